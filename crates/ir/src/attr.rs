@@ -1,0 +1,101 @@
+//! Attributes of an op as data: one conversion per field type serves printing, parsing, hashing and equality.
+
+use crate::{Aval, DType, Graph, Literal, Shape};
+use std::sync::Arc;
+
+/// The value of one attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Attr {
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A list of integers.
+    Ints(Vec<i64>),
+    /// A float, by its bits.
+    Float(u64),
+    /// A string.
+    Str(String),
+    /// A dtype.
+    DType(DType),
+    /// A type.
+    Type(Aval),
+    /// A concrete value.
+    Literal(Literal),
+    /// A graph held by a structural op.
+    Graph(Arc<Graph>),
+    /// Named values, as the arguments of a region.
+    Map(Vec<(String, Attr)>),
+}
+
+/// Named attributes in declaration order.
+pub type Attrs = Vec<(&'static str, Attr)>;
+
+/// A field type that can be an attribute.
+pub trait AttrField: Sized {
+    /// As data.
+    fn to_attr(&self) -> Attr;
+    /// From data; `None` when it is of another kind.
+    fn from_attr(a: &Attr) -> Option<Self>;
+}
+
+macro_rules! fields {
+    ($($t:ty, $variant:ident, |$s:ident| $to:expr, |$a:ident| $from:expr;)*) => {$(
+        impl AttrField for $t {
+            fn to_attr(&self) -> Attr { let $s = self; Attr::$variant($to) }
+            fn from_attr(a: &Attr) -> Option<$t> { if let Attr::$variant($a) = a { $from } else { None } }
+        }
+    )*};
+}
+
+fields! {
+    bool, Bool, |s| *s, |a| Some(*a);
+    usize, Int, |s| *s as i64, |a| usize::try_from(*a).ok();
+    i64, Int, |s| *s, |a| Some(*a);
+    f64, Float, |s| s.to_bits(), |a| Some(f64::from_bits(*a));
+    Vec<i64>, Ints, |s| s.clone(), |a| Some(a.clone());
+    Vec<usize>, Ints, |s| s.iter().map(|&x| x as i64).collect(), |a| a.iter().map(|&x| usize::try_from(x).ok()).collect();
+    Shape, Ints, |s| s.iter().map(|&x| x as i64).collect(), |a| a.iter().map(|&x| usize::try_from(x).ok()).collect();
+    String, Str, |s| s.clone(), |a| Some(a.clone());
+    Arc<str>, Str, |s| s.to_string(), |a| Some(a.as_str().into());
+    DType, DType, |s| *s, |a| Some(*a);
+    Aval, Type, |s| s.clone(), |a| Some(a.clone());
+    Literal, Literal, |s| s.clone(), |a| Some(a.clone());
+    Arc<Graph>, Graph, |s| s.clone(), |a| Some(a.clone());
+    Vec<(String, Attr)>, Map, |s| s.clone(), |a| Some(a.clone());
+}
+
+/// A graph that may be absent, written `false` then.
+impl AttrField for Option<Arc<Graph>> {
+    fn to_attr(&self) -> Attr {
+        self.clone().map_or(Attr::Bool(false), Attr::Graph)
+    }
+    fn from_attr(a: &Attr) -> Option<Self> {
+        match a {
+            Attr::Graph(g) => Some(Some(g.clone())),
+            Attr::Bool(false) => Some(None),
+            _ => None,
+        }
+    }
+}
+
+/// Declares a structural op: a struct of attributes, its name in text, and its documentation as data.
+#[macro_export]
+macro_rules! op_struct {
+    ($(#[doc = $doc:literal])* pub struct $name:ident = $text:literal { $($(#[doc = $fdoc:literal])* $field:ident: $ty:ty),* $(,)? }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub struct $name { $($(#[doc = $fdoc])* pub $field: $ty),* }
+
+        impl $crate::ops::Declared for $name {
+            const NAME: &'static str = $text;
+            const DOCS: &'static str = concat!($($doc, "\n"),*);
+            fn to_attrs(&self) -> $crate::attr::Attrs {
+                vec![$((stringify!($field), $crate::attr::AttrField::to_attr(&self.$field))),*]
+            }
+            fn from_attrs(_attrs: &dyn Fn(&str) -> Option<$crate::attr::Attr>) -> Option<$name> {
+                Some($name { $($field: $crate::attr::AttrField::from_attr(&_attrs(stringify!($field))?)?),* })
+            }
+        }
+    };
+}

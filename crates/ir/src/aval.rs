@@ -1,0 +1,60 @@
+//! The type of a value: shape and dtype.
+
+use crate::{DType, Error, Result, Shape};
+use std::fmt;
+
+/// What is known of a value before it exists: its element type and extents.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Aval {
+    /// Element type.
+    pub dtype: DType,
+    /// Extents.
+    pub shape: Shape,
+}
+
+impl Aval {
+    /// The type of a tensor of these extents.
+    pub fn new(dtype: DType, shape: impl Into<Shape>) -> Aval {
+        Aval { dtype, shape: shape.into() }
+    }
+
+    /// The type of a scalar.
+    pub fn scalar(dtype: DType) -> Aval {
+        Aval::new(dtype, Shape::scalar())
+    }
+
+    /// The same extents with other elements.
+    pub fn with_dtype(&self, dtype: DType) -> Aval {
+        Aval::new(dtype, self.shape.clone())
+    }
+
+    /// The same elements with other extents.
+    pub fn with_shape(&self, shape: impl Into<Shape>) -> Aval {
+        Aval::new(self.dtype, shape)
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape.rank()
+    }
+
+    /// Refuses extents whose element count cannot be addressed.
+    pub fn checked(self) -> Result<Aval> {
+        match self.shape.checked_numel() {
+            Some(_) => Ok(self),
+            None => Err(Error::shape("the result", "has more elements than memory can address")),
+        }
+    }
+}
+
+impl fmt::Display for Aval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.dtype, self.shape)
+    }
+}
+
+impl fmt::Debug for Aval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

@@ -1,0 +1,220 @@
+//! Building graphs: one door for every application, with hash-consing and an error that waits for the end.
+
+use super::{Graph, Id, Node, Var};
+use crate::ops::{Op, source};
+use crate::{Aval, Error, Literal, Result};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// A graph under construction, shared by the values in it.
+///
+/// Derivative rules and traced functions apply ops without handling errors: the first failure is kept, the
+/// values after it are placeholders, and [`Builder::finish`] returns the failure.
+#[derive(Debug, Default)]
+pub struct Builder(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    nodes: Vec<Node>,
+    known: HashMap<(Op, Vec<Id>), u32>,
+    inputs: Vec<(String, Id)>,
+    error: Option<Error>,
+}
+
+impl Builder {
+    /// An empty graph.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new input; a name already taken gets a number behind it, odd characters become `_`.
+    pub fn input(&self, name: &str, aval: Aval) -> Var<'_> {
+        let mut s = self.state();
+        let taken = |n: &str| s.inputs.iter().any(|(m, _)| m == n);
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "_.'".contains(c) { c } else { '_' };
+        let name: String = name.chars().map(plain).collect();
+        let name = if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            name
+        } else {
+            format!("x{name}")
+        };
+        let name = match taken(&name) {
+            false => name,
+            true => (1..).map(|k| format!("{name}_{k}")).find(|n| !taken(n)).unwrap_or_default(),
+        };
+        let index = s.inputs.len();
+        let id = Id { node: s.nodes.len() as u32, out: 0 };
+        s.nodes.push(Node {
+            op: source::Input { index, aval: aval.clone() }.into(),
+            ins: vec![],
+            outs: vec![aval],
+        });
+        s.inputs.push((name, id));
+        Var::new(self, id)
+    }
+
+    /// A constant.
+    pub fn constant(&self, value: Literal) -> Var<'_> {
+        self.apply1(source::Constant { value }, &[])
+    }
+
+    /// A constant of one value everywhere.
+    pub fn full(&self, aval: &Aval, value: f64) -> Var<'_> {
+        self.constant(Literal::scalar(aval.dtype, value)).broadcast_to(&aval.shape)
+    }
+
+    /// The type of a value.
+    pub fn aval(&self, id: Id) -> Aval {
+        self.state().nodes[id.node as usize].outs[id.out as usize].clone()
+    }
+
+    /// The node behind a value.
+    pub fn node(&self, id: Id) -> Node {
+        self.state().nodes[id.node as usize].clone()
+    }
+
+    /// Applies an op, or says why it cannot be.
+    pub fn try_apply<'g>(&'g self, op: impl Into<Op>, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+        let (op, ids) = (op.into(), ins.iter().map(|v| v.id()).collect());
+        let (node, outs) = self.try_apply_ids(op, ids)?;
+        Ok((0..outs).map(|out| Var::new(self, Id { node, out })).collect())
+    }
+
+    /// Applies an op to values by id; gives the node and how many results it has.
+    pub fn try_apply_ids(&self, op: Op, ins: Vec<Id>) -> Result<(u32, u32)> {
+        let mut s = self.state();
+        let key = (op, ins);
+        if let Some(&node) = s.known.get(&key) {
+            return Ok((node, s.nodes[node as usize].outs.len() as u32));
+        }
+        let avals: Vec<Aval> =
+            key.1.iter().map(|id| s.nodes[id.node as usize].outs[id.out as usize].clone()).collect();
+        let outs = key.0.infer(&avals)?;
+        let (node, count) = (s.nodes.len() as u32, outs.len() as u32);
+        s.nodes.push(Node { op: key.0.clone(), ins: key.1.clone(), outs });
+        s.known.insert(key, node);
+        Ok((node, count))
+    }
+
+    /// Applies an op; a failure is remembered and stands in for the results.
+    pub fn apply<'g>(&'g self, op: impl Into<Op>, ins: &[Var<'g>]) -> Vec<Var<'g>> {
+        self.try_apply(op, ins).unwrap_or_else(|e| vec![self.fail(e)])
+    }
+
+    /// Applies an op of one result.
+    pub fn apply1<'g>(&'g self, op: impl Into<Op>, ins: &[Var<'g>]) -> Var<'g> {
+        match self.apply(op, ins).first() {
+            Some(v) => *v,
+            None => self.fail(Error::verify("an op without results was used as a value")),
+        }
+    }
+
+    /// Remembers the first error and gives a placeholder.
+    pub fn fail(&self, e: Error) -> Var<'_> {
+        let mut s = self.state();
+        s.error.get_or_insert(e);
+        let op = Op::from(source::Constant { value: Literal::scalar(crate::DType::F32, 0.0) });
+        let id = Id { node: s.nodes.len() as u32, out: 0 };
+        s.nodes.push(Node { op, ins: vec![], outs: vec![Aval::scalar(crate::DType::F32)] });
+        Var::new(self, id)
+    }
+
+    /// The first error so far.
+    pub fn error(&self) -> Option<Error> {
+        self.state().error.clone()
+    }
+
+    /// Copies another graph in, over these values as its inputs; gives its outputs.
+    pub fn inline<'g>(&'g self, graph: &Graph, ins: &[Var<'g>]) -> Vec<Var<'g>> {
+        let values = self.inline_all(graph, ins);
+        graph.outputs.iter().map(|id| values[id.node as usize][id.out as usize]).collect()
+    }
+
+    /// Copies another graph in; gives the values of all its nodes.
+    pub fn inline_all<'g>(&'g self, graph: &Graph, ins: &[Var<'g>]) -> Vec<Vec<Var<'g>>> {
+        let mut values: Vec<Vec<Var<'g>>> = Vec::with_capacity(graph.nodes.len());
+        for node in &graph.nodes {
+            let outs = if let Op::Input(input) = &node.op {
+                match ins.get(input.index) {
+                    Some(v) if v.aval() == node.outs[0] => vec![*v],
+                    Some(v) => {
+                        let what = format!("input {} of type {}", input.index, v.aval());
+                        vec![self.fail(Error::shape(what, format!("must be {}", node.outs[0])))]
+                    }
+                    None => {
+                        vec![self.fail(Error::value("the inputs", format!("lack number {}", input.index)))]
+                    }
+                }
+            } else {
+                let operands: Vec<Var<'g>> =
+                    node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+                let mut outs = self.apply(node.op.clone(), &operands);
+                outs.resize(node.outs.len(), outs[0]);
+                outs
+            };
+            values.push(outs);
+        }
+        values
+    }
+
+    /// The graph of these outputs: everything they need, all inputs, and nothing else.
+    pub fn finish(&self, outputs: &[Var<'_>]) -> Result<Graph> {
+        let ids: Vec<Id> = outputs.iter().map(|v| v.id()).collect();
+        self.finish_ids(&ids)
+    }
+
+    /// As [`Builder::finish`], by id.
+    pub fn finish_ids(&self, outputs: &[Id]) -> Result<Graph> {
+        let s = self.state();
+        if let Some(e) = &s.error {
+            return Err(e.clone());
+        }
+        let mut live = vec![false; s.nodes.len()];
+        outputs.iter().chain(s.inputs.iter().map(|(_, id)| id)).for_each(|id| live[id.node as usize] = true);
+        for i in (0..s.nodes.len()).rev() {
+            if live[i] {
+                s.nodes[i].ins.iter().for_each(|id| live[id.node as usize] = true);
+            }
+        }
+        let mut place = vec![0u32; s.nodes.len()];
+        let mut nodes = Vec::new();
+        let moved = |place: &[u32], id: &Id| Id { node: place[id.node as usize], out: id.out };
+        for (i, node) in s.nodes.iter().enumerate().filter(|(i, _)| live[*i]) {
+            place[i] = nodes.len() as u32;
+            let ins = node.ins.iter().map(|id| moved(&place, id)).collect();
+            nodes.push(Node { op: node.op.clone(), ins, outs: node.outs.clone() });
+        }
+        let graph = Graph {
+            inputs: s.inputs.iter().map(|(n, id)| (n.clone(), moved(&place, id))).collect(),
+            outputs: outputs.iter().map(|id| moved(&place, id)).collect(),
+            nodes,
+            hash: OnceLock::new(),
+        };
+        if cfg!(debug_assertions) {
+            graph.verify()?;
+        }
+        Ok(graph)
+    }
+
+    /// The value everywhere of a constant or broadcast constant.
+    pub fn splat(&self, id: Id) -> Option<f64> {
+        let s = self.state();
+        let mut node = &s.nodes[id.node as usize];
+        loop {
+            match &node.op {
+                Op::Constant(c) => return c.value.splat(),
+                Op::Broadcast(_) | Op::Reshape(_) => node = &s.nodes[node.ins[0].node as usize],
+                _ => return None,
+            }
+        }
+    }
+
+    /// Zeros of a type.
+    pub fn zeros(&self, aval: &Aval) -> Var<'_> {
+        self.full(aval, 0.0)
+    }
+}

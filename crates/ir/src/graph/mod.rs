@@ -1,0 +1,124 @@
+//! The graph: ops on whole tensors, in an order where every operand comes before its use.
+//!
+//! A graph is immutable once built. [`Builder`] makes one, hash-consing equal applications; [`Graph::verify`]
+//! checks its invariants; text (`print`, `parse`) and the canonical hash identify it.
+
+mod build;
+mod hash;
+mod parse;
+mod print;
+mod var;
+mod verify;
+
+pub use build::Builder;
+pub use hash::StableHasher;
+pub use parse::parse;
+pub use print::{FORMAT_VERSION, attr_text, literal_text};
+pub use var::{IntoVar, Var};
+
+use crate::ops::Op;
+use crate::{Aval, Error, Result};
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
+/// One result of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id {
+    /// Position of the node.
+    pub node: u32,
+    /// Which of its results.
+    pub out: u32,
+}
+
+/// An application of an op.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The op.
+    pub op: Op,
+    /// Its operands.
+    pub ins: Vec<Id>,
+    /// Types of its results.
+    pub outs: Vec<Aval>,
+}
+
+/// A graph from named inputs to outputs.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    inputs: Vec<(String, Id)>,
+    outputs: Vec<Id>,
+    hash: OnceLock<u128>,
+}
+
+impl Graph {
+    /// The nodes, operands first.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Names and ids of the inputs, in order.
+    pub fn inputs(&self) -> &[(String, Id)] {
+        &self.inputs
+    }
+
+    /// The outputs, in order.
+    pub fn outputs(&self) -> &[Id] {
+        &self.outputs
+    }
+
+    /// The type of a value.
+    pub fn aval(&self, id: Id) -> &Aval {
+        &self.nodes[id.node as usize].outs[id.out as usize]
+    }
+
+    /// Types of the inputs.
+    pub fn input_avals(&self) -> Vec<Aval> {
+        self.inputs.iter().map(|(_, id)| self.aval(*id).clone()).collect()
+    }
+
+    /// Types of the outputs.
+    pub fn output_avals(&self) -> Vec<Aval> {
+        self.outputs.iter().map(|id| self.aval(*id).clone()).collect()
+    }
+
+    /// Position of the input of that name.
+    pub fn input(&self, name: &str) -> Result<usize> {
+        self.inputs.iter().position(|(n, _)| n == name).ok_or_else(|| {
+            let names: Vec<&str> = self.inputs.iter().map(|(n, _)| n.as_str()).collect();
+            Error::value(
+                format!("input `{name}`"),
+                format!("is not in the graph; it has {}", names.join(", ")),
+            )
+        })
+    }
+
+    /// A hash of what the graph computes: equal for graphs that differ only in node order or dead nodes.
+    pub fn canonical_hash(&self) -> u128 {
+        *self.hash.get_or_init(|| hash::graph_hash(self))
+    }
+
+    /// The part of the graph between chosen inputs and outputs, rebuilt through a fresh builder.
+    pub fn with_outputs(&self, outputs: &[usize]) -> Result<Graph> {
+        let b = Builder::new();
+        let ins: Vec<Var<'_>> =
+            self.inputs.iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
+        let outs = b.inline(self, &ins);
+        let chosen: Vec<Var<'_>> = outputs.iter().filter_map(|&i| outs.get(i).copied()).collect();
+        b.finish(&chosen)
+    }
+}
+
+/// By canonical hash: 128 bits, so equal hashes are taken for equal graphs.
+impl PartialEq for Graph {
+    fn eq(&self, other: &Graph) -> bool {
+        std::ptr::eq(self, other) || self.canonical_hash() == other.canonical_hash()
+    }
+}
+
+impl Eq for Graph {}
+
+impl Hash for Graph {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        h.write_u128(self.canonical_hash());
+    }
+}

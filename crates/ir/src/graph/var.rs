@@ -1,0 +1,119 @@
+//! A value of a graph under construction, with the operators that derivative rules are written in.
+
+use super::{Builder, Id};
+use crate::{Aval, DType, Shape};
+use std::fmt;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A value in a [`Builder`]. Operators take equal extents and dtypes, or a number on either side.
+#[derive(Clone, Copy)]
+pub struct Var<'g> {
+    builder: &'g Builder,
+    id: Id,
+}
+
+impl<'g> Var<'g> {
+    pub(crate) fn new(builder: &'g Builder, id: Id) -> Var<'g> {
+        Var { builder, id }
+    }
+
+    /// The graph it belongs to.
+    pub fn builder(self) -> &'g Builder {
+        self.builder
+    }
+
+    /// Where it is.
+    pub fn id(self) -> Id {
+        self.id
+    }
+
+    /// Its type.
+    pub fn aval(self) -> Aval {
+        self.builder.aval(self.id)
+    }
+
+    /// Its element type.
+    pub fn dtype(self) -> DType {
+        self.aval().dtype
+    }
+
+    /// Its extents.
+    pub fn shape(self) -> Shape {
+        self.aval().shape
+    }
+
+    /// Its number of axes.
+    pub fn rank(self) -> usize {
+        self.aval().rank()
+    }
+
+    /// A constant of its type with one value everywhere.
+    pub fn full_like(self, value: f64) -> Var<'g> {
+        self.builder.full(&self.aval(), value)
+    }
+
+    /// The value everywhere, if it is a constant.
+    pub fn splat(self) -> Option<f64> {
+        self.builder.splat(self.id)
+    }
+
+    /// Product, skipping the multiplication by a constant 1 or -1. For derivative rules, whose partials are
+    /// often just that.
+    pub fn scale(self, factor: Var<'g>) -> Var<'g> {
+        match (self.splat(), factor.splat()) {
+            (_, Some(1.0)) => self,
+            (_, Some(-1.0)) => -self,
+            (Some(1.0), _) => factor,
+            _ => self * factor,
+        }
+    }
+}
+
+impl fmt::Debug for Var<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}.{}: {}", self.id.node, self.id.out, self.aval())
+    }
+}
+
+/// A value, or a number standing for a constant of a given type.
+pub trait IntoVar<'g> {
+    /// As a value of the type of `like`.
+    fn into_var(self, like: Var<'g>) -> Var<'g>;
+}
+
+impl<'g> IntoVar<'g> for Var<'g> {
+    fn into_var(self, _like: Var<'g>) -> Var<'g> {
+        self
+    }
+}
+
+impl<'g> IntoVar<'g> for f64 {
+    fn into_var(self, like: Var<'g>) -> Var<'g> {
+        like.full_like(self)
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident),*) => {$(
+        impl<'g, T: IntoVar<'g>> $trait<T> for Var<'g> {
+            type Output = Var<'g>;
+            fn $method(self, other: T) -> Var<'g> {
+                Var::$method(self, other.into_var(self))
+            }
+        }
+        impl<'g> $trait<Var<'g>> for f64 {
+            type Output = Var<'g>;
+            fn $method(self, other: Var<'g>) -> Var<'g> {
+                Var::$method(self.into_var(other), other)
+            }
+        }
+    )*};
+}
+operators!(Add add, Sub sub, Mul mul, Div div);
+
+impl<'g> Neg for Var<'g> {
+    type Output = Var<'g>;
+    fn neg(self) -> Var<'g> {
+        Var::neg(self)
+    }
+}

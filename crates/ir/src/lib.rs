@@ -1,0 +1,26 @@
+//! The core of Gradus: element types, the catalog of ops, graphs, derivatives of graphs, and the reference
+//! evaluator that says what they all mean.
+//!
+//! Nothing here knows a device, a thread, a file or a clock.
+#![forbid(unsafe_code)]
+
+pub mod attr;
+mod aval;
+mod dtype;
+mod error;
+pub mod graph;
+pub mod literal;
+pub mod ops;
+mod philox;
+pub mod reference;
+mod shape;
+mod special;
+pub mod transform;
+
+pub use aval::Aval;
+pub use dtype::{C, Class, DType};
+pub use error::{Error, Kind, Result};
+pub use graph::{Builder, Graph, Var};
+pub use literal::Literal;
+pub use ops::{Op, Primitive};
+pub use shape::Shape;

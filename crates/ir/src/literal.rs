@@ -1,0 +1,224 @@
+//! A concrete value in its class's exact carrier: what the reference evaluator reads and writes, and what a
+//! graph's constants are.
+
+use crate::{Aval, C, Class, DType, Error, Result, Shape};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Elements in row-major order, in the carrier of their class.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Floats.
+    F(Arc<Vec<f64>>),
+    /// Complex numbers.
+    C(Arc<Vec<C>>),
+    /// Integers and booleans.
+    I(Arc<Vec<i64>>),
+}
+
+/// A value: its type and elements. Cheap to clone.
+///
+/// Inside one evaluation a float literal of a narrow dtype may hold unrounded carriers; [`Literal::rounded`]
+/// makes it a value of its dtype.
+#[derive(Clone, Debug)]
+pub struct Literal {
+    aval: Aval,
+    data: Data,
+}
+
+impl From<Vec<f64>> for Data {
+    fn from(v: Vec<f64>) -> Data {
+        Data::F(Arc::new(v))
+    }
+}
+
+impl From<Vec<C>> for Data {
+    fn from(v: Vec<C>) -> Data {
+        Data::C(Arc::new(v))
+    }
+}
+
+impl From<Vec<i64>> for Data {
+    fn from(v: Vec<i64>) -> Data {
+        Data::I(Arc::new(v))
+    }
+}
+
+impl Data {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Data::F(v) => v.len(),
+            Data::C(v) => v.len(),
+            Data::I(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Literal {
+    /// A value of this type; the elements must be in the class's carrier and as many as the shape says.
+    pub fn new(aval: Aval, data: impl Into<Data>) -> Result<Literal> {
+        let data = data.into();
+        let carrier = match data {
+            Data::F(_) => aval.dtype.class() == Class::Float,
+            Data::C(_) => aval.dtype.class() == Class::Complex,
+            Data::I(_) => aval.dtype.class() <= Class::Int,
+        };
+        if !carrier {
+            return Err(Error::dtype(aval.dtype, "the elements are of another class"));
+        }
+        if Some(data.len()) != aval.shape.checked_numel() {
+            let why = format!("needs {} elements, was given {}", aval.shape.numel(), data.len());
+            return Err(Error::shape(format!("shape {}", aval.shape), why));
+        }
+        Ok(Literal { aval, data })
+    }
+
+    /// Floats of a dtype, rounded to it.
+    pub fn floats(dtype: DType, shape: impl Into<Shape>, data: Vec<f64>) -> Result<Literal> {
+        Ok(Literal::new(Aval::new(dtype, shape), data)?.rounded())
+    }
+
+    /// Integers or booleans of a dtype, wrapped to it.
+    pub fn ints(dtype: DType, shape: impl Into<Shape>, data: Vec<i64>) -> Result<Literal> {
+        Ok(Literal::new(Aval::new(dtype, shape), data)?.rounded())
+    }
+
+    /// A scalar of any dtype.
+    pub fn scalar(dtype: DType, value: f64) -> Literal {
+        let data = match dtype.class() {
+            Class::Float => vec![value].into(),
+            Class::Complex => vec![C::new(value, 0.0)].into(),
+            _ => Data::from(vec![dtype.from_float(value)]),
+        };
+        Literal { aval: Aval::scalar(dtype), data }.rounded()
+    }
+
+    /// An integer scalar, exact for all of `i64`.
+    pub fn int_scalar(dtype: DType, value: i64) -> Literal {
+        match dtype.class() {
+            Class::Int | Class::Bool => {
+                Literal { aval: Aval::scalar(dtype), data: vec![dtype.wrap(value)].into() }
+            }
+            _ => Literal::scalar(dtype, value as f64),
+        }
+    }
+
+    /// Its type.
+    pub fn aval(&self) -> &Aval {
+        &self.aval
+    }
+
+    /// Its extents.
+    pub fn shape(&self) -> &Shape {
+        &self.aval.shape
+    }
+
+    /// Its element type.
+    pub fn dtype(&self) -> DType {
+        self.aval.dtype
+    }
+
+    /// Its elements.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The floats; empty for other classes.
+    pub fn f(&self) -> &[f64] {
+        if let Data::F(v) = &self.data { v } else { &[] }
+    }
+
+    /// The complex numbers; empty for other classes.
+    pub fn c(&self) -> &[C] {
+        if let Data::C(v) = &self.data { v } else { &[] }
+    }
+
+    /// The integers or booleans; empty for other classes.
+    pub fn i(&self) -> &[i64] {
+        if let Data::I(v) = &self.data { v } else { &[] }
+    }
+
+    /// With every element rounded (floats) or wrapped (integers) to the dtype.
+    pub fn rounded(mut self) -> Literal {
+        let d = self.aval.dtype;
+        match &mut self.data {
+            Data::F(v) if d != DType::F64 => Arc::make_mut(v).iter_mut().for_each(|x| *x = d.round(*x)),
+            Data::C(v) if d != DType::C128 => {
+                Arc::make_mut(v).iter_mut().for_each(|x| *x = C::new(d.round(x.re), d.round(x.im)))
+            }
+            Data::I(v) if d != DType::I64 => Arc::make_mut(v).iter_mut().for_each(|x| *x = d.wrap(*x)),
+            _ => {}
+        }
+        self
+    }
+
+    /// Converted to another dtype: float to integer truncates and saturates, integer to integer wraps,
+    /// anything to bool tests for non-zero, complex to real drops the imaginary part.
+    pub fn cast(&self, to: DType) -> Literal {
+        let data = match (&self.data, to.class()) {
+            (Data::F(v), Class::Float) => Data::F(v.clone()),
+            (Data::F(v), Class::Complex) => v.iter().map(|&x| C::new(x, 0.0)).collect::<Vec<_>>().into(),
+            (Data::F(v), _) => v.iter().map(|&x| to.from_float(x)).collect::<Vec<_>>().into(),
+            (Data::C(v), Class::Complex) => Data::C(v.clone()),
+            (Data::C(v), Class::Float) => v.iter().map(|x| x.re).collect::<Vec<_>>().into(),
+            (Data::C(v), Class::Int) => v.iter().map(|x| to.from_float(x.re)).collect::<Vec<_>>().into(),
+            (Data::C(v), Class::Bool) => v.iter().map(|x| (*x != C::ZERO) as i64).collect::<Vec<_>>().into(),
+            (Data::I(v), Class::Float) => v.iter().map(|&x| x as f64).collect::<Vec<_>>().into(),
+            (Data::I(v), Class::Complex) => {
+                v.iter().map(|&x| C::new(x as f64, 0.0)).collect::<Vec<_>>().into()
+            }
+            (Data::I(v), Class::Int) => v.iter().map(|&x| to.wrap(x)).collect::<Vec<_>>().into(),
+            (Data::I(v), Class::Bool) => v.iter().map(|&x| (x != 0) as i64).collect::<Vec<_>>().into(),
+        };
+        Literal { aval: self.aval.with_dtype(to), data }.rounded()
+    }
+
+    /// The same elements under other extents of equal count.
+    pub fn reshaped(&self, shape: &Shape) -> Result<Literal> {
+        Literal::new(self.aval.with_shape(shape), self.data.clone())
+    }
+
+    /// The one value of all elements as a real number, if they are all equal and real.
+    pub fn splat(&self) -> Option<f64> {
+        match &self.data {
+            Data::F(v) => v.first().copied().filter(|x| v.iter().all(|y| y.to_bits() == x.to_bits())),
+            Data::C(v) => v.first().filter(|x| x.im == 0.0 && v.iter().all(|y| y == *x)).map(|x| x.re),
+            Data::I(v) => v.first().filter(|x| v.iter().all(|y| y == *x)).map(|&x| x as f64),
+        }
+    }
+
+    fn bits(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        match &self.data {
+            Data::F(v) => Box::new(v.iter().map(|x| bits(*x))),
+            Data::C(v) => Box::new(v.iter().flat_map(|x| [bits(x.re), bits(x.im)])),
+            Data::I(v) => Box::new(v.iter().map(|&x| x as u64)),
+        }
+    }
+}
+
+/// The bits of a float, with all NaNs alike.
+fn bits(x: f64) -> u64 {
+    if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
+}
+
+/// Bit for bit, so that NaN equals itself and 0 differs from -0.
+impl PartialEq for Literal {
+    fn eq(&self, other: &Literal) -> bool {
+        self.aval == other.aval && self.bits().eq(other.bits())
+    }
+}
+
+impl Eq for Literal {}
+
+impl Hash for Literal {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.aval.hash(h);
+        self.bits().for_each(|b| h.write_u64(b));
+    }
+}

@@ -1,0 +1,201 @@
+//! Reading and writing at computed indices. An index out of range is an error when the op is evaluated.
+
+use super::*;
+use crate::attr::AttrField;
+use crate::{Class, DType, Shape, op_struct};
+
+fn check_index(aval: &Aval) -> Result<()> {
+    if aval.dtype.class() == Class::Int {
+        Ok(())
+    } else {
+        Err(Error::dtype(aval.dtype, "indices are integers"))
+    }
+}
+
+/// Extents with those of the index in place of one axis.
+fn spliced(data: &Shape, axis: usize, index: &Shape) -> Shape {
+    data[..axis].iter().chain(index.iter()).chain(&data[axis + 1..]).copied().collect()
+}
+
+op_struct! {
+    /// Slices of the first operand along an axis, at the integers of the second, whose axes replace the axis.
+    pub struct Take = "take" {
+        /// The axis.
+        axis: usize,
+    }
+}
+
+impl Primitive for Take {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 2)?;
+        check_axes(&[self.axis], ins[0].rank())?;
+        check_index(&ins[1])?;
+        Ok(vec![ins[0].with_shape(spliced(&ins[0].shape, self.axis, &ins[1].shape))])
+    }
+    fn derivative(&self) -> Derivative {
+        Derivative::Linear(Operands::Only(&[0]))
+    }
+    fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
+        let zeros = rule.ins[0].full_like(0.0);
+        Some(zeros.scatter(rule.ins[1], ct, self.axis, Some(Combine::Sum)))
+    }
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Take { axis: self.axis }
+    }
+}
+
+impl Sampled for Take {
+    fn samples(s: &mut Samples) {
+        for (shape, axis, index) in
+            [(&[4, 2][..], 0, &[3][..]), (&[2, 5], 1, &[2, 2]), (&[3], 0, &[]), (&[3, 2], 0, &[0])]
+        {
+            let ins = [s.normal(shape), s.ints((0, shape[axis] as i64), index)];
+            s.case(Take { axis }, ins);
+        }
+        let (x, i) = (Aval::new(DType::F64, [3]), Aval::new(DType::I64, [2]));
+        s.error(Take { axis: 1 }, &[x.clone(), i], "axis 1 is out of range");
+        s.error(Take { axis: 0 }, &[x.clone(), x], "indices are integers");
+    }
+}
+
+/// How updates combine with what is there: `None` replaces, the last update of an index winning.
+impl AttrField for Option<Combine> {
+    fn to_attr(&self) -> Attr {
+        Attr::Str(self.map_or("set", Combine::name).into())
+    }
+    fn from_attr(a: &Attr) -> Option<Self> {
+        if *a == Attr::Str("set".into()) { Some(None) } else { Combine::from_attr(a).map(Some) }
+    }
+}
+
+op_struct! {
+    /// The first operand with slices of the third combined in along an axis at the integers of the second:
+    /// `set`, `sum`, `max` or `min`. Of several `set` at one index the last in row-major order wins; ties of
+    /// `max` and `min` share the derivative evenly.
+    pub struct Scatter = "scatter" {
+        /// The axis.
+        axis: usize,
+        /// How an update combines with what is there.
+        combine: Option<Combine>,
+    }
+}
+
+impl Primitive for Scatter {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 3)?;
+        check_axes(&[self.axis], ins[0].rank())?;
+        check_index(&ins[1])?;
+        let updates = ins[0].with_shape(spliced(&ins[0].shape, self.axis, &ins[1].shape));
+        if ins[2] != updates {
+            return Err(Error::shape(format!("updates {}", ins[2]), format!("must be {updates}")));
+        }
+        match self.combine {
+            None => Ok(vec![ins[0].clone()]),
+            Some(Combine::LogSumExp | Combine::Prod) => {
+                Err(Error::value("combine", "must be set, sum, max or min"))
+            }
+            Some(c) if !c.takes(ins[0].dtype) => {
+                Err(Error::dtype(ins[0].dtype, format!("it has no {}", c.name())))
+            }
+            Some(_) => Ok(vec![ins[0].clone()]),
+        }
+    }
+
+    fn derivative(&self) -> Derivative {
+        match self.combine {
+            None | Some(Combine::Sum) => Derivative::Linear(Operands::Only(&[0, 2])),
+            _ => Derivative::Jvp,
+        }
+    }
+
+    fn transpose<'g>(&self, rule: &Rule<'_, 'g>, operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
+        let (index, updates) = (rule.ins[1], rule.ins[2]);
+        Some(match (self.combine, operand) {
+            (Some(_), 0) => ct,
+            (Some(_), _) => ct.take(index, self.axis),
+            (None, 0) => ct.scatter(index, updates.full_like(0.0), self.axis, None),
+            (None, _) => {
+                let shape = updates.shape();
+                let order = ct.builder().iota(DType::I64, [shape.numel()], 0).reshape(&shape);
+                let nobody = ct.builder().full(&ct.aval().with_dtype(DType::I64), -1.0);
+                let winner = nobody.scatter(index, order, self.axis, None).take(index, self.axis);
+                winner.eq(order).select(ct.take(index, self.axis), updates.full_like(0.0))
+            }
+        })
+    }
+
+    // The mean of the tangents of all that attain the extreme.
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        let (base, index, updates, y) = (rule.ins[0], rule.ins[1], rule.ins[2], rule.outs[0]);
+        let hit_base = base.eq(y);
+        let hit_updates = updates.eq(y.take(index, self.axis));
+        let add = |a: Var<'g>, b: Var<'g>| a.scatter(index, b, self.axis, Some(Combine::Sum));
+        let masked = |hit: Var<'g>, like: Var<'g>, t: Option<Var<'g>>| {
+            let zero = like.full_like(0.0);
+            t.map_or(zero, |t| hit.select(t, zero))
+        };
+        let count = add(hit_base.to(y.dtype()), hit_updates.to(y.dtype()));
+        let total = add(masked(hit_base, base, tangents[0]), masked(hit_updates, updates, tangents[2]));
+        vec![Some(total / count)]
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Scatter { axis: self.axis, combine: self.combine }
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Terms(1.0)
+    }
+}
+
+impl Sampled for Scatter {
+    fn samples(s: &mut Samples) {
+        for combine in [None, Some(Combine::Sum), Some(Combine::Max), Some(Combine::Min)] {
+            for (shape, axis, index) in
+                [(&[4, 2][..], 0, &[3][..]), (&[2, 3], 1, &[2, 2]), (&[3], 0, &[]), (&[3, 2], 0, &[0])]
+            {
+                let extents = Shape::from(shape);
+                let ins = [
+                    s.normal(shape),
+                    s.ints((0, shape[axis] as i64), index),
+                    s.normal(spliced(&extents, axis, &index.into())),
+                ];
+                s.case(Scatter { axis, combine }, ins);
+            }
+            let x = Aval::new(DType::F64, [3]);
+            let i = Aval::new(DType::I64, [2]);
+            s.error(Scatter { axis: 0, combine }, &[x.clone(), i, x], "updates f64[3] must be f64[2]");
+        }
+        let ties = [s.floats([2], &[1.0, 5.0]), s.ints((0, 1), [2]), s.floats([2], &[1.0, 1.0])];
+        s.kink(Scatter { axis: 0, combine: Some(Combine::Max) }, ties);
+    }
+}
+
+impl<'g> Var<'g> {
+    /// Slices along an axis at integers.
+    pub fn take(self, index: Var<'g>, axis: usize) -> Var<'g> {
+        self.builder().apply1(Take { axis }, &[self, index])
+    }
+
+    /// With slices combined in along an axis at integers.
+    pub fn scatter(self, index: Var<'g>, updates: Var<'g>, axis: usize, combine: Option<Combine>) -> Var<'g> {
+        self.builder().apply1(Scatter { axis, combine }, &[self, index, updates])
+    }
+
+    /// One element per index: `out[.., i, ..] = self[.., index[.., i, ..], ..]`, the index having the extents of
+    /// the result and equal extents elsewhere.
+    pub fn take_along(self, index: Var<'g>, axis: usize) -> Var<'g> {
+        let flat = self.reshape([self.shape().numel()]);
+        flat.take(index.flat_along(&self.shape(), axis), 0)
+    }
+
+    /// Row-major positions in a tensor of `shape` of elements indexed along `axis`.
+    pub fn flat_along(self, shape: &Shape, axis: usize) -> Var<'g> {
+        // In i64 whatever the index's own dtype: a position need not fit a narrow one.
+        let index = self.to(DType::I64);
+        let (b, strides, own) = (self.builder(), shape.strides(), self.shape());
+        let along = |a: usize| if a == axis { index } else { b.iota(DType::I64, &own, a) };
+        let terms = (0..own.rank()).map(|a| along(a) * strides[a] as f64);
+        terms.reduce(|x, y| x + y).unwrap_or(index)
+    }
+}

@@ -1,0 +1,467 @@
+//! The catalog: what a primitive declares about itself, and the list of all of them.
+//!
+//! Everything else walks this list. A pointwise op is one block in `pointwise/`; a structural op is one file
+//! here and one name in [`catalog!`]; a composite is a function over tensors, elsewhere.
+
+pub mod call;
+pub mod complex;
+pub mod conv;
+pub mod cumulate;
+pub mod dot;
+pub mod index;
+pub mod movement;
+pub mod pointwise;
+pub mod reduce;
+pub mod samples;
+pub mod select;
+pub mod sort;
+pub mod source;
+pub mod window;
+
+pub use pointwise::{Map, Pointwise};
+pub use samples::{ErrorSample, Sample, Samples};
+
+use crate::attr::{Attr, Attrs};
+use crate::graph::Var;
+use crate::{Aval, Error, Graph, Literal, Result};
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A primitive: everything the system knows of an op, stated by the op.
+///
+/// The derivative kind says which of [`partials`](Primitive::partials), [`transpose`](Primitive::transpose),
+/// [`jvp`](Primitive::jvp) and [`vjp`](Primitive::vjp) the op provides; nobody provides two for the same thing.
+pub trait Primitive: Named + Debug + Send + Sync + 'static {
+    /// Types of the results, or why the operands do not fit.
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>>;
+
+    /// Which kind of derivative the op has.
+    fn derivative(&self) -> Derivative;
+
+    /// `Pointwise`: the partial derivative for each operand, over operands and result.
+    fn partials<'g>(&self, _rule: &Rule<'_, 'g>) -> Vec<Option<Var<'g>>> {
+        Vec::new()
+    }
+
+    /// `Linear`, `Multilinear`: the adjoint for one operand, applied to the result's cotangent.
+    fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, _ct: Var<'g>) -> Option<Var<'g>> {
+        None
+    }
+
+    /// `Jvp`, `Structural`: tangents of the results, linear in the operands' tangents (`None` is zero).
+    fn jvp<'g>(&self, _rule: &Rule<'_, 'g>, _tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        Vec::new()
+    }
+
+    /// `Structural`: cotangents of the operands that are needed, from those of the results (`None` is zero).
+    fn vjp<'g>(
+        &self,
+        _rule: &Rule<'_, 'g>,
+        _cts: &[Option<Var<'g>>],
+        _needs: &[bool],
+    ) -> Vec<Option<Var<'g>>> {
+        Vec::new()
+    }
+
+    /// What the op computes, in the few forms that evaluators and compilers know.
+    fn form(&self, ins: &[Aval]) -> Form;
+
+    /// How far another evaluation may be from the reference.
+    fn bound(&self) -> Bound {
+        Bound::Exact
+    }
+}
+
+/// Name, documentation and attributes of a primitive.
+pub trait Named {
+    /// The name in graph text.
+    fn name(&self) -> &str;
+    /// The documentation.
+    fn docs(&self) -> &str;
+    /// The attributes, in order.
+    fn attrs(&self) -> Attrs;
+}
+
+/// What [`op_struct!`](crate::op_struct) writes for a struct of attributes.
+pub trait Declared: Sized {
+    /// The name in graph text.
+    const NAME: &'static str;
+    /// The documentation.
+    const DOCS: &'static str;
+    /// The attributes, in order.
+    fn to_attrs(&self) -> Attrs;
+    /// Rebuilt from attributes looked up by name.
+    fn from_attrs(attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Self>;
+}
+
+impl<T: Declared> Named for T {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+    fn docs(&self) -> &str {
+        T::DOCS
+    }
+    fn attrs(&self) -> Attrs {
+        self.to_attrs()
+    }
+}
+
+/// Sample operands from which every generic check of an op is made.
+pub trait Sampled {
+    /// Adds cases and error cases.
+    fn samples(s: &mut Samples);
+}
+
+/// What a derivative rule sees: the values of one application of the op.
+pub struct Rule<'a, 'g> {
+    /// The operands.
+    pub ins: &'a [Var<'g>],
+    /// The results.
+    pub outs: &'a [Var<'g>],
+}
+
+/// The kinds of derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derivative {
+    /// Element by element; [`Primitive::partials`] gives the factors.
+    Pointwise,
+    /// Linear in the named operands jointly: the jvp is the op itself on their tangents.
+    Linear(Operands),
+    /// Linear in each of the named operands separately: the jvp is a sum over them.
+    Multilinear(Operands),
+    /// [`Primitive::jvp`], written with other ops; reverse mode transposes it.
+    Jvp,
+    /// An op that holds graphs and maps transforms over them: [`Primitive::jvp`] and [`Primitive::vjp`].
+    Structural,
+    /// No derivative: the result is locally constant or not a number.
+    Zero,
+}
+
+/// Which operands a (multi)linear op is linear in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operands {
+    /// All of them.
+    All,
+    /// These positions.
+    Only(&'static [usize]),
+}
+
+impl Operands {
+    /// Whether the op is linear in operand `i`.
+    pub fn has(self, i: usize) -> bool {
+        match self {
+            Operands::All => true,
+            Operands::Only(list) => list.contains(&i),
+        }
+    }
+}
+
+/// How far an evaluation may be from the reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// Not at all.
+    Exact,
+    /// So many units in the last place of the result.
+    Ulps(f64),
+    /// So many `eps · Σ|terms|`, for sums and contractions.
+    Terms(f64),
+}
+
+/// What an op computes, as evaluators and compilers see it.
+#[derive(Clone)]
+pub enum Form {
+    /// A graph input: has no form of its own.
+    Input,
+    /// A fixed value.
+    Constant(Literal),
+    /// The index along one axis.
+    Iota {
+        /// The axis.
+        axis: usize,
+    },
+    /// Philox bits and the next state, from a state.
+    Bits,
+    /// The same scalar function of the operands at every index.
+    Pointwise(Scalar),
+    /// Every result index reads one operand index that is affine in it.
+    View(IndexMap),
+    /// The same elements in row-major order under other extents.
+    Reshape,
+    /// The operand among zeros: `low` before, `high` after (negative crops), `interior` between elements.
+    Pad {
+        /// Zeros before, per axis.
+        low: Vec<i64>,
+        /// Zeros between neighbours, per axis.
+        interior: Vec<usize>,
+    },
+    /// Operands one after the other along an axis.
+    Concat {
+        /// The axis.
+        axis: usize,
+    },
+    /// Combines all elements along the axes.
+    Reduce {
+        /// How two elements combine.
+        combine: Combine,
+        /// The axes that disappear.
+        axes: Vec<usize>,
+    },
+    /// Position of the first largest (or smallest) element along an axis; NaN wins.
+    ArgReduce {
+        /// Largest, or else smallest.
+        largest: bool,
+        /// The axis that disappears.
+        axis: usize,
+    },
+    /// Running combination along an axis.
+    Cumulate {
+        /// How two elements combine.
+        combine: Combine,
+        /// The axis.
+        axis: usize,
+        /// From the end.
+        reverse: bool,
+    },
+    /// `out[o] = Σ lhs[l] rhs[r]` over the labels that are not in `out`.
+    Contract {
+        /// Labels of the first operand's axes.
+        lhs: String,
+        /// Labels of the second operand's axes.
+        rhs: String,
+        /// Labels of the result's axes.
+        out: String,
+    },
+    /// Strided, padded, dilated, grouped correlation.
+    Convolve(Box<Window>),
+    /// Sum of overlapping windows: the adjoint of a sliding-window view.
+    Fold(Box<Window>),
+    /// Slices of operand 0 along an axis at the integer indices of operand 1.
+    Take {
+        /// The axis.
+        axis: usize,
+    },
+    /// Operand 0 with the slices of operand 2 combined in at the indices of operand 1, in row-major order.
+    Scatter {
+        /// The axis.
+        axis: usize,
+        /// How an update combines with what is there; `None` replaces it.
+        combine: Option<Combine>,
+    },
+    /// Values and positions along an axis in order, stable; NaN counts as largest.
+    Sort {
+        /// The axis.
+        axis: usize,
+        /// Largest first.
+        descending: bool,
+    },
+    /// A routine of its own.
+    External(Arc<dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync>),
+    /// A graph over the operands.
+    Region(Arc<Graph>),
+}
+
+/// Scalar functions.
+#[derive(Clone, Copy, Debug)]
+pub enum Scalar {
+    /// A row of the pointwise table.
+    Row(&'static Pointwise),
+    /// The operand itself.
+    Identity,
+    /// Conversion to the result's dtype.
+    Cast,
+    /// Operand 1 where operand 0, else operand 2.
+    Select,
+    /// Real part.
+    Re,
+    /// Imaginary part.
+    Im,
+    /// Complex conjugate.
+    Conj,
+    /// Complex number of two parts.
+    Complex,
+}
+
+/// Ways to combine two elements, each with an identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Combine {
+    /// Sum, from 0.
+    Sum,
+    /// Product, from 1.
+    Prod,
+    /// Larger, from the least value; NaN wins.
+    Max,
+    /// Smaller, from the greatest value; NaN wins.
+    Min,
+    /// `log(exp a + exp b)`, from minus infinity.
+    LogSumExp,
+}
+
+/// Result index to operand index: `operand[a] = offset[a] + Σ step · result[j]`, where each result axis `j`
+/// steps along at most one operand axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexMap {
+    /// Per operand axis, the index at result index 0.
+    pub offset: Vec<i64>,
+    /// Per result axis, the operand axis it steps along and by how much; `None` repeats.
+    pub steps: Vec<Option<(usize, i64)>>,
+}
+
+/// Geometry of a sliding window, per spatial axis.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// Extent of the window.
+    pub size: Vec<usize>,
+    /// Step of the window.
+    pub stride: Vec<usize>,
+    /// Zeros before (negative crops).
+    pub low: Vec<i64>,
+    /// Zeros after (negative crops).
+    pub high: Vec<i64>,
+    /// Spacing of the operand's elements.
+    pub base_dilation: Vec<usize>,
+    /// Spacing of the window's elements.
+    pub window_dilation: Vec<usize>,
+}
+
+/// A primitive from outside the catalog.
+#[derive(Clone, Debug)]
+pub struct User(pub Arc<dyn Primitive>);
+
+impl PartialEq for User {
+    fn eq(&self, other: &User) -> bool {
+        self.0.name() == other.0.name() && self.0.attrs() == other.0.attrs()
+    }
+}
+
+impl Eq for User {}
+
+impl Hash for User {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.0.name().hash(h);
+        self.0.attrs().hash(h);
+    }
+}
+
+macro_rules! catalog {
+    ($($module:ident :: $name:ident),* $(,)?) => {
+        /// An op: one of the catalog, or a user's.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum Op {
+            /// A pointwise op, by its row.
+            Map(Map),
+            $(#[doc = concat!("See [`", stringify!($module), "::", stringify!($name), "`].")] $name($module::$name),)*
+            /// A primitive from outside the catalog.
+            User(User),
+        }
+
+        impl Op {
+            /// The declaration behind the op.
+            pub fn def(&self) -> &dyn Primitive {
+                match self {
+                    Op::Map(row) => row,
+                    $(Op::$name(op) => op,)*
+                    Op::User(user) => &*user.0,
+                }
+            }
+
+            /// The op of that name with those attributes.
+            pub fn parse(name: &str, attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Op> {
+                $(if name == <$module::$name as Declared>::NAME { return $module::$name::from_attrs(attrs).map(Op::$name); })*
+                if let Some(row) = pointwise::find(name) { return Some(Op::Map(Map(row))); }
+                registry::parse(name, attrs)
+            }
+
+            /// Names of the structural ops.
+            pub const STRUCTURAL: &'static [&'static str] = &[$(<$module::$name as Declared>::NAME),*];
+        }
+
+        $(impl From<$module::$name> for Op { fn from(op: $module::$name) -> Op { Op::$name(op) } })*
+
+        /// Samples and error samples of every op of the catalog.
+        pub fn samples() -> Samples {
+            let mut s = Samples::default();
+            pointwise::samples(&mut s);
+            $(<$module::$name as Sampled>::samples(&mut s);)*
+            s
+        }
+    };
+}
+
+catalog! {
+    source::Input, source::Constant, source::Iota, source::RandomBits,
+    pointwise::Cast, select::Select, select::StopGradient,
+    complex::Re, complex::Im, complex::Conj, complex::Complex,
+    movement::Reshape, movement::Permute, movement::Broadcast, movement::Slice, movement::Flip,
+    movement::Pad, movement::Concat,
+    reduce::Sum, reduce::Prod, reduce::Max, reduce::Min, reduce::ArgMax, reduce::ArgMin,
+    cumulate::Cumulate, dot::Dot, conv::Conv, window::Windows, window::Fold,
+    index::Take, index::Scatter, sort::Sort,
+    call::Call,
+}
+
+impl From<&'static Pointwise> for Op {
+    fn from(row: &'static Pointwise) -> Op {
+        Op::Map(Map(row))
+    }
+}
+
+impl Op {
+    /// A primitive from outside the catalog.
+    pub fn user(primitive: impl Primitive) -> Op {
+        Op::User(User(Arc::new(primitive)))
+    }
+
+    /// The name in graph text.
+    pub fn name(&self) -> &str {
+        self.def().name()
+    }
+
+    /// Types of the results, naming op and operands in the error.
+    pub fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        let check = |outs: Vec<Aval>| outs.into_iter().map(Aval::checked).collect::<Result<Vec<_>>>();
+        self.def().infer(ins).and_then(check).map_err(|e| e.in_op(self.name(), ins))
+    }
+}
+
+/// Refuses a wrong number of operands.
+pub fn arity(ins: &[Aval], expected: usize) -> Result<()> {
+    if ins.len() == expected {
+        Ok(())
+    } else {
+        Err(Error::new(crate::Kind::Arity { expected, found: ins.len() }))
+    }
+}
+
+/// Refuses axes that are out of range or repeated.
+pub fn check_axes(axes: &[usize], rank: usize) -> Result<()> {
+    for (i, &axis) in axes.iter().enumerate() {
+        if axis >= rank || axes[..i].contains(&axis) {
+            return Err(Error::new(crate::Kind::Axis { axis: axis as i64, rank }));
+        }
+    }
+    Ok(())
+}
+
+pub mod registry {
+    //! Users' primitives by name, so that graph text naming them parses.
+
+    use super::{Attr, Op};
+    use std::collections::HashMap;
+    use std::sync::{PoisonError, RwLock};
+
+    type Parse = fn(&dyn Fn(&str) -> Option<Attr>) -> Option<Op>;
+
+    static PRIMITIVES: RwLock<Option<HashMap<String, Parse>>> = RwLock::new(None);
+
+    /// Makes graph text with this op name parse through `parse`.
+    pub fn register(name: &str, parse: Parse) {
+        let mut table = PRIMITIVES.write().unwrap_or_else(PoisonError::into_inner);
+        table.get_or_insert_default().insert(name.to_string(), parse);
+    }
+
+    pub(super) fn parse(name: &str, attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Op> {
+        let parse = *PRIMITIVES.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(name)?;
+        parse(attrs)
+    }
+}

@@ -1,0 +1,291 @@
+//! The pointwise table: scalar functions applied at every index.
+//!
+//! A row states everything about an op in one block; its static, its method on graph values and on tensors,
+//! its checks and its documentation all come from that block. Rows live in one file per family, each as a
+//! macro that hands its rows to a callback, so that other crates can read the same table
+//! (`gradus_ir::for_each_row!`).
+//!
+//! Fields of a row, in this order, all but one of the meanings optional:
+//! - `predicate: true;` the result is a truth value (the meanings then give 0 or 1);
+//! - `float:`, `complex:`, `int:` the meaning in the carrier of each class; a class without one is refused;
+//! - `bools: true;` booleans are taken too, through `int`;
+//! - `partials: [..];` one factor per operand in operands and result; without it there is no derivative;
+//! - `domain: [(low, high), ..];` where samples are drawn, per operand, default (-2, 2);
+//! - `ulp:` how far from the reference a device may be, default 1.
+
+use super::{Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
+use crate::attr::Attrs;
+use crate::graph::{IntoVar, Var};
+use crate::{Aval, C, Class, DType, Error, Result};
+use std::hash::{Hash, Hasher};
+
+/// Partial derivatives over operands and result.
+pub type Partials = for<'g> fn(&[Var<'g>], Var<'g>) -> Vec<Var<'g>>;
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Pointwise {
+    /// The name in graph text and of the method.
+    pub name: &'static str,
+    /// The documentation.
+    pub docs: &'static str,
+    /// Number of operands.
+    pub arity: usize,
+    /// Whether the result is a truth value.
+    pub predicate: bool,
+    /// The meaning on floats.
+    pub float: Option<fn(&[f64]) -> f64>,
+    /// The meaning on complex numbers.
+    pub complex: Option<fn(&[C]) -> C>,
+    /// The meaning on integers; the result is wrapped to the dtype.
+    pub int: Option<fn(&[i64]) -> i64>,
+    /// Whether `int` serves booleans too.
+    pub bools: bool,
+    /// The derivative.
+    pub partials: Option<Partials>,
+    /// Where samples are drawn, per operand.
+    pub domain: &'static [(f64, f64)],
+    /// Allowed distance from the reference.
+    pub ulp: f64,
+}
+
+macro_rules! option {
+    () => {
+        None
+    };
+    ($e:expr) => {
+        Some($e)
+    };
+}
+
+macro_rules! default {
+    ($d:expr;) => {
+        $d
+    };
+    ($d:expr; $e:expr) => {
+        $e
+    };
+}
+
+macro_rules! scalar_fn {
+    (($($x:ident),+), $t:ty, $none:expr, $body:expr) => {{
+        #[allow(unused_variables)]
+        fn meaning(v: &[$t]) -> $t {
+            let &[$($x),+] = v else { return $none };
+            $body
+        }
+        meaning
+    }};
+}
+
+macro_rules! partials_fn {
+    (($($x:ident),+), $y:ident, [$($p:expr),*]) => {{
+        #[allow(unused_variables)]
+        fn partials<'g>(v: &[Var<'g>], $y: Var<'g>) -> Vec<Var<'g>> {
+            let &[$($x),+] = v else { return Vec::new() };
+            vec![$(IntoVar::into_var($p, $y)),*]
+        }
+        partials
+    }};
+}
+
+macro_rules! count {
+    (($($x:ident),+)) => { [$(stringify!($x)),+].len() };
+}
+
+macro_rules! var_method {
+    ($($doc:literal)* $name:ident ($x:ident $(, $rest:ident)*)) => {
+        $(#[doc = $doc])*
+        #[allow(clippy::should_implement_trait)]
+        pub fn $name(self $(, $rest: Var<'g>)*) -> Var<'g> {
+            self.builder().apply1(&$name, &[self $(, $rest)*])
+        }
+    };
+}
+
+macro_rules! define_rows {
+    ($($(#[doc = $doc:literal])* $name:ident $args:tt -> $y:ident {
+        $(predicate: $predicate:literal;)?
+        $(float: $float:expr;)?
+        $(complex: $complex:expr;)?
+        $(int: $int:expr;)?
+        $(bools: $bools:literal;)?
+        $(partials: $partials:tt;)?
+        $(domain: [$($domain:expr),*];)?
+        $(ulp: $ulp:literal;)?
+    })*) => {
+        $(
+            $(#[doc = $doc])*
+            #[allow(non_upper_case_globals)]
+            pub static $name: Pointwise = Pointwise {
+                name: stringify!($name),
+                docs: concat!($($doc, "\n"),*),
+                arity: count!($args),
+                predicate: default!(false; $($predicate)?),
+                float: option!($(scalar_fn!($args, f64, f64::NAN, $float))?),
+                complex: option!($(scalar_fn!($args, C, C::ZERO, $complex))?),
+                int: option!($(scalar_fn!($args, i64, 0, $int))?),
+                bools: default!(false; $($bools)?),
+                partials: option!($(partials_fn!($args, $y, $partials))?),
+                domain: default!(&[]; $(&[$($domain),*])?),
+                ulp: default!(1.0; $($ulp)?),
+            };
+        )*
+
+        /// The rows of this family.
+        pub(super) static ROWS: &[&Pointwise] = &[$(&$name),*];
+
+        impl<'g> Var<'g> {
+            $(var_method! { $($doc)* $name $args })*
+        }
+    };
+}
+
+pub mod arith;
+pub mod cast;
+pub mod compare;
+pub mod exp;
+
+pub use cast::Cast;
+
+/// Hands every row of the table to a macro, family by family: `for_each_row!(my_macro)`.
+#[macro_export]
+macro_rules! for_each_row {
+    ($then:ident) => {
+        $crate::arith_rows!($then);
+        $crate::compare_rows!($then);
+        $crate::exp_rows!($then);
+    };
+}
+
+/// The families, for looking rows up.
+static FAMILIES: &[&[&Pointwise]] = &[arith::ROWS, compare::ROWS, exp::ROWS];
+
+/// All rows.
+pub fn rows() -> impl Iterator<Item = &'static Pointwise> {
+    FAMILIES.iter().flat_map(|f| f.iter().copied())
+}
+
+/// The row of that name.
+pub fn find(name: &str) -> Option<&'static Pointwise> {
+    rows().find(|r| r.name == name)
+}
+
+/// A pointwise op: a row of the table, or a user's own static row.
+#[derive(Clone, Copy, Debug)]
+pub struct Map(pub &'static Pointwise);
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Map) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Map {}
+
+impl Hash for Map {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.0.name.hash(h);
+    }
+}
+
+impl Pointwise {
+    /// Whether the row has a meaning on this dtype.
+    pub fn takes(&self, dtype: DType) -> bool {
+        match dtype.class() {
+            Class::Float => self.float.is_some(),
+            Class::Complex => self.complex.is_some(),
+            Class::Int => self.int.is_some(),
+            Class::Bool => self.int.is_some() && self.bools,
+        }
+    }
+
+    /// The range samples of an operand are drawn from.
+    pub fn domain_of(&self, operand: usize) -> (f64, f64) {
+        self.domain.get(operand).or(self.domain.last()).copied().unwrap_or((-2.0, 2.0))
+    }
+}
+
+impl Named for Map {
+    fn name(&self) -> &str {
+        self.0.name
+    }
+    fn docs(&self) -> &str {
+        self.0.docs
+    }
+    fn attrs(&self) -> Attrs {
+        Attrs::new()
+    }
+}
+
+impl Primitive for Map {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, self.0.arity)?;
+        if let Some(other) = ins.iter().find(|a| a.shape != ins[0].shape) {
+            return Err(Error::shape(
+                format!("extents {} and {}", ins[0].shape, other.shape),
+                "differ; a graph op takes equal extents (broadcast first)",
+            ));
+        }
+        let dtype = ins[0].dtype;
+        if let Some(other) = ins.iter().find(|a| a.dtype != dtype) {
+            return Err(Error::dtype(other.dtype, format!("the first operand is {dtype} (cast first)")));
+        }
+        if !self.0.takes(dtype) {
+            let fits: Vec<&str> =
+                DType::ALL.into_iter().filter(|d| self.0.takes(*d)).map(DType::name).collect();
+            return Err(Error::dtype(dtype, format!("it takes {}", fits.join(" "))));
+        }
+        Ok(vec![if self.0.predicate { ins[0].with_dtype(DType::Bool) } else { ins[0].clone() }])
+    }
+
+    fn derivative(&self) -> Derivative {
+        if self.0.partials.is_some() { Derivative::Pointwise } else { Derivative::Zero }
+    }
+
+    fn partials<'g>(&self, rule: &Rule<'_, 'g>) -> Vec<Option<Var<'g>>> {
+        match self.0.partials {
+            Some(partials) => partials(rule.ins, rule.outs[0]).into_iter().map(Some).collect(),
+            None => vec![None; rule.ins.len()],
+        }
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Pointwise(Scalar::Row(self.0))
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Ulps(self.0.ulp)
+    }
+}
+
+/// Every row gets the same shapes, in each class it has a meaning in.
+pub(super) fn samples(s: &mut Samples) {
+    for row in rows() {
+        for shape in [&[2, 3][..], &[], &[0], &[1, 4]] {
+            if row.float.is_some() {
+                let ins: Vec<_> = (0..row.arity).map(|i| s.uniform(row.domain_of(i), shape)).collect();
+                s.case(row, ins);
+            }
+            if row.complex.is_some() {
+                let ins: Vec<_> = (0..row.arity).map(|i| s.complex(row.domain_of(i), shape)).collect();
+                s.case(row, ins);
+            }
+            if row.int.is_some() {
+                let ins: Vec<_> = (0..row.arity).map(|_| s.ints((0, 9), shape)).collect();
+                s.case(row, ins);
+            }
+            if row.bools {
+                let ins: Vec<_> = (0..row.arity).map(|_| s.bools(shape)).collect();
+                s.case(row, ins);
+            }
+        }
+        let two = [Aval::new(DType::F64, [2]), Aval::new(DType::F64, [3])];
+        if row.arity == 2 && row.float.is_some() {
+            s.error(row, &two, "extents [2] and [3] differ");
+        } else {
+            let ins = vec![two[0].clone(); row.arity + 1];
+            s.error(row, &ins, &format!("takes {} operands, was given {}", row.arity, row.arity + 1));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Choosing between values, and stopping derivatives.
+
+use super::*;
+use crate::{DType, op_struct};
+
+op_struct! {
+    /// The second operand where the first is true, else the third. What is not chosen does not matter: a NaN
+    /// there reaches neither the value nor the derivative.
+    pub struct Select = "select" {}
+}
+
+impl Primitive for Select {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 3)?;
+        if ins[0].dtype != DType::Bool {
+            return Err(Error::dtype(ins[0].dtype, "the condition must be bool"));
+        }
+        if ins[1] != ins[2] || ins[0].shape != ins[1].shape {
+            let what = format!("condition {} and branches {} and {}", ins[0], ins[1], ins[2]);
+            return Err(Error::shape(what, "must have equal extents and the branches one dtype"));
+        }
+        Ok(vec![ins[1].clone()])
+    }
+
+    fn derivative(&self) -> Derivative {
+        Derivative::Linear(Operands::Only(&[1, 2]))
+    }
+
+    fn transpose<'g>(&self, rule: &Rule<'_, 'g>, operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
+        let zero = ct.full_like(0.0);
+        Some(if operand == 1 { rule.ins[0].select(ct, zero) } else { rule.ins[0].select(zero, ct) })
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Pointwise(Scalar::Select)
+    }
+}
+
+impl Sampled for Select {
+    fn samples(s: &mut Samples) {
+        for shape in [&[2, 3][..], &[], &[0]] {
+            let ins = [s.bools(shape), s.normal(shape), s.normal(shape)];
+            s.case(Select {}, ins);
+            let ins = [s.bools(shape), s.ints((0, 9), shape), s.ints((0, 9), shape)];
+            s.case(Select {}, ins);
+        }
+        let ins = [s.bools([2]), s.complex((-1.0, 1.0), [2]), s.complex((-1.0, 1.0), [2])];
+        s.case(Select {}, ins);
+        let (c, x, y) = (Aval::new(DType::Bool, [2]), Aval::new(DType::F64, [2]), Aval::new(DType::F64, [3]));
+        s.error(Select {}, &[c, x.clone(), y], "must have equal extents");
+        s.error(Select {}, &[x.clone(), x.clone(), x], "the condition must be bool");
+    }
+}
+
+impl<'g> Var<'g> {
+    /// `yes` where this truth value holds, else `no`.
+    pub fn select(self, yes: Var<'g>, no: Var<'g>) -> Var<'g> {
+        self.builder().apply1(Select {}, &[self, yes, no])
+    }
+}
+
+op_struct! {
+    /// The operand, taken as a constant by every derivative.
+    pub struct StopGradient = "stop_gradient" {}
+}
+
+impl Primitive for StopGradient {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 1)?;
+        Ok(ins.to_vec())
+    }
+
+    fn derivative(&self) -> Derivative {
+        Derivative::Zero
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Pointwise(Scalar::Identity)
+    }
+}
+
+impl Sampled for StopGradient {
+    fn samples(s: &mut Samples) {
+        let x = s.normal([2, 3]);
+        s.kink(StopGradient {}, [x]);
+        s.error(StopGradient {}, &[], "takes 1 operands, was given 0");
+    }
+}

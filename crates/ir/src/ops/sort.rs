@@ -1,0 +1,54 @@
+//! Order along an axis.
+
+use super::*;
+use crate::{DType, op_struct};
+
+op_struct! {
+    /// Elements in order along an axis, and the positions they came from. Stable; NaN counts as largest.
+    pub struct Sort = "sort" {
+        /// The axis.
+        axis: usize,
+        /// Largest first.
+        descending: bool,
+    }
+}
+
+impl Primitive for Sort {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 1)?;
+        check_axes(&[self.axis], ins[0].rank())?;
+        if ins[0].dtype.is_complex() {
+            return Err(Error::dtype(ins[0].dtype, "complex numbers have no order"));
+        }
+        Ok(vec![ins[0].clone(), ins[0].with_dtype(DType::I64)])
+    }
+    fn derivative(&self) -> Derivative {
+        Derivative::Jvp
+    }
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        vec![tangents[0].map(|t| t.take_along(rule.outs[1], self.axis)), None]
+    }
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Sort { axis: self.axis, descending: self.descending }
+    }
+}
+
+impl Sampled for Sort {
+    fn samples(s: &mut Samples) {
+        for (shape, axis, descending) in
+            [(&[2, 4][..], 1, false), (&[3, 2], 0, true), (&[0], 0, false), (&[1], 0, true)]
+        {
+            let x = s.distinct(shape);
+            s.case(Sort { axis, descending }, [x]);
+            let x = s.ints((0, 3), shape);
+            s.case(Sort { axis, descending }, [x]);
+        }
+        let ties = s.floats([6], &[2.0, 1.0, 2.0, 1.0, f64::NAN, 0.0]);
+        s.kink(Sort { axis: 0, descending: true }, [ties]);
+        s.error(
+            Sort { axis: 0, descending: false },
+            &[Aval::new(DType::C64, [2])],
+            "complex numbers have no order",
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! Reading and writing at computed indices, and sorting.
+
+use super::combine::{Element, lines};
+use super::movement::pick;
+use crate::literal::Data;
+use crate::ops::Combine;
+use crate::{Error, Kind, Literal, Result};
+use std::cmp::Ordering;
+
+/// Rows before the axis, extent of the axis, elements behind it.
+fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
+    (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
+}
+
+fn checked(index: &Literal, extent: usize) -> Result<&[i64]> {
+    match index.i().iter().find(|&&i| i < 0 || i >= extent as i64) {
+        Some(&index) => Err(Error::new(Kind::Index { index, extent })),
+        None => Ok(index.i()),
+    }
+}
+
+pub(super) fn take(x: &Literal, index: &Literal, axis: usize) -> Result<Data> {
+    let (rows, n, width) = around(x.shape(), axis);
+    let index = checked(index, n)?;
+    let at = (0..rows)
+        .flat_map(|r| index.iter().map(move |&i| (r * n + i as usize) * width))
+        .flat_map(|start| (start as i64)..(start + width) as i64);
+    Ok(pick(x.data(), at))
+}
+
+fn write<T: Element>(base: &[T], updates: &[T], at: &[usize], combine: Option<Combine>) -> Vec<T> {
+    let mut out = base.to_vec();
+    for (u, &i) in updates.iter().zip(at) {
+        out[i] = combine.map_or(*u, |c| T::combine(c, out[i], *u));
+    }
+    out
+}
+
+pub(super) fn scatter(ins: &[Literal], axis: usize, combine: Option<Combine>) -> Result<Data> {
+    let (base, updates) = (&ins[0], &ins[2]);
+    let (rows, n, width) = around(base.shape(), axis);
+    let index = checked(&ins[1], n)?;
+    let at: Vec<usize> = (0..rows)
+        .flat_map(|r| index.iter().map(move |&i| (r * n + i as usize) * width))
+        .flat_map(|start| start..start + width)
+        .collect();
+    Ok(match (base.data(), updates.data()) {
+        (Data::F(b), Data::F(u)) => write(b, u, &at, combine).into(),
+        (Data::C(b), Data::C(u)) => write(b, u, &at, combine).into(),
+        _ => write(base.i(), updates.i(), &at, combine).into(),
+    })
+}
+
+pub(super) fn sort(x: &Literal, axis: usize, descending: bool) -> Vec<Data> {
+    let (starts, n, step) = lines(x.shape(), axis);
+    // NaN is equal to NaN and greater than every number; 0 and -0 are equal.
+    let float = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
+    let order = |a: usize, b: usize| -> Ordering {
+        let o = if let Data::F(v) = x.data() { float(v[a], v[b]) } else { x.i()[a].cmp(&x.i()[b]) };
+        if descending { o.reverse() } else { o }
+    };
+    let mut from = vec![0i64; x.data().len()];
+    let mut positions = vec![0i64; x.data().len()];
+    for start in starts {
+        let at = |k: usize| (start + k as i64 * step) as usize;
+        let mut line: Vec<usize> = (0..n).collect();
+        line.sort_by(|&a, &b| order(at(a), at(b)));
+        for (k, &p) in line.iter().enumerate() {
+            from[at(k)] = at(p) as i64;
+            positions[at(k)] = p as i64;
+        }
+    }
+    vec![pick(x.data(), from.into_iter()), positions.into()]
+}

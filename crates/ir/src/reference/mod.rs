@@ -1,0 +1,120 @@
+//! The reference evaluator: what every graph means.
+//!
+//! It evaluates the forms that ops declare, one value at a time, in the exact carrier of each class (`f64`,
+//! complex of `f64`, `i64`). Every other way to run a graph is compared with this one. Float results are rounded
+//! to their dtype once, at the end; integers wrap at every op.
+
+mod combine;
+mod contract;
+mod index;
+mod movement;
+mod pointwise;
+mod strides;
+
+pub use strides::Offsets;
+
+use crate::literal::Data;
+use crate::ops::{Form, Op};
+use crate::{Aval, DType, Error, Graph, Literal, Result, philox};
+
+/// The outputs of a graph at these inputs.
+pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
+    let expected = graph.input_avals();
+    let found: Vec<Aval> = inputs.iter().map(|l| l.aval().clone()).collect();
+    if found != expected {
+        return Err(Error::shape(format!("inputs {found:?}"), format!("must be {expected:?}")));
+    }
+    Ok(evaluate_exact(graph, inputs)?.into_iter().map(Literal::rounded).collect())
+}
+
+/// The results of one op, rounded to their dtypes.
+pub fn apply(op: &Op, ins: &[Literal]) -> Result<Vec<Literal>> {
+    let avals: Vec<Aval> = ins.iter().map(|l| l.aval().clone()).collect();
+    let outs = op.infer(&avals)?;
+    Ok(apply_exact(op, ins, &avals, &outs)?.into_iter().map(Literal::rounded).collect())
+}
+
+fn evaluate_exact(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
+    let nodes = graph.nodes();
+    let mut last_use = vec![0usize; nodes.len()];
+    for (i, node) in nodes.iter().enumerate() {
+        node.ins.iter().for_each(|id| last_use[id.node as usize] = i);
+    }
+    graph.outputs().iter().for_each(|id| last_use[id.node as usize] = usize::MAX);
+    let mut values: Vec<Vec<Literal>> = Vec::with_capacity(nodes.len());
+    for (i, node) in nodes.iter().enumerate() {
+        let outs = if let Op::Input(input) = &node.op {
+            let missing = || Error::value("the inputs", format!("lack number {}", input.index));
+            vec![inputs.get(input.index).cloned().ok_or_else(missing)?]
+        } else {
+            let ins: Vec<Literal> =
+                node.ins.iter().map(|id| values[id.node as usize][id.out as usize].clone()).collect();
+            let avals: Vec<Aval> = ins.iter().map(|l| l.aval().clone()).collect();
+            apply_exact(&node.op, &ins, &avals, &node.outs)?
+        };
+        values.push(outs);
+        for id in node.ins.iter().filter(|id| last_use[id.node as usize] == i) {
+            values[id.node as usize] = Vec::new();
+        }
+    }
+    Ok(graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize].clone()).collect())
+}
+
+fn apply_exact(op: &Op, ins: &[Literal], avals: &[Aval], outs: &[Aval]) -> Result<Vec<Literal>> {
+    let results = match op.def().form(avals) {
+        Form::Region(body) => return evaluate_exact(&body, ins),
+        Form::External(routine) => return routine(ins),
+        form => form_data(&form, ins, outs).map_err(|e| e.in_op(op.name(), avals))?,
+    };
+    results
+        .into_iter()
+        .zip(outs)
+        .map(|(data, aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype)))
+        .collect()
+}
+
+/// Integers modulo their dtype; floats as they are.
+fn wrapped(mut data: Data, dtype: DType) -> Data {
+    if let Data::I(v) = &mut data
+        && dtype != DType::I64
+    {
+        std::sync::Arc::make_mut(v).iter_mut().for_each(|x| *x = dtype.wrap(*x));
+    }
+    data
+}
+
+fn form_data(form: &Form, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Data>> {
+    let out = &outs[0];
+    Ok(vec![match form {
+        Form::Input => return Err(Error::verify("an input has no value of its own")),
+        Form::Region(_) | Form::External(_) => {
+            return Err(Error::verify("a region is evaluated by its body"));
+        }
+        Form::Constant(value) => value.data().clone(),
+        Form::Iota { axis } => movement::iota(out, *axis),
+        Form::Bits => return Ok(bits(&ins[0], out.shape.numel())),
+        Form::Pointwise(scalar) => pointwise::pointwise(*scalar, ins, out)?,
+        Form::View(map) => movement::view(&ins[0], map, &out.shape),
+        Form::Reshape => ins[0].data().clone(),
+        Form::Pad { low, interior } => movement::pad(&ins[0], low, interior, &out.shape),
+        Form::Concat { axis } => movement::concat(ins, *axis, out)?,
+        Form::Reduce { combine, axes } => combine::reduce(&ins[0], *combine, axes),
+        Form::ArgReduce { largest, axis } => combine::arg_reduce(&ins[0], *largest, *axis),
+        Form::Cumulate { combine, axis, reverse } => combine::cumulate(&ins[0], *combine, *axis, *reverse),
+        Form::Contract { lhs, rhs, out: labels } => contract::contract(&ins[0], &ins[1], lhs, rhs, labels),
+        Form::Convolve(window) => contract::convolve(&ins[0], &ins[1], window, out),
+        Form::Fold(window) => contract::fold(&ins[0], window, out),
+        Form::Take { axis } => index::take(&ins[0], &ins[1], *axis)?,
+        Form::Scatter { axis, combine } => index::scatter(ins, *axis, *combine)?,
+        Form::Sort { axis, descending } => return Ok(index::sort(&ins[0], *axis, *descending)),
+    }])
+}
+
+fn bits(state: &Literal, n: usize) -> Vec<Data> {
+    let word = |i: usize| state.i().get(i).copied().unwrap_or(0) as u32;
+    let state = [word(0), word(1), word(2), word(3)];
+    let mut words = Vec::with_capacity(n);
+    philox::fill_bits(state, |w| words.push(w as i64), n);
+    let next = philox::advance(state, n).map(|w| w as i64).to_vec();
+    vec![words.into(), next.into()]
+}

@@ -1,0 +1,82 @@
+//! Views, padding, concatenation: every result element is one operand element, or zero.
+
+use super::strides::{Offsets, strides};
+use crate::literal::Data;
+use crate::ops::IndexMap;
+use crate::{Aval, C, Class, Literal, Result, Shape};
+
+/// The elements at these offsets; beyond the elements, zero.
+pub(super) fn pick(data: &Data, at: impl Iterator<Item = i64>) -> Data {
+    fn go<T: Copy + Default>(v: &[T], at: impl Iterator<Item = i64>) -> Vec<T> {
+        at.map(|i| usize::try_from(i).ok().and_then(|i| v.get(i)).copied().unwrap_or_default()).collect()
+    }
+    match data {
+        Data::F(v) => go(v, at).into(),
+        Data::C(v) => go(v, at).into(),
+        Data::I(v) => go(v, at).into(),
+    }
+}
+
+pub(super) fn view(x: &Literal, map: &IndexMap, shape: &Shape) -> Data {
+    let own = strides(x.shape());
+    let base = map.offset.iter().zip(&own).map(|(o, s)| o * s).sum();
+    let steps: Vec<i64> = map.steps.iter().map(|s| s.map_or(0, |(axis, step)| step * own[axis])).collect();
+    pick(x.data(), Offsets::new(shape, &steps, base))
+}
+
+/// Element `i` of the operand lands at `low + i·(interior + 1)`, where that is inside.
+pub(super) fn pad(x: &Literal, low: &[i64], interior: &[usize], shape: &Shape) -> Data {
+    let own = strides(x.shape());
+    let source = |index: &[usize]| {
+        let mut at = 0;
+        for a in 0..index.len() {
+            let (from, step) = (index[a] as i64 - low[a], interior[a] as i64 + 1);
+            if from < 0 || from % step != 0 || from / step >= x.shape()[a] as i64 {
+                return -1;
+            }
+            at += from / step * own[a];
+        }
+        at
+    };
+    let mut index = vec![0; shape.rank()];
+    let next = |_| {
+        let at = source(&index);
+        for a in (0..index.len()).rev() {
+            index[a] += 1;
+            if index[a] < shape[a] {
+                break;
+            }
+            index[a] = 0;
+        }
+        at
+    };
+    pick(x.data(), (0..shape.numel()).map(next))
+}
+
+pub(super) fn concat(ins: &[Literal], axis: usize, out: &Aval) -> Result<Data> {
+    fn go<T: Copy>(parts: &[&[T]], widths: &[usize], rows: usize) -> Vec<T> {
+        let mut all = Vec::new();
+        for row in 0..rows {
+            parts.iter().zip(widths).for_each(|(p, w)| all.extend_from_slice(&p[row * w..(row + 1) * w]));
+        }
+        all
+    }
+    let rows: usize = out.shape[..axis].iter().product();
+    let widths: Vec<usize> = ins.iter().map(|l| l.shape()[axis..].iter().product()).collect();
+    Ok(match out.dtype.class() {
+        Class::Float => go(&ins.iter().map(Literal::f).collect::<Vec<_>>(), &widths, rows).into(),
+        Class::Complex => go(&ins.iter().map(Literal::c).collect::<Vec<_>>(), &widths, rows).into(),
+        _ => go(&ins.iter().map(Literal::i).collect::<Vec<_>>(), &widths, rows).into(),
+    })
+}
+
+pub(super) fn iota(out: &Aval, axis: usize) -> Data {
+    let mut steps = vec![0; out.rank()];
+    steps[axis] = 1;
+    let values = Offsets::new(&out.shape, &steps, 0);
+    match out.dtype.class() {
+        Class::Float => values.map(|i| i as f64).collect::<Vec<_>>().into(),
+        Class::Complex => values.map(|i| C::new(i as f64, 0.0)).collect::<Vec<_>>().into(),
+        _ => values.collect::<Vec<_>>().into(),
+    }
+}

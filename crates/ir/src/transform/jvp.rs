@@ -1,0 +1,102 @@
+//! Forward mode: tangents of all values from tangents of the inputs.
+
+use crate::graph::{Builder, Var};
+use crate::ops::{Derivative, Op, Operands, Rule};
+use crate::{Graph, Result};
+
+/// The graph that takes the inputs and a tangent for each input of `wrt` (named `d_…`) and gives the outputs,
+/// then the tangents of the differentiable outputs.
+pub fn jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> =
+        graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();
+    let mut tangents = vec![None; ins.len()];
+    for &i in wrt {
+        super::vjp::check_wrt(graph, i)?;
+        tangents[i] = Some(b.input(&format!("d_{}", graph.inputs()[i].0), ins[i].aval()));
+    }
+    let (mut outs, touts) = jvp_into(&b, graph, &ins, &tangents);
+    let differentiable = |v: &Var<'_>| v.dtype().is_differentiable();
+    let zeros = |(v, t): (&Var<'_>, &Option<_>)| t.unwrap_or_else(|| b.zeros(&v.aval()));
+    let tangents: Vec<_> = outs.iter().zip(&touts).filter(|(v, _)| differentiable(v)).map(zeros).collect();
+    outs.extend(tangents);
+    b.finish(&outs)
+}
+
+/// Outputs of a graph over these inputs, and their tangents (`None` is zero).
+pub fn jvp_into<'g>(
+    b: &'g Builder,
+    graph: &Graph,
+    ins: &[Var<'g>],
+    tangents: &[Option<Var<'g>>],
+) -> (Vec<Var<'g>>, Vec<Option<Var<'g>>>) {
+    let values = b.inline_all(graph, ins);
+    let mut touts: Vec<Vec<Option<Var<'g>>>> = Vec::with_capacity(values.len());
+    for (node, outs) in graph.nodes().iter().zip(&values) {
+        let t = if let Op::Input(input) = &node.op {
+            vec![tangents.get(input.index).copied().flatten()]
+        } else {
+            let at = |id: &crate::graph::Id| (id.node as usize, id.out as usize);
+            let operands: Vec<Var<'g>> = node.ins.iter().map(at).map(|(n, o)| values[n][o]).collect();
+            let operand_ts: Vec<_> = node.ins.iter().map(at).map(|(n, o)| touts[n][o]).collect();
+            push(b, &node.op, &Rule { ins: &operands, outs }, &operand_ts)
+        };
+        touts.push(t);
+    }
+    let at = |id: &crate::graph::Id| (id.node as usize, id.out as usize);
+    let outs = graph.outputs().iter().map(at).map(|(n, o)| values[n][o]).collect();
+    (outs, graph.outputs().iter().map(at).map(|(n, o)| touts[n][o]).collect())
+}
+
+/// Tangents of the results of one application.
+fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+    let none = vec![None; rule.outs.len()];
+    if ts.iter().all(Option::is_none) || rule.outs.iter().all(|o| !o.dtype().is_differentiable()) {
+        return none;
+    }
+    let def = op.def();
+    match def.derivative() {
+        Derivative::Zero => none,
+        Derivative::Pointwise => {
+            let terms = def.partials(rule).into_iter().zip(ts).filter_map(|(p, t)| Some((*t)?.scale(p?)));
+            vec![terms.reduce(|a, b| a + b)]
+        }
+        Derivative::Linear(linear) => {
+            let moved = |i: usize| match ts[i] {
+                Some(t) => t,
+                None if linear.has(i) && rule.ins[i].dtype().is_differentiable() => {
+                    b.zeros(&rule.ins[i].aval())
+                }
+                None => rule.ins[i],
+            };
+            if (0..ts.len()).any(|i| linear.has(i) && ts[i].is_some()) {
+                let operands: Vec<Var<'g>> =
+                    (0..ts.len()).map(|i| if linear.has(i) { moved(i) } else { rule.ins[i] }).collect();
+                b.apply(op.clone(), &operands).into_iter().map(Some).collect()
+            } else {
+                none
+            }
+        }
+        Derivative::Multilinear(linear) => vec![multilinear(b, op, rule, linear, ts)],
+        Derivative::Jvp | Derivative::Structural => {
+            let mut out = def.jvp(rule, ts);
+            out.resize(rule.outs.len(), None);
+            out
+        }
+    }
+}
+
+fn multilinear<'g>(
+    b: &'g Builder,
+    op: &Op,
+    rule: &Rule<'_, 'g>,
+    linear: Operands,
+    ts: &[Option<Var<'g>>],
+) -> Option<Var<'g>> {
+    let term = |i: usize| {
+        let mut operands = rule.ins.to_vec();
+        operands[i] = ts[i].filter(|_| linear.has(i))?;
+        Some(b.apply1(op.clone(), &operands))
+    };
+    (0..ts.len()).filter_map(term).reduce(|a, b| a + b)
+}

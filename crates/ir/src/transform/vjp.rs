@@ -1,0 +1,181 @@
+//! Reverse mode: cotangents of the inputs from cotangents of the outputs.
+//!
+//! The forward values are computed first; then one walk back applies, per node, what its op declares: the
+//! partials, the transpose, or the transpose of its traced jvp. Nothing here knows any op.
+
+use crate::graph::{Builder, Id, Var};
+use crate::ops::{Derivative, Op, Rule};
+use crate::{Error, Graph, Result};
+
+/// Refuses an input that does not exist or carries no derivative.
+pub(super) fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
+    let Some((name, id)) = graph.inputs().get(i) else {
+        let why = format!("is not in the graph, which has {}", graph.inputs().len());
+        return Err(Error::value(format!("input number {i}"), why));
+    };
+    let aval = graph.aval(*id);
+    if aval.dtype.is_differentiable() {
+        Ok(())
+    } else {
+        Err(Error::gradient(format!(
+            "input `{name}` is {aval}: only float and complex values have derivatives"
+        )))
+    }
+}
+
+/// The graph that takes the inputs and a cotangent for each differentiable output (named `g_…`) and gives the
+/// gradient of each input of `wrt`; zeros where nothing flows.
+pub fn vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> =
+        graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();
+    let mut needs = vec![false; ins.len()];
+    for &i in wrt {
+        check_wrt(graph, i)?;
+        needs[i] = true;
+    }
+    let ct =
+        |(k, a): (usize, crate::Aval)| a.dtype.is_differentiable().then(|| b.input(&format!("g_{k}"), a));
+    let cts: Vec<_> = graph.output_avals().into_iter().enumerate().map(ct).collect();
+    let (_, grads) = vjp_into(&b, graph, &ins, &cts, &needs);
+    let outs: Vec<Var<'_>> =
+        wrt.iter().map(|&i| grads[i].unwrap_or_else(|| b.zeros(&ins[i].aval()))).collect();
+    b.finish(&outs)
+}
+
+/// Outputs of a graph over these inputs, and the gradients of the inputs that are needed (`None` is zero).
+pub fn vjp_into<'g>(
+    b: &'g Builder,
+    graph: &Graph,
+    ins: &[Var<'g>],
+    cts: &[Option<Var<'g>>],
+    needs: &[bool],
+) -> (Vec<Var<'g>>, Vec<Option<Var<'g>>>) {
+    let values = b.inline_all(graph, ins);
+    let active = active_nodes(graph, needs);
+    let value = |id: &Id| values[id.node as usize][id.out as usize];
+    let outs = graph.outputs().iter().map(value).collect();
+    let mut pending: Vec<Vec<Option<Var<'g>>>> = values.iter().map(|o| vec![None; o.len()]).collect();
+    for (id, ct) in graph.outputs().iter().zip(cts) {
+        if let Some(ct) = ct {
+            accumulate(&mut pending[id.node as usize][id.out as usize], *ct);
+        }
+    }
+    let mut grads = vec![None; ins.len()];
+    for (i, node) in graph.nodes().iter().enumerate().rev().filter(|(i, _)| active[*i]) {
+        let cts = std::mem::take(&mut pending[i]);
+        if cts.iter().all(Option::is_none) {
+            continue;
+        }
+        if let Op::Input(input) = &node.op {
+            grads[input.index] = cts[0];
+            continue;
+        }
+        let operands: Vec<Var<'g>> = node.ins.iter().map(value).collect();
+        let wanted: Vec<bool> = node
+            .ins
+            .iter()
+            .map(|id| active[id.node as usize] && value(id).dtype().is_differentiable())
+            .collect();
+        let rule = Rule { ins: &operands, outs: &values[i] };
+        for ((id, g), operand) in node.ins.iter().zip(pull(b, &node.op, &rule, &cts, &wanted)).zip(&operands)
+        {
+            let Some(g) = g else { continue };
+            if g.aval() != operand.aval() {
+                let why = format!(
+                    "the gradient of {} has type {}, its operand {}",
+                    node.op.name(),
+                    g.aval(),
+                    operand.aval()
+                );
+                b.fail(Error::verify(why));
+            }
+            accumulate(&mut pending[id.node as usize][id.out as usize], g);
+        }
+    }
+    (outs, grads)
+}
+
+/// Nodes on a path from an input that is needed.
+fn active_nodes(graph: &Graph, needs: &[bool]) -> Vec<bool> {
+    let mut active = vec![false; graph.nodes().len()];
+    for (i, node) in graph.nodes().iter().enumerate() {
+        active[i] = match &node.op {
+            Op::Input(input) => needs.get(input.index).copied().unwrap_or(false),
+            _ => node.ins.iter().any(|id| active[id.node as usize]),
+        };
+    }
+    active
+}
+
+fn accumulate<'g>(slot: &mut Option<Var<'g>>, g: Var<'g>) {
+    *slot = Some(match *slot {
+        Some(sum) => sum + g,
+        None => g,
+    });
+}
+
+/// Cotangents of the wanted operands of one application.
+fn pull<'g>(
+    b: &'g Builder,
+    op: &Op,
+    rule: &Rule<'_, 'g>,
+    cts: &[Option<Var<'g>>],
+    wanted: &[bool],
+) -> Vec<Option<Var<'g>>> {
+    let def = op.def();
+    match (def.derivative(), cts.first().copied().flatten()) {
+        (Derivative::Zero, _) => vec![None; wanted.len()],
+        (Derivative::Pointwise, Some(ct)) => {
+            let factor =
+                |(p, w): (Option<Var<'g>>, &bool)| p.filter(|_| *w).map(|p| ct.scale(p.conj_if_complex()));
+            def.partials(rule).into_iter().zip(wanted).map(factor).collect()
+        }
+        (Derivative::Linear(linear) | Derivative::Multilinear(linear), Some(ct)) => {
+            let one = |i: usize| (wanted[i] && linear.has(i)).then(|| def.transpose(rule, i, ct)).flatten();
+            (0..wanted.len()).map(one).collect()
+        }
+        (Derivative::Jvp, _) => pull_jvp(b, op, rule, cts, wanted),
+        (Derivative::Structural, _) => {
+            let mut grads = def.vjp(rule, cts, wanted);
+            grads.resize(wanted.len(), None);
+            grads
+        }
+        _ => vec![None; wanted.len()],
+    }
+}
+
+/// Transposes a jvp rule: the rule is traced as a graph that is linear in the tangents, and reverse mode of
+/// that graph for the tangents, at tangents zero, is its transpose.
+fn pull_jvp<'g>(
+    b: &'g Builder,
+    op: &Op,
+    rule: &Rule<'_, 'g>,
+    cts: &[Option<Var<'g>>],
+    wanted: &[bool],
+) -> Vec<Option<Var<'g>>> {
+    let r = Builder::new();
+    let ins: Vec<Var<'_>> = rule.ins.iter().map(|v| r.input("x", v.aval())).collect();
+    let outs: Vec<Var<'_>> = rule.outs.iter().map(|v| r.input("y", v.aval())).collect();
+    let tangent = |(v, w): (&Var<'_>, &bool)| w.then(|| r.input("t", v.aval()));
+    let tangents: Vec<Option<Var<'_>>> = ins.iter().zip(wanted).map(tangent).collect();
+    let touts = op.def().jvp(&Rule { ins: &ins, outs: &outs }, &tangents);
+    let (some, cts): (Vec<Var<'_>>, Vec<_>) =
+        touts.into_iter().zip(cts).filter_map(|(t, ct)| Some((t?, Some((*ct)?)))).unzip();
+    let linear = match r.finish(&some) {
+        Ok(graph) => graph,
+        Err(e) => {
+            b.fail(e);
+            return vec![None; wanted.len()];
+        }
+    };
+    let mut point: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().collect();
+    let mut needs = vec![false; point.len()];
+    for (v, _) in rule.ins.iter().zip(wanted).filter(|(_, w)| **w) {
+        point.push(b.zeros(&v.aval()));
+        needs.push(true);
+    }
+    let (_, grads) = vjp_into(b, &linear, &point, &cts, &needs);
+    let mut of_tangents = grads.into_iter().skip(rule.ins.len() + rule.outs.len());
+    wanted.iter().map(|w| if *w { of_tangents.next().flatten() } else { None }).collect()
+}

@@ -1,0 +1,250 @@
+//! Blocks of memory recycled per thread: a system allocation costs as much as the small operation
+//! that wants it.
+//!
+//! Freed blocks are kept on the freeing thread in one list per power-of-two size, each linked
+//! through its own first bytes, so neither taking nor keeping a block allocates or locks. A block
+//! may be freed on any thread.
+
+use std::alloc::{self, Layout};
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+use crate::live::live_bytes;
+
+/// Alignment of every pooled block, and the size of the smallest: a cache line, and the widest
+/// vector register.
+pub(crate) const ALIGN: usize = 64;
+/// Size of the largest pooled block; above it the system's page mapping is the better recycler.
+pub(crate) const MAX_POOLED: usize = 64 << 20;
+
+const CLASSES: usize = (MAX_POOLED / ALIGN).ilog2() as usize + 1;
+/// Bytes one thread keeps in one class.
+const CLASS_LIMIT: usize = 128 << 20;
+/// Bytes one thread keeps in all.
+const TOTAL_LIMIT: usize = 256 << 20;
+
+/// An owned, possibly uninitialised block, given back when dropped.
+pub(crate) struct Block {
+    ptr: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Block {
+    /// A block of unspecified contents, or `None` when the system has none.
+    #[inline]
+    pub(crate) fn uninit(layout: Layout) -> Option<Block> {
+        let ptr = match class_of(layout) {
+            // No cache, because its thread is ending, is the same as an empty one.
+            Some(class) => match CACHE.try_with(|cache| cache.take(class)) {
+                Ok(Some(ptr)) => ptr,
+                _ => system_alloc(class_layout(class))?,
+            },
+            None => system_alloc(layout)?,
+        };
+        Some(Block { ptr, layout })
+    }
+
+    /// A block whose first `layout.size()` bytes are zero, or `None` when the system has none.
+    pub(crate) fn zeroed(layout: Layout) -> Option<Block> {
+        if class_of(layout).is_none() && layout.size() > 0 {
+            // SAFETY: the size is not zero.
+            let ptr = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
+            return Some(Block { ptr, layout });
+        }
+        let block = Block::uninit(layout)?;
+        // SAFETY: the block owns at least `layout.size()` bytes.
+        unsafe { block.ptr.write_bytes(0, layout.size()) };
+        Some(block)
+    }
+
+    /// The first byte; valid for reads and writes of the layout's size while the block lives.
+    #[inline]
+    pub(crate) fn ptr(&self) -> NonNull<u8> {
+        self.ptr
+    }
+
+    /// Gives up ownership; [`Block::from_raw`] takes it back.
+    #[inline]
+    pub(crate) fn into_raw(self) -> NonNull<u8> {
+        ManuallyDrop::new(self).ptr
+    }
+
+    /// # Safety
+    ///
+    /// `ptr` must come from [`Block::into_raw`] of a block of this layout, once.
+    #[inline]
+    pub(crate) unsafe fn from_raw(ptr: NonNull<u8>, layout: Layout) -> Block {
+        Block { ptr, layout }
+    }
+}
+
+impl Drop for Block {
+    #[inline]
+    fn drop(&mut self) {
+        let mut layout = self.layout;
+        if let Some(class) = class_of(layout) {
+            // SAFETY: we own the block, it is of this class, and nobody uses it after this.
+            if let Ok(true) = CACHE.try_with(|cache| unsafe { cache.put(class, self.ptr) }) {
+                return;
+            }
+            layout = class_layout(class);
+        }
+        // SAFETY: `uninit` and `zeroed` allocated the block with this layout.
+        unsafe { alloc::dealloc(self.ptr.as_ptr(), layout) };
+    }
+}
+
+#[cold]
+fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
+    if layout.size() == 0 {
+        return None;
+    }
+    // SAFETY: the size is not zero.
+    NonNull::new(unsafe { alloc::alloc(layout) })
+}
+
+/// The class that serves `layout`, if the pool does.
+#[inline]
+fn class_of(layout: Layout) -> Option<usize> {
+    if cfg!(feature = "unpooled") || layout.align() > ALIGN || layout.size() > MAX_POOLED {
+        return None;
+    }
+    let size = layout.size().max(ALIGN).next_power_of_two();
+    Some((size / ALIGN).trailing_zeros() as usize)
+}
+
+#[inline]
+fn class_size(class: usize) -> usize {
+    ALIGN << class
+}
+
+fn class_layout(class: usize) -> Layout {
+    Layout::from_size_align(class_size(class), ALIGN).expect("at most MAX_POOLED")
+}
+
+thread_local! {
+    static CACHE: Cache = const { Cache::new() };
+}
+
+/// The freed blocks of one thread.
+struct Cache {
+    slots: [Slot; CLASSES],
+    bytes: Cell<usize>,
+}
+
+/// The freed blocks of one class, as a list.
+struct Slot {
+    head: Cell<Option<NonNull<Link>>>,
+    count: Cell<usize>,
+}
+
+/// What a freed block holds in its first bytes.
+struct Link {
+    next: Option<NonNull<Link>>,
+}
+
+impl Cache {
+    const fn new() -> Cache {
+        let slots = [const { Slot { head: Cell::new(None), count: Cell::new(0) } }; CLASSES];
+        Cache { slots, bytes: Cell::new(0) }
+    }
+
+    /// Takes out the block of `class` freed last, the one most likely still in the processor's
+    /// cache.
+    #[inline]
+    fn take(&self, class: usize) -> Option<NonNull<u8>> {
+        let slot = &self.slots[class];
+        let block = slot.head.get()?;
+        // SAFETY: a listed block is owned by the list and starts with the link `put` wrote.
+        slot.head.set(unsafe { block.read() }.next);
+        slot.count.set(slot.count.get() - 1);
+        self.bytes.set(self.bytes.get() - class_size(class));
+        Some(block.cast())
+    }
+
+    /// Keeps a block, or says `false` and leaves it to the caller.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the block, got it with `class_layout(class)`, and does not use it after
+    /// `true`.
+    #[inline]
+    unsafe fn put(&self, class: usize, block: NonNull<u8>) -> bool {
+        let (slot, size) = (&self.slots[class], class_size(class));
+        if slot.count.get() >= CLASS_LIMIT / size {
+            return false;
+        }
+        if self.bytes.get() + size > TOTAL_LIMIT && !self.make_room(class) {
+            return false;
+        }
+        let block = block.cast::<Link>();
+        // SAFETY: the block is ours and has at least ALIGN bytes, so a link fits and is aligned.
+        unsafe { block.write(Link { next: slot.head.get() }) };
+        slot.head.set(Some(block));
+        slot.count.set(slot.count.get() + 1);
+        self.bytes.set(self.bytes.get() + size);
+        true
+    }
+
+    /// Gives up larger blocks, the largest first, until one of `class` fits. Without this, a past
+    /// phase of large tensors would fill the cache for good and every later small one would go to
+    /// the system.
+    #[cold]
+    fn make_room(&self, class: usize) -> bool {
+        let enough = TOTAL_LIMIT - class_size(class);
+        for larger in (class + 1..CLASSES).rev() {
+            while self.bytes.get() > enough && self.give_back(larger) {}
+        }
+        self.bytes.get() <= enough
+    }
+
+    /// Returns one block of `class` to the system; `false` if there was none.
+    fn give_back(&self, class: usize) -> bool {
+        let Some(block) = self.take(class) else { return false };
+        // SAFETY: cached blocks were allocated with the layout of their class, and `take` made this
+        // one ours.
+        unsafe { alloc::dealloc(block.as_ptr(), class_layout(class)) };
+        true
+    }
+
+    fn clear(&self) {
+        for class in 0..CLASSES {
+            while self.give_back(class) {}
+        }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// A snapshot of what memory is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Bytes of freed blocks the calling thread keeps for reuse.
+    pub cached_bytes: usize,
+    /// Number of those blocks.
+    pub cached_blocks: usize,
+    /// Bytes in the live [`Storage`](crate::Storage)s of all threads, as [`live_bytes`] says.
+    pub live_bytes: usize,
+}
+
+/// What the calling thread keeps for reuse, and what all threads have in use.
+pub fn stats() -> PoolStats {
+    // A thread whose cache is gone keeps nothing.
+    let cached = |cache: &Cache| {
+        let blocks = cache.slots.iter().map(|slot| slot.count.get()).sum();
+        (cache.bytes.get(), blocks)
+    };
+    let (cached_bytes, cached_blocks) = CACHE.try_with(cached).unwrap_or_default();
+    PoolStats { cached_bytes, cached_blocks, live_bytes: live_bytes() }
+}
+
+/// Returns every block the calling thread keeps for reuse to the system.
+pub fn trim() {
+    // A thread whose cache is gone has nothing to return.
+    let _ = CACHE.try_with(Cache::clear);
+}

@@ -1,0 +1,240 @@
+//! The bytes of a tensor: shared by count, written only while unshared, aligned for vector loads.
+
+use std::alloc::{Layout, handle_alloc_error};
+use std::fmt;
+use std::ptr::NonNull;
+use std::slice;
+
+use crate::handle::RefCount;
+use crate::live;
+use crate::pod::Pod;
+use crate::pool::{self, ALIGN, Block};
+
+/// Most bytes kept in the header's block. A power-of-two buffer beside its header takes a block of
+/// twice its size; up to here one block is still worth that.
+const INLINE: usize = 192;
+
+/// Alignment the system gives for free. Asking for more would make it clear zeroed pages by hand.
+const SYSTEM_ALIGN: usize = 16;
+
+/// A shared, reference-counted buffer of bytes, read and written as slices of any [`Pod`] type.
+///
+/// Its start is aligned to 64 bytes and every byte is initialised. Once cloned it can no longer be
+/// written, until the other clones are gone.
+pub struct Storage(NonNull<Header>);
+
+/// What a storage points at; the bytes follow it directly if there are few.
+#[repr(C, align(64))]
+struct Header {
+    refs: RefCount,
+    len: usize,
+    data: NonNull<u8>,
+    /// The block the bytes are in, if not this one.
+    spill: Option<Block>,
+}
+
+const _: () = assert!(size_of::<Header>() == ALIGN);
+
+// SAFETY: the bytes are plain data, written only through a unique storage; the count is atomic.
+unsafe impl Send for Storage {}
+// SAFETY: as above.
+unsafe impl Sync for Storage {}
+
+impl Storage {
+    /// A buffer of `bytes` zero bytes, or `None` when that much memory cannot be had.
+    pub fn zeroed(bytes: usize) -> Option<Storage> {
+        // SAFETY: bytes in a block of their own come zeroed, those beside the header are here.
+        unsafe {
+            let storage = Storage::allocate(bytes, Block::zeroed)?;
+            if bytes <= INLINE {
+                storage.header().data.write_bytes(0, bytes);
+            }
+            Some(storage)
+        }
+    }
+
+    /// A copy of `values`, or `None` when that much memory cannot be had.
+    pub fn from_slice<T: Pod>(values: &[T]) -> Option<Storage> {
+        let bytes = size_of_val(values);
+        // SAFETY: all `bytes` of the new buffer are copied from values, which have no padding.
+        unsafe {
+            let storage = Storage::allocate(bytes, Block::uninit)?;
+            storage.header().data.copy_from_nonoverlapping(NonNull::from(values).cast(), bytes);
+            Some(storage)
+        }
+    }
+
+    /// A copy of `values`, whose own memory is seldom aligned. Like `Vec`, it ends the process when
+    /// memory runs out.
+    pub fn from_vec<T: Pod>(values: Vec<T>) -> Storage {
+        Storage::from_slice(&values)
+            .unwrap_or_else(|| handle_alloc_error(Layout::for_value(values.as_slice())))
+    }
+
+    /// The buffer of `f(0)`, `f(1)` and so on to `f(len - 1)`, or `None` when that much memory
+    /// cannot be had.
+    pub fn from_fn<T: Pod>(len: usize, mut f: impl FnMut(usize) -> T) -> Option<Storage> {
+        let () = Check::<T>::FITS;
+        let bytes = len.checked_mul(size_of::<T>())?;
+        // SAFETY: the buffer is aligned for T and has room for `len` of them, each of which is
+        // written. If `f` panics before that, the storage is freed unread.
+        unsafe {
+            let storage = Storage::allocate(bytes, Block::uninit)?;
+            let data = storage.header().data.cast::<T>();
+            for i in 0..len {
+                data.add(i).write(f(i));
+            }
+            Some(storage)
+        }
+    }
+
+    /// A storage of `len` bytes; `spill` makes the block for them if they do not fit beside the
+    /// header.
+    ///
+    /// # Safety
+    ///
+    /// The caller initialises the bytes, unless `spill` did, before anyone can read them.
+    #[inline]
+    unsafe fn allocate(len: usize, spill: fn(Layout) -> Option<Block>) -> Option<Storage> {
+        if len > INLINE {
+            // SAFETY: the layout is that of `len` bytes.
+            return unsafe { Storage::with_spill(len, spill(spill_layout(len)?)?) };
+        }
+        let header = Block::uninit(header_layout(len))?.into_raw().cast::<Header>();
+        // SAFETY: the block is ours, starts with room for a header and goes on for `len` bytes.
+        Some(unsafe { Storage::emplace(header, len, header.add(1).cast(), None) })
+    }
+
+    /// A storage of `len` bytes in a block of their own.
+    ///
+    /// # Safety
+    ///
+    /// The block has the `spill_layout` of `len`, and its bytes are initialised as for `allocate`.
+    unsafe fn with_spill(len: usize, block: Block) -> Option<Storage> {
+        let header = Block::uninit(header_layout(0))?.into_raw().cast::<Header>();
+        let skip = block.ptr().addr().get().wrapping_neg() % ALIGN;
+        // SAFETY: the header's block is ours and fits one; `spill_layout` left room to skip.
+        Some(unsafe { Storage::emplace(header, len, block.ptr().add(skip), Some(block)) })
+    }
+
+    /// The first owner of a new header.
+    ///
+    /// # Safety
+    ///
+    /// `header` starts a block of the right `header_layout`, ours to write; `data` has `len` bytes.
+    #[inline]
+    unsafe fn emplace(
+        header: NonNull<Header>,
+        len: usize,
+        data: NonNull<u8>,
+        spill: Option<Block>,
+    ) -> Storage {
+        // SAFETY: the caller's promise.
+        unsafe { header.write(Header { refs: RefCount::one(), len, data, spill }) };
+        live::add(len);
+        Storage(header)
+    }
+
+    #[inline]
+    fn header(&self) -> &Header {
+        // SAFETY: the header lives until its last storage is gone and only its count ever changes.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The length of the buffer in bytes.
+    #[inline]
+    pub fn len_bytes(&self) -> usize {
+        self.header().len
+    }
+
+    /// The buffer as elements of `T`, as many as fit whole.
+    #[inline]
+    pub fn as_slice<T: Pod>(&self) -> &[T] {
+        let () = Check::<T>::FITS;
+        let header = self.header();
+        // SAFETY: the bytes are initialised, aligned for T and long enough, any bits are a T, and
+        // nobody writes them while this storage is borrowed.
+        unsafe { slice::from_raw_parts(header.data.cast().as_ptr(), header.len / size_of::<T>()) }
+    }
+
+    /// The buffer as elements of `T` to write, if no clone shares it.
+    #[inline]
+    pub fn get_mut_slice<T: Pod>(&mut self) -> Option<&mut [T]> {
+        let () = Check::<T>::FITS;
+        if !self.is_unique() {
+            return None;
+        }
+        let header = self.header();
+        let (data, len) = (header.data.cast().as_ptr(), header.len / size_of::<T>());
+        // SAFETY: as in `as_slice`, and this only storage of the buffer is borrowed mutably, so
+        // nobody else reads it. Any T written is initialised bytes, as a Pod has no padding.
+        Some(unsafe { slice::from_raw_parts_mut(data, len) })
+    }
+
+    /// Whether no clone shares the buffer.
+    #[inline]
+    pub fn is_unique(&self) -> bool {
+        self.header().refs.is_unique()
+    }
+
+    /// Whether both are the same buffer.
+    #[inline]
+    pub fn ptr_eq(&self, other: &Storage) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Clone for Storage {
+    #[inline]
+    fn clone(&self) -> Storage {
+        self.header().refs.retain();
+        Storage(self.0)
+    }
+}
+
+impl Drop for Storage {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.header().refs.release() {
+            return;
+        }
+        live::sub(self.header().len);
+        let inline = if self.header().spill.is_none() { self.header().len } else { 0 };
+        // SAFETY: we were the last owner, so nobody else uses the header; `spill` is dropped once.
+        unsafe { (&raw mut (*self.0.as_ptr()).spill).drop_in_place() };
+        // SAFETY: `emplace` was given a block of this layout, and there is only one last owner.
+        drop(unsafe { Block::from_raw(self.0.cast(), header_layout(inline)) });
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage").field("len_bytes", &self.len_bytes()).finish_non_exhaustive()
+    }
+}
+
+/// What a buffer asks of its element type, checked when the code is compiled.
+struct Check<T>(T);
+
+impl<T> Check<T> {
+    const FITS: () = assert!(size_of::<T>() > 0 && align_of::<T>() <= ALIGN);
+}
+
+/// A header with `inline` bytes after it.
+#[inline]
+fn header_layout(inline: usize) -> Layout {
+    debug_assert!(inline <= INLINE);
+    // SAFETY: the alignment is a power of two and the size, of a header and INLINE bytes, small.
+    unsafe { Layout::from_size_align_unchecked(size_of::<Header>() + inline, ALIGN) }
+}
+
+/// A block in which `len` bytes can be aligned, or `None` when no address space holds them.
+fn spill_layout(len: usize) -> Option<Layout> {
+    if len <= pool::MAX_POOLED {
+        return Layout::from_size_align(len, ALIGN).ok();
+    }
+    // The system has zero pages for large blocks and clears them on first touch, by whichever
+    // thread that is; it does so only for its own alignment, so ask for that and some slack to
+    // align by hand.
+    Layout::from_size_align(len.checked_add(ALIGN - SYSTEM_ALIGN)?, SYSTEM_ALIGN).ok()
+}

@@ -1,0 +1,162 @@
+//! What a storage promises: aligned, initialised bytes of the right length, writable if unshared.
+
+use std::panic::catch_unwind;
+use std::thread;
+
+use gradus_mem::{Pod, Storage};
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// Lengths around every change of representation: inline, pooled, and straight from the system.
+const LENGTHS: [usize; 15] =
+    [0, 1, 7, 63, 64, 65, 127, 128, 129, 191, 192, 193, 4096, 100_000, (64 << 20) + 5];
+
+fn zeroed(bytes: usize) -> Storage {
+    Storage::zeroed(bytes).expect("memory")
+}
+
+#[test]
+fn every_length_is_aligned_zeroed_and_writable_to_its_end() {
+    for len in LENGTHS {
+        for _ in 0..3 {
+            let mut storage = zeroed(len);
+            assert_eq!(storage.len_bytes(), len);
+            let bytes = storage.get_mut_slice::<u8>().expect("unique");
+            assert_eq!((bytes.len(), bytes.as_ptr().addr() % 64), (len, 0));
+            // The block is dirtied for the next round, which must not see it.
+            assert!(bytes.iter().all(|&byte| byte == 0), "{len} bytes");
+            bytes.fill(0xa5);
+            assert!(storage.as_slice::<u8>().iter().all(|&byte| byte == 0xa5));
+        }
+    }
+}
+
+#[test]
+fn neighbours_do_not_overlap() {
+    for len in LENGTHS.into_iter().filter(|&len| len < 5000) {
+        let filled = |i: u8| Storage::from_fn(len, |_| i).expect("memory");
+        let many: Vec<_> = (0..50).map(filled).collect();
+        for (i, storage) in many.iter().enumerate() {
+            assert!(storage.as_slice::<u8>().iter().all(|&byte| byte == i as u8));
+        }
+    }
+}
+
+#[test]
+fn copies_what_it_is_given() {
+    for len in [0, 1, 24, 25, 48, 49, 1000] {
+        let values: Vec<f64> = (0..len).map(|i| f64::from(i) * 0.5).collect();
+        assert_eq!(Storage::from_slice(&values).expect("memory").as_slice::<f64>(), values);
+        assert_eq!(Storage::from_vec(values.clone()).as_slice::<f64>(), values);
+        let from_fn = Storage::from_fn(len as usize, |i| i as f64 * 0.5).expect("memory");
+        assert_eq!(from_fn.as_slice::<f64>(), values);
+    }
+}
+
+#[test]
+fn every_element_type_round_trips() {
+    fn check<T: Pod + PartialEq + std::fmt::Debug>(values: [T; 3]) {
+        let storage = Storage::from_slice(&values).expect("memory");
+        assert_eq!(storage.len_bytes(), 3 * size_of::<T>());
+        assert_eq!(storage.as_slice::<T>(), values);
+    }
+    check([0u8, 1, u8::MAX]);
+    check([i8::MIN, -1, i8::MAX]);
+    check([0u16, 1, u16::MAX]);
+    check([0u32, 1, u32::MAX]);
+    check([i32::MIN, -1, i32::MAX]);
+    check([0u64, 1, u64::MAX]);
+    check([i64::MIN, -1, i64::MAX]);
+    check([-0.5f32, 1e-40, f32::INFINITY]);
+    check([-0.5f64, 1e-310, f64::INFINITY]);
+    check([-0.5, 1.0, 65504.0].map(f16::from_f32));
+    check([-0.5, 1.0, 3e38].map(bf16::from_f32));
+    check([1.0f32, 2.0, 3.0].map(|x| Complex::new(x, -x)));
+    check([1.0f64, 2.0, 3.0].map(|x| Complex::new(x, -x)));
+}
+
+#[test]
+fn the_bytes_can_be_seen_as_any_type() {
+    let storage = Storage::from_slice(&[1.0f32, -2.0, 0.5]).expect("memory");
+    assert_eq!(storage.as_slice::<u32>(), [0x3f80_0000, 0xc000_0000, 0x3f00_0000]);
+    assert_eq!(storage.as_slice::<Complex<f32>>(), [Complex::new(1.0, -2.0)]);
+    assert_eq!(storage.as_slice::<f64>().len(), 1);
+    assert_eq!(storage.as_slice::<Complex<f64>>(), []);
+    assert_eq!(storage.as_slice::<u8>().len(), 12);
+}
+
+#[test]
+fn nothing_is_a_length_too() {
+    let (mut a, b) = (zeroed(0), Storage::from_slice::<f64>(&[]).expect("memory"));
+    assert_eq!((a.len_bytes(), b.len_bytes()), (0, 0));
+    assert_eq!(a.as_slice::<f64>(), []);
+    assert_eq!(a.get_mut_slice::<u64>(), Some(&mut [][..]));
+    assert!(a.ptr_eq(&a.clone()) && !a.ptr_eq(&b));
+}
+
+#[test]
+fn absurd_lengths_are_refused() {
+    let near_overflow = [usize::MAX, usize::MAX - 47, usize::MAX - 63];
+    for bytes in near_overflow.into_iter().chain([1 << 63, isize::MAX as usize, 1 << 60]) {
+        assert!(Storage::zeroed(bytes).is_none(), "{bytes}");
+        assert!(Storage::from_fn(bytes, |_| -> u8 { unreachable!() }).is_none(), "{bytes}");
+    }
+    for len in [usize::MAX, usize::MAX / 16 + 1, usize::MAX / 8 + 2, 1 << 61] {
+        assert!(Storage::from_fn(len, |_| -> Complex<f64> { unreachable!() }).is_none(), "{len}");
+    }
+}
+
+#[test]
+fn only_an_unshared_storage_is_writable() {
+    for len in [8, 192, 193, 4096] {
+        let mut a = zeroed(len);
+        assert!(a.is_unique());
+        let mut b = a.clone();
+        assert!(a.ptr_eq(&b) && !a.is_unique() && !b.is_unique());
+        assert!(a.get_mut_slice::<u8>().is_none() && b.get_mut_slice::<u8>().is_none());
+        drop(b);
+        a.get_mut_slice::<u8>().expect("unique again")[len - 1] = 3;
+        assert_eq!(a.as_slice::<u8>()[len - 1], 3);
+    }
+    assert_eq!(format!("{:?}", zeroed(12)), "Storage { len_bytes: 12, .. }");
+}
+
+#[test]
+fn a_panic_while_filling_is_passed_on() {
+    for len in [4, 4000] {
+        let fill = |i: usize| if i < 3 { 1.0f32 } else { panic!("no more") };
+        assert!(catch_unwind(|| Storage::from_fn(len, fill)).is_err());
+    }
+}
+
+#[test]
+fn threads_read_what_one_wrote() {
+    for len in [10, 1000] {
+        let storage = Storage::from_fn(len, |i| i as u64).expect("memory");
+        let sums: Vec<u64> = thread::scope(|scope| {
+            let sum = |copy: Storage| move || copy.as_slice::<u64>().iter().sum();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(sum(storage.clone()))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("sum")).collect()
+        });
+        assert_eq!(sums, [(len * (len - 1) / 2) as u64; 8]);
+        assert!(storage.is_unique());
+    }
+}
+
+#[test]
+fn the_next_unique_owner_may_write_what_others_read() {
+    for _ in 0..500 {
+        let mut a = zeroed(1024);
+        let b = a.clone();
+        thread::scope(|scope| {
+            scope.spawn(move || assert!(b.as_slice::<u8>().iter().all(|&byte| byte == 0)));
+            loop {
+                if let Some(bytes) = a.get_mut_slice::<u8>() {
+                    break bytes.fill(1);
+                }
+                thread::yield_now();
+            }
+        });
+        assert_eq!(a.as_slice::<u8>(), [1; 1024]);
+    }
+}

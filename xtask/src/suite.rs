@@ -1,0 +1,35 @@
+//! `cargo xtask test`: every check and test, cheapest first, stopping at the first failure.
+
+use crate::tidy;
+use crate::workspace::{Workspace, cargo};
+
+/// The package whose examples are programs for readers; each must run to its end.
+const FACADE: &str = "gradus";
+
+/// Runs the whole suite.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+    step(workspace, "fmt --all --check")?;
+    println!("== tidy");
+    tidy::run(workspace)?;
+    step(workspace, "clippy --workspace --all-targets -- -D warnings")?;
+    step(workspace, "test --workspace --all-targets")?;
+    step(workspace, "test --workspace --doc")?; // which --all-targets leaves out
+    for package in workspace.packages.iter().filter(|package| package.name == FACADE) {
+        for example in &package.examples {
+            step(workspace, &format!("run --quiet --package {FACADE} --example {example}"))?;
+        }
+    }
+    println!("== all passed");
+    Ok(())
+}
+
+fn step(workspace: &Workspace, arguments: &str) -> Result<(), String> {
+    println!("== cargo {arguments}");
+    let status = cargo()
+        .args(arguments.split(' '))
+        .current_dir(&workspace.root)
+        .env_remove("RUST_BACKTRACE") // messages should read the same everywhere
+        .status()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo {arguments}` failed ({status})")) }
+}

@@ -1,0 +1,44 @@
+//! `cargo xtask tidy`: the laws of the repository that the compiler does not know.
+//!
+//! A rule is a function from the tree to what breaks it; one line of `RULES` switches it on.
+
+mod catalog;
+mod documents;
+mod layout;
+pub(crate) mod mask;
+mod safety;
+mod words;
+
+use crate::arrows;
+use crate::tree::{Tree, Violation};
+use crate::workspace::Workspace;
+
+const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
+    arrows::check,
+    layout::module_docs,
+    layout::length,
+    words::forbidden,
+    words::panics,
+    words::machine_paths,
+    safety::homes,
+    safety::reasons,
+    catalog::unlisted,
+    catalog::matches,
+    documents::present,
+    documents::links,
+];
+
+/// Prints every violation as `path:line: rule: what to do`, and fails if there is one.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+    let tree = Tree::read(workspace)?;
+    let mut found: Vec<Violation> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    found.sort();
+    for violation in &found {
+        println!("{violation}");
+    }
+    match found.len() {
+        0 => Ok(()),
+        1 => Err("tidy found 1 violation".to_owned()),
+        many => Err(format!("tidy found {many} violations")),
+    }
+}

@@ -1,0 +1,125 @@
+//! Rules: unsafe code lives in few crates, and each piece of it says why it is sound.
+
+use super::mask::contains_word;
+use crate::tree::{File, Tree, Violation};
+
+/// The crates that touch memory, devices or another language.
+const HOMES: &[&str] = &["crates/mem", "crates/cpu", "crates/wgpu", "crates/cuda", "crates/python"];
+
+const FORBID: &str = "#![forbid(unsafe_code)]";
+
+/// How far above, not counting comments, the reason may stand.
+const REACH: usize = 3;
+
+/// Unsafe code stays at home, and all other libraries forbid it.
+pub(crate) fn homes(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.rust().filter(|file| !HOMES.iter().any(|home| file.is_in(home))) {
+        for (index, line) in file.code.lines().enumerate() {
+            if contains_word(line, "unsafe") {
+                let what = format!("write it safely, or move it to one of {}", HOMES.join(", "));
+                found.push(file.violation(index + 1, "unsafe-homes", what));
+            }
+        }
+        if is_library_root(file) && !file.code.contains(FORBID) {
+            found.push(file.violation(1, "unsafe-homes", format!("add `{FORBID}`")));
+        }
+    }
+    found
+}
+
+/// Each unsafe block and implementation has a `// SAFETY:` comment.
+pub(crate) fn reasons(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.rust() {
+        let text: Vec<&str> = file.text.lines().collect();
+        for (index, line) in file.code.lines().enumerate() {
+            let claims = contains_word(line, "unsafe {") || contains_word(line, "unsafe impl");
+            if claims && !has_reason(&text[..=index]) {
+                found.push(file.violation(
+                    index + 1,
+                    "unsafe-reasons",
+                    "say why it is sound in a `// SAFETY:` comment above",
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn is_library_root(file: &File) -> bool {
+    let parts: Vec<&str> = file.path.split('/').collect();
+    matches!(parts[..], ["src", "lib.rs"] | ["crates", _, "src", "lib.rs"])
+}
+
+/// Whether the last line, or one within reach above it, gives a reason. A comment may be as long as it likes.
+fn has_reason(text: &[&str]) -> bool {
+    let mut passed = 0;
+    for line in text.iter().rev() {
+        if line.contains("// SAFETY:") {
+            return true;
+        }
+        if !line.trim_start().starts_with("//") {
+            passed += 1;
+        }
+        if passed > REACH {
+            return false;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_unsafe_code_away_from_home() {
+        let tree = Tree::of(&[
+            ("crates/ir/src/a.rs", "//! A.\n// unsafe\nunsafe fn f() {}\n"),
+            ("crates/members/src/lib.rs", "//! A.\n"),
+            ("src/lib.rs", "//! `#![forbid(unsafe_code)]`\n"),
+        ]);
+        let homes_are = "crates/mem, crates/cpu, crates/wgpu, crates/cuda, crates/python";
+        assert_eq!(
+            tree.complaints(homes),
+            [
+                format!(
+                    "crates/ir/src/a.rs:3: unsafe-homes: write it safely, or move it to one of {homes_are}"
+                ),
+                "crates/members/src/lib.rs:1: unsafe-homes: add `#![forbid(unsafe_code)]`".to_owned(),
+                "src/lib.rs:1: unsafe-homes: add `#![forbid(unsafe_code)]`".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn accepts_unsafe_code_at_home() {
+        let tree = Tree::of(&[
+            ("crates/ir/src/lib.rs", "//! A.\n#![forbid(unsafe_code)]\n"),
+            ("crates/mem/src/lib.rs", "//! A.\nunsafe fn f() {}\n"),
+        ]);
+        assert!(homes(&tree).is_empty());
+    }
+
+    #[test]
+    fn wants_a_reason() {
+        let text = "//! A.\nfn f() {\n    unsafe { g() }\n}\nunsafe impl Send for T {}\n\
+                    // SAFETY: too far\n\n\n\nunsafe { g() }\n";
+        let tree = Tree::of(&[("crates/mem/src/a.rs", text)]);
+        let what = "unsafe-reasons: say why it is sound in a `// SAFETY:` comment above";
+        assert_eq!(
+            tree.complaints(reasons),
+            [3, 5, 10].map(|line| format!("crates/mem/src/a.rs:{line}: {what}"))
+        );
+    }
+
+    #[test]
+    fn accepts_a_reason_within_reach() {
+        let near =
+            "unsafe { g() } // SAFETY: g is total.\n\n\n// SAFETY: near.\n\n\nunsafe impl Send for T {}\n";
+        let long = format!("// SAFETY: a long story,\n{}unsafe {{ g() }}\n", "// and on,\n".repeat(5));
+        let tree = Tree::of(&[("crates/mem/src/a.rs", near), ("crates/cpu/src/a.rs", &long)]);
+        assert!(reasons(&tree).is_empty());
+    }
+}
