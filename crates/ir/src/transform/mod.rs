@@ -8,4 +8,4 @@ mod jvp;
 mod vjp;
 
 pub use jvp::{jvp, jvp_into};
-pub use vjp::{vjp, vjp_into};
+pub use vjp::{pull, vjp, vjp_into};

@@ -115,8 +115,8 @@ fn accumulate<'g>(slot: &mut Option<Var<'g>>, g: Var<'g>) {
     });
 }
 
-/// Cotangents of the wanted operands of one application.
-fn pull<'g>(
+/// Cotangents of the wanted operands of one application, from those of its results.
+pub fn pull<'g>(
     b: &'g Builder,
     op: &Op,
     rule: &Rule<'_, 'g>,

@@ -145,6 +145,7 @@ pub mod arith;
 pub mod cast;
 pub mod compare;
 pub mod exp;
+pub mod tmp;
 
 pub use cast::Cast;
 
@@ -155,11 +156,17 @@ macro_rules! for_each_row {
         $crate::arith_rows!($then);
         $crate::compare_rows!($then);
         $crate::exp_rows!($then);
+        $crate::tmp_rows!($then);
     };
 }
 
+/// All rows by name, for applying them.
+pub mod rows {
+    pub use super::{arith::*, compare::*, exp::*, tmp::*};
+}
+
 /// The families, for looking rows up.
-static FAMILIES: &[&[&Pointwise]] = &[arith::ROWS, compare::ROWS, exp::ROWS];
+static FAMILIES: &[&[&Pointwise]] = &[arith::ROWS, compare::ROWS, exp::ROWS, tmp::ROWS];
 
 /// All rows.
 pub fn rows() -> impl Iterator<Item = &'static Pointwise> {

@@ -1,0 +1,193 @@
+//! Concrete data: storage seen through a layout. Views share storage; nothing is copied until it is read.
+
+use gradus_ir::reference::Offsets;
+use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape};
+use gradus_mem::{Pod, Storage};
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// Elements of a dtype somewhere in a storage.
+#[derive(Clone, Debug)]
+pub(crate) struct Data {
+    pub(crate) storage: Storage,
+    pub(crate) aval: Aval,
+    /// Strides in elements; `None` is row-major.
+    pub(crate) strides: Option<Box<[i64]>>,
+    /// First element.
+    pub(crate) offset: usize,
+}
+
+/// A Rust type that elements can be read and written as.
+pub trait Element: Copy + Send + Sync + 'static {
+    /// The dtype.
+    const DTYPE: DType;
+    /// How it lies in storage.
+    #[doc(hidden)]
+    type Stored: Pod;
+    #[doc(hidden)]
+    fn store(self) -> Self::Stored;
+    #[doc(hidden)]
+    fn load(stored: Self::Stored) -> Self;
+}
+
+macro_rules! elements {
+    ($($t:ty, $stored:ty, $dtype:ident, |$x:ident| $store:expr, |$y:ident| $load:expr;)*) => {$(
+        impl Element for $t {
+            const DTYPE: DType = DType::$dtype;
+            type Stored = $stored;
+            fn store(self) -> $stored { let $x = self; $store }
+            fn load($y: $stored) -> $t { $load }
+        }
+    )*};
+}
+
+elements! {
+    f32, f32, F32, |x| x, |y| y;
+    f64, f64, F64, |x| x, |y| y;
+    bf16, bf16, BF16, |x| x, |y| y;
+    f16, f16, F16, |x| x, |y| y;
+    i8, i8, I8, |x| x, |y| y;
+    u8, u8, U8, |x| x, |y| y;
+    i32, i32, I32, |x| x, |y| y;
+    u32, u32, U32, |x| x, |y| y;
+    i64, i64, I64, |x| x, |y| y;
+    bool, u8, Bool, |x| x as u8, |y| y != 0;
+    Complex<f32>, Complex<f32>, C64, |x| x, |y| y;
+    Complex<f64>, Complex<f64>, C128, |x| x, |y| y;
+}
+
+fn memory(bytes: usize) -> Error {
+    Error::new(Kind::Memory { bytes })
+}
+
+impl Data {
+    /// Row-major elements of a shape.
+    pub(crate) fn new<T: Element>(shape: Shape, elements: &[T]) -> Result<Data> {
+        if shape.checked_numel() != Some(elements.len()) {
+            let why = format!("needs {} elements, was given {}", shape.numel(), elements.len());
+            return Err(Error::shape(format!("shape {shape}"), why));
+        }
+        let storage = Storage::from_fn(elements.len(), |i| elements[i].store());
+        let storage = storage.ok_or_else(|| memory(std::mem::size_of_val(elements)))?;
+        Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
+    }
+
+    /// Strides in elements.
+    pub(crate) fn strides(&self) -> Vec<i64> {
+        match &self.strides {
+            Some(s) => s.to_vec(),
+            None => self.aval.shape.strides().into_iter().map(|s| s as i64).collect(),
+        }
+    }
+
+    /// Elements in row-major order, through a conversion.
+    fn read<S: Pod, U>(&self, f: impl Fn(S) -> U) -> Vec<U> {
+        let all = self.storage.as_slice::<S>();
+        match &self.strides {
+            None => all[self.offset..self.offset + self.aval.shape.numel()].iter().map(|x| f(*x)).collect(),
+            Some(s) => {
+                Offsets::new(&self.aval.shape, s, self.offset as i64).map(|i| f(all[i as usize])).collect()
+            }
+        }
+    }
+
+    /// Elements in row-major order, of their own type.
+    pub(crate) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        if T::DTYPE != self.aval.dtype {
+            return Err(Error::dtype(T::DTYPE, format!("the tensor is {} (convert it first)", self.aval)));
+        }
+        Ok(self.read(T::load))
+    }
+
+    /// As a literal in the carrier of its class.
+    pub(crate) fn literal(&self) -> Result<Literal> {
+        let carrier: gradus_ir::literal::Data = match self.aval.dtype {
+            DType::F32 => self.read(|x: f32| x as f64).into(),
+            DType::F64 => self.read(|x: f64| x).into(),
+            DType::BF16 => self.read(|x: bf16| x.to_f64()).into(),
+            DType::F16 => self.read(|x: f16| x.to_f64()).into(),
+            DType::I8 => self.read(|x: i8| x as i64).into(),
+            DType::U8 | DType::Bool => self.read(|x: u8| x as i64).into(),
+            DType::I32 => self.read(|x: i32| x as i64).into(),
+            DType::U32 => self.read(|x: u32| x as i64).into(),
+            DType::I64 => self.read(|x: i64| x).into(),
+            DType::C64 => self.read(|x: Complex<f32>| C::new(x.re as f64, x.im as f64)).into(),
+            DType::C128 => self.read(|x: C| x).into(),
+        };
+        Literal::new(self.aval.clone(), carrier)
+    }
+
+    /// From a literal whose elements are values of its dtype.
+    pub(crate) fn from_literal(l: &Literal) -> Result<Data> {
+        fn write<S: Pod, T: Copy>(v: &[T], f: impl Fn(T) -> S) -> Option<Storage> {
+            Storage::from_fn(v.len(), |i| f(v[i]))
+        }
+        let storage = match (l.dtype(), l.dtype().class()) {
+            (DType::F32, _) => write(l.f(), |x| x as f32),
+            (DType::BF16, _) => write(l.f(), bf16::from_f64),
+            (DType::F16, _) => write(l.f(), f16::from_f64),
+            (_, Class::Float) => write(l.f(), |x| x),
+            (DType::I8, _) => write(l.i(), |x| x as i8),
+            (DType::U8 | DType::Bool, _) => write(l.i(), |x| x as u8),
+            (DType::I32, _) => write(l.i(), |x| x as i32),
+            (DType::U32, _) => write(l.i(), |x| x as u32),
+            (DType::C64, _) => write(l.c(), |z| Complex::new(z.re as f32, z.im as f32)),
+            (_, Class::Complex) => write(l.c(), |z| z),
+            _ => write(l.i(), |x| x),
+        };
+        let storage = storage.ok_or_else(|| memory(l.data().len().saturating_mul(l.dtype().size())))?;
+        Ok(Data { storage, aval: l.aval().clone(), strides: None, offset: 0 })
+    }
+
+    /// The same storage under a view, if the view can be had by strides.
+    pub(crate) fn view(&self, map: &gradus_ir::ops::IndexMap, shape: &Shape) -> Data {
+        let own = self.strides();
+        let shift: i64 = map.offset.iter().zip(&own).map(|(o, s)| o * s).sum();
+        let strides: Vec<i64> =
+            map.steps.iter().map(|s| s.map_or(0, |(axis, step)| step * own[axis])).collect();
+        // An empty view has no first element; any offset inside will do.
+        let offset = if shape.contains(&0) { 0 } else { (self.offset as i64 + shift) as usize };
+        self.with_layout(shape, strides, offset)
+    }
+
+    fn with_layout(&self, shape: &Shape, strides: Vec<i64>, offset: usize) -> Data {
+        let row_major = shape
+            .strides()
+            .iter()
+            .zip(&strides)
+            .zip(shape.iter())
+            .all(|((a, b), d)| *d <= 1 || *a as i64 == *b);
+        let strides = if row_major || shape.contains(&0) { None } else { Some(strides.into()) };
+        Data { storage: self.storage.clone(), aval: self.aval.with_shape(shape), strides, offset }
+    }
+
+    /// The same elements under other extents without a copy, if the strides allow it.
+    pub(crate) fn reshaped(&self, shape: &Shape) -> Option<Data> {
+        let Some(own) = &self.strides else {
+            return Some(Data { aval: self.aval.with_shape(shape), ..self.clone() });
+        };
+        // Merge neighbouring axes that step evenly, then cut the merged axes into the new extents.
+        let mut runs: Vec<(usize, i64)> = Vec::new();
+        for (&d, &s) in self.aval.shape.iter().zip(own).filter(|(d, _)| **d != 1) {
+            match runs.last_mut() {
+                Some((extent, step)) if *step == s * d as i64 => (*extent, *step) = (*extent * d, s),
+                _ => runs.push((d, s)),
+            }
+        }
+        let mut strides = vec![0i64; shape.rank()];
+        let mut run = runs.into_iter().rev();
+        let (mut left, mut step) = (1, 0);
+        for a in (0..shape.rank()).rev().filter(|&a| shape[a] != 1) {
+            if left == 1 {
+                (left, step) = run.next()?;
+            }
+            if left % shape[a] != 0 {
+                return None;
+            }
+            strides[a] = step;
+            left /= shape[a];
+            step *= shape[a] as i64;
+        }
+        Some(self.with_layout(shape, strides, self.offset))
+    }
+}

@@ -1,0 +1,3 @@
+//! Composites: one function each over tensors, by topic.
+
+mod shape;
