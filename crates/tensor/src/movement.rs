@@ -53,7 +53,10 @@ fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
         0 => 0,
         _ if known > 0 && numel.is_multiple_of(known) => numel / known,
         _ => {
-            return Err(Error::shape(format!("{numel} elements"), format!("cannot be divided into {dims:?}")));
+            return Err(Error::shape(
+                format!("{numel} elements"),
+                format!("cannot be divided into {dims:?}"),
+            ));
         }
     };
     Ok(dims.iter().map(|&d| if d == -1 { missing } else { d as usize }).collect())

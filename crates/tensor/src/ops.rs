@@ -3,10 +3,10 @@
 use crate::apply::apply1;
 use crate::arg::{Arg, unify};
 use crate::tensor::Tensor;
+use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
 use gradus_ir::ops::pointwise::rows;
 use gradus_ir::ops::select::{Select, StopGradient};
-use gradus_ir::ops::{Op, Pointwise};
 use gradus_ir::{C, DType};
 use std::ops::{
     Add, AddAssign, BitAnd, BitOr, BitXor, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign,
@@ -261,10 +261,4 @@ impl Tensor {
             Err(failed) => failed,
         }
     }
-}
-
-/// The op behind a row, for applying it as it is, without promotion.
-#[track_caller]
-pub(crate) fn raw(row: &'static Pointwise, ins: &[&Tensor]) -> Tensor {
-    apply1(Op::from(row), ins)
 }

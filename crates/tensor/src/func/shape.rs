@@ -35,3 +35,12 @@ impl Tensor {
         apply1(slice, &[&flat])
     }
 }
+
+pub(super) fn samples(s: &mut super::Samples) {
+    for offset in [-1, 0, 2] {
+        let x = s.draw.normal([3, 4]);
+        s.case("diagonal", [x], move |x| x[0].diagonal(offset, 0, 1));
+    }
+    let x = s.draw.normal([2, 3, 2]);
+    s.case("diagonal", [x], |x| x[0].diagonal(0, -1, 0));
+}

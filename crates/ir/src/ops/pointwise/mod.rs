@@ -145,7 +145,10 @@ pub mod arith;
 pub mod cast;
 pub mod compare;
 pub mod exp;
-pub mod tmp;
+pub mod logic;
+pub mod round;
+pub mod special;
+pub mod trig;
 
 pub use cast::Cast;
 
@@ -156,17 +159,21 @@ macro_rules! for_each_row {
         $crate::arith_rows!($then);
         $crate::compare_rows!($then);
         $crate::exp_rows!($then);
-        $crate::tmp_rows!($then);
+        $crate::trig_rows!($then);
+        $crate::special_rows!($then);
+        $crate::round_rows!($then);
+        $crate::logic_rows!($then);
     };
 }
 
 /// All rows by name, for applying them.
 pub mod rows {
-    pub use super::{arith::*, compare::*, exp::*, tmp::*};
+    pub use super::{arith::*, compare::*, exp::*, logic::*, round::*, special::*, trig::*};
 }
 
 /// The families, for looking rows up.
-static FAMILIES: &[&[&Pointwise]] = &[arith::ROWS, compare::ROWS, exp::ROWS, tmp::ROWS];
+static FAMILIES: &[&[&Pointwise]] =
+    &[arith::ROWS, compare::ROWS, exp::ROWS, trig::ROWS, special::ROWS, round::ROWS, logic::ROWS];
 
 /// All rows.
 pub fn rows() -> impl Iterator<Item = &'static Pointwise> {
