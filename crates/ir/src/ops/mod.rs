@@ -256,10 +256,13 @@ pub enum Form {
         descending: bool,
     },
     /// A routine of its own.
-    External(Arc<dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync>),
+    External(Arc<Routine>),
     /// A graph over the operands.
     Region(Arc<Graph>),
 }
+
+/// What an external routine is: from operands to results.
+pub type Routine = dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync;
 
 /// Scalar functions.
 #[derive(Clone, Copy, Debug)]
