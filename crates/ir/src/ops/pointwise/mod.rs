@@ -145,6 +145,10 @@ pub mod arith;
 pub mod cast;
 pub mod compare;
 pub mod exp;
+pub mod logic;
+pub mod round;
+pub mod special;
+pub mod trig;
 
 pub use cast::Cast;
 
@@ -155,11 +159,16 @@ macro_rules! for_each_row {
         $crate::arith_rows!($then);
         $crate::compare_rows!($then);
         $crate::exp_rows!($then);
+        $crate::trig_rows!($then);
+        $crate::special_rows!($then);
+        $crate::round_rows!($then);
+        $crate::logic_rows!($then);
     };
 }
 
 /// The families, for looking rows up.
-static FAMILIES: &[&[&Pointwise]] = &[arith::ROWS, compare::ROWS, exp::ROWS];
+static FAMILIES: &[&[&Pointwise]] =
+    &[arith::ROWS, compare::ROWS, exp::ROWS, trig::ROWS, special::ROWS, round::ROWS, logic::ROWS];
 
 /// All rows.
 pub fn rows() -> impl Iterator<Item = &'static Pointwise> {
