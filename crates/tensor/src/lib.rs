@@ -11,6 +11,7 @@ mod convert;
 mod create;
 mod data;
 mod einsum;
+mod execute;
 pub mod func;
 mod index;
 mod movement;

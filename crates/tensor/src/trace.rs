@@ -98,7 +98,11 @@ impl Trace {
             }
             Inner::Node(n) => Ok(self.capture(t, &n.aval)),
             Inner::Cell(c) => Ok(self.capture(t, &c.aval())),
-            Inner::Data(d, _) => Ok(self.builder.constant(d.literal()?).id()),
+            Inner::Data(d, _) => {
+                // Repeated elements stay repeated: the constant holds each once.
+                let once = self.builder.constant(d.compact().literal()?);
+                Ok(once.broadcast_to(&d.aval.shape).id())
+            }
             Inner::Failed(e) => Err(e.clone()),
         }
     }
