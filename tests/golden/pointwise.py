@@ -5,6 +5,7 @@ import math
 import torch
 
 from record import *  # noqa: F403: inputs and recording, as a vocabulary
+from tensors import torch_mean, torch_prod, torch_sum
 
 
 # ---- pointwise, one input ----------------------------------------------------
