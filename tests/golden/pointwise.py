@@ -120,14 +120,6 @@ def grid(v):
     return [v.reshape(-1, 1), v.reshape(1, -1)]
 
 
-def pair(shape_a, shape_b):
-    """Two inputs whose broadcast elements are at least 0.1 apart."""
-    while True:
-        x, y = r(*shape_a), r(*shape_b)
-        if (x - y).abs().min() > 0.1 and y.abs().min() > 0.2:
-            return [x, y]
-
-
 def modulo_pair(shape_a, shape_b):
     while True:
         x, y = u(-5, 5, *shape_a), r(*shape_b)

@@ -88,6 +88,14 @@ def t_bool(data):
     return torch.tensor(data, dtype=torch.bool)
 
 
+def pair(shape_a, shape_b):
+    """Two inputs whose broadcast elements are at least 0.1 apart."""
+    while True:
+        x, y = r(*shape_a), r(*shape_b)
+        if (x - y).abs().min() > 0.1 and y.abs().min() > 0.2:
+            return [x, y]
+
+
 # ---- recording ---------------------------------------------------------------
 
 
