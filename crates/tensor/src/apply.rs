@@ -1,11 +1,11 @@
 //! The one door through which every operation passes, whatever it is applied to.
 
-use crate::data::Data;
+use crate::data::{Data, carried_bytes, reserve};
 use crate::tensor::{Inner, Tensor};
 use crate::{tape, trace};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::call::Call;
-use gradus_ir::ops::{Form, Scalar};
+use gradus_ir::ops::{Derivative, Form, Scalar};
 use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, reference};
 use std::panic::Location;
 use std::sync::Arc;
@@ -49,8 +49,25 @@ fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         }
         _ => {}
     }
+    reserve(appetite(op, &avals, &outs))?;
     let literals = ins.iter().map(Data::literal).collect::<Result<Vec<Literal>>>()?;
     reference::apply(op, &literals)?.iter().map(Data::from_literal).collect()
+}
+
+/// Bytes that evaluating an op takes at once: its operands and results; of a region, those of its hungriest op.
+fn appetite(op: &Op, ins: &[Aval], outs: &[Aval]) -> usize {
+    let own = ins.iter().chain(outs).fold(0usize, |n, a| n.saturating_add(carried_bytes(a)));
+    if op.def().derivative() != Derivative::Structural {
+        return own;
+    }
+    let Form::Region(body) = op.def().form(ins) else { return own };
+    let nodes = body.nodes();
+    let inner = nodes.iter().map(|node| {
+        let ins: Vec<Aval> =
+            node.ins.iter().map(|id| nodes[id.node as usize].outs[id.out as usize].clone()).collect();
+        appetite(&node.op, &ins, &node.outs)
+    });
+    inner.fold(own, usize::max)
 }
 
 /// Applies an op; a failure becomes a failed tensor.
