@@ -39,9 +39,12 @@ impl Tensor {
         Tensor::new(Inner::Failed(e))
     }
 
-    /// A failure at the caller's place.
+    /// A failure at the caller's place; an operand that has failed already stays the cause.
     #[track_caller]
     pub(crate) fn refuse(op: &str, ins: &[&Tensor], e: Error) -> Tensor {
+        if let Some(failed) = ins.iter().find(|t| t.error().is_some()) {
+            return (*failed).clone();
+        }
         let avals: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
         Tensor::failed(e.in_op(op, &avals).at(Location::caller()))
     }
