@@ -130,8 +130,10 @@ impl Tensor {
         let (x, own) = (floating(self), [("weight", weight), ("bias", bias)]);
         let normalized = normalized_shape.dims();
         let ins = Operands::new(&x, &own, vec![arg("normalized_shape", normalized.clone()), arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
         let axes = match last_axes(&x, &normalized, &own) {
-            _ if ins.failure().is_some() => return ins.failure().unwrap_or(x),
             Ok(axes) => axes,
             Err(e) => return Tensor::refuse("layer_norm", &ins.tensors, e),
         };
@@ -153,8 +155,10 @@ impl Tensor {
         let (x, own) = (floating(self), [("weight", weight)]);
         let (normalized, eps) = (normalized_shape.dims(), eps.into().unwrap_or(x.dtype().epsilon()));
         let ins = Operands::new(&x, &own, vec![arg("normalized_shape", normalized.clone()), arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
         let axes = match last_axes(&x, &normalized, &own) {
-            _ if ins.failure().is_some() => return ins.failure().unwrap_or(x),
             Ok(axes) => axes,
             Err(e) => return Tensor::refuse("rms_norm", &ins.tensors, e),
         };
@@ -177,6 +181,9 @@ impl Tensor {
     ) -> Tensor {
         let (x, own) = (floating(self), [("weight", weight), ("bias", bias)]);
         let ins = Operands::new(&x, &own, vec![arg("num_groups", num_groups), arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
         let fits = channels_of(&x).and_then(|channels| {
             if num_groups == 0 || !channels.is_multiple_of(num_groups) {
                 let why = format!("cannot be divided into {num_groups} groups of equal size");
@@ -185,7 +192,6 @@ impl Tensor {
             check_channels(channels, &own).map(|()| channels / num_groups)
         });
         let each = match fits {
-            _ if ins.failure().is_some() => return ins.failure().unwrap_or(x),
             Ok(each) => each,
             Err(e) => return Tensor::refuse("group_norm", &ins.tensors, e),
         };
@@ -206,6 +212,9 @@ impl Tensor {
     pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
         let (x, own) = (floating(self), [("weight", weight), ("bias", bias)]);
         let ins = Operands::new(&x, &own, vec![arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
         let fits = channels_of(&x).and_then(|channels| {
             let each: usize = x.shape()[2..].iter().product();
             if each == 1 {
@@ -214,10 +223,8 @@ impl Tensor {
             }
             check_channels(channels, &own)
         });
-        match fits {
-            _ if ins.failure().is_some() => return ins.failure().unwrap_or(x),
-            Ok(()) => {}
-            Err(e) => return Tensor::refuse("instance_norm", &ins.tensors, e),
+        if let Err(e) = fits {
+            return Tensor::refuse("instance_norm", &ins.tensors, e);
         }
         let has = [weight.is_some(), bias.is_some()];
         region1("instance_norm", ins.args, &ins.tensors, |x| {
@@ -255,7 +262,7 @@ impl Tensor {
             return all(failed);
         }
         let fits = channels_of(&x).and_then(|channels| {
-            let count = if channels == 0 { 0 } else { x.numel() / channels };
+            let count = x.numel().checked_div(channels).unwrap_or(0);
             if training && count == 1 {
                 let why = "has one element per channel, which would all become 0; training needs more";
                 return Err(Error::shape(format!("a batch of shape {}", x.shape()), why));
@@ -311,7 +318,8 @@ impl Tensor {
             _ => Ok(()),
         });
         match fits {
-            _ if x.error().is_some() || x.numel() == 0 => return x,
+            _ if x.error().is_some() => return x,
+            Ok(()) if x.numel() == 0 => return x,
             Ok(()) => {}
             Err(e) => return Tensor::refuse("local_response_norm", &[&x], e),
         }

@@ -1,6 +1,6 @@
 //! Clamping, interpolation, replacement of special values, angles, comparison within tolerances.
 
-use super::activation::floating;
+use super::activation::{floating, wide};
 use crate::arg::{Arg, Number};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
@@ -212,11 +212,11 @@ impl Tensor {
         })
     }
 
-    /// The complex number of this modulus and an angle.
+    /// The complex number of this modulus and an angle; half precision gives `c64`.
     #[track_caller]
     pub fn polar<'a>(&self, angle: impl Into<Arg<'a>>) -> Tensor {
         let angle = operand(angle.into(), self);
-        region1("polar", vec![], &[&floating(self), &floating(&angle)], |x| {
+        region1("polar", vec![], &[&wide(&floating(self)), &wide(&floating(&angle))], |x| {
             (&x[0] * x[1].cos()).complex(&(&x[0] * x[1].sin()))
         })
     }

@@ -75,7 +75,8 @@ impl Tensor {
 }
 
 pub(super) fn samples(s: &mut super::Samples) {
-    let along: [(&'static str, fn(&Tensor, isize) -> Tensor); 3] =
+    type Along = (&'static str, fn(&Tensor, isize) -> Tensor);
+    let along: [Along; 3] =
         [("softmax", Tensor::softmax), ("softmin", Tensor::softmin), ("log_softmax", Tensor::log_softmax)];
     for (name, f) in along {
         for (shape, axis) in [(&[2, 3][..], 1), (&[3, 2, 2], 0), (&[1, 4], -2), (&[0, 2], 0), (&[2, 0], 0)] {
@@ -102,9 +103,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     }
     let x = s.draw.normal([2, 3]);
     s.case("logsumexp", [x], |x| x[0].logsumexp((), false));
-    let (low, inf) = (f64::NEG_INFINITY, f64::INFINITY);
+    let low = f64::NEG_INFINITY;
     let edge = s.draw.floats([2, 2], &[low, low, low, 1.0]);
     s.kink("logsumexp", [edge], |x| x[0].logsumexp(1, false));
-    let edge = s.draw.floats([2], &[inf, 1.0]);
-    s.kink("logsumexp", [edge], |x| x[0].logsumexp(0, false));
 }
