@@ -106,6 +106,12 @@ fn replaced_infinities_are_finite_in_every_dtype() {
 #[test]
 fn half_precision_statistics_do_not_overflow() {
     let x = Tensor::from_slice(&[300.0f64, -300.0, 300.0, -300.0], [1, 4]).to_dtype(DType::F16);
+    let two = Tensor::from_slice(&[3e4f64, 4e4], [2]).to_dtype(DType::F16);
+    for (y, right) in [(two.mean(0), 3.5e4), (two.norm(2, 0, false), 5e4), (two.std(0, 0), 5e3)] {
+        assert_eq!(y.dtype(), DType::F16);
+        let found = y.to_dtype(DType::F64).item::<f64>().unwrap();
+        assert!((found - right).abs() < 20.0, "{found} instead of {right}");
+    }
     for y in [x.layer_norm([4], None, None, 1e-5), x.rms_norm([4], None, None)] {
         assert_eq!(y.dtype(), DType::F16);
         assert_eq!(y.to_dtype(DType::F64).to_vec::<f64>().unwrap(), [1.0, -1.0, 1.0, -1.0]);

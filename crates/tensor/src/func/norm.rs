@@ -44,11 +44,11 @@ fn affine<'a>(
     fit: impl Fn(&Tensor) -> Tensor,
 ) -> Tensor {
     let mut rest = rest.into_iter();
-    if let Some(weight) = rest.by_ref().take(has[0] as usize).last() {
-        y = y * fit(weight);
+    if let Some(weight) = has[0].then(|| rest.next()).flatten() {
+        y *= &fit(weight);
     }
-    if let Some(bias) = rest.by_ref().take(has[1] as usize).last() {
-        y = y + fit(bias);
+    if let Some(bias) = has[1].then(|| rest.next()).flatten() {
+        y += &fit(bias);
     }
     y.to_dtype(like.dtype())
 }

@@ -1,15 +1,20 @@
-//! Means, variances, norms and distances.
+//! Means, variances, norms and distances; those of `f16` and `bf16` are computed in `f32`.
 
-use super::activation::floating;
+use super::activation::{floating, wide};
 use crate::axis::{Axes, resolve};
 use crate::region::{Args, arg, region1};
 use crate::tensor::Tensor;
-use gradus_ir::Error;
+use gradus_ir::{DType, Error};
 
 /// Square root with derivative 0 at 0.
 fn root(x: &Tensor) -> Tensor {
     let zero = x.eq(0.0);
     zero.select(0.0, &zero.select(1.0, x).sqrt())
+}
+
+/// Back in half precision if that is where it came from.
+fn narrowed(y: Tensor, from: &Tensor) -> Tensor {
+    if matches!(from.dtype(), DType::F16 | DType::BF16) { y.to_dtype(from.dtype()) } else { y }
 }
 
 /// The square of the modulus.
@@ -35,7 +40,7 @@ fn over(
     let args = [vec![arg("axes", axes.clone()), arg("keepdim", keepdim)], args].concat();
     region1(name, args, &[x], |x| {
         let axes: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
-        let y = f(&x[0], &axes);
+        let y = narrowed(f(&wide(&x[0]), &axes), &x[0]);
         if keepdim { y } else { y.squeeze(axes) }
     })
 }
@@ -172,7 +177,10 @@ impl Tensor {
             Err(e) => return Tensor::refuse("normalize", &[&x], e),
         };
         let args = vec![arg("p", p), arg("axis", a), arg("eps", eps)];
-        region1("normalize", args, &[&x], |x| &x[0] / at_least(&norm_kept(&x[0], p, &[a as isize]), eps))
+        region1("normalize", args, &[&x], |x| {
+            let full = wide(&x[0]);
+            narrowed(&full / at_least(&norm_kept(&full, p, &[a as isize]), eps), &x[0])
+        })
     }
 }
 
@@ -200,9 +208,9 @@ pub fn cosine_similarity(a: &Tensor, b: &Tensor, axis: isize, eps: f64) -> Tenso
     let args = vec![arg("axis", along), arg("eps", eps)];
     region1("cosine_similarity", args, &[&a, &b], |x| {
         let along = along as isize;
-        let x: Vec<Tensor> = x.iter().map(|t| t.expand_to(&shape)).collect();
+        let full: Vec<Tensor> = x.iter().map(|t| wide(t).expand_to(&shape)).collect();
         let unit = |t: &Tensor| t / at_least(&norm_kept(t, 2.0, &[along]), eps);
-        (unit(&x[0]) * unit(&x[1]).conj()).sum(along)
+        narrowed((unit(&full[0]) * unit(&full[1]).conj()).sum(along), &x[0])
     })
 }
 
@@ -223,7 +231,7 @@ pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool
     }
     let args = vec![arg("p", p), arg("eps", eps), arg("keepdim", keepdim)];
     region1("pairwise_distance", args, &[&a, &b], |x| {
-        let distance = norm_kept(&(&x[0] - &x[1] + eps), p, &[-1]);
+        let distance = narrowed(norm_kept(&(wide(&x[0]) - wide(&x[1]) + eps), p, &[-1]), &x[0]);
         if keepdim { distance } else { distance.squeeze(-1) }
     })
 }
@@ -255,7 +263,8 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Tensor {
         return Tensor::refuse("cdist", &[&a, &b], e);
     }
     region1("cdist", vec![arg("p", p)], &[&a, &b], |x| {
-        norm_kept(&(x[0].unsqueeze(-2) - x[1].unsqueeze(-3)), p, &[-1]).squeeze(-1)
+        let apart = wide(&x[0]).unsqueeze(-2) - wide(&x[1]).unsqueeze(-3);
+        narrowed(norm_kept(&apart, p, &[-1]).squeeze(-1), &x[0])
     })
 }
 
