@@ -5,8 +5,12 @@
 
 #[path = "golden/case.rs"]
 mod case;
+#[path = "golden/conv.rs"]
+mod conv;
 #[path = "golden/core.rs"]
 mod core;
+#[path = "golden/shape.rs"]
+mod shape;
 
 use case::{Args, Case};
 use gradus::Tensor;
@@ -14,6 +18,8 @@ use gradus::Tensor;
 /// How a function of PyTorch is called here, if a module knows it.
 fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
     core::call(name, args, ins)
+        .or_else(|| conv::call(name, args, ins))
+        .or_else(|| shape::call(name, args, ins))
 }
 
 #[test]
