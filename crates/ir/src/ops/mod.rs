@@ -423,7 +423,11 @@ impl Op {
     /// Types of the results, naming op and operands in the error.
     pub fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         let check = |outs: Vec<Aval>| outs.into_iter().map(Aval::checked).collect::<Result<Vec<_>>>();
-        self.def().infer(ins).and_then(check).map_err(|e| e.in_op(self.name(), ins))
+        let some = |outs: Vec<Aval>| match outs.is_empty() {
+            false => check(outs),
+            true => Err(Error::value("the op", "has no results, so nothing could use it")),
+        };
+        self.def().infer(ins).and_then(some).map_err(|e| e.in_op(self.name(), ins))
     }
 }
 

@@ -190,12 +190,15 @@ impl Primitive for Slice {
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         let (to, from) = (rule.ins[0].shape(), ct.shape());
         let low: Vec<i64> = self.start.iter().map(|&x| x as i64).collect();
-        let reach = |a: usize| if from[a] == 0 { 0 } else { (from[a] - 1) * self.step[a] + 1 };
+        let step = |a: usize| self.step[a].min(to[a].max(1));
+        let reach = |a: usize| if from[a] == 0 { 0 } else { (from[a] - 1) * step(a) + 1 };
         let high = (0..low.len()).map(|a| to[a] as i64 - low[a] - reach(a) as i64).collect();
-        Some(ct.pad(low, high, self.step.iter().map(|&s| s - 1).collect()))
+        Some(ct.pad(low, high, (0..from.rank()).map(|a| step(a) - 1).collect()))
     }
-    fn form(&self, _ins: &[Aval]) -> Form {
-        let steps = self.step.iter().enumerate().map(|(a, &s)| Some((a, s as i64))).collect();
+    // A step beyond the extent takes one element, as a step of the extent does, and cannot overflow.
+    fn form(&self, ins: &[Aval]) -> Form {
+        let step = |(a, &s): (usize, &usize)| Some((a, s.min(ins[0].shape[a].max(1)) as i64));
+        let steps = self.step.iter().enumerate().map(step).collect();
         Form::View(IndexMap { offset: self.start.iter().map(|&x| x as i64).collect(), steps })
     }
 }

@@ -80,10 +80,14 @@ impl Primitive for Prod {
     }
 }
 
-/// The tangent of an extreme value: the mean of the tangents where it is attained.
+/// The tangent of an extreme value: the mean of the tangents where it is attained. Over nothing the value is a
+/// constant of the dtype, with no place to take a mean of.
 fn extreme_jvp<'g>(rule: &Rule<'_, 'g>, axes: &[usize], t: Option<Var<'g>>) -> Vec<Option<Var<'g>>> {
     let Some(t) = t else { return vec![None] };
     let x = rule.ins[0];
+    if axes.iter().any(|&a| x.shape()[a] == 0) {
+        return vec![None];
+    }
     let hit = x.eq(rule.outs[0].spread(axes, &x.shape()));
     let count = hit.to(x.dtype()).sum(axes);
     vec![Some(hit.select(t, t.full_like(0.0)).sum(axes) / count)]
@@ -240,6 +244,10 @@ impl Sampled for Max {
         samples_over_axes(s, false, |axes| Max { axes });
         let ties = s.floats([2, 3], &[2.0, 2.0, 1.0, 5.0, 5.0, 5.0]);
         s.kink(Max { axes: vec![1] }, [ties]);
+        let nan = s.floats([2, 2], &[1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
+        s.kink(Max { axes: vec![1] }, [nan]);
+        let empty = s.normal([0, 2]);
+        s.case(Max { axes: vec![0] }, [empty]);
         let bools = s.bools([2, 3]);
         s.case(Max { axes: vec![1] }, [bools]);
     }
@@ -250,6 +258,10 @@ impl Sampled for Min {
         samples_over_axes(s, false, |axes| Min { axes });
         let ties = s.floats([2, 3], &[2.0, 2.0, 3.0, 5.0, 5.0, 5.0]);
         s.kink(Min { axes: vec![1] }, [ties]);
+        let nan = s.floats([2, 2], &[1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
+        s.kink(Min { axes: vec![1] }, [nan]);
+        let empty = s.normal([0, 2]);
+        s.case(Min { axes: vec![0] }, [empty]);
         let bools = s.bools([2, 3]);
         s.case(Min { axes: vec![1] }, [bools]);
     }

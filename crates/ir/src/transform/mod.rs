@@ -9,3 +9,29 @@ mod vjp;
 
 pub use jvp::{jvp, jvp_into};
 pub use vjp::{pull, vjp, vjp_into};
+
+use crate::graph::Builder;
+use crate::ops::{Derivative, Op, Rule};
+use crate::{Aval, Error};
+
+/// Refuses a rule that is of one result where the op has several: those of the others would be lost.
+fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>) -> bool {
+    let several =
+        matches!(op.def().derivative(), Derivative::Jvp | Derivative::Structural | Derivative::Zero);
+    if several || rule.outs.len() == 1 {
+        return true;
+    }
+    let (name, n) = (op.name(), rule.outs.len());
+    let why = format!("{name} has {n} results: a pointwise or linear rule is of one (declare a jvp rule)");
+    b.fail(Error::verify(why));
+    false
+}
+
+/// Refuses a derivative of another type than its value's: it is never broadcast or cast away.
+fn check_type(b: &Builder, op: &Op, what: [&str; 2], found: Aval, expected: Aval) {
+    if found != expected {
+        let [derivative, value] = what;
+        let why = format!("the {derivative} of {} has type {found}, its {value} {expected}", op.name());
+        b.fail(Error::verify(why));
+    }
+}

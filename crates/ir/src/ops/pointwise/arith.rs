@@ -248,12 +248,12 @@ impl<'g> Var<'g> {
         (b * self.pow(b.unless(corner, 1.0) - 1.0)).unless(corner, 0.0)
     }
 
-    /// `a^b · log(a)`, and 0 where `a` is not positive (complex: is 0).
+    /// `a^b · log(a)`, and 0 where `a` is not positive (complex: is 0): there it is taken for 1.
     fn pow_by_exponent(self, b: Var<'g>) -> Var<'g> {
         let zero = self.full_like(0.0);
         let edge = if self.dtype().is_complex() { self.eq(zero) } else { self.le(zero) };
         let a = self.unless(edge, 1.0);
-        (a.pow(b) * a.log()).unless(edge, 0.0)
+        a.pow(b) * a.log()
     }
 
     /// The share of `exp` of this in its sum with `exp` of the other; an even one at equal infinities.
