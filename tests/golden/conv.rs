@@ -50,7 +50,7 @@ fn avg_options(args: &Args) -> Option<AvgPoolOptions> {
     })
 }
 
-pub fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
+pub(crate) fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
     let kernel = args.usizes("kernel_size").unwrap_or_default();
     let size = args.usizes("output_size").unwrap_or_default();
     let one = match name {

@@ -23,7 +23,7 @@ fn reduce(name: &str) -> Option<Reduce> {
     ways.into_iter().find(|r| r.name() == name)
 }
 
-pub fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
+pub(crate) fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
     let axis = |name: &str| args.int(name).map(|a| a as isize);
     let count = |name: &str| args.int(name).map(|n| n as usize);
     let piece = |pieces: Vec<Tensor>| pieces.get(count("piece")?).cloned();

@@ -31,6 +31,7 @@ pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
 pub use backward::{Backward, grad};
 pub use data::Element;
+pub use func::{Each, Indexing, Reduce, meshgrid, tensordot};
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};

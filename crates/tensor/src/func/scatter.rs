@@ -136,16 +136,17 @@ impl Tensor {
     /// Elements at positions in row-major order, with the extents of the index.
     #[track_caller]
     pub fn take(&self, index: &Tensor) -> Tensor {
-        failed(&[self, index]).unwrap_or_else(|| self.ravel().index_select(0, index))
+        if let Some(failed) = failed(&[self, index]) { failed } else { self.ravel().index_select(0, index) }
     }
 
     /// One element per index along an axis, as [`gather`](Tensor::gather), where this tensor and the index broadcast
     /// on the other axes; without an axis, of the elements in row-major order.
     #[track_caller]
     pub fn take_along_dim(&self, index: &Tensor, axis: Option<isize>) -> Tensor {
-        let Some(axis) = axis else {
-            return failed(&[self, index]).unwrap_or_else(|| self.take(&index.ravel()));
-        };
+        if let Some(failed) = failed(&[self, index]) {
+            return failed;
+        }
+        let Some(axis) = axis else { return self.take(&index.ravel()) };
         let plan = || {
             let (own, ids) = (self.shape(), index.shape());
             let a = resolve(axis, own.rank())?;
@@ -157,7 +158,6 @@ impl Tensor {
             Ok((a, both.with(a, own[a]), both.with(a, ids[a])))
         };
         match plan() {
-            _ if failed(&[self, index]).is_some() => failed(&[self, index]).unwrap_or_else(|| self.clone()),
             Ok((a, own, ids)) => self.expand_to(&own).gather(a as isize, &index.expand_to(&ids)),
             Err(e) => Tensor::refuse("take_along_dim", &[self, index], e),
         }

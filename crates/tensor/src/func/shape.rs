@@ -269,13 +269,13 @@ impl Tensor {
     /// With the extents of another tensor.
     #[track_caller]
     pub fn reshape_as(&self, other: &Tensor) -> Tensor {
-        failed(&[self, other]).unwrap_or_else(|| self.reshape(other.shape()))
+        if let Some(failed) = failed(&[self, other]) { failed } else { self.reshape(other.shape()) }
     }
 
     /// Repeated to the extents of another tensor.
     #[track_caller]
     pub fn expand_as(&self, other: &Tensor) -> Tensor {
-        failed(&[self, other]).unwrap_or_else(|| self.expand_to(&other.shape()))
+        if let Some(failed) = failed(&[self, other]) { failed } else { self.expand_to(&other.shape()) }
     }
 
     /// The vector product along an axis of extent 3; the other axes broadcast.
@@ -288,16 +288,16 @@ impl Tensor {
                 Error::shape(format!("extents {} and {}", self.shape(), other.shape()), "do not broadcast")
             })?;
             let a = resolve(axis, shape.rank())?;
-            if shape[a] != 3
-                || self.dim(a as isize - shape.rank() as isize) != 3
-                || other.dim(a as isize - shape.rank() as isize) != 3
-            {
+            let from_end = a as isize - shape.rank() as isize;
+            if self.dim(from_end) != 3 || other.dim(from_end) != 3 {
                 return Err(Error::shape(format!("axis {axis}"), "must have extent 3 in both"));
             }
             Ok((shape, a as isize))
         };
+        if let Some(failed) = failed(&ins) {
+            return failed;
+        }
         let (shape, a) = match plan() {
-            _ if failed(&ins).is_some() => return failed(&ins).unwrap_or_else(|| self.clone()),
             Ok(plan) => plan,
             Err(e) => return Tensor::refuse("cross", &ins, e),
         };
