@@ -485,6 +485,10 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Tensor {
         let why = format!("must have the rank of {shape} and be no larger off axis {axis}");
         return Tensor::refuse("gather", &[ids], Error::shape(format!("an index of shape {own}"), why));
     }
-    let along = |a: usize| if a == axis { ids.clone() } else { Tensor::iota(DType::I64, &own, a) };
-    (0..own.rank()).map(|a| along(a) * strides[a] as i64).reduce(|x, y| x + y).unwrap_or_else(|| ids.clone())
+    let along = |a: usize| if a == axis { ids.clone() } else { ids.iota_beside(DType::I64, &own, a) };
+    let at = (0..own.rank()).map(|a| along(a) * strides[a] as i64).reduce(|x, y| x + y);
+    // An index outside of its row must not reach into another one: it stays outside of the whole.
+    let numel = shape.numel() as i64;
+    let fitting = |at: Tensor| ids.ge(shape[axis] as i64).select(&ids.maximum(numel), &at);
+    at.map_or_else(|| ids.clone(), |at| ids.lt(0).select(&(ids - numel), &fitting(at)))
 }
