@@ -30,6 +30,13 @@ pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
 pub use backward::{Backward, grad};
 pub use data::Element;
+pub use func::{
+    AttentionOptions, CrossEntropyOptions, KlReduction, NllOptions, PoissonNllOptions, Reduction,
+    TripletMarginOptions, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,
+    cross_entropy, embedding, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss,
+    margin_ranking_loss, mse_loss, nll_loss, poisson_nll_loss, scaled_dot_product_attention, smooth_l1_loss,
+    soft_margin_loss, triplet_margin_loss,
+};
 pub use index::{Index, Ix, NEW, REST, step};
 pub use movement::Dims;
 pub use random::{Generator, default_generator, manual_seed};
