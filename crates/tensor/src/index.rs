@@ -368,14 +368,14 @@ impl Tensor {
     /// Slices along an axis at integers.
     #[track_caller]
     pub fn index_select(&self, axis: isize, ids: &Tensor) -> Tensor {
-        self.indexed("index_select", axis, ids, |axis, ids| apply1(Take { axis }, &[self, &ids]))
+        self.indexed("index_select", axis, ids, None, |axis, ids| apply1(Take { axis }, &[self, &ids]))
     }
 
     /// One element per index along an axis: `out[i, j] = self[index[i, j], j]` for axis 0. The index may be smaller
     /// than this tensor on the other axes.
     #[track_caller]
     pub fn gather(&self, axis: isize, index: &Tensor) -> Tensor {
-        self.indexed("gather", axis, index, |axis, ids| {
+        self.indexed("gather", axis, index, None, |axis, ids| {
             let at = flat_positions(&self.shape(), axis, &ids);
             apply1(Take { axis: 0 }, &[&self.reshape([-1]), &at])
         })
@@ -390,7 +390,7 @@ impl Tensor {
         source: &Tensor,
         combine: Option<Combine>,
     ) -> Tensor {
-        self.indexed("scatter", axis, index, |axis, ids| {
+        self.indexed("scatter", axis, index, Some(source), |axis, ids| {
             let at = flat_positions(&self.shape(), axis, &ids);
             let own = source.to_dtype(self.dtype());
             let fits: Vec<(isize, isize, isize)> = ids.shape().iter().map(|&d| (0, d as isize, 1)).collect();
@@ -419,7 +419,7 @@ impl Tensor {
     /// With slices of `source` added at integers along an axis.
     #[track_caller]
     pub fn index_add(&self, axis: isize, ids: &Tensor, source: &Tensor) -> Tensor {
-        self.indexed("index_add", axis, ids, |axis, ids| {
+        self.indexed("index_add", axis, ids, Some(source), |axis, ids| {
             apply1(
                 Scatter { axis, combine: Some(Combine::Sum) },
                 &[self, &ids, &source.to_dtype(self.dtype())],
@@ -430,7 +430,7 @@ impl Tensor {
     /// With slices of `source` written at integers along an axis.
     #[track_caller]
     pub fn index_copy(&self, axis: isize, ids: &Tensor, source: &Tensor) -> Tensor {
-        self.indexed("index_copy", axis, ids, |axis, ids| {
+        self.indexed("index_copy", axis, ids, Some(source), |axis, ids| {
             apply1(Scatter { axis, combine: None }, &[self, &ids, &source.to_dtype(self.dtype())])
         })
     }
@@ -462,16 +462,17 @@ impl Tensor {
         name: &str,
         axis: isize,
         ids: &Tensor,
+        source: Option<&Tensor>,
         f: impl FnOnce(usize, Tensor) -> Tensor,
     ) -> Tensor {
-        for t in [self, ids] {
+        for t in [self, ids].into_iter().chain(source) {
             if t.error().is_some() {
                 return t.clone();
             }
         }
         let both = resolve(axis, self.rank()).and_then(|a| Ok((a, ids.wrapped_ids(self.shape()[a])?)));
         match both {
-            Ok((axis, ids)) => f(axis, ids),
+            Ok((axis, ids)) => f(axis, ids).made_by(name),
             Err(e) => Tensor::refuse(name, &[self, ids], e),
         }
     }
