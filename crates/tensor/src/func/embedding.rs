@@ -62,7 +62,8 @@ impl Tensor {
                 let ids = self.detach().to_dtype(DType::I64);
                 let outside = ids.lt(0).or(&ids.ge(classes as i64));
                 if outside.any(()).item::<bool>()? {
-                    return Err(Error::value("an integer", format!("is none of the classes 0 to {classes}")));
+                    let why = format!("is negative or not below the number of classes, {classes}");
+                    return Err(Error::value("an integer", why));
                 }
             }
             Ok(())

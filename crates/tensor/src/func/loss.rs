@@ -117,7 +117,10 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Tensor 
 pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, beta: f64, reduction: Reduction) -> Tensor {
     let ins = [input, target];
     if let Err(e) = must(beta >= 0.0, format!("beta {beta}"), "must not be negative") {
-        return failed(&ins).unwrap_or_else(|| Tensor::refuse("smooth_l1_loss", &ins, e));
+        return match failed(&ins) {
+            Some(failed) => failed,
+            None => Tensor::refuse("smooth_l1_loss", &ins, e),
+        };
     }
     elementwise("smooth_l1_loss", vec![arg("beta", beta)], &ins, reduction, |x| {
         let d = &x[0] - &x[1];
@@ -133,7 +136,10 @@ pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, beta: f64, reduction: Red
 pub fn huber_loss(input: &Tensor, target: &Tensor, delta: f64, reduction: Reduction) -> Tensor {
     let ins = [input, target];
     if let Err(e) = must(delta > 0.0, format!("delta {delta}"), "must be positive") {
-        return failed(&ins).unwrap_or_else(|| Tensor::refuse("huber_loss", &ins, e));
+        return match failed(&ins) {
+            Some(failed) => failed,
+            None => Tensor::refuse("huber_loss", &ins, e),
+        };
     }
     elementwise("huber_loss", vec![arg("delta", delta)], &ins, reduction, |x| {
         let d = &x[0] - &x[1];
