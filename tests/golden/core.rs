@@ -1,12 +1,18 @@
-//! Pointwise functions, reductions, contractions, movement and indexing.
+//! The tensor's own methods: pointwise functions, reductions, contractions and indexing.
+
+#[path = "core/indexing.rs"]
+mod indexing;
+#[path = "core/pointwise.rs"]
+mod pointwise;
+#[path = "core/reductions.rs"]
+mod reductions;
 
 use super::case::Args;
 use gradus::Tensor;
 
-pub fn call(name: &str, _args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
-    let one = match name {
-        "exp" => x[0].exp(),
-        _ => return None,
-    };
-    Some(vec![one])
+pub(crate) fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
+    pointwise::call(name, x)
+        .or_else(|| reductions::call(name, args, x))
+        .map(|one| vec![one])
+        .or_else(|| indexing::call(name, args, x))
 }

@@ -31,7 +31,7 @@ pub enum Number {
 
 impl Number {
     /// The dtype the number takes beside a tensor of this dtype.
-    fn dtype_beside(self, other: DType) -> DType {
+    pub(crate) fn dtype_beside(self, other: DType) -> DType {
         match self {
             Number::Complex(_) => other.complex(),
             Number::Float(_) if other.class() < Class::Float => DType::F32,

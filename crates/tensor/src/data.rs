@@ -56,8 +56,28 @@ elements! {
     Complex<f64>, Complex<f64>, C128, |x| x, |y| y;
 }
 
+/// No single value is larger: more than this is a mistake, and asking for it could bring the system down even
+/// where the allocator says yes.
+const MOST_BYTES: usize = 1 << 40;
+
+/// Below this it is not worth asking first.
+const LARGE_BYTES: usize = 1 << 28;
+
 fn memory(bytes: usize) -> Error {
     Error::new(Kind::Memory { bytes })
+}
+
+/// Refuses what cannot be had, before code that would end the process for lack of memory.
+pub(crate) fn reserve(bytes: usize) -> Result<()> {
+    let had =
+        bytes <= LARGE_BYTES || (bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if had { Ok(()) } else { Err(memory(bytes)) }
+}
+
+/// Bytes of a value in the carrier of its class.
+pub(crate) fn carried_bytes(aval: &Aval) -> usize {
+    let size = if aval.dtype.is_complex() { size_of::<C>() } else { size_of::<f64>() };
+    aval.shape.numel().saturating_mul(size)
 }
 
 impl Data {
@@ -67,6 +87,7 @@ impl Data {
             let why = format!("needs {} elements, was given {}", shape.numel(), elements.len());
             return Err(Error::shape(format!("shape {shape}"), why));
         }
+        reserve(size_of_val(elements))?;
         let storage = Storage::from_fn(elements.len(), |i| elements[i].store());
         let storage = storage.ok_or_else(|| memory(std::mem::size_of_val(elements)))?;
         Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
@@ -80,15 +101,24 @@ impl Data {
         }
     }
 
-    /// Elements in row-major order, through a conversion.
-    fn read<S: Pod, U>(&self, f: impl Fn(S) -> U) -> Vec<U> {
+    /// Elements through a conversion: those at these offsets in storage, or all in row-major order.
+    fn read<S: Pod, U>(&self, at: Option<&[i64]>, f: impl Fn(S) -> U) -> Result<Vec<U>> {
         let all = self.storage.as_slice::<S>();
-        match &self.strides {
-            None => all[self.offset..self.offset + self.aval.shape.numel()].iter().map(|x| f(*x)).collect(),
-            Some(s) => {
-                Offsets::new(&self.aval.shape, s, self.offset as i64).map(|i| f(all[i as usize])).collect()
+        let n = at.map_or(self.aval.shape.numel(), |at| at.len());
+        let bytes = n.saturating_mul(size_of::<U>());
+        let mut out = Vec::new();
+        if bytes > MOST_BYTES || out.try_reserve_exact(n).is_err() {
+            return Err(memory(bytes));
+        }
+        match (at, &self.strides) {
+            (Some(at), _) => out.extend(at.iter().map(|&i| f(all[i as usize]))),
+            (None, None) => out.extend(all[self.offset..self.offset + n].iter().map(|x| f(*x))),
+            (None, Some(s)) => {
+                let at = Offsets::new(&self.aval.shape, s, self.offset as i64);
+                out.extend(at.map(|i| f(all[i as usize])));
             }
         }
+        Ok(out)
     }
 
     /// Elements in row-major order, of their own type.
@@ -96,25 +126,29 @@ impl Data {
         if T::DTYPE != self.aval.dtype {
             return Err(Error::dtype(T::DTYPE, format!("the tensor is {} (convert it first)", self.aval)));
         }
-        Ok(self.read(T::load))
+        self.read(None, T::load)
     }
 
     /// As a literal in the carrier of its class.
     pub(crate) fn literal(&self) -> Result<Literal> {
-        let carrier: gradus_ir::literal::Data = match self.aval.dtype {
-            DType::F32 => self.read(|x: f32| x as f64).into(),
-            DType::F64 => self.read(|x: f64| x).into(),
-            DType::BF16 => self.read(|x: bf16| x.to_f64()).into(),
-            DType::F16 => self.read(|x: f16| x.to_f64()).into(),
-            DType::I8 => self.read(|x: i8| x as i64).into(),
-            DType::U8 | DType::Bool => self.read(|x: u8| x as i64).into(),
-            DType::I32 => self.read(|x: i32| x as i64).into(),
-            DType::U32 => self.read(|x: u32| x as i64).into(),
-            DType::I64 => self.read(|x: i64| x).into(),
-            DType::C64 => self.read(|x: Complex<f32>| C::new(x.re as f64, x.im as f64)).into(),
-            DType::C128 => self.read(|x: C| x).into(),
-        };
-        Literal::new(self.aval.clone(), carrier)
+        Literal::new(self.aval.clone(), self.carried(None)?)
+    }
+
+    /// Elements in the carrier of their class: those at these offsets in storage, or all in row-major order.
+    pub(crate) fn carried(&self, at: Option<&[i64]>) -> Result<gradus_ir::literal::Data> {
+        Ok(match self.aval.dtype {
+            DType::F32 => self.read(at, |x: f32| x as f64)?.into(),
+            DType::F64 => self.read(at, |x: f64| x)?.into(),
+            DType::BF16 => self.read(at, |x: bf16| x.to_f64())?.into(),
+            DType::F16 => self.read(at, |x: f16| x.to_f64())?.into(),
+            DType::I8 => self.read(at, |x: i8| x as i64)?.into(),
+            DType::U8 | DType::Bool => self.read(at, |x: u8| x as i64)?.into(),
+            DType::I32 => self.read(at, |x: i32| x as i64)?.into(),
+            DType::U32 => self.read(at, |x: u32| x as i64)?.into(),
+            DType::I64 => self.read(at, |x: i64| x)?.into(),
+            DType::C64 => self.read(at, |x: Complex<f32>| C::new(x.re as f64, x.im as f64))?.into(),
+            DType::C128 => self.read(at, |x: C| x)?.into(),
+        })
     }
 
     /// From a literal whose elements are values of its dtype.

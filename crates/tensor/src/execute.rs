@@ -1,8 +1,8 @@
 //! Running one op on data: views share storage, small pointwise ops run in place, all else is evaluated by the
 //! reference.
 
-use crate::data::Data;
-use gradus_ir::ops::{Form, Pointwise, Scalar};
+use crate::data::{Data, carried_bytes, reserve};
+use gradus_ir::ops::{Derivative, Form, Pointwise, Scalar};
 use gradus_ir::{Aval, DType, Error, Kind, Literal, Op, Result, reference};
 use gradus_mem::{Pod, Storage};
 
@@ -23,8 +23,25 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         }
         _ => {}
     }
+    reserve(appetite(op, &avals, &outs))?;
     let literals = ins.iter().map(Data::literal).collect::<Result<Vec<Literal>>>()?;
     reference::apply(op, &literals)?.iter().map(Data::from_literal).collect()
+}
+
+/// Bytes that evaluating an op takes at once: its operands and results; of a region, those of its hungriest op.
+fn appetite(op: &Op, ins: &[Aval], outs: &[Aval]) -> usize {
+    let own = ins.iter().chain(outs).fold(0usize, |n, a| n.saturating_add(carried_bytes(a)));
+    if op.def().derivative() != Derivative::Structural {
+        return own;
+    }
+    let Form::Region(body) = op.def().form(ins) else { return own };
+    let nodes = body.nodes();
+    let inner = nodes.iter().map(|node| {
+        let ins: Vec<Aval> =
+            node.ins.iter().map(|id| nodes[id.node as usize].outs[id.out as usize].clone()).collect();
+        appetite(&node.op, &ins, &node.outs)
+    });
+    inner.fold(own, usize::max)
 }
 
 /// A float type that computes through `f64`, as the reference does.
@@ -62,8 +79,11 @@ fn pointwise(op: &Op, avals: &[Aval], ins: &[Data]) -> Option<Result<Data>> {
     if row.predicate || row.arity != ins.len() {
         return None;
     }
-    let storage = if first.dtype == DType::F32 { run::<f32>(row, ins)? } else { run::<f64>(row, ins)? };
     let bytes = first.shape.numel().saturating_mul(first.dtype.size());
+    if let Err(e) = reserve(bytes) {
+        return Some(Err(e));
+    }
+    let storage = if first.dtype == DType::F32 { run::<f32>(row, ins)? } else { run::<f64>(row, ins)? };
     let storage = storage.ok_or_else(|| Error::new(Kind::Memory { bytes }));
     Some(storage.map(|storage| Data { storage, aval: first.clone(), strides: None, offset: 0 }))
 }

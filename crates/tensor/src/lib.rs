@@ -16,6 +16,7 @@ pub mod func;
 mod index;
 mod movement;
 mod ops;
+mod place;
 mod plan;
 mod print;
 mod random;
@@ -30,15 +31,20 @@ pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
 pub use backward::{Backward, grad};
 pub use data::Element;
-pub use func::{
-    AttentionOptions, CrossEntropyOptions, KlReduction, NllOptions, PoissonNllOptions, Reduction,
-    TripletMarginOptions, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,
-    cross_entropy, embedding, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss,
-    margin_ranking_loss, mse_loss, nll_loss, poisson_nll_loss, scaled_dot_product_attention, smooth_l1_loss,
-    soft_margin_loss, triplet_margin_loss,
+pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
+pub use func::embedding::embedding;
+pub use func::loss::{
+    KlReduction, Reduction, binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div,
+    l1_loss, mse_loss, smooth_l1_loss,
 };
-pub use index::{Index, Ix, NEW, REST, step};
+pub use func::loss_class::{CrossEntropyOptions, NllOptions, cross_entropy, nll_loss};
+pub use func::loss_more::{
+    PoissonNllOptions, TripletMarginOptions, cosine_embedding_loss, gaussian_nll_loss, hinge_embedding_loss,
+    margin_ranking_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
+};
+pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use movement::Dims;
+pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1};
 pub use tape::{GradMode, no_grad, set_grad_enabled};

@@ -12,24 +12,29 @@ pub trait Dims {
     fn dims(&self) -> Vec<i64>;
 }
 
+/// An extent too large for any tensor stays too large, and does not become -1.
+fn signed(extent: usize) -> i64 {
+    i64::try_from(extent).unwrap_or(i64::MAX)
+}
+
 macro_rules! dims {
-    ($($t:ty),*) => {$(
+    ($($t:ty: $signed:expr),*) => {$(
         impl<const N: usize> Dims for [$t; N] {
-            fn dims(&self) -> Vec<i64> { self.iter().map(|&d| d as i64).collect() }
+            fn dims(&self) -> Vec<i64> { self.as_slice().dims() }
         }
         impl Dims for [$t] {
-            fn dims(&self) -> Vec<i64> { self.iter().map(|&d| d as i64).collect() }
+            fn dims(&self) -> Vec<i64> { self.iter().copied().map($signed).collect() }
         }
         impl Dims for Vec<$t> {
             fn dims(&self) -> Vec<i64> { self.as_slice().dims() }
         }
     )*};
 }
-dims!(usize, isize, i64, i32);
+dims!(usize: signed, isize: |d| d as i64, i64: |d| d, i32: i64::from);
 
 impl Dims for Shape {
     fn dims(&self) -> Vec<i64> {
-        self.iter().map(|&d| d as i64).collect()
+        self[..].dims()
     }
 }
 
@@ -48,10 +53,10 @@ fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
             "may have one -1, and no other negative number",
         ));
     }
-    let known: usize = dims.iter().filter(|&&d| d != -1).map(|&d| d as usize).product();
-    let missing = match unknown {
-        0 => 0,
-        _ if known > 0 && numel.is_multiple_of(known) => numel / known,
+    let known = dims.iter().filter(|&&d| d != -1).try_fold(1usize, |n, &d| n.checked_mul(d as usize));
+    let missing = match (unknown, known) {
+        (0, _) => 0,
+        (_, Some(known)) if known > 0 && numel.is_multiple_of(known) => numel / known,
         _ => {
             return Err(Error::shape(
                 format!("{numel} elements"),

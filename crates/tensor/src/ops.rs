@@ -2,12 +2,12 @@
 
 use crate::apply::apply1;
 use crate::arg::{Arg, unify};
-use crate::tensor::Tensor;
+use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
 use gradus_ir::ops::pointwise::rows;
 use gradus_ir::ops::select::{Select, StopGradient};
-use gradus_ir::{C, DType};
+use gradus_ir::{C, Class, DType};
 use std::ops::{
     Add, AddAssign, BitAnd, BitOr, BitXor, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign,
 };
@@ -25,13 +25,33 @@ fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
 
 #[track_caller]
 pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
+    // The modulus of a complex number is real, so that it is no row: a row keeps the dtype.
+    if row.name == rows::abs.name && x.dtype().is_complex() {
+        return x.real().hypot(&x.imag());
+    }
     apply1(row, &[&fit(row, x.clone())])
 }
 
 #[track_caller]
 pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+    // The common case needs neither promotion nor broadcasting.
+    if let (Arg::Tensor(b), Inner::Data(x, _)) = (b, &*a.0)
+        && let Inner::Data(y, _) = &*b.0
+        && x.aval == y.aval
+        && x.aval.dtype.is_differentiable()
+    {
+        return apply1(row, &[a, b]);
+    }
     match unify(row.name, a, b) {
         Ok((a, b)) => apply1(row, &[&fit(row, a), &fit(row, b)]),
+        Err(failed) => failed,
+    }
+}
+
+#[track_caller]
+fn logical(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+    match unify(row.name, a, b) {
+        Ok((a, b)) => apply1(row, &[&a.truth(), &b.truth()]),
         Err(failed) => failed,
     }
 }
@@ -195,6 +215,47 @@ impl Tensor {
         }
     }
 
+    /// The quotient towards zero: of integers exactly, where division by zero gives 0.
+    #[track_caller]
+    pub fn div_trunc<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        match unify("div_trunc", self, other.into()) {
+            // The row itself divides integers this way; `/` makes them floats first.
+            Ok((a, b)) if a.dtype().class() == Class::Int => apply1(&rows::div, &[&a, &b]),
+            Ok((a, b)) => (a / b).trunc(),
+            Err(failed) => failed,
+        }
+    }
+
+    /// Whether both are non-zero.
+    #[track_caller]
+    pub fn logical_and<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        logical(&rows::and, self, other.into())
+    }
+
+    /// Whether one or both are non-zero.
+    #[track_caller]
+    pub fn logical_or<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        logical(&rows::or, self, other.into())
+    }
+
+    /// Whether exactly one is non-zero.
+    #[track_caller]
+    pub fn logical_xor<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        logical(&rows::xor, self, other.into())
+    }
+
+    /// Whether it is zero.
+    #[track_caller]
+    pub fn logical_not(&self) -> Tensor {
+        self.truth().not()
+    }
+
+    /// Whether it is non-zero.
+    #[track_caller]
+    fn truth(&self) -> Tensor {
+        if self.error().is_some() { self.clone() } else { self.to_dtype(DType::Bool) }
+    }
+
     /// `yes` where this truth value holds, else `no`; all three broadcast.
     #[track_caller]
     pub fn select<'a>(&self, yes: impl Into<Arg<'a>>, no: impl Into<Arg<'a>>) -> Tensor {
@@ -216,7 +277,7 @@ impl Tensor {
             Ok(pair) => pair,
             Err(failed) => return failed,
         };
-        let condition = if self.error().is_some() { self.clone() } else { self.to_dtype(DType::Bool) };
+        let condition = self.truth();
         // Broadcast the condition and the branches to each other without touching the branches' dtype.
         let Some(shape) = condition.shape().broadcast(&yes.shape()) else {
             let what = format!("extents {} and {}", condition.shape(), yes.shape());

@@ -39,9 +39,12 @@ impl Tensor {
         Tensor::new(Inner::Failed(e))
     }
 
-    /// A failure at the caller's place.
+    /// A failure at the caller's place; an operand that has failed already stays the cause.
     #[track_caller]
     pub(crate) fn refuse(op: &str, ins: &[&Tensor], e: Error) -> Tensor {
+        if let Some(failed) = ins.iter().find(|t| t.error().is_some()) {
+            return (*failed).clone();
+        }
         let avals: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
         Tensor::failed(e.in_op(op, &avals).at(Location::caller()))
     }
@@ -126,9 +129,12 @@ impl Tensor {
         matches!(&*self.0, Inner::Node(_))
     }
 
-    /// Whether both are the same tensor, not merely equal.
+    /// Whether both are the same tensor or cell, not merely equal.
     pub fn is_same(&self, other: &Tensor) -> bool {
-        self.0.ptr_eq(&other.0)
+        match (self.as_cell(), other.as_cell()) {
+            (Some(a), Some(b)) => a.is_same(b),
+            _ => self.0.ptr_eq(&other.0),
+        }
     }
 
     /// Whether elements lie in row-major order without gaps.

@@ -109,11 +109,7 @@ impl Trace {
 
     fn capture(&self, t: &Tensor, aval: &Aval) -> Id {
         let mut captures = self.captures();
-        let same = |c: &Capture| match (c.tensor.as_cell(), t.as_cell()) {
-            (Some(a), Some(b)) => a.is_same(b),
-            _ => c.tensor.is_same(t),
-        };
-        if let Some(c) = captures.iter().find(|c| same(c)) {
+        if let Some(c) = captures.iter().find(|c| c.tensor.is_same(t)) {
             return c.now;
         }
         let name = if t.as_cell().is_some() { "cell" } else { "outer" };
@@ -142,8 +138,7 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor) -> Result
     }
     trace.capture(tensor, &own);
     let now = trace.read(value)?;
-    if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.as_cell().is_some_and(|c| c.is_same(cell)))
-    {
+    if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.is_same(tensor)) {
         c.now = now;
     }
     Ok(())

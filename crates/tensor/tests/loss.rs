@@ -36,8 +36,6 @@ fn shapes_that_do_not_fit() {
         "cosine_embedding_loss",
         &["[3,4]", "targets [4]"],
     );
-    let options = TripletMarginOptions { p: 0.0, ..TripletMarginOptions::default() };
-    refused(&triplet_margin_loss(&rows, &rows, &rows, &options), "triplet_margin_loss", &["p 0"]);
     let plain = TripletMarginOptions::default();
     refused(&triplet_margin_loss(&rows, &rows, &vector, &plain), "triplet_margin_loss", &["[3,4]", "[3]"]);
     refused(
@@ -128,10 +126,10 @@ fn gather_stays_in_its_row() {
     let x = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     for bad in [3i64, 4, 100, -4, i64::MAX, i64::MIN] {
         let index = Tensor::from([[0i64], [bad]]);
-        refused(&x.gather(1, &index), "gather: take", &["out of range"]);
+        refused(&x.gather(1, &index), "gather", &["out of range"]);
         let index = Tensor::from([[bad], [0i64]]);
-        refused(&x.gather(1, &index), "gather: take", &["out of range"]);
-        refused(&x.index_select(1, &Tensor::from([bad])), "index_select: take", &["out of range"]);
+        refused(&x.gather(1, &index), "gather", &["out of range"]);
+        refused(&x.index_select(1, &Tensor::from([bad])), "index_select", &["out of range"]);
         refused(&x.scatter_add(1, &index, &Tensor::zeros([2, 1])), "scatter", &["out of range"]);
     }
     assert_eq!(f64s(&x.gather(1, &Tensor::from([[-1i64], [-3]]))), [3.0, 4.0]);

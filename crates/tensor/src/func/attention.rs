@@ -1,5 +1,6 @@
 //! Attention and rotary positions.
 
+use super::activation::wide;
 use super::embedding::{drop_out, droppable};
 use crate::random::{Generator, default_generator};
 use crate::region::{Args, arg, region1};
@@ -175,8 +176,8 @@ pub fn scaled_dot_product_attention(
 ) -> Tensor {
     let name = "scaled_dot_product_attention";
     let mut ins: Vec<&Tensor> = [query, key, value].into_iter().chain(&options.mask).collect();
-    if let Some(failed) = super::loss::failed(&ins) {
-        return failed;
+    if let Some(failed) = ins.iter().find(|t| t.error().is_some()) {
+        return (*failed).clone();
     }
     let Extents { scores, group, dtype } = match extents(query, key, value, options) {
         Ok(extents) => extents,
@@ -199,7 +200,7 @@ pub fn scaled_dot_product_attention(
             1 => a.matmul(b),
             _ => grouped(a, group).matmul(&b.unsqueeze(-3)),
         };
-        let mut s = flat(product(&q, &k.t()));
+        let mut s = wide(&flat(product(&q, &k.t())));
         if let Some(c) = options.softcap {
             s = (s / c).tanh() * c;
         }
@@ -212,7 +213,7 @@ pub fn scaled_dot_product_attention(
         if let Some(kept) = x.last().filter(|_| drops) {
             p = drop_out(&p, kept, options.dropout);
         }
-        flat(product(&p, &v))
+        flat(product(&p.to_dtype(dtype), &v))
     })
 }
 
@@ -237,10 +238,12 @@ fn paired(x: &Tensor) -> Result<DType> {
     }
 }
 
-/// Cosine and sine of `position · base^(-2i/d)` for each position and `i < d/2`, exact to `dtype`.
+/// Cosine and sine of `position · base^(-2i/d)` for each position and `i < d/2`; the angles in `f64`, as positions
+/// may be large.
 fn angles(positions: &Tensor, d: usize, base: f64, dtype: DType) -> (Tensor, Tensor) {
     let rates: Vec<f64> = (0..d / 2).map(|i| base.powf(-2.0 * i as f64 / d as f64)).collect();
     let angle = positions.to_dtype(DType::F64).unsqueeze(-1) * &Tensor::from(rates);
+    let dtype = if dtype == DType::F64 { dtype } else { DType::F32 };
     (angle.cos().to_dtype(dtype), angle.sin().to_dtype(dtype))
 }
 
@@ -272,7 +275,7 @@ impl Tensor {
         region1("rope", vec![arg("base", base), arg("offset", offset)], &[self], |x| {
             let positions = x[0].iota_beside(DType::I64, [x[0].dim(-2)], 0) + offset;
             let (cos, sin) = angles(&positions, x[0].dim(-1), base, dtype);
-            turned(&x[0].to_dtype(dtype), &cos, &sin)
+            turned(&wide(&x[0].to_dtype(dtype)), &cos, &sin).to_dtype(dtype)
         })
     }
 
@@ -281,9 +284,6 @@ impl Tensor {
     #[track_caller]
     pub fn rope_at(&self, positions: &Tensor, base: f64) -> Tensor {
         let ins = [self, positions];
-        if let Some(failed) = super::loss::failed(&ins) {
-            return failed;
-        }
         let fits = || {
             let dtype = paired(self)?;
             check_base(base)?;
@@ -301,7 +301,7 @@ impl Tensor {
         match fits() {
             Ok(dtype) => region1("rope_at", vec![arg("base", base)], &ins, |x| {
                 let (cos, sin) = angles(&x[1].stop_gradient(), x[0].dim(-1), base, dtype);
-                turned(&x[0].to_dtype(dtype), &cos, &sin)
+                turned(&wide(&x[0].to_dtype(dtype)), &cos, &sin).to_dtype(dtype)
             }),
             Err(e) => Tensor::refuse("rope_at", &ins, e),
         }
@@ -312,9 +312,6 @@ impl Tensor {
     #[track_caller]
     pub fn rope_with(&self, cos: &Tensor, sin: &Tensor) -> Tensor {
         let ins = [self, cos, sin];
-        if let Some(failed) = super::loss::failed(&ins) {
-            return failed;
-        }
         let fits = || {
             paired(self)?;
             let shape = self.shape();
@@ -332,8 +329,8 @@ impl Tensor {
         };
         match fits() {
             Ok(dtype) => region1("rope_with", vec![], &ins, |x| {
-                let [x, cos, sin] = [0, 1, 2].map(|i| x[i].to_dtype(dtype));
-                turned(&x, &cos, &sin)
+                let [x, cos, sin] = [0, 1, 2].map(|i| wide(&x[i].to_dtype(dtype)));
+                turned(&x, &cos, &sin).to_dtype(dtype)
             }),
             Err(e) => Tensor::refuse("rope_with", &ins, e),
         }

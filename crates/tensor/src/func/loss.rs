@@ -1,5 +1,6 @@
 //! Losses of regression and probability, and what all losses share.
 
+use super::activation::wide;
 use crate::region::{Args, arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result, Shape};
@@ -28,16 +29,11 @@ impl Reduction {
 
     pub(super) fn of(self, losses: &Tensor) -> Tensor {
         match self {
-            Reduction::Mean => losses.sum(()) / losses.numel() as f64,
+            Reduction::Mean => losses.mean(()),
             Reduction::Sum => losses.sum(()),
             Reduction::None => losses.clone(),
         }
     }
-}
-
-/// The first operand that has failed already.
-pub(super) fn failed(ins: &[&Tensor]) -> Option<Tensor> {
-    ins.iter().find(|t| t.error().is_some()).map(|t| (*t).clone())
 }
 
 /// The real float dtype in which operands come together: integers and truth values become `f32`.
@@ -62,7 +58,7 @@ pub(super) fn paired(a: &Tensor, b: &Tensor) -> Result<Shape> {
 }
 
 /// A loss whose operands repeat to one shape. The first two are input and target; those behind them, weights
-/// for example, repeat freely. The body gets all in one float dtype.
+/// for example, repeat freely. The body gets all in one float dtype, half precision as `f32`.
 #[track_caller]
 pub(super) fn elementwise(
     name: &'static str,
@@ -71,9 +67,6 @@ pub(super) fn elementwise(
     reduction: Reduction,
     f: impl FnOnce(&[Tensor]) -> Tensor,
 ) -> Tensor {
-    if let Some(failed) = failed(ins) {
-        return failed;
-    }
     let prepare = || {
         let shape = if let [a, b, ..] = ins { paired(a, b)? } else { Shape::scalar() };
         let grow = |shape: Shape, t: &&Tensor| {
@@ -87,8 +80,9 @@ pub(super) fn elementwise(
         Ok((dtype, shape)) => {
             args.push(reduction.arg());
             region1(name, args, ins, |x| {
-                let x: Vec<Tensor> = x.iter().map(|t| t.to_dtype(dtype).expand_to(&shape)).collect();
-                reduction.of(&f(&x))
+                let full = |t: &Tensor| wide(&t.to_dtype(dtype)).expand_to(&shape);
+                let x: Vec<Tensor> = x.iter().map(full).collect();
+                reduction.of(&f(&x)).to_dtype(dtype)
             })
         }
         Err(e) => Tensor::refuse(name, ins, e),
@@ -117,10 +111,7 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Tensor 
 pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, beta: f64, reduction: Reduction) -> Tensor {
     let ins = [input, target];
     if let Err(e) = must(beta >= 0.0, format!("beta {beta}"), "must not be negative") {
-        return match failed(&ins) {
-            Some(failed) => failed,
-            None => Tensor::refuse("smooth_l1_loss", &ins, e),
-        };
+        return Tensor::refuse("smooth_l1_loss", &ins, e);
     }
     elementwise("smooth_l1_loss", vec![arg("beta", beta)], &ins, reduction, |x| {
         let d = &x[0] - &x[1];
@@ -136,10 +127,7 @@ pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, beta: f64, reduction: Red
 pub fn huber_loss(input: &Tensor, target: &Tensor, delta: f64, reduction: Reduction) -> Tensor {
     let ins = [input, target];
     if let Err(e) = must(delta > 0.0, format!("delta {delta}"), "must be positive") {
-        return match failed(&ins) {
-            Some(failed) => failed,
-            None => Tensor::refuse("huber_loss", &ins, e),
-        };
+        return Tensor::refuse("huber_loss", &ins, e);
     }
     elementwise("huber_loss", vec![arg("delta", delta)], &ins, reduction, |x| {
         let d = &x[0] - &x[1];

@@ -1,6 +1,7 @@
 //! Losses of classification.
 
-use super::loss::{Reduction, common, failed, must};
+use super::activation::wide;
+use super::loss::{Reduction, common, must};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result};
@@ -102,15 +103,6 @@ fn weighted_mean(losses: &Tensor, weights: &Tensor, reduction: Reduction) -> Ten
     }
 }
 
-/// `x - log Σ exp x` along an axis.
-fn log_softmax(x: &Tensor, axis: usize) -> Tensor {
-    let axis = axis as isize;
-    let top = x.max_keepdim(axis).stop_gradient();
-    let shifted = x - top.is_finite().select(&top, 0.0);
-    let total = shifted.exp().sum_keepdim(axis).log();
-    shifted - total
-}
-
 /// Minus the log-probability of the target class: the input holds log-probabilities on axis 1 (`[n, c, ...]`, or
 /// `[c]`), the target a class for each of the other positions. A class out of range is an error when the loss is
 /// evaluated. The mean over targets that are all ignored is NaN.
@@ -118,9 +110,6 @@ fn log_softmax(x: &Tensor, axis: usize) -> Tensor {
 pub fn nll_loss(input: &Tensor, target: &Tensor, options: &NllOptions) -> Tensor {
     let NllOptions { weight, ignore_index, reduction } = options;
     let ins: Vec<&Tensor> = [input, target].into_iter().chain(weight).collect();
-    if let Some(failed) = failed(&ins) {
-        return failed;
-    }
     let fits = classes(input, target, weight.as_ref());
     let (axis, dtype) = match fits {
         Ok(_) if target.dtype().class() != Class::Int => {
@@ -132,9 +121,11 @@ pub fn nll_loss(input: &Tensor, target: &Tensor, options: &NllOptions) -> Tensor
     };
     let args = vec![arg("weight", weight.is_some()), arg("ignore_index", *ignore_index), reduction.arg()];
     region1("nll_loss", args, &ins, |x| {
-        let (logs, weight) = (x[0].to_dtype(dtype), x.get(2).map(|w| w.to_dtype(dtype)));
-        let chosen = targets(&x[1], weight.as_ref(), *ignore_index, logs.dim(axis as isize), dtype);
-        weighted_mean(&(picked(&logs, axis, &chosen) * &chosen[2]), &chosen[2], *reduction)
+        let logs = wide(&x[0].to_dtype(dtype));
+        let weight = x.get(2).map(|w| w.to_dtype(logs.dtype()));
+        let chosen = targets(&x[1], weight.as_ref(), *ignore_index, logs.dim(axis as isize), logs.dtype());
+        let losses = picked(&logs, axis, &chosen) * &chosen[2];
+        weighted_mean(&losses, &chosen[2], *reduction).to_dtype(dtype)
     })
 }
 
@@ -147,9 +138,6 @@ pub fn cross_entropy(input: &Tensor, target: &Tensor, options: &CrossEntropyOpti
     let CrossEntropyOptions { weight, ignore_index, label_smoothing, reduction } = options;
     let (smoothing, reduction) = (*label_smoothing, *reduction);
     let ins: Vec<&Tensor> = [input, target].into_iter().chain(weight).collect();
-    if let Some(failed) = failed(&ins) {
-        return failed;
-    }
     let range = || {
         let fits = (0.0..=1.0).contains(&smoothing);
         must(fits, format!("label_smoothing {smoothing}"), "must be from 0 to 1")
@@ -166,13 +154,13 @@ pub fn cross_entropy(input: &Tensor, target: &Tensor, options: &CrossEntropyOpti
     ];
     let ids = target.dtype().class() == Class::Int;
     region1("cross_entropy", args, &ins, |x| {
-        let logs = log_softmax(&x[0].to_dtype(dtype), axis);
-        let (count, weight) = (logs.dim(axis as isize), x.get(2).map(|w| w.to_dtype(dtype)));
+        let logs = wide(&x[0].to_dtype(dtype)).log_softmax(axis as isize);
+        let (count, weight) = (logs.dim(axis as isize), x.get(2).map(|w| w.to_dtype(logs.dtype())));
         // Class weights along the axis of the classes.
         let along: Vec<usize> = (0..logs.rank()).map(|a| if a == axis { count } else { 1 }).collect();
         let heavy = |t: Tensor| weight.as_ref().map_or(t.clone(), |w| t * w.reshape(&along));
         if ids {
-            let chosen = targets(&x[1], weight.as_ref(), *ignore_index, count, dtype);
+            let chosen = targets(&x[1], weight.as_ref(), *ignore_index, count, logs.dtype());
             let sharp = picked(&logs, axis, &chosen) * &chosen[2];
             let losses = if smoothing == 0.0 {
                 sharp
@@ -180,11 +168,12 @@ pub fn cross_entropy(input: &Tensor, target: &Tensor, options: &CrossEntropyOpti
                 let even = chosen[0].select(0.0, &-heavy(logs).sum(axis as isize));
                 sharp * (1.0 - smoothing) + even * (smoothing / count as f64)
             };
-            weighted_mean(&losses, &chosen[2], reduction)
+            weighted_mean(&losses, &chosen[2], reduction).to_dtype(dtype)
         } else {
-            let target = x[1].to_dtype(dtype) * (1.0 - smoothing) + smoothing / count.max(1) as f64;
+            let target = x[1].to_dtype(logs.dtype()) * (1.0 - smoothing) + smoothing / count.max(1) as f64;
             let never = target.eq(0.0).and(&logs.eq(f64::NEG_INFINITY));
-            reduction.of(&-heavy(target * never.select(0.0, &logs)).sum(axis as isize))
+            let losses = -heavy(target * never.select(0.0, &logs)).sum(axis as isize);
+            reduction.of(&losses).to_dtype(dtype)
         }
     })
 }
