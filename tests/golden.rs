@@ -9,12 +9,16 @@ mod activation;
 mod attention;
 #[path = "golden/case.rs"]
 mod case;
+#[path = "golden/conv.rs"]
+mod conv;
 #[path = "golden/core.rs"]
 mod core;
 #[path = "golden/loss.rs"]
 mod loss;
 #[path = "golden/norm.rs"]
 mod norm;
+#[path = "golden/shape.rs"]
+mod shape;
 
 use case::{Args, Case};
 use gradus::Tensor;
@@ -26,6 +30,8 @@ fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
         .or_else(|| norm::call(name, args, ins))
         .or_else(|| loss::call(name, args, ins))
         .or_else(|| attention::call(name, args, ins))
+        .or_else(|| conv::call(name, args, ins))
+        .or_else(|| shape::call(name, args, ins))
 }
 
 #[test]
