@@ -34,6 +34,17 @@ pub use axis::{All, Axes};
 pub use backward::Backward;
 pub use control::{Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use data::Element;
+pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
+pub use func::embedding::embedding;
+pub use func::loss::{
+    KlReduction, Reduction, binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div,
+    l1_loss, mse_loss, smooth_l1_loss,
+};
+pub use func::loss_class::{CrossEntropyOptions, NllOptions, cross_entropy, nll_loss};
+pub use func::loss_more::{
+    PoissonNllOptions, TripletMarginOptions, cosine_embedding_loss, gaussian_nll_loss, hinge_embedding_loss,
+    margin_ranking_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
+};
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, Indexing, Reduce, meshgrid, tensordot};
 pub use movement::Dims;

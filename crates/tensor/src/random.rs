@@ -18,6 +18,12 @@ pub struct Generator {
     drawing: Arc<Mutex<()>>,
 }
 
+impl std::fmt::Debug for Generator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Generator({})", self.state)
+    }
+}
+
 static DEFAULT: LazyLock<Generator> = LazyLock::new(|| Generator::new(0));
 
 /// Restarts the default generator.

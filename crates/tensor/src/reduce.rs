@@ -80,7 +80,7 @@ impl Tensor {
     fn along(&self, name: &str, axis: isize, f: impl FnOnce(usize) -> Tensor) -> Tensor {
         match resolve(axis, self.rank()) {
             _ if self.error().is_some() => self.clone(),
-            Ok(axis) => f(axis),
+            Ok(axis) => f(axis).made_by(name),
             Err(e) => Tensor::refuse(name, &[self], e),
         }
     }

@@ -49,6 +49,16 @@ impl Tensor {
         Tensor::failed(e.in_op(op, &avals).at(Location::caller()))
     }
 
+    /// What a function called by the user made: a failure inside is named and placed as the user's call. For
+    /// results of closures, which do not know their caller.
+    #[track_caller]
+    pub(crate) fn made_by(self, name: &str) -> Tensor {
+        match self.error() {
+            Some(e) => Tensor::failed(e.clone().called(name).at(Location::caller())),
+            None => self,
+        }
+    }
+
     #[track_caller]
     pub(crate) fn from_result(r: Result<Tensor>) -> Tensor {
         let place = Location::caller();
