@@ -4,7 +4,7 @@ use crate::apply::apply1;
 use crate::arg::Number;
 use crate::data::Data;
 use crate::data::Element;
-use crate::tensor::{Inner, Tensor};
+use crate::tensor::Tensor;
 use gradus_ir::ops::source::Iota;
 use gradus_ir::{Aval, Class, DType, Error, Literal, Shape};
 
@@ -74,19 +74,6 @@ impl Tensor {
     #[track_caller]
     pub fn iota(dtype: DType, shape: impl Into<Shape>, axis: usize) -> Tensor {
         apply1(Iota { aval: Aval::new(dtype, shape), axis }, &[])
-    }
-
-    /// The index along an axis, made where this tensor is: in a trace it is an op of the graph, not a constant.
-    #[track_caller]
-    pub(crate) fn iota_beside(&self, dtype: DType, shape: impl Into<Shape>, axis: usize) -> Tensor {
-        match &*self.0 {
-            Inner::Node(n) => {
-                let iota = Iota { aval: Aval::new(dtype, shape), axis };
-                let made = n.trace.apply(iota.into(), &[]).map(|mut outs| outs.swap_remove(0));
-                Tensor::from_result(made)
-            }
-            _ => Tensor::iota(dtype, shape, axis),
-        }
     }
 
     /// The identity matrix, `f32`.

@@ -369,7 +369,7 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
         let why = format!("must have the rank of {shape} and be no larger off axis {axis}");
         return Err(Error::shape(format!("an index of extents {own}"), why));
     }
-    let along = |a: usize| if a == axis { ids.clone() } else { ids.iota_beside(DType::I64, &own, a) };
+    let along = |a: usize| if a == axis { ids.clone() } else { Tensor::iota(DType::I64, &own, a) };
     let terms = (0..own.rank()).map(|a| along(a) * strides[a] as i64);
     let position = terms.reduce(|x, y| x + y).unwrap_or_else(|| ids.clone());
     Ok(ids.guarded(shape[axis], &position))

@@ -122,8 +122,8 @@ impl AttentionOptions {
         let (queries, keys) = (scores.dim(-2), scores.dim(-1));
         let (mut seen, mut bias) = (None, None);
         if self.causal || self.window.is_some() {
-            let i = scores.iota_beside(DType::I64, [queries, 1], 0);
-            let j = scores.iota_beside(DType::I64, [1, keys], 1);
+            let i = Tensor::iota(DType::I64, [queries, 1], 0);
+            let j = Tensor::iota(DType::I64, [1, keys], 1);
             let upto = j.le(&i);
             let window = self.window.and_then(|w| i64::try_from(w).ok());
             seen = Some(window.map_or(upto.clone(), |w| upto.and(&(i - j).lt(w))));
@@ -273,7 +273,7 @@ impl Tensor {
             Err(e) => return Tensor::refuse("rope", &[self], e),
         };
         region1("rope", vec![arg("base", base), arg("offset", offset)], &[self], |x| {
-            let positions = x[0].iota_beside(DType::I64, [x[0].dim(-2)], 0) + offset;
+            let positions = Tensor::iota(DType::I64, [x[0].dim(-2)], 0) + offset;
             let (cos, sin) = angles(&positions, x[0].dim(-1), base, dtype);
             turned(&wide(&x[0].to_dtype(dtype)), &cos, &sin).to_dtype(dtype)
         })

@@ -70,7 +70,7 @@ impl Tensor {
         }
         region1("one_hot", vec![arg("classes", classes)], &[self], |x| {
             let ids = x[0].to_dtype(DType::I64).unsqueeze(-1);
-            let count = ids.iota_beside(DType::I64, [classes], 0);
+            let count = Tensor::iota(DType::I64, [classes], 0);
             ids.eq(&count).to_dtype(DType::I64)
         })
     }
