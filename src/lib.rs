@@ -1,4 +1,5 @@
 //! Gradus: a tensor system in which the derivative of a program is itself a program.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub use gradus_ir as ir;

@@ -3,10 +3,14 @@
 //! Each case names a function, its arguments and inputs; the modules here say how that function is called in
 //! Gradus. Gradients come from the eager backward pass, and again from the graph: trace, then `vjp`.
 
+#[path = "golden/activation.rs"]
+mod activation;
 #[path = "golden/case.rs"]
 mod case;
 #[path = "golden/core.rs"]
 mod core;
+#[path = "golden/norm.rs"]
+mod norm;
 
 use case::{Args, Case};
 use gradus::Tensor;
@@ -14,6 +18,8 @@ use gradus::Tensor;
 /// How a function of PyTorch is called here, if a module knows it.
 fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
     core::call(name, args, ins)
+        .or_else(|| activation::call(name, args, ins))
+        .or_else(|| norm::call(name, args, ins))
 }
 
 #[test]

@@ -28,6 +28,17 @@ pub enum Attr {
     Map(Vec<(String, Attr)>),
 }
 
+impl Attr {
+    /// The graphs in it, at any depth.
+    pub fn graphs(&self) -> Vec<&Arc<Graph>> {
+        match self {
+            Attr::Graph(g) => vec![g],
+            Attr::Map(m) => m.iter().flat_map(|(_, a)| a.graphs()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// Named attributes in declaration order.
 pub type Attrs = Vec<(&'static str, Attr)>;
 

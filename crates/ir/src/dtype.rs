@@ -204,10 +204,22 @@ impl DType {
     pub fn round(self, x: f64) -> f64 {
         match self.real() {
             DType::F32 => x as f32 as f64,
-            DType::F16 => half::f16::from_f64(x).to_f64(),
-            DType::BF16 => half::bf16::from_f64(x).to_f64(),
+            DType::F16 => self.round_narrow(x, half::f16::MAX.to_f64()),
+            DType::BF16 => self.round_narrow(x, half::bf16::MAX.to_f64()),
             _ => x,
         }
+    }
+
+    /// Rounds a float to a multiple of its last place. Conversion through `f32`, as processors and the `half`
+    /// crate do it, would round twice, and not to the nearest just beside the middle of two neighbours.
+    fn round_narrow(self, x: f64, max: f64) -> f64 {
+        if !x.is_finite() {
+            return x;
+        }
+        let power = f64::from_bits(x.to_bits() & f64::INFINITY.to_bits());
+        let last_place = power.max(self.min_positive()) * self.epsilon();
+        let rounded = (x / last_place).round_ties_even() * last_place;
+        if rounded.abs() > max { f64::INFINITY.copysign(x) } else { rounded }
     }
 
     /// Wraps an integer into this integer dtype (modulo its range); booleans keep the low bit.

@@ -169,9 +169,9 @@ impl Literal {
             (Data::C(v), Class::Float) => v.iter().map(|x| x.re).collect::<Vec<_>>().into(),
             (Data::C(v), Class::Int) => v.iter().map(|x| to.from_float(x.re)).collect::<Vec<_>>().into(),
             (Data::C(v), Class::Bool) => v.iter().map(|x| (*x != C::ZERO) as i64).collect::<Vec<_>>().into(),
-            (Data::I(v), Class::Float) => v.iter().map(|&x| x as f64).collect::<Vec<_>>().into(),
+            (Data::I(v), Class::Float) => v.iter().map(|&x| float(x, to)).collect::<Vec<_>>().into(),
             (Data::I(v), Class::Complex) => {
-                v.iter().map(|&x| C::new(x as f64, 0.0)).collect::<Vec<_>>().into()
+                v.iter().map(|&x| C::new(float(x, to), 0.0)).collect::<Vec<_>>().into()
             }
             (Data::I(v), Class::Int) => v.iter().map(|&x| to.wrap(x)).collect::<Vec<_>>().into(),
             (Data::I(v), Class::Bool) => v.iter().map(|&x| (x != 0) as i64).collect::<Vec<_>>().into(),
@@ -200,6 +200,15 @@ impl Literal {
             Data::I(v) => Box::new(v.iter().map(|&x| x as u64)),
         }
     }
+}
+
+/// An integer as a float that rounds to the dtype as the integer itself would: `f64` has no room for large
+/// ones, so for a narrower dtype what falls off the end is kept as one bit.
+fn float(x: i64, to: DType) -> f64 {
+    if to.real() == DType::F64 || x.unsigned_abs() < 1 << 53 {
+        return x as f64;
+    }
+    ((x >> 11) | (x & 0x7ff != 0) as i64) as f64 * 2048.0
 }
 
 /// The bits of a float, with all NaNs alike.

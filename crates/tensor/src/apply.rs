@@ -1,12 +1,12 @@
 //! The one door through which every operation passes, whatever it is applied to.
 
-use crate::data::{Data, carried_bytes, reserve};
+use crate::data::Data;
+use crate::execute::execute;
 use crate::tensor::{Inner, Tensor};
 use crate::{tape, trace};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::call::Call;
-use gradus_ir::ops::{Derivative, Form, Scalar};
-use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, reference};
+use gradus_ir::{Aval, Error, Graph, Op, Result};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -33,41 +33,6 @@ fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<
         Tensor::new(Inner::Data(data, edge))
     };
     Ok(outs.into_iter().enumerate().map(wrap).collect())
-}
-
-/// The results of an op on data: views share storage, everything else is evaluated.
-fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
-    let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
-    let outs = op.infer(&avals)?;
-    match op.def().form(&avals) {
-        Form::View(map) => return Ok(vec![ins[0].view(&map, &outs[0].shape)]),
-        Form::Pointwise(Scalar::Identity) => return Ok(vec![ins[0].clone()]),
-        Form::Reshape => {
-            if let Some(view) = ins[0].reshaped(&outs[0].shape) {
-                return Ok(vec![view]);
-            }
-        }
-        _ => {}
-    }
-    reserve(appetite(op, &avals, &outs))?;
-    let literals = ins.iter().map(Data::literal).collect::<Result<Vec<Literal>>>()?;
-    reference::apply(op, &literals)?.iter().map(Data::from_literal).collect()
-}
-
-/// Bytes that evaluating an op takes at once: its operands and results; of a region, those of its hungriest op.
-fn appetite(op: &Op, ins: &[Aval], outs: &[Aval]) -> usize {
-    let own = ins.iter().chain(outs).fold(0usize, |n, a| n.saturating_add(carried_bytes(a)));
-    if op.def().derivative() != Derivative::Structural {
-        return own;
-    }
-    let Form::Region(body) = op.def().form(ins) else { return own };
-    let nodes = body.nodes();
-    let inner = nodes.iter().map(|node| {
-        let ins: Vec<Aval> =
-            node.ins.iter().map(|id| nodes[id.node as usize].outs[id.out as usize].clone()).collect();
-        appetite(&node.op, &ins, &node.outs)
-    });
-    inner.fold(own, usize::max)
 }
 
 /// Applies an op; a failure becomes a failed tensor.

@@ -173,6 +173,16 @@ impl Data {
         Ok(Data { storage, aval: l.aval().clone(), strides: None, offset: 0 })
     }
 
+    /// Without repetition: extent 1 along axes that repeat, and no axes at all if everything does.
+    pub(crate) fn compact(&self) -> Data {
+        let Some(strides) = &self.strides else { return self.clone() };
+        let extent = |(&d, &s): (&usize, &i64)| if s == 0 && d > 0 { 1 } else { d };
+        let shape: Shape = self.aval.shape.iter().zip(strides).map(extent).collect();
+        let shape = if shape.iter().all(|&d| d == 1) { Shape::scalar() } else { shape };
+        let strides = strides[strides.len() - shape.rank()..].to_vec();
+        self.with_layout(&shape, strides, self.offset)
+    }
+
     /// The same storage under a view, if the view can be had by strides.
     pub(crate) fn view(&self, map: &gradus_ir::ops::IndexMap, shape: &Shape) -> Data {
         let own = self.strides();

@@ -2,7 +2,7 @@
 
 use crate::apply::apply1;
 use crate::arg::{Arg, unify};
-use crate::tensor::Tensor;
+use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
 use gradus_ir::ops::pointwise::rows;
@@ -29,11 +29,23 @@ fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
 
 #[track_caller]
 pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
+    // The modulus of a complex number is real, so that it is no row: a row keeps the dtype.
+    if row.name == rows::abs.name && x.dtype().is_complex() {
+        return x.real().hypot(&x.imag());
+    }
     apply1(row, &[&fit(row, x.clone())])
 }
 
 #[track_caller]
 pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+    // The common case needs neither promotion nor broadcasting.
+    if let (Arg::Tensor(b), Inner::Data(x, _)) = (b, &*a.0)
+        && let Inner::Data(y, _) = &*b.0
+        && x.aval == y.aval
+        && x.aval.dtype.is_differentiable()
+    {
+        return apply1(row, &[a, b]);
+    }
     match unify(row.name, a, b) {
         Ok((a, b)) => apply1(row, &[&fit(row, a), &fit(row, b)]),
         Err(failed) => failed,

@@ -1,14 +1,14 @@
 //! Gradient plans: for a call at given types, the graph of its gradient and what that graph reads. Derived once,
 //! kept in a bounded table.
 
-use gradus_ir::graph::{Builder, Var};
+use gradus_ir::graph::{Builder, StableHasher, Var};
 use gradus_ir::ops::Rule;
 use gradus_ir::ops::call::Call;
 use gradus_ir::transform::pull;
 use gradus_ir::{Aval, Op, Result};
 use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The gradient of a call.
 pub(crate) struct Plan {
@@ -25,28 +25,50 @@ pub(crate) struct Plan {
 }
 
 /// A table that forgets everything when it is full: simple, and enough to bound memory.
-pub(crate) struct Bounded<K, V>(Mutex<Option<HashMap<K, V>>>);
+///
+/// Looking up takes a hash and a comparison, so that nothing is cloned for a key that is there.
+pub(crate) struct Bounded<K, V>(Mutex<Option<Table<K, V>>>);
+
+struct Table<K, V> {
+    entries: HashMap<u64, Vec<(K, V)>>,
+    count: usize,
+}
 
 const CAPACITY: usize = 8192;
 
-impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
+impl<K, V: Clone> Bounded<K, V> {
     pub(crate) const fn new() -> Bounded<K, V> {
         Bounded(Mutex::new(None))
     }
 
-    /// The value of a key, made without holding the lock if it is not there.
-    pub(crate) fn get_or_make(&self, key: K, make: impl FnOnce(&K) -> Result<V>) -> Result<V> {
-        let table = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(v) = table().as_ref().and_then(|t| t.get(&key)) {
-            return Ok(v.clone());
+    fn table(&self) -> MutexGuard<'_, Option<Table<K, V>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value under a key that hashes and compares like this, made without holding the lock if there is none.
+    pub(crate) fn get_or_make(
+        &self,
+        hashed: &impl Hash,
+        is: impl Fn(&K) -> bool,
+        make: impl FnOnce() -> Result<(K, V)>,
+    ) -> Result<V> {
+        let mut h = StableHasher::default();
+        hashed.hash(&mut h);
+        let hash = h.finish();
+        let find =
+            |t: &Table<K, V>| t.entries.get(&hash)?.iter().find(|(k, _)| is(k)).map(|(_, v)| v.clone());
+        if let Some(v) = self.table().as_ref().and_then(find) {
+            return Ok(v);
         }
-        let value = make(&key)?;
-        let mut guard = table();
-        let table = guard.get_or_insert_default();
-        if table.len() >= CAPACITY {
-            table.clear();
+        let (key, value) = make()?;
+        let mut guard = self.table();
+        let full = guard.as_ref().is_some_and(|t| t.count >= CAPACITY);
+        if full {
+            *guard = None;
         }
-        table.insert(key, value.clone());
+        let table = guard.get_or_insert_with(|| Table { entries: HashMap::new(), count: 0 });
+        table.count += 1;
+        table.entries.entry(hash).or_default().push((key, value.clone()));
         Ok(value)
     }
 }
@@ -57,9 +79,11 @@ static PLANS: Bounded<Key, Arc<Plan>> = Bounded::new();
 
 /// The gradient of a call for the operands that need it.
 pub(crate) fn plan_for(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Arc<Plan>> {
-    PLANS.get_or_make((op.clone(), ins.to_vec(), needs.to_vec()), |_| {
-        derive(op, ins, outs, needs).map(Arc::new)
-    })
+    PLANS.get_or_make(
+        &(op, ins, needs),
+        |(o, i, n)| o == op && i == ins && n == needs,
+        || Ok(((op.clone(), ins.to_vec(), needs.to_vec()), Arc::new(derive(op, ins, outs, needs)?))),
+    )
 }
 
 fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> {

@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use crate::trace::{Outputs, trace_function};
 use gradus_ir::attr::{Attr, AttrField};
 use gradus_ir::ops::call::Call;
-use gradus_ir::{Aval, Op, Result};
+use gradus_ir::{Aval, Error, Op, Result};
 use std::panic::Location;
 
 /// Arguments of a composite besides its operands, as they are printed and told apart by.
@@ -38,16 +38,16 @@ pub fn region<R: Outputs>(
     for t in ins {
         avals.extend(t.check()?.aval());
     }
-    let make = |(name, args, avals): &Key| {
-        let traced = trace_function(avals, f)?;
+    let make = || {
+        let traced = trace_function(&avals, f)?;
         if !traced.captured.is_empty() {
-            return Err(gradus_ir::Error::trace(format!(
-                "`{name}` uses a cell or outer value that is not an operand"
-            )));
+            return Err(Error::trace(format!("`{name}` uses a cell or outer value that is not an operand")));
         }
-        Ok(Op::from(Call::new(name, args.clone(), traced.graph)))
+        let op = Op::from(Call::new(name, args.clone(), traced.graph));
+        Ok(((name, args.clone(), avals.clone()), op))
     };
-    let op = REGIONS.get_or_make((name, args, avals), make).map_err(|e| e.called(name).at(place))?;
+    let is = |(n, a, i): &Key| *n == name && *a == args && *i == avals;
+    let op = REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(place))?;
     try_apply(op, ins).map_err(|e| e.called(name).at(place))
 }
 

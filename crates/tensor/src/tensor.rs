@@ -119,9 +119,12 @@ impl Tensor {
         matches!(&*self.0, Inner::Node(_))
     }
 
-    /// Whether both are the same tensor, not merely equal.
+    /// Whether both are the same tensor or cell, not merely equal.
     pub fn is_same(&self, other: &Tensor) -> bool {
-        self.0.ptr_eq(&other.0)
+        match (self.as_cell(), other.as_cell()) {
+            (Some(a), Some(b)) => a.is_same(b),
+            _ => self.0.ptr_eq(&other.0),
+        }
     }
 
     /// Whether elements lie in row-major order without gaps.

@@ -98,18 +98,18 @@ impl Trace {
             }
             Inner::Node(n) => Ok(self.capture(t, &n.aval)),
             Inner::Cell(c) => Ok(self.capture(t, &c.aval())),
-            Inner::Data(d, _) => Ok(self.builder.constant(d.literal()?).id()),
+            Inner::Data(d, _) => {
+                // Repeated elements stay repeated: the constant holds each once.
+                let once = self.builder.constant(d.compact().literal()?);
+                Ok(once.broadcast_to(&d.aval.shape).id())
+            }
             Inner::Failed(e) => Err(e.clone()),
         }
     }
 
     fn capture(&self, t: &Tensor, aval: &Aval) -> Id {
         let mut captures = self.captures();
-        let same = |c: &Capture| match (c.tensor.as_cell(), t.as_cell()) {
-            (Some(a), Some(b)) => a.is_same(b),
-            _ => c.tensor.is_same(t),
-        };
-        if let Some(c) = captures.iter().find(|c| same(c)) {
+        if let Some(c) = captures.iter().find(|c| c.tensor.is_same(t)) {
             return c.now;
         }
         let name = if t.as_cell().is_some() { "cell" } else { "outer" };
@@ -138,8 +138,7 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor) -> Result
     }
     trace.capture(tensor, &own);
     let now = trace.read(value)?;
-    if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.as_cell().is_some_and(|c| c.is_same(cell)))
-    {
+    if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.is_same(tensor)) {
         c.now = now;
     }
     Ok(())

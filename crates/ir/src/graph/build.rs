@@ -180,10 +180,14 @@ impl Builder {
                 s.nodes[i].ins.iter().for_each(|id| live[id.node as usize] = true);
             }
         }
+        // Inputs first, as in text, so that reading a graph back numbers its nodes the same.
+        let is_input = |i: &usize| matches!(s.nodes[*i].op, Op::Input(_));
+        let order = (0..s.nodes.len()).filter(is_input).chain((0..s.nodes.len()).filter(|i| !is_input(i)));
         let mut place = vec![0u32; s.nodes.len()];
         let mut nodes = Vec::new();
         let moved = |place: &[u32], id: &Id| Id { node: place[id.node as usize], out: id.out };
-        for (i, node) in s.nodes.iter().enumerate().filter(|(i, _)| live[*i]) {
+        for i in order.filter(|&i| live[i]) {
+            let node = &s.nodes[i];
             place[i] = nodes.len() as u32;
             let ins = node.ins.iter().map(|id| moved(&place, id)).collect();
             nodes.push(Node { op: node.op.clone(), ins, outs: node.outs.clone() });

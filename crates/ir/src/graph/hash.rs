@@ -2,7 +2,9 @@
 
 use super::print::attr_text;
 use super::{Graph, Id};
+use crate::Literal;
 use crate::attr::Attr;
+use crate::literal::Data;
 use crate::ops::Op;
 use std::fmt::Write;
 use std::hash::Hasher;
@@ -45,6 +47,14 @@ impl Hasher for StableHasher {
         self.1 = mix(self.1.wrapping_add(x).rotate_left(23));
     }
 
+    fn write_u8(&mut self, x: u8) {
+        self.write_u64(x as u64);
+    }
+
+    fn write_u32(&mut self, x: u32) {
+        self.write_u64(x as u64);
+    }
+
     fn write_u128(&mut self, x: u128) {
         self.write_u64(x as u64);
         self.write_u64((x >> 64) as u64);
@@ -56,6 +66,17 @@ impl Hasher for StableHasher {
 
     fn finish(&self) -> u64 {
         self.finish128() as u64
+    }
+}
+
+/// By type and bits, all NaNs alike. `Hash` of a shape writes machine words, whose width differs.
+fn literal_hash(l: &Literal, h: &mut StableHasher) {
+    let float = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
+    h.write(l.aval().to_string().as_bytes());
+    match l.data() {
+        Data::F(v) => v.iter().for_each(|x| h.write_u64(float(*x))),
+        Data::C(v) => v.iter().for_each(|z| [z.re, z.im].into_iter().for_each(|x| h.write_u64(float(x)))),
+        Data::I(v) => v.iter().for_each(|x| h.write_u64(*x as u64)),
     }
 }
 
@@ -86,11 +107,11 @@ fn op_hash(op: &Op, h: &mut StableHasher) {
     let mut text = op.name().to_string();
     for (name, attr) in op.def().attrs() {
         match &attr {
-            Attr::Graph(g) => h.write_u128(g.canonical_hash()),
-            Attr::Literal(l) => std::hash::Hash::hash(l, h),
+            Attr::Literal(l) => literal_hash(l, h),
             a => {
                 // Writing to a String cannot fail.
-                let _ = write!(text, " {name}={}", attr_text(a, &mut |_| String::new()));
+                let _ =
+                    write!(text, " {name}={}", attr_text(a, &mut |g| format!("{:x}", g.canonical_hash())));
             }
         }
     }

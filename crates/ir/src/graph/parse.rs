@@ -1,5 +1,6 @@
 //! Reading graph text. Nothing is trusted: every type is inferred again and compared with the one written.
 
+use super::print::is_word;
 use super::{Builder, FORMAT_VERSION, Graph, Id};
 use crate::attr::Attr;
 use crate::literal::Data;
@@ -37,6 +38,19 @@ pub fn parse(text: &str) -> Result<Graph> {
         return Err(p.error("expected the end of the text"));
     }
     Ok(graph)
+}
+
+/// The character of `{hex}` behind `\u`.
+fn unicode(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
+    let (_, '{') = chars.next()? else { return None };
+    let mut code = 0u32;
+    for _ in 0..=6 {
+        match chars.next()?.1 {
+            '}' => return char::from_u32(code),
+            c => code = (code << 4) | c.to_digit(16)?,
+        }
+    }
+    None
 }
 
 struct Parser<'t> {
@@ -77,8 +91,7 @@ impl<'t> Parser<'t> {
     fn word(&mut self) -> Result<&'t str> {
         self.space();
         let rest = self.rest();
-        let end =
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_.'+-".contains(c))).unwrap_or(rest.len());
+        let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
         if end == 0 {
             return Err(self.error("expected a name or number"));
         }
@@ -217,7 +230,7 @@ impl<'t> Parser<'t> {
         }
         if self.eat("{") {
             let entries = self.list("}", |p| {
-                let key = p.word()?.to_string();
+                let key = if p.eat("\"") { p.string()? } else { p.word()?.to_string() };
                 p.need("=")?;
                 Ok((key, p.attr(regions, depth + 1)?))
             })?;
@@ -256,13 +269,19 @@ impl<'t> Parser<'t> {
                 '\\' => match chars.next() {
                     Some((_, 'n')) => out.push('\n'),
                     Some((_, 't')) => out.push('\t'),
+                    Some((_, 'r')) => out.push('\r'),
+                    Some((_, '0')) => out.push('\0'),
                     Some((_, c @ ('"' | '\\' | '\''))) => out.push(c),
+                    Some((_, 'u')) => match unicode(&mut chars) {
+                        Some(c) => out.push(c),
+                        None => break,
+                    },
                     _ => break,
                 },
                 c => out.push(c),
             }
         }
-        Err(self.error("string does not end, or has an escape other than \\n \\t \\\" \\\\"))
+        Err(self.error("string does not end, or has an escape that Rust's do not include"))
     }
 
     fn elements(&mut self, aval: Aval) -> Result<Literal> {

@@ -27,11 +27,11 @@ impl fmt::Display for Graph {
 fn collect_regions(graph: &Graph, regions: &mut Vec<Arc<Graph>>) {
     for node in graph.nodes() {
         for (_, attr) in node.op.def().attrs() {
-            if let Attr::Graph(g) = attr
-                && !regions.contains(&g)
-            {
-                collect_regions(&g, regions);
-                regions.push(g);
+            for g in attr.graphs() {
+                if !regions.contains(g) {
+                    collect_regions(g, regions);
+                    regions.push(g.clone());
+                }
             }
         }
     }
@@ -78,10 +78,22 @@ pub fn attr_text(attr: &Attr, region: &mut dyn FnMut(&Arc<Graph>) -> String) -> 
         Attr::Literal(l) => literal_text(l),
         Attr::Graph(g) => region(g),
         Attr::Map(m) => {
-            let parts: Vec<String> = m.iter().map(|(k, a)| format!("{k}={}", attr_text(a, region))).collect();
+            let parts: Vec<String> =
+                m.iter().map(|(k, a)| format!("{}={}", key(k), attr_text(a, region))).collect();
             format!("{{{}}}", parts.join(", "))
         }
     }
+}
+
+/// A key that is a word as it is, else quoted.
+fn key(k: &str) -> String {
+    let word = !k.is_empty() && k.chars().all(is_word);
+    if word { k.to_string() } else { format!("{k:?}") }
+}
+
+/// Characters of names and numbers.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_.'+-".contains(c)
 }
 
 fn float(x: f64) -> String {

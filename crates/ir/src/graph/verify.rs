@@ -7,7 +7,6 @@
 //! 5. The graphs held by structural ops satisfy all of this too.
 
 use super::{Graph, Id};
-use crate::attr::Attr;
 use crate::ops::Op;
 use crate::{Aval, Error, Result};
 
@@ -32,9 +31,7 @@ impl Graph {
                 inputs.push((input.index, i as u32));
             }
             for (_, attr) in node.op.def().attrs() {
-                if let Attr::Graph(g) = attr {
-                    g.verify()?;
-                }
+                attr.graphs().into_iter().try_for_each(|g| g.verify())?;
             }
         }
         let declared: Vec<(usize, u32)> = self.inputs.iter().map(|(_, id)| id.node).enumerate().collect();

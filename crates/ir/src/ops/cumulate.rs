@@ -6,7 +6,8 @@ use crate::{DType, Shape, op_struct};
 
 op_struct! {
     /// Running combination along an axis, each element included: `sum`, `prod`, `max`, `min` or `logsumexp`.
-    /// Of equal running maxima the latest gets the derivative.
+    /// Of equal running maxima the latest gets the derivative, and of NaN, which wins, too; a running log-sum-exp
+    /// has none while it is minus infinity.
     pub struct Cumulate = "cumulate" {
         /// How elements combine.
         combine: Combine,
@@ -83,6 +84,10 @@ impl Primitive for Cumulate {
         })]
     }
 
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Cumulate { axis: self.axis + 1, ..self.clone() })
+    }
+
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Cumulate { combine: self.combine, axis: self.axis, reverse: self.reverse }
     }
@@ -98,7 +103,9 @@ impl Cumulate {
         let place = x.builder().iota(DType::I64, x.shape(), self.axis);
         let nowhere = place.full_like(if self.reverse { i64::MAX as f64 } else { -1.0 });
         let combine = if self.reverse { Combine::Min } else { Combine::Max };
-        let seen = x.eq(y).select(place, nowhere);
+        // NaN equals nothing, but it is the extreme from where it stands.
+        let attained = x.eq(y).maximum(x.ne(x));
+        let seen = attained.select(place, nowhere);
         let last = x.builder().apply1(Cumulate { combine, ..self.clone() }, &[seen]);
         t.take_along(last, self.axis)
     }
@@ -121,8 +128,11 @@ impl Cumulate {
             let between = beyond.select(along_i(x), one);
             along_j(before) * b.apply1(Cumulate { axis: axis + 1, ..self.clone() }, &[between])
         } else {
-            // Masked before the exponential, so that what does not reach i cannot overflow.
-            reaches.select(along_j(x) - along_i(y), one.full_like(f64::NEG_INFINITY)).exp()
+            // Masked before the exponential, so that what does not reach i cannot overflow; and while y is
+            // minus infinity so is every x before it, whose difference would be NaN.
+            let lowest = y.full_like(f64::NEG_INFINITY);
+            let finite = y.eq(lowest).select(y.full_like(0.0), y);
+            reaches.select(along_j(x) - along_i(finite), one.full_like(f64::NEG_INFINITY)).exp()
         };
         reaches.select(weight * along_j(t), one.full_like(0.0)).sum(&[axis])
     }
@@ -148,6 +158,12 @@ impl Sampled for Cumulate {
         s.case(Cumulate { combine: Combine::Prod, axis: 0, reverse: false }, [zeros]);
         let ties = s.floats([5], &[1.0, 3.0, 3.0, 2.0, 3.0]);
         s.kink(Cumulate { combine: Combine::Max, axis: 0, reverse: false }, [ties]);
+        let nan = s.floats([2, 3], &[f64::NAN, 3.0, 1.0, 1.0, f64::NAN, 2.0]);
+        for (combine, reverse) in [(Combine::Max, false), (Combine::Min, true)] {
+            s.kink(Cumulate { combine, axis: 1, reverse }, [nan.clone()]);
+        }
+        let none = s.floats([5], &[f64::NEG_INFINITY, f64::NEG_INFINITY, 0.5, f64::NEG_INFINITY, 1.0]);
+        s.kink(Cumulate { combine: Combine::LogSumExp, axis: 0, reverse: false }, [none]);
         let z = s.complex((-1.0, 1.0), [3]);
         s.case(Cumulate { combine: Combine::Prod, axis: 0, reverse: false }, [z]);
         let op = Cumulate { combine: Combine::Max, axis: 0, reverse: false };

@@ -30,6 +30,9 @@ impl Primitive for Sum {
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.spread(&self.axes, &rule.ins[0].shape()))
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Sum { axes: shifted(&self.axes) })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Sum, axes: self.axes.clone() }
     }
@@ -72,6 +75,9 @@ impl Primitive for Prod {
         let (before, after) = (x.running_exclusive(last, false), x.running_exclusive(last, true));
         vec![Some((t * before * after).sum(&[last]))]
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Prod { axes: shifted(&self.axes) })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Prod, axes: self.axes.clone() }
     }
@@ -80,10 +86,14 @@ impl Primitive for Prod {
     }
 }
 
-/// The tangent of an extreme value: the mean of the tangents where it is attained.
+/// The tangent of an extreme value: the mean of the tangents where it is attained. Over nothing the value is a
+/// constant of the dtype, with no place to take a mean of.
 fn extreme_jvp<'g>(rule: &Rule<'_, 'g>, axes: &[usize], t: Option<Var<'g>>) -> Vec<Option<Var<'g>>> {
     let Some(t) = t else { return vec![None] };
     let x = rule.ins[0];
+    if axes.iter().any(|&a| x.shape()[a] == 0) {
+        return vec![None];
+    }
     let hit = x.eq(rule.outs[0].spread(axes, &x.shape()));
     let count = hit.to(x.dtype()).sum(axes);
     vec![Some(hit.select(t, t.full_like(0.0)).sum(axes) / count)]
@@ -108,6 +118,9 @@ impl Primitive for Max {
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         extreme_jvp(rule, &self.axes, tangents[0])
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Max { axes: shifted(&self.axes) })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Max, axes: self.axes.clone() }
     }
@@ -131,6 +144,9 @@ impl Primitive for Min {
     }
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         extreme_jvp(rule, &self.axes, tangents[0])
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Min { axes: shifted(&self.axes) })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Min, axes: self.axes.clone() }
@@ -165,6 +181,9 @@ macro_rules! arg_reduce {
             }
             fn derivative(&self) -> Derivative {
                 Derivative::Zero
+            }
+            fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+                batch.apply($name { axis: self.axis + 1 })
             }
             fn form(&self, _ins: &[Aval]) -> Form {
                 Form::ArgReduce { largest: $largest, axis: self.axis }
@@ -240,6 +259,10 @@ impl Sampled for Max {
         samples_over_axes(s, false, |axes| Max { axes });
         let ties = s.floats([2, 3], &[2.0, 2.0, 1.0, 5.0, 5.0, 5.0]);
         s.kink(Max { axes: vec![1] }, [ties]);
+        let nan = s.floats([2, 2], &[1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
+        s.kink(Max { axes: vec![1] }, [nan]);
+        let empty = s.normal([0, 2]);
+        s.case(Max { axes: vec![0] }, [empty]);
         let bools = s.bools([2, 3]);
         s.case(Max { axes: vec![1] }, [bools]);
     }
@@ -250,6 +273,10 @@ impl Sampled for Min {
         samples_over_axes(s, false, |axes| Min { axes });
         let ties = s.floats([2, 3], &[2.0, 2.0, 3.0, 5.0, 5.0, 5.0]);
         s.kink(Min { axes: vec![1] }, [ties]);
+        let nan = s.floats([2, 2], &[1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
+        s.kink(Min { axes: vec![1] }, [nan]);
+        let empty = s.normal([0, 2]);
+        s.case(Min { axes: vec![0] }, [empty]);
         let bools = s.bools([2, 3]);
         s.case(Min { axes: vec![1] }, [bools]);
     }

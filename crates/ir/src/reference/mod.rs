@@ -61,16 +61,22 @@ fn evaluate_exact(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
 }
 
 fn apply_exact(op: &Op, ins: &[Literal], avals: &[Aval], outs: &[Aval]) -> Result<Vec<Literal>> {
+    let one = |(data, aval): (Data, &Aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype));
     let results = match op.def().form(avals) {
-        Form::Region(body) => return evaluate_exact(&body, ins),
-        Form::External(routine) => return routine(ins),
-        form => form_data(&form, ins, outs).map_err(|e| e.in_op(op.name(), avals))?,
+        Form::Region(body) => evaluate_exact(&body, ins),
+        Form::External(routine) => routine(ins),
+        form => form_data(&form, ins, outs).and_then(|data| data.into_iter().zip(outs).map(one).collect()),
     };
-    results
-        .into_iter()
-        .zip(outs)
-        .map(|(data, aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype)))
-        .collect()
+    results.and_then(|r| of_types(r, outs)).map_err(|e| e.in_op(op.name(), avals))
+}
+
+/// Refuses results of other types than the op inferred: whoever reads them trusts those.
+fn of_types(results: Vec<Literal>, outs: &[Aval]) -> Result<Vec<Literal>> {
+    if results.iter().map(Literal::aval).eq(outs) {
+        return Ok(results);
+    }
+    let found: Vec<&Aval> = results.iter().map(Literal::aval).collect();
+    Err(Error::verify(format!("results of types {found:?} where {outs:?} are inferred")))
 }
 
 /// Integers modulo their dtype; floats as they are.
@@ -94,7 +100,7 @@ fn form_data(form: &Form, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Data>> {
         Form::Iota { axis } => movement::iota(out, *axis),
         Form::Bits => return Ok(bits(&ins[0], out.shape.numel())),
         Form::Pointwise(scalar) => pointwise::pointwise(*scalar, ins, out)?,
-        Form::View(map) => movement::view(&ins[0], map, &out.shape),
+        Form::View(map) => movement::view(&ins[0], map, &out.shape)?,
         Form::Reshape => ins[0].data().clone(),
         Form::Pad { low, interior } => movement::pad(&ins[0], low, interior, &out.shape),
         Form::Concat { axis } => movement::concat(ins, *axis, out)?,

@@ -3,7 +3,7 @@
 use super::strides::{Offsets, strides};
 use crate::literal::Data;
 use crate::ops::IndexMap;
-use crate::{Aval, C, Class, Literal, Result, Shape};
+use crate::{Aval, C, Class, Error, Literal, Result, Shape};
 
 /// The elements at these offsets; beyond the elements, zero.
 pub(super) fn pick(data: &Data, at: impl Iterator<Item = i64>) -> Data {
@@ -17,11 +17,34 @@ pub(super) fn pick(data: &Data, at: impl Iterator<Item = i64>) -> Data {
     }
 }
 
-pub(super) fn view(x: &Literal, map: &IndexMap, shape: &Shape) -> Data {
+/// Refuses a map that reads outside the operand, or is for other ranks: an op that declared it is wrong.
+fn check_map(map: &IndexMap, from: &Shape, to: &Shape) -> Result<()> {
+    let reads = |a: usize| {
+        let (mut low, mut high) = (map.offset[a], map.offset[a]);
+        for (step, &extent) in map.steps.iter().zip(to.iter()) {
+            if let Some((axis, step)) = step
+                && *axis == a
+            {
+                let reach = step * (extent as i64 - 1);
+                (low, high) = (low + reach.min(0), high + reach.max(0));
+            }
+        }
+        low >= 0 && high < from[a] as i64
+    };
+    let ranks = map.offset.len() == from.rank() && map.steps.len() == to.rank();
+    let axes = map.steps.iter().flatten().all(|(axis, _)| *axis < from.rank());
+    if ranks && axes && (to.contains(&0) || (0..from.rank()).all(reads)) {
+        return Ok(());
+    }
+    Err(Error::verify(format!("{map:?} does not map indices of {to} into {from}")))
+}
+
+pub(super) fn view(x: &Literal, map: &IndexMap, shape: &Shape) -> Result<Data> {
+    check_map(map, x.shape(), shape)?;
     let own = strides(x.shape());
     let base = map.offset.iter().zip(&own).map(|(o, s)| o * s).sum();
     let steps: Vec<i64> = map.steps.iter().map(|s| s.map_or(0, |(axis, step)| step * own[axis])).collect();
-    pick(x.data(), Offsets::new(shape, &steps, base))
+    Ok(pick(x.data(), Offsets::new(shape, &steps, base)))
 }
 
 /// Element `i` of the operand lands at `low + i·(interior + 1)`, where that is inside.

@@ -39,7 +39,11 @@ pub fn jvp_into<'g>(
             let at = |id: &crate::graph::Id| (id.node as usize, id.out as usize);
             let operands: Vec<Var<'g>> = node.ins.iter().map(at).map(|(n, o)| values[n][o]).collect();
             let operand_ts: Vec<_> = node.ins.iter().map(at).map(|(n, o)| touts[n][o]).collect();
-            push(b, &node.op, &Rule { ins: &operands, outs }, &operand_ts)
+            let t = push(b, &node.op, &Rule { ins: &operands, outs }, &operand_ts);
+            for (t, out) in t.iter().zip(outs).filter_map(|(t, out)| Some(((*t)?, out))) {
+                super::check_type(b, &node.op, ["tangent", "result"], t.aval(), out.aval());
+            }
+            t
         };
         touts.push(t);
     }
@@ -52,6 +56,9 @@ pub fn jvp_into<'g>(
 fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
     let none = vec![None; rule.outs.len()];
     if ts.iter().all(Option::is_none) || rule.outs.iter().all(|o| !o.dtype().is_differentiable()) {
+        return none;
+    }
+    if !super::has_rule(b, op, rule) {
         return none;
     }
     let def = op.def();

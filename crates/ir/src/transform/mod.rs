@@ -1,11 +1,39 @@
-//! Derivatives of graphs, as graphs.
+//! Graphs from graphs: derivatives and batches.
 //!
-//! Both transforms are one walk over the nodes and read only what the ops declare: [`jvp`] goes forward with
-//! tangents, [`vjp`] goes back with cotangents. Inner products are real: `⟨a, b⟩ = Re Σ conj(a)·b`, so a
+//! Each transform is one walk over the nodes and reads only what the ops declare: [`jvp`] goes forward with
+//! tangents, [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real: `⟨a, b⟩ = Re Σ conj(a)·b`, so a
 //! complex gradient is the direction of steepest ascent (PyTorch's convention).
 
 mod jvp;
 mod vjp;
+mod vmap;
 
 pub use jvp::{jvp, jvp_into};
 pub use vjp::{pull, vjp, vjp_into};
+pub use vmap::{vmap, vmap_into, vmap_mask};
+
+use crate::graph::Builder;
+use crate::ops::{Derivative, Op, Rule};
+use crate::{Aval, Error};
+
+/// Refuses a rule that is of one result where the op has several: those of the others would be lost.
+fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>) -> bool {
+    let several =
+        matches!(op.def().derivative(), Derivative::Jvp | Derivative::Structural | Derivative::Zero);
+    if several || rule.outs.len() == 1 {
+        return true;
+    }
+    let (name, n) = (op.name(), rule.outs.len());
+    let why = format!("{name} has {n} results: a pointwise or linear rule is of one (declare a jvp rule)");
+    b.fail(Error::verify(why));
+    false
+}
+
+/// Refuses a derivative of another type than its value's: it is never broadcast or cast away.
+fn check_type(b: &Builder, op: &Op, what: [&str; 2], found: Aval, expected: Aval) {
+    if found != expected {
+        let [derivative, value] = what;
+        let why = format!("the {derivative} of {} has type {found}, its {value} {expected}", op.name());
+        b.fail(Error::verify(why));
+    }
+}

@@ -81,15 +81,7 @@ pub fn vjp_into<'g>(
         for ((id, g), operand) in node.ins.iter().zip(pull(b, &node.op, &rule, &cts, &wanted)).zip(&operands)
         {
             let Some(g) = g else { continue };
-            if g.aval() != operand.aval() {
-                let why = format!(
-                    "the gradient of {} has type {}, its operand {}",
-                    node.op.name(),
-                    g.aval(),
-                    operand.aval()
-                );
-                b.fail(Error::verify(why));
-            }
+            super::check_type(b, &node.op, ["gradient", "operand"], g.aval(), operand.aval());
             accumulate(&mut pending[id.node as usize][id.out as usize], g);
         }
     }
@@ -100,9 +92,10 @@ pub fn vjp_into<'g>(
 fn active_nodes(graph: &Graph, needs: &[bool]) -> Vec<bool> {
     let mut active = vec![false; graph.nodes().len()];
     for (i, node) in graph.nodes().iter().enumerate() {
-        active[i] = match &node.op {
-            Op::Input(input) => needs.get(input.index).copied().unwrap_or(false),
-            _ => node.ins.iter().any(|id| active[id.node as usize]),
+        active[i] = if let Op::Input(input) = &node.op {
+            needs.get(input.index).copied().unwrap_or(false)
+        } else {
+            node.ins.iter().any(|id| active[id.node as usize])
         };
     }
     active
@@ -124,6 +117,9 @@ pub fn pull<'g>(
     wanted: &[bool],
 ) -> Vec<Option<Var<'g>>> {
     let def = op.def();
+    if !super::has_rule(b, op, rule) {
+        return vec![None; wanted.len()];
+    }
     match (def.derivative(), cts.first().copied().flatten()) {
         (Derivative::Zero, _) => vec![None; wanted.len()],
         (Derivative::Pointwise, Some(ct)) => {
@@ -160,6 +156,9 @@ fn pull_jvp<'g>(
     let tangent = |(v, w): (&Var<'_>, &bool)| w.then(|| r.input("t", v.aval()));
     let tangents: Vec<Option<Var<'_>>> = ins.iter().zip(wanted).map(tangent).collect();
     let touts = op.def().jvp(&Rule { ins: &ins, outs: &outs }, &tangents);
+    for (t, y) in touts.iter().zip(&outs).filter_map(|(t, y)| Some(((*t)?, y))) {
+        super::check_type(b, op, ["tangent", "result"], t.aval(), y.aval());
+    }
     let (some, cts): (Vec<Var<'_>>, Vec<_>) =
         touts.into_iter().zip(cts).filter_map(|(t, ct)| Some((t?, Some((*ct)?)))).unzip();
     let linear = match r.finish(&some) {

@@ -13,7 +13,7 @@
 //! - `domain: [(low, high), ..];` where samples are drawn, per operand, default (-2, 2);
 //! - `ulp:` how far from the reference a device may be, default 1.
 
-use super::{Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
+use super::{Batch, Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
 use crate::attr::Attrs;
 use crate::graph::{IntoVar, Var};
 use crate::{Aval, C, Class, DType, Error, Result};
@@ -220,6 +220,12 @@ impl Pointwise {
     }
 }
 
+impl From<Map> for super::Op {
+    fn from(map: Map) -> super::Op {
+        super::Op::Map(map)
+    }
+}
+
 impl Named for Map {
     fn name(&self) -> &str {
         self.0.name
@@ -262,6 +268,10 @@ impl Primitive for Map {
             Some(partials) => partials(rule.ins, rule.outs[0]).into_iter().map(Some).collect(),
             None => vec![None; rule.ins.len()],
         }
+    }
+
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(*self)
     }
 
     fn form(&self, _ins: &[Aval]) -> Form {
