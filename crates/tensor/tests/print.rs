@@ -53,6 +53,14 @@ fn digits_tell_numbers_apart() {
 }
 
 #[test]
+fn precision_bounds_the_digits() {
+    let x = Tensor::from([std::f64::consts::PI, 0.5, -2.0]);
+    assert_eq!(format!("{x:.2}"), "[ 3.14  0.5  -2.  ]");
+    assert_eq!(format!("{x:.0?}"), "Tensor([ 3.,  0., -2.], dtype=f64)");
+    assert_eq!(format!("{:.2}", x * 1e9), "[ 3.14e+09  5.00e+08 -2.00e+09]");
+}
+
+#[test]
 fn powers_where_the_range_needs_them() {
     shows([1e-5, 1.0], "[1.e-05 1.e+00]");
     shows([1.5e10, 2.25], "[1.50e+10 2.25e+00]");
