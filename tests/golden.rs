@@ -7,10 +7,14 @@
 mod activation;
 #[path = "golden/case.rs"]
 mod case;
+#[path = "golden/conv.rs"]
+mod conv;
 #[path = "golden/core.rs"]
 mod core;
 #[path = "golden/norm.rs"]
 mod norm;
+#[path = "golden/shape.rs"]
+mod shape;
 
 use case::{Args, Case};
 use gradus::Tensor;
@@ -20,6 +24,8 @@ fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
     core::call(name, args, ins)
         .or_else(|| activation::call(name, args, ins))
         .or_else(|| norm::call(name, args, ins))
+        .or_else(|| conv::call(name, args, ins))
+        .or_else(|| shape::call(name, args, ins))
 }
 
 #[test]

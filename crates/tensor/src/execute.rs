@@ -72,6 +72,10 @@ impl Real for f64 {
 /// the reference's own meaning without its detours. Anything else is left to the reference.
 fn pointwise(op: &Op, avals: &[Aval], ins: &[Data]) -> Option<Result<Data>> {
     let first = avals.first()?;
+    // Only a row may be asked for its form before its operands have been checked.
+    if !matches!(op, Op::Map(_)) {
+        return None;
+    }
     if !matches!(first.dtype, DType::F32 | DType::F64) || avals[1..].iter().any(|a| a != first) {
         return None;
     }

@@ -32,6 +32,7 @@ pub use axis::{All, Axes};
 pub use backward::{Backward, grad};
 pub use data::Element;
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
+pub use func::{Each, Indexing, Reduce, meshgrid, tensordot};
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};

@@ -59,8 +59,12 @@ pub(crate) fn is_tracing() -> bool {
     innermost().is_some()
 }
 
-/// The trace that must record an operation on these operands, if any.
+/// The trace that must record an operation on these operands, if any. One without operands (an index, a constant)
+/// belongs to the innermost, so that graphs hold what is computed and not its elements.
 pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
+    if ins.is_empty() {
+        return innermost();
+    }
     let mut youngest: Option<Arc<Trace>> = None;
     for t in ins {
         let trace = match &*t.0 {

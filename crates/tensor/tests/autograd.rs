@@ -25,7 +25,7 @@ fn a_million_nodes() {
     let x = Tensor::from(1.0f64).requires_grad_();
     let mut y = &x * 1.0;
     for _ in 0..1_000_000 {
-        y = y + 1e-6;
+        y += 1e-6;
     }
     y.backward().unwrap();
     assert_eq!(x.grad().unwrap().item::<f64>().unwrap(), 1.0);

@@ -13,9 +13,12 @@ pub mod movement;
 pub mod pointwise;
 pub mod reduce;
 pub mod samples;
+pub mod scan;
 pub mod select;
 pub mod sort;
 pub mod source;
+pub mod switch;
+pub mod while_loop;
 pub mod window;
 
 pub use pointwise::{Map, Pointwise};
@@ -341,6 +344,12 @@ pub enum Form {
     External(Arc<Routine>),
     /// A graph over the operands.
     Region(Arc<Graph>),
+    /// One of several graphs, by the first operand.
+    Switch(Vec<Arc<Graph>>),
+    /// A loop of known length.
+    Scan(Box<scan::Scan>),
+    /// A loop until a condition fails.
+    While(Box<while_loop::While>),
 }
 
 /// What an external routine is: from operands to results.
@@ -482,7 +491,7 @@ catalog! {
     reduce::Sum, reduce::Prod, reduce::Max, reduce::Min, reduce::ArgMax, reduce::ArgMin,
     cumulate::Cumulate, dot::Dot, conv::Conv, window::Windows, window::Fold,
     index::Take, index::Scatter, sort::Sort,
-    call::Call,
+    call::Call, switch::Switch, scan::Scan, while_loop::While,
 }
 
 impl From<&'static Pointwise> for Op {

@@ -4,6 +4,9 @@ use crate::tensor::Tensor;
 use crate::trace::Outputs;
 use gradus_ir::Literal;
 
+/// A function over tensors.
+pub type Function = dyn Fn(&[Tensor]) -> Vec<Tensor> + Send + Sync;
+
 /// One call to check: a function and its operands.
 pub struct Sample {
     /// The composite's name.
@@ -13,7 +16,7 @@ pub struct Sample {
     /// Whether finite differences mean anything here: not on ties, kinks and steps.
     pub smooth: bool,
     /// The call.
-    pub call: Box<dyn Fn(&[Tensor]) -> Vec<Tensor> + Send + Sync>,
+    pub call: Box<Function>,
 }
 
 /// A collection of sample calls, and what draws their operands.
