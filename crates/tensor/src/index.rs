@@ -345,7 +345,7 @@ impl Tensor {
     #[track_caller]
     pub fn masked_select(&self, mask: &Tensor) -> Tensor {
         match self.shape().broadcast(&mask.shape()) {
-            Some(shape) => self.expand_to(&shape).at(mask.expand_to(&shape)),
+            Some(shape) => self.expand_to(&shape).at(&mask.expand_to(&shape)),
             None => {
                 let what = format!("extents {} and {}", self.shape(), mask.shape());
                 Tensor::refuse("masked_select", &[self, mask], Error::shape(what, "do not broadcast"))

@@ -90,12 +90,6 @@ impl From<&Tensor> for Ix {
     }
 }
 
-impl From<Tensor> for Ix {
-    fn from(t: Tensor) -> Ix {
-        Ix::from(&t)
-    }
-}
-
 /// A whole index: one place, or a tuple of places.
 pub trait Index {
     /// As a list.
