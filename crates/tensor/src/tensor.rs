@@ -46,17 +46,7 @@ impl Tensor {
             return (*failed).clone();
         }
         let avals: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
-        Tensor::failed(e.in_op(op, &avals).at(Location::caller()))
-    }
-
-    /// What a function called by the user made: a failure inside is named and placed as the user's call. For
-    /// results of closures, which do not know their caller.
-    #[track_caller]
-    pub(crate) fn made_by(self, name: &str) -> Tensor {
-        match self.error() {
-            Some(e) => Tensor::failed(e.clone().called(name).at(Location::caller())),
-            None => self,
-        }
+        Tensor::failed(e.called(op).in_op(op, &avals).at(Location::caller()))
     }
 
     #[track_caller]
@@ -171,7 +161,8 @@ impl Tensor {
     /// The elements in row-major order.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(Location::caller()))
+        let place = Location::caller();
+        self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(place))
     }
 
     /// The one element of a tensor of one element.
@@ -191,7 +182,8 @@ impl Tensor {
     /// A copy of the elements in their exact carrier.
     #[track_caller]
     pub fn to_literal(&self) -> Result<Literal> {
-        self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(Location::caller()))
+        let place = Location::caller();
+        self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(place))
     }
 
     /// From a literal, rounded to its dtype.
