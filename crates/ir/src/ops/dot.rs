@@ -89,7 +89,8 @@ impl Primitive for Dot {
 
 impl Sampled for Dot {
     fn samples(s: &mut Samples) {
-        let cases: [(&str, &[usize], &str, &[usize], &str); 9] = [
+        type Case = (&'static str, &'static [usize], &'static str, &'static [usize], &'static str);
+        let cases: [Case; 9] = [
             ("ik", &[2, 3], "kj", &[3, 4], "ij"),
             ("bik", &[2, 2, 3], "bkj", &[2, 3, 2], "bij"),
             ("bik", &[2, 0, 3], "bkj", &[2, 3, 1], "bij"),

@@ -168,6 +168,9 @@ pub enum Bound {
     Terms(f64),
 }
 
+/// A routine from operands to results.
+pub type Routine = Arc<dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync>;
+
 /// What an op computes, as evaluators and compilers see it.
 #[derive(Clone)]
 pub enum Form {
@@ -256,7 +259,7 @@ pub enum Form {
         descending: bool,
     },
     /// A routine of its own.
-    External(Arc<dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync>),
+    External(Routine),
     /// A graph over the operands.
     Region(Arc<Graph>),
 }
