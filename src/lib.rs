@@ -1,1 +1,7 @@
-//! (in progress)
+//! Gradus: a tensor system in which the derivative of a program is itself a program.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub use gradus_ir as ir;
+pub use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, Shape};
+pub use gradus_tensor::*;

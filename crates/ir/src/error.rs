@@ -151,8 +151,14 @@ impl Error {
         self
     }
 
-    /// Remembers the caller's place; the first place stays.
+    /// Sets the caller's place: called from the inside out, so that the outermost caller stays.
     pub fn at(mut self, place: &'static Location<'static>) -> Error {
+        self.0.place = Some(place);
+        self
+    }
+
+    /// Sets the caller's place unless one is known.
+    pub fn or_at(mut self, place: &'static Location<'static>) -> Error {
         self.0.place.get_or_insert(place);
         self
     }

@@ -6,6 +6,7 @@
 
 pub mod attr;
 mod aval;
+mod complex;
 mod dtype;
 mod error;
 pub mod graph;

@@ -38,13 +38,11 @@ impl Shape {
         self.len()
     }
 
-    /// Number of elements; `None` when it does not fit an `isize` of 16-byte elements.
+    /// Number of elements; `None` when the extents other than 0 do not multiply to an `isize` of 16-byte
+    /// elements, so that no product of some extents overflows either.
     pub fn checked_numel(&self) -> Option<usize> {
-        if self.contains(&0) {
-            return Some(0);
-        }
-        let n = self.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
-        (n <= isize::MAX as usize / 16).then_some(n)
+        let n = self.iter().filter(|d| **d != 0).try_fold(1usize, |n, &d| n.checked_mul(d))?;
+        (n <= isize::MAX as usize / 16).then_some(if self.contains(&0) { 0 } else { n })
     }
 
     /// Number of elements of a shape that has passed inference.
@@ -174,7 +172,8 @@ mod tests {
         assert_eq!(long.numel(), 5040);
         assert_eq!(long, Shape::from(vec![1, 2, 3, 4, 5, 6, 7]));
         assert_eq!(Shape::new(&[usize::MAX, 2]).checked_numel(), None);
-        assert_eq!(Shape::new(&[usize::MAX, 0]).checked_numel(), Some(0));
+        assert_eq!(Shape::new(&[usize::MAX, 0]).checked_numel(), None);
+        assert_eq!(Shape::new(&[1 << 40, 0]).checked_numel(), Some(0));
         assert_eq!(Shape::new(&[2, 3, 4]).strides(), vec![12, 4, 1]);
     }
 }

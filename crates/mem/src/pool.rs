@@ -120,6 +120,7 @@ fn class_size(class: usize) -> usize {
 }
 
 fn class_layout(class: usize) -> Layout {
+    // tidy: a class's size is at most MAX_POOLED, which is a valid size
     Layout::from_size_align(class_size(class), ALIGN).expect("at most MAX_POOLED")
 }
 

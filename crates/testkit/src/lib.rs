@@ -11,6 +11,7 @@
 pub mod catalog;
 pub mod checks;
 pub mod compare;
+pub mod eager;
 mod failure;
 pub mod faults;
 pub mod random;

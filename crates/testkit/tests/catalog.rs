@@ -34,7 +34,7 @@ families! {
     running: ["cumulate"];
     contractions: ["dot", "conv", "windows", "fold"];
     indices: ["take", "scatter", "sort"];
-    regions: ["call"];
+    regions: ["call", "switch", "scan", "while"];
 }
 
 #[test]

@@ -108,6 +108,27 @@ impl Graph {
     }
 }
 
+impl Graph {
+    /// The same graph without inputs that nothing reads, and which of the inputs are still there.
+    pub fn without_unused_inputs(&self) -> Result<(Graph, Vec<bool>)> {
+        let mut used = vec![false; self.inputs.len()];
+        for id in self.nodes.iter().flat_map(|n| &n.ins).chain(&self.outputs) {
+            if let Op::Input(input) = &self.nodes[id.node as usize].op {
+                used[input.index] = true;
+            }
+        }
+        let b = Builder::new();
+        // An unused input stands for itself as a constant, which is dead and so does not survive.
+        let value = |((name, id), used): (&(String, Id), &bool)| {
+            let aval = self.aval(*id).clone();
+            if *used { b.input(name, aval) } else { b.zeros(&aval) }
+        };
+        let ins: Vec<Var<'_>> = self.inputs.iter().zip(&used).map(value).collect();
+        let outs = b.inline(self, &ins);
+        Ok((b.finish(&outs)?, used))
+    }
+}
+
 /// By canonical hash: 128 bits, so equal hashes are taken for equal graphs.
 impl PartialEq for Graph {
     fn eq(&self, other: &Graph) -> bool {

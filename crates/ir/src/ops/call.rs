@@ -114,6 +114,14 @@ impl Primitive for Call {
         })
     }
 
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        match crate::transform::vmap_mask(&self.body, batch.batched, batch.size) {
+            // A gradient of its own would have to be batched as well; the derived one is as good.
+            Ok(body) => batch.builder.apply(self.derived("vmap", body), batch.ins),
+            Err(e) => vec![batch.builder.fail(e)],
+        }
+    }
+
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Region(self.body.clone())
     }

@@ -27,6 +27,9 @@ impl Primitive for Re {
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.complex(ct.full_like(0.0)))
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Pointwise(Scalar::Re)
     }
@@ -46,6 +49,9 @@ impl Primitive for Im {
     }
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.full_like(0.0).complex(ct))
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Pointwise(Scalar::Im)
@@ -67,6 +73,9 @@ impl Primitive for Conj {
     }
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.conj())
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Pointwise(Scalar::Conj)
@@ -95,6 +104,9 @@ impl Primitive for Complex {
     }
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(if operand == 0 { ct.re() } else { ct.im() })
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Pointwise(Scalar::Complex)

@@ -84,6 +84,10 @@ impl Primitive for Cumulate {
         })]
     }
 
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Cumulate { axis: self.axis + 1, ..self.clone() })
+    }
+
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Cumulate { combine: self.combine, axis: self.axis, reverse: self.reverse }
     }

@@ -78,6 +78,18 @@ impl Primitive for Dot {
         Some(grad.spread(&lost, &rule.ins[operand].shape()))
     }
 
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let used = |c: char| [&self.lhs, &self.rhs, &self.out].iter().any(|l| l.contains(c));
+        let Some(label) = ('a'..='z').chain('A'..='Z').chain('\u{100}'..).find(|c| !used(*c)) else {
+            return batch.unrolled();
+        };
+        let with = |i: usize, labels: &str| {
+            if batch.batched[i] { format!("{label}{labels}") } else { labels.into() }
+        };
+        let dot = Dot::new(with(0, &self.lhs), with(1, &self.rhs), format!("{label}{}", self.out));
+        batch.builder.apply(dot, batch.ins)
+    }
+
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Contract { lhs: self.lhs.clone(), rhs: self.rhs.clone(), out: self.out.clone() }
     }
@@ -89,8 +101,8 @@ impl Primitive for Dot {
 
 impl Sampled for Dot {
     fn samples(s: &mut Samples) {
-        type Case = (&'static str, &'static [usize], &'static str, &'static [usize], &'static str);
-        let cases: [Case; 9] = [
+        type Case<'a> = (&'a str, &'a [usize], &'a str, &'a [usize], &'a str);
+        let cases: [Case<'_>; 9] = [
             ("ik", &[2, 3], "kj", &[3, 4], "ij"),
             ("bik", &[2, 2, 3], "bkj", &[2, 3, 2], "bij"),
             ("bik", &[2, 0, 3], "bkj", &[2, 3, 1], "bij"),

@@ -39,6 +39,33 @@ impl Primitive for Take {
         let zeros = rule.ins[0].full_like(0.0);
         Some(zeros.scatter(rule.ins[1], ct, self.axis, Some(Combine::Sum)))
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let (x, index, axis) = (batch.ins[0], batch.ins[1], self.axis);
+        let rank = batch.inner(0).rank();
+        let lead = batch.inner(1).rank();
+        match (batch.batched[0], batch.batched[1]) {
+            (_, false) => vec![x.take(index, axis + 1)],
+            (false, true) => {
+                // The batch axis arrives with the index's axes; it moves to the front.
+                let y = x.take(index, axis);
+                let order: Vec<usize> = [axis].into_iter().chain(0..axis).chain(axis + 1..y.rank()).collect();
+                vec![y.permute(&order)]
+            }
+            (true, true) => {
+                // One axis of n·N slices, each element of the batch indexing its own N.
+                let (merged, extent) = merge_batch(x, axis);
+                let y = merged.take(offset_by_batch(index, extent), 0);
+                // [n, index…, before…, after…] to [n, before…, index…, after…].
+                let order: Vec<usize> = [0]
+                    .into_iter()
+                    .chain(1 + lead..1 + lead + axis)
+                    .chain(1..1 + lead)
+                    .chain(1 + lead + axis..lead + rank)
+                    .collect();
+                vec![y.permute(&order)]
+            }
+        }
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Take { axis: self.axis }
     }
@@ -66,6 +93,32 @@ impl AttrField for Option<Combine> {
     fn from_attr(a: &Attr) -> Option<Self> {
         if *a == Attr::Str("set".into()) { Some(None) } else { Combine::from_attr(a).map(Some) }
     }
+}
+
+/// `[n, before…, N, after…]` as `[n·N, before…, after…]`, and N.
+fn merge_batch(x: Var<'_>, axis: usize) -> (Var<'_>, usize) {
+    let shape = x.shape();
+    let order: Vec<usize> =
+        [0, axis + 1].into_iter().chain(1..axis + 1).chain(axis + 2..shape.rank()).collect();
+    let moved = x.permute(&order);
+    let merged: Shape =
+        [shape[0] * shape[axis + 1]].into_iter().chain(moved.shape()[2..].iter().copied()).collect();
+    (moved.reshape(merged), shape[axis + 1])
+}
+
+/// Undoes [`merge_batch`].
+fn split_batch<'g>(x: Var<'g>, shape: &Shape, axis: usize) -> Var<'g> {
+    let moved: Shape =
+        [shape[0], shape[axis + 1]].into_iter().chain(x.shape()[1..].iter().copied()).collect();
+    let order: Vec<usize> =
+        [0].into_iter().chain(2..axis + 2).chain([1]).chain(axis + 2..shape.rank()).collect();
+    x.reshape(moved).permute(&order)
+}
+
+/// Indices of each element of the batch, moved into its own part of a merged axis.
+fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
+    let index = index.to(DType::I64);
+    index + index.builder().iota(DType::I64, index.shape(), 0) * extent as f64
 }
 
 op_struct! {
@@ -137,6 +190,22 @@ impl Primitive for Scatter {
         let count = add(hit_base.to(y.dtype()), hit_updates.to(y.dtype()));
         let total = add(masked(hit_base, base, tangents[0]), masked(hit_updates, updates, tangents[2]));
         vec![Some(total / count)]
+    }
+
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let (base, index, updates) = (batch.with_axis(0), batch.with_axis(1), batch.with_axis(2));
+        let (axis, lead) = (self.axis, batch.inner(1).rank());
+        let (shape, (merged, extent)) = (base.shape(), merge_batch(base, axis));
+        // Updates [n, before…, index…, after…] to [n, index…, before…, after…].
+        let order: Vec<usize> = [0]
+            .into_iter()
+            .chain(1 + axis..1 + axis + lead)
+            .chain(1..1 + axis)
+            .chain(1 + axis + lead..updates.rank())
+            .collect();
+        let written =
+            merged.scatter(offset_by_batch(index, extent), updates.permute(&order), 0, self.combine);
+        vec![split_batch(written, &shape, axis)]
     }
 
     fn form(&self, _ins: &[Aval]) -> Form {

@@ -13,16 +13,19 @@ pub mod movement;
 pub mod pointwise;
 pub mod reduce;
 pub mod samples;
+pub mod scan;
 pub mod select;
 pub mod sort;
 pub mod source;
+pub mod switch;
+pub mod while_loop;
 pub mod window;
 
 pub use pointwise::{Map, Pointwise};
 pub use samples::{ErrorSample, Sample, Samples};
 
 use crate::attr::{Attr, Attrs};
-use crate::graph::Var;
+use crate::graph::{Builder, Var};
 use crate::{Aval, Error, Graph, Literal, Result};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -62,6 +65,12 @@ pub trait Primitive: Named + Debug + Send + Sync + 'static {
         _needs: &[bool],
     ) -> Vec<Option<Var<'g>>> {
         Vec::new()
+    }
+
+    /// The results for a batch of applications: the batched operands have a leading axis, and so must every
+    /// result. Unless an op says better, it is applied once for each.
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.unrolled()
     }
 
     /// What the op computes, in the few forms that evaluators and compilers know.
@@ -121,6 +130,82 @@ pub struct Rule<'a, 'g> {
     pub outs: &'a [Var<'g>],
 }
 
+/// What a batching rule sees: an application whose operands may have a leading batch axis.
+pub struct Batch<'a, 'g> {
+    /// The graph being built.
+    pub builder: &'g Builder,
+    /// The op.
+    pub op: &'a Op,
+    /// The operands.
+    pub ins: &'a [Var<'g>],
+    /// Which operands have the batch axis, as their first.
+    pub batched: &'a [bool],
+    /// Extent of the batch axis.
+    pub size: usize,
+}
+
+impl<'g> Batch<'_, 'g> {
+    /// An operand with the batch axis: its own, or by repetition.
+    pub fn with_axis(&self, i: usize) -> Var<'g> {
+        let x = self.ins[i];
+        if self.batched[i] {
+            x
+        } else {
+            x.broadcast_to(&[self.size].iter().chain(x.shape().iter()).copied().collect())
+        }
+    }
+
+    /// The type of an operand without the batch axis.
+    pub fn inner(&self, i: usize) -> Aval {
+        let aval = self.ins[i].aval();
+        if self.batched[i] { aval.with_shape(&aval.shape[1..]) } else { aval }
+    }
+
+    /// Applies an op to all operands with the batch axis.
+    pub fn apply(&self, op: impl Into<Op>) -> Vec<Var<'g>> {
+        let ins: Vec<Var<'g>> = (0..self.ins.len()).map(|i| self.with_axis(i)).collect();
+        self.builder.apply(op, &ins)
+    }
+
+    /// One application for each element of the batch, one after the other.
+    pub fn unrolled(&self) -> Vec<Var<'g>> {
+        let inner: Vec<Aval> = (0..self.ins.len()).map(|i| self.inner(i)).collect();
+        let outs = match self.op.infer(&inner) {
+            Ok(outs) => outs,
+            Err(e) => return vec![self.builder.fail(e)],
+        };
+        let element = |k: usize| {
+            let one = |i: usize| match self.batched[i] {
+                true => self.ins[i].slice_axis(0, k, k + 1).reshape(&inner[i].shape),
+                false => self.ins[i],
+            };
+            self.builder.apply(self.op.clone(), &(0..self.ins.len()).map(one).collect::<Vec<_>>())
+        };
+        let all: Vec<Vec<Var<'g>>> = (0..self.size).map(element).collect();
+        let wide = |aval: &Aval, extent: usize| -> crate::Shape {
+            [extent].iter().chain(aval.shape.iter()).copied().collect()
+        };
+        let joined = |(j, aval): (usize, &Aval)| {
+            let parts: Vec<Var<'g>> = all.iter().map(|outs| outs[j].reshape(wide(aval, 1))).collect();
+            match parts.is_empty() {
+                true => self.builder.zeros(&aval.with_shape(wide(aval, 0))),
+                false => self.builder.apply1(movement::Concat { axis: 0 }, &parts),
+            }
+        };
+        outs.iter().enumerate().map(joined).collect()
+    }
+}
+
+/// Axes behind a new first one.
+fn shifted(axes: &[usize]) -> Vec<usize> {
+    axes.iter().map(|a| a + 1).collect()
+}
+
+/// A list with an entry for a new first axis.
+fn led<T: Clone>(first: T, rest: &[T]) -> Vec<T> {
+    [first].iter().chain(rest).cloned().collect()
+}
+
 /// The kinds of derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derivative {
@@ -167,9 +252,6 @@ pub enum Bound {
     /// So many `eps · Σ|terms|`, for sums and contractions.
     Terms(f64),
 }
-
-/// A routine from operands to results.
-pub type Routine = Arc<dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync>;
 
 /// What an op computes, as evaluators and compilers see it.
 #[derive(Clone)]
@@ -259,10 +341,19 @@ pub enum Form {
         descending: bool,
     },
     /// A routine of its own.
-    External(Routine),
+    External(Arc<Routine>),
     /// A graph over the operands.
     Region(Arc<Graph>),
+    /// One of several graphs, by the first operand.
+    Switch(Vec<Arc<Graph>>),
+    /// A loop of known length.
+    Scan(Box<scan::Scan>),
+    /// A loop until a condition fails.
+    While(Box<while_loop::While>),
 }
+
+/// What an external routine is: from operands to results.
+pub type Routine = dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync;
 
 /// Scalar functions.
 #[derive(Clone, Copy, Debug)]
@@ -400,7 +491,7 @@ catalog! {
     reduce::Sum, reduce::Prod, reduce::Max, reduce::Min, reduce::ArgMax, reduce::ArgMin,
     cumulate::Cumulate, dot::Dot, conv::Conv, window::Windows, window::Fold,
     index::Take, index::Scatter, sort::Sort,
-    call::Call,
+    call::Call, switch::Switch, scan::Scan, while_loop::While,
 }
 
 impl From<&'static Pointwise> for Op {

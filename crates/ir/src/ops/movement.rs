@@ -28,6 +28,9 @@ impl Primitive for Reshape {
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.reshape(rule.ins[0].shape()))
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Reshape { shape: led(batch.size, &self.shape).into() })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reshape
     }
@@ -72,6 +75,9 @@ impl Primitive for Permute {
         let mut inverse = vec![0; self.axes.len()];
         self.axes.iter().enumerate().for_each(|(j, &a)| inverse[a] = j);
         Some(ct.permute(&inverse))
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Permute { axes: led(0, &shifted(&self.axes)) })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         let steps = self.axes.iter().map(|&a| Some((a, 1))).collect();
@@ -118,6 +124,13 @@ impl Primitive for Broadcast {
     }
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.sum_to(&rule.ins[0].shape()))
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        // The operand's own axes stay aligned at the end.
+        let (x, inner) = (batch.with_axis(0), batch.inner(0).shape);
+        let ones = vec![1; self.shape.rank() - inner.rank()];
+        let x = x.reshape([&[batch.size][..], &ones, &inner].concat());
+        vec![x.broadcast_to(&led(batch.size, &self.shape).into())]
     }
     fn form(&self, ins: &[Aval]) -> Form {
         let lead = self.shape.rank() - ins[0].rank();
@@ -190,12 +203,19 @@ impl Primitive for Slice {
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         let (to, from) = (rule.ins[0].shape(), ct.shape());
         let low: Vec<i64> = self.start.iter().map(|&x| x as i64).collect();
-        let reach = |a: usize| if from[a] == 0 { 0 } else { (from[a] - 1) * self.step[a] + 1 };
+        let step = |a: usize| self.step[a].min(to[a].max(1));
+        let reach = |a: usize| if from[a] == 0 { 0 } else { (from[a] - 1) * step(a) + 1 };
         let high = (0..low.len()).map(|a| to[a] as i64 - low[a] - reach(a) as i64).collect();
-        Some(ct.pad(low, high, self.step.iter().map(|&s| s - 1).collect()))
+        Some(ct.pad(low, high, (0..from.rank()).map(|a| step(a) - 1).collect()))
     }
-    fn form(&self, _ins: &[Aval]) -> Form {
-        let steps = self.step.iter().enumerate().map(|(a, &s)| Some((a, s as i64))).collect();
+    // A step beyond the extent takes one element, as a step of the extent does, and cannot overflow.
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let (start, stop) = (led(0, &self.start), led(batch.size, &self.stop));
+        batch.apply(Slice { start, stop, step: led(1, &self.step) })
+    }
+    fn form(&self, ins: &[Aval]) -> Form {
+        let step = |(a, &s): (usize, &usize)| Some((a, s.min(ins[0].shape[a].max(1)) as i64));
+        let steps = self.step.iter().enumerate().map(step).collect();
         Form::View(IndexMap { offset: self.start.iter().map(|&x| x as i64).collect(), steps })
     }
 }
@@ -234,6 +254,9 @@ impl Primitive for Flip {
     }
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.flip(&self.axes))
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Flip { axes: shifted(&self.axes) })
     }
     fn form(&self, ins: &[Aval]) -> Form {
         let flipped = |a: usize| self.axes.contains(&a) && ins[0].shape[a] > 0;
@@ -305,6 +328,10 @@ impl Primitive for Pad {
         let step = self.interior.iter().map(|&i| i + 1).collect();
         Some(ct.builder().apply1(Slice { start: vec![0; to.rank()], stop, step }, &[whole]))
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let (low, high, interior) = (led(0, &self.low), led(0, &self.high), led(0, &self.interior));
+        batch.apply(Pad { low, high, interior })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Pad { low: self.low.clone(), interior: self.interior.clone() }
     }
@@ -358,6 +385,9 @@ impl Primitive for Concat {
         let extent = |v: &Var<'g>| v.shape()[self.axis];
         let start: usize = rule.ins[..operand].iter().map(extent).sum();
         Some(ct.slice_axis(self.axis, start, start + extent(&rule.ins[operand])))
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Concat { axis: self.axis + 1 })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Concat { axis: self.axis }

@@ -30,6 +30,9 @@ impl Primitive for Sum {
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.spread(&self.axes, &rule.ins[0].shape()))
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Sum { axes: shifted(&self.axes) })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Sum, axes: self.axes.clone() }
     }
@@ -72,6 +75,9 @@ impl Primitive for Prod {
         let (before, after) = (x.running_exclusive(last, false), x.running_exclusive(last, true));
         vec![Some((t * before * after).sum(&[last]))]
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Prod { axes: shifted(&self.axes) })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Prod, axes: self.axes.clone() }
     }
@@ -112,6 +118,9 @@ impl Primitive for Max {
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         extreme_jvp(rule, &self.axes, tangents[0])
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Max { axes: shifted(&self.axes) })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Max, axes: self.axes.clone() }
     }
@@ -135,6 +144,9 @@ impl Primitive for Min {
     }
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         extreme_jvp(rule, &self.axes, tangents[0])
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Min { axes: shifted(&self.axes) })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reduce { combine: Combine::Min, axes: self.axes.clone() }
@@ -169,6 +181,9 @@ macro_rules! arg_reduce {
             }
             fn derivative(&self) -> Derivative {
                 Derivative::Zero
+            }
+            fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+                batch.apply($name { axis: self.axis + 1 })
             }
             fn form(&self, _ins: &[Aval]) -> Form {
                 Form::ArgReduce { largest: $largest, axis: self.axis }

@@ -31,6 +31,10 @@ impl Primitive for Select {
         Some(if operand == 1 { rule.ins[0].select(ct, zero) } else { rule.ins[0].select(zero, ct) })
     }
 
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
+    }
+
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Pointwise(Scalar::Select)
     }
@@ -72,6 +76,10 @@ impl Primitive for StopGradient {
 
     fn derivative(&self) -> Derivative {
         Derivative::Zero
+    }
+
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
     }
 
     fn form(&self, _ins: &[Aval]) -> Form {

@@ -28,6 +28,9 @@ impl Primitive for Sort {
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         vec![tangents[0].map(|t| t.take_along(rule.outs[1], self.axis)), None]
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(Sort { axis: self.axis + 1, ..self.clone() })
+    }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Sort { axis: self.axis, descending: self.descending }
     }

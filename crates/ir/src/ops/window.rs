@@ -66,6 +66,9 @@ impl Primitive for Windows {
         };
         Some(ct.builder().apply1(fold, &[ct]))
     }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
+    }
     fn form(&self, ins: &[Aval]) -> Form {
         let (rank, n) = (ins[0].rank(), self.size.len());
         let lead = rank - n;
@@ -124,6 +127,9 @@ impl Primitive for Fold {
     }
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.builder().apply1(self.windows(), &[ct]))
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         let (size, stride, window_dilation) = (self.size.clone(), self.stride.clone(), self.dilation.clone());

@@ -6,6 +6,7 @@
 
 mod combine;
 mod contract;
+mod control;
 mod index;
 mod movement;
 mod pointwise;
@@ -65,6 +66,9 @@ fn apply_exact(op: &Op, ins: &[Literal], avals: &[Aval], outs: &[Aval]) -> Resul
     let results = match op.def().form(avals) {
         Form::Region(body) => evaluate_exact(&body, ins),
         Form::External(routine) => routine(ins),
+        Form::Switch(branches) => control::switch(&branches, ins),
+        Form::Scan(scan) => control::scan(&scan, ins, outs),
+        Form::While(op) => control::while_loop(&op, ins),
         form => form_data(&form, ins, outs).and_then(|data| data.into_iter().zip(outs).map(one).collect()),
     };
     results.and_then(|r| of_types(r, outs)).map_err(|e| e.in_op(op.name(), avals))
@@ -93,7 +97,7 @@ fn form_data(form: &Form, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Data>> {
     let out = &outs[0];
     Ok(vec![match form {
         Form::Input => return Err(Error::verify("an input has no value of its own")),
-        Form::Region(_) | Form::External(_) => {
+        Form::Region(_) | Form::External(_) | Form::Switch(_) | Form::Scan(_) | Form::While(_) => {
             return Err(Error::verify("a region is evaluated by its body"));
         }
         Form::Constant(value) => value.data().clone(),

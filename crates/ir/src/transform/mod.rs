@@ -1,14 +1,16 @@
-//! Derivatives of graphs, as graphs.
+//! Graphs from graphs: derivatives and batches.
 //!
-//! Both transforms are one walk over the nodes and read only what the ops declare: [`jvp`] goes forward with
-//! tangents, [`vjp`] goes back with cotangents. Inner products are real: `⟨a, b⟩ = Re Σ conj(a)·b`, so a
+//! Each transform is one walk over the nodes and reads only what the ops declare: [`jvp`] goes forward with
+//! tangents, [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real: `⟨a, b⟩ = Re Σ conj(a)·b`, so a
 //! complex gradient is the direction of steepest ascent (PyTorch's convention).
 
 mod jvp;
 mod vjp;
+mod vmap;
 
 pub use jvp::{jvp, jvp_into};
-pub use vjp::{vjp, vjp_into};
+pub use vjp::{pull, vjp, vjp_into};
+pub use vmap::{vmap, vmap_into, vmap_mask};
 
 use crate::graph::Builder;
 use crate::ops::{Derivative, Op, Rule};

@@ -92,9 +92,10 @@ pub fn vjp_into<'g>(
 fn active_nodes(graph: &Graph, needs: &[bool]) -> Vec<bool> {
     let mut active = vec![false; graph.nodes().len()];
     for (i, node) in graph.nodes().iter().enumerate() {
-        active[i] = match &node.op {
-            Op::Input(input) => needs.get(input.index).copied().unwrap_or(false),
-            _ => node.ins.iter().any(|id| active[id.node as usize]),
+        active[i] = if let Op::Input(input) = &node.op {
+            needs.get(input.index).copied().unwrap_or(false)
+        } else {
+            node.ins.iter().any(|id| active[id.node as usize])
         };
     }
     active
@@ -107,8 +108,8 @@ fn accumulate<'g>(slot: &mut Option<Var<'g>>, g: Var<'g>) {
     });
 }
 
-/// Cotangents of the wanted operands of one application.
-fn pull<'g>(
+/// Cotangents of the wanted operands of one application, from those of its results.
+pub fn pull<'g>(
     b: &'g Builder,
     op: &Op,
     rule: &Rule<'_, 'g>,

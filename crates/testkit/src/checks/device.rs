@@ -11,7 +11,7 @@ use gradus_ir::ops::source::Constant;
 use gradus_ir::ops::{Bound, Form};
 use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
-use gradus_ir::{Aval, C, Class, DType, Graph, Literal, Op, Result as IrResult};
+use gradus_ir::{Aval, C, Class, DType, Error, Graph, Kind, Literal, Op, Result as IrResult};
 
 /// A way to evaluate graphs: the device under test.
 pub type Evaluator<'a> = &'a dyn Fn(&Graph, &[Literal]) -> IrResult<Vec<Literal>>;
@@ -56,7 +56,11 @@ fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal
         let taken = inputs.iter().any(|l| l.dtype().class() == from && l.dtype() != to);
         let moved = |(i, l): (usize, &Literal)| moved(l, from, to, i as u64);
         let graph = if taken { retyped(graph, from, to).ok()? } else { return None };
-        Some((to, graph, inputs.iter().enumerate().map(moved).collect()))
+        let inputs: Vec<Literal> = inputs.iter().enumerate().map(moved).collect();
+        // A negative index wraps in an unsigned dtype: that is not a call anybody makes.
+        let astray = |e: Error| matches!(e.kind(), Kind::Index { .. });
+        let usable = !evaluate(&graph, &inputs).is_err_and(astray);
+        usable.then_some((to, graph, inputs))
     };
     let within = DType::ALL.into_iter().map(|to| (to.class(), to));
     let across = DType::ALL.into_iter().map(|to| (Class::Float, to)).filter(|(from, to)| *from != to.class());

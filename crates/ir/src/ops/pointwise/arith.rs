@@ -3,6 +3,7 @@
 //! Integers wrap on overflow; dividing an integer by zero gives quotient 0 and remainder the dividend.
 
 use super::*;
+use crate::{complex, special};
 
 /// Hands the arithmetic rows to a macro.
 #[macro_export]
@@ -33,10 +34,35 @@ macro_rules! arith_rows {
             /// Quotient; integers round towards zero.
             div(a, b) -> y {
                 float: a / b;
-                complex: a / b;
+                complex: complex::div(a, b);
                 int: a.checked_div(b).unwrap_or(if b == 0 { 0 } else { a });
                 partials: [1.0 / b, -y / b];
                 domain: [(-2.0, 2.0), (0.5, 2.0)];
+            }
+            /// Quotient rounded down; the partner of `remainder`. A float by zero is the plain quotient.
+            /// A step function, without derivative.
+            floor_div(a, b) -> y {
+                float: floor_div_float(a, b);
+                int: floor_div_int(a, b);
+                domain: [(2.4, 2.9), (1.0, 1.1)];
+            }
+            /// Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and
+            /// Rust. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the
+            /// side the value belongs to.
+            fmod(a, b) -> y {
+                float: a % b;
+                int: a.checked_rem(b).unwrap_or(if b == 0 { a } else { 0 });
+                partials: [1.0, ((y - a) / b).round()];
+                domain: [(2.4, 2.9), (1.0, 1.1)];
+            }
+            /// Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero
+            /// has that of the dividend. NaN for a float divisor 0 or dividend infinite. At a step, the
+            /// derivative is that of the side the value belongs to.
+            remainder(a, b) -> y {
+                float: remainder_float(a, b);
+                int: remainder_int(a, b);
+                partials: [1.0, ((y - a) / b).round()];
+                domain: [(-2.9, -2.4), (1.0, 1.1)];
             }
             /// Negation.
             neg(x) -> y {
@@ -45,29 +71,194 @@ macro_rules! arith_rows {
                 int: x.wrapping_neg();
                 partials: [-1.0];
             }
-            /// Larger of two; a tie shares the derivative evenly; NaN wins.
+            /// One over; infinite at 0.
+            reciprocal(x) -> y {
+                float: 1.0 / x;
+                complex: complex::div(C::ONE, x);
+                partials: [-y * y];
+                domain: [(0.5, 2.0)];
+            }
+            /// The product with itself.
+            square(x) -> y {
+                float: x * x;
+                complex: x * x;
+                int: x.wrapping_mul(x);
+                partials: [2.0 * x];
+            }
+            /// Absolute value; its derivative at 0 is 0.
+            abs(x) -> y {
+                float: x.abs();
+                int: x.wrapping_abs();
+                partials: [x.sign()];
+                domain: [(-2.0, -0.1)];
+            }
+            /// 1 for positive, -1 for negative, 0 for both zeros and for NaN. No derivative.
+            sign(x) -> y {
+                float: (x > 0.0) as i8 as f64 - (x < 0.0) as i8 as f64;
+                int: x.signum();
+                domain: [(-2.0, -0.1)];
+            }
+            /// The first's modulus with the second's sign; the sign of a zero or NaN counts. Its derivative
+            /// is 0 for a first operand 0, and always for the second.
+            copysign(a, b) -> y {
+                float: a.copysign(b);
+                partials: [a.sign() * y.sign(), 0.0];
+                domain: [(-2.0, -0.1), (0.1, 2.0)];
+            }
+            /// Larger of two. A tie gives the first and shares the derivative evenly; NaN wins, and then
+            /// nothing has a derivative.
             maximum(a, b) -> y {
-                float: if a.is_nan() || b.is_nan() { f64::NAN } else if a > b { a } else { b };
+                float: if a.is_nan() || b.is_nan() { f64::NAN } else if a < b { b } else { a };
                 int: a.max(b);
                 bools: true;
                 partials: [a.wins(b), b.wins(a)];
             }
-            /// Smaller of two; a tie shares the derivative evenly; NaN wins.
+            /// Smaller of two. A tie gives the first and shares the derivative evenly; NaN wins, and then
+            /// nothing has a derivative.
             minimum(a, b) -> y {
-                float: if a.is_nan() || b.is_nan() { f64::NAN } else if a < b { a } else { b };
+                float: if a.is_nan() || b.is_nan() { f64::NAN } else if b < a { b } else { a };
                 int: a.min(b);
                 bools: true;
                 partials: [b.wins(a), a.wins(b)];
+            }
+            /// `sqrt(a² + b²)` without overflow; infinite if either is. Its derivative at the origin is 0.
+            hypot(a, b) -> y {
+                float: a.hypot(b);
+                partials: [a.over(y), b.over(y)];
+                domain: [(0.3, 2.0), (-2.0, 2.0)];
+                ulp: 2.0;
+            }
+            /// The angle of the point with ordinate `a` and abscissa `b`, from -pi to pi. Its derivative at
+            /// the origin is 0.
+            atan2(a, b) -> y {
+                float: a.atan2(b);
+                partials: [b.turn(a), -a.turn(b)];
+                domain: [(0.3, 2.0), (-2.0, 2.0)];
+                ulp: 3.0;
+            }
+            /// `a` to the power `b`. Anything to the power 0 is 1. Floats: NaN for a negative base and a
+            /// broken exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero.
+            ///
+            /// The derivative for the base is exact, so that of `x^0` is 0 also at 0, and that of `x^2`
+            /// there too. The derivative for the exponent is 0 for bases that are not positive (complex: for
+            /// base 0), where the power is defined at most for single exponents.
+            pow(a, b) -> y {
+                float: a.powf(b);
+                complex: complex::pow(a, b);
+                int: pow_int(a, b);
+                partials: [a.pow_by_base(b), a.pow_by_exponent(b)];
+                domain: [(0.3, 2.0), (-2.0, 2.0)];
+                ulp: 4.0;
+            }
+            /// `log(exp(a) + exp(b))` without overflow. At two equal infinities the derivative is shared
+            /// evenly, as at any other tie.
+            logaddexp(a, b) -> y {
+                float: special::logaddexp(a, b);
+                partials: [a.share(b), b.share(a)];
+                ulp: 3.0;
             }
         }
     };
 }
 arith_rows!(define_rows);
 
+fn remainder_float(a: f64, b: f64) -> f64 {
+    let r = a % b;
+    if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
+}
+
+fn remainder_int(a: i64, b: i64) -> i64 {
+    let r = a.checked_rem(b).unwrap_or(if b == 0 { a } else { 0 });
+    if b != 0 && r != 0 && (r < 0) != (b < 0) { r + b } else { r }
+}
+
+/// The quotient that `remainder_float` leaves, which is exact, where the rounded quotient may be one too many.
+fn floor_div_float(a: f64, b: f64) -> f64 {
+    if b == 0.0 {
+        return a / b;
+    }
+    let r = a % b;
+    let down = if r != 0.0 && (r < 0.0) != (b < 0.0) { 1.0 } else { 0.0 };
+    let q = (a - r) / b - down;
+    if q == 0.0 { 0.0_f64.copysign(a / b) } else { q.round() }
+}
+
+fn floor_div_int(a: i64, b: i64) -> i64 {
+    if b == 0 {
+        return 0;
+    }
+    let q = a.wrapping_div(b);
+    if a.wrapping_rem(b) != 0 && (a < 0) != (b < 0) { q - 1 } else { q }
+}
+
+fn pow_int(a: i64, b: i64) -> i64 {
+    if b < 0 {
+        return match a {
+            1 => 1,
+            -1 if b % 2 == 0 => 1,
+            -1 => -1,
+            _ => 0,
+        };
+    }
+    let (mut power, mut base, mut left) = (1_i64, a, b);
+    while left > 0 {
+        if left % 2 == 1 {
+            power = power.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        left /= 2;
+    }
+    power
+}
+
+/// Parts of the partials above. Where a factor would be NaN or infinite though the derivative is not, the
+/// operand is replaced before the dangerous op and the result after it: the first alone would leave a wrong
+/// derivative of the derivative, the second alone a NaN in it.
 impl<'g> Var<'g> {
-    /// 1 where larger than `other`, one half where equal, else 0.
+    fn is_zero(self) -> Var<'g> {
+        self.eq(self.full_like(0.0))
+    }
+
+    /// `this` where the condition holds, else the number.
+    fn unless(self, condition: Var<'g>, value: f64) -> Var<'g> {
+        condition.select(self.full_like(value), self)
+    }
+
+    /// 1 where larger than `other`, one half where equal, else 0; 0 for NaN.
     fn wins(self, other: Var<'g>) -> Var<'g> {
         let half = self.gt(other).to(self.dtype()) + self.ge(other).to(self.dtype());
         half * 0.5
+    }
+
+    /// The quotient by a modulus, 0 where that is 0.
+    fn over(self, modulus: Var<'g>) -> Var<'g> {
+        let origin = modulus.is_zero();
+        (self / modulus.unless(origin, 1.0)).unless(origin, 0.0)
+    }
+
+    /// This coordinate over the squared modulus of the point, in two steps, as the square may overflow.
+    fn turn(self, other: Var<'g>) -> Var<'g> {
+        let modulus = self.hypot(other);
+        self.over(modulus).over(modulus)
+    }
+
+    /// `b · a^(b-1)`, and 0 at `0^0`.
+    fn pow_by_base(self, b: Var<'g>) -> Var<'g> {
+        let corner = self.is_zero().and(b.is_zero());
+        (b * self.pow(b.unless(corner, 1.0) - 1.0)).unless(corner, 0.0)
+    }
+
+    /// `a^b · log(a)`, and 0 where `a` is not positive (complex: is 0): there it is taken for 1.
+    fn pow_by_exponent(self, b: Var<'g>) -> Var<'g> {
+        let zero = self.full_like(0.0);
+        let edge = if self.dtype().is_complex() { self.eq(zero) } else { self.le(zero) };
+        let a = self.unless(edge, 1.0);
+        a.pow(b) * a.log()
+    }
+
+    /// The share of `exp` of this in its sum with `exp` of the other; an even one at equal infinities.
+    fn share(self, other: Var<'g>) -> Var<'g> {
+        let even = self.eq(other).and(self.is_inf());
+        (self - other).unless(even, 0.0).sigmoid()
     }
 }

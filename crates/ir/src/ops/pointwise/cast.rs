@@ -30,6 +30,10 @@ impl Primitive for Cast {
         from.is_differentiable().then(|| ct.to(from))
     }
 
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
+    }
+
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Pointwise(Scalar::Cast)
     }

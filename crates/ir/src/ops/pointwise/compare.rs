@@ -1,4 +1,4 @@
-//! Comparisons: truth values, without derivative. Any comparison with NaN is false except `ne`.
+//! Comparisons and tests: truth values, without derivative. Any comparison with NaN is false except `ne`.
 
 use super::*;
 
@@ -49,6 +49,30 @@ macro_rules! compare_rows {
                 predicate: true;
                 float: (a >= b) as i64 as f64;
                 int: (a >= b) as i64;
+                bools: true;
+            }
+            /// Whether not a number (complex: in either part).
+            is_nan(x) -> y {
+                predicate: true;
+                float: x.is_nan() as i64 as f64;
+                complex: C::from(x.is_nan() as i64 as f64);
+                int: 0;
+                bools: true;
+            }
+            /// Whether infinite, of either sign (complex: in either part).
+            is_inf(x) -> y {
+                predicate: true;
+                float: x.is_infinite() as i64 as f64;
+                complex: C::from((x.re.is_infinite() || x.im.is_infinite()) as i64 as f64);
+                int: 0;
+                bools: true;
+            }
+            /// Whether neither infinite nor NaN (complex: in both parts).
+            is_finite(x) -> y {
+                predicate: true;
+                float: x.is_finite() as i64 as f64;
+                complex: C::from(x.is_finite() as i64 as f64);
+                int: 1;
                 bools: true;
             }
         }

@@ -13,7 +13,7 @@
 //! - `domain: [(low, high), ..];` where samples are drawn, per operand, default (-2, 2);
 //! - `ulp:` how far from the reference a device may be, default 1.
 
-use super::{Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
+use super::{Batch, Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
 use crate::attr::Attrs;
 use crate::graph::{IntoVar, Var};
 use crate::{Aval, C, Class, DType, Error, Result};
@@ -145,6 +145,10 @@ pub mod arith;
 pub mod cast;
 pub mod compare;
 pub mod exp;
+pub mod logic;
+pub mod round;
+pub mod special;
+pub mod trig;
 
 pub use cast::Cast;
 
@@ -155,11 +159,21 @@ macro_rules! for_each_row {
         $crate::arith_rows!($then);
         $crate::compare_rows!($then);
         $crate::exp_rows!($then);
+        $crate::trig_rows!($then);
+        $crate::special_rows!($then);
+        $crate::round_rows!($then);
+        $crate::logic_rows!($then);
     };
 }
 
+/// All rows by name, for applying them.
+pub mod rows {
+    pub use super::{arith::*, compare::*, exp::*, logic::*, round::*, special::*, trig::*};
+}
+
 /// The families, for looking rows up.
-static FAMILIES: &[&[&Pointwise]] = &[arith::ROWS, compare::ROWS, exp::ROWS];
+static FAMILIES: &[&[&Pointwise]] =
+    &[arith::ROWS, compare::ROWS, exp::ROWS, trig::ROWS, special::ROWS, round::ROWS, logic::ROWS];
 
 /// All rows.
 pub fn rows() -> impl Iterator<Item = &'static Pointwise> {
@@ -206,6 +220,12 @@ impl Pointwise {
     }
 }
 
+impl From<Map> for super::Op {
+    fn from(map: Map) -> super::Op {
+        super::Op::Map(map)
+    }
+}
+
 impl Named for Map {
     fn name(&self) -> &str {
         self.0.name
@@ -248,6 +268,10 @@ impl Primitive for Map {
             Some(partials) => partials(rule.ins, rule.outs[0]).into_iter().map(Some).collect(),
             None => vec![None; rule.ins.len()],
         }
+    }
+
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(*self)
     }
 
     fn form(&self, _ins: &[Aval]) -> Form {

@@ -1,0 +1,263 @@
+//! A loop of known length: carries from step to step, an input slice and an output slice per step.
+
+use super::switch::{avals, build, full, placed};
+use super::*;
+use crate::transform::{jvp_into, vjp_into, vmap_into};
+use crate::{DType, Shape, op_struct};
+
+op_struct! {
+    /// Applies a graph `length` times. Operands: what every step shares, the carries' first values, and inputs
+    /// with a leading axis of steps. The graph takes (shared, carries, a slice of each input) and gives
+    /// (carries, an output slice each). Results: the last carries, then the outputs with a leading axis of steps.
+    ///
+    /// In reverse mode the forward loop runs once more, keeping the carries of every step, and one loop goes back
+    /// over them. A scan of scans keeps only the outer carries and runs the inner loops again: that is all there
+    /// is to checkpointing.
+    pub struct Scan = "scan" {
+        /// One step.
+        body: Arc<Graph>,
+        /// How many operands are shared.
+        shared: usize,
+        /// How many are carries.
+        carries: usize,
+        /// How many steps.
+        length: usize,
+        /// Whether to go from the last slice to the first.
+        reverse: bool,
+    }
+}
+
+/// The type of a stack of slices.
+fn stacked(slice: &Aval, length: usize) -> Aval {
+    slice.with_shape([length].iter().chain(slice.shape.iter()).copied().collect::<Shape>())
+}
+
+/// The type of one slice.
+fn slice_of(stack: &Aval) -> Aval {
+    stack.with_shape(&stack.shape[1..])
+}
+
+fn differentiable(types: &[Aval]) -> usize {
+    types.iter().filter(|a| a.dtype.is_differentiable()).count()
+}
+
+impl Scan {
+    /// Types of (shared, carries, slices of the inputs).
+    fn split<'a, T>(&self, values: &'a [T]) -> (&'a [T], &'a [T], &'a [T]) {
+        let (shared, rest) = values.split_at(self.shared);
+        let (carries, xs) = rest.split_at(self.carries);
+        (shared, carries, xs)
+    }
+
+    fn apply<'g>(
+        &self,
+        b: &'g Builder,
+        body: Result<Arc<Graph>>,
+        (shared, carries): (usize, usize),
+        ins: &[Var<'g>],
+    ) -> Vec<Var<'g>> {
+        match body {
+            Ok(body) => b.apply(Scan { body, shared, carries, ..self.clone() }, ins),
+            Err(e) => vec![b.fail(e)],
+        }
+    }
+}
+
+impl Primitive for Scan {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        let (takes, gives) = (self.body.input_avals(), self.body.output_avals());
+        arity(ins, takes.len())?;
+        if ins.len() < self.shared + self.carries || gives.len() < self.carries {
+            return Err(Error::value("the step", "has fewer values than the carries it is said to have"));
+        }
+        let (shared, carries, xs) = self.split(ins);
+        for (k, x) in xs.iter().enumerate() {
+            if x.shape.first() != Some(&self.length) {
+                return Err(Error::shape(
+                    format!("input {k} of type {x}"),
+                    format!("must have {} steps first", self.length),
+                ));
+            }
+        }
+        let given: Vec<Aval> = shared.iter().chain(carries).cloned().chain(xs.iter().map(slice_of)).collect();
+        if given != takes {
+            return Err(Error::shape(format!("the step takes {takes:?}"), format!("and is given {given:?}")));
+        }
+        if gives[..self.carries] != *carries {
+            let why = format!("and gives {:?}: a carry keeps its type", &gives[..self.carries]);
+            return Err(Error::shape(format!("the step takes carries {carries:?}"), why));
+        }
+        let ys = gives[self.carries..].iter().map(|y| stacked(y, self.length));
+        Ok(carries.iter().cloned().chain(ys).collect())
+    }
+
+    fn derivative(&self) -> Derivative {
+        Derivative::Structural
+    }
+
+    // The same loop with a tangent beside every value that carries one.
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        let b = rule.ins[0].builder();
+        let takes = self.body.input_avals();
+        let (ds, dc, dx) = self.split(tangents);
+        let (shared, carries, xs) = self.split(rule.ins);
+        let side =
+            |values: &[Var<'g>], ds: &[Option<Var<'g>>]| [values, &full(b, &avals(values), ds)].concat();
+        let (shared, carries, xs) = (side(shared, ds), side(carries, dc), side(xs, dx));
+        let operands = [&shared[..], &carries, &xs].concat();
+        let types: Vec<Aval> = avals(&shared)
+            .into_iter()
+            .chain(avals(&carries))
+            .chain(avals(&xs).iter().map(slice_of))
+            .collect();
+        let (ts, tc, tx) = self.split(&takes);
+        let gives = self.body.output_avals();
+        let (oc, oy) = gives.split_at(self.carries);
+        let body = build(&types, |r, ins| {
+            let (mut primals, mut dots, mut at) = (Vec::new(), Vec::new(), 0);
+            for part in [ts, tc, tx] {
+                primals.extend(&ins[at..at + part.len()]);
+                at += part.len();
+                let n = differentiable(part);
+                dots.extend(placed(part, ins[at..at + n].iter().copied()));
+                at += n;
+            }
+            let (outs, touts) = jvp_into(r, &self.body, &primals, &dots);
+            let ((c, y), (dc, dy)) = (outs.split_at(self.carries), touts.split_at(self.carries));
+            [c, &full(r, oc, dc), y, &full(r, oy, dy)].concat()
+        });
+        let found = self.apply(b, body, (shared.len(), carries.len()), &operands);
+        // Last carries, their tangents, outputs, theirs.
+        let (nc, ny) = (differentiable(oc), differentiable(oy));
+        let part =
+            |from: usize, n: usize| found.get(from..from + n).map_or_else(Vec::new, <[Var<'g>]>::to_vec);
+        let dc = part(oc.len(), nc);
+        let dy = part(oc.len() + nc + oy.len(), ny);
+        [placed(oc, dc), placed(oy, dy)].concat()
+    }
+
+    fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
+        let b = rule.ins[0].builder();
+        let (takes, gives) = (self.body.input_avals(), self.body.output_avals());
+        let (shared, _, xs) = self.split(rule.ins);
+        let (ts, tc, tx) = self.split(&takes);
+        let (oc, oy) = gives.split_at(self.carries);
+        // Forward again, keeping the carries each step began with.
+        let kept = build(&takes, |r, ins| {
+            let outs = r.inline(&self.body, ins);
+            [&outs[..self.carries], self.split(ins).1].concat()
+        });
+        let kept = self.apply(b, kept, (self.shared, self.carries), rule.ins);
+        let Some(kept) = kept.get(self.carries..) else { return vec![None; needs.len()] };
+        // Back: carries are the cotangents of the carries and the sums for what is shared; inputs are the kept
+        // carries, the forward inputs and the cotangents of the outputs; outputs are cotangents of the inputs.
+        let (ct_carries, ct_ys) = cts.split_at(self.carries);
+        let stacks: Vec<Aval> = oy.iter().map(|y| stacked(y, self.length)).collect();
+        let first = full(b, oc, ct_carries);
+        let sums = full(b, ts, &vec![None; ts.len()]);
+        let ct_ys = full(b, &stacks, ct_ys);
+        let carries = [&first[..], &sums].concat();
+        let inputs = [kept, xs, &ct_ys].concat();
+        let operands = [shared, &carries, &inputs].concat();
+        let types: Vec<Aval> = avals(shared)
+            .into_iter()
+            .chain(avals(&carries))
+            .chain(avals(&inputs).iter().map(slice_of))
+            .collect();
+        let (n, m, s) = (shared.len(), first.len(), sums.len());
+        // Everything that carries a derivative flows between steps, whether or not it is asked for outside.
+        let inner: Vec<bool> = takes
+            .iter()
+            .zip(needs)
+            .enumerate()
+            .map(|(i, (a, need))| {
+                a.dtype.is_differentiable()
+                    && (*need || (self.shared..self.shared + self.carries).contains(&i))
+            })
+            .collect();
+        let body = build(&types, |r, ins| {
+            let (shared, rest) = ins.split_at(n);
+            let (ct_c, rest) = rest.split_at(m);
+            let (sums, rest) = rest.split_at(s);
+            let (carries, rest) = rest.split_at(tc.len());
+            let (xs, ct_y) = rest.split_at(tx.len());
+            let cts = [placed(oc, ct_c.iter().copied()), placed(oy, ct_y.iter().copied())].concat();
+            let point = [shared, carries, xs].concat();
+            let grads = vjp_into(r, &self.body, &point, &cts, &inner).1;
+            let (gs, gc, gx) = self.split(&grads);
+            let sums: Vec<Var<'_>> = full(r, ts, gs).into_iter().zip(sums).map(|(g, sum)| *sum + g).collect();
+            [full(r, tc, gc), sums, full(r, tx, gx)].concat()
+        });
+        let back = Scan { reverse: !self.reverse, ..self.clone() };
+        let found = back.apply(b, body, (n, m + s), &operands);
+        let part =
+            |from: usize, n: usize| found.get(from..from + n).map_or_else(Vec::new, <[Var<'g>]>::to_vec);
+        [placed(ts, part(m, s)), placed(tc, part(0, m)), placed(tx, part(m + s, differentiable(tx)))].concat()
+    }
+
+    // The batch axis of inputs moves behind the steps; carries are batched as soon as anything is.
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let b = batch.builder;
+        let is_input = |i: usize| i >= self.shared + self.carries;
+        let is_shared = |i: usize| i < self.shared;
+        let swap = |v: Var<'g>| {
+            let order: Vec<usize> = [1, 0].into_iter().chain(2..v.rank()).collect();
+            v.permute(&order)
+        };
+        let batched: Vec<bool> =
+            (0..batch.ins.len()).map(|i| batch.batched[i] || !(is_shared(i) || is_input(i))).collect();
+        let operand = |i: usize| match batched[i] {
+            true if is_input(i) => swap(batch.with_axis(i)),
+            true => batch.with_axis(i),
+            false => batch.ins[i],
+        };
+        let operands: Vec<Var<'g>> = (0..batch.ins.len()).map(operand).collect();
+        let types: Vec<Aval> = operands
+            .iter()
+            .enumerate()
+            .map(|(i, v)| if is_input(i) { slice_of(&v.aval()) } else { v.aval() })
+            .collect();
+        let body = build(&types, |r, ins| vmap_into(r, &self.body, ins, &batched, batch.size));
+        let outs = self.apply(b, body, (self.shared, self.carries), &operands);
+        outs.into_iter().enumerate().map(|(k, v)| if k < self.carries { v } else { swap(v) }).collect()
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Scan(Box::new(self.clone()))
+    }
+}
+
+impl Sampled for Scan {
+    fn samples(s: &mut Samples) {
+        let (w, h, n, x) = (
+            Aval::new(DType::F64, [2, 2]),
+            Aval::new(DType::F64, [2]),
+            Aval::scalar(DType::I64),
+            Aval::new(DType::F64, [2]),
+        );
+        // A recurrent step: h' = tanh(W h + x), a counter, and outputs h'·x and the count.
+        let body = build(&[w.clone(), h.clone(), n.clone(), x.clone()], |_, v| {
+            let h = (v[0].dot(v[1], "ij", "j", "i") + v[3]).tanh();
+            let n = v[2] + 1.0;
+            vec![h, n, h * v[3], n]
+        });
+        let Ok(body) = body else { return };
+        let scan = |length, reverse| Scan { body: body.clone(), shared: 1, carries: 2, length, reverse };
+        for (length, reverse) in [(3, false), (4, true), (1, false), (0, false)] {
+            let ins = [
+                s.normal([2, 2]),
+                s.normal([2]),
+                crate::Literal::int_scalar(DType::I64, 0),
+                s.normal([length, 2]),
+            ];
+            s.case(scan(length, reverse), ins);
+        }
+        let types = [w.clone(), h.clone(), n.clone(), stacked(&x, 3)];
+        s.error(scan(4, false), &types, "must have 4 steps first");
+        s.error(scan(3, false), &[w.clone(), n.clone(), n.clone(), stacked(&x, 3)], "the step takes");
+        if let Ok(body) = build(&[h.clone()], |_, v| vec![v[0].sum(&[0])]) {
+            let op = Scan { body, shared: 0, carries: 1, length: 2, reverse: false };
+            s.error(op, &[h], "a carry keeps its type");
+        }
+    }
+}

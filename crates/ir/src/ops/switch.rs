@@ -1,0 +1,192 @@
+//! Choosing a graph by an index: `cond` is the choice of two.
+
+use super::*;
+use crate::attr::AttrField;
+use crate::transform::{jvp_into, vjp_into, vmap_mask};
+use crate::{Class, DType, op_struct};
+
+op_struct! {
+    /// Applies one of several graphs of equal types to the operands behind the first, which is the integer scalar
+    /// that chooses: 0 for the first graph, clamped to those there are. Only the chosen one runs.
+    pub struct Switch = "switch" {
+        /// The graphs.
+        branches: Vec<Arc<Graph>>,
+    }
+}
+
+/// As a map with numbered keys.
+impl AttrField for Vec<Arc<Graph>> {
+    fn to_attr(&self) -> Attr {
+        Attr::Map(
+            self.iter().enumerate().map(|(i, g)| (format!("branch{i}"), Attr::Graph(g.clone()))).collect(),
+        )
+    }
+    fn from_attr(a: &Attr) -> Option<Self> {
+        let Attr::Map(entries) = a else { return None };
+        entries.iter().map(|(_, a)| if let Attr::Graph(g) = a { Some(g.clone()) } else { None }).collect()
+    }
+}
+
+/// One graph built over fresh inputs of these types.
+pub(super) fn build(
+    ins: &[Aval],
+    f: impl for<'r> FnOnce(&'r Builder, &[Var<'r>]) -> Vec<Var<'r>>,
+) -> Result<Arc<Graph>> {
+    let r = Builder::new();
+    let inputs: Vec<Var<'_>> = ins.iter().map(|a| r.input("x", a.clone())).collect();
+    let outs = f(&r, &inputs);
+    Ok(Arc::new(r.finish(&outs)?))
+}
+
+/// A tangent or cotangent for each value that carries derivatives, zeros where there is none.
+pub(super) fn full<'g>(b: &'g Builder, values: &[Aval], derivatives: &[Option<Var<'g>>]) -> Vec<Var<'g>> {
+    let pairs = values.iter().zip(derivatives).filter(|(a, _)| a.dtype.is_differentiable());
+    pairs.map(|(a, d)| d.unwrap_or_else(|| b.zeros(a))).collect()
+}
+
+/// Derivatives of those values that carry them, put back into their places.
+pub(super) fn placed<'g>(values: &[Aval], found: impl IntoIterator<Item = Var<'g>>) -> Vec<Option<Var<'g>>> {
+    let mut found = found.into_iter();
+    values.iter().map(|a| if a.dtype.is_differentiable() { found.next() } else { None }).collect()
+}
+
+/// Types of values.
+pub(super) fn avals(values: &[Var<'_>]) -> Vec<Aval> {
+    values.iter().map(|v| v.aval()).collect()
+}
+
+impl Switch {
+    /// The same choice among graphs made from the branches, over these operands.
+    fn mapped<'g>(
+        &self,
+        b: &'g Builder,
+        operands: &[Var<'g>],
+        f: impl for<'r> Fn(&'r Builder, &Graph, &[Var<'r>]) -> Vec<Var<'r>>,
+    ) -> Vec<Var<'g>> {
+        let types = avals(&operands[1..]);
+        let make = |body: &Arc<Graph>| build(&types, |r, ins| f(r, body, ins));
+        match self.branches.iter().map(make).collect::<Result<Vec<_>>>() {
+            Ok(branches) => b.apply(Switch { branches }, operands),
+            Err(e) => vec![b.fail(e)],
+        }
+    }
+}
+
+impl Primitive for Switch {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        let (Some(index), Some(first)) = (ins.first(), self.branches.first()) else {
+            return Err(Error::value("switch", "needs an index and at least one branch"));
+        };
+        if index.rank() != 0 || index.dtype.class() != Class::Int {
+            return Err(Error::shape(format!("the index {index}"), "must be an integer scalar"));
+        }
+        for (k, branch) in self.branches.iter().enumerate() {
+            let (from, to) = (branch.input_avals(), branch.output_avals());
+            if from[..] != ins[1..] {
+                return Err(Error::shape(
+                    format!("branch {k} takes {from:?}"),
+                    format!("and is given {:?}", &ins[1..]),
+                ));
+            }
+            if to != first.output_avals() {
+                let why = format!(
+                    "and the first {:?}: all branches must give the same types",
+                    first.output_avals()
+                );
+                return Err(Error::shape(format!("branch {k} gives {to:?}"), why));
+            }
+        }
+        Ok(first.output_avals())
+    }
+
+    fn derivative(&self) -> Derivative {
+        Derivative::Structural
+    }
+
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        let b = rule.ins[0].builder();
+        let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
+        let operands = [rule.ins, &full(b, &types, &tangents[1..])].concat();
+        let n = types.len();
+        let found = self.mapped(b, &operands, |r, body, ins| {
+            let ts = placed(&types, ins[n..].iter().copied());
+            full(r, &outs, &jvp_into(r, body, &ins[..n], &ts).1)
+        });
+        placed(&outs, found)
+    }
+
+    fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
+        let b = rule.ins[0].builder();
+        let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
+        let operands = [rule.ins, &full(b, &outs, cts)].concat();
+        let n = types.len();
+        let found = self.mapped(b, &operands, |r, body, ins| {
+            let cts = placed(&outs, ins[n..].iter().copied());
+            full(r, &types, &vjp_into(r, body, &ins[..n], &cts, &needs[1..]).1)
+        });
+        [None].into_iter().chain(placed(&types, found)).collect()
+    }
+
+    // A shared index chooses a batched branch; an index per element runs all branches and selects.
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let b = batch.builder;
+        let branches =
+            self.branches.iter().map(|g| vmap_mask(g, &batch.batched[1..], batch.size).map(Arc::new));
+        let branches = match branches.collect::<Result<Vec<_>>>() {
+            Ok(branches) => branches,
+            Err(e) => return vec![b.fail(e)],
+        };
+        if !batch.batched[0] {
+            return b.apply(Switch { branches }, batch.ins);
+        }
+        let all: Vec<Vec<Var<'g>>> = branches.iter().map(|g| b.inline(g, &batch.ins[1..])).collect();
+        let pick = |j: usize| {
+            let mut chosen = all[0][j];
+            for (k, outs) in all.iter().enumerate().skip(1) {
+                let axes: Vec<usize> = (1..chosen.rank()).collect();
+                let this = batch.ins[0].ge(batch.ins[0].full_like(k as f64)).spread(&axes, &chosen.shape());
+                chosen = this.select(outs[j], chosen);
+            }
+            chosen
+        };
+        (0..all[0].len()).map(pick).collect()
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Switch(self.branches.clone())
+    }
+}
+
+impl Sampled for Switch {
+    fn samples(s: &mut Samples) {
+        let (x, w) = (Aval::new(DType::F64, [2, 3]), Aval::new(DType::F64, [3]));
+        let types = [x.clone(), w.clone()];
+        let branch = |f: for<'r> fn(Var<'r>, Var<'r>) -> Vec<Var<'r>>| build(&types, |_, v| f(v[0], v[1]));
+        let made = [
+            branch(|x, w| vec![x.sin(), w.sum(&[0])]),
+            branch(|x, w| vec![x * w.broadcast_to(&x.shape()), (w * w).sum(&[0])]),
+            branch(|x, w| vec![x.exp(), w.sum(&[0]).full_like(2.0)]),
+        ];
+        let Ok(branches) = made.into_iter().collect::<Result<Vec<_>>>() else { return };
+        for k in [0, 1, 2, 7] {
+            let ins = [crate::Literal::int_scalar(DType::I64, k), s.normal([2, 3]), s.normal([3])];
+            s.case(Switch { branches: branches.clone() }, ins);
+        }
+        let float = Aval::scalar(DType::F64);
+        s.error(
+            Switch { branches: branches.clone() },
+            &[float, x.clone(), w.clone()],
+            "must be an integer scalar",
+        );
+        let index = Aval::scalar(DType::I64);
+        s.error(
+            Switch { branches: branches.clone() },
+            &[index.clone(), w.clone(), w.clone()],
+            "branch 0 takes",
+        );
+        if let Ok(other) = build(&types, |_, v| vec![v[0]]) {
+            let branches = vec![branches[0].clone(), other];
+            s.error(Switch { branches }, &[index, x, w], "all branches must give the same types");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A loop until a condition fails.
+
+use super::scan::Scan;
+use super::switch::{avals, build, full, placed};
+use super::*;
+use crate::transform::{jvp_into, vjp_into, vmap_into};
+use crate::{DType, op_struct};
+
+op_struct! {
+    /// Applies a graph to the carries as long as another graph of them gives true. Operands: what every step
+    /// shares, then the carries' first values; both graphs take all of them. Results: the last carries.
+    ///
+    /// Forward mode always works. Reverse mode needs a bound on the steps: the loop is then a scan of that length
+    /// whose steps do nothing once the condition fails.
+    pub struct While = "while" {
+        /// Whether to go on: a boolean scalar.
+        condition: Arc<Graph>,
+        /// One step.
+        body: Arc<Graph>,
+        /// How many operands are shared.
+        shared: usize,
+        /// The most steps there can be; 0 if that is not known.
+        bound: usize,
+    }
+}
+
+impl While {
+    /// The loop as a scan of `bound` steps: carries and whether still running.
+    fn bounded<'g>(&self, b: &'g Builder, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+        let types = avals(ins);
+        let running = Aval::scalar(DType::Bool);
+        let body = build(&[&types[..], &[running]].concat(), |r, v| {
+            let (now, going) = (&v[..types.len()], v[types.len()]);
+            let next = r.inline(&self.body, now);
+            let carries: Vec<Var<'_>> = next
+                .iter()
+                .zip(&now[self.shared..])
+                .map(|(new, old)| {
+                    let axes: Vec<usize> = (0..old.rank()).collect();
+                    going.spread(&axes, &old.shape()).select(*new, *old)
+                })
+                .collect();
+            let check = r.inline(&self.condition, &[&now[..self.shared], &carries].concat());
+            let going = going.and(check[0]);
+            [carries, vec![going]].concat()
+        })?;
+        let first = b.inline(&self.condition, ins);
+        let operands = [ins, &first[..1]].concat();
+        let carries = types.len() - self.shared + 1;
+        let scan = Scan { body, shared: self.shared, carries, length: self.bound, reverse: false };
+        let mut outs = b.try_apply(scan, &operands)?;
+        outs.truncate(carries - 1);
+        Ok(outs)
+    }
+}
+
+impl Primitive for While {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        for (what, graph) in [("the condition", &self.condition), ("the step", &self.body)] {
+            if graph.input_avals() != ins {
+                let why = format!("and is given {ins:?}");
+                return Err(Error::shape(format!("{what} takes {:?}", graph.input_avals()), why));
+            }
+        }
+        if self.condition.output_avals() != [Aval::scalar(DType::Bool)] {
+            let what = format!("the condition gives {:?}", self.condition.output_avals());
+            return Err(Error::shape(what, "and must give one boolean scalar"));
+        }
+        match ins.get(self.shared..) {
+            Some(carries) if carries == self.body.output_avals() => Ok(carries.to_vec()),
+            carries => {
+                let what = format!("the step takes carries {:?}", carries.unwrap_or_default());
+                Err(Error::shape(
+                    what,
+                    format!("and gives {:?}: a carry keeps its type", self.body.output_avals()),
+                ))
+            }
+        }
+    }
+
+    fn derivative(&self) -> Derivative {
+        Derivative::Structural
+    }
+
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        let b = rule.ins[0].builder();
+        let types = avals(rule.ins);
+        let (ts, tc) = types.split_at(self.shared);
+        let (ds, dc) = tangents.split_at(self.shared);
+        let (shared, carries) = rule.ins.split_at(self.shared);
+        let operands = [shared, &full(b, ts, ds), carries, &full(b, tc, dc)].concat();
+        let wide = avals(&operands);
+        let count = |types: &[Aval]| types.iter().filter(|a| a.dtype.is_differentiable()).count();
+        let (n, ns, m) = (ts.len(), count(ts), tc.len());
+        let primals = |v: &[Var<'_>]| -> Vec<usize> {
+            (0..n).chain(n + ns..n + ns + m).filter(|i| *i < v.len()).collect()
+        };
+        let condition = build(&wide, |r, v| {
+            let point: Vec<Var<'_>> = primals(v).into_iter().map(|i| v[i]).collect();
+            r.inline(&self.condition, &point)
+        });
+        let body = build(&wide, |r, v| {
+            let point: Vec<Var<'_>> = primals(v).into_iter().map(|i| v[i]).collect();
+            let dots =
+                [placed(ts, v[n..n + ns].iter().copied()), placed(tc, v[n + ns + m..].iter().copied())]
+                    .concat();
+            let (outs, touts) = jvp_into(r, &self.body, &point, &dots);
+            [outs, full(r, tc, &touts)].concat()
+        });
+        let found = match (condition, body) {
+            (Ok(condition), Ok(body)) => {
+                b.apply(While { condition, body, shared: n + ns, bound: self.bound }, &operands)
+            }
+            (Err(e), _) | (_, Err(e)) => vec![b.fail(e)],
+        };
+        placed(tc, found.into_iter().skip(m))
+    }
+
+    fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
+        let b = rule.ins[0].builder();
+        if self.bound == 0 {
+            let why = "reverse mode through a loop needs a bound on its steps; give one, or use forward mode";
+            b.fail(Error::gradient(why));
+            return vec![None; needs.len()];
+        }
+        let types = avals(rule.ins);
+        let as_scan = build(&types, |r, ins| match self.bounded(r, ins) {
+            Ok(outs) => outs,
+            Err(e) => vec![r.fail(e)],
+        });
+        match as_scan {
+            Ok(graph) => vjp_into(b, &graph, rule.ins, cts, needs).1,
+            Err(e) => {
+                b.fail(e);
+                vec![None; needs.len()]
+            }
+        }
+    }
+
+    // With a condition per element the loop goes on while any does, and elements that are done stay as they are.
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let b = batch.builder;
+        let batched: Vec<bool> = (0..batch.ins.len()).map(|i| batch.batched[i] || i >= self.shared).collect();
+        let operands: Vec<Var<'g>> = (0..batch.ins.len())
+            .map(|i| if batched[i] { batch.with_axis(i) } else { batch.ins[i] })
+            .collect();
+        let types = avals(&operands);
+        let size = batch.size;
+        let condition = build(&types, |r, v| {
+            let each = vmap_into(r, &self.condition, v, &batched, size)[0];
+            vec![r.apply1(super::reduce::Max { axes: vec![0] }, &[each])]
+        });
+        let body = build(&types, |r, v| {
+            let each = vmap_into(r, &self.condition, v, &batched, size)[0];
+            let next = vmap_into(r, &self.body, v, &batched, size);
+            next.iter()
+                .zip(&v[self.shared..])
+                .map(|(new, old)| {
+                    let axes: Vec<usize> = (1..old.rank()).collect();
+                    each.spread(&axes, &old.shape()).select(*new, *old)
+                })
+                .collect()
+        });
+        match (condition, body) {
+            (Ok(condition), Ok(body)) => b.apply(While { condition, body, ..self.clone() }, &operands),
+            (Err(e), _) | (_, Err(e)) => vec![b.fail(e)],
+        }
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::While(Box::new(self.clone()))
+    }
+}
+
+impl Sampled for While {
+    fn samples(s: &mut Samples) {
+        let (a, x, n) = (Aval::scalar(DType::F64), Aval::new(DType::F64, [2]), Aval::scalar(DType::I64));
+        let types = [a.clone(), x.clone(), n.clone()];
+        let condition = build(&types, |_, v| vec![v[2].lt(v[2].full_like(3.0))]);
+        let body = build(&types, |_, v| vec![(v[1] * v[0].broadcast_to(&v[1].shape())).sin(), v[2] + 1.0]);
+        let (Ok(condition), Ok(body)) = (condition, body) else { return };
+        let op = While { condition, body: body.clone(), shared: 1, bound: 5 };
+        for from in [0, 2, 3] {
+            let ins = [s.normal([]), s.normal([2]), crate::Literal::int_scalar(DType::I64, from)];
+            s.case(op.clone(), ins);
+        }
+        s.error(op.clone(), &[a, x.clone(), x], "the condition takes");
+        s.error(While { condition: body, ..op }, &types, "must give one boolean scalar");
+    }
+}

@@ -1,0 +1,107 @@
+//! Batching: the same graph over a leading axis of some inputs, as one graph.
+
+use crate::graph::{Builder, Id, Var};
+use crate::ops::{Batch, Op};
+use crate::{Error, Graph, Result};
+
+/// The graph over a batch of `size`: the inputs with an axis in `axes` have the batch there, the others are shared;
+/// every output has the batch as its first axis.
+pub fn vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
+    if axes.len() != graph.inputs().len() {
+        let why = format!("must be {}, one per input", graph.inputs().len());
+        return Err(Error::value(format!("{} batch axes", axes.len()), why));
+    }
+    let b = Builder::new();
+    let mut ins: Vec<Option<Var<'_>>> = Vec::new();
+    for ((name, id), axis) in graph.inputs().iter().zip(axes) {
+        let inner = graph.aval(*id);
+        let Some(axis) = *axis else {
+            ins.push(Some(b.input(name, inner.clone())));
+            continue;
+        };
+        if axis > inner.rank() {
+            return Err(Error::new(crate::Kind::Axis { axis: axis as i64, rank: inner.rank() + 1 }));
+        }
+        let mut shape = inner.shape.to_vec();
+        shape.insert(axis, size);
+        let x = b.input(name, inner.with_shape(shape));
+        let order: Vec<usize> = [axis].into_iter().chain((0..=inner.rank()).filter(|a| *a != axis)).collect();
+        ins.push(Some(x.permute(&order)));
+    }
+    let ins: Vec<Var<'_>> = ins.into_iter().flatten().collect();
+    let batched: Vec<bool> = axes.iter().map(Option::is_some).collect();
+    let outs = vmap_into(&b, graph, &ins, &batched, size);
+    b.finish(&outs)
+}
+
+/// As [`vmap`], with the batch axis first in the inputs that have one.
+pub fn vmap_mask(graph: &Graph, batched: &[bool], size: usize) -> Result<Graph> {
+    let axes: Vec<Option<usize>> = batched.iter().map(|b| b.then_some(0)).collect();
+    vmap(graph, &axes, size)
+}
+
+/// Outputs of a graph over a batch, each with the batch as its first axis.
+pub fn vmap_into<'g>(
+    b: &'g Builder,
+    graph: &Graph,
+    ins: &[Var<'g>],
+    batched: &[bool],
+    size: usize,
+) -> Vec<Var<'g>> {
+    let mut values: Vec<(Vec<Var<'g>>, bool)> = Vec::with_capacity(graph.nodes().len());
+    for node in graph.nodes() {
+        let entry = if let Op::Input(input) = &node.op {
+            match (ins.get(input.index), batched.get(input.index)) {
+                (Some(v), Some(batched)) => (vec![*v], *batched),
+                _ => {
+                    (vec![b.fail(Error::value("the inputs", format!("lack number {}", input.index)))], false)
+                }
+            }
+        } else {
+            let of = |id: &Id| (values[id.node as usize].0[id.out as usize], values[id.node as usize].1);
+            let (operands, batched): (Vec<Var<'g>>, Vec<bool>) = node.ins.iter().map(of).unzip();
+            // What no batch reaches is computed once.
+            if batched.iter().any(|b| *b) {
+                let batch = Batch { builder: b, op: &node.op, ins: &operands, batched: &batched, size };
+                let outs = node.op.def().batch(&batch);
+                check(b, &node.op, &outs, node.outs.iter().map(|a| &a.shape[..]), size);
+                (padded(outs, node.outs.len(), b), true)
+            } else {
+                (padded(b.apply(node.op.clone(), &operands), node.outs.len(), b), false)
+            }
+        };
+        values.push(entry);
+    }
+    let out = |id: &Id| {
+        let (outs, batched) = &values[id.node as usize];
+        let v = outs[id.out as usize];
+        let wide = || [size].into_iter().chain(v.shape().iter().copied()).collect();
+        if *batched { v } else { v.broadcast_to(&wide()) }
+    };
+    graph.outputs().iter().map(out).collect()
+}
+
+/// A failed application gives one placeholder; fill the places of the others.
+fn padded<'g>(mut outs: Vec<Var<'g>>, count: usize, b: &'g Builder) -> Vec<Var<'g>> {
+    let first =
+        outs.first().copied().unwrap_or_else(|| b.fail(Error::verify("a batching rule gave no results")));
+    outs.resize(count, first);
+    outs
+}
+
+/// Refuses results that are not the op's own with the batch axis in front.
+fn check<'s>(b: &Builder, op: &Op, outs: &[Var<'_>], inner: impl Iterator<Item = &'s [usize]>, size: usize) {
+    if b.error().is_some() {
+        return;
+    }
+    for (out, inner) in outs.iter().zip(inner) {
+        let shape = out.shape();
+        if shape.first() != Some(&size) || shape[1..] != *inner {
+            let why = format!(
+                "the batching rule of {} gives {shape} for {inner:?} in a batch of {size}",
+                op.name()
+            );
+            b.fail(Error::verify(why));
+        }
+    }
+}

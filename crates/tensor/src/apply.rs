@@ -1,0 +1,69 @@
+//! The one door through which every operation passes, whatever it is applied to.
+
+use crate::data::Data;
+use crate::execute::execute;
+use crate::tensor::{Inner, Tensor};
+use crate::{tape, trace};
+use gradus_ir::attr::Attr;
+use gradus_ir::ops::call::Call;
+use gradus_ir::{Aval, Error, Graph, Op, Result};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Applies an op, or says why it cannot be.
+#[track_caller]
+pub fn try_apply(op: impl Into<Op>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let (op, place) = (op.into(), Location::caller());
+    for t in ins {
+        t.check()?;
+    }
+    let avals = || ins.iter().filter_map(|t| t.aval()).collect::<Vec<Aval>>();
+    if let Some(trace) = trace::for_operands(ins) {
+        return trace.apply(op.clone(), ins).map_err(|e| e.in_op(op.name(), &avals()).at(place));
+    }
+    eager(&op, ins, place).map_err(|e| e.in_op(op.name(), &avals()).at(place))
+}
+
+fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
+    let datas = ins.iter().map(|t| t.concrete()).collect::<Result<Vec<Data>>>()?;
+    let outs = execute(op, &datas)?;
+    let node = tape::record(op, ins, &datas, &outs, place)?;
+    let wrap = |(k, data): (usize, Data)| {
+        let edge = node.as_ref().filter(|_| data.aval.dtype.is_differentiable()).map(|n| n.edge(k));
+        Tensor::new(Inner::Data(data, edge))
+    };
+    Ok(outs.into_iter().enumerate().map(wrap).collect())
+}
+
+/// Applies an op; a failure becomes a failed tensor.
+#[track_caller]
+pub fn apply(op: impl Into<Op>, ins: &[&Tensor]) -> Vec<Tensor> {
+    try_apply(op, ins).unwrap_or_else(|e| vec![Tensor::failed(e)])
+}
+
+/// Applies an op of one result; a failure becomes a failed tensor.
+#[track_caller]
+pub fn apply1(op: impl Into<Op>, ins: &[&Tensor]) -> Tensor {
+    match try_apply(op, ins) {
+        Ok(mut outs) if !outs.is_empty() => outs.swap_remove(0),
+        Ok(_) => Tensor::failed(Error::verify("an op without results was used as a value")),
+        Err(e) => Tensor::failed(e),
+    }
+}
+
+/// Applies an op of `N` results; a failure becomes `N` failed tensors.
+#[track_caller]
+pub fn apply_n<const N: usize>(op: impl Into<Op>, ins: &[&Tensor]) -> [Tensor; N] {
+    let outs = try_apply(op, ins).and_then(|outs| {
+        outs.try_into().map_err(|v: Vec<Tensor>| {
+            Error::verify(format!("an op of {} results was taken for {N}", v.len()))
+        })
+    });
+    outs.unwrap_or_else(|e| std::array::from_fn(|_| Tensor::failed(e.clone())))
+}
+
+/// Runs a graph on tensors, as one call: eagerly with autograd, or as a region of the trace being recorded.
+#[track_caller]
+pub fn call(name: &str, graph: &Arc<Graph>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+    try_apply(Call::new(name, Vec::<(String, Attr)>::new(), graph.clone()), ins)
+}

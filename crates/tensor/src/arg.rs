@@ -1,0 +1,119 @@
+//! Operands of mixed expressions: tensors, and numbers that adapt to the tensor beside them.
+
+use crate::apply::apply1;
+use crate::tensor::Tensor;
+use gradus_ir::ops::movement::Broadcast;
+use gradus_ir::ops::pointwise::Cast;
+use gradus_ir::{C, Class, DType, Error, Literal, Shape};
+
+/// A tensor or a number. A number takes the dtype of the tensor beside it unless its class is higher: an integer
+/// tensor with a float gives `f32`, a float tensor with an integer stays as it is.
+#[derive(Clone, Copy)]
+pub enum Arg<'a> {
+    /// A tensor.
+    Tensor(&'a Tensor),
+    /// A number.
+    Number(Number),
+}
+
+/// A number, by class.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A complex number.
+    Complex(C),
+}
+
+impl Number {
+    /// The dtype the number takes beside a tensor of this dtype.
+    pub(crate) fn dtype_beside(self, other: DType) -> DType {
+        match self {
+            Number::Complex(_) => other.complex(),
+            Number::Float(_) if other.class() < Class::Float => DType::F32,
+            Number::Int(_) if other == DType::Bool => DType::I64,
+            _ => other,
+        }
+    }
+
+    /// As a literal of a dtype.
+    pub fn literal(self, dtype: DType) -> Literal {
+        match self {
+            Number::Bool(b) => Literal::int_scalar(dtype, b as i64),
+            Number::Int(i) => Literal::int_scalar(dtype, i),
+            Number::Float(x) => Literal::scalar(dtype, x),
+            Number::Complex(z) if dtype.is_complex() => {
+                let pair = Literal::new(gradus_ir::Aval::scalar(dtype), vec![z]);
+                pair.map_or_else(|_| Literal::scalar(dtype, z.re), Literal::rounded)
+            }
+            Number::Complex(z) => Literal::scalar(dtype, z.re),
+        }
+    }
+}
+
+impl<'a> From<&'a Tensor> for Arg<'a> {
+    fn from(t: &'a Tensor) -> Arg<'a> {
+        Arg::Tensor(t)
+    }
+}
+
+macro_rules! numbers {
+    ($($t:ty => $variant:ident as $as:ty),*) => {$(
+        impl From<$t> for Arg<'_> {
+            fn from(x: $t) -> Self { Arg::Number(Number::$variant(<$as>::from(x))) }
+        }
+        impl From<$t> for Number {
+            fn from(x: $t) -> Number { Number::$variant(<$as>::from(x)) }
+        }
+    )*};
+}
+numbers!(f64 => Float as f64, f32 => Float as f64, i64 => Int as i64, i32 => Int as i64, bool => Bool as bool, C => Complex as C);
+
+impl From<usize> for Arg<'_> {
+    fn from(x: usize) -> Self {
+        Arg::Number(Number::Int(x as i64))
+    }
+}
+
+/// Both operands with one dtype and one shape.
+#[track_caller]
+pub(crate) fn unify(name: &str, a: &Tensor, b: Arg<'_>) -> Result<(Tensor, Tensor), Tensor> {
+    let b = match b {
+        Arg::Tensor(t) => t.clone(),
+        Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_beside(a.dtype()))),
+    };
+    for t in [a, &b] {
+        if t.error().is_some() {
+            return Err(t.clone());
+        }
+    }
+    let dtype = a.dtype().promote(b.dtype());
+    let (sa, sb) = (a.shape(), b.shape());
+    let Some(shape) = sa.broadcast(&sb) else {
+        let why = "do not broadcast: aligned at the last axis, each pair must be equal or have a 1";
+        return Err(Tensor::refuse(name, &[a, &b], Error::shape(format!("extents {sa} and {sb}"), why)));
+    };
+    Ok((a.to_dtype(dtype).expand_to(&shape), b.to_dtype(dtype).expand_to(&shape)))
+}
+
+impl Tensor {
+    /// Converted to another dtype; itself when it has it already.
+    #[track_caller]
+    pub fn to_dtype(&self, dtype: DType) -> Tensor {
+        if self.dtype() == dtype { self.clone() } else { apply1(Cast { to: dtype }, &[self]) }
+    }
+
+    /// Repeated to other extents by NumPy's rule, without a copy.
+    #[track_caller]
+    pub(crate) fn expand_to(&self, shape: &Shape) -> Tensor {
+        if self.shape() == *shape {
+            self.clone()
+        } else {
+            apply1(Broadcast { shape: shape.clone() }, &[self])
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Axes as users name them: from the front, or from the end when negative.
+
+use gradus_ir::{Error, Kind, Result};
+
+/// The axis counted from the front, if there is one.
+pub(crate) fn resolve(axis: isize, rank: usize) -> Result<usize> {
+    let at = if axis < 0 { axis + rank as isize } else { axis };
+    if at >= 0 && (at as usize) < rank { Ok(at as usize) } else { Err(out_of_range(axis, rank)) }
+}
+
+fn out_of_range(axis: isize, rank: usize) -> Error {
+    Error::new(Kind::Axis { axis: axis as i64, rank })
+}
+
+/// One axis, several, or all of them.
+pub trait Axes {
+    /// Axes counted from the front, each once, in the order given.
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>>;
+}
+
+/// All axes.
+#[derive(Clone, Copy, Debug)]
+pub struct All;
+
+impl Axes for All {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        Ok((0..rank).collect())
+    }
+}
+
+/// All axes.
+impl Axes for () {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        Ok((0..rank).collect())
+    }
+}
+
+impl Axes for isize {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        Ok(vec![resolve(*self, rank)?])
+    }
+}
+
+impl Axes for [isize] {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        let mut axes = Vec::with_capacity(self.len());
+        for &axis in self {
+            let a = resolve(axis, rank)?;
+            if axes.contains(&a) {
+                return Err(out_of_range(axis, rank));
+            }
+            axes.push(a);
+        }
+        Ok(axes)
+    }
+}
+
+impl<const N: usize> Axes for [isize; N] {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        self.as_slice().resolve(rank)
+    }
+}
+
+impl Axes for Vec<isize> {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        self.as_slice().resolve(rank)
+    }
+}
+
+impl<T: Axes + ?Sized> Axes for &T {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        (**self).resolve(rank)
+    }
+}
+
+impl<T: Axes> Axes for Option<T> {
+    fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
+        self.as_ref().map_or_else(|| All.resolve(rank), |axes| axes.resolve(rank))
+    }
+}

@@ -1,0 +1,293 @@
+//! The backward pass: gradients travel from the roots to the leaves, each tape node once, latest first.
+
+use crate::apply::try_apply;
+use crate::tape::{Edge, GradMode, Node, Saved, Target, grad_enabled, lock, set_grad_enabled};
+use crate::tensor::{Inner, Tensor};
+use gradus_ir::{Error, Result};
+use gradus_mem::Handle;
+use std::collections::{BinaryHeap, HashMap};
+use std::panic::Location;
+
+/// How a backward pass runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Backward {
+    /// Keep what the pass needs, so that it can run again.
+    pub retain_graph: bool,
+    /// Record the pass itself, so that gradients can be differentiated; the graph is retained then.
+    pub create_graph: bool,
+}
+
+/// Gradients on their way to one node: one slot per result.
+struct Pending {
+    node: Handle<Node>,
+    cts: Vec<Option<Tensor>>,
+}
+
+/// A pass under way.
+#[derive(Default)]
+struct Pass {
+    queue: BinaryHeap<(u64, usize)>,
+    pending: HashMap<usize, Pending>,
+    /// Gradients of the leaves reached, in that order; the second table finds them.
+    leaves: Vec<(Tensor, Option<Tensor>)>,
+    leaf_at: HashMap<usize, usize>,
+}
+
+fn add(slot: &mut Option<Tensor>, g: Tensor) {
+    *slot = Some(match slot.take() {
+        Some(sum) => &sum + &g,
+        None => g,
+    });
+}
+
+impl Pass {
+    fn send(&mut self, target: &Target, g: Tensor) {
+        match target {
+            Target::Node(edge) => self.send_edge(edge, g),
+            Target::Leaf(leaf) => {
+                let Some(cell) = leaf.as_cell() else { return };
+                let at = *self.leaf_at.entry(cell.addr()).or_insert_with(|| {
+                    self.leaves.push((leaf.clone(), None));
+                    self.leaves.len() - 1
+                });
+                add(&mut self.leaves[at].1, g);
+            }
+        }
+    }
+
+    fn send_edge(&mut self, edge: &Edge, g: Tensor) {
+        let at = edge.node.addr();
+        let queue = &mut self.queue;
+        let pending = self.pending.entry(at).or_insert_with(|| {
+            queue.push((edge.node.order, at));
+            Pending { node: edge.node.clone(), cts: vec![None; edge.node.outs.len()] }
+        });
+        add(&mut pending.cts[edge.out], g);
+    }
+
+    /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
+    fn run(&mut self, how: Backward, wanted: &mut [(Edge, Option<Tensor>)]) -> Result<()> {
+        while let Some((_, at)) = self.queue.pop() {
+            let Some(Pending { node, cts }) = self.pending.remove(&at) else { continue };
+            for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
+                slot.clone_from(&cts[edge.out]);
+            }
+            for (out, grad) in lock(&node.retained).iter_mut() {
+                if let Some(ct) = &cts[*out] {
+                    add(grad, ct.clone());
+                }
+            }
+            for (i, g) in pull_node(&node, cts, how)? {
+                g.check()?;
+                if let Some(target) = &node.targets[i] {
+                    self.send(target, g);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gradients of the operands of one recorded call.
+fn pull_node(node: &Handle<Node>, cts: Vec<Option<Tensor>>, how: Backward) -> Result<Vec<(usize, Tensor)>> {
+    let saved = if how.retain_graph || how.create_graph {
+        lock(&node.saved).clone()
+    } else {
+        lock(&node.saved).take()
+    };
+    let Some(Saved { ins, outs }) = saved else {
+        let why = "backward runs a second time through this call, whose values have been freed; \
+                   ask for `retain_graph` the first time";
+        return Err(Error::gradient(why).at(node.place));
+    };
+    let Some(call) = &node.plan.call else { return Ok(Vec::new()) };
+    for (t, version) in &ins {
+        if t.as_cell().is_some_and(|c| c.version() != *version) {
+            let why = "a value needed for the gradient of this call has been changed in place since";
+            return Err(Error::gradient(why).at(node.place));
+        }
+    }
+    let mut operands: Vec<Tensor> = ins.into_iter().map(|(t, _)| t).collect();
+    for (out, data) in outs {
+        let edge = data.aval.dtype.is_differentiable().then(|| Edge { node: node.clone(), out });
+        operands.push(Tensor::new(Inner::Data(data, edge)));
+    }
+    for &k in &node.plan.reads_ct {
+        operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&node.outs[k])));
+    }
+    let operands: Vec<&Tensor> = operands.iter().collect();
+    let grads = try_apply(call.clone(), &operands).map_err(|e| e.at(node.place))?;
+    Ok(node.plan.writes.iter().copied().zip(grads).collect())
+}
+
+/// Nothing is recorded during a pass unless the pass itself is to be differentiated.
+fn mode(how: Backward) -> GradMode {
+    set_grad_enabled(how.create_graph && grad_enabled())
+}
+
+fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
+    let Some(aval) = root.check()?.aval() else { return Err(Error::gradient("the root has no type")) };
+    if root.is_traced() {
+        return Err(Error::trace("`backward` works on data; inside a trace take the gradient of a function"));
+    }
+    if !root.requires_grad() {
+        return Err(Error::gradient(
+            "nothing here requires gradients: no leaf made with `requires_grad_` was used",
+        ));
+    }
+    match seed.map(|s| s.check()).transpose()? {
+        Some(seed) if seed.aval().as_ref() == Some(&aval) => Ok(seed.clone()),
+        Some(seed) => {
+            let found = seed.aval().map_or_else(String::new, |a| a.to_string());
+            Err(Error::shape(
+                format!("a seed of type {found}"),
+                format!("must be {aval}, like the tensor itself"),
+            ))
+        }
+        None if aval.shape.numel() == 1 && !aval.dtype.is_complex() => Ok(Tensor::full_of(&aval, 1.0)),
+        None => Err(Error::shape(
+            format!("backward from {aval}"),
+            "needs a seed of that type: `backward_with(&seed)`",
+        )),
+    }
+}
+
+impl Tensor {
+    /// Whether gradients flow to or through this tensor.
+    pub fn requires_grad(&self) -> bool {
+        match &*self.0 {
+            Inner::Data(_, edge) => edge.is_some(),
+            Inner::Cell(c) => c.requires_grad(),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing was recorded behind this tensor.
+    pub fn is_leaf(&self) -> bool {
+        !matches!(&*self.0, Inner::Data(_, Some(_)))
+    }
+
+    /// The same value, outside of autograd.
+    pub fn detach(&self) -> Tensor {
+        match &*self.0 {
+            Inner::Data(_, None) | Inner::Failed(_) => self.clone(),
+            Inner::Data(d, Some(_)) => Tensor::data(d.clone()),
+            Inner::Cell(c) if crate::trace::is_tracing() => Tensor::new(Inner::Cell(c.detached())),
+            Inner::Cell(c) => c.value(),
+            Inner::Node(_) => self.stop_gradient(),
+        }
+    }
+
+    /// The gradient collected so far: of a leaf, or of a tensor that `retain_grad` was called on.
+    pub fn grad(&self) -> Option<Tensor> {
+        match &*self.0 {
+            Inner::Cell(c) => c.grad(),
+            Inner::Data(_, Some(edge)) => lock(&edge.node.retained)
+                .iter()
+                .find(|(out, _)| *out == edge.out)
+                .and_then(|(_, g)| g.clone()),
+            _ => None,
+        }
+    }
+
+    /// Forgets the gradient of a leaf.
+    pub fn zero_grad(&self) {
+        self.set_grad(None);
+    }
+
+    /// Replaces the gradient of a leaf.
+    pub fn set_grad(&self, grad: Option<Tensor>) {
+        if let Some(cell) = self.as_cell() {
+            cell.set_grad(grad.filter(|g| g.error().is_none()));
+        }
+    }
+
+    /// Makes backward passes keep the gradient of this inner tensor.
+    pub fn retain_grad(&self) {
+        if let Inner::Data(_, Some(edge)) = &*self.0 {
+            let mut retained = lock(&edge.node.retained);
+            if retained.iter().all(|(out, _)| *out != edge.out) {
+                retained.push((edge.out, None));
+            }
+        }
+    }
+
+    /// Adds the gradients of this scalar to every leaf it depends on.
+    #[track_caller]
+    pub fn backward(&self) -> Result<()> {
+        self.backward_as(None, Backward::default()).map_err(|e| e.or_at(Location::caller()))
+    }
+
+    /// Adds the gradients of `⟨self, seed⟩` to every leaf it depends on.
+    #[track_caller]
+    pub fn backward_with(&self, seed: &Tensor) -> Result<()> {
+        self.backward_as(Some(seed), Backward::default()).map_err(|e| e.or_at(Location::caller()))
+    }
+
+    /// A backward pass with everything said.
+    #[track_caller]
+    pub fn backward_as(&self, seed: Option<&Tensor>, how: Backward) -> Result<()> {
+        let place = Location::caller();
+        let run = || {
+            let seed = seed_for(self, seed)?;
+            let _mode = mode(how);
+            let mut pass = Pass::default();
+            pass.send(&target_of(self), seed);
+            pass.run(how, &mut [])?;
+            // Only now, so that a failed pass leaves every gradient as it was.
+            for (leaf, grad) in pass.leaves {
+                let Some(cell) = leaf.as_cell() else { continue };
+                let mut sum = cell.grad();
+                grad.into_iter().for_each(|g| add(&mut sum, g));
+                cell.set_grad(sum);
+            }
+            Ok(())
+        };
+        run().map_err(|e: Error| e.or_at(place))
+    }
+}
+
+fn target_of(t: &Tensor) -> Target {
+    match &*t.0 {
+        Inner::Data(_, Some(edge)) => Target::Node(edge.clone()),
+        _ => Target::Leaf(t.clone()),
+    }
+}
+
+/// Gradients of `Σ ⟨output, seed⟩` for these tensors, leaves or not, without touching any `grad`. A tensor that
+/// nothing flows to is `None`.
+#[track_caller]
+pub fn grad(
+    outputs: &[&Tensor],
+    seeds: &[Option<&Tensor>],
+    wrt: &[&Tensor],
+    how: Backward,
+) -> Result<Vec<Option<Tensor>>> {
+    let place = Location::caller();
+    let run = || {
+        let mut pass = Pass::default();
+        let seeds = seeds.iter().copied().chain(std::iter::repeat(None));
+        let roots =
+            outputs.iter().zip(seeds).map(|(t, s)| Ok((*t, seed_for(t, s)?))).collect::<Result<Vec<_>>>()?;
+        let _mode = mode(how);
+        roots.into_iter().for_each(|(t, seed)| pass.send(&target_of(t), seed));
+        let mut inner = Vec::new();
+        for t in wrt {
+            match target_of(t.check()?) {
+                Target::Node(edge) => inner.push((edge, None)),
+                Target::Leaf(_) if t.requires_grad() => {}
+                Target::Leaf(_) => {
+                    return Err(Error::gradient("a tensor of `wrt` does not require gradients"));
+                }
+            }
+        }
+        pass.run(how, &mut inner)?;
+        let mut inner = inner.into_iter();
+        let of = |t: &&Tensor| match t.as_cell() {
+            Some(cell) => pass.leaf_at.get(&cell.addr()).and_then(|&at| pass.leaves[at].1.clone()),
+            None => inner.next().and_then(|(_, g)| g),
+        };
+        Ok(wrt.iter().map(of).collect())
+    };
+    run().map_err(|e: Error| e.or_at(place))
+}

@@ -1,0 +1,155 @@
+//! Cells: leaves whose value is swapped, never written into.
+//!
+//! A parameter, a moment, a statistic, the random generator: each is a cell. Reading a cell takes its value as
+//! it is now; later swaps do not change what was read. The version counts swaps, so that a backward pass can
+//! refuse to use a value that has been replaced since.
+
+use crate::tensor::{Inner, Tensor};
+use gradus_ir::{Aval, Error, Result};
+use gradus_mem::Handle;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A handle on a cell's state; `detached` handles do not take part in autograd.
+#[derive(Clone)]
+pub(crate) struct Cell {
+    shared: Handle<Shared>,
+    detached: bool,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    requires_grad: bool,
+}
+
+struct State {
+    value: Tensor,
+    version: u64,
+    grad: Option<Tensor>,
+}
+
+impl Cell {
+    /// A cell holding this data.
+    pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
+        let state = Mutex::new(State { value, version: 0, grad: None });
+        Cell { shared: Handle::new(Shared { state, requires_grad }), detached: false }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn aval(&self) -> Aval {
+        // A cell never holds a failure, so its value always has a type.
+        self.state().value.aval().unwrap_or_else(|| Aval::scalar(gradus_ir::DType::F32))
+    }
+
+    pub(crate) fn value(&self) -> Tensor {
+        self.state().value.clone()
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    pub(crate) fn requires_grad(&self) -> bool {
+        self.shared.requires_grad && !self.detached
+    }
+
+    pub(crate) fn is_same(&self, other: &Cell) -> bool {
+        self.shared.ptr_eq(&other.shared)
+    }
+
+    /// Tells cells apart.
+    pub(crate) fn addr(&self) -> usize {
+        self.shared.addr()
+    }
+
+    pub(crate) fn detached(&self) -> Cell {
+        Cell { detached: true, ..self.clone() }
+    }
+
+    pub(crate) fn grad(&self) -> Option<Tensor> {
+        self.state().grad.clone()
+    }
+
+    pub(crate) fn set_grad(&self, grad: Option<Tensor>) {
+        let old = std::mem::replace(&mut self.state().grad, grad);
+        drop(old); // outside the lock: dropping may free a long tape
+    }
+
+    /// Swaps the value; the type stays.
+    pub(crate) fn set(&self, value: &Tensor) -> Result<()> {
+        let data = value.concrete()?;
+        let own = self.aval();
+        if data.aval != own {
+            return Err(Error::shape(
+                format!("a value of type {}", data.aval),
+                format!("cannot replace {own}"),
+            ));
+        }
+        let mut state = self.state();
+        state.version += 1;
+        let old = std::mem::replace(&mut state.value, Tensor::data(data));
+        drop(state);
+        drop(old);
+        Ok(())
+    }
+}
+
+impl Tensor {
+    pub(crate) fn as_cell(&self) -> Option<&Cell> {
+        if let Inner::Cell(c) = &*self.0 { Some(c) } else { None }
+    }
+
+    /// A new leaf holding this tensor's value, which in-place operations can change.
+    #[track_caller]
+    pub fn cell(&self) -> Tensor {
+        self.leaf(false)
+    }
+
+    /// A new leaf holding this tensor's value, for which [`backward`](Tensor::backward) collects gradients.
+    #[track_caller]
+    pub fn requires_grad_(&self) -> Tensor {
+        if !self.dtype().is_differentiable() && self.error().is_none() {
+            let why =
+                format!("a {} tensor cannot require gradients; only floats and complex can", self.dtype());
+            return Tensor::refuse("requires_grad_", &[self], Error::gradient(why));
+        }
+        self.leaf(true)
+    }
+
+    #[track_caller]
+    fn leaf(&self, requires_grad: bool) -> Tensor {
+        match self.concrete() {
+            Ok(data) => Tensor::new(Inner::Cell(Cell::new(Tensor::data(data), requires_grad))),
+            Err(e) => Tensor::failed(e.or_at(std::panic::Location::caller())),
+        }
+    }
+
+    /// Swaps a cell's value for another of the same type. Anything else than a cell is an error.
+    #[track_caller]
+    pub fn set_(&self, value: &Tensor) -> Result<()> {
+        let place = std::panic::Location::caller();
+        let swap = || {
+            let Some(cell) = self.as_cell() else {
+                self.check()?;
+                return Err(Error::value("in-place assignment", "acts on a cell (`cell`, `requires_grad_`)"));
+            };
+            if cell.requires_grad() && crate::tape::grad_enabled() {
+                let why = "a leaf that requires gradients is changed in place; do it inside `no_grad` or on `data_()`";
+                return Err(Error::gradient(why));
+            }
+            value.check()?;
+            crate::trace::write_cell(self, cell, value)
+        };
+        swap().map_err(|e| e.or_at(place))
+    }
+
+    /// The same cell, outside of autograd: reading it gives constants, and writing it is always allowed.
+    pub fn data_(&self) -> Tensor {
+        match self.as_cell() {
+            Some(cell) => Tensor::new(Inner::Cell(cell.detached())),
+            None => self.detach(),
+        }
+    }
+}

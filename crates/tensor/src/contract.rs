@@ -1,0 +1,102 @@
+//! Products of tensors: labelled contraction, matrix product, einsum with a good order.
+
+use crate::apply::apply1;
+use crate::tensor::Tensor;
+use gradus_ir::ops::dot::Dot;
+use gradus_ir::{DType, Error, Result};
+
+impl Tensor {
+    /// `out = Σ self · other` by axis labels; see [`Dot`]. Dtypes are promoted.
+    #[track_caller]
+    pub fn dot_labels(&self, other: &Tensor, lhs: &str, rhs: &str, out: &str) -> Tensor {
+        let dtype = self.dtype().promote(other.dtype());
+        let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
+        apply1(Dot::new(lhs, rhs, out), &[&self.to_dtype(dtype), &other.to_dtype(dtype)])
+    }
+
+    /// Matrix product over the last two axes, broadcasting the axes before; a vector on either side is a row
+    /// or column that disappears again.
+    #[track_caller]
+    pub fn matmul(&self, other: &Tensor) -> Tensor {
+        for t in [self, other] {
+            if t.error().is_some() {
+                return t.clone();
+            }
+        }
+        let (a, b) = (self.shape(), other.shape());
+        if a.rank() == 0 || b.rank() == 0 {
+            return Tensor::refuse(
+                "matmul",
+                &[self, other],
+                Error::shape("a scalar", "is no matrix; use `*`"),
+            );
+        }
+        let (inner_a, inner_b) = (a[a.rank() - 1], if b.rank() == 1 { b[0] } else { b[b.rank() - 2] });
+        if inner_a != inner_b {
+            let what = format!("inner extents {inner_a} and {inner_b}");
+            let why = "differ: the last axis of the first must equal the second-to-last of the second";
+            return Tensor::refuse("matmul", &[self, other], Error::shape(what, why));
+        }
+        // Fold the leading axes of a plain product into rows: one contraction without broadcasting.
+        let (rows, columns) = (if a.rank() == 1 { "" } else { "i" }, if b.rank() == 1 { "" } else { "j" });
+        let lead_a = a[..a.rank().saturating_sub(2)].to_vec();
+        let lead_b = b[..b.rank().saturating_sub(2)].to_vec();
+        let batch = match gradus_ir::Shape::from(lead_a.clone()).broadcast(&lead_b.clone().into()) {
+            Some(batch) => batch,
+            None => {
+                let what = format!("leading extents {lead_a:?} and {lead_b:?}");
+                return Tensor::refuse("matmul", &[self, other], Error::shape(what, "do not broadcast"));
+            }
+        };
+        // A batch axis is labelled on an operand that has it; one of extent 1 beside a larger one is dropped.
+        let label = |k: usize| char::from_u32('A' as u32 + k as u32).unwrap_or('?');
+        let labels = |lead: &[usize]| -> (Vec<usize>, String) {
+            let skip = batch.rank() - lead.len();
+            lead.iter()
+                .enumerate()
+                .filter(|(k, d)| **d == batch[skip + k])
+                .map(|(k, d)| (*d, label(skip + k)))
+                .unzip()
+        };
+        let ((da, la), (db, lb)) = (labels(&lead_a), labels(&lead_b));
+        let tail = |s: &[usize]| s[s.len().saturating_sub(2)..].to_vec();
+        let (x, y) = (self.reshape([da, tail(&a)].concat()), other.reshape([db, tail(&b)].concat()));
+        let all: String =
+            (0..batch.rank()).map(label).filter(|l| la.contains(*l) || lb.contains(*l)).collect();
+        x.dot_labels(
+            &y,
+            &format!("{la}{rows}k"),
+            &format!("{lb}k{columns}"),
+            &format!("{all}{rows}{columns}"),
+        )
+    }
+
+    /// Contraction by an equation such as `"bij,bjk->bik"`, over any number of tensors, in the order that keeps
+    /// intermediate results small. `...` stands for leading axes that broadcast; a label twice in one term takes
+    /// the diagonal; without `->` the result has the labels that occur once, in alphabetical order.
+    #[track_caller]
+    pub fn einsum(equation: &str, tensors: &[&Tensor]) -> Tensor {
+        for t in tensors {
+            if t.error().is_some() {
+                return (*t).clone();
+            }
+        }
+        match crate::einsum::einsum(equation, tensors) {
+            Ok(t) => t,
+            Err(e) => Tensor::refuse("einsum", tensors, e),
+        }
+    }
+}
+
+/// Letters for axes without a name of their own.
+pub(crate) fn spare_labels(used: &str) -> impl Iterator<Item = char> + '_ {
+    ('α'..='ω').chain('Α'..='Ρ').filter(move |c| !used.contains(*c))
+}
+
+/// What einsum needs of a result.
+pub(crate) type Term = (Tensor, String);
+
+/// Guards against an equation with too many letters.
+pub(crate) fn spare(labels: &mut impl Iterator<Item = char>) -> Result<char> {
+    labels.next().ok_or_else(|| Error::value("the equation", "has too many axes"))
+}

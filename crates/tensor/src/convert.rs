@@ -1,0 +1,108 @@
+//! To and from `Vec`, nested arrays, slices, numbers and `ndarray`.
+
+use crate::data::Element;
+use crate::tensor::Tensor;
+use gradus_ir::{Error, Result, Shape};
+use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
+
+impl<T: Element> From<T> for Tensor {
+    #[track_caller]
+    fn from(x: T) -> Tensor {
+        Tensor::from_slice(&[x], Shape::scalar())
+    }
+}
+
+impl<T: Element> From<Vec<T>> for Tensor {
+    #[track_caller]
+    fn from(v: Vec<T>) -> Tensor {
+        Tensor::from_slice(&v, [v.len()])
+    }
+}
+
+impl<T: Element> From<&[T]> for Tensor {
+    #[track_caller]
+    fn from(v: &[T]) -> Tensor {
+        Tensor::from_slice(v, [v.len()])
+    }
+}
+
+impl<T: Element, const N: usize> From<[T; N]> for Tensor {
+    #[track_caller]
+    fn from(v: [T; N]) -> Tensor {
+        Tensor::from_slice(&v, [N])
+    }
+}
+
+impl<T: Element, const N: usize, const M: usize> From<[[T; M]; N]> for Tensor {
+    #[track_caller]
+    fn from(v: [[T; M]; N]) -> Tensor {
+        Tensor::from_slice(v.as_flattened(), [N, M])
+    }
+}
+
+impl<T: Element, const N: usize, const M: usize, const K: usize> From<[[[T; K]; M]; N]> for Tensor {
+    #[track_caller]
+    fn from(v: [[[T; K]; M]; N]) -> Tensor {
+        Tensor::from_slice(v.as_flattened().as_flattened(), [N, M, K])
+    }
+}
+
+impl<T: Element, const N: usize, const M: usize, const K: usize, const L: usize> From<[[[[T; L]; K]; M]; N]>
+    for Tensor
+{
+    #[track_caller]
+    fn from(v: [[[[T; L]; K]; M]; N]) -> Tensor {
+        Tensor::from_slice(v.as_flattened().as_flattened().as_flattened(), [N, M, K, L])
+    }
+}
+
+/// Rows of equal length; rows that differ in length fail.
+impl<T: Element> From<Vec<Vec<T>>> for Tensor {
+    #[track_caller]
+    fn from(rows: Vec<Vec<T>>) -> Tensor {
+        let width = rows.first().map_or(0, Vec::len);
+        if let Some(row) = rows.iter().find(|r| r.len() != width) {
+            let why = format!("differ from the first row's {width}");
+            return Tensor::refuse(
+                "from",
+                &[],
+                Error::shape(format!("{} elements in a row", row.len()), why),
+            );
+        }
+        Tensor::from_slice(&rows.concat(), [rows.len(), width])
+    }
+}
+
+impl<T: Element, D: Dimension> From<ArrayView<'_, T, D>> for Tensor {
+    #[track_caller]
+    fn from(a: ArrayView<'_, T, D>) -> Tensor {
+        Tensor::from_slice(&a.iter().copied().collect::<Vec<T>>(), a.shape())
+    }
+}
+
+impl<T: Element, D: Dimension> From<ndarray::Array<T, D>> for Tensor {
+    #[track_caller]
+    fn from(a: ndarray::Array<T, D>) -> Tensor {
+        a.view().into()
+    }
+}
+
+impl Tensor {
+    /// The elements as an `ndarray` of the same shape.
+    #[track_caller]
+    pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
+        let elements = self.to_vec::<T>()?;
+        ArrayD::from_shape_vec(IxDyn(&self.shape()), elements)
+            .map_err(|e| Error::shape(format!("shape {}", self.shape()), e.to_string()))
+    }
+
+    /// The elements of a matrix, row by row.
+    #[track_caller]
+    pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
+        let elements = self.to_vec::<T>()?;
+        match *self.shape() {
+            [n, m] => Ok((0..n).map(|i| elements[i * m..(i + 1) * m].to_vec()).collect()),
+            _ => Err(Error::shape(format!("to_vec2 of shape {}", self.shape()), "takes two axes")),
+        }
+    }
+}

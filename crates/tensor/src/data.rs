@@ -1,0 +1,237 @@
+//! Concrete data: storage seen through a layout. Views share storage; nothing is copied until it is read.
+
+use gradus_ir::reference::Offsets;
+use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape};
+use gradus_mem::{Pod, Storage};
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// Elements of a dtype somewhere in a storage.
+#[derive(Clone, Debug)]
+pub(crate) struct Data {
+    pub(crate) storage: Storage,
+    pub(crate) aval: Aval,
+    /// Strides in elements; `None` is row-major.
+    pub(crate) strides: Option<Box<[i64]>>,
+    /// First element.
+    pub(crate) offset: usize,
+}
+
+/// A Rust type that elements can be read and written as.
+pub trait Element: Copy + Send + Sync + 'static {
+    /// The dtype.
+    const DTYPE: DType;
+    /// How it lies in storage.
+    #[doc(hidden)]
+    type Stored: Pod;
+    #[doc(hidden)]
+    fn store(self) -> Self::Stored;
+    #[doc(hidden)]
+    fn load(stored: Self::Stored) -> Self;
+}
+
+macro_rules! elements {
+    ($($t:ty, $stored:ty, $dtype:ident, |$x:ident| $store:expr, |$y:ident| $load:expr;)*) => {$(
+        impl Element for $t {
+            const DTYPE: DType = DType::$dtype;
+            type Stored = $stored;
+            fn store(self) -> $stored { let $x = self; $store }
+            fn load($y: $stored) -> $t { $load }
+        }
+    )*};
+}
+
+elements! {
+    f32, f32, F32, |x| x, |y| y;
+    f64, f64, F64, |x| x, |y| y;
+    bf16, bf16, BF16, |x| x, |y| y;
+    f16, f16, F16, |x| x, |y| y;
+    i8, i8, I8, |x| x, |y| y;
+    u8, u8, U8, |x| x, |y| y;
+    i32, i32, I32, |x| x, |y| y;
+    u32, u32, U32, |x| x, |y| y;
+    i64, i64, I64, |x| x, |y| y;
+    bool, u8, Bool, |x| x as u8, |y| y != 0;
+    Complex<f32>, Complex<f32>, C64, |x| x, |y| y;
+    Complex<f64>, Complex<f64>, C128, |x| x, |y| y;
+}
+
+/// No single value is larger: more than this is a mistake, and asking for it could bring the system down even
+/// where the allocator says yes.
+const MOST_BYTES: usize = 1 << 40;
+
+/// Below this it is not worth asking first.
+const LARGE_BYTES: usize = 1 << 28;
+
+fn memory(bytes: usize) -> Error {
+    Error::new(Kind::Memory { bytes })
+}
+
+/// Refuses what cannot be had, before code that would end the process for lack of memory.
+pub(crate) fn reserve(bytes: usize) -> Result<()> {
+    let had =
+        bytes <= LARGE_BYTES || (bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if had { Ok(()) } else { Err(memory(bytes)) }
+}
+
+/// Bytes of a value in the carrier of its class.
+pub(crate) fn carried_bytes(aval: &Aval) -> usize {
+    let size = if aval.dtype.is_complex() { size_of::<C>() } else { size_of::<f64>() };
+    aval.shape.numel().saturating_mul(size)
+}
+
+impl Data {
+    /// Row-major elements of a shape.
+    pub(crate) fn new<T: Element>(shape: Shape, elements: &[T]) -> Result<Data> {
+        if shape.checked_numel() != Some(elements.len()) {
+            let why = format!("needs {} elements, was given {}", shape.numel(), elements.len());
+            return Err(Error::shape(format!("shape {shape}"), why));
+        }
+        reserve(size_of_val(elements))?;
+        let storage = Storage::from_fn(elements.len(), |i| elements[i].store());
+        let storage = storage.ok_or_else(|| memory(std::mem::size_of_val(elements)))?;
+        Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
+    }
+
+    /// Strides in elements.
+    pub(crate) fn strides(&self) -> Vec<i64> {
+        match &self.strides {
+            Some(s) => s.to_vec(),
+            None => self.aval.shape.strides().into_iter().map(|s| s as i64).collect(),
+        }
+    }
+
+    /// Elements through a conversion: those at these offsets in storage, or all in row-major order.
+    fn read<S: Pod, U>(&self, at: Option<&[i64]>, f: impl Fn(S) -> U) -> Result<Vec<U>> {
+        let all = self.storage.as_slice::<S>();
+        let n = at.map_or(self.aval.shape.numel(), |at| at.len());
+        let bytes = n.saturating_mul(size_of::<U>());
+        let mut out = Vec::new();
+        if bytes > MOST_BYTES || out.try_reserve_exact(n).is_err() {
+            return Err(memory(bytes));
+        }
+        match (at, &self.strides) {
+            (Some(at), _) => out.extend(at.iter().map(|&i| f(all[i as usize]))),
+            (None, None) => out.extend(all[self.offset..self.offset + n].iter().map(|x| f(*x))),
+            (None, Some(s)) => {
+                let at = Offsets::new(&self.aval.shape, s, self.offset as i64);
+                out.extend(at.map(|i| f(all[i as usize])));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Elements in row-major order, of their own type.
+    pub(crate) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        if T::DTYPE != self.aval.dtype {
+            return Err(Error::dtype(T::DTYPE, format!("the tensor is {} (convert it first)", self.aval)));
+        }
+        self.read(None, T::load)
+    }
+
+    /// As a literal in the carrier of its class.
+    pub(crate) fn literal(&self) -> Result<Literal> {
+        Literal::new(self.aval.clone(), self.carried(None)?)
+    }
+
+    /// Elements in the carrier of their class: those at these offsets in storage, or all in row-major order.
+    pub(crate) fn carried(&self, at: Option<&[i64]>) -> Result<gradus_ir::literal::Data> {
+        Ok(match self.aval.dtype {
+            DType::F32 => self.read(at, |x: f32| x as f64)?.into(),
+            DType::F64 => self.read(at, |x: f64| x)?.into(),
+            DType::BF16 => self.read(at, |x: bf16| x.to_f64())?.into(),
+            DType::F16 => self.read(at, |x: f16| x.to_f64())?.into(),
+            DType::I8 => self.read(at, |x: i8| x as i64)?.into(),
+            DType::U8 | DType::Bool => self.read(at, |x: u8| x as i64)?.into(),
+            DType::I32 => self.read(at, |x: i32| x as i64)?.into(),
+            DType::U32 => self.read(at, |x: u32| x as i64)?.into(),
+            DType::I64 => self.read(at, |x: i64| x)?.into(),
+            DType::C64 => self.read(at, |x: Complex<f32>| C::new(x.re as f64, x.im as f64))?.into(),
+            DType::C128 => self.read(at, |x: C| x)?.into(),
+        })
+    }
+
+    /// From a literal whose elements are values of its dtype.
+    pub(crate) fn from_literal(l: &Literal) -> Result<Data> {
+        fn write<S: Pod, T: Copy>(v: &[T], f: impl Fn(T) -> S) -> Option<Storage> {
+            Storage::from_fn(v.len(), |i| f(v[i]))
+        }
+        let storage = match (l.dtype(), l.dtype().class()) {
+            (DType::F32, _) => write(l.f(), |x| x as f32),
+            (DType::BF16, _) => write(l.f(), bf16::from_f64),
+            (DType::F16, _) => write(l.f(), f16::from_f64),
+            (_, Class::Float) => write(l.f(), |x| x),
+            (DType::I8, _) => write(l.i(), |x| x as i8),
+            (DType::U8 | DType::Bool, _) => write(l.i(), |x| x as u8),
+            (DType::I32, _) => write(l.i(), |x| x as i32),
+            (DType::U32, _) => write(l.i(), |x| x as u32),
+            (DType::C64, _) => write(l.c(), |z| Complex::new(z.re as f32, z.im as f32)),
+            (_, Class::Complex) => write(l.c(), |z| z),
+            _ => write(l.i(), |x| x),
+        };
+        let storage = storage.ok_or_else(|| memory(l.data().len().saturating_mul(l.dtype().size())))?;
+        Ok(Data { storage, aval: l.aval().clone(), strides: None, offset: 0 })
+    }
+
+    /// Without repetition: extent 1 along axes that repeat, and no axes at all if everything does.
+    pub(crate) fn compact(&self) -> Data {
+        let Some(strides) = &self.strides else { return self.clone() };
+        let extent = |(&d, &s): (&usize, &i64)| if s == 0 && d > 0 { 1 } else { d };
+        let shape: Shape = self.aval.shape.iter().zip(strides).map(extent).collect();
+        let shape = if shape.iter().all(|&d| d == 1) { Shape::scalar() } else { shape };
+        let strides = strides[strides.len() - shape.rank()..].to_vec();
+        self.with_layout(&shape, strides, self.offset)
+    }
+
+    /// The same storage under a view, if the view can be had by strides.
+    pub(crate) fn view(&self, map: &gradus_ir::ops::IndexMap, shape: &Shape) -> Data {
+        let own = self.strides();
+        let shift: i64 = map.offset.iter().zip(&own).map(|(o, s)| o * s).sum();
+        let strides: Vec<i64> =
+            map.steps.iter().map(|s| s.map_or(0, |(axis, step)| step * own[axis])).collect();
+        // An empty view has no first element; any offset inside will do.
+        let offset = if shape.contains(&0) { 0 } else { (self.offset as i64 + shift) as usize };
+        self.with_layout(shape, strides, offset)
+    }
+
+    fn with_layout(&self, shape: &Shape, strides: Vec<i64>, offset: usize) -> Data {
+        let row_major = shape
+            .strides()
+            .iter()
+            .zip(&strides)
+            .zip(shape.iter())
+            .all(|((a, b), d)| *d <= 1 || *a as i64 == *b);
+        let strides = if row_major || shape.contains(&0) { None } else { Some(strides.into()) };
+        Data { storage: self.storage.clone(), aval: self.aval.with_shape(shape), strides, offset }
+    }
+
+    /// The same elements under other extents without a copy, if the strides allow it.
+    pub(crate) fn reshaped(&self, shape: &Shape) -> Option<Data> {
+        let Some(own) = &self.strides else {
+            return Some(Data { aval: self.aval.with_shape(shape), ..self.clone() });
+        };
+        // Merge neighbouring axes that step evenly, then cut the merged axes into the new extents.
+        let mut runs: Vec<(usize, i64)> = Vec::new();
+        for (&d, &s) in self.aval.shape.iter().zip(own).filter(|(d, _)| **d != 1) {
+            match runs.last_mut() {
+                Some((extent, step)) if *step == s * d as i64 => (*extent, *step) = (*extent * d, s),
+                _ => runs.push((d, s)),
+            }
+        }
+        let mut strides = vec![0i64; shape.rank()];
+        let mut run = runs.into_iter().rev();
+        let (mut left, mut step) = (1, 0);
+        for a in (0..shape.rank()).rev().filter(|&a| shape[a] != 1) {
+            if left == 1 {
+                (left, step) = run.next()?;
+            }
+            if left % shape[a] != 0 {
+                return None;
+            }
+            strides[a] = step;
+            left /= shape[a];
+            step *= shape[a] as i64;
+        }
+        Some(self.with_layout(shape, strides, self.offset))
+    }
+}

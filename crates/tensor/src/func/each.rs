@@ -1,0 +1,111 @@
+//! What composites over spatial axes share: numbers per axis, scalars of a dtype, constant padding.
+
+use crate::apply::apply1;
+use crate::tensor::Tensor;
+use gradus_ir::ops::movement::Pad;
+use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
+
+/// One number for every axis, or one number for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Each(pub Vec<usize>);
+
+impl From<usize> for Each {
+    fn from(n: usize) -> Each {
+        Each(vec![n])
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Each {
+    fn from(n: [usize; N]) -> Each {
+        Each(n.to_vec())
+    }
+}
+
+impl From<&[usize]> for Each {
+    fn from(n: &[usize]) -> Each {
+        Each(n.to_vec())
+    }
+}
+
+impl From<Vec<usize>> for Each {
+    fn from(n: Vec<usize>) -> Each {
+        Each(n)
+    }
+}
+
+impl Each {
+    /// One number per axis, none below `least` nor beyond what positions can be counted in.
+    pub(crate) fn resolve(&self, what: &str, axes: usize, least: usize) -> Result<Vec<usize>> {
+        let all = match &self.0[..] {
+            [one] => vec![*one; axes],
+            each if each.len() == axes => each.to_vec(),
+            each => {
+                let why = format!("must be one number, or one for each of {axes} axes");
+                return Err(Error::value(format!("{what} {each:?}"), why));
+            }
+        };
+        if all.iter().any(|&n| n < least || n > i32::MAX as usize) {
+            let why = format!("must be at least {least} and at most {} on every axis", i32::MAX);
+            return Err(Error::value(format!("{what} {all:?}"), why));
+        }
+        Ok(all)
+    }
+}
+
+/// The last `axes` extents, and those before.
+pub(crate) fn split_shape(shape: &Shape, axes: usize, what: &str) -> Result<(Vec<usize>, Vec<usize>)> {
+    match shape.rank().checked_sub(axes) {
+        Some(lead) => Ok((shape[..lead].to_vec(), shape[lead..].to_vec())),
+        None => {
+            let why = format!("has too few axes: {what} is over the last {axes}");
+            Err(Error::shape(format!("shape {shape}"), why))
+        }
+    }
+}
+
+/// The first operand that has failed.
+pub(crate) fn failed(ins: &[&Tensor]) -> Option<Tensor> {
+    ins.iter().find(|t| t.error().is_some()).map(|t| (*t).clone())
+}
+
+/// A scalar of a dtype.
+#[track_caller]
+pub(crate) fn scalar(dtype: DType, value: f64) -> Tensor {
+    Tensor::from_literal(&Literal::scalar(dtype, value))
+}
+
+/// Integers as a constant.
+#[track_caller]
+pub(crate) fn integers(values: Vec<i64>, shape: impl Into<Shape>) -> Tensor {
+    Tensor::from_slice(&values, shape)
+}
+
+/// Floats as a constant of a dtype.
+#[track_caller]
+pub(crate) fn floats(dtype: DType, values: Vec<f64>, shape: impl Into<Shape>) -> Tensor {
+    Tensor::from_slice(&values, shape).to_dtype(dtype)
+}
+
+/// With a value around the last axes; negative numbers crop.
+#[track_caller]
+pub(crate) fn pad_with(x: &Tensor, low: &[i64], high: &[i64], value: f64) -> Tensor {
+    if low.iter().chain(high).all(|&n| n == 0) {
+        return x.clone();
+    }
+    let padding: Vec<(i64, i64)> = low.iter().copied().zip(high.iter().copied()).collect();
+    let padded = x.pad_zeros(&padding);
+    if value == 0.0 && value.is_sign_positive() || low.iter().chain(high).all(|&n| n <= 0) {
+        return padded;
+    }
+    // Zeros first, then the value wherever no element came to lie.
+    let shape = x.shape();
+    let spatial = &shape[shape.rank().saturating_sub(low.len())..];
+    let inside = Tensor::full_of(&Aval::new(DType::Bool, spatial), 1.0);
+    let pad = Pad { low: low.to_vec(), high: high.to_vec(), interior: vec![0; low.len()] };
+    apply1(pad, &[&inside]).select(&padded, &scalar(x.dtype(), value))
+}
+
+/// As signed numbers; all have passed [`Each::resolve`] or are extents.
+pub(crate) fn signed(values: &[usize]) -> Vec<i64> {
+    values.iter().map(|&n| n as i64).collect()
+}

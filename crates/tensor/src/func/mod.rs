@@ -1,0 +1,63 @@
+//! Composites: one function each over tensors, by topic.
+//!
+//! A composite has no kernel and no derivative of its own: it is written with other operations, usually inside
+//! [`region1`](crate::region1), which makes it one named call when it runs, prints and differentiates. Each file
+//! ends in the samples from which the test kit checks its composites in every way.
+
+pub mod activation;
+pub mod norm;
+pub mod numeric;
+pub mod samples;
+pub mod softmax;
+pub mod stats;
+
+pub mod conv;
+mod diagonal;
+mod each;
+pub mod image;
+pub mod linear;
+pub mod pool;
+pub mod pools;
+pub mod scatter;
+pub mod shape;
+
+pub use conv::{
+    ConvOptions, ConvTransposeOptions, Padding, conv, conv_transpose, conv_transpose1d, conv_transpose2d,
+    conv_transpose3d, conv1d, conv2d, conv3d,
+};
+pub use each::Each;
+pub use image::{
+    Interpolation, PadMode, UnfoldOptions, fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold,
+};
+pub use linear::{addmm, bilinear, linear, tensordot};
+pub use norm::BatchNormOptions;
+pub use pool::{
+    AvgPoolOptions, MaxPoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool,
+    max_pool_with_indices,
+};
+pub use pools::{
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
+    adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d,
+};
+pub use samples::{Sample, Samples};
+pub use scatter::Reduce;
+pub use shape::{Indexing, meshgrid};
+pub use stats::{cdist, cosine_similarity, pairwise_distance};
+
+/// Samples of every composite.
+pub fn samples() -> Samples {
+    let mut s = Samples::default();
+    activation::samples(&mut s);
+    norm::samples(&mut s);
+    numeric::samples(&mut s);
+    conv::samples(&mut s);
+    diagonal::samples(&mut s);
+    image::samples(&mut s);
+    linear::samples(&mut s);
+    pools::samples(&mut s);
+    scatter::samples(&mut s);
+    shape::samples(&mut s);
+    softmax::samples(&mut s);
+    stats::samples(&mut s);
+    s
+}

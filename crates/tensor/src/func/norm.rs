@@ -1,0 +1,394 @@
+//! Normalisation layers as functions.
+//!
+//! Statistics of `f16` and `bf16` are computed in `f32`; the result has the dtype of the input.
+
+use super::activation::{channelwise, floating, wide};
+use super::stats::mean_kept;
+use crate::apply::apply1;
+use crate::movement::Dims;
+use crate::region::{Args, arg, region, region1};
+use crate::tensor::Tensor;
+use gradus_ir::ops::window::Windows;
+use gradus_ir::{Error, Result};
+
+/// Mean 0 and variance 1 over axes.
+fn standardized(x: &Tensor, axes: &[isize], eps: f64) -> Tensor {
+    let from_mean = x - mean_kept(x, axes);
+    &from_mean * (mean_kept(&from_mean.square(), axes) + eps).rsqrt()
+}
+
+/// Operands of which some may be absent: those present, and for each whether it is.
+struct Operands<'a> {
+    tensors: Vec<&'a Tensor>,
+    args: Args,
+}
+
+impl<'a> Operands<'a> {
+    fn new(x: &'a Tensor, optional: &[(&str, Option<&'a Tensor>)], mut args: Args) -> Operands<'a> {
+        args.extend(optional.iter().map(|(name, t)| arg(name, t.is_some())));
+        Operands { tensors: [x].into_iter().chain(optional.iter().filter_map(|(_, t)| *t)).collect(), args }
+    }
+
+    /// The first that failed.
+    fn failure(&self) -> Option<Tensor> {
+        self.tensors.iter().find(|t| t.error().is_some()).map(|t| (*t).clone())
+    }
+}
+
+/// Scaled and moved by what is present, in this order, and brought back to a dtype.
+fn affine<'a>(
+    mut y: Tensor,
+    has: [bool; 2],
+    rest: impl IntoIterator<Item = &'a Tensor>,
+    like: &Tensor,
+    fit: impl Fn(&Tensor) -> Tensor,
+) -> Tensor {
+    let mut rest = rest.into_iter();
+    if let Some(weight) = has[0].then(|| rest.next()).flatten() {
+        y *= &fit(weight);
+    }
+    if let Some(bias) = has[1].then(|| rest.next()).flatten() {
+        y += &fit(bias);
+    }
+    y.to_dtype(like.dtype())
+}
+
+/// Refuses operands that are not one number per channel.
+fn check_channels(channels: usize, vectors: &[(&str, Option<&Tensor>)]) -> Result<()> {
+    for (name, vector) in vectors {
+        if let Some(t) = vector
+            && *t.shape() != [channels]
+        {
+            let what = format!("a {name} of shape {}", t.shape());
+            return Err(Error::shape(
+                what,
+                format!("must be a vector of {channels}, one per channel (axis 1)"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Number of channels of a batch of signals.
+fn channels_of(x: &Tensor) -> Result<usize> {
+    x.shape().get(1).copied().ok_or_else(|| {
+        Error::shape(
+            format!("rank {}", x.rank()),
+            "has no channels; a batch has at least axes for items and channels",
+        )
+    })
+}
+
+/// The last axes that a layer is normalised over.
+fn last_axes(x: &Tensor, normalized: &[i64], vectors: &[(&str, Option<&Tensor>)]) -> Result<Vec<isize>> {
+    let shape = x.shape();
+    let fits =
+        |s: &[usize]| s.len() == normalized.len() && s.iter().zip(normalized).all(|(&a, &b)| a as i64 == b);
+    let tail = shape.rank().checked_sub(normalized.len()).map(|lead| &shape[lead..]);
+    if normalized.is_empty() || !tail.is_some_and(fits) {
+        let why = format!("must be the last extents of {shape}, at least one of them");
+        return Err(Error::shape(format!("the normalized shape {normalized:?}"), why));
+    }
+    for (name, t) in vectors {
+        if let Some(t) = t
+            && !fits(&t.shape())
+        {
+            let what = format!("a {name} of shape {}", t.shape());
+            return Err(Error::shape(what, format!("must have the normalized shape {normalized:?}")));
+        }
+    }
+    Ok((1..=normalized.len() as isize).map(|a| -a).collect())
+}
+
+/// Settings of [`batch_norm`](Tensor::batch_norm).
+#[derive(Clone, Debug)]
+pub struct BatchNormOptions {
+    /// Whether the batch's own statistics are used, and the running ones moved towards them.
+    pub training: bool,
+    /// How far the running statistics move.
+    pub momentum: f64,
+    /// Added to the variance.
+    pub eps: f64,
+}
+
+impl Default for BatchNormOptions {
+    fn default() -> BatchNormOptions {
+        BatchNormOptions { training: false, momentum: 0.1, eps: 1e-5 }
+    }
+}
+
+impl Tensor {
+    /// Mean 0 and variance 1 over the last axes, whose extents are given; then scaled and moved element by element.
+    #[track_caller]
+    pub fn layer_norm(
+        &self,
+        normalized_shape: impl Dims,
+        weight: Option<&Tensor>,
+        bias: Option<&Tensor>,
+        eps: f64,
+    ) -> Tensor {
+        let (x, own) = (floating(self), [("weight", weight), ("bias", bias)]);
+        let normalized = normalized_shape.dims();
+        let ins = Operands::new(&x, &own, vec![arg("normalized_shape", normalized.clone()), arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
+        let axes = match last_axes(&x, &normalized, &own) {
+            Ok(axes) => axes,
+            Err(e) => return Tensor::refuse("layer_norm", &ins.tensors, e),
+        };
+        let has = [weight.is_some(), bias.is_some()];
+        region1("layer_norm", ins.args, &ins.tensors, |x| {
+            affine(standardized(&wide(&x[0]), &axes, eps), has, &x[1..], &x[0], Tensor::clone)
+        })
+    }
+
+    /// Mean square 1 over the last axes, whose extents are given; then scaled element by element. Without `eps`, that
+    /// of the dtype.
+    #[track_caller]
+    pub fn rms_norm(
+        &self,
+        normalized_shape: impl Dims,
+        weight: Option<&Tensor>,
+        eps: impl Into<Option<f64>>,
+    ) -> Tensor {
+        let (x, own) = (floating(self), [("weight", weight)]);
+        let (normalized, eps) = (normalized_shape.dims(), eps.into().unwrap_or(x.dtype().epsilon()));
+        let ins = Operands::new(&x, &own, vec![arg("normalized_shape", normalized.clone()), arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
+        let axes = match last_axes(&x, &normalized, &own) {
+            Ok(axes) => axes,
+            Err(e) => return Tensor::refuse("rms_norm", &ins.tensors, e),
+        };
+        region1("rms_norm", ins.args, &ins.tensors, |x| {
+            let full = wide(&x[0]);
+            let y = &full * (mean_kept(&full.square(), &axes) + eps).rsqrt();
+            affine(y, [weight.is_some(), false], &x[1..], &x[0], Tensor::clone)
+        })
+    }
+
+    /// Mean 0 and variance 1 over each item's groups of channels (axis 1) and all axes behind; then scaled and moved
+    /// channel by channel.
+    #[track_caller]
+    pub fn group_norm(
+        &self,
+        num_groups: usize,
+        weight: Option<&Tensor>,
+        bias: Option<&Tensor>,
+        eps: f64,
+    ) -> Tensor {
+        let (x, own) = (floating(self), [("weight", weight), ("bias", bias)]);
+        let ins = Operands::new(&x, &own, vec![arg("num_groups", num_groups), arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
+        let fits = channels_of(&x).and_then(|channels| {
+            if num_groups == 0 || !channels.is_multiple_of(num_groups) {
+                let why = format!("cannot be divided into {num_groups} groups of equal size");
+                return Err(Error::shape(format!("{channels} channels (axis 1)"), why));
+            }
+            check_channels(channels, &own).map(|()| channels / num_groups)
+        });
+        let each = match fits {
+            Ok(each) => each,
+            Err(e) => return Tensor::refuse("group_norm", &ins.tensors, e),
+        };
+        let has = [weight.is_some(), bias.is_some()];
+        region1("group_norm", ins.args, &ins.tensors, |x| {
+            let shape = x[0].shape();
+            let grouped: Vec<usize> =
+                [shape[0], num_groups, each].into_iter().chain(shape[2..].iter().copied()).collect();
+            let axes: Vec<isize> = (2..grouped.len() as isize).collect();
+            let y = standardized(&wide(&x[0]).reshape(grouped), &axes, eps).reshape(&shape);
+            affine(y, has, &x[1..], &x[0], |v| channelwise(v, shape.rank()))
+        })
+    }
+
+    /// Mean 0 and variance 1 over all axes behind the channels (axis 1), for each item; then scaled and moved channel
+    /// by channel.
+    #[track_caller]
+    pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        let (x, own) = (floating(self), [("weight", weight), ("bias", bias)]);
+        let ins = Operands::new(&x, &own, vec![arg("eps", eps)]);
+        if let Some(failed) = ins.failure() {
+            return failed;
+        }
+        let fits = channels_of(&x).and_then(|channels| {
+            let each: usize = x.shape()[2..].iter().product();
+            if each == 1 {
+                let why = "has one element per channel, which would all become 0; there must be more";
+                return Err(Error::shape(format!("an instance of shape {}", x.shape()), why));
+            }
+            check_channels(channels, &own)
+        });
+        if let Err(e) = fits {
+            return Tensor::refuse("instance_norm", &ins.tensors, e);
+        }
+        let has = [weight.is_some(), bias.is_some()];
+        region1("instance_norm", ins.args, &ins.tensors, |x| {
+            let axes: Vec<isize> = (2..x[0].rank() as isize).collect();
+            let y = standardized(&wide(&x[0]), &axes, eps);
+            affine(y, has, &x[1..], &x[0], |v| channelwise(v, x[0].rank()))
+        })
+    }
+
+    /// Mean 0 and variance 1 per channel (axis 1); then scaled and moved channel by channel. Returns the result, and
+    /// the running mean and variance to use from now on, which take no part in derivatives.
+    ///
+    /// In training the statistics are the batch's own, and the running ones move towards them by the momentum, the
+    /// variance with the correction of a sample (without running statistics, the batch's are returned). Otherwise
+    /// the running statistics are used and returned as they are.
+    #[track_caller]
+    pub fn batch_norm(
+        &self,
+        running: Option<(&Tensor, &Tensor)>,
+        weight: Option<&Tensor>,
+        bias: Option<&Tensor>,
+        options: &BatchNormOptions,
+    ) -> (Tensor, Tensor, Tensor) {
+        let (x, &BatchNormOptions { training, momentum, eps }) = (floating(self), options);
+        let own = [
+            ("running_mean", running.map(|r| r.0)),
+            ("running_var", running.map(|r| r.1)),
+            ("weight", weight),
+            ("bias", bias),
+        ];
+        let args = vec![arg("training", training), arg("momentum", momentum), arg("eps", eps)];
+        let ins = Operands::new(&x, &own, args);
+        let all = |t: Tensor| (t.clone(), t.clone(), t);
+        if let Some(failed) = ins.failure() {
+            return all(failed);
+        }
+        let fits = channels_of(&x).and_then(|channels| {
+            let count = x.numel().checked_div(channels).unwrap_or(0);
+            if training && count == 1 {
+                let why = "has one element per channel, which would all become 0; training needs more";
+                return Err(Error::shape(format!("a batch of shape {}", x.shape()), why));
+            }
+            if !training && running.is_none() {
+                return Err(Error::value("running statistics", "are missing; only training does without"));
+            }
+            check_channels(channels, &own).map(|()| count as f64)
+        });
+        let count = match fits {
+            Ok(count) => count,
+            Err(e) => return all(Tensor::refuse("batch_norm", &ins.tensors, e)),
+        };
+        let has = [weight.is_some(), bias.is_some()];
+        let outs = region("batch_norm", ins.args, &ins.tensors, |ins| {
+            let (x, rank) = (wide(&ins[0]), ins[0].rank());
+            let (old, rest) = ins[1..].split_at(if running.is_some() { 2 } else { 0 });
+            let axes: Vec<isize> = (0..rank as isize).filter(|&a| a != 1).collect();
+            let (mean, var) = match old {
+                [mean, var] if !training => (channelwise(mean, rank), channelwise(var, rank)),
+                _ => {
+                    let mean = mean_kept(&x, &axes);
+                    let var = mean_kept(&(&x - &mean).square(), &axes);
+                    (mean, var)
+                }
+            };
+            let y = (&x - &mean) * (&var + eps).rsqrt();
+            let y = affine(y, has, rest, &ins[0], |v| channelwise(v, rank));
+            let unbiased = || var.squeeze(&axes) * (count / (count - 1.0).max(0.0));
+            let moved = |old: &Tensor, new: Tensor| {
+                (old * (1.0 - momentum) + new.to_dtype(old.dtype()) * momentum).stop_gradient()
+            };
+            match old {
+                [mean, var] if !training => [y, mean.stop_gradient(), var.stop_gradient()],
+                [old_mean, old_var] => [y, moved(old_mean, mean.squeeze(&axes)), moved(old_var, unbiased())],
+                _ => [y, mean.squeeze(&axes).stop_gradient(), unbiased().stop_gradient()],
+            }
+        });
+        match outs.map(<[Tensor; 3]>::try_from) {
+            Ok(Ok([y, mean, var])) => (y, mean, var),
+            Ok(Err(_)) => all(Tensor::failed(Error::verify("batch_norm has three results"))),
+            Err(e) => all(Tensor::failed(e)),
+        }
+    }
+
+    /// Divided by `(k + alpha · m)^beta`, where `m` is the mean square over `size` neighbouring channels (axis 1),
+    /// with zeros beyond the first and last.
+    #[track_caller]
+    pub fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Tensor {
+        let x = floating(self);
+        let fits = channels_of(&x).and_then(|_| match size {
+            0 => Err(Error::value("size 0", "has no channels in it; it must be at least 1")),
+            _ => Ok(()),
+        });
+        match fits {
+            _ if x.error().is_some() => return x,
+            Ok(()) if x.numel() == 0 => return x,
+            Ok(()) => {}
+            Err(e) => return Tensor::refuse("local_response_norm", &[&x], e),
+        }
+        let args = vec![arg("size", size), arg("alpha", alpha), arg("beta", beta), arg("k", k)];
+        region1("local_response_norm", args, &[&x], |x| {
+            let full = wide(&x[0]);
+            let around = [((size / 2) as i64, ((size - 1) / 2) as i64)];
+            let squares = full.square().transpose(1, -1).pad_zeros(&around);
+            let window = Windows { size: vec![size], stride: vec![1], dilation: vec![1] };
+            let mean = apply1(window, &[&squares]).sum(-1).transpose(1, -1) / size as f64;
+            (&full / (mean * alpha + k).pow(beta)).to_dtype(x[0].dtype())
+        })
+    }
+}
+
+pub(super) fn samples(s: &mut super::Samples) {
+    for (shape, normalized) in
+        [(&[2, 4][..], vec![4]), (&[2, 3, 2], vec![3, 2]), (&[3], vec![3]), (&[0, 2], vec![2])]
+    {
+        let (n, x) = (normalized.clone(), s.draw.normal(shape));
+        s.case("layer_norm", [x.clone()], move |x| x[0].layer_norm(&n, None, None, 1e-3));
+        let (n, ins) =
+            (normalized.clone(), [x.clone(), s.draw.normal(&normalized[..]), s.draw.normal(&normalized[..])]);
+        s.case("layer_norm", ins.clone(), move |x| x[0].layer_norm(&n, Some(&x[1]), Some(&x[2]), 1e-3));
+        let n = normalized.clone();
+        s.case("layer_norm", ins.clone(), move |x| x[0].layer_norm(&n, None, Some(&x[2]), 1e-3));
+        let n = normalized.clone();
+        s.case("rms_norm", [x], move |x| x[0].rms_norm(&n, None, 1e-3));
+        s.case("rms_norm", ins, move |x| x[0].rms_norm(&normalized, Some(&x[1]), None));
+    }
+    let flat = s.draw.floats([2, 2], &[1.0, 1.0, 0.0, 0.0]);
+    s.case("layer_norm", [flat.clone()], |x| x[0].layer_norm([2], None, None, 0.1));
+    s.case("rms_norm", [flat], |x| x[0].rms_norm([2], None, 0.1));
+    for (shape, groups) in [(&[2, 4, 2][..], 2), (&[1, 3], 1), (&[2, 2, 2, 1], 1), (&[0, 2, 2], 2)] {
+        let ins = [s.draw.normal(shape), s.draw.normal([shape[1]]), s.draw.normal([shape[1]])];
+        s.case("group_norm", ins.clone(), move |x| x[0].group_norm(groups, Some(&x[1]), Some(&x[2]), 1e-3));
+        s.case("group_norm", ins, move |x| x[0].group_norm(groups, None, Some(&x[2]), 1e-3));
+    }
+    for shape in [&[2, 3, 4][..], &[1, 1, 2, 2], &[0, 2, 2]] {
+        let ins = [s.draw.normal(shape), s.draw.normal([shape[1]]), s.draw.normal([shape[1]])];
+        s.case("instance_norm", ins.clone(), |x| x[0].instance_norm(Some(&x[1]), Some(&x[2]), 1e-3));
+        s.case("instance_norm", ins, |x| x[0].instance_norm(None, None, 1e-3));
+    }
+    for training in [false, true] {
+        let how = BatchNormOptions { training, momentum: 0.3, eps: 1e-3 };
+        for shape in [&[4, 3][..], &[2, 1, 2], &[2, 2, 2, 1], &[0, 2]] {
+            let c = shape[1];
+            // The running statistics take no part in training's derivatives: they are constants here.
+            let running = [s.draw.normal([c]), s.draw.uniform((0.5, 1.5), [c])];
+            let ins = [s.draw.normal(shape), s.draw.normal([c]), s.draw.normal([c])];
+            let how = how.clone();
+            s.case("batch_norm", ins, move |x| {
+                let [mean, var] = [Tensor::from_literal(&running[0]), Tensor::from_literal(&running[1])];
+                x[0].batch_norm(Some((&mean, &var)), Some(&x[1]), Some(&x[2]), &how).0
+            });
+        }
+    }
+    let ins = [s.draw.normal([3, 2]), s.draw.normal([2]), s.draw.uniform((0.5, 1.5), [2])];
+    s.kink("batch_norm", ins, |x| {
+        let how = BatchNormOptions { training: true, ..BatchNormOptions::default() };
+        x[0].batch_norm(Some((&x[1], &x[2])), None, None, &how)
+    });
+    let x = s.draw.normal([3, 2]);
+    s.kink("batch_norm", [x], |x| {
+        let how = BatchNormOptions { training: true, ..BatchNormOptions::default() };
+        x[0].batch_norm(None, None, None, &how)
+    });
+    for (shape, size) in [(&[1, 5, 2][..], 3), (&[2, 4], 2), (&[1, 1, 2], 5), (&[0, 2], 1)] {
+        let x = s.draw.normal(shape);
+        s.case("local_response_norm", [x], move |x| x[0].local_response_norm(size, 0.4, 0.75, 1.5));
+    }
+}

@@ -1,0 +1,418 @@
+//! Pooling over windows of the last axes: largest and mean, with fixed or adaptive windows.
+
+use super::each::{Each, failed, floats, integers, pad_with, split_shape};
+use crate::apply::apply1;
+use crate::region::{arg, region, region1};
+use crate::tensor::Tensor;
+use gradus_ir::ops::index::Take;
+use gradus_ir::ops::window::Windows;
+use gradus_ir::{DType, Error, Result};
+
+/// Settings of [`max_pool`].
+#[derive(Clone, Debug)]
+pub struct MaxPoolOptions {
+    /// Step from window to window; the window's extent.
+    pub stride: Option<Each>,
+    /// Elements around that are never the largest, at most half a window; none.
+    pub padding: Each,
+    /// Spacing within a window; 1.
+    pub dilation: Each,
+    /// Whether a last window that is only partly filled counts; no.
+    pub ceil_mode: bool,
+}
+
+impl Default for MaxPoolOptions {
+    fn default() -> MaxPoolOptions {
+        MaxPoolOptions { stride: None, padding: 0.into(), dilation: 1.into(), ceil_mode: false }
+    }
+}
+
+/// Settings of [`avg_pool`].
+#[derive(Clone, Debug)]
+pub struct AvgPoolOptions {
+    /// Step from window to window; the window's extent.
+    pub stride: Option<Each>,
+    /// Zeros around, at most half a window; none.
+    pub padding: Each,
+    /// Whether a last window that is only partly filled counts; no.
+    pub ceil_mode: bool,
+    /// Whether zeros of the padding count as elements; yes.
+    pub count_include_pad: bool,
+    /// What to divide the sum by instead of the count.
+    pub divisor_override: Option<f64>,
+}
+
+impl Default for AvgPoolOptions {
+    fn default() -> AvgPoolOptions {
+        AvgPoolOptions {
+            stride: None,
+            padding: 0.into(),
+            ceil_mode: false,
+            count_include_pad: true,
+            divisor_override: None,
+        }
+    }
+}
+
+/// Windows along one axis, `size` elements each.
+#[derive(Clone, Copy)]
+struct Slide {
+    extent: i64,
+    size: i64,
+    stride: i64,
+    padding: i64,
+    dilation: i64,
+    count: i64,
+}
+
+impl Slide {
+    /// First to last element of a window, and one more.
+    fn reach(&self) -> i64 {
+        (self.size - 1) * self.dilation + 1
+    }
+
+    /// Padding behind that the last window reaches; negative where it does not even reach the end.
+    fn high(&self) -> i64 {
+        (self.count - 1) * self.stride + self.reach() - self.extent - self.padding
+    }
+
+    /// First element of a window that is not padding; beyond the extent if there is none.
+    fn first(&self, window: i64) -> i64 {
+        let start = window * self.stride - self.padding;
+        if start >= 0 { start } else { (start % self.dilation + self.dilation) % self.dilation }
+    }
+
+    /// Elements of a window that divide its sum.
+    fn divisor(&self, window: i64, include_padding: bool) -> i64 {
+        let start = window * self.stride - self.padding;
+        let end = (start + self.size).min(self.extent + self.padding);
+        if include_padding { end - start } else { end.min(self.extent) - start.max(0) }
+    }
+}
+
+/// The windows of each axis of `spatial`, or why they do not fit.
+fn slides(
+    spatial: &[usize],
+    size: &[usize],
+    stride: &Option<Each>,
+    padding: &Each,
+    dilation: &Each,
+    ceil_mode: bool,
+) -> Result<Vec<Slide>> {
+    let n = size.len();
+    let size = Each::from(size).resolve("kernel", n, 1)?;
+    let stride = stride.as_ref().map_or(Ok(size.clone()), |s| s.resolve("stride", n, 1))?;
+    let padding = padding.resolve("padding", n, 0)?;
+    let dilation = dilation.resolve("dilation", n, 1)?;
+    let slide = |i: usize| {
+        let [extent, size, stride, padding, dilation] =
+            [spatial[i], size[i], stride[i], padding[i], dilation[i]].map(|v| v as i64);
+        let mut s = Slide { extent, size, stride, padding, dilation, count: 0 };
+        if padding > s.reach() / 2 {
+            let why = format!("must be at most half the window, which reaches {}", s.reach());
+            return Err(Error::value(format!("padding {padding} on spatial axis {i}"), why));
+        }
+        let room = extent.saturating_add(2 * padding) - s.reach();
+        let mut count = if room < 0 { 0 } else { room / stride + 1 };
+        // A window that is only partly filled must begin before the padding behind.
+        if ceil_mode && room.rem_euclid(stride) != 0 {
+            let more = room.div_euclid(stride) + 2;
+            count = if (more - 1) * stride < extent + padding { more } else { count };
+        }
+        s.count = count;
+        let before = (0..count).take_while(|p| p * stride < padding);
+        if count < 1 || before.chain([count - 1]).any(|p| s.first(p) >= extent) {
+            let what = format!("a window reaching {} with padding {padding} on spatial axis {i}", s.reach());
+            return Err(Error::shape(what, format!("does not fit extent {extent}")));
+        }
+        Ok(s)
+    };
+    (0..n).map(slide).collect()
+}
+
+/// The windows as new axes behind the last ones, with `value` outside.
+#[track_caller]
+fn windows(x: &Tensor, slides: &[Slide], value: f64) -> Tensor {
+    let low: Vec<i64> = slides.iter().map(|s| s.padding).collect();
+    let high: Vec<i64> = slides.iter().map(|s| s.high()).collect();
+    let each = |f: fn(&Slide) -> i64| slides.iter().map(|s| f(s) as usize).collect::<Vec<usize>>();
+    let op = Windows { size: each(|s| s.size), stride: each(|s| s.stride), dilation: each(|s| s.dilation) };
+    apply1(op, &[&pad_with(x, &low, &high, value)])
+}
+
+fn product(extents: &[usize]) -> usize {
+    extents.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
+}
+
+/// A vector along axis `i` of `n`.
+fn along(i: usize, n: usize, extent: usize) -> Vec<usize> {
+    (0..n).map(|j| if j == i { extent } else { 1 }).collect()
+}
+
+/// The elements of `x` at positions within its last axes.
+#[track_caller]
+fn at_positions(x: &Tensor, positions: &Tensor, lead: &[usize], spatial: &[usize]) -> Tensor {
+    if let Some(failed) = failed(&[positions]) {
+        return failed;
+    }
+    let planes = product(lead);
+    let own = positions.shape();
+    let flat = positions.reshape([vec![planes], own[lead.len()..].to_vec()].concat());
+    let starts: Vec<i64> = (0..planes).map(|p| (p * product(spatial)) as i64).collect();
+    let starts = integers(starts, along(0, flat.rank(), planes));
+    apply1(Take { axis: 0 }, &[&x.reshape([product(&x.shape())]), &(flat + starts)]).reshape(&own)
+}
+
+/// `pool1d`, `pool2d`, `pool3d` and `pool` by the number of axes.
+macro_rules! by_rank {
+    ($n:expr, $($name:literal)*) => { [$($name),*].get($n).copied().unwrap_or([$($name),*][0]) };
+}
+
+/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these axes.
+///
+/// Of equal elements the first counts, and alone has the gradient; the first NaN counts as largest.
+#[track_caller]
+pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> (Tensor, Tensor) {
+    let n = kernel.len();
+    let name = by_rank!(n, "max_pool" "max_pool1d" "max_pool2d" "max_pool3d");
+    if x.error().is_some() {
+        return (x.clone(), x.clone());
+    }
+    let MaxPoolOptions { stride, padding, dilation, ceil_mode } = options;
+    let plan = || {
+        let (lead, spatial) = split_shape(&x.shape(), n, "pooling")?;
+        let slides = slides(&spatial, kernel, stride, padding, dilation, *ceil_mode)?;
+        Ok((lead, spatial, slides))
+    };
+    let (lead, spatial, slides) = match plan() {
+        Ok(plan) => plan,
+        Err(e) => {
+            let failed = Tensor::refuse(name, &[x], e);
+            return (failed.clone(), failed);
+        }
+    };
+    let ints = |f: fn(&Slide) -> i64| slides.iter().map(f).collect::<Vec<i64>>();
+    let args = vec![
+        arg("kernel", ints(|s| s.size)),
+        arg("stride", ints(|s| s.stride)),
+        arg("padding", ints(|s| s.padding)),
+        arg("dilation", ints(|s| s.dilation)),
+        arg("ceil_mode", *ceil_mode),
+    ];
+    let both = region(name, args, &[x], |x| {
+        let x = &x[0];
+        let view = windows(x, &slides, x.dtype().lowest());
+        let counts: Vec<usize> = slides.iter().map(|s| s.count as usize).collect();
+        let place = view.reshape([&lead[..], &counts, &[product(kernel)]].concat()).argmax(-1);
+        // The place in the window gives the position in the input, axis by axis.
+        let (mut position, mut left) = (scalar_zero(), place);
+        for (i, s) in slides.iter().enumerate() {
+            let behind = product(&kernel[i + 1..]) as i64;
+            let (k, rest) = (left.floor_div(behind), left.remainder(behind));
+            let starts: Vec<i64> = (0..s.count).map(|p| p * s.stride - s.padding).collect();
+            let axis = along(i, n, counts[i]);
+            let mut at = k * s.dilation + integers(starts, &axis[..]);
+            if s.padding > 0 {
+                // If everything is as low as the padding, that comes first; the first element is meant.
+                let first: Vec<i64> = (0..s.count).map(|p| s.first(p)).collect();
+                at = at.maximum(&integers(first, &axis[..]));
+            }
+            (position, left) = (position * s.extent + at, rest);
+        }
+        (at_positions(x, &position, &lead, &spatial), position)
+    });
+    two(both)
+}
+
+/// The position before any axis has been counted.
+#[track_caller]
+fn scalar_zero() -> Tensor {
+    super::each::scalar(DType::I64, 0.0)
+}
+
+fn two(outs: Result<Vec<Tensor>>) -> (Tensor, Tensor) {
+    let outs = outs.and_then(|v| {
+        <[Tensor; 2]>::try_from(v).map_err(|v| Error::verify(format!("{} results of two", v.len())))
+    });
+    match outs {
+        Ok([a, b]) => (a, b),
+        Err(e) => (Tensor::failed(e.clone()), Tensor::failed(e)),
+    }
+}
+
+/// Largest element of each window over the last `kernel.len()` axes; see [`max_pool_with_indices`].
+#[track_caller]
+pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tensor {
+    max_pool_with_indices(x, kernel, options).0
+}
+
+/// Mean of each window over the last `kernel.len()` axes. Integers are taken as `f32`.
+#[track_caller]
+pub fn avg_pool(x: &Tensor, kernel: &[usize], options: &AvgPoolOptions) -> Tensor {
+    let n = kernel.len();
+    let name = by_rank!(n, "avg_pool" "avg_pool1d" "avg_pool2d" "avg_pool3d");
+    if let Some(failed) = failed(&[x]) {
+        return failed;
+    }
+    let AvgPoolOptions { stride, padding, ceil_mode, count_include_pad, divisor_override } = options;
+    let plan = || {
+        let (_, spatial) = split_shape(&x.shape(), n, "pooling")?;
+        slides(&spatial, kernel, stride, padding, &1.into(), *ceil_mode)
+    };
+    let slides = match plan() {
+        Ok(slides) => slides,
+        Err(e) => return Tensor::refuse(name, &[x], e),
+    };
+    if *divisor_override == Some(0.0) {
+        return Tensor::refuse(name, &[x], Error::value("divisor_override", "must not be 0"));
+    }
+    let ints = |f: fn(&Slide) -> i64| slides.iter().map(f).collect::<Vec<i64>>();
+    let mut args = vec![
+        arg("kernel", ints(|s| s.size)),
+        arg("stride", ints(|s| s.stride)),
+        arg("padding", ints(|s| s.padding)),
+        arg("ceil_mode", *ceil_mode),
+        arg("count_include_pad", *count_include_pad),
+    ];
+    args.extend(divisor_override.map(|d| arg("divisor_override", d)));
+    region1(name, args, &[x], |x| {
+        let x = floating(&x[0]);
+        let view = windows(&x, &slides, 0.0);
+        let last: Vec<isize> = (1..=n as isize).map(|a| -a).collect();
+        let sum = view.sum(last);
+        if let Some(divisor) = divisor_override {
+            return sum / *divisor;
+        }
+        // Counts are products over axes, mostly all the same.
+        let counts = slides.iter().fold(vec![1.0], |counts: Vec<f64>, s| {
+            let own = |p| s.divisor(p, *count_include_pad) as f64;
+            counts.iter().flat_map(|c| (0..s.count).map(move |p| c * own(p))).collect()
+        });
+        match counts.first() {
+            Some(&c) if counts.iter().all(|&d| d == c) => sum / c,
+            _ => {
+                let extents: Vec<usize> = slides.iter().map(|s| s.count as usize).collect();
+                &sum / floats(x.dtype(), counts, extents)
+            }
+        }
+    })
+}
+
+/// Integers as `f32`.
+#[track_caller]
+pub(super) fn floating(x: &Tensor) -> Tensor {
+    if x.dtype().is_differentiable() { x.clone() } else { x.to_dtype(DType::F32) }
+}
+
+/// Elements of window `i` of `count` even windows over an extent; neighbours overlap where it does not divide.
+fn bin(i: usize, count: usize, extent: usize) -> (usize, usize) {
+    let [i, n, extent] = [i, count, extent].map(|v| v as u128);
+    ((i * extent / n) as usize, ((i + 1) * extent).div_ceil(n) as usize)
+}
+
+/// Windows of an adaptive pooling as one axis behind each pooled axis: `…, S` become `…, O, K, …`. A window
+/// that is shorter than the longest repeats its last element.
+#[track_caller]
+fn bins(x: &Tensor, sizes: &[usize]) -> (Tensor, Vec<Vec<usize>>) {
+    let lead = x.rank() - sizes.len();
+    let (mut view, mut lengths) = (x.clone(), Vec::new());
+    for (j, &count) in sizes.iter().enumerate() {
+        let axis = lead + 2 * j;
+        let Some(&extent) = view.shape().get(axis) else { break };
+        let ranges: Vec<(usize, usize)> = (0..count).map(|i| bin(i, count, extent)).collect();
+        let longest = ranges.iter().map(|(a, b)| b - a).max().unwrap_or(1);
+        if count * longest == extent {
+            let shape = view.shape();
+            view = view.reshape([&shape[..axis], &[count, longest], &shape[axis + 1..]].concat());
+        } else {
+            let place = |(a, b): &(usize, usize)| {
+                let (a, b) = (*a, *b);
+                (0..longest).map(move |k| (a + k).min(b - 1) as i64)
+            };
+            let table = integers(ranges.iter().flat_map(place).collect(), [count, longest]);
+            view = apply1(Take { axis }, &[&view, &table]);
+        }
+        lengths.push(ranges.iter().map(|(a, b)| b - a).collect());
+    }
+    (view, lengths)
+}
+
+fn adaptive_plan(x: &Tensor, sizes: &[usize]) -> Result<(Vec<usize>, Vec<usize>)> {
+    let (lead, spatial) = split_shape(&x.shape(), sizes.len(), "pooling")?;
+    let sizes = Each::from(sizes).resolve("output_size", sizes.len(), 1)?;
+    if let Some(i) = (0..sizes.len()).find(|&i| spatial[i] == 0) {
+        return Err(Error::shape(format!("spatial axis {i} of extent 0"), "has nothing to pool"));
+    }
+    Ok((lead, spatial))
+}
+
+/// Mean over `size` even windows along each of the last axes; neighbouring windows overlap by one where the size
+/// does not divide the extent. Integers are taken as `f32`.
+#[track_caller]
+pub fn adaptive_avg_pool(x: &Tensor, size: &[usize]) -> Tensor {
+    let n = size.len();
+    let name =
+        by_rank!(n, "adaptive_avg_pool" "adaptive_avg_pool1d" "adaptive_avg_pool2d" "adaptive_avg_pool3d");
+    if let Some(failed) = failed(&[x]) {
+        return failed;
+    }
+    if let Err(e) = adaptive_plan(x, size) {
+        return Tensor::refuse(name, &[x], e);
+    }
+    region1(name, vec![arg("output_size", size.to_vec())], &[x], |x| {
+        let (view, lengths) = bins(&floating(&x[0]), size);
+        let lead = x[0].rank() - n;
+        // From the last axis on, so that the axes before keep their places.
+        let each = lengths.iter().enumerate().rev();
+        each.fold(view, |y, (j, lengths)| mean_of(&y, lead + 2 * j, lengths))
+    })
+}
+
+/// Mean over axis `axis + 1`, of which only the first elements count, as many as `lengths` says along `axis`.
+#[track_caller]
+fn mean_of(x: &Tensor, axis: usize, lengths: &[usize]) -> Tensor {
+    let Some(&longest) = x.shape().get(axis + 1) else { return x.clone() };
+    let behind = vec![1; x.rank() - axis - 2];
+    if lengths.iter().all(|&l| l == longest) {
+        return x.sum(axis as isize + 1) / longest as f64;
+    }
+    let flags: Vec<bool> = lengths.iter().flat_map(|&l| (0..longest).map(move |k| k < l)).collect();
+    let counts = Tensor::from_slice(&flags, [&[lengths.len(), longest][..], &behind].concat());
+    let sum = counts.select(x, &super::each::scalar(x.dtype(), 0.0)).sum(axis as isize + 1);
+    let divisors = lengths.iter().map(|&l| l as f64).collect();
+    &sum / floats(x.dtype(), divisors, [&[lengths.len()][..], &behind].concat())
+}
+
+/// Largest over `size` even windows along each of the last axes, with the meaning of [`max_pool`]; neighbouring
+/// windows overlap by one where the size does not divide the extent.
+#[track_caller]
+pub fn adaptive_max_pool(x: &Tensor, size: &[usize]) -> Tensor {
+    let n = size.len();
+    let name =
+        by_rank!(n, "adaptive_max_pool" "adaptive_max_pool1d" "adaptive_max_pool2d" "adaptive_max_pool3d");
+    if let Some(failed) = failed(&[x]) {
+        return failed;
+    }
+    let (lead, spatial) = match adaptive_plan(x, size) {
+        Ok(plan) => plan,
+        Err(e) => return Tensor::refuse(name, &[x], e),
+    };
+    region1(name, vec![arg("output_size", size.to_vec())], &[x], |x| {
+        let (view, lengths) = bins(&x[0], size);
+        let longest: Vec<usize> = lengths.iter().map(|l| l.iter().copied().max().unwrap_or(1)).collect();
+        let first = lead.len() as isize;
+        let every_second = |from: isize| (0..n as isize).map(move |j| from + 2 * j);
+        let order: Vec<isize> =
+            (0..first).chain(every_second(first)).chain(every_second(first + 1)).collect();
+        let place = view.permute(order).reshape([&lead[..], size, &[product(&longest)]].concat()).argmax(-1);
+        let (mut position, mut left) = (scalar_zero(), place);
+        for i in 0..n {
+            let behind = product(&longest[i + 1..]) as i64;
+            let (k, rest) = (left.floor_div(behind), left.remainder(behind));
+            let starts: Vec<i64> = (0..size[i]).map(|p| bin(p, size[i], spatial[i]).0 as i64).collect();
+            let at = k + integers(starts, along(i, n, size[i]));
+            (position, left) = (position * spatial[i] as i64 + at, rest);
+        }
+        at_positions(&x[0], &position, &lead, &spatial)
+    })
+}

@@ -1,0 +1,109 @@
+//! Shares of exponentials along an axis, without overflow; those of `f16` and `bf16` are computed in `f32`.
+
+use super::activation::{floating, wide};
+use crate::axis::{Axes, resolve};
+use crate::region::{arg, region1};
+use crate::tensor::Tensor;
+
+/// What is taken off before `exp`: the largest. The results do not depend on it, nor do their derivatives.
+fn shift(x: &Tensor, axes: &[isize]) -> Tensor {
+    x.max_keepdim(axes).stop_gradient()
+}
+
+#[track_caller]
+fn along(name: &'static str, x: &Tensor, axis: isize, f: fn(&Tensor, isize) -> Tensor) -> Tensor {
+    let x = floating(x);
+    match resolve(axis, x.rank()) {
+        _ if x.error().is_some() => x,
+        Ok(a) => {
+            region1(name, vec![arg("axis", a)], &[&x], |x| f(&wide(&x[0]), a as isize).to_dtype(x[0].dtype()))
+        }
+        Err(e) => Tensor::refuse(name, &[&x], e),
+    }
+}
+
+fn softmax(x: &Tensor, axis: isize) -> Tensor {
+    let e = (x - shift(x, &[axis])).exp();
+    &e / e.sum_keepdim(axis)
+}
+
+impl Tensor {
+    /// `exp(x) / Σ exp(x)` along an axis; NaN where all of it is minus infinity.
+    #[track_caller]
+    pub fn softmax(&self, axis: isize) -> Tensor {
+        along("softmax", self, axis, softmax)
+    }
+
+    /// `softmax` of the negated tensor.
+    #[track_caller]
+    pub fn softmin(&self, axis: isize) -> Tensor {
+        along("softmin", self, axis, |x, axis| softmax(&-x, axis))
+    }
+
+    /// Logarithm of `softmax`, exact where that is small.
+    #[track_caller]
+    pub fn log_softmax(&self, axis: isize) -> Tensor {
+        along("log_softmax", self, axis, |x, axis| {
+            let x = x - shift(x, &[axis]);
+            &x - x.exp().sum_keepdim(axis).log()
+        })
+    }
+
+    /// `log Σ exp(x)` over axes (`()` for all), without overflow. Over nothing, or if all of it is minus infinity, it
+    /// is minus infinity, with derivative 0.
+    #[track_caller]
+    pub fn logsumexp(&self, axes: impl Axes, keepdim: bool) -> Tensor {
+        let x = floating(self);
+        let axes = match axes.resolve(x.rank()) {
+            _ if x.error().is_some() => return x,
+            Ok(axes) => axes,
+            Err(e) => return Tensor::refuse("logsumexp", &[&x], e),
+        };
+        let args = vec![arg("axes", axes.clone()), arg("keepdim", keepdim)];
+        region1("logsumexp", args, &[&x], |x| {
+            let axes: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
+            let full = wide(&x[0]);
+            let largest = shift(&full, &axes);
+            let largest = largest.is_finite().select(&largest, 0.0);
+            let sum = (&full - &largest).exp().sum_keepdim(&axes);
+            let nothing = sum.eq(0.0);
+            let log = nothing.select(1.0, &sum).log() + largest;
+            let y = nothing.select(f64::NEG_INFINITY, &log).to_dtype(x[0].dtype());
+            if keepdim { y } else { y.squeeze(axes) }
+        })
+    }
+}
+
+pub(super) fn samples(s: &mut super::Samples) {
+    type Along = (&'static str, fn(&Tensor, isize) -> Tensor);
+    let along: [Along; 3] =
+        [("softmax", Tensor::softmax), ("softmin", Tensor::softmin), ("log_softmax", Tensor::log_softmax)];
+    for (name, f) in along {
+        for (shape, axis) in [(&[2, 3][..], 1), (&[3, 2, 2], 0), (&[1, 4], -2), (&[0, 2], 0), (&[2, 0], 0)] {
+            let x = s.draw.normal(shape);
+            s.case(name, [x], move |x| f(&x[0], axis));
+        }
+        let far = s.draw.floats([2, 2], &[1000.0, 1001.0, -1000.0, -1000.5]);
+        s.case(name, [far], move |x| f(&x[0], -1));
+        let ties = s.draw.floats([3], &[0.5, 0.5, 0.5]);
+        s.case(name, [ties], move |x| f(&x[0], 0));
+    }
+    let cases = [
+        (&[2, 3][..], vec![1]),
+        (&[3, 2, 2], vec![0, -1]),
+        (&[], vec![]),
+        (&[0, 2], vec![0]),
+        (&[1, 3], vec![0]),
+    ];
+    for (shape, axes) in cases {
+        for keepdim in [false, true] {
+            let (x, axes) = (s.draw.normal(shape), axes.clone());
+            s.case("logsumexp", [x], move |x| x[0].logsumexp(&axes, keepdim));
+        }
+    }
+    let x = s.draw.normal([2, 3]);
+    s.case("logsumexp", [x], |x| x[0].logsumexp((), false));
+    let low = f64::NEG_INFINITY;
+    let edge = s.draw.floats([2, 2], &[low, low, low, 1.0]);
+    s.kink("logsumexp", [edge], |x| x[0].logsumexp(1, false));
+}

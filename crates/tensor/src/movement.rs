@@ -1,0 +1,250 @@
+//! Moving elements: reshape, permute, expand, squeeze, flip, pad, concatenation.
+
+use crate::apply::apply1;
+use crate::axis::{Axes, resolve};
+use crate::tensor::Tensor;
+use gradus_ir::ops::movement::{Concat, Flip, Pad, Permute, Reshape};
+use gradus_ir::{Error, Result, Shape};
+
+/// Extents as users write them; one of them may be -1, to be inferred.
+pub trait Dims {
+    /// The extents.
+    fn dims(&self) -> Vec<i64>;
+}
+
+/// An extent too large for any tensor stays too large, and does not become -1.
+fn signed(extent: usize) -> i64 {
+    i64::try_from(extent).unwrap_or(i64::MAX)
+}
+
+macro_rules! dims {
+    ($($t:ty: $signed:expr),*) => {$(
+        impl<const N: usize> Dims for [$t; N] {
+            fn dims(&self) -> Vec<i64> { self.as_slice().dims() }
+        }
+        impl Dims for [$t] {
+            fn dims(&self) -> Vec<i64> { self.iter().copied().map($signed).collect() }
+        }
+        impl Dims for Vec<$t> {
+            fn dims(&self) -> Vec<i64> { self.as_slice().dims() }
+        }
+    )*};
+}
+dims!(usize: signed, isize: |d| d as i64, i64: |d| d, i32: i64::from);
+
+impl Dims for Shape {
+    fn dims(&self) -> Vec<i64> {
+        self[..].dims()
+    }
+}
+
+impl<T: Dims + ?Sized> Dims for &T {
+    fn dims(&self) -> Vec<i64> {
+        (**self).dims()
+    }
+}
+
+/// The extents of a reshape, with -1 filled in.
+fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
+    let unknown = dims.iter().filter(|&&d| d == -1).count();
+    if unknown > 1 || dims.iter().any(|&d| d < -1) {
+        return Err(Error::value(
+            format!("extents {dims:?}"),
+            "may have one -1, and no other negative number",
+        ));
+    }
+    let known = dims.iter().filter(|&&d| d != -1).try_fold(1usize, |n, &d| n.checked_mul(d as usize));
+    let missing = match (unknown, known) {
+        (0, _) => 0,
+        (_, Some(known)) if known > 0 && numel.is_multiple_of(known) => numel / known,
+        _ => {
+            return Err(Error::shape(
+                format!("{numel} elements"),
+                format!("cannot be divided into {dims:?}"),
+            ));
+        }
+    };
+    Ok(dims.iter().map(|&d| if d == -1 { missing } else { d as usize }).collect())
+}
+
+impl Tensor {
+    /// The same elements in row-major order under other extents, one of which may be -1. Without a copy where
+    /// the layout allows it.
+    #[track_caller]
+    pub fn reshape(&self, dims: impl Dims) -> Tensor {
+        match filled(&dims.dims(), self.numel()) {
+            _ if self.error().is_some() => self.clone(),
+            Ok(shape) if shape == self.shape() => self.clone(),
+            Ok(shape) => apply1(Reshape { shape }, &[self]),
+            Err(e) => Tensor::refuse("reshape", &[self], e),
+        }
+    }
+
+    /// Axes in another order.
+    #[track_caller]
+    pub fn permute(&self, axes: impl Axes) -> Tensor {
+        match axes.resolve(self.rank()) {
+            _ if self.error().is_some() => self.clone(),
+            Ok(axes) => apply1(Permute { axes }, &[self]),
+            Err(e) => Tensor::refuse("permute", &[self], e),
+        }
+    }
+
+    /// With two axes swapped.
+    #[track_caller]
+    pub fn transpose(&self, a: isize, b: isize) -> Tensor {
+        let rank = self.rank();
+        match (resolve(a, rank), resolve(b, rank)) {
+            _ if self.error().is_some() => self.clone(),
+            (Ok(a), Ok(b)) => {
+                let mut axes: Vec<usize> = (0..rank).collect();
+                axes.swap(a, b);
+                apply1(Permute { axes }, &[self])
+            }
+            (Err(e), _) | (_, Err(e)) => Tensor::refuse("transpose", &[self], e),
+        }
+    }
+
+    /// The last two axes swapped; a vector or scalar itself.
+    #[track_caller]
+    pub fn t(&self) -> Tensor {
+        if self.rank() < 2 { self.clone() } else { self.transpose(-2, -1) }
+    }
+
+    /// Repeated to other extents by NumPy's rule, without a copy; -1 keeps an extent.
+    #[track_caller]
+    pub fn expand(&self, dims: impl Dims) -> Tensor {
+        let (dims, own) = (dims.dims(), self.shape());
+        if self.error().is_some() {
+            return self.clone();
+        }
+        let Some(lead) = dims.len().checked_sub(own.rank()) else {
+            let why = format!("has more axes than {dims:?}");
+            return Tensor::refuse("expand", &[self], Error::shape(format!("shape {own}"), why));
+        };
+        let extent = |(j, d): (usize, &i64)| match (*d, j.checked_sub(lead)) {
+            (-1, Some(a)) => Ok(own[a]),
+            (d, _) if d >= 0 => Ok(d as usize),
+            _ => Err(Error::value(format!("extents {dims:?}"), "may have -1 only for axes that are there")),
+        };
+        match dims.iter().enumerate().map(extent).collect::<Result<Shape>>() {
+            Ok(shape) => self.expand_to(&shape),
+            Err(e) => Tensor::refuse("expand", &[self], e),
+        }
+    }
+
+    /// With a new axis of extent 1.
+    #[track_caller]
+    pub fn unsqueeze(&self, axis: isize) -> Tensor {
+        let shape = self.shape();
+        match resolve(axis, shape.rank() + 1) {
+            _ if self.error().is_some() => self.clone(),
+            Ok(a) => self
+                .reshape(shape[..a].iter().chain([&1]).chain(&shape[a..]).copied().collect::<Vec<usize>>()),
+            Err(e) => Tensor::refuse("unsqueeze", &[self], e),
+        }
+    }
+
+    /// Without these axes, as far as they have extent 1 (`()` for all of extent 1).
+    #[track_caller]
+    pub fn squeeze(&self, axes: impl Axes) -> Tensor {
+        let shape = self.shape();
+        match axes.resolve(shape.rank()) {
+            _ if self.error().is_some() => self.clone(),
+            Ok(axes) => {
+                let gone: Vec<usize> = axes.into_iter().filter(|&a| shape[a] == 1).collect();
+                self.reshape(shape.without(&gone))
+            }
+            Err(e) => Tensor::refuse("squeeze", &[self], e),
+        }
+    }
+
+    /// Axes `from` to `to` as one.
+    #[track_caller]
+    pub fn flatten(&self, from: isize, to: isize) -> Tensor {
+        let shape = self.shape();
+        if shape.rank() == 0 {
+            return self.reshape([1usize]);
+        }
+        match (resolve(from, shape.rank()), resolve(to, shape.rank())) {
+            _ if self.error().is_some() => self.clone(),
+            (Ok(a), Ok(b)) if a <= b => {
+                let merged: usize = shape[a..=b].iter().product();
+                self.reshape(
+                    shape[..a]
+                        .iter()
+                        .chain([&merged])
+                        .chain(&shape[b + 1..])
+                        .copied()
+                        .collect::<Vec<usize>>(),
+                )
+            }
+            (Ok(_), Ok(_)) => Tensor::refuse(
+                "flatten",
+                &[self],
+                Error::value("the first axis", "must not be behind the last"),
+            ),
+            (Err(e), _) | (_, Err(e)) => Tensor::refuse("flatten", &[self], e),
+        }
+    }
+
+    /// Backwards along axes.
+    #[track_caller]
+    pub fn flip(&self, axes: impl Axes) -> Tensor {
+        match axes.resolve(self.rank()) {
+            _ if self.error().is_some() => self.clone(),
+            Ok(axes) => apply1(Flip { axes }, &[self]),
+            Err(e) => Tensor::refuse("flip", &[self], e),
+        }
+    }
+
+    /// With zeros around: `(before, after)` for each of the last axes; negative numbers crop.
+    #[track_caller]
+    pub fn pad_zeros(&self, padding: &[(i64, i64)]) -> Tensor {
+        let rank = self.rank();
+        let Some(lead) = rank.checked_sub(padding.len()) else {
+            let why = format!("is for {} axes", padding.len());
+            return Tensor::refuse(
+                "pad_zeros",
+                &[self],
+                Error::shape(format!("rank {rank}; the padding"), why),
+            );
+        };
+        let side = |f: fn(&(i64, i64)) -> i64| [vec![0; lead], padding.iter().map(f).collect()].concat();
+        apply1(Pad { low: side(|p| p.0), high: side(|p| p.1), interior: vec![0; rank] }, &[self])
+    }
+
+    /// Tensors one after the other along an axis; dtypes are promoted.
+    #[track_caller]
+    pub fn cat(tensors: &[&Tensor], axis: isize) -> Tensor {
+        let Some(first) = tensors.first() else {
+            return Tensor::refuse("cat", &[], Error::value("cat", "needs at least one tensor"));
+        };
+        let dtype = tensors.iter().fold(first.dtype(), |d, t| d.promote(t.dtype()));
+        let cast: Vec<Tensor> = tensors.iter().map(|t| t.to_dtype(dtype)).collect();
+        match resolve(axis, first.rank()) {
+            _ if first.error().is_some() => (*first).clone(),
+            Ok(axis) => apply1(Concat { axis }, &cast.iter().collect::<Vec<_>>()),
+            Err(e) => Tensor::refuse("cat", tensors, e),
+        }
+    }
+
+    /// Tensors of one shape along a new axis.
+    #[track_caller]
+    pub fn stack(tensors: &[&Tensor], axis: isize) -> Tensor {
+        let wide: Vec<Tensor> = tensors.iter().map(|t| t.unsqueeze(axis)).collect();
+        Tensor::cat(&wide.iter().collect::<Vec<_>>(), axis)
+    }
+
+    /// The same elements in row-major order without gaps.
+    #[track_caller]
+    pub fn contiguous(&self) -> Tensor {
+        if self.is_contiguous() { self.clone() } else { self.copied() }
+    }
+
+    /// A copy that shares nothing; gradients flow through.
+    #[track_caller]
+    fn copied(&self) -> Tensor {
+        apply1(Concat { axis: 0 }, &[&self.unsqueeze(0)]).squeeze(0)
+    }
+}

@@ -1,0 +1,325 @@
+//! Operators, and a method for every row of the pointwise table.
+
+use crate::apply::apply1;
+use crate::arg::{Arg, unify};
+use crate::tensor::{Inner, Tensor};
+use gradus_ir::ops::Pointwise;
+use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
+use gradus_ir::ops::pointwise::rows;
+use gradus_ir::ops::select::{Select, StopGradient};
+use gradus_ir::{C, Class, DType};
+use std::ops::{
+    Add, AddAssign, BitAnd, BitOr, BitXor, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign,
+};
+
+/// Integers and booleans become floats where an op has no meaning on them, and in division.
+#[track_caller]
+fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
+    let divides = row.name == rows::div.name && !t.dtype().is_differentiable();
+    if (divides || !row.takes(t.dtype())) && row.takes(DType::F32) && !t.dtype().is_differentiable() {
+        t.to_dtype(DType::F32)
+    } else {
+        t
+    }
+}
+
+#[track_caller]
+pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
+    // The modulus of a complex number is real, so that it is no row: a row keeps the dtype.
+    if row.name == rows::abs.name && x.dtype().is_complex() {
+        return x.real().hypot(&x.imag());
+    }
+    apply1(row, &[&fit(row, x.clone())])
+}
+
+#[track_caller]
+pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+    // The common case needs neither promotion nor broadcasting.
+    if let (Arg::Tensor(b), Inner::Data(x, _)) = (b, &*a.0)
+        && let Inner::Data(y, _) = &*b.0
+        && x.aval == y.aval
+        && x.aval.dtype.is_differentiable()
+    {
+        return apply1(row, &[a, b]);
+    }
+    match unify(row.name, a, b) {
+        Ok((a, b)) => apply1(row, &[&fit(row, a), &fit(row, b)]),
+        Err(failed) => failed,
+    }
+}
+
+#[track_caller]
+fn logical(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+    match unify(row.name, a, b) {
+        Ok((a, b)) => apply1(row, &[&a.truth(), &b.truth()]),
+        Err(failed) => failed,
+    }
+}
+
+macro_rules! tensor_row {
+    ($($doc:literal)* $name:ident ($x:ident)) => {
+        $(#[doc = $doc])*
+        #[track_caller]
+        #[allow(clippy::should_implement_trait)]
+        pub fn $name(&self) -> Tensor {
+            unary(&rows::$name, self)
+        }
+    };
+    ($($doc:literal)* $name:ident ($x:ident, $y:ident)) => {
+        $(#[doc = $doc])*
+        #[track_caller]
+        #[allow(clippy::should_implement_trait)]
+        pub fn $name<'a>(&self, $y: impl Into<Arg<'a>>) -> Tensor {
+            binary(&rows::$name, self, $y.into())
+        }
+    };
+}
+
+macro_rules! tensor_rows {
+    ($($(#[doc = $doc:literal])* $name:ident $args:tt -> $y:ident { $($body:tt)* })*) => {
+        impl Tensor {
+            $(tensor_row! { $($doc)* $name $args })*
+        }
+    };
+}
+gradus_ir::for_each_row!(tensor_rows);
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $row:ident;)*) => {$(
+        impl<'a, A: Into<Arg<'a>>> $trait<A> for &Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: A) -> Tensor { binary(&rows::$row, self, other.into()) }
+        }
+        impl<'a, A: Into<Arg<'a>>> $trait<A> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: A) -> Tensor { binary(&rows::$row, &self, other.into()) }
+        }
+        impl $trait<Tensor> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor { binary(&rows::$row, &self, Arg::Tensor(&other)) }
+        }
+        impl $trait<Tensor> for &Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor { binary(&rows::$row, self, Arg::Tensor(&other)) }
+        }
+    )*};
+}
+operators! { Add add add; Sub sub sub; Mul mul mul; Div div div; Rem rem fmod; BitAnd bitand and; BitOr bitor or; BitXor bitxor xor; }
+
+macro_rules! number_first {
+    ($($number:ty: $($trait:ident $method:ident $row:ident),*;)*) => {$($(
+        impl $trait<&Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: &Tensor) -> Tensor { number_and(&rows::$row, self.into(), other) }
+        }
+        impl $trait<Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor { number_and(&rows::$row, self.into(), &other) }
+        }
+    )*)*};
+}
+
+/// A number before a tensor: brought together the other way round, then applied in the order written.
+#[track_caller]
+fn number_and(row: &'static Pointwise, number: Arg<'_>, t: &Tensor) -> Tensor {
+    match unify(row.name, t, number) {
+        Ok((t, number)) => apply1(row, &[&fit(row, number), &fit(row, t)]),
+        Err(failed) => failed,
+    }
+}
+
+number_first! {
+    f64: Add add add, Sub sub sub, Mul mul mul, Div div div;
+    i64: Add add add, Sub sub sub, Mul mul mul, Div div div;
+    C: Add add add, Sub sub sub, Mul mul mul, Div div div;
+}
+
+impl Neg for &Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        unary(&rows::neg, self)
+    }
+}
+
+impl Neg for Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        unary(&rows::neg, &self)
+    }
+}
+
+impl Not for &Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn not(self) -> Tensor {
+        unary(&rows::not, self)
+    }
+}
+
+impl Not for Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn not(self) -> Tensor {
+        unary(&rows::not, &self)
+    }
+}
+
+macro_rules! in_place {
+    ($($trait:ident $assign:ident $method:ident $row:ident $doc:literal;)*) => {
+        $(
+            /// On a cell, swaps its value; on any other tensor, rebinds the variable to the result.
+            impl<'a, A: Into<Arg<'a>>> $trait<A> for Tensor {
+                #[track_caller]
+                fn $assign(&mut self, other: A) {
+                    *self = self.$method(other);
+                }
+            }
+        )*
+        impl Tensor {
+            $(
+                #[doc = $doc]
+                #[track_caller]
+                pub fn $method<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+                    self.updated(&rows::$row, other.into())
+                }
+            )*
+        }
+    };
+}
+in_place! {
+    AddAssign add_assign add_ add "Adds in place to a cell, which is returned; gives the sum for any other tensor.";
+    SubAssign sub_assign sub_ sub "Subtracts in place from a cell, which is returned; gives the difference for any other tensor.";
+    MulAssign mul_assign mul_ mul "Multiplies a cell in place, which is returned; gives the product for any other tensor.";
+    DivAssign div_assign div_ div "Divides a cell in place, which is returned; gives the quotient for any other tensor.";
+}
+
+impl Tensor {
+    #[track_caller]
+    fn updated(&self, row: &'static Pointwise, other: Arg<'_>) -> Tensor {
+        if self.as_cell().is_none() {
+            return binary(row, self, other);
+        }
+        // The old value is read outside of autograd: what replaces it is a value, not a history.
+        let new = binary(row, &self.data_(), other).detach();
+        match self.set_(&new) {
+            Ok(()) => self.clone(),
+            Err(e) => Tensor::failed(e),
+        }
+    }
+
+    /// The quotient towards zero: of integers exactly, where division by zero gives 0.
+    #[track_caller]
+    pub fn div_trunc<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        match unify("div_trunc", self, other.into()) {
+            // The row itself divides integers this way; `/` makes them floats first.
+            Ok((a, b)) if a.dtype().class() == Class::Int => apply1(&rows::div, &[&a, &b]),
+            Ok((a, b)) => (a / b).trunc(),
+            Err(failed) => failed,
+        }
+    }
+
+    /// Whether both are non-zero.
+    #[track_caller]
+    pub fn logical_and<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        logical(&rows::and, self, other.into())
+    }
+
+    /// Whether one or both are non-zero.
+    #[track_caller]
+    pub fn logical_or<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        logical(&rows::or, self, other.into())
+    }
+
+    /// Whether exactly one is non-zero.
+    #[track_caller]
+    pub fn logical_xor<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
+        logical(&rows::xor, self, other.into())
+    }
+
+    /// Whether it is zero.
+    #[track_caller]
+    pub fn logical_not(&self) -> Tensor {
+        self.truth().not()
+    }
+
+    /// Whether it is non-zero.
+    #[track_caller]
+    fn truth(&self) -> Tensor {
+        if self.error().is_some() { self.clone() } else { self.to_dtype(DType::Bool) }
+    }
+
+    /// `yes` where this truth value holds, else `no`; all three broadcast.
+    #[track_caller]
+    pub fn select<'a>(&self, yes: impl Into<Arg<'a>>, no: impl Into<Arg<'a>>) -> Tensor {
+        let (yes, no) = match (yes.into(), no.into()) {
+            (Arg::Tensor(y), no) => (y.clone(), no),
+            (Arg::Number(n), no @ Arg::Tensor(t)) => {
+                let both = unify("select", t, Arg::Number(n));
+                match both {
+                    Ok((_, y)) => (y, no),
+                    Err(failed) => return failed,
+                }
+            }
+            (Arg::Number(n), no) => {
+                let dtype = if matches!(n, crate::arg::Number::Float(_)) { DType::F32 } else { DType::I64 };
+                (Tensor::from_literal(&n.literal(dtype)), no)
+            }
+        };
+        let (yes, no) = match unify("select", &yes, no) {
+            Ok(pair) => pair,
+            Err(failed) => return failed,
+        };
+        let condition = self.truth();
+        // Broadcast the condition and the branches to each other without touching the branches' dtype.
+        let Some(shape) = condition.shape().broadcast(&yes.shape()) else {
+            let what = format!("extents {} and {}", condition.shape(), yes.shape());
+            return Tensor::refuse(
+                "select",
+                &[self, &yes, &no],
+                gradus_ir::Error::shape(what, "do not broadcast"),
+            );
+        };
+        apply1(Select {}, &[&condition.expand_to(&shape), &yes.expand_to(&shape), &no.expand_to(&shape)])
+    }
+
+    /// The same value, a constant to every derivative.
+    #[track_caller]
+    pub fn stop_gradient(&self) -> Tensor {
+        apply1(StopGradient {}, &[self])
+    }
+
+    /// Real part; a real tensor itself.
+    #[track_caller]
+    pub fn real(&self) -> Tensor {
+        if self.dtype().is_complex() { apply1(Re {}, &[self]) } else { self.clone() }
+    }
+
+    /// Imaginary part; zeros for a real tensor.
+    #[track_caller]
+    pub fn imag(&self) -> Tensor {
+        if self.dtype().is_complex() { apply1(Im {}, &[self]) } else { self * 0.0 }
+    }
+
+    /// Complex conjugate; a real tensor itself.
+    #[track_caller]
+    pub fn conj(&self) -> Tensor {
+        if self.dtype().is_complex() { apply1(Conj {}, &[self]) } else { self.clone() }
+    }
+
+    /// The complex tensor with this real and that imaginary part.
+    #[track_caller]
+    pub fn complex<'a>(&self, imag: impl Into<Arg<'a>>) -> Tensor {
+        match unify("complex", self, imag.into()) {
+            Ok((re, im)) => apply1(Complex {}, &[&re, &im]),
+            Err(failed) => failed,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Elements as words of one width: floats with the fewest digits that tell them apart from their neighbours, eight
+//! behind the point at most, in scientific notation where the range of the array needs it.
+
+use gradus_ir::literal::Data;
+use gradus_ir::{Class, DType};
+
+/// Most digits behind the point.
+const DIGITS: usize = 8;
+
+/// All elements as words of equal width.
+pub(super) fn words(elements: &Data, dtype: DType) -> Vec<String> {
+    match elements {
+        Data::F(v) => floats(v, dtype, false),
+        Data::C(v) => {
+            let part = |f: fn(&gradus_ir::C) -> f64| v.iter().map(f).collect::<Vec<f64>>();
+            let real = floats(&part(|z| z.re), dtype.real(), false);
+            let imag = floats(&part(|z| z.im), dtype.real(), true);
+            real.iter().zip(imag).map(|(re, im)| with_unit(re, &im)).collect()
+        }
+        Data::I(v) if dtype.class() == Class::Bool => {
+            right_aligned(v.iter().map(|x| (*x != 0).to_string()).collect())
+        }
+        Data::I(v) => right_aligned(v.iter().map(i64::to_string).collect()),
+    }
+}
+
+/// `j` follows the digits; the columns that align them follow `j`.
+fn with_unit(re: &str, im: &str) -> String {
+    let digits = im.trim_end();
+    format!("{re}{digits}j{}", &im[digits.len()..])
+}
+
+fn right_aligned(words: Vec<String>) -> Vec<String> {
+    let width = words.iter().map(String::len).max().unwrap_or(0);
+    words.into_iter().map(|w| format!("{w:>width$}")).collect()
+}
+
+/// Floats with their points in one column; `signed` shows plus signs too.
+fn floats(v: &[f64], dtype: DType, signed: bool) -> Vec<String> {
+    let finite = || v.iter().copied().filter(|x| x.is_finite());
+    let sizes = || finite().map(f64::abs).filter(|x| *x != 0.0);
+    let (most, least) = (sizes().fold(0.0, f64::max), sizes().fold(f64::INFINITY, f64::min));
+    let scientific = most >= 1e8 || (most > 0.0 && (least < 1e-4 || most / least > 1000.0));
+    let digits = if scientific { finite().map(|x| mantissa(x, dtype)).max().unwrap_or(0) } else { 0 };
+    let power = finite().map(|x| exponent(x, digits).abs()).max().map_or(0, |p| p.to_string().len().max(2));
+    let word = |x: f64| {
+        let sign = match x {
+            _ if x.is_nan() => {
+                if signed {
+                    "+"
+                } else {
+                    ""
+                }
+            }
+            _ if x.is_sign_negative() => "-",
+            _ => {
+                if signed {
+                    "+"
+                } else {
+                    ""
+                }
+            }
+        };
+        let size = match x.abs() {
+            size if size.is_nan() => "nan".to_string(),
+            size if size.is_infinite() => "inf".to_string(),
+            size if scientific => in_powers(size, digits, power),
+            size => positional(size, dtype),
+        };
+        format!("{sign}{size}")
+    };
+    let words: Vec<(f64, String)> = v.iter().map(|&x| (x, word(x))).collect();
+    // Columns before the point, with the point and behind it, over all finite numbers.
+    let point = |w: &str| w.find('.').unwrap_or(w.len());
+    let sides = words.iter().filter(|(x, _)| x.is_finite()).map(|(_, w)| (point(w), w.len() - point(w)));
+    let (before, behind) = sides.fold((0, 0), |(a, b), (c, d)| (a.max(c), b.max(d)));
+    let others = words.iter().filter(|(x, _)| !x.is_finite()).map(|(_, w)| w.len()).max().unwrap_or(0);
+    let width = (before + behind).max(others);
+    let aligned = |(x, w): &(f64, String)| {
+        let behind = if x.is_finite() { behind + point(w) - w.len() } else { 0 };
+        format!("{:>width$}", format!("{w}{}", " ".repeat(behind)))
+    };
+    words.iter().map(aligned).collect()
+}
+
+/// Digits behind the point of the shortest scientific form that rounds to the number in its dtype.
+fn mantissa(x: f64, dtype: DType) -> usize {
+    let told_apart = |d: &usize| format!("{x:.d$e}").parse::<f64>().is_ok_and(|y| dtype.round(y) == x);
+    (0..DIGITS).find(told_apart).unwrap_or(DIGITS)
+}
+
+fn split(x: f64, digits: usize) -> (String, i32) {
+    let text = format!("{x:.digits$e}");
+    let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
+    (mantissa.to_string(), power.parse().unwrap_or(0))
+}
+
+fn exponent(x: f64, digits: usize) -> i32 {
+    split(x, digits).1
+}
+
+/// A size in scientific notation with so many digits of mantissa and of power.
+fn in_powers(size: f64, digits: usize, power: usize) -> String {
+    let (mantissa, exponent) = split(size, digits);
+    let point = if digits == 0 { "." } else { "" };
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}{point}e{sign}{:0power$}", exponent.abs())
+}
+
+/// A size with the fewest digits behind the point that round to it in its dtype.
+fn positional(size: f64, dtype: DType) -> String {
+    let told_apart = |d: &usize| format!("{size:.d$}").parse::<f64>().is_ok_and(|y| dtype.round(y) == size);
+    let digits = (0..DIGITS).find(told_apart).unwrap_or(DIGITS);
+    let text = format!("{size:.digits$}");
+    if digits == 0 {
+        return format!("{text}.");
+    }
+    // Rounded to the last digit, it may end in zeros.
+    text.trim_end_matches('0').to_string()
+}

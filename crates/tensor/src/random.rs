@@ -1,0 +1,163 @@
+//! Random tensors from a counter-based generator (Philox), whose state is a cell.
+//!
+//! One seed gives the same words on every device. Drawing reads the state cell and moves it on; in a trace both
+//! become part of the graph.
+
+use crate::apply::{apply_n, apply1};
+use crate::tensor::Tensor;
+use gradus_ir::ops::pointwise::Cast;
+use gradus_ir::ops::source::RandomBits;
+use gradus_ir::{DType, Error, Result, Shape};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// A stream of random numbers.
+#[derive(Clone)]
+pub struct Generator {
+    state: Tensor,
+    /// Two threads never draw the same words.
+    drawing: Arc<Mutex<()>>,
+}
+
+static DEFAULT: LazyLock<Generator> = LazyLock::new(|| Generator::new(0));
+
+/// Restarts the default generator.
+pub fn manual_seed(seed: u64) {
+    DEFAULT.seed(seed);
+}
+
+fn state_of(seed: u64) -> Tensor {
+    Tensor::from([seed as u32, (seed >> 32) as u32, 0, 0])
+}
+
+impl Generator {
+    /// The stream of a seed.
+    pub fn new(seed: u64) -> Generator {
+        Generator { state: state_of(seed).cell(), drawing: Arc::default() }
+    }
+
+    /// Restarts at a seed.
+    pub fn seed(&self, seed: u64) {
+        // The state's type never changes, and a cell of integers requires no gradients: this cannot fail.
+        let _ = self.state.set_(&state_of(seed));
+    }
+
+    /// The state as a cell, to be saved and restored.
+    pub fn state(&self) -> &Tensor {
+        &self.state
+    }
+
+    /// Random words.
+    #[track_caller]
+    pub fn bits(&self, shape: impl Into<Shape>) -> Tensor {
+        let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        let [bits, next] = apply_n(RandomBits { shape: shape.into() }, &[&self.state]);
+        match next.check().and_then(|next| self.state.set_(next)) {
+            Ok(()) => bits,
+            Err(e) => Tensor::failed(e),
+        }
+    }
+
+    /// Uniform on [0, 1) in `f32`: the upper 24 bits of a word.
+    #[track_caller]
+    pub fn rand(&self, shape: impl Into<Shape>) -> Tensor {
+        let bits = self.bits(shape).shr(8);
+        apply1(Cast { to: DType::F32 }, &[&bits]) * (1.0 / (1u32 << 24) as f64)
+    }
+
+    /// Standard normal in `f32`, by inverting the distribution at the middle of each of 2²⁴ cells.
+    #[track_caller]
+    pub fn randn(&self, shape: impl Into<Shape>) -> Tensor {
+        let middle = (self.rand(shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64) * 2.0 - 1.0;
+        (middle.erfinv() * std::f64::consts::SQRT_2).to_dtype(DType::F32)
+    }
+
+    /// Integers from `low` until before `high`, `i64`. The bias of taking 32 bits modulo the range is below
+    /// range / 2³².
+    #[track_caller]
+    pub fn randint(&self, low: i64, high: i64, shape: impl Into<Shape>) -> Tensor {
+        let range = high.checked_sub(low).filter(|r| (1..=1 << 32).contains(r));
+        let Some(range) = range else {
+            let why = "must be a range of 1 to 2^32 integers";
+            return Tensor::refuse("randint", &[], Error::value(format!("{low}..{high}"), why));
+        };
+        self.bits(shape).to_dtype(DType::I64).remainder(range) + low
+    }
+
+    /// Positions drawn from the rows of non-negative weights (last axis), `i64`. Without replacement each row must
+    /// have at least `n` positive weights.
+    #[track_caller]
+    pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
+        let draw = || -> Result<Tensor> {
+            let (shape, w) = (weights.check()?.shape(), weights.detach().to_dtype(DType::F64));
+            let Some((&k, rows)) = shape.split_last() else {
+                return Err(Error::shape("a scalar", "has no weights; the last axis holds them"));
+            };
+            if k == 0 {
+                return Err(Error::shape(format!("shape {shape}"), "has no weights to draw from"));
+            }
+            if !weights.is_traced() && !crate::trace::is_tracing() {
+                validate(&w, if replacement { 1 } else { n })?;
+            }
+            let wide: Shape = rows.iter().copied().chain([n]).collect();
+            if replacement {
+                // The number of running totals that are not beyond the drawn height.
+                let total = w.sum_keepdim(-1);
+                let height = self.rand(&wide).to_dtype(DType::F64) * &total;
+                let below = w.cumsum(-1).unsqueeze(-2).le(&height.unsqueeze(-1));
+                Ok(below.sum(-1).minimum((k - 1) as i64))
+            } else {
+                // Exponential races: the first n arrivals are a draw without replacement.
+                let u = self.rand(&shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
+                let arrival = (-u.log()) / &w;
+                Ok(arrival.topk(n, -1, false).1)
+            }
+        };
+        match draw() {
+            Ok(t) => t,
+            Err(e) => Tensor::refuse("multinomial", &[weights], e),
+        }
+    }
+}
+
+/// Weights must be finite, not negative, and at least `n` positive in each row.
+fn validate(w: &Tensor, n: usize) -> Result<()> {
+    if !w.ge(0.0).and(&w.is_finite()).all(()).item::<bool>()? {
+        return Err(Error::value("weights", "must be finite and not negative"));
+    }
+    let positive = w.gt(0.0).sum(-1);
+    if positive.lt(n as i64).any(()).item::<bool>()? {
+        return Err(Error::value("weights", format!("need at least {n} positive in every row")));
+    }
+    Ok(())
+}
+
+impl Tensor {
+    /// Uniform on [0, 1) from the default generator.
+    #[track_caller]
+    pub fn rand(shape: impl Into<Shape>) -> Tensor {
+        DEFAULT.rand(shape)
+    }
+
+    /// Standard normal from the default generator.
+    #[track_caller]
+    pub fn randn(shape: impl Into<Shape>) -> Tensor {
+        DEFAULT.randn(shape)
+    }
+
+    /// Integers from `low` until before `high` from the default generator.
+    #[track_caller]
+    pub fn randint(low: i64, high: i64, shape: impl Into<Shape>) -> Tensor {
+        DEFAULT.randint(low, high, shape)
+    }
+
+    /// Positions drawn from this tensor's rows of weights with the default generator.
+    #[track_caller]
+    pub fn multinomial(&self, n: usize, replacement: bool) -> Tensor {
+        DEFAULT.multinomial(self, n, replacement)
+    }
+}
+
+/// The generator behind [`Tensor::rand`] and its like.
+pub fn default_generator() -> &'static Generator {
+    &DEFAULT
+}

@@ -1,0 +1,165 @@
+//! Reductions over any axes, running combinations, sorting.
+
+use crate::apply::{apply_n, apply1};
+use crate::axis::{Axes, resolve};
+use crate::tensor::Tensor;
+use gradus_ir::ops::cumulate::Cumulate;
+use gradus_ir::ops::sort::Sort;
+use gradus_ir::ops::{Combine, Op, reduce};
+use gradus_ir::{Class, DType, Shape};
+
+/// The shape of a reduction with size-1 axes in place of those reduced.
+fn kept(shape: &Shape, axes: &[usize]) -> Shape {
+    shape.iter().enumerate().map(|(a, &d)| if axes.contains(&a) { 1 } else { d }).collect()
+}
+
+#[track_caller]
+fn reduce(
+    name: &str,
+    x: &Tensor,
+    axes: impl Axes,
+    keepdim: bool,
+    op: impl FnOnce(Vec<usize>) -> Op,
+) -> Tensor {
+    let shape = x.shape();
+    match axes.resolve(shape.rank()) {
+        _ if x.error().is_some() => x.clone(),
+        Ok(axes) => {
+            let to = kept(&shape, &axes);
+            let y = apply1(op(axes), &[x]);
+            if keepdim { y.reshape(to) } else { y }
+        }
+        Err(e) => Tensor::refuse(name, &[x], e),
+    }
+}
+
+/// Booleans and narrow integers are summed as `i64`, as NumPy and PyTorch do.
+#[track_caller]
+fn summable(x: &Tensor) -> Tensor {
+    if x.dtype().class() <= Class::Int { x.to_dtype(DType::I64) } else { x.clone() }
+}
+
+macro_rules! reductions {
+    ($($(#[doc = $doc:literal])* $name:ident $keep:ident |$x:ident| $prepare:expr, |$axes:ident| $op:expr;)*) => {
+        impl Tensor {$(
+            $(#[doc = $doc])*
+            #[track_caller]
+            pub fn $name(&self, axes: impl Axes) -> Tensor {
+                let $x = self;
+                reduce(stringify!($name), &$prepare, axes, false, |$axes| $op.into())
+            }
+            $(#[doc = $doc])*
+            ///
+            /// The reduced axes stay, with extent 1.
+            #[track_caller]
+            pub fn $keep(&self, axes: impl Axes) -> Tensor {
+                let $x = self;
+                reduce(stringify!($name), &$prepare, axes, true, |$axes| $op.into())
+            }
+        )*}
+    };
+}
+
+reductions! {
+    /// Sum over axes (`()` for all); integers and booleans as `i64`.
+    sum sum_keepdim |x| summable(x), |axes| reduce::Sum { axes };
+    /// Product over axes (`()` for all); integers and booleans as `i64`.
+    prod prod_keepdim |x| summable(x), |axes| reduce::Prod { axes };
+    /// Largest over axes (`()` for all); ties share the gradient evenly, NaN wins.
+    max max_keepdim |x| x.clone(), |axes| reduce::Max { axes };
+    /// Smallest over axes (`()` for all); ties share the gradient evenly, NaN wins.
+    min min_keepdim |x| x.clone(), |axes| reduce::Min { axes };
+    /// Whether any element along the axes is non-zero.
+    any any_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Max { axes };
+    /// Whether all elements along the axes are non-zero.
+    all all_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Min { axes };
+}
+
+impl Tensor {
+    #[track_caller]
+    fn along(&self, name: &str, axis: isize, f: impl FnOnce(usize) -> Tensor) -> Tensor {
+        match resolve(axis, self.rank()) {
+            _ if self.error().is_some() => self.clone(),
+            Ok(axis) => f(axis),
+            Err(e) => Tensor::refuse(name, &[self], e),
+        }
+    }
+
+    /// Position of the first largest element along an axis; the first NaN counts as largest.
+    #[track_caller]
+    pub fn argmax(&self, axis: isize) -> Tensor {
+        let x = if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() };
+        x.along("argmax", axis, |axis| apply1(reduce::ArgMax { axis }, &[&x]))
+    }
+
+    /// Position of the first smallest element along an axis; the first NaN counts as smallest.
+    #[track_caller]
+    pub fn argmin(&self, axis: isize) -> Tensor {
+        let x = if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() };
+        x.along("argmin", axis, |axis| apply1(reduce::ArgMin { axis }, &[&x]))
+    }
+
+    #[track_caller]
+    fn cumulate(&self, name: &str, axis: isize, combine: Combine) -> Tensor {
+        self.along(name, axis, |axis| apply1(Cumulate { combine, axis, reverse: false }, &[self]))
+    }
+
+    /// Running sum along an axis.
+    #[track_caller]
+    pub fn cumsum(&self, axis: isize) -> Tensor {
+        summable(self).cumulate("cumsum", axis, Combine::Sum)
+    }
+
+    /// Running product along an axis; the gradient is exact where factors are zero.
+    #[track_caller]
+    pub fn cumprod(&self, axis: isize) -> Tensor {
+        summable(self).cumulate("cumprod", axis, Combine::Prod)
+    }
+
+    /// Running maximum along an axis; of equal maxima the latest gets the gradient.
+    #[track_caller]
+    pub fn cummax(&self, axis: isize) -> Tensor {
+        self.cumulate("cummax", axis, Combine::Max)
+    }
+
+    /// Running minimum along an axis; of equal minima the latest gets the gradient.
+    #[track_caller]
+    pub fn cummin(&self, axis: isize) -> Tensor {
+        self.cumulate("cummin", axis, Combine::Min)
+    }
+
+    /// Running `log Σ exp` along an axis, without overflow.
+    #[track_caller]
+    pub fn logcumsumexp(&self, axis: isize) -> Tensor {
+        self.cumulate("logcumsumexp", axis, Combine::LogSumExp)
+    }
+
+    /// Elements in order along an axis, and the positions they came from; stable, NaN counts as largest.
+    #[track_caller]
+    pub fn sort(&self, axis: isize, descending: bool) -> (Tensor, Tensor) {
+        match resolve(axis, self.rank()) {
+            Ok(axis) => {
+                let [values, positions] = apply_n(Sort { axis, descending }, &[self]);
+                (values, positions)
+            }
+            Err(_) if self.error().is_some() => (self.clone(), self.clone()),
+            Err(e) => {
+                let failed = Tensor::refuse("sort", &[self], e);
+                (failed.clone(), failed)
+            }
+        }
+    }
+
+    /// Positions that would sort along an axis.
+    #[track_caller]
+    pub fn argsort(&self, axis: isize, descending: bool) -> Tensor {
+        self.sort(axis, descending).1
+    }
+
+    /// The `k` largest (or smallest) elements along an axis in order, and their positions.
+    #[track_caller]
+    pub fn topk(&self, k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) {
+        let (values, positions) = self.sort(axis, largest);
+        (values.narrow(axis, 0, k), positions.narrow(axis, 0, k))
+    }
+}

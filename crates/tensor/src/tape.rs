@@ -1,0 +1,156 @@
+//! Eager autograd: tape nodes and recording. The pass over them is in `backward.rs`.
+//!
+//! A node keeps the call, where gradients flow, and only those operands and results that the call's gradient
+//! graph reads. That graph is derived once per call and types from the declarations, like every other
+//! derivative. Nodes are owned by the tensors they made, and are freed without recursion.
+
+use crate::data::Data;
+use crate::plan::{Plan, plan_for};
+use crate::tensor::{Inner, Tensor};
+use gradus_ir::ops::Derivative;
+use gradus_ir::{Aval, Op, Result};
+use gradus_mem::Handle;
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A result of a tape node.
+#[derive(Clone)]
+pub(crate) struct Edge {
+    pub(crate) node: Handle<Node>,
+    pub(crate) out: usize,
+}
+
+/// Where the gradient of an operand goes.
+pub(crate) enum Target {
+    Node(Edge),
+    Leaf(Tensor),
+}
+
+/// One recorded call.
+pub(crate) struct Node {
+    /// Later calls have larger numbers.
+    pub(crate) order: u64,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) outs: Vec<Aval>,
+    /// Where the user made the call.
+    pub(crate) place: &'static Location<'static>,
+    pub(crate) targets: Vec<Option<Target>>,
+    pub(crate) saved: Mutex<Option<Saved>>,
+    /// Results whose gradient `retain_grad` asked for, and the gradient.
+    pub(crate) retained: Mutex<Vec<(usize, Option<Tensor>)>>,
+}
+
+/// What the gradient graph reads: operands (cells with their version), then results.
+#[derive(Clone)]
+pub(crate) struct Saved {
+    pub(crate) ins: Vec<(Tensor, u64)>,
+    pub(crate) outs: Vec<(usize, Data)>,
+}
+
+pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    static GRAD: Cell<bool> = const { Cell::new(true) };
+    static GARBAGE: RefCell<Option<Vec<Garbage>>> = const { RefCell::new(None) };
+}
+
+type Garbage = (Vec<Option<Target>>, Option<Saved>);
+
+/// Dropping a long chain frees it from a list instead of by recursion.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let own = (std::mem::take(&mut self.targets), lock(&self.saved).take());
+        let queued = GARBAGE.try_with(|g| {
+            let mut g = g.borrow_mut();
+            let first = g.is_none();
+            g.get_or_insert_default().push(own);
+            first
+        });
+        if queued != Ok(true) {
+            return;
+        }
+        while let Some(next) = GARBAGE.with(|g| g.borrow_mut().as_mut().and_then(Vec::pop)) {
+            drop(next);
+        }
+        GARBAGE.with(|g| *g.borrow_mut() = None);
+    }
+}
+
+pub(crate) fn grad_enabled() -> bool {
+    GRAD.get()
+}
+
+/// Restores the mode when it goes.
+pub struct GradMode(bool);
+
+impl Drop for GradMode {
+    fn drop(&mut self) {
+        GRAD.set(self.0);
+    }
+}
+
+/// Switches recording on this thread on or off while the guard lives.
+#[must_use = "the mode lasts as long as the guard"]
+pub fn set_grad_enabled(on: bool) -> GradMode {
+    GradMode(GRAD.replace(on))
+}
+
+/// Runs a function without recording gradients.
+pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
+    let _mode = set_grad_enabled(false);
+    f()
+}
+
+/// Records a call if a gradient can flow through it.
+pub(crate) fn record(
+    op: &Op,
+    ins: &[&Tensor],
+    datas: &[Data],
+    outs: &[Data],
+    place: &'static Location<'static>,
+) -> Result<Option<Recorded>> {
+    if !grad_enabled() || ins.iter().all(|t| !t.requires_grad()) {
+        return Ok(None);
+    }
+    let flows = outs.iter().any(|d| d.aval.dtype.is_differentiable());
+    if !flows || op.def().derivative() == Derivative::Zero {
+        return Ok(None);
+    }
+    let needs: Vec<bool> = ins.iter().map(|t| t.requires_grad()).collect();
+    let avals: Vec<Aval> = datas.iter().map(|d| d.aval.clone()).collect();
+    let out_avals: Vec<Aval> = outs.iter().map(|d| d.aval.clone()).collect();
+    let plan = plan_for(op, &avals, &out_avals, &needs)?;
+    let version = |t: &Tensor| t.as_cell().map_or(0, |c| c.version());
+    let saved = Saved {
+        ins: plan.reads_in.iter().map(|&i| (ins[i].clone(), version(ins[i]))).collect(),
+        outs: plan.reads_out.iter().map(|&k| (k, outs[k].clone())).collect(),
+    };
+    let target = |(t, need): (&&Tensor, &bool)| match &*t.0 {
+        Inner::Data(_, Some(edge)) if *need => Some(Target::Node(edge.clone())),
+        Inner::Cell(_) if *need => Some(Target::Leaf((*t).clone())),
+        _ => None,
+    };
+    static ORDER: AtomicU64 = AtomicU64::new(0);
+    Ok(Some(Recorded(Handle::new(Node {
+        order: ORDER.fetch_add(1, Ordering::Relaxed),
+        plan,
+        outs: out_avals,
+        place,
+        targets: ins.iter().zip(&needs).map(target).collect(),
+        saved: Mutex::new(Some(saved)),
+        retained: Mutex::new(Vec::new()),
+    }))))
+}
+
+/// A recorded call whose results are being made.
+pub(crate) struct Recorded(Handle<Node>);
+
+impl Recorded {
+    pub(crate) fn edge(&self, out: usize) -> Edge {
+        Edge { node: self.0.clone(), out }
+    }
+}

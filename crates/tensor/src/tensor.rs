@@ -1,0 +1,192 @@
+//! The tensor: one handle for data, a mutable cell, a node of a trace, or a failure.
+
+use crate::cell::Cell;
+use crate::data::{Data, Element};
+use crate::tape::Edge;
+use crate::trace::Traced;
+use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
+use gradus_mem::Handle;
+use std::panic::Location;
+
+/// An n-dimensional array, a cheap handle that is `Send + Sync`.
+///
+/// A tensor is *data*, a *cell* (a leaf whose value may be swapped), a *node* of a graph being traced, or a
+/// *failure* that remembers what went wrong first. Operators and methods work the same on all of them: they
+/// never panic, and a failed operation gives a failed tensor, whose cause comes out at the first door that
+/// returns a [`Result`]: [`item`](Tensor::item), [`to_vec`](Tensor::to_vec), [`backward`](Tensor::backward),
+/// [`check`](Tensor::check), …
+#[derive(Clone)]
+pub struct Tensor(pub(crate) Handle<Inner>);
+
+pub(crate) enum Inner {
+    Data(Data, Option<Edge>),
+    Cell(Cell),
+    Node(Traced),
+    Failed(Error),
+}
+
+impl Tensor {
+    pub(crate) fn new(inner: Inner) -> Tensor {
+        Tensor(Handle::new(inner))
+    }
+
+    pub(crate) fn data(data: Data) -> Tensor {
+        Tensor::new(Inner::Data(data, None))
+    }
+
+    /// A failure.
+    pub fn failed(e: Error) -> Tensor {
+        Tensor::new(Inner::Failed(e))
+    }
+
+    /// A failure at the caller's place; an operand that has failed already stays the cause.
+    #[track_caller]
+    pub(crate) fn refuse(op: &str, ins: &[&Tensor], e: Error) -> Tensor {
+        if let Some(failed) = ins.iter().find(|t| t.error().is_some()) {
+            return (*failed).clone();
+        }
+        let avals: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
+        Tensor::failed(e.in_op(op, &avals).at(Location::caller()))
+    }
+
+    #[track_caller]
+    pub(crate) fn from_result(r: Result<Tensor>) -> Tensor {
+        let place = Location::caller();
+        r.unwrap_or_else(|e| Tensor::failed(if e.place().is_some() { e } else { e.at(place) }))
+    }
+
+    /// What went wrong, if it did.
+    pub fn error(&self) -> Option<&Error> {
+        if let Inner::Failed(e) = &*self.0 { Some(e) } else { None }
+    }
+
+    /// This tensor, or what went wrong.
+    pub fn check(&self) -> Result<&Tensor> {
+        match self.error() {
+            Some(e) => Err(e.clone()),
+            None => Ok(self),
+        }
+    }
+
+    /// The type; `None` for a failure.
+    pub fn aval(&self) -> Option<Aval> {
+        match &*self.0 {
+            Inner::Data(d, _) => Some(d.aval.clone()),
+            Inner::Cell(c) => Some(c.aval()),
+            Inner::Node(n) => Some(n.aval.clone()),
+            Inner::Failed(_) => None,
+        }
+    }
+
+    /// The extents; those of a scalar for a failure.
+    pub fn shape(&self) -> Shape {
+        match &*self.0 {
+            Inner::Data(d, _) => d.aval.shape.clone(),
+            Inner::Node(n) => n.aval.shape.clone(),
+            Inner::Cell(c) => c.aval().shape,
+            Inner::Failed(_) => Shape::scalar(),
+        }
+    }
+
+    /// The element type; `f32` for a failure.
+    pub fn dtype(&self) -> DType {
+        match &*self.0 {
+            Inner::Data(d, _) => d.aval.dtype,
+            Inner::Node(n) => n.aval.dtype,
+            Inner::Cell(c) => c.aval().dtype,
+            Inner::Failed(_) => DType::F32,
+        }
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape().rank()
+    }
+
+    /// Extent of an axis, counted from the end when negative; 0 if there is no such axis.
+    pub fn dim(&self, axis: isize) -> usize {
+        let shape = self.shape();
+        crate::axis::resolve(axis, shape.rank()).map_or(0, |a| shape[a])
+    }
+
+    /// Number of elements; 0 for a failure.
+    pub fn numel(&self) -> usize {
+        self.aval().map_or(0, |a| a.shape.numel())
+    }
+
+    /// Whether this is part of a graph being traced.
+    pub fn is_traced(&self) -> bool {
+        matches!(&*self.0, Inner::Node(_))
+    }
+
+    /// Whether both are the same tensor or cell, not merely equal.
+    pub fn is_same(&self, other: &Tensor) -> bool {
+        match (self.as_cell(), other.as_cell()) {
+            (Some(a), Some(b)) => a.is_same(b),
+            _ => self.0.ptr_eq(&other.0),
+        }
+    }
+
+    /// Whether elements lie in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        match &*self.0 {
+            Inner::Data(d, _) => d.strides.is_none(),
+            Inner::Cell(c) => c.value().is_contiguous(),
+            _ => true,
+        }
+    }
+
+    /// Whether both see the same storage.
+    pub fn shares_storage(&self, other: &Tensor) -> bool {
+        match (self.concrete(), other.concrete()) {
+            (Ok(a), Ok(b)) => a.storage.ptr_eq(&b.storage),
+            _ => false,
+        }
+    }
+
+    /// The data behind data or a cell.
+    pub(crate) fn concrete(&self) -> Result<Data> {
+        match &*self.0 {
+            Inner::Data(d, _) => Ok(d.clone()),
+            Inner::Cell(c) => c.value().concrete(),
+            Inner::Failed(e) => Err(e.clone()),
+            Inner::Node(n) => Err(Error::trace(format!(
+                "a traced value ({}) has no elements while the function is being traced; return it, or use `select` \
+                 instead of branching on it",
+                n.aval
+            ))),
+        }
+    }
+
+    /// The elements in row-major order.
+    #[track_caller]
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(Location::caller()))
+    }
+
+    /// The one element of a tensor of one element.
+    #[track_caller]
+    pub fn item<T: Element>(&self) -> Result<T> {
+        let place = Location::caller();
+        let one = || {
+            let data = self.concrete()?;
+            if data.aval.shape.numel() != 1 {
+                return Err(Error::shape(format!("item of {}", data.aval), "takes exactly one element"));
+            }
+            Ok(data.to_vec()?[0])
+        };
+        one().map_err(|e| e.or_at(place))
+    }
+
+    /// A copy of the elements in their exact carrier.
+    #[track_caller]
+    pub fn to_literal(&self) -> Result<Literal> {
+        self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(Location::caller()))
+    }
+
+    /// From a literal, rounded to its dtype.
+    #[track_caller]
+    pub fn from_literal(l: &Literal) -> Tensor {
+        Tensor::from_result(Data::from_literal(l).map(Tensor::data))
+    }
+}

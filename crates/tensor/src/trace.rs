@@ -1,0 +1,244 @@
+//! Tracing: running a function on nodes instead of data, which leaves a graph.
+//!
+//! An operation is recorded in the youngest trace that any of its operands belongs to. What a trace sees from
+//! outside follows one rule: **cells, and nodes of an enclosing trace, become extra inputs; any other data
+//! becomes a constant**. A cell written during a trace becomes an extra output.
+
+use crate::cell::Cell;
+use crate::tensor::{Inner, Tensor};
+use gradus_ir::graph::Id;
+use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A value of a graph being traced.
+pub(crate) struct Traced {
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) id: Id,
+    pub(crate) aval: Aval,
+}
+
+/// A graph being traced.
+pub(crate) struct Trace {
+    builder: Builder,
+    age: u64,
+    open: AtomicBool,
+    captures: Mutex<Vec<Capture>>,
+}
+
+/// Something from outside: which input it became, and which value it has by now (cells can be written).
+struct Capture {
+    tensor: Tensor,
+    input: Id,
+    now: Id,
+}
+
+/// A traced function: its graph, what it captured and which cells it writes.
+#[derive(Clone)]
+pub struct TracedFunction {
+    /// Inputs: the function's own, then one per captured tensor. Outputs: the function's own, then one per
+    /// written cell.
+    pub graph: Arc<Graph>,
+    /// The captured cells and outer nodes.
+    pub captured: Vec<Tensor>,
+    /// The written cells.
+    pub written: Vec<Tensor>,
+}
+
+thread_local! {
+    static TRACES: RefCell<Vec<Arc<Trace>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn innermost() -> Option<Arc<Trace>> {
+    TRACES.with(|t| t.borrow().last().cloned())
+}
+
+/// Whether a function is being traced on this thread.
+pub(crate) fn is_tracing() -> bool {
+    innermost().is_some()
+}
+
+/// The trace that must record an operation on these operands, if any. One without operands (an index, a constant)
+/// belongs to the innermost, so that graphs hold what is computed and not its elements.
+pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
+    if ins.is_empty() {
+        return innermost();
+    }
+    let mut youngest: Option<Arc<Trace>> = None;
+    for t in ins {
+        let trace = match &*t.0 {
+            Inner::Node(n) => Some(n.trace.clone()),
+            Inner::Cell(_) => innermost(),
+            _ => None,
+        };
+        if let Some(trace) = trace
+            && youngest.as_ref().is_none_or(|y| y.age < trace.age)
+        {
+            youngest = Some(trace);
+        }
+    }
+    youngest
+}
+
+impl Trace {
+    fn captures(&self) -> MutexGuard<'_, Vec<Capture>> {
+        self.captures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn node(self: &Arc<Trace>, id: Id) -> Tensor {
+        Tensor::new(Inner::Node(Traced { trace: self.clone(), id, aval: self.builder.aval(id) }))
+    }
+
+    /// The value of a tensor inside this trace.
+    fn read(&self, t: &Tensor) -> Result<Id> {
+        match &*t.0 {
+            Inner::Node(n) if std::ptr::eq(&*n.trace, self) => Ok(n.id),
+            Inner::Node(n) if !n.trace.open.load(Ordering::Relaxed) => {
+                Err(Error::trace("a value of a finished trace cannot be used"))
+            }
+            Inner::Node(n) if n.trace.age > self.age => {
+                Err(Error::trace("a value of an inner trace cannot be used outside of it"))
+            }
+            Inner::Node(n) => Ok(self.capture(t, &n.aval)),
+            Inner::Cell(c) => Ok(self.capture(t, &c.aval())),
+            Inner::Data(d, _) => {
+                // Repeated elements stay repeated: the constant holds each once.
+                let once = self.builder.constant(d.compact().literal()?);
+                Ok(once.broadcast_to(&d.aval.shape).id())
+            }
+            Inner::Failed(e) => Err(e.clone()),
+        }
+    }
+
+    fn capture(&self, t: &Tensor, aval: &Aval) -> Id {
+        let mut captures = self.captures();
+        if let Some(c) = captures.iter().find(|c| c.tensor.is_same(t)) {
+            return c.now;
+        }
+        let name = if t.as_cell().is_some() { "cell" } else { "outer" };
+        let input = self.builder.input(name, aval.clone()).id();
+        captures.push(Capture { tensor: t.clone(), input, now: input });
+        input
+    }
+
+    /// Records an operation.
+    pub(crate) fn apply(self: &Arc<Trace>, op: Op, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+        if !self.open.load(Ordering::Relaxed) {
+            return Err(Error::trace("a value of a finished trace cannot be used"));
+        }
+        let ids = ins.iter().map(|t| self.read(t)).collect::<Result<Vec<Id>>>()?;
+        let (node, outs) = self.builder.try_apply_ids(op, ids)?;
+        Ok((0..outs).map(|out| self.node(Id { node, out })).collect())
+    }
+}
+
+/// Swaps a cell's value: now, or as part of the innermost trace.
+pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor) -> Result<()> {
+    let Some(trace) = innermost() else { return cell.set(value) };
+    let (own, new) = (cell.aval(), value.aval());
+    if new.as_ref() != Some(&own) {
+        return Err(Error::shape(format!("a value of type {new:?}"), format!("cannot replace {own}")));
+    }
+    trace.capture(tensor, &own);
+    let now = trace.read(value)?;
+    if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.is_same(tensor)) {
+        c.now = now;
+    }
+    Ok(())
+}
+
+/// Closes the trace on every way out, unwinding included.
+struct Open(Arc<Trace>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.store(false, Ordering::Relaxed);
+        TRACES.with(|t| t.borrow_mut().retain(|other| !Arc::ptr_eq(other, &self.0)));
+    }
+}
+
+/// What a traced function may return.
+pub trait Outputs {
+    /// As a list.
+    fn outputs(self) -> Vec<Tensor>;
+}
+
+impl Outputs for Tensor {
+    fn outputs(self) -> Vec<Tensor> {
+        vec![self]
+    }
+}
+
+impl Outputs for Vec<Tensor> {
+    fn outputs(self) -> Vec<Tensor> {
+        self
+    }
+}
+
+impl<const N: usize> Outputs for [Tensor; N] {
+    fn outputs(self) -> Vec<Tensor> {
+        self.into()
+    }
+}
+
+impl Outputs for (Tensor, Tensor) {
+    fn outputs(self) -> Vec<Tensor> {
+        vec![self.0, self.1]
+    }
+}
+
+impl Outputs for (Tensor, Tensor, Tensor) {
+    fn outputs(self) -> Vec<Tensor> {
+        vec![self.0, self.1, self.2]
+    }
+}
+
+/// Traces a function at these input types, keeping what it captures apart.
+pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
+    static AGE: AtomicU64 = AtomicU64::new(0);
+    let trace = Arc::new(Trace {
+        builder: Builder::new(),
+        age: AGE.fetch_add(1, Ordering::Relaxed),
+        open: AtomicBool::new(true),
+        captures: Mutex::new(Vec::new()),
+    });
+    let names = ["x", "y", "z", "u", "v", "w"];
+    let name = |i: usize| if ins.len() <= names.len() { names[i].to_string() } else { format!("x{i}") };
+    let inputs: Vec<Tensor> = ins
+        .iter()
+        .enumerate()
+        .map(|(i, a)| trace.node(trace.builder.input(&name(i), a.clone()).id()))
+        .collect();
+    TRACES.with(|t| t.borrow_mut().push(trace.clone()));
+    let open = Open(trace.clone());
+    let outputs = f(&inputs).outputs();
+    let mut ids = outputs.iter().map(|t| trace.read(t)).collect::<Result<Vec<Id>>>()?;
+    drop(open);
+    let captures = std::mem::take(&mut *trace.captures());
+    let written: Vec<&Capture> = captures.iter().filter(|c| c.now != c.input).collect();
+    ids.extend(written.iter().map(|c| c.now));
+    let graph = Arc::new(trace.builder.finish_ids(&ids)?);
+    let written = written.iter().map(|c| c.tensor.clone()).collect();
+    Ok(TracedFunction { graph, written, captured: captures.into_iter().map(|c| c.tensor).collect() })
+}
+
+/// The graph of a function at the types of these tensors.
+///
+/// Cells that the function reads become extra inputs, and cells that it writes extra outputs, behind its own;
+/// any other tensor it uses from outside becomes a constant.
+///
+/// ```
+/// use gradus_tensor::{Tensor, trace};
+/// let graph = trace(&[&Tensor::ones([2, 3])], |x| x[0].exp().sum(1)).unwrap();
+/// assert_eq!(graph.output_avals()[0].to_string(), "f32[2]");
+/// ```
+#[track_caller]
+pub fn trace<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Graph> {
+    let mut avals = Vec::with_capacity(ins.len());
+    for t in ins {
+        t.check()?;
+        avals.extend(t.aval());
+    }
+    Ok(Arc::unwrap_or_clone(trace_function(&avals, f)?.graph))
+}

@@ -1,0 +1,182 @@
+//! Eager autograd has PyTorch's meaning.
+
+use gradus_tensor::{Backward, Tensor, grad, no_grad, trace};
+
+fn f64s(t: &Tensor) -> Vec<f64> {
+    t.to_dtype(gradus_ir::DType::F64).to_vec().unwrap()
+}
+
+#[test]
+fn the_log_and_multiply_graph() {
+    let a = Tensor::from([1.0, 2.0, 3.0]).requires_grad_();
+    let b = Tensor::from([2.0, 3.0, 1.0]).requires_grad_();
+    let c = Tensor::from([10.0]).requires_grad_();
+    let g = (&a * &b * c.log()).log();
+    g.backward_with(&g.ones_like()).unwrap();
+    for (found, right) in f64s(&a.grad().unwrap()).iter().zip([1.0, 0.5, 1.0 / 3.0]) {
+        assert!((found - right).abs() < 1e-15);
+    }
+    let gc = a.numel() as f64 / (10.0 * 10f64.ln());
+    assert!((f64s(&c.grad().unwrap())[0] - gc).abs() < 1e-15);
+}
+
+#[test]
+fn a_million_nodes() {
+    let x = Tensor::from(1.0f64).requires_grad_();
+    let mut y = &x * 1.0;
+    for _ in 0..1_000_000 {
+        y += 1e-6;
+    }
+    y.backward().unwrap();
+    assert_eq!(x.grad().unwrap().item::<f64>().unwrap(), 1.0);
+    assert!((y.item::<f64>().unwrap() - 2.0).abs() < 1e-6);
+    drop(y);
+}
+
+#[test]
+fn second_order_and_errors() {
+    let x = Tensor::from([0.5, 2.0]).requires_grad_();
+    let y = (x.exp() * &x).sum(());
+    let how = Backward { create_graph: true, ..Backward::default() };
+    let g = grad(&[&y], &[], &[&x], how).unwrap().remove(0).unwrap();
+    let h = grad(&[&g.sum(())], &[], &[&x], Backward::default()).unwrap().remove(0).unwrap();
+    for (x, h) in [0.5f64, 2.0].iter().zip(f64s(&h)) {
+        assert!((h - x.exp() * (x + 2.0)).abs() < 1e-12);
+    }
+    let z = (&x * &x).sum(());
+    z.backward().unwrap();
+    assert!(z.backward().unwrap_err().to_string().contains("second time"));
+    let w = (&x * &x).sum(());
+    no_grad(|| x.add_(1.0)).check().unwrap();
+    let e = w.backward().unwrap_err().to_string();
+    assert!(e.contains("changed in place") && e.contains("autograd.rs"), "{e}");
+    let bad = Tensor::ones([2, 3]) + &Tensor::ones([4]);
+    let e = (bad * 2.0).to_vec::<f32>().unwrap_err().to_string();
+    assert!(
+        e.contains("add: extents [2,3] and [4] do not broadcast") && e.contains("autograd.rs:53:"),
+        "{e}"
+    );
+}
+
+#[test]
+fn gradients_accumulate_until_they_are_cleared() {
+    let x = Tensor::from([1.0, 2.0]).requires_grad_();
+    (&x * 3.0).sum(()).backward().unwrap();
+    (&x * &x).sum(()).backward().unwrap();
+    assert_eq!(f64s(&x.grad().unwrap()), [5.0, 7.0]);
+    x.zero_grad();
+    assert!(x.grad().is_none());
+    // A value used twice gets both contributions; a leaf that is not used gets none.
+    let unused = Tensor::from([1.0]).requires_grad_();
+    (&x + &x).sum(()).backward().unwrap();
+    assert_eq!(f64s(&x.grad().unwrap()), [2.0, 2.0]);
+    assert!(unused.grad().is_none());
+}
+
+#[test]
+fn inner_gradients_leaves_and_detached_values() {
+    let x = Tensor::from([1.0, 2.0]).requires_grad_();
+    let y = &x * 2.0;
+    assert!(x.is_leaf() && x.requires_grad() && !y.is_leaf() && y.requires_grad());
+    assert!(y.grad().is_none());
+    y.retain_grad();
+    let z = (&y * &y.detach()).sum(());
+    z.backward().unwrap();
+    assert_eq!(f64s(&y.grad().unwrap()), [2.0, 4.0]);
+    assert_eq!(f64s(&x.grad().unwrap()), [4.0, 8.0]);
+    assert!(!y.detach().requires_grad() && y.detach().is_leaf());
+    let constant = no_grad(|| &x * 2.0);
+    assert!(!constant.requires_grad());
+    assert!(!x.gt(0.0).requires_grad() && !x.argmax(0).requires_grad() && !x.floor().requires_grad());
+    assert!(Tensor::from([1i64]).requires_grad_().error().is_some());
+}
+
+#[test]
+fn what_a_pass_needs_is_kept_on_request() {
+    let x = Tensor::from(3.0).requires_grad_();
+    let y = &x * &x * &x;
+    let keep = Backward { retain_graph: true, ..Backward::default() };
+    y.backward_as(None, keep).unwrap();
+    y.backward_as(None, keep).unwrap();
+    assert_eq!(x.grad().unwrap().item::<f64>().unwrap(), 54.0);
+    // Only inner tensors asked for, no `grad` touched; what does not take part is None.
+    let (a, b) = (Tensor::from(2.0).requires_grad_(), Tensor::from(5.0).requires_grad_());
+    let inner = &a * 3.0;
+    let found = grad(&[&(&inner * &inner)], &[], &[&inner, &a, &b], Backward::default()).unwrap();
+    let found: Vec<Option<f64>> = found.iter().map(|g| g.as_ref().map(|g| g.item().unwrap())).collect();
+    assert_eq!(found, [Some(12.0), Some(36.0), None]);
+    assert!(a.grad().is_none());
+}
+
+#[test]
+fn a_changed_value_matters_only_where_it_is_read() {
+    let w = Tensor::from([1.0, 2.0]).requires_grad_();
+    let sum = w.sum(());
+    no_grad(|| w.add_(1.0)).check().unwrap();
+    sum.backward().unwrap(); // the gradient of a sum does not read w
+    assert_eq!(f64s(&w.grad().unwrap()), [1.0, 1.0]);
+    assert_eq!(f64s(&w), [2.0, 3.0]);
+    let outside = w.add_(1.0);
+    assert!(outside.error().unwrap().to_string().contains("inside `no_grad`"));
+    assert_eq!(f64s(&w), [2.0, 3.0], "a refused update changes nothing");
+    w.data_().mul_(10.0).check().unwrap();
+    assert_eq!(f64s(&w), [20.0, 30.0]);
+}
+
+#[test]
+fn seeds_have_the_type_of_the_root() {
+    let x = Tensor::ones([2, 3]).requires_grad_();
+    let y = &x * 2.0;
+    assert!(y.backward().unwrap_err().to_string().contains("needs a seed"));
+    let e = y.backward_with(&Tensor::ones([3])).unwrap_err().to_string();
+    assert!(e.contains("f32[3]") && e.contains("must be f32[2,3]"), "{e}");
+    let e = Tensor::ones([1]).backward().unwrap_err().to_string();
+    assert!(e.contains("requires gradients"), "{e}");
+    assert!(x.grad().is_none());
+}
+
+#[test]
+fn complex_gradients_follow_pytorch() {
+    // L = |z|² has gradient 2z: the direction of steepest ascent.
+    let z = Tensor::from([num_complex::Complex::new(3.0, -4.0)]).requires_grad_();
+    (z.real().square() + z.imag().square()).sum(()).backward().unwrap();
+    assert_eq!(
+        z.grad().unwrap().to_vec::<num_complex::Complex<f64>>().unwrap(),
+        [num_complex::Complex::new(6.0, -8.0)]
+    );
+    // A real leaf that becomes complex on the way keeps a real gradient: L = Re(x·i)² + |x|² at 3.
+    let x = Tensor::from([3.0]).requires_grad_();
+    let w = &x * num_complex::Complex::new(0.0, 1.0);
+    (w.real().square() + w.imag().square()).sum(()).backward().unwrap();
+    assert_eq!(f64s(&x.grad().unwrap()), [6.0]);
+}
+
+#[test]
+fn tensors_cross_threads() {
+    fn send_and_sync<T: Send + Sync>() {}
+    send_and_sync::<Tensor>();
+    let w = Tensor::from([1.0, 2.0]).requires_grad_();
+    std::thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| (0..50).for_each(|_| drop((&w * 2.0).sum(()))));
+        }
+    });
+    let made_elsewhere = std::thread::scope(|s| s.spawn(|| (&w * &w).sum(())).join()).unwrap();
+    made_elsewhere.backward().unwrap();
+    assert_eq!(f64s(&w.grad().unwrap()), [2.0, 4.0]);
+}
+
+#[test]
+fn traced_equals_eager() {
+    let x = Tensor::from([[0.5, 2.0, -1.0], [0.1, 0.2, 0.3]]);
+    let f = |x: &Tensor| (x.exp() + 1.0).log().sum(1).max(());
+    let g = trace(&[&x], |x| f(&x[0])).unwrap();
+    let out = gradus_ir::reference::evaluate(&g, &[x.to_literal().unwrap()]).unwrap();
+    assert_eq!(out[0].f()[0], f(&x).item::<f64>().unwrap());
+    let vjp = gradus_ir::transform::vjp(&g, &[0]).unwrap();
+    let one = Tensor::from(1.0f64).to_literal().unwrap();
+    let by_graph = gradus_ir::reference::evaluate(&vjp, &[x.to_literal().unwrap(), one]).unwrap();
+    let x = x.requires_grad_();
+    f(&x).backward().unwrap();
+    assert_eq!(by_graph[0].f(), f64s(&x.grad().unwrap()));
+}

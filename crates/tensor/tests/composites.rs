@@ -1,0 +1,174 @@
+//! Composites refuse what does not fit, say so with the caller's place, and keep their edge conventions.
+
+use gradus_ir::DType;
+use gradus_tensor::Tensor;
+use gradus_tensor::func::*;
+
+/// The message of a failure, which names this file.
+#[track_caller]
+fn says(t: &Tensor, parts: &[&str]) {
+    let e = t.check().map(|_| ()).unwrap_err().to_string();
+    for part in parts.iter().chain(&["composites.rs"]) {
+        assert!(e.contains(part), "`{part}` is not in: {e}");
+    }
+}
+
+#[track_caller]
+fn is(t: &Tensor, right: &[f64]) {
+    assert_eq!(t.to_dtype(DType::F64).to_vec::<f64>().unwrap(), right);
+}
+
+fn range(n: usize) -> Tensor {
+    Tensor::iota(DType::F64, [n], 0)
+}
+
+#[test]
+fn convolutions_that_do_not_fit() {
+    let (x, w) = (Tensor::ones([1, 4, 5]), Tensor::ones([2, 3, 2]));
+    let plain = ConvOptions::default();
+    says(
+        &conv1d(&x, &w, None, &plain),
+        &["conv1d: 4 channels of the input must be 1 groups of 3", "f32[1,4,5]"],
+    );
+    says(
+        &conv2d(&x, &w, None, &plain),
+        &["conv2d: input [1,4,5] and window [2,3,2] must be", "2 spatial axes"],
+    );
+    let w = Tensor::ones([2, 4, 6]);
+    says(&conv(&x, &w, None, &plain), &["conv1d", "a window reaching 6", "does not fit the padded extent 5"]);
+    let w = Tensor::ones([2, 4, 2]);
+    says(&conv(&x, &w, Some(&Tensor::ones([3])), &plain), &["a bias of shape [3] must be [2]"]);
+    let odd = ConvOptions { groups: 3, ..plain.clone() };
+    says(&conv(&x, &w, None, &odd), &["3 groups must divide the channels, here [4, 2]"]);
+    let odd = ConvOptions { stride: [1, 2].into(), ..plain.clone() };
+    says(&conv(&x, &w, None, &odd), &["stride [1, 2] must be one number, or one for each of 1 axes"]);
+    let odd = ConvOptions { dilation: 0.into(), ..plain.clone() };
+    says(&conv(&x, &w, None, &odd), &["dilation [0] must be at least 1"]);
+    let odd = ConvOptions { padding: Padding::Same, stride: 2.into(), ..plain };
+    says(&conv(&x, &w, None, &odd), &["stride [2] must be 1 for padding `Same`"]);
+    let w = Tensor::ones([4, 2, 2]);
+    let odd = ConvTransposeOptions { output_padding: 1.into(), ..ConvTransposeOptions::default() };
+    says(
+        &conv_transpose1d(&x, &w, None, &odd),
+        &["conv_transpose1d: output_padding [1] must be below the stride"],
+    );
+    let failed = conv(&x, &Tensor::ones([]), None, &ConvOptions::default());
+    says(&(failed.exp() + 1.0), &["conv_nd: input [1,4,5] and window []"]);
+}
+
+#[test]
+fn pools_that_do_not_fit_and_edges() {
+    let x = Tensor::ones([2, 5]);
+    let plain = MaxPoolOptions::default();
+    says(
+        &max_pool1d(&x, 6, &plain),
+        &["max_pool1d: a window reaching 6", "does not fit extent 5", "f32[2,5]"],
+    );
+    says(&max_pool3d(&x, 2, &plain), &["max_pool3d: shape [2,5] has too few axes"]);
+    let odd = MaxPoolOptions { padding: 2.into(), ..plain.clone() };
+    says(&max_pool1d(&x, 2, &odd), &["padding 2 on spatial axis 0 must be at most half the window"]);
+    says(&adaptive_avg_pool1d(&x, 0), &["output_size [0] must be at least 1"]);
+    says(&adaptive_max_pool1d(&Tensor::ones([2, 0]), 1), &["spatial axis 0 of extent 0 has nothing to pool"]);
+
+    // A last window that begins inside is taken in ceil mode; one that begins in the padding is not.
+    let ceil = MaxPoolOptions { ceil_mode: true, ..plain.clone() };
+    is(&max_pool1d(&range(5), 2, &ceil), &[1.0, 3.0, 4.0]);
+    let ceil = MaxPoolOptions { padding: 1.into(), ceil_mode: true, ..plain.clone() };
+    is(&max_pool1d(&range(4), 2, &ceil), &[0.0, 2.0, 3.0]);
+    let ceil = AvgPoolOptions { stride: Some(2.into()), ceil_mode: true, ..AvgPoolOptions::default() };
+    is(&avg_pool1d(&range(6), 3, &ceil), &[1.0, 3.0, 4.5]);
+    // Among elements as low as the padding, a real one is pointed at, though dilation skips the first.
+    let low = Tensor::from([7.0, f64::NEG_INFINITY, 7.0, f64::NEG_INFINITY, 7.0]);
+    let odd =
+        MaxPoolOptions { padding: 1.into(), dilation: 2.into(), stride: Some(9.into()), ..plain.clone() };
+    let (value, at) = max_pool_with_indices(&low, &[3], &odd);
+    is(&value, &[f64::NEG_INFINITY]);
+    assert_eq!(at.to_vec::<i64>().unwrap(), [1]);
+    let bytes = Tensor::from_slice(&[0u8, 0, 3, 0], [4]);
+    let odd = MaxPoolOptions { padding: 1.into(), ..plain.clone() };
+    is(&max_pool1d(&bytes, 2, &odd), &[0.0, 3.0, 0.0]);
+    is(&max_pool1d(&Tensor::from([1.0, f64::NAN, 2.0]), 3, &plain).is_nan(), &[1.0]);
+    // An infinity stays in its own window.
+    is(&adaptive_avg_pool1d(&Tensor::from([1.0, 2.0, f64::INFINITY]), 2), &[1.5, f64::INFINITY]);
+}
+
+#[test]
+fn images_that_do_not_fit() {
+    let x = Tensor::ones([1, 3, 4]);
+    says(
+        &pad(&x, &[4, 0], PadMode::Reflect),
+        &["pad: padding 4 and 0 of extent 4 may be at most 3", "Reflect"],
+    );
+    says(&pad(&x, &[1, 0, 2], PadMode::Replicate), &["pad: padding [1, 0, 2] must be pairs"]);
+    says(&pad(&x, &[-3, -2], PadMode::Circular), &["pad: padding -3 and -2 of extent 4"]);
+    says(&pixel_shuffle(&x, 2), &["pixel_shuffle: shape [1,3,4] must be [..,C,H,W]"]);
+    says(&pixel_unshuffle(&x, 2), &["pixel_unshuffle", "multiples of 2"]);
+    let plain = UnfoldOptions::default();
+    says(&unfold(&x, &[4, 1], &plain), &["unfold: a window of 4", "does not fit extent 3"]);
+    says(&fold(&x, &[3, 3], &[2, 2], &plain), &["fold: columns [1,3,4] must be [.., a multiple of 4, 4]"]);
+    says(&interpolate(&x, &[0], Interpolation::Nearest), &["interpolate: size [0] must be at least 1"]);
+    is(&pad(&Tensor::from_slice(&[1i32, 2], [2]), &[1, 1], PadMode::Constant(7.0)), &[7.0, 1.0, 2.0, 7.0]);
+    assert_eq!(pad(&Tensor::full([2], true), &[1, 0], PadMode::Constant(0.0)).dtype(), DType::Bool);
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    let x = Tensor::ones([2, 3]);
+    says(&x.roll(&[1], &[2]), &["roll: axis 2 is out of range", "f32[2,3]"]);
+    says(&x.roll(&[1, 2], &[0]), &["roll: 2 shifts are not for 1 axes"]);
+    says(&x.repeat(&[2]), &["repeat: 1 numbers of repetitions must be at least 2"]);
+    says(&x.repeat_interleave([1, 2], Some(1)), &["repeat_interleave: repeats [1, 2] must be one number"]);
+    says(&x.split_with_sizes(&[1, 1], 1)[0], &["split_with_sizes: sizes [1, 1] must add up to the extent 3"]);
+    says(&x.split(0, 1)[0], &["split: size 0 must be at least 1"]);
+    says(&x.chunk(0, 1)[0], &["chunk: 0 chunks must be at least 1"]);
+    says(&x.unbind(2)[0], &["unbind: axis 2"]);
+    says(&x.movedim([0, 1], [0]), &["movedim: 2 axes cannot go to 1 places"]);
+    says(&x.unfold(1, 4, 1), &["a window of 4", "does not fit extent 3"]);
+    says(&x.cross(&x, 0), &["cross: axis 0 must have extent 3 in both"]);
+    says(&x.diag_embed(0, 1, 1), &["diag_embed: the two axes must differ"]);
+    says(&x.unsqueeze(0).diag(0), &["diag: shape [1,2,3] must be that of a vector or a matrix"]);
+    says(&range(3).trace(), &["trace: shape [3] must be that of a matrix"]);
+    says(&range(3).tril(0), &["tril: shape [3]"]);
+    says(&meshgrid(&[&x], Indexing::Ij)[0], &["meshgrid: an operand of shape [2,3]"]);
+    says(&x.reshape_as(&range(5)), &["reshape: 6 elements of [2,3] do not fill [5]"]);
+    says(&x.expand_as(&range(5)), &["broadcast: extents [2,3] do not broadcast to [5]"]);
+    assert_eq!(Tensor::full([2, 2], true).tril(0).dtype(), DType::Bool);
+    assert!(x.unfold(1, 2, 1).shares_storage(&x) && x.split(2, 1)[1].shares_storage(&x));
+}
+
+#[test]
+fn products_that_do_not_fit() {
+    let (x, w) = (Tensor::ones([2, 3]), Tensor::ones([4, 2]));
+    says(&linear(&x, &w, None), &["linear: an input [2,3] and weights [4,2] must be [..,I] and [O,I]"]);
+    says(&linear(&x, &x, Some(&x)), &["linear: a bias of shape [2,3] must be [2]"]);
+    says(&bilinear(&x, &x, &x, None), &["bilinear: inputs [2,3] and [2,3] with weights [2,3]"]);
+    says(&x.mm(&x), &["mm: inner extents 3 and 2 must be equal"]);
+    says(&x.bmm(&x), &["bmm: shape [2,3] must be that of a batch of matrices, of rank 3"]);
+    says(&x.dot(&x), &["dot: shape [2,3] must be that of a vector"]);
+    says(&tensordot(&x, &w, [0], [0]), &["tensordot: extents of axes 0 and 0, 2 and 4 must be equal"]);
+    says(&addmm(&w, &x, &w.t(), 1.0, 1.0), &["addmm: inner extents 3 and 2"]);
+    // Nothing of a term with factor 0 counts.
+    let nan = Tensor::full([2, 2], f64::NAN);
+    is(&addmm(&nan, &x, &x.t(), 0.0, 1.0), &[3.0; 4]);
+}
+
+#[test]
+fn scattering_that_does_not_fit() {
+    let x = Tensor::ones([2, 3]);
+    let ids = |v: &[i64]| Tensor::from_slice(v, [1, v.len()]);
+    let ways = [Reduce::Sum, Reduce::Prod, Reduce::Mean, Reduce::Amax, Reduce::Amin];
+    for how in ways {
+        says(&x.scatter_reduce(1, &ids(&[3]), &x, how, true), &["scatter_reduce", "is out of range"]);
+        says(&x.scatter_reduce(1, &x, &x, how, true), &["scatter_reduce: dtype f32", "indices are integers"]);
+        let wide = ids(&[0, 0, 0, 0]);
+        says(&x.scatter_reduce(1, &wide, &x, how, true), &["scatter_reduce: an index of shape [1,4]"]);
+    }
+    let (base, from) = (Tensor::from_slice(&[5i64, 5, 5], [3]), Tensor::from_slice(&[1i64, 2, 4], [3]));
+    let at = Tensor::from_slice(&[0i64, 0, -1], [3]);
+    let right = [[3.0, 5.0, 4.0], [2.0, 5.0, 4.0], [1.0, 5.0, 4.0], [2.0, 5.0, 4.0], [1.0, 5.0, 4.0]];
+    for (how, right) in ways.into_iter().zip(right) {
+        is(&base.scatter_reduce(0, &at, &from, how, false), &right);
+    }
+    says(&x.take_along_dim(&ids(&[0]).reshape([1]), Some(0)), &["take_along_dim: an index of shape [1]"]);
+    says(&x.take(&ids(&[6])), &["index 6 is out of range for extent 6"]);
+}

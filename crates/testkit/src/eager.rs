@@ -1,0 +1,129 @@
+//! Claims about a function over tensors, run eagerly: it equals its own trace, in value and gradient, whatever the
+//! layout of its operands.
+
+use crate::Failure;
+use crate::compare::{Allowed, compare};
+use crate::random::Random;
+use gradus_ir::{Graph, Literal, reference, transform};
+use gradus_tensor::{Backward, Tensor, grad, trace};
+
+/// A function over tensors.
+pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
+
+/// Values may differ by the rounding of each eager call; `f64` operands are assumed.
+const WITHIN: Allowed<'static> = Allowed::Relative(1e-11);
+
+fn text(check: &str, e: gradus_ir::Error) -> Failure {
+    Failure::new(check, "a value", format!("error: {e}"))
+}
+
+fn same(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<(), Failure> {
+    if expected.len() != found.len() {
+        return Err(Failure::new(check, format!("{} results", expected.len()), found.len()));
+    }
+    for (k, (right, t)) in expected.iter().zip(found).enumerate() {
+        let found = t.to_literal().map_err(|e| text(check, e))?;
+        compare(right, &found, WITHIN)
+            .map_err(|d| Failure::new(check, format!("result {k} as traced"), d))?;
+    }
+    Ok(())
+}
+
+/// All claims; gives the traced graph, for checking on.
+pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
+    let tensors: Vec<Tensor> = ins.iter().map(Tensor::from_literal).collect();
+    let graph = trace(&tensors.iter().collect::<Vec<_>>(), |x| f(x)).map_err(|e| text("trace", e))?;
+    let values = reference::evaluate(&graph, ins).map_err(|e| text("reference", e))?;
+    same("eager = traced", &values, &f(&tensors))?;
+    layouts(f, ins, &values)?;
+    gradients(f, ins, &graph)?;
+    Ok(graph)
+}
+
+/// The same values from operands that lie otherwise in memory, and from operands that repeat one slice.
+fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), Failure> {
+    let ways: [(&str, fn(&Tensor) -> Tensor); 3] =
+        [("transposed", transposed), ("strided", strided), ("flipped", |t| t.flip(()).contiguous().flip(()))];
+    for (name, way) in ways {
+        let tensors: Vec<Tensor> = ins.iter().map(|l| way(&Tensor::from_literal(l))).collect();
+        same(&format!("{name} operands"), values, &f(&tensors))?;
+    }
+    // Differentiable operands only: repeating indices or masks may not be a valid call.
+    for i in
+        (0..ins.len()).filter(|&i| ins[i].dtype().is_differentiable() && ins[i].shape().first() > Some(&0))
+    {
+        let mut tensors: Vec<Tensor> = ins.iter().map(Tensor::from_literal).collect();
+        let repeated = tensors[i].narrow(0, 0, 1).expand(ins[i].shape());
+        tensors[i] = repeated.contiguous();
+        let plain = f(&tensors).iter().map(|t| t.to_literal()).collect::<Result<Vec<_>, _>>();
+        let plain = plain.map_err(|e| text("broadcast operands", e))?;
+        tensors[i] = repeated;
+        same("broadcast operands", &plain, &f(&tensors))?;
+    }
+    Ok(())
+}
+
+/// The same elements, lying in column-major order.
+fn transposed(t: &Tensor) -> Tensor {
+    let backwards: Vec<isize> = (0..t.rank() as isize).rev().collect();
+    t.permute(backwards.clone()).contiguous().permute(backwards)
+}
+
+/// The same elements, every other one of a larger tensor.
+fn strided(t: &Tensor) -> Tensor {
+    let wide = Tensor::stack(&[t, t], -1);
+    let last = wide.rank() as isize - 1;
+    wide.narrow(last, 1, 1).squeeze(last)
+}
+
+/// Backward passes of first and second order equal the graph's.
+fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Failure> {
+    let wrt: Vec<usize> = (0..ins.len()).filter(|&i| ins[i].dtype().is_differentiable()).collect();
+    let outs: Vec<usize> = graph
+        .output_avals()
+        .iter()
+        .enumerate()
+        .filter(|(_, a)| a.dtype.is_differentiable())
+        .map(|(k, _)| k)
+        .collect();
+    if wrt.is_empty() || outs.is_empty() {
+        return Ok(());
+    }
+    let mut random = Random::of(graph);
+    let seeds: Vec<Literal> = outs.iter().map(|&k| random.literal(&graph.output_avals()[k])).collect();
+    let vjp = transform::vjp(graph, &wrt).map_err(|e| text("vjp", e))?;
+    let point: Vec<Literal> = ins.iter().chain(&seeds).cloned().collect();
+    let first = reference::evaluate(&vjp, &point).map_err(|e| text("vjp", e))?;
+
+    let leaf = |l: &Literal| {
+        let t = Tensor::from_literal(l);
+        if l.dtype().is_differentiable() { t.requires_grad_() } else { t }
+    };
+    let leaves: Vec<Tensor> = ins.iter().map(leaf).collect();
+    let results = f(&leaves);
+    let flowing: Vec<usize> = (0..outs.len()).filter(|&k| results[outs[k]].requires_grad()).collect();
+    let roots: Vec<&Tensor> = flowing.iter().map(|&k| &results[outs[k]]).collect();
+    let seed_tensors: Vec<Tensor> = flowing.iter().map(|&k| Tensor::from_literal(&seeds[k])).collect();
+    let targets: Vec<&Tensor> = wrt.iter().map(|&i| &leaves[i]).collect();
+    let how = Backward { create_graph: true, ..Backward::default() };
+    let seed_refs: Vec<Option<&Tensor>> = seed_tensors.iter().map(Some).collect();
+    let grads = grad(&roots, &seed_refs, &targets, how).map_err(|e| text("backward", e))?;
+    let found: Vec<Tensor> =
+        grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
+    same("backward = vjp", &first, &found)?;
+
+    // The gradient of the gradients, seen by other random cotangents.
+    let seconds: Vec<Literal> = first.iter().map(|g| random.literal(g.aval())).collect();
+    let twice = transform::vjp(&vjp, &wrt).map_err(|e| text("vjp of vjp", e))?;
+    let point: Vec<Literal> = point.iter().chain(&seconds).cloned().collect();
+    let second = reference::evaluate(&twice, &point).map_err(|e| text("vjp of vjp", e))?;
+    let flowing: Vec<usize> = (0..found.len()).filter(|&k| found[k].requires_grad()).collect();
+    let roots: Vec<&Tensor> = flowing.iter().map(|&k| &found[k]).collect();
+    let seed_tensors: Vec<Tensor> = flowing.iter().map(|&k| Tensor::from_literal(&seconds[k])).collect();
+    let seed_refs: Vec<Option<&Tensor>> = seed_tensors.iter().map(Some).collect();
+    let grads =
+        grad(&roots, &seed_refs, &targets, Backward::default()).map_err(|e| text("backward twice", e))?;
+    let found: Vec<Tensor> =
+        grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
+    same("backward twice = vjp of vjp", &second, &found)
+}

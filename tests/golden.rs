@@ -1,0 +1,47 @@
+//! Values and gradients against PyTorch's, from `tests/golden/pytorch.json`.
+//!
+//! Each case names a function, its arguments and inputs; the modules here say how that function is called in
+//! Gradus. Gradients come from the eager backward pass, and again from the graph: trace, then `vjp`.
+
+#[path = "golden/activation.rs"]
+mod activation;
+#[path = "golden/case.rs"]
+mod case;
+#[path = "golden/conv.rs"]
+mod conv;
+#[path = "golden/core.rs"]
+mod core;
+#[path = "golden/norm.rs"]
+mod norm;
+#[path = "golden/shape.rs"]
+mod shape;
+
+use case::{Args, Case};
+use gradus::Tensor;
+
+/// How a function of PyTorch is called here, if a module knows it.
+fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
+    core::call(name, args, ins)
+        .or_else(|| activation::call(name, args, ins))
+        .or_else(|| norm::call(name, args, ins))
+        .or_else(|| conv::call(name, args, ins))
+        .or_else(|| shape::call(name, args, ins))
+}
+
+#[test]
+fn every_case_agrees_with_pytorch() {
+    let cases = Case::load();
+    let mut failures = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for case in &cases {
+        match case.check(&call) {
+            Ok(()) => drop(names.insert(case.name.clone())),
+            Err(e) => failures.push(format!("{} {}: {e}", case.name, case.args)),
+        }
+    }
+    for f in &failures {
+        println!("{f}");
+    }
+    assert!(failures.is_empty(), "{} of {} cases fail", failures.len(), cases.len());
+    assert!(names.len() >= 150, "only {} functions are covered", names.len());
+}

@@ -1,0 +1,203 @@
+//! One golden case: reading it, running it, comparing.
+
+use gradus::ir::{C, DType, Literal, reference, transform};
+use gradus::{Tensor, trace};
+use serde_json::Value;
+
+/// Relative to the largest number in play, except where a case says otherwise.
+const TOLERANCE: f64 = 1e-11;
+
+/// The arguments of a case, by name.
+#[derive(Clone, Debug)]
+pub struct Args(Value);
+
+#[allow(dead_code)]
+impl Args {
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|v| !v.is_null())
+    }
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.get(name)?.as_i64()
+    }
+    pub fn float(&self, name: &str) -> Option<f64> {
+        let v = self.get(name)?;
+        v.as_f64().or_else(|| parse_float(v.as_str()?))
+    }
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+    pub fn str(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.get(name)?.as_array()?.iter().map(Value::as_i64).collect()
+    }
+    pub fn isizes(&self, name: &str) -> Option<Vec<isize>> {
+        Some(self.ints(name)?.into_iter().map(|i| i as isize).collect())
+    }
+    pub fn usizes(&self, name: &str) -> Option<Vec<usize>> {
+        self.ints(name)?.into_iter().map(|i| usize::try_from(i).ok()).collect()
+    }
+}
+
+impl std::fmt::Display for Args {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A function of PyTorch at some inputs.
+pub struct Case {
+    pub name: String,
+    pub args: Args,
+    inputs: Vec<Literal>,
+    outputs: Vec<Literal>,
+    cotangents: Vec<Option<Literal>>,
+    grads: Vec<Option<Literal>>,
+}
+
+/// How functions are called here.
+pub type Call<'a> = &'a dyn Fn(&str, &Args, &[Tensor]) -> Option<Vec<Tensor>>;
+
+fn parse_float(s: &str) -> Option<f64> {
+    match s {
+        "nan" => Some(f64::NAN),
+        "inf" => Some(f64::INFINITY),
+        "-inf" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+fn literal(v: &Value) -> Option<Literal> {
+    let shape: Vec<usize> = v["shape"].as_array()?.iter().map(|d| d.as_u64().unwrap() as usize).collect();
+    let data = v["data"].as_array()?;
+    let float = |x: &Value| x.as_f64().or_else(|| parse_float(x.as_str()?)).unwrap();
+    Some(match v["dtype"].as_str()? {
+        "f64" => Literal::floats(DType::F64, shape, data.iter().map(float).collect()).unwrap(),
+        "i64" => {
+            Literal::ints(DType::I64, shape, data.iter().map(|x| x.as_i64().unwrap()).collect()).unwrap()
+        }
+        "bool" => {
+            let truth = |x: &Value| x.as_i64().or(x.as_bool().map(i64::from)).unwrap();
+            Literal::ints(DType::Bool, shape, data.iter().map(truth).collect()).unwrap()
+        }
+        "c128" => {
+            let parts: Vec<f64> = data.iter().map(float).collect();
+            let pairs: Vec<C> = parts.chunks(2).map(|p| C::new(p[0], p[1])).collect();
+            Literal::new(gradus::ir::Aval::new(DType::C128, shape), pairs).unwrap()
+        }
+        other => panic!("dtype {other}"),
+    })
+}
+
+impl Case {
+    /// All cases of the file.
+    pub fn load() -> Vec<Case> {
+        let all: Value = serde_json::from_str(include_str!("pytorch.json")).expect("the file is JSON");
+        let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
+        let read = |v: &Value| Case {
+            name: v["name"].as_str().unwrap().to_string(),
+            args: Args(v["args"].clone()),
+            inputs: list(&v["inputs"]).iter().map(|x| literal(x).unwrap()).collect(),
+            outputs: list(&v["outputs"]).iter().map(|x| literal(x).unwrap()).collect(),
+            cotangents: list(&v["cotangents"]).iter().map(literal).collect(),
+            grads: list(&v["grads"]).iter().map(literal).collect(),
+        };
+        list(&all["cases"]).iter().map(read).collect()
+    }
+
+    /// Runs the case every way and compares.
+    pub fn check(&self, call: Call<'_>) -> Result<(), String> {
+        let ins: Vec<Tensor> = self.inputs.iter().map(Tensor::from_literal).collect();
+        let run = |ins: &[Tensor]| call(&self.name, &self.args, ins);
+        let outs = run(&ins).ok_or("no module knows this function")?;
+        if outs.len() != self.outputs.len() {
+            return Err(format!("{} outputs, PyTorch has {}", outs.len(), self.outputs.len()));
+        }
+        for (k, (out, right)) in outs.iter().zip(&self.outputs).enumerate() {
+            let found = out.to_literal().map_err(|e| e.to_string())?;
+            compare(&found, right).map_err(|e| format!("output {k}: {e}"))?;
+        }
+        if self.grads.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        self.check_backward(&ins, &run)?;
+        self.check_graph(&ins, &run)
+    }
+
+    fn check_backward(
+        &self,
+        ins: &[Tensor],
+        run: &dyn Fn(&[Tensor]) -> Option<Vec<Tensor>>,
+    ) -> Result<(), String> {
+        let leaf =
+            |(t, g): (&Tensor, &Option<Literal>)| if g.is_some() { t.requires_grad_() } else { t.clone() };
+        let leaves: Vec<Tensor> = ins.iter().zip(&self.grads).map(leaf).collect();
+        let outs = run(&leaves).ok_or("no module knows this function")?;
+        let how = gradus::Backward { retain_graph: true, create_graph: false };
+        for (out, ct) in outs.iter().zip(&self.cotangents) {
+            if let Some(ct) = ct
+                && out.requires_grad()
+            {
+                out.backward_as(Some(&Tensor::from_literal(ct)), how).map_err(|e| e.to_string())?;
+            }
+        }
+        for (k, (leaf, right)) in leaves.iter().zip(&self.grads).enumerate() {
+            let Some(right) = right else { continue };
+            let found =
+                leaf.grad().unwrap_or_else(|| leaf.zeros_like()).to_literal().map_err(|e| e.to_string())?;
+            compare(&found, right).map_err(|e| format!("gradient {k}: {e}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_graph(
+        &self,
+        ins: &[Tensor],
+        run: &dyn Fn(&[Tensor]) -> Option<Vec<Tensor>>,
+    ) -> Result<(), String> {
+        let text = |e: gradus::Error| e.to_string();
+        // A function whose extents depend on the data cannot be traced, and says so.
+        let graph = match trace(&ins.iter().collect::<Vec<_>>(), |x| run(x).unwrap_or_default()) {
+            Err(e) if e.to_string().contains("depends on the data") => return Ok(()),
+            graph => graph.map_err(text)?,
+        };
+        let wrt: Vec<usize> = (0..ins.len()).filter(|&i| self.grads[i].is_some()).collect();
+        let vjp = transform::vjp(&graph, &wrt).map_err(text)?;
+        let mut all = self.inputs.clone();
+        for (k, aval) in graph.output_avals().iter().enumerate().filter(|(_, a)| a.dtype.is_differentiable())
+        {
+            let zeros = || Tensor::zeros_of(aval).to_literal().map_err(text);
+            all.push(self.cotangents[k].clone().map_or_else(zeros, Ok)?);
+        }
+        let grads = reference::evaluate(&vjp, &all).map_err(text)?;
+        for (found, i) in grads.iter().zip(wrt) {
+            let right = self.grads[i].as_ref().expect("chosen above");
+            compare(found, right).map_err(|e| format!("gradient {i} of the graph: {e}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn compare(found: &Literal, right: &Literal) -> Result<(), String> {
+    if found.shape() != right.shape() {
+        return Err(format!("shape {}, PyTorch has {}", found.shape(), right.shape()));
+    }
+    if found.dtype().class() != right.dtype().class() {
+        return Err(format!("dtype {}, PyTorch has {}", found.dtype(), right.dtype()));
+    }
+    let parts = |l: &Literal| -> Vec<f64> {
+        let complex = l.c().iter().flat_map(|z| [z.re, z.im]);
+        l.f().iter().copied().chain(complex).chain(l.i().iter().map(|&i| i as f64)).collect()
+    };
+    let (a, b) = (parts(found), parts(right));
+    let scale = b.iter().filter(|x| x.is_finite()).fold(1.0f64, |m, x| m.max(x.abs()));
+    for (i, (x, y)) in a.iter().zip(&b).enumerate() {
+        let same =
+            x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= TOLERANCE * scale.min(y.abs().max(1.0));
+        if !same {
+            return Err(format!("element {i} is {x:?}, PyTorch has {y:?}"));
+        }
+    }
+    Ok(())
+}
