@@ -24,7 +24,8 @@ fn same(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<(), Failu
     }
     for (k, (right, t)) in expected.iter().zip(found).enumerate() {
         let found = t.to_literal().map_err(|e| text(check, e))?;
-        compare(right, &found, WITHIN).map_err(|d| Failure::new(check, format!("result {k} as traced"), d))?;
+        compare(right, &found, WITHIN)
+            .map_err(|d| Failure::new(check, format!("result {k} as traced"), d))?;
     }
     Ok(())
 }
@@ -49,7 +50,9 @@ fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), F
         same(&format!("{name} operands"), values, &f(&tensors))?;
     }
     // Differentiable operands only: repeating indices or masks may not be a valid call.
-    for i in (0..ins.len()).filter(|&i| ins[i].dtype().is_differentiable() && ins[i].shape().first() > Some(&0)) {
+    for i in
+        (0..ins.len()).filter(|&i| ins[i].dtype().is_differentiable() && ins[i].shape().first() > Some(&0))
+    {
         let mut tensors: Vec<Tensor> = ins.iter().map(Tensor::from_literal).collect();
         let repeated = tensors[i].narrow(0, 0, 1).expand(ins[i].shape());
         tensors[i] = repeated.contiguous();
@@ -77,7 +80,13 @@ fn strided(t: &Tensor) -> Tensor {
 /// Backward passes of first and second order equal the graph's.
 fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Failure> {
     let wrt: Vec<usize> = (0..ins.len()).filter(|&i| ins[i].dtype().is_differentiable()).collect();
-    let outs: Vec<usize> = graph.output_avals().iter().enumerate().filter(|(_, a)| a.dtype.is_differentiable()).map(|(k, _)| k).collect();
+    let outs: Vec<usize> = graph
+        .output_avals()
+        .iter()
+        .enumerate()
+        .filter(|(_, a)| a.dtype.is_differentiable())
+        .map(|(k, _)| k)
+        .collect();
     if wrt.is_empty() || outs.is_empty() {
         return Ok(());
     }
@@ -113,7 +122,8 @@ fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Fail
     let roots: Vec<&Tensor> = flowing.iter().map(|&k| &found[k]).collect();
     let seed_tensors: Vec<Tensor> = flowing.iter().map(|&k| Tensor::from_literal(&seconds[k])).collect();
     let seed_refs: Vec<Option<&Tensor>> = seed_tensors.iter().map(Some).collect();
-    let grads = grad(&roots, &seed_refs, &targets, Backward::default()).map_err(|e| text("backward twice", e))?;
+    let grads =
+        grad(&roots, &seed_refs, &targets, Backward::default()).map_err(|e| text("backward twice", e))?;
     let found: Vec<Tensor> =
         grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
     same("backward twice = vjp of vjp", &second, &found)

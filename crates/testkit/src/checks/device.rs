@@ -1,0 +1,248 @@
+//! The same graph in other dtypes, and on something other than the reference evaluator.
+
+use super::{adjoint, differentiable, must, types};
+use crate::Failure;
+use crate::compare::{Allowed, compare, largest, ulp};
+use crate::random::Random;
+use crate::vector::combine;
+use gradus_ir::graph::{Builder, Id, Var};
+use gradus_ir::literal::Data;
+use gradus_ir::ops::source::Constant;
+use gradus_ir::ops::{Bound, Form};
+use gradus_ir::reference::evaluate;
+use gradus_ir::transform;
+use gradus_ir::{Aval, C, Class, DType, Error, Graph, Kind, Literal, Op, Result as IrResult};
+
+/// A way to evaluate graphs: the device under test.
+pub type Evaluator<'a> = &'a dyn Fn(&Graph, &[Literal]) -> IrResult<Vec<Literal>>;
+
+/// Floats that devices like to get wrong, beside the least and greatest of their dtype.
+const SPECIAL: [f64; 7] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
+
+/// In every dtype its ops take, the graph has the checks of [`types`](super::types), and derivatives of the
+/// types of its values; in complex numbers, which samples may leave out, adjoint ones.
+pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
+    for (dtype, graph, inputs) in variants(graph, inputs) {
+        let named = |f: Failure| f.within(&format!("dtypes, in {dtype}"));
+        types(&graph, &inputs, smooth).map_err(named)?;
+        let avals = graph.input_avals();
+        let wrt = differentiable(&avals);
+        if wrt.is_empty() {
+            continue;
+        }
+        let forward = must("dtypes", "a jvp graph", transform::jvp(&graph, &wrt)).map_err(named)?;
+        let reverse = must("dtypes", "a vjp graph", transform::vjp(&graph, &wrt)).map_err(named)?;
+        let outs = graph.output_avals();
+        let tangents = outs.iter().filter(|a| a.dtype.is_differentiable());
+        let expected: Vec<Aval> = outs.iter().chain(tangents).cloned().collect();
+        let gradients: Vec<Aval> = wrt.iter().map(|&i| avals[i].clone()).collect();
+        for (expected, found) in [(expected, forward.output_avals()), (gradients, reverse.output_avals())] {
+            if expected != found {
+                let expected = format!("derivatives of types {expected:?}");
+                return Err(named(Failure::new("dtypes", expected, format!("{found:?}"))));
+            }
+        }
+        if dtype == DType::C128 {
+            adjoint(&graph, &inputs, smooth).map_err(named)?;
+        }
+    }
+    Ok(())
+}
+
+/// The graph over inputs of another dtype, for each that its ops take: within the class of the inputs, and
+/// floats as all else.
+fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal>)> {
+    let one = |(from, to): (Class, DType)| {
+        let taken = inputs.iter().any(|l| l.dtype().class() == from && l.dtype() != to);
+        let moved = |(i, l): (usize, &Literal)| moved(l, from, to, i as u64);
+        let graph = if taken { retyped(graph, from, to).ok()? } else { return None };
+        let inputs: Vec<Literal> = inputs.iter().enumerate().map(moved).collect();
+        // A negative index wraps in an unsigned dtype: that is not a call anybody makes.
+        let astray = |e: Error| matches!(e.kind(), Kind::Index { .. });
+        let usable = !evaluate(&graph, &inputs).is_err_and(astray);
+        usable.then_some((to, graph, inputs))
+    };
+    let within = DType::ALL.into_iter().map(|to| (to.class(), to));
+    let across = DType::ALL.into_iter().map(|to| (Class::Float, to)).filter(|(from, to)| *from != to.class());
+    within.chain(across).filter_map(one).collect()
+}
+
+/// A value of a class in another dtype; other classes stay. Floats get an imaginary part.
+fn moved(value: &Literal, from: Class, to: DType, seed: u64) -> Literal {
+    if value.dtype().class() != from {
+        return value.clone();
+    }
+    let cast = value.cast(to);
+    if from == Class::Float && to.is_complex() {
+        return combine(&[(1.0, &cast), (0.3, &Random::new(seed).literal(cast.aval()))]).rounded();
+    }
+    cast
+}
+
+/// The graph with all inputs and constants of a class in a dtype, or why it cannot be.
+fn retyped(graph: &Graph, from: Class, to: DType) -> IrResult<Graph> {
+    let b = Builder::new();
+    let name = |id: Id| graph.inputs().iter().find(|(_, i)| *i == id).map_or("x", |(n, _)| n.as_str());
+    let mut values: Vec<Vec<Var<'_>>> = Vec::new();
+    for (i, node) in graph.nodes().iter().enumerate() {
+        let operands: Vec<Var<'_>> =
+            node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+        values.push(if let Op::Input(input) = &node.op {
+            let same = input.aval.dtype.class() == from;
+            let aval = if same { input.aval.with_dtype(to) } else { input.aval.clone() };
+            vec![b.input(name(Id { node: i as u32, out: 0 }), aval)]
+        } else if let Op::Constant(c) = &node.op {
+            b.try_apply(Constant { value: moved(&c.value, from, to, i as u64) }, &operands)?
+        } else {
+            b.try_apply(node.op.clone(), &operands)?
+        });
+    }
+    let outs: Vec<Var<'_>> =
+        graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+    b.finish(&outs)
+}
+
+/// [`device`] with the reference as the device: all dtypes evaluate, and within themselves.
+pub fn narrow(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
+    device(graph, inputs, &evaluate).map_err(|f| f.within("narrow"))
+}
+
+/// A device evaluates the graph as the reference does, in every dtype its ops take: within the bound that the
+/// op declares, at these inputs and (for pointwise ops and movements) at special values. Both see the same
+/// rounded inputs, so how the op magnifies their rounding does not count.
+///
+/// A graph of several ops is allowed the sum of their bounds, relative to the largest value in it.
+pub fn device(graph: &Graph, inputs: &[Literal], evaluator: Evaluator<'_>) -> Result<(), Failure> {
+    let own = inputs.first().map_or(DType::F64, Literal::dtype);
+    let mut cases = vec![(own, graph.clone(), inputs.to_vec())];
+    cases.extend(variants(graph, inputs));
+    for (dtype, graph, inputs) in cases {
+        let named = |f: Failure| f.within(&format!("device, in {dtype}"));
+        one_device(&graph, &inputs, evaluator).map_err(named)?;
+        if !matches!(bound(&graph), Some(Bound::Exact | Bound::Ulps(_))) {
+            continue;
+        }
+        for turn in 0..SPECIAL.len() + 4 {
+            let special: Vec<Literal> =
+                inputs.iter().enumerate().map(|(i, l)| specials(l, turn, i)).collect();
+            one_device(&graph, &special, evaluator).map_err(|f| named(f.within("at special values")))?;
+        }
+    }
+    Ok(())
+}
+
+fn one_device(graph: &Graph, inputs: &[Literal], evaluator: Evaluator<'_>) -> Result<(), Failure> {
+    let (expected, found) = match (evaluate(graph, inputs), evaluator(graph, inputs)) {
+        (Err(_), Err(_)) => return Ok(()),
+        (Err(e), Ok(_)) => return Err(Failure::new("device", format!("error: {e}"), "a value")),
+        (Ok(_), Err(e)) => return Err(Failure::new("device", "a value", format!("error: {e}"))),
+        (Ok(expected), Ok(found)) => (expected, found),
+    };
+    if expected.len() != found.len() {
+        return Err(Failure::new("device", format!("{} outputs", expected.len()), found.len()));
+    }
+    let limits = limits(graph, inputs, &expected)?;
+    for (k, ((expected, found), limits)) in expected.iter().zip(&found).zip(&limits).enumerate() {
+        compare(expected, found, Allowed::Each(limits)).map_err(|d| {
+            let input = inputs.iter().map(gradus_ir::graph::literal_text).collect::<Vec<_>>().join(", ");
+            Failure::new("device", format!("output {k} of the reference within the bound at {input}"), d)
+        })?;
+    }
+    Ok(())
+}
+
+/// The bound of a graph of one op that is no region.
+fn bound(graph: &Graph) -> Option<Bound> {
+    let mut ops = graph.nodes().iter().filter(|n| !matches!(n.op, Op::Input(_)));
+    let (Some(node), None) = (ops.next(), ops.next()) else { return None };
+    let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+    if matches!(node.op.def().form(&ins), Form::Region(_)) { None } else { Some(node.op.def().bound()) }
+}
+
+/// How far each element of each output may be from the reference.
+fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec<Vec<f64>>, Failure> {
+    let each = |f: &dyn Fn(&Literal) -> Vec<f64>| expected.iter().map(f).collect();
+    Ok(match bound(graph) {
+        Some(Bound::Exact) => each(&|l| vec![0.0; l.data().len()]),
+        Some(Bound::Ulps(n)) => each(&|l| magnitudes(l).into_iter().map(|m| n * ulp(l.dtype(), m)).collect()),
+        Some(Bound::Terms(n)) => {
+            let sizes: Vec<Literal> = inputs.iter().map(absolute).collect();
+            let sums = must("device", "a value of the magnitudes", evaluate(graph, &sizes))?;
+            let limit = |(l, sum): (&Literal, &Literal)| -> Vec<f64> {
+                let (sum, own) = (magnitudes(sum), magnitudes(l));
+                let terms = sum.iter().zip(&own).map(|(s, o)| if s.is_finite() { s.max(*o) } else { *o });
+                // Half a unit of the result is the rounding of the reference itself.
+                terms.zip(&own).map(|(t, o)| n * l.dtype().epsilon() * t + ulp(l.dtype(), *o) / 2.0).collect()
+            };
+            expected.iter().zip(&sums).map(limit).collect()
+        }
+        None => {
+            let (ops, scale) = (total_bound(graph), scale(graph, inputs)?);
+            each(&|l| vec![ops * l.dtype().epsilon() * scale; l.data().len()])
+        }
+    })
+}
+
+/// The bounds of all ops of a graph added up, regions by their bodies.
+fn total_bound(graph: &Graph) -> f64 {
+    let one = |node: &gradus_ir::graph::Node| {
+        let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+        match (node.op.def().form(&ins), node.op.def().bound()) {
+            (Form::Region(body), _) => total_bound(&body),
+            (_, Bound::Exact) => 0.0,
+            (_, Bound::Ulps(n) | Bound::Terms(n)) => n.max(1.0),
+        }
+    };
+    graph.nodes().iter().map(one).sum()
+}
+
+/// The largest float anywhere in a graph, regions counting as their results.
+fn scale(graph: &Graph, inputs: &[Literal]) -> Result<f64, Failure> {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> =
+        graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();
+    let values: Vec<Var<'_>> = b.inline_all(graph, &ins).into_iter().flatten().collect();
+    let floats: Vec<Var<'_>> = values.into_iter().filter(|v| v.dtype().is_differentiable()).collect();
+    let all =
+        must("device", "all values of the graph", b.finish(&floats).and_then(|g| evaluate(&g, inputs)))?;
+    Ok(all.iter().map(largest).fold(f64::MIN_POSITIVE, f64::max))
+}
+
+fn magnitudes(l: &Literal) -> Vec<f64> {
+    match l.data() {
+        Data::F(v) => v.iter().map(|x| x.abs()).collect(),
+        Data::C(v) => v.iter().map(|z| z.norm()).collect(),
+        Data::I(v) => vec![0.0; v.len()],
+    }
+}
+
+/// Magnitudes of floats; integers, which are indices, as they are.
+fn absolute(l: &Literal) -> Literal {
+    let data = match l.data() {
+        Data::F(v) => v.iter().map(|x| x.abs()).collect::<Vec<_>>().into(),
+        Data::C(v) => v.iter().map(|z| C::new(z.norm(), 0.0)).collect::<Vec<_>>().into(),
+        Data::I(v) => Data::I(v.clone()),
+    };
+    Literal::new(l.aval().clone(), data).unwrap_or_else(|_| l.clone())
+}
+
+/// Special floats in place of the elements, another assignment each turn and operand.
+fn specials(l: &Literal, turn: usize, operand: usize) -> Literal {
+    let d = l.dtype();
+    let tiny = d.min_positive();
+    let mut all = SPECIAL.to_vec();
+    all.extend([tiny, tiny * d.epsilon(), -tiny, d.round(1.0 / tiny)]);
+    let mut k = 0;
+    let mut next = || {
+        k += 1;
+        // Operands step through the list at different speeds, so that pairs meet.
+        all[(turn + k * (operand + 1)) % all.len()]
+    };
+    let n = l.data().len();
+    let data: Data = match d.class() {
+        Class::Float => (0..n).map(|_| next()).collect::<Vec<_>>().into(),
+        Class::Complex => (0..n).map(|_| C::new(next(), next())).collect::<Vec<_>>().into(),
+        _ => return l.clone(),
+    };
+    Literal::new(l.aval().clone(), data).map_or_else(|_| l.clone(), Literal::rounded)
+}

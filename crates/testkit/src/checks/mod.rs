@@ -1,0 +1,87 @@
+//! Claims about one graph at one point, each a function that says what does not hold.
+//!
+//! | check | claim | within |
+//! |---|---|---|
+//! | [`types`] | the graph verifies, and evaluates to values of the types it infers | exact |
+//! | [`text`] | printed and parsed it is the same graph, and so are its derivatives | exact |
+//! | [`jvp`] | forward mode = central differences, all operands together and each alone | 1e-7 |
+//! | [`adjoint`] | `⟨c, J t⟩ = ⟨Jᵀc, t⟩`, each gradient of its operand's type | 1e-11 |
+//! | [`second`] | both again on the vjp graph; forward over reverse = forward over forward, symmetric | same |
+//! | [`dtypes`] | in every dtype the ops take, values and derivatives have the types they infer | exact |
+//! | [`narrow`] | an evaluation in every dtype is within the declared bound ([`device`]) | declared |
+
+mod derivative;
+mod device;
+mod second;
+mod types;
+
+pub use derivative::{adjoint, jvp};
+pub use device::{Evaluator, device, dtypes, narrow};
+pub use second::second;
+pub use types::{text, types};
+
+use crate::Failure;
+use gradus_ir::graph::literal_text;
+use gradus_ir::{Aval, Graph, Literal, Result as IrResult};
+
+/// A claim about a graph at these inputs; `smooth` where finite differences mean anything.
+pub type Check = fn(&Graph, &[Literal], bool) -> Result<(), Failure>;
+
+/// Every check with its name, cheapest first.
+pub const ALL: &[(&str, Check)] = &[
+    ("types", types),
+    ("text", text),
+    ("jvp", jvp),
+    ("adjoint", adjoint),
+    ("second", second),
+    ("dtypes", dtypes),
+    ("narrow", narrow),
+];
+
+/// Every check of a graph at these inputs, up to the first that fails.
+pub fn all(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
+    ALL.iter()
+        .try_for_each(|(_, check)| check(graph, inputs, smooth))
+        .map_err(|f| f.of(describe(graph, inputs)))
+}
+
+/// The graph and its inputs as text, for messages.
+pub fn describe(graph: &Graph, inputs: &[Literal]) -> String {
+    let inputs: Vec<String> = inputs.iter().map(literal_text).collect();
+    format!("{graph}at {}", inputs.join(", "))
+}
+
+/// Positions of the values that carry derivatives.
+fn differentiable(avals: &[Aval]) -> Vec<usize> {
+    (0..avals.len()).filter(|&i| avals[i].dtype.is_differentiable()).collect()
+}
+
+/// Each position alone, then all of them together.
+fn subsets(wrt: &[usize]) -> Vec<(Vec<usize>, Option<usize>)> {
+    let mut subsets: Vec<_> = wrt.iter().map(|&i| (vec![i], Some(i))).collect();
+    if wrt.len() > 1 {
+        subsets.push((wrt.to_vec(), None));
+    }
+    subsets
+}
+
+/// The coarsest spacing at 1 of any float in the graph: no claim can be closer than that.
+fn precision(graph: &Graph) -> f64 {
+    let values = graph.nodes().iter().flat_map(|n| &n.outs);
+    values.map(|a| a.dtype.epsilon()).fold(f64::EPSILON, f64::max)
+}
+
+/// The value of something that must not fail.
+fn must<T>(check: &str, what: &str, result: IrResult<T>) -> Result<T, Failure> {
+    result.map_err(|e| Failure::new(check, what, format!("error: {e}")))
+}
+
+/// Refuses types that are not the expected ones.
+fn same_types(check: &str, what: &str, expected: &[Aval], found: &[Literal]) -> Result<(), Failure> {
+    let found: Vec<Aval> = found.iter().map(|l| l.aval().clone()).collect();
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Failure::new(check, format!("{what} of types {expected:?}"), format!("{found:?}")))
+    }
+}

@@ -1,0 +1,62 @@
+//! A graph is well formed, means what its types say, and survives being written down.
+
+use super::{differentiable, must, same_types};
+use crate::Failure;
+use crate::compare::{Allowed, compare};
+use gradus_ir::graph::parse;
+use gradus_ir::reference::evaluate;
+use gradus_ir::transform;
+use gradus_ir::{Graph, Literal};
+
+/// The graph verifies, and evaluates to values of the types it infers, representable in them.
+pub fn types(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
+    must("types", "a graph that verifies", graph.verify())?;
+    let outs = must("types", "a value", evaluate(graph, inputs))?;
+    same_types("types", "outputs", &graph.output_avals(), &outs)?;
+    for out in &outs {
+        if out.data().len() != out.shape().numel() {
+            let expected = format!("{} elements of {}", out.shape().numel(), out.aval());
+            return Err(Failure::new("types", expected, out.data().len()));
+        }
+        let rounded = out.clone().rounded();
+        compare(&rounded, out, Allowed::Exact)
+            .map_err(|d| Failure::new("types", format!("numbers of {}", out.dtype()), d))?;
+    }
+    Ok(())
+}
+
+/// Printed and parsed, the graph has the same hash, text and values; so have its jvp and vjp graphs.
+pub fn text(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
+    let again = round_trip(graph)?;
+    let (expected, found) = (
+        must("text", "a value", evaluate(graph, inputs))?,
+        must("text", "a value", evaluate(&again, inputs))?,
+    );
+    // Attributes missing from the text are missing from the hash too: only the values show them.
+    for (expected, found) in expected.iter().zip(&found) {
+        compare(expected, found, Allowed::Exact)
+            .map_err(|d| Failure::new("text", "the parsed graph to have the same values", d))?;
+    }
+    let wrt = differentiable(&graph.input_avals());
+    if wrt.is_empty() {
+        return Ok(());
+    }
+    // A transform that fails is for the derivative checks to report.
+    for derived in [transform::jvp(graph, &wrt), transform::vjp(graph, &wrt)].into_iter().flatten() {
+        round_trip(&derived)?;
+    }
+    Ok(())
+}
+
+fn round_trip(graph: &Graph) -> Result<Graph, Failure> {
+    let written = graph.to_string();
+    let again = must("text", &format!("the text to parse\n{written}"), parse(&written))?;
+    let read = again.to_string();
+    if read != written {
+        return Err(Failure::new("text", format!("the same text\n{written}"), read));
+    }
+    if again.canonical_hash() != graph.canonical_hash() {
+        return Err(Failure::new("text", format!("the same hash of\n{written}"), "another"));
+    }
+    Ok(again)
+}

@@ -1,0 +1,146 @@
+//! Wrong ops, each with a right twin: what the checks must catch, and must not.
+//!
+//! A check that never fails proves nothing. Every fault here is a mistake somebody makes when adding an op;
+//! a test holds that [`checks::all`](crate::checks::all) refuses the wrong op, by the check named, and passes
+//! the right one.
+
+mod linear;
+mod nonlinear;
+mod pointwise;
+mod text;
+mod typing;
+
+use gradus_ir::attr::Attrs;
+use gradus_ir::ops::{Bound, Derivative, Form, Named, Primitive, Rule};
+use gradus_ir::{Aval, Literal, Op, Result, Var};
+use std::fmt;
+
+/// A mistake, and what it should have been.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// What is wrong.
+    pub what: &'static str,
+    /// The wrong op.
+    pub wrong: Op,
+    /// The right op.
+    pub right: Op,
+    /// Operands for both.
+    pub ins: Vec<Literal>,
+    /// Whether finite differences mean anything at these operands.
+    pub smooth: bool,
+    /// The check that catches it, by the beginning of its name.
+    pub caught: &'static str,
+}
+
+/// All faults; their ops are registered for parsing, so that it is not their text alone that fails.
+pub fn faults() -> Vec<Fault> {
+    [pointwise::faults(), linear::faults(), nonlinear::faults(), typing::faults(), text::faults()].concat()
+}
+
+/// Calls each function for its fault and registers the wrong op.
+macro_rules! list {
+    ($($name:ident),* $(,)?) => {
+        pub(super) fn faults() -> Vec<$crate::faults::Fault> {
+            vec![$({
+                let fault = $name();
+                gradus_ir::ops::registry::register(fault.wrong.name(), |_| Some($name().wrong));
+                fault
+            }),*]
+        }
+    };
+}
+use list;
+
+type Infer = fn(&[Aval]) -> Result<Vec<Aval>>;
+type Transpose = for<'a, 'b, 'g> fn(&'a Rule<'b, 'g>, usize, Var<'g>) -> Option<Var<'g>>;
+type Jvp = for<'a, 'b, 'c, 'g> fn(&'a Rule<'b, 'g>, &'c [Option<Var<'g>>]) -> Vec<Option<Var<'g>>>;
+
+/// An op that is like another one but for what is replaced.
+#[derive(Clone)]
+struct Like {
+    name: &'static str,
+    op: Op,
+    infer: Option<Infer>,
+    derivative: Option<Derivative>,
+    transpose: Option<Transpose>,
+    jvp: Option<Jvp>,
+    form: Option<fn(&[Aval]) -> Form>,
+}
+
+impl Like {
+    fn new(name: &'static str, op: impl Into<Op>) -> Like {
+        Like { name, op: op.into(), infer: None, derivative: None, transpose: None, jvp: None, form: None }
+    }
+
+    fn infer(self, infer: Infer) -> Like {
+        Like { infer: Some(infer), ..self }
+    }
+
+    fn derivative(self, derivative: Derivative) -> Like {
+        Like { derivative: Some(derivative), ..self }
+    }
+
+    fn transpose(self, transpose: Transpose) -> Like {
+        Like { transpose: Some(transpose), ..self }
+    }
+
+    fn jvp(self, jvp: Jvp) -> Like {
+        Like { jvp: Some(jvp), derivative: Some(Derivative::Jvp), ..self }
+    }
+
+    fn form(self, form: fn(&[Aval]) -> Form) -> Like {
+        Like { form: Some(form), ..self }
+    }
+
+    fn op(self) -> Op {
+        Op::user(self)
+    }
+}
+
+impl fmt::Debug for Like {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (like {:?})", self.name, self.op)
+    }
+}
+
+impl Named for Like {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn docs(&self) -> &str {
+        "A deliberately wrong op."
+    }
+    fn attrs(&self) -> Attrs {
+        Attrs::new()
+    }
+}
+
+impl Primitive for Like {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        self.infer.map_or_else(|| self.op.def().infer(ins), |infer| infer(ins))
+    }
+    fn derivative(&self) -> Derivative {
+        self.derivative.unwrap_or_else(|| self.op.def().derivative())
+    }
+    fn partials<'g>(&self, rule: &Rule<'_, 'g>) -> Vec<Option<Var<'g>>> {
+        self.op.def().partials(rule)
+    }
+    fn transpose<'g>(&self, rule: &Rule<'_, 'g>, operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
+        match self.transpose {
+            Some(transpose) => transpose(rule, operand, ct),
+            None => self.op.def().transpose(rule, operand, ct),
+        }
+    }
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        match self.jvp {
+            Some(jvp) => jvp(rule, tangents),
+            None => self.op.def().jvp(rule, tangents),
+        }
+    }
+    fn form(&self, ins: &[Aval]) -> Form {
+        self.form.map_or_else(|| self.op.def().form(ins), |form| form(ins))
+    }
+    fn bound(&self) -> Bound {
+        self.op.def().bound()
+    }
+}

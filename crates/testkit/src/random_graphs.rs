@@ -1,0 +1,344 @@
+//! Graphs of several catalog ops, grown from numbers: compositions find what single ops do not.
+//!
+//! A [`Recipe`] is a list of numbers, so that a failing one can be shortened and kept. Growing evaluates as it
+//! goes, and leaves out what would be large or not a number: the graphs stay well conditioned.
+
+use crate::random::Random;
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::call::Call;
+use gradus_ir::ops::conv::Conv;
+use gradus_ir::ops::cumulate::Cumulate;
+use gradus_ir::ops::dot::Dot;
+use gradus_ir::ops::index::{Scatter, Take};
+use gradus_ir::ops::movement::{Concat, Flip, Pad, Permute, Reshape, Slice};
+use gradus_ir::ops::pointwise::{self, Pointwise};
+use gradus_ir::ops::reduce::{Max, Min, Prod, Sum};
+use gradus_ir::ops::select::Select;
+use gradus_ir::ops::sort::Sort;
+use gradus_ir::ops::window::Windows;
+use gradus_ir::ops::{Combine, complex};
+use gradus_ir::{Aval, DType, Graph, Literal, Op, Result, Shape, reference};
+use std::sync::Arc;
+
+/// Largest magnitude and number of elements of a value that is kept.
+const LARGEST: f64 = 8.0;
+const ELEMENTS: usize = 64;
+
+/// Rows that have all derivatives on all reals and do not grow fast; those the table has are used.
+const SMOOTH_ROWS: &[&str] = &[
+    "add",
+    "sub",
+    "mul",
+    "neg",
+    "exp",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "softplus",
+    "erf",
+    "atan",
+    "expm1",
+    "asinh",
+    "square",
+    "hypot",
+    "logaddexp",
+    "silu",
+];
+
+/// Numbers from which a graph grows.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// Seeds the inputs and constants.
+    pub seed: u64,
+    /// One op each: which, on what, and how.
+    pub steps: Vec<[u16; 4]>,
+    /// Whether to use smooth ops alone.
+    pub smooth: bool,
+}
+
+/// A graph and a point to check it at.
+#[derive(Clone, Debug)]
+pub struct Grown {
+    /// The graph.
+    pub graph: Graph,
+    /// Its inputs.
+    pub inputs: Vec<Literal>,
+}
+
+struct Grower<'g> {
+    b: &'g Builder,
+    random: Random,
+    values: Vec<(Var<'g>, Literal)>,
+    smooth: bool,
+    nested: bool,
+}
+
+impl Recipe {
+    /// The graph of this recipe.
+    pub fn grow(&self) -> Result<Grown> {
+        let b = Builder::new();
+        let mut random = Random::new(self.seed);
+        let mut inputs = Vec::new();
+        let mut values = Vec::new();
+        for name in ["x", "y", "z"].iter().take(2 + random.below(2)) {
+            let aval = Aval::new(DType::F64, shape(&mut random));
+            let n = aval.shape.numel();
+            let data: Vec<f64> = (0..n).map(|_| 2.0 * random.unit() - 1.0).collect();
+            let value = Literal::new(aval.clone(), data)?;
+            inputs.push(value.clone());
+            values.push((b.input(name, aval), value));
+        }
+        let mut grower = Grower { b: &b, random, values, smooth: self.smooth, nested: false };
+        self.steps.iter().for_each(|step| grower.step(*step));
+        let last = grower.values.len() - 1;
+        let outs = [last, last * 2 / 3, last / 3].map(|i| grower.values[i].0);
+        Ok(Grown { graph: b.finish(&outs)?, inputs })
+    }
+}
+
+/// Up to three axes, mostly of extents 1 to 3, now and then 0.
+fn shape(random: &mut Random) -> Shape {
+    (0..random.below(4)).map(|_| [0, 1, 1, 2, 2, 2, 3, 3, 3, 3][random.below(10)]).collect()
+}
+
+impl<'g> Grower<'g> {
+    /// One op more, unless it does not fit or its values would be badly conditioned.
+    fn step(&mut self, [kind, first, second, how]: [u16; 4]) {
+        // Half of the time one of the latest, so that graphs grow deep and not only wide.
+        let (count, first) = (self.values.len(), first as usize);
+        let a = if first % 2 == 0 { first / 2 % count } else { count - 1 - first / 2 % count.min(3) };
+        let (a, b) = (self.values[a].clone(), self.values[second as usize % count].clone());
+        let how = how as usize;
+        let rank = a.1.shape().rank();
+        if rank == 0 || kind % 3 == 0 {
+            return self.pointwise(a, b, how);
+        }
+        let axis = how % rank;
+        match (kind / 3) % 11 {
+            0 => self.movement(a, how),
+            1 => self.reduce(a, how),
+            2 => self.concat(a, b, axis),
+            3 => self.dot(a, b, how),
+            4 => self.index(a, axis, how),
+            5 => self.running(a, axis, how),
+            6 => self.choice(a, b),
+            7 => self.region(a, b, how),
+            8 => self.windows(a, how),
+            9 => self.complex(a, b),
+            _ => self.convolution(a, b, how),
+        }
+    }
+
+    fn keep(&mut self, op: impl Into<Op>, operands: &[(Var<'g>, Literal)]) -> Option<(Var<'g>, Literal)> {
+        let op = op.into();
+        let (vars, literals): (Vec<Var<'g>>, Vec<Literal>) = operands.iter().cloned().unzip();
+        let value = reference::apply(&op, &literals).ok()?.into_iter().next()?;
+        let small = value.f().iter().all(|x| x.abs() <= LARGEST)
+            && value.c().iter().all(|z| z.norm() <= LARGEST)
+            && value.data().len() <= ELEMENTS;
+        let var = if small { *self.b.try_apply(op, &vars).ok()?.first()? } else { return None };
+        if value.dtype() == DType::F64 {
+            self.values.push((var, value.clone()));
+        }
+        Some((var, value))
+    }
+
+    fn constant(&mut self, value: Literal) -> (Var<'g>, Literal) {
+        (self.b.constant(value.clone()), value)
+    }
+
+    /// The value with the extents of another: broadcast where that is possible, else its sum, repeated.
+    fn fit(&mut self, x: (Var<'g>, Literal), like: &Shape) -> Option<(Var<'g>, Literal)> {
+        let all: Vec<usize> = (0..x.1.shape().rank()).collect();
+        let x = match x.1.shape().broadcast(like) {
+            Some(shape) if shape == *like => x,
+            _ => self.keep(Sum { axes: all }, &[x])?,
+        };
+        if x.1.shape() == like {
+            return Some(x);
+        }
+        self.keep(gradus_ir::ops::movement::Broadcast { shape: like.clone() }, &[x])
+    }
+
+    fn pointwise(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+        let smooth = self.smooth;
+        let fits = |r: &&'static Pointwise| {
+            let plain = r.domain.is_empty() && r.float.is_some() && r.partials.is_some() && r.arity <= 2;
+            if smooth { SMOOTH_ROWS.contains(&r.name) } else { plain }
+        };
+        let rows: Vec<&'static Pointwise> = pointwise::rows().filter(fits).collect();
+        let row = rows[how % rows.len()];
+        let shape = a.1.shape().clone();
+        let mut operands = vec![a];
+        if row.arity == 2 {
+            match self.fit(b, &shape) {
+                Some(b) => operands.push(b),
+                None => return,
+            }
+        }
+        self.keep(row, &operands);
+    }
+
+    fn movement(&mut self, a: (Var<'g>, Literal), how: usize) {
+        let shape = a.1.shape().clone();
+        let (rank, axis) = (shape.rank(), how % shape.rank());
+        let op: Op = match (how / 4) % 5 {
+            0 => Permute { axes: (0..rank).map(|i| (i + 1 + axis) % rank).collect() }.into(),
+            1 => Flip { axes: vec![axis] }.into(),
+            2 => {
+                let start: Vec<usize> = shape.iter().map(|&d| how % (d + 1)).collect();
+                let step: Vec<usize> = shape.iter().map(|&d| 1 + how % (d + 1)).collect();
+                Slice { start, stop: shape.to_vec(), step }.into()
+            }
+            3 => {
+                let low = (0..rank).map(|i| ((how >> i) % 4) as i64 - 1).collect();
+                let high = (0..rank).map(|i| ((how >> (i + 2)) % 3) as i64 - 1).collect();
+                Pad { low, high, interior: (0..rank).map(|i| (how >> i) % 2).collect() }.into()
+            }
+            _ => Reshape { shape: [shape[rank - 1], shape[..rank - 1].iter().product()].into() }.into(),
+        };
+        self.keep(op, &[a]);
+    }
+
+    fn reduce(&mut self, a: (Var<'g>, Literal), how: usize) {
+        let rank = a.1.shape().rank();
+        let axes: Vec<usize> = (0..rank).filter(|i| how >> i & 1 == 1).collect();
+        let op: Op = match (how / 8) % if self.smooth { 2 } else { 4 } {
+            0 => Sum { axes }.into(),
+            1 => Prod { axes }.into(),
+            2 => Max { axes }.into(),
+            _ => Min { axes }.into(),
+        };
+        self.keep(op, &[a]);
+    }
+
+    fn concat(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), axis: usize) {
+        let shape = a.1.shape().clone();
+        if let Some(b) = self.fit(b, &shape) {
+            self.keep(Concat { axis }, &[a.clone(), b, a]);
+        }
+    }
+
+    /// Labels from the end of one alphabet and the beginning of the other, shared where extents agree.
+    fn dot(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+        let lhs: String = "abc".chars().take(a.1.shape().rank()).collect();
+        let mut rhs = String::new();
+        for (i, d) in b.1.shape().iter().enumerate() {
+            let shared = lhs.chars().enumerate().find(|(j, l)| a.1.shape()[*j] == *d && !rhs.contains(*l));
+            rhs.push(shared.map_or_else(|| ['x', 'y', 'z'][i % 3], |(_, l)| l));
+        }
+        let mut labels: Vec<char> = lhs.chars().chain(rhs.chars()).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        let turn = how % labels.len().max(1);
+        labels.rotate_left(turn);
+        let out: String =
+            labels.iter().enumerate().filter(|(i, _)| how >> i & 1 == 0).map(|(_, l)| l).collect();
+        self.keep(Dot::new(lhs, rhs, out), &[a, b]);
+    }
+
+    fn index(&mut self, a: (Var<'g>, Literal), axis: usize, how: usize) {
+        let shape = a.1.shape().clone();
+        if shape[axis] == 0 {
+            return;
+        }
+        let at: Vec<i64> = (0..1 + how % 3).map(|_| self.random.below(shape[axis]) as i64).collect();
+        let Ok(at) = Literal::ints(DType::I64, [at.len()], at) else { return };
+        let at = self.constant(at);
+        let taken = self.keep(Take { axis }, &[a.clone(), at.clone()]);
+        let kinds = [Some(Combine::Sum), None, Some(Combine::Max), Some(Combine::Min)];
+        let combine = kinds[(how / 3) % if self.smooth { 2 } else { 4 }];
+        if let Some(updates) = taken {
+            self.keep(Scatter { axis, combine }, &[a, at, updates]);
+        }
+    }
+
+    fn running(&mut self, a: (Var<'g>, Literal), axis: usize, how: usize) {
+        let combines = [Combine::Sum, Combine::Prod, Combine::LogSumExp, Combine::Max, Combine::Min];
+        let reverse = how & 1 == 1;
+        let kind = (how / 2) % if self.smooth { 3 } else { 6 };
+        match combines.get(kind) {
+            Some(&combine) => self.keep(Cumulate { combine, axis, reverse }, &[a]),
+            None => self.keep(Sort { axis, descending: reverse }, &[a]),
+        };
+    }
+
+    fn choice(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal)) {
+        let shape = a.1.shape().clone();
+        let Some(b) = self.fit(b, &shape) else { return };
+        let mask = self.random.literal(&Aval::new(DType::Bool, shape));
+        // A condition of the values themselves is a step where they cross.
+        let mask = match self.smooth {
+            true => Some(self.constant(mask)),
+            false => self.keep(&pointwise::compare::gt, &[a.clone(), b.clone()]),
+        };
+        if let Some(mask) = mask {
+            self.keep(Select {}, &[mask, a, b]);
+        }
+    }
+
+    /// A region grown in the same way over the two values.
+    fn region(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+        if self.nested && !how.is_multiple_of(4) {
+            return;
+        }
+        let inner = Builder::new();
+        let vars = [inner.input("a", a.1.aval().clone()), inner.input("b", b.1.aval().clone())];
+        let values = vars.into_iter().zip([a.1.clone(), b.1.clone()]).collect();
+        let (random, smooth) = (Random::new(how as u64), self.smooth);
+        let mut grower = Grower { b: &inner, random, values, smooth, nested: true };
+        for _ in 0..3 {
+            let step = [0; 4].map(|_: i32| grower.random.bits() as u16);
+            grower.step(step);
+        }
+        let (last, middle) = (grower.values.len() - 1, grower.values.len() / 2);
+        let outs = [grower.values[last].0, grower.values[middle].0];
+        if let Ok(body) = inner.finish(&outs) {
+            self.keep(Call::new("region", vec![], Arc::new(body)), &[a, b]);
+        }
+    }
+
+    fn windows(&mut self, a: (Var<'g>, Literal), how: usize) {
+        let op = Windows {
+            size: vec![1 + how % 2],
+            stride: vec![1 + how / 2 % 2],
+            dilation: vec![1 + how / 4 % 2],
+        };
+        self.keep(op, &[a]);
+    }
+
+    /// There and back through complex numbers.
+    fn complex(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal)) {
+        let shape = a.1.shape().clone();
+        let Some(b) = self.fit(b, &shape) else { return };
+        let Some(z) = self.keep(complex::Complex {}, &[a.clone(), b]) else { return };
+        let Some(square) = self.keep(&pointwise::arith::mul, &[z.clone(), z.clone()]) else { return };
+        let Some(turned) = self.keep(complex::Conj {}, &[square]) else { return };
+        let Some(product) = self.keep(&pointwise::arith::mul, &[turned, z]) else { return };
+        self.keep(complex::Re {}, std::slice::from_ref(&product));
+        self.keep(complex::Im {}, &[product]);
+    }
+
+    /// One value along its last axis with another as window.
+    fn convolution(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+        let image = |l: &Literal| -> Shape {
+            let last = l.shape().last().copied().unwrap_or(1);
+            [1, 1, l.data().len().checked_div(last).unwrap_or(0), last].into()
+        };
+        let (x, mut w) = (image(&a.1), image(&b.1));
+        if x[2] != w[2] && x[2] > 0 && w.numel() % x[2] == 0 {
+            w = [1, 1, x[2], w.numel() / x[2]].into();
+        }
+        let conv = Conv {
+            stride: vec![1 + how % 2],
+            low: vec![(how / 2 % 4) as i64 - 1],
+            high: vec![(how / 8 % 4) as i64 - 1],
+            base_dilation: vec![1 + how / 32 % 2],
+            window_dilation: vec![1 + how / 64 % 2],
+        };
+        let Some(x) = self.keep(Reshape { shape: x }, &[a]) else { return };
+        let Some(w) = self.keep(Reshape { shape: w }, &[b]) else { return };
+        self.keep(conv, &[x, w]);
+    }
+}

@@ -1,0 +1,41 @@
+//! The checks on random compositions of catalog ops.
+
+use gradus_testkit::checks;
+use gradus_testkit::random_graphs::Recipe;
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+/// 64 cases, or a quarter of `PROPTEST_CASES`. Failing recipes are kept beside this file and tried first in the
+/// next run.
+fn config() -> ProptestConfig {
+    let kept = FileFailurePersistence::Direct("tests/random_graphs.proptest-regressions");
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases / 4, failure_persistence: Some(Box::new(kept)), ..usual }
+}
+
+fn recipes(smooth: bool) -> impl Strategy<Value = Recipe> {
+    let steps = prop::collection::vec(any::<[u16; 4]>(), 5..=20);
+    (any::<u64>(), steps).prop_map(move |(seed, steps)| Recipe { seed, steps, smooth })
+}
+
+fn holds(recipe: &Recipe) -> Result<(), TestCaseError> {
+    let grown = recipe.grow().map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let (graph, inputs, smooth) = (&grown.graph, &grown.inputs, recipe.smooth);
+    let all: [checks::Check; 5] = [checks::types, checks::text, checks::jvp, checks::adjoint, checks::second];
+    let outcome = all.iter().try_for_each(|check| check(graph, inputs, smooth));
+    outcome.map_err(|f| TestCaseError::fail(f.of(checks::describe(graph, inputs)).to_string()))
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn smooth_graphs(recipe in recipes(true)) {
+        holds(&recipe)?;
+    }
+
+    #[test]
+    fn graphs_with_kinks(recipe in recipes(false)) {
+        holds(&recipe)?;
+    }
+}
