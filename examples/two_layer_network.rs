@@ -42,7 +42,7 @@ fn main() -> Result<()> {
                 let g = p.grad().unwrap_or_else(|| p.zeros_like());
                 v.mul_(0.9).check()?;
                 v.add_(&g).check()?;
-                p.sub_(&(&*v * 0.5)).check()?;
+                p.sub_(&(v * 0.5)).check()?;
             }
             Result::Ok(())
         })?;

@@ -3,7 +3,7 @@
 use super::case::Args;
 use gradus::Tensor;
 
-pub fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
+pub(crate) fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
     let float = |name: &str| args.float(name);
     let axis = || Some(args.int("dim")? as isize);
     let one = match name {

@@ -3,7 +3,7 @@
 use super::case::Args;
 use gradus::{AttentionOptions, Tensor, scaled_dot_product_attention};
 
-pub fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
+pub(crate) fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
     let one = match name {
         "scaled_dot_product_attention" => {
             let options = AttentionOptions {

@@ -9,33 +9,33 @@ const TOLERANCE: f64 = 1e-11;
 
 /// The arguments of a case, by name.
 #[derive(Clone, Debug)]
-pub struct Args(Value);
+pub(crate) struct Args(Value);
 
 #[allow(dead_code)]
 impl Args {
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name).filter(|v| !v.is_null())
     }
-    pub fn int(&self, name: &str) -> Option<i64> {
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
         self.get(name)?.as_i64()
     }
-    pub fn float(&self, name: &str) -> Option<f64> {
+    pub(crate) fn float(&self, name: &str) -> Option<f64> {
         let v = self.get(name)?;
         v.as_f64().or_else(|| parse_float(v.as_str()?))
     }
-    pub fn flag(&self, name: &str) -> bool {
+    pub(crate) fn flag(&self, name: &str) -> bool {
         self.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
-    pub fn str(&self, name: &str) -> Option<&str> {
+    pub(crate) fn str(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }
-    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.get(name)?.as_array()?.iter().map(Value::as_i64).collect()
     }
-    pub fn isizes(&self, name: &str) -> Option<Vec<isize>> {
+    pub(crate) fn isizes(&self, name: &str) -> Option<Vec<isize>> {
         Some(self.ints(name)?.into_iter().map(|i| i as isize).collect())
     }
-    pub fn usizes(&self, name: &str) -> Option<Vec<usize>> {
+    pub(crate) fn usizes(&self, name: &str) -> Option<Vec<usize>> {
         self.ints(name)?.into_iter().map(|i| usize::try_from(i).ok()).collect()
     }
 }
@@ -47,9 +47,9 @@ impl std::fmt::Display for Args {
 }
 
 /// A function of PyTorch at some inputs.
-pub struct Case {
-    pub name: String,
-    pub args: Args,
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) args: Args,
     inputs: Vec<Literal>,
     outputs: Vec<Literal>,
     cotangents: Vec<Option<Literal>>,
@@ -57,7 +57,7 @@ pub struct Case {
 }
 
 /// How functions are called here.
-pub type Call<'a> = &'a dyn Fn(&str, &Args, &[Tensor]) -> Option<Vec<Tensor>>;
+pub(crate) type Call<'a> = &'a dyn Fn(&str, &Args, &[Tensor]) -> Option<Vec<Tensor>>;
 
 fn parse_float(s: &str) -> Option<f64> {
     match s {
@@ -92,7 +92,7 @@ fn literal(v: &Value) -> Option<Literal> {
 
 impl Case {
     /// All cases of the file.
-    pub fn load() -> Vec<Case> {
+    pub(crate) fn load() -> Vec<Case> {
         let all: Value = serde_json::from_str(include_str!("pytorch.json")).expect("the file is JSON");
         let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
         let read = |v: &Value| Case {
@@ -107,7 +107,7 @@ impl Case {
     }
 
     /// Runs the case every way and compares.
-    pub fn check(&self, call: Call<'_>) -> Result<(), String> {
+    pub(crate) fn check(&self, call: Call<'_>) -> Result<(), String> {
         let ins: Vec<Tensor> = self.inputs.iter().map(Tensor::from_literal).collect();
         let run = |ins: &[Tensor]| call(&self.name, &self.args, ins);
         let outs = run(&ins).ok_or("no module knows this function")?;

@@ -12,7 +12,7 @@ fn reduction(args: &Args) -> Reduction {
     }
 }
 
-pub fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
+pub(crate) fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
     let reduction = reduction(args);
     let float = |name: &str| args.float(name).expect("the argument is there");
     let third = || x.get(2).filter(|_| args.flag("weight")).cloned();

@@ -3,7 +3,7 @@
 use super::case::Args;
 use gradus::{BatchNormOptions, Tensor, cdist, cosine_similarity, pairwise_distance};
 
-pub fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
+pub(crate) fn call(name: &str, args: &Args, x: &[Tensor]) -> Option<Vec<Tensor>> {
     let float = |name: &str| args.float(name);
     let (dims, keepdim) = (args.isizes("dims"), args.flag("keepdim"));
     let axis = || Some(args.int("dim")? as isize);

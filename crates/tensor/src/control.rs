@@ -47,14 +47,13 @@ fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<
     Ok((captured, graphs))
 }
 
+/// A function that a choice may run.
+pub type Branch<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
+
 /// One of several functions of the operands, by an integer scalar; only the chosen one runs. All must give the same
 /// types. The index is clamped to the functions there are.
 #[track_caller]
-pub fn switch(
-    index: &Tensor,
-    ins: &[&Tensor],
-    branches: &[&dyn Fn(&[Tensor]) -> Vec<Tensor>],
-) -> Result<Vec<Tensor>> {
+pub fn switch(index: &Tensor, ins: &[&Tensor], branches: &[Branch<'_>]) -> Result<Vec<Tensor>> {
     let place = Location::caller();
     let make = || {
         let avals = types(ins)?;

@@ -32,7 +32,7 @@ pub use apply::{apply, apply_n, apply1, call, try_apply};
 pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
 pub use backward::Backward;
-pub use control::{Keep, ScanOptions, cond, scan, switch, while_loop};
+pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use data::Element;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
 pub use func::embedding::embedding;

@@ -237,7 +237,7 @@ pub fn jacobian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
         }
         let all = Arc::new(transform::vmap(&graph, &axes, directions.dim(0))?);
         let rows = program.call("jacobian", &all, &[&directions])?.remove(0);
-        let rows = if forward { rows.movedim(&[0], &[-1]) } else { rows };
+        let rows = if forward { rows.movedim(0, -1) } else { rows };
         Ok(rows.reshape(shape))
     };
     make().map_err(|e: Error| e.or_at(place))

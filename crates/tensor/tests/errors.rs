@@ -1,7 +1,8 @@
 //! Errors travel in the tensor: nothing panics, the first cause stays, and it says op, operands and place.
 
 use gradus_ir::{Aval, C, DType, Error, Kind};
-use gradus_tensor::{Backward, NEW, REST, Tensor, grad, no_grad, step, trace, trace_function};
+use gradus_tensor::autograd::grad;
+use gradus_tensor::{Backward, NEW, REST, Tensor, no_grad, step, trace, trace_function};
 
 /// A tensor counting from 0.
 fn count(shape: &[usize]) -> Tensor {

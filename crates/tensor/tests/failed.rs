@@ -1,7 +1,8 @@
 //! A failed tensor stays failed, with its first cause, through every operation and method.
 
 use gradus_ir::{DType, Error};
-use gradus_tensor::{Backward, NEW, REST, Tensor, grad, trace};
+use gradus_tensor::autograd::grad;
+use gradus_tensor::{Backward, NEW, REST, Tensor, trace};
 
 fn count(shape: &[usize]) -> Tensor {
     let n: usize = shape.iter().product();

@@ -1,6 +1,7 @@
 //! Indexing has NumPy's meaning (PyTorch's where they differ), against index arithmetic on a `Vec`.
 
-use gradus_tensor::{Backward, Index, Ix, NEW, REST, Tensor, grad, no_grad, step, trace};
+use gradus_tensor::autograd::grad;
+use gradus_tensor::{Backward, Index, Ix, NEW, REST, Tensor, no_grad, step, trace};
 
 /// A tensor counting from 0: every element is its own row-major position.
 fn count(shape: &[usize]) -> Tensor {

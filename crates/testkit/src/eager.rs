@@ -14,6 +14,9 @@ pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 /// Values may differ by the rounding of each eager call; `f64` operands are assumed.
 const WITHIN: Allowed<'static> = Allowed::Relative(1e-11);
 
+/// A way to lay a tensor out in memory, by name.
+type Way = (&'static str, fn(&Tensor) -> Tensor);
+
 fn text(check: &str, e: gradus_ir::Error) -> Failure {
     Failure::new(check, "a value", format!("error: {e}"))
 }
@@ -43,7 +46,7 @@ pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
 
 /// The same values from operands that lie otherwise in memory, and from operands that repeat one slice.
 fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), Failure> {
-    let ways: [(&str, fn(&Tensor) -> Tensor); 3] =
+    let ways: [Way; 3] =
         [("transposed", transposed), ("strided", strided), ("flipped", |t| t.flip(()).contiguous().flip(()))];
     for (name, way) in ways {
         let tensors: Vec<Tensor> = ins.iter().map(|l| way(&Tensor::from_literal(l))).collect();

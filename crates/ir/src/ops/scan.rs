@@ -255,7 +255,7 @@ impl Sampled for Scan {
         let types = [w.clone(), h.clone(), n.clone(), stacked(&x, 3)];
         s.error(scan(4, false), &types, "must have 4 steps first");
         s.error(scan(3, false), &[w.clone(), n.clone(), n.clone(), stacked(&x, 3)], "the step takes");
-        if let Ok(body) = build(&[h.clone()], |_, v| vec![v[0].sum(&[0])]) {
+        if let Ok(body) = build(std::slice::from_ref(&h), |_, v| vec![v[0].sum(&[0])]) {
             let op = Scan { body, shared: 0, carries: 1, length: 2, reverse: false };
             s.error(op, &[h], "a carry keeps its type");
         }
