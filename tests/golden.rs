@@ -5,12 +5,16 @@
 
 #[path = "golden/activation.rs"]
 mod activation;
+#[path = "golden/attention.rs"]
+mod attention;
 #[path = "golden/case.rs"]
 mod case;
 #[path = "golden/conv.rs"]
 mod conv;
 #[path = "golden/core.rs"]
 mod core;
+#[path = "golden/loss.rs"]
+mod loss;
 #[path = "golden/norm.rs"]
 mod norm;
 #[path = "golden/shape.rs"]
@@ -24,6 +28,8 @@ fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
     core::call(name, args, ins)
         .or_else(|| activation::call(name, args, ins))
         .or_else(|| norm::call(name, args, ins))
+        .or_else(|| loss::call(name, args, ins))
+        .or_else(|| attention::call(name, args, ins))
         .or_else(|| conv::call(name, args, ins))
         .or_else(|| shape::call(name, args, ins))
 }

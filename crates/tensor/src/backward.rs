@@ -215,13 +215,13 @@ impl Tensor {
     /// Adds the gradients of this scalar to every leaf it depends on.
     #[track_caller]
     pub fn backward(&self) -> Result<()> {
-        self.backward_as(None, Backward::default()).map_err(|e| e.or_at(Location::caller()))
+        self.backward_as(None, Backward::default())
     }
 
     /// Adds the gradients of `⟨self, seed⟩` to every leaf it depends on.
     #[track_caller]
     pub fn backward_with(&self, seed: &Tensor) -> Result<()> {
-        self.backward_as(Some(seed), Backward::default()).map_err(|e| e.or_at(Location::caller()))
+        self.backward_as(Some(seed), Backward::default())
     }
 
     /// A backward pass with everything said.

@@ -4,6 +4,7 @@ use crate::data::Element;
 use crate::tensor::Tensor;
 use gradus_ir::{Error, Result, Shape};
 use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
+use std::panic::Location;
 
 impl<T: Element> From<T> for Tensor {
     #[track_caller]
@@ -91,9 +92,9 @@ impl Tensor {
     /// The elements as an `ndarray` of the same shape.
     #[track_caller]
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
-        let elements = self.to_vec::<T>()?;
+        let (elements, place) = (self.to_vec::<T>()?, Location::caller());
         ArrayD::from_shape_vec(IxDyn(&self.shape()), elements)
-            .map_err(|e| Error::shape(format!("shape {}", self.shape()), e.to_string()))
+            .map_err(|e| Error::shape(format!("to_ndarray of {}", self.shape()), e.to_string()).at(place))
     }
 
     /// The elements of a matrix, row by row.
@@ -102,7 +103,10 @@ impl Tensor {
         let elements = self.to_vec::<T>()?;
         match *self.shape() {
             [n, m] => Ok((0..n).map(|i| elements[i * m..(i + 1) * m].to_vec()).collect()),
-            _ => Err(Error::shape(format!("to_vec2 of shape {}", self.shape()), "takes two axes")),
+            _ => {
+                let e = Error::shape(format!("to_vec2 of shape {}", self.shape()), "takes two axes");
+                Err(e.at(Location::caller()))
+            }
         }
     }
 }

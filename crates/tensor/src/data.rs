@@ -58,7 +58,10 @@ elements! {
 
 /// No single value is larger: more than this is a mistake, and asking for it could bring the system down even
 /// where the allocator says yes.
-const MOST_BYTES: usize = 1 << 40;
+const MOST_BYTES: usize = match 1usize.checked_shl(40) {
+    Some(bytes) => bytes,
+    None => isize::MAX as usize,
+};
 
 /// Below this it is not worth asking first.
 const LARGE_BYTES: usize = 1 << 28;

@@ -2,8 +2,9 @@
 //! reference.
 
 use crate::data::{Data, carried_bytes, reserve};
+use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Derivative, Form, Pointwise, Scalar};
-use gradus_ir::{Aval, DType, Error, Kind, Literal, Op, Result, reference};
+use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Op, Result, reference};
 use gradus_mem::{Pod, Storage};
 
 /// The results of an op on data.
@@ -28,20 +29,25 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     reference::apply(op, &literals)?.iter().map(Data::from_literal).collect()
 }
 
-/// Bytes that evaluating an op takes at once: its operands and results; of a region, those of its hungriest op.
+/// Bytes that evaluating an op takes at once: its operands and results; of one that holds graphs, those of the
+/// hungriest op in them.
 fn appetite(op: &Op, ins: &[Aval], outs: &[Aval]) -> usize {
     let own = ins.iter().chain(outs).fold(0usize, |n, a| n.saturating_add(carried_bytes(a)));
     if op.def().derivative() != Derivative::Structural {
         return own;
     }
-    let Form::Region(body) = op.def().form(ins) else { return own };
-    let nodes = body.nodes();
-    let inner = nodes.iter().map(|node| {
-        let ins: Vec<Aval> =
-            node.ins.iter().map(|id| nodes[id.node as usize].outs[id.out as usize].clone()).collect();
-        appetite(&node.op, &ins, &node.outs)
-    });
-    inner.fold(own, usize::max)
+    let attrs = op.def().attrs();
+    let graphs = attrs.iter().flat_map(|(_, attr)| attr.graphs());
+    graphs.map(|graph| hungriest(graph)).fold(own, usize::max)
+}
+
+fn hungriest(graph: &Graph) -> usize {
+    let nodes = graph.nodes();
+    let of = |node: &Node| {
+        let operand = |id: &Id| nodes[id.node as usize].outs[id.out as usize].clone();
+        appetite(&node.op, &node.ins.iter().map(operand).collect::<Vec<Aval>>(), &node.outs)
+    };
+    nodes.iter().map(of).fold(0, usize::max)
 }
 
 /// A float type that computes through `f64`, as the reference does.

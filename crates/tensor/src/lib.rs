@@ -7,6 +7,7 @@ mod axis;
 mod backward;
 mod cell;
 mod contract;
+mod control;
 mod convert;
 mod create;
 mod data;
@@ -25,12 +26,25 @@ mod region;
 mod tape;
 mod tensor;
 mod trace;
+mod transform;
 
 pub use apply::{apply, apply_n, apply1, call, try_apply};
 pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
-pub use backward::{Backward, grad};
+pub use backward::Backward;
+pub use control::{Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use data::Element;
+pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
+pub use func::embedding::embedding;
+pub use func::loss::{
+    KlReduction, Reduction, binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div,
+    l1_loss, mse_loss, smooth_l1_loss,
+};
+pub use func::loss_class::{CrossEntropyOptions, NllOptions, cross_entropy, nll_loss};
+pub use func::loss_more::{
+    PoissonNllOptions, TripletMarginOptions, cosine_embedding_loss, gaussian_nll_loss, hinge_embedding_loss,
+    margin_ranking_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
+};
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, Indexing, Reduce, meshgrid, tensordot};
 pub use movement::Dims;
@@ -40,3 +54,11 @@ pub use region::{Args, arg, region, region1};
 pub use tape::{GradMode, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{Outputs, TracedFunction, trace, trace_function};
+pub use transform::{
+    LinearMap, checkpoint, grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp, vmap,
+};
+
+pub mod autograd {
+    //! Gradients from the tape, without touching any leaf.
+    pub use crate::backward::{Backward, grad};
+}

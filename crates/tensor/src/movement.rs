@@ -223,7 +223,6 @@ impl Tensor {
         let dtype = tensors.iter().fold(first.dtype(), |d, t| d.promote(t.dtype()));
         let cast: Vec<Tensor> = tensors.iter().map(|t| t.to_dtype(dtype)).collect();
         match resolve(axis, first.rank()) {
-            _ if first.error().is_some() => (*first).clone(),
             Ok(axis) => apply1(Concat { axis }, &cast.iter().collect::<Vec<_>>()),
             Err(e) => Tensor::refuse("cat", tensors, e),
         }
@@ -232,6 +231,17 @@ impl Tensor {
     /// Tensors of one shape along a new axis.
     #[track_caller]
     pub fn stack(tensors: &[&Tensor], axis: isize) -> Tensor {
+        let Some(first) = tensors.first() else {
+            return Tensor::refuse("stack", &[], Error::value("stack", "needs at least one tensor"));
+        };
+        let axis = match resolve(axis, first.rank() + 1) {
+            Ok(axis) => axis as isize,
+            Err(e) => return Tensor::refuse("stack", tensors, e),
+        };
+        if let Some(other) = tensors.iter().find(|t| t.shape() != first.shape()) {
+            let what = format!("extents {} and {}", first.shape(), other.shape());
+            return Tensor::refuse("stack", tensors, Error::shape(what, "differ"));
+        }
         let wide: Vec<Tensor> = tensors.iter().map(|t| t.unsqueeze(axis)).collect();
         Tensor::cat(&wide.iter().collect::<Vec<_>>(), axis)
     }

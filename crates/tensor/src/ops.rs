@@ -12,11 +12,15 @@ use std::ops::{
     Add, AddAssign, BitAnd, BitOr, BitXor, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign,
 };
 
-/// Integers and booleans become floats where an op has no meaning on them, and in division.
+/// Booleans become integers and integers become floats where an op has no meaning on them; division is of floats.
 #[track_caller]
 fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
-    let divides = row.name == rows::div.name && !t.dtype().is_differentiable();
-    if (divides || !row.takes(t.dtype())) && row.takes(DType::F32) && !t.dtype().is_differentiable() {
+    let (dtype, divides) = (t.dtype(), std::ptr::eq(row, &rows::div));
+    if dtype.is_differentiable() || (row.takes(dtype) && !divides) {
+        t
+    } else if row.takes(DType::I64) && !divides {
+        t.to_dtype(DType::I64)
+    } else if row.takes(DType::F32) {
         t.to_dtype(DType::F32)
     } else {
         t

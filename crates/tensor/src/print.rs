@@ -1,6 +1,6 @@
 //! Printing: aligned columns and nested brackets, as NumPy prints arrays.
 //!
-//! `{}` is the array alone, `{:?}` is `Tensor(array, dtype=…)`. More than a thousand elements are cut to three at
+//! `{}` is the array alone, `{:?}` is `Tensor(array, dtype=…)`; `{:.3}` has at most three digits behind the point. More than a thousand elements are cut to three at
 //! each edge of every axis, so that only those shown are read.
 
 mod layout;
@@ -35,14 +35,14 @@ fn offsets(data: &Data, shown: &[Vec<usize>]) -> Vec<i64> {
 }
 
 /// The array, its lines behind `indent` columns but for the first.
-fn array(data: &Data, separator: &str, indent: usize) -> String {
+fn array(data: &Data, separator: &str, indent: usize, digits: Option<usize>) -> String {
     let shape = &data.aval.shape;
     if shape.contains(&0) {
         return if shape.rank() == 1 { "[]".to_string() } else { format!("[], shape={shape}") };
     }
     let shown = shown(shape, shape.numel() <= MOST_SHOWN);
     let words = match data.carried(Some(&offsets(data, &shown))) {
-        Ok(elements) => number::words(&elements, data.aval.dtype),
+        Ok(elements) => number::words(&elements, data.aval.dtype, digits),
         Err(e) => return e.to_string(),
     };
     Layout { shape, shown: &shown, words: &words, separator }.text(indent)
@@ -53,7 +53,7 @@ impl fmt::Display for Tensor {
         match (&*self.0, self.concrete()) {
             (Inner::Failed(e), _) => write!(f, "failed: {e}"),
             (Inner::Node(n), _) => write!(f, "traced {}", n.aval),
-            (_, Ok(data)) => f.write_str(&array(&data, " ", 0)),
+            (_, Ok(data)) => f.write_str(&array(&data, " ", 0, f.precision())),
             (_, Err(e)) => write!(f, "failed: {e}"),
         }
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Tensor {
         f.write_str(OPEN)?;
         match (&*self.0, self.concrete()) {
             (Inner::Data(..) | Inner::Cell(_), Ok(data)) => {
-                write!(f, "{}, dtype={}", array(&data, ", ", OPEN.len()), data.aval.dtype)?;
+                write!(f, "{}, dtype={}", array(&data, ", ", OPEN.len(), f.precision()), data.aval.dtype)?;
             }
             _ => write!(f, "{self}")?,
         }

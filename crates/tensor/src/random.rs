@@ -18,6 +18,12 @@ pub struct Generator {
     drawing: Arc<Mutex<()>>,
 }
 
+impl std::fmt::Debug for Generator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Generator({})", self.state)
+    }
+}
+
 static DEFAULT: LazyLock<Generator> = LazyLock::new(|| Generator::new(0));
 
 /// Restarts the default generator.
@@ -87,34 +93,36 @@ impl Generator {
     /// have at least `n` positive weights.
     #[track_caller]
     pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
-        let draw = || -> Result<Tensor> {
-            let (shape, w) = (weights.check()?.shape(), weights.detach().to_dtype(DType::F64));
-            let Some((&k, rows)) = shape.split_last() else {
-                return Err(Error::shape("a scalar", "has no weights; the last axis holds them"));
-            };
-            if k == 0 {
-                return Err(Error::shape(format!("shape {shape}"), "has no weights to draw from"));
-            }
-            if !weights.is_traced() && !crate::trace::is_tracing() {
-                validate(&w, if replacement { 1 } else { n })?;
-            }
-            let wide: Shape = rows.iter().copied().chain([n]).collect();
-            if replacement {
-                // The number of running totals that are not beyond the drawn height.
-                let total = w.sum_keepdim(-1);
-                let height = self.rand(&wide).to_dtype(DType::F64) * &total;
-                let below = w.cumsum(-1).unsqueeze(-2).le(&height.unsqueeze(-1));
-                Ok(below.sum(-1).minimum((k - 1) as i64))
-            } else {
-                // Exponential races: the first n arrivals are a draw without replacement.
-                let u = self.rand(&shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
-                let arrival = (-u.log()) / &w;
-                Ok(arrival.topk(n, -1, false).1)
-            }
-        };
-        match draw() {
+        match self.draw(weights, n, replacement) {
             Ok(t) => t,
             Err(e) => Tensor::refuse("multinomial", &[weights], e),
+        }
+    }
+
+    #[track_caller]
+    fn draw(&self, weights: &Tensor, n: usize, replacement: bool) -> Result<Tensor> {
+        let (shape, w) = (weights.check()?.shape(), weights.detach().to_dtype(DType::F64));
+        let Some((&k, rows)) = shape.split_last() else {
+            return Err(Error::shape("a scalar", "has no weights; the last axis holds them"));
+        };
+        if k == 0 {
+            return Err(Error::shape(format!("shape {shape}"), "has no weights to draw from"));
+        }
+        if !weights.is_traced() && !crate::trace::is_tracing() {
+            validate(&w, if replacement { 1 } else { n })?;
+        }
+        let wide: Shape = rows.iter().copied().chain([n]).collect();
+        if replacement {
+            // The number of running totals that are not beyond the drawn height.
+            let total = w.sum_keepdim(-1);
+            let height = self.rand(&wide).to_dtype(DType::F64) * &total;
+            let below = w.cumsum(-1).unsqueeze(-2).le(&height.unsqueeze(-1));
+            Ok(below.sum(-1).minimum((k - 1) as i64))
+        } else {
+            // Exponential races: the first n arrivals are a draw without replacement.
+            let u = self.rand(&shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
+            let arrival = (-u.log()) / &w;
+            Ok(arrival.topk(n, -1, false).1)
         }
     }
 }

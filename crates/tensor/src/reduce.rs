@@ -76,32 +76,37 @@ reductions! {
 }
 
 impl Tensor {
+    // The closure only makes the op: applied in it, an op would not know the caller's place.
     #[track_caller]
-    fn along(&self, name: &str, axis: isize, f: impl FnOnce(usize) -> Tensor) -> Tensor {
+    fn along<O: Into<Op>>(&self, name: &str, axis: isize, op: impl FnOnce(usize) -> O) -> Tensor {
         match resolve(axis, self.rank()) {
             _ if self.error().is_some() => self.clone(),
-            Ok(axis) => f(axis),
+            Ok(axis) => apply1(op(axis), &[self]),
             Err(e) => Tensor::refuse(name, &[self], e),
         }
+    }
+
+    /// Booleans as numbers.
+    #[track_caller]
+    fn ordered(&self) -> Tensor {
+        if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() }
     }
 
     /// Position of the first largest element along an axis; the first NaN counts as largest.
     #[track_caller]
     pub fn argmax(&self, axis: isize) -> Tensor {
-        let x = if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() };
-        x.along("argmax", axis, |axis| apply1(reduce::ArgMax { axis }, &[&x]))
+        self.ordered().along("argmax", axis, |axis| reduce::ArgMax { axis })
     }
 
     /// Position of the first smallest element along an axis; the first NaN counts as smallest.
     #[track_caller]
     pub fn argmin(&self, axis: isize) -> Tensor {
-        let x = if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() };
-        x.along("argmin", axis, |axis| apply1(reduce::ArgMin { axis }, &[&x]))
+        self.ordered().along("argmin", axis, |axis| reduce::ArgMin { axis })
     }
 
     #[track_caller]
     fn cumulate(&self, name: &str, axis: isize, combine: Combine) -> Tensor {
-        self.along(name, axis, |axis| apply1(Cumulate { combine, axis, reverse: false }, &[self]))
+        self.along(name, axis, |axis| Cumulate { combine, axis, reverse: false })
     }
 
     /// Running sum along an axis.

@@ -46,7 +46,7 @@ impl Tensor {
             return (*failed).clone();
         }
         let avals: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
-        Tensor::failed(e.in_op(op, &avals).at(Location::caller()))
+        Tensor::failed(e.called(op).in_op(op, &avals).at(Location::caller()))
     }
 
     #[track_caller]
@@ -161,7 +161,8 @@ impl Tensor {
     /// The elements in row-major order.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(Location::caller()))
+        let place = Location::caller();
+        self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(place))
     }
 
     /// The one element of a tensor of one element.
@@ -181,7 +182,8 @@ impl Tensor {
     /// A copy of the elements in their exact carrier.
     #[track_caller]
     pub fn to_literal(&self) -> Result<Literal> {
-        self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(Location::caller()))
+        let place = Location::caller();
+        self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(place))
     }
 
     /// From a literal, rounded to its dtype.

@@ -47,9 +47,17 @@ fn digits_tell_numbers_apart() {
     shows([1.0f32 / 3.0, 0.1], "[0.33333334 0.1       ]");
     shows([f16::from_f64(1.0 / 3.0), f16::from_f64(0.1)], "[0.3333 0.1   ]");
     shows([bf16::from_f64(1.0 / 3.0), bf16::from_f64(0.1)], "[0.334 0.1  ]");
-    shows([16777216.0f32, 123456.789], "[16777216.     123456.79]");
+    shows([16777216.0f32, 123456.79], "[16777216.     123456.79]");
     shows([99999.999999999], "[100000.]");
     shows([0.1 + 0.2], "[0.3]");
+}
+
+#[test]
+fn precision_bounds_the_digits() {
+    let x = Tensor::from([std::f64::consts::PI, 0.5, -2.0]);
+    assert_eq!(format!("{x:.2}"), "[ 3.14  0.5  -2.  ]");
+    assert_eq!(format!("{x:.0?}"), "Tensor([ 3.,  0., -2.], dtype=f64)");
+    assert_eq!(format!("{:.2}", x * 1e9), "[ 3.14e+09  5.00e+08 -2.00e+09]");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use crate::Failure;
 use crate::compare::{Allowed, compare};
 use crate::random::Random;
 use gradus_ir::{Graph, Literal, reference, transform};
-use gradus_tensor::{Backward, Tensor, grad, trace};
+use gradus_tensor::autograd::{Backward, grad};
+use gradus_tensor::{Tensor, trace};
 
 /// A function over tensors.
 pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;

@@ -305,7 +305,10 @@ impl Primitive for Pad {
                 .saturating_sub(1)
                 .checked_mul(self.interior[a])
                 .and_then(|n| n.checked_add(shape[a]));
+            // Far beyond any extent, so that no sum of an index and a padding overflows.
+            let sane = self.low[a].unsigned_abs().max(self.high[a].unsigned_abs()) < 1 << 61;
             let total = inner
+                .filter(|_| sane)
                 .and_then(|n| i64::try_from(n).ok())
                 .and_then(|n| n.checked_add(self.low[a])?.checked_add(self.high[a]));
             total.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {

@@ -5,6 +5,12 @@
 //! ends in the samples from which the test kit checks its composites in every way.
 
 pub mod activation;
+pub mod attention;
+mod attention_samples;
+pub mod embedding;
+pub mod loss;
+pub mod loss_class;
+pub mod loss_more;
 pub mod norm;
 pub mod numeric;
 pub mod samples;
@@ -21,15 +27,26 @@ pub mod pools;
 pub mod scatter;
 pub mod shape;
 
+pub use attention::{AttentionOptions, scaled_dot_product_attention};
 pub use conv::{
     ConvOptions, ConvTransposeOptions, Padding, conv, conv_transpose, conv_transpose1d, conv_transpose2d,
     conv_transpose3d, conv1d, conv2d, conv3d,
 };
 pub use each::Each;
+pub use embedding::embedding;
 pub use image::{
     Interpolation, PadMode, UnfoldOptions, fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold,
 };
 pub use linear::{addmm, bilinear, linear, tensordot};
+pub use loss::{
+    KlReduction, Reduction, binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div,
+    l1_loss, mse_loss, smooth_l1_loss,
+};
+pub use loss_class::{CrossEntropyOptions, NllOptions, cross_entropy, nll_loss};
+pub use loss_more::{
+    PoissonNllOptions, TripletMarginOptions, cosine_embedding_loss, gaussian_nll_loss, hinge_embedding_loss,
+    margin_ranking_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
+};
 pub use norm::BatchNormOptions;
 pub use pool::{
     AvgPoolOptions, MaxPoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool,
@@ -59,5 +76,10 @@ pub fn samples() -> Samples {
     shape::samples(&mut s);
     softmax::samples(&mut s);
     stats::samples(&mut s);
+    loss::samples(&mut s);
+    loss_class::samples(&mut s);
+    loss_more::samples(&mut s);
+    embedding::samples(&mut s);
+    attention_samples::samples(&mut s);
     s
 }

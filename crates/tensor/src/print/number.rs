@@ -4,17 +4,28 @@
 use gradus_ir::literal::Data;
 use gradus_ir::{Class, DType};
 
-/// Most digits behind the point.
+/// Most digits behind the point, unless said otherwise.
 const DIGITS: usize = 8;
 
+/// What decides how floats are written.
+#[derive(Clone, Copy)]
+struct Style {
+    dtype: DType,
+    /// Most digits behind the point.
+    most: usize,
+    /// Plus signs are shown too.
+    signed: bool,
+}
+
 /// All elements as words of equal width.
-pub(super) fn words(elements: &Data, dtype: DType) -> Vec<String> {
+pub(super) fn words(elements: &Data, dtype: DType, digits: Option<usize>) -> Vec<String> {
+    let style = Style { dtype: dtype.real(), most: digits.unwrap_or(DIGITS), signed: false };
     match elements {
-        Data::F(v) => floats(v, dtype, false),
+        Data::F(v) => floats(v, style),
         Data::C(v) => {
             let part = |f: fn(&gradus_ir::C) -> f64| v.iter().map(f).collect::<Vec<f64>>();
-            let real = floats(&part(|z| z.re), dtype.real(), false);
-            let imag = floats(&part(|z| z.im), dtype.real(), true);
+            let real = floats(&part(|z| z.re), style);
+            let imag = floats(&part(|z| z.im), Style { signed: true, ..style });
             real.iter().zip(imag).map(|(re, im)| with_unit(re, &im)).collect()
         }
         Data::I(v) if dtype.class() == Class::Bool => {
@@ -35,18 +46,18 @@ fn right_aligned(words: Vec<String>) -> Vec<String> {
     words.into_iter().map(|w| format!("{w:>width$}")).collect()
 }
 
-/// Floats with their points in one column; `signed` shows plus signs too.
-fn floats(v: &[f64], dtype: DType, signed: bool) -> Vec<String> {
+/// Floats with their points in one column.
+fn floats(v: &[f64], style: Style) -> Vec<String> {
     let finite = || v.iter().copied().filter(|x| x.is_finite());
     let sizes = || finite().map(f64::abs).filter(|x| *x != 0.0);
     let (most, least) = (sizes().fold(0.0, f64::max), sizes().fold(f64::INFINITY, f64::min));
     let scientific = most >= 1e8 || (most > 0.0 && (least < 1e-4 || most / least > 1000.0));
-    let digits = if scientific { finite().map(|x| mantissa(x, dtype)).max().unwrap_or(0) } else { 0 };
+    let digits = if scientific { finite().map(|x| mantissa(x, style)).max().unwrap_or(0) } else { 0 };
     let power = finite().map(|x| exponent(x, digits).abs()).max().map_or(0, |p| p.to_string().len().max(2));
     let word = |x: f64| {
         let sign = match x {
             _ if x.is_nan() => {
-                if signed {
+                if style.signed {
                     "+"
                 } else {
                     ""
@@ -54,7 +65,7 @@ fn floats(v: &[f64], dtype: DType, signed: bool) -> Vec<String> {
             }
             _ if x.is_sign_negative() => "-",
             _ => {
-                if signed {
+                if style.signed {
                     "+"
                 } else {
                     ""
@@ -65,7 +76,7 @@ fn floats(v: &[f64], dtype: DType, signed: bool) -> Vec<String> {
             size if size.is_nan() => "nan".to_string(),
             size if size.is_infinite() => "inf".to_string(),
             size if scientific => in_powers(size, digits, power),
-            size => positional(size, dtype),
+            size => positional(size, style),
         };
         format!("{sign}{size}")
     };
@@ -84,9 +95,9 @@ fn floats(v: &[f64], dtype: DType, signed: bool) -> Vec<String> {
 }
 
 /// Digits behind the point of the shortest scientific form that rounds to the number in its dtype.
-fn mantissa(x: f64, dtype: DType) -> usize {
+fn mantissa(x: f64, Style { dtype, most, .. }: Style) -> usize {
     let told_apart = |d: &usize| format!("{x:.d$e}").parse::<f64>().is_ok_and(|y| dtype.round(y) == x);
-    (0..DIGITS).find(told_apart).unwrap_or(DIGITS)
+    (0..most).find(told_apart).unwrap_or(most)
 }
 
 fn split(x: f64, digits: usize) -> (String, i32) {
@@ -108,9 +119,9 @@ fn in_powers(size: f64, digits: usize, power: usize) -> String {
 }
 
 /// A size with the fewest digits behind the point that round to it in its dtype.
-fn positional(size: f64, dtype: DType) -> String {
+fn positional(size: f64, Style { dtype, most, .. }: Style) -> String {
     let told_apart = |d: &usize| format!("{size:.d$}").parse::<f64>().is_ok_and(|y| dtype.round(y) == size);
-    let digits = (0..DIGITS).find(told_apart).unwrap_or(DIGITS);
+    let digits = (0..most).find(told_apart).unwrap_or(most);
     let text = format!("{size:.digits$}");
     if digits == 0 {
         return format!("{text}.");

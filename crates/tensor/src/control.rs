@@ -1,0 +1,251 @@
+//! Choices and loops over tensors, as operations that trace, differentiate and batch.
+
+use crate::apply::try_apply;
+use crate::tensor::Tensor;
+use crate::trace::{Outputs, TracedFunction, trace_function};
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::switch::Switch;
+use gradus_ir::ops::while_loop::While;
+use gradus_ir::{Aval, DType, Error, Graph, Op, Result, Shape};
+use std::panic::Location;
+use std::sync::Arc;
+
+fn types(ins: &[&Tensor]) -> Result<Vec<Aval>> {
+    let mut avals = Vec::with_capacity(ins.len());
+    for t in ins {
+        avals.extend(t.check()?.aval());
+    }
+    Ok(avals)
+}
+
+/// What several functions captured, each thing once, and the functions' graphs over (captured, own operands).
+fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<Arc<Graph>>)> {
+    let mut captured: Vec<Tensor> = Vec::new();
+    for f in functions {
+        if !f.written.is_empty() {
+            return Err(Error::trace("a branch or step writes a cell; carry its value instead"));
+        }
+        for t in &f.captured {
+            if !captured.iter().any(|c| c.is_same(t)) {
+                captured.push(t.clone());
+            }
+        }
+    }
+    let shared: Vec<Aval> = captured.iter().filter_map(|t| t.aval()).collect();
+    let extend = |f: &TracedFunction| {
+        let b = Builder::new();
+        let outer: Vec<Var<'_>> = shared.iter().map(|a| b.input("shared", a.clone())).collect();
+        let mut ins: Vec<Var<'_>> =
+            f.graph.input_avals()[..own].iter().map(|a| b.input("x", a.clone())).collect();
+        let place = |t: &Tensor| captured.iter().position(|c| c.is_same(t)).map(|i| outer[i]);
+        ins.extend(f.captured.iter().filter_map(place));
+        let outs = b.inline(&f.graph, &ins);
+        Ok(Arc::new(b.finish(&outs)?))
+    };
+    let graphs = functions.iter().map(extend).collect::<Result<Vec<_>>>()?;
+    Ok((captured, graphs))
+}
+
+/// One of several functions of the operands, by an integer scalar; only the chosen one runs. All must give the same
+/// types. The index is clamped to the functions there are.
+#[track_caller]
+pub fn switch(
+    index: &Tensor,
+    ins: &[&Tensor],
+    branches: &[&dyn Fn(&[Tensor]) -> Vec<Tensor>],
+) -> Result<Vec<Tensor>> {
+    let place = Location::caller();
+    let make = || {
+        let avals = types(ins)?;
+        let functions =
+            branches.iter().map(|f| trace_function(&avals, |x| f(x))).collect::<Result<Vec<_>>>()?;
+        let (captured, branches) = joined(&functions, ins.len())?;
+        let operands: Vec<&Tensor> =
+            [index].into_iter().chain(&captured).chain(ins.iter().copied()).collect();
+        try_apply(Op::from(Switch { branches }), &operands)
+    };
+    make().map_err(|e: Error| e.at(place))
+}
+
+/// One of two functions of the operands, by a boolean scalar; only the chosen one runs.
+#[track_caller]
+pub fn cond<R: Outputs>(
+    predicate: &Tensor,
+    ins: &[&Tensor],
+    yes: impl Fn(&[Tensor]) -> R,
+    no: impl Fn(&[Tensor]) -> R,
+) -> Result<Vec<Tensor>> {
+    let place = Location::caller();
+    let index = predicate.to_dtype(DType::Bool).to_dtype(DType::I64);
+    switch(&index, ins, &[&|x| no(x).outputs(), &|x| yes(x).outputs()]).map_err(|e| e.at(place))
+}
+
+/// Applies `step` to the carries as long as `condition` of them holds. Forward mode always works; reverse mode needs a
+/// bound on the steps, beyond which the loop then does not go.
+#[track_caller]
+pub fn while_loop<R: Outputs>(
+    init: &[&Tensor],
+    bound: Option<usize>,
+    condition: impl FnOnce(&[Tensor]) -> Tensor,
+    step: impl FnOnce(&[Tensor]) -> R,
+) -> Result<Vec<Tensor>> {
+    let place = Location::caller();
+    let make = || {
+        let avals = types(init)?;
+        let functions = [trace_function(&avals, condition)?, trace_function(&avals, step)?];
+        let (captured, graphs) = joined(&functions, init.len())?;
+        let [condition, body] = &graphs[..] else { return Err(Error::verify("two graphs were joined")) };
+        let bound = match bound {
+            Some(0) => return Ok(init.iter().map(|t| (*t).clone()).collect()),
+            bound => bound.unwrap_or(0),
+        };
+        let (condition, body) = (condition.clone(), body.clone());
+        let operands: Vec<&Tensor> = captured.iter().chain(init.iter().copied()).collect();
+        try_apply(Op::from(While { condition, body, shared: captured.len(), bound }), &operands)
+    };
+    make().map_err(|e: Error| e.at(place))
+}
+
+/// What a scan keeps for its reverse pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// The carries of every step.
+    #[default]
+    All,
+    /// The carries of every so many steps; those between are computed again.
+    Every(usize),
+    /// The carries of every √length steps: about 2·√length at a time.
+    Sqrt,
+    /// A number of carries that grows with log length; every step is computed again about log length times.
+    Recursive,
+}
+
+/// How a scan runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScanOptions {
+    /// From the last slice to the first.
+    pub reverse: bool,
+    /// What is kept for the reverse pass.
+    pub keep: Keep,
+    /// The number of steps; needed only when there are no inputs to tell.
+    pub length: Option<usize>,
+}
+
+/// Applies `step(carries, slices) -> (carries, outputs)` along the first axis of the inputs. Gives the last carries and
+/// the outputs stacked along a new first axis. The step may use tensors from outside; gradients flow to them.
+#[track_caller]
+pub fn scan(
+    init: &[&Tensor],
+    inputs: &[&Tensor],
+    how: ScanOptions,
+    step: impl FnOnce(&[Tensor], &[Tensor]) -> (Vec<Tensor>, Vec<Tensor>),
+) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
+    let place = Location::caller();
+    let make = || {
+        let (carries, stacks) = (types(init)?, types(inputs)?);
+        let length = match (stacks.first().map(|a| a.shape.first().copied()), how.length) {
+            (Some(Some(n)), None) => n,
+            (Some(Some(n)), Some(m)) if n == m => n,
+            (None, Some(n)) => n,
+            _ => {
+                return Err(Error::value(
+                    "the length",
+                    "must be that of the inputs' first axis, or given without inputs",
+                ));
+            }
+        };
+        let slices = stacks.iter().map(|a| a.with_shape(&a.shape[1.min(a.rank())..]));
+        let avals: Vec<Aval> = carries.iter().cloned().chain(slices).collect();
+        let mut given = 0;
+        let traced = trace_function(&avals, |x| {
+            let (c, ys) = step(&x[..carries.len()], &x[carries.len()..]);
+            given = c.len();
+            [c, ys].concat()
+        })?;
+        if given != carries.len() {
+            return Err(Error::value(
+                format!("{given} carries"),
+                format!("must be {}, as many as at first", carries.len()),
+            ));
+        }
+        let (captured, graphs) = joined(std::slice::from_ref(&traced), avals.len())?;
+        let shared = captured.len();
+        let base =
+            Scan { body: graphs[0].clone(), shared, carries: carries.len(), length, reverse: how.reverse };
+        let operands: Vec<&Tensor> =
+            captured.iter().chain(init.iter().copied()).chain(inputs.iter().copied()).collect();
+        let mut outs = match chunk(how.keep, length) {
+            None => try_apply(Op::from(base), &operands)?,
+            Some(_) => {
+                let graph = Arc::new(nested(&base, how.keep, &types(&operands)?)?);
+                crate::apply::call("scan", &graph, &operands)?
+            }
+        };
+        let ys = outs.split_off(carries.len());
+        Ok((outs, ys))
+    };
+    make().map_err(|e: Error| e.at(place))
+}
+
+/// Steps of an inner loop, if there is to be one.
+fn chunk(keep: Keep, length: usize) -> Option<usize> {
+    let k = match keep {
+        Keep::All => return None,
+        Keep::Every(k) => k,
+        Keep::Sqrt => (length as f64).sqrt().ceil() as usize,
+        Keep::Recursive => length.div_ceil(2),
+    };
+    (k > 1 && k < length).then_some(k)
+}
+
+/// The scan as a loop over loops of `chunk` steps, and one shorter loop for what is left over.
+fn nested(scan: &Scan, keep: Keep, operands: &[Aval]) -> Result<Graph> {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> = operands.iter().map(|a| b.input("x", a.clone())).collect();
+    let outs = nest(&b, scan, keep, &ins)?;
+    b.finish(&outs)
+}
+
+fn nest<'g>(b: &'g Builder, scan: &Scan, keep: Keep, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+    let Some(k) = chunk(keep, scan.length) else { return b.try_apply(scan.clone(), ins) };
+    let (fixed, xs) = ins.split_at(scan.shared + scan.carries);
+    let (whole, left) = (scan.length / k, scan.length % k);
+    // The part that is left over is the last that is run.
+    let (main, rest) = if scan.reverse { (left, 0) } else { (0, whole * k) };
+    let cut = |x: &Var<'g>, from: usize, n: usize| x.slice_axis(0, from, from + n);
+    let inner = Scan { length: k, ..scan.clone() };
+    let slices = xs.iter().map(|x| {
+        let shape: Shape = [k].iter().chain(x.shape()[1..].iter()).copied().collect();
+        x.aval().with_shape(shape)
+    });
+    let takes: Vec<Aval> = fixed.iter().map(|v| v.aval()).chain(slices).collect();
+    // Only a recursive loop is cut further.
+    let deeper = if keep == Keep::Recursive { keep } else { Keep::All };
+    let body = Arc::new(nested(&inner, deeper, &takes)?);
+    let outer = Scan { body, length: whole, ..scan.clone() };
+    let stacks = xs.iter().map(|x| {
+        let part = cut(x, main, whole * k);
+        let shape: Shape = [whole, k].iter().chain(part.shape()[1..].iter()).copied().collect();
+        part.reshape(shape)
+    });
+    let outs = b.try_apply(outer, &fixed.iter().copied().chain(stacks).collect::<Vec<_>>())?;
+    let (carries, ys) = outs.split_at(scan.carries);
+    let flat = |y: &Var<'g>| {
+        let shape: Shape = [whole * k].iter().chain(y.shape()[2..].iter()).copied().collect();
+        y.reshape(shape)
+    };
+    let ys: Vec<Var<'g>> = ys.iter().map(flat).collect();
+    if left == 0 {
+        return Ok([carries, &ys].concat());
+    }
+    let tail = Scan { length: left, ..scan.clone() };
+    let rest: Vec<Var<'g>> = xs.iter().map(|x| cut(x, rest, left)).collect();
+    let outs = nest(b, &tail, deeper, &[&fixed[..scan.shared], carries, &rest].concat())?;
+    let (carries, more) = outs.split_at(scan.carries);
+    let join = |(y, z): (&Var<'g>, &Var<'g>)| {
+        let parts = if scan.reverse { [*z, *y] } else { [*y, *z] };
+        b.apply1(gradus_ir::ops::movement::Concat { axis: 0 }, &parts)
+    };
+    Ok([carries, &ys.iter().zip(more).map(join).collect::<Vec<_>>()].concat())
+}

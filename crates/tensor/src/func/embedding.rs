@@ -1,0 +1,135 @@
+//! Rows of tables, indicator vectors, dropout.
+
+use crate::apply::apply1;
+use crate::random::Generator;
+use crate::region::{arg, region1};
+use crate::tensor::Tensor;
+use gradus_ir::ops::index::Take;
+use gradus_ir::{Class, DType, Error, Result};
+
+/// The rows of a table (`[rows, ...]`) at integers of any shape, whose axes come first in the result. The row
+/// `padding_idx`, counted from the end when negative, has no gradient. An id out of range, negative ones
+/// included, is an error when the embedding is evaluated.
+#[track_caller]
+pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tensor {
+    let ins = [table, ids];
+    let fits = || -> Result<Option<i64>> {
+        if ids.dtype().class() != Class::Int {
+            return Err(Error::dtype(ids.dtype(), "ids are integers"));
+        }
+        let shape = table.shape();
+        let Some(&rows) = shape.first() else {
+            return Err(Error::shape("a scalar table", "has no rows"));
+        };
+        let Some(pad) = padding_idx else { return Ok(None) };
+        let at = if pad < 0 { pad + rows as i64 } else { pad };
+        if !(0..rows as i64).contains(&at) {
+            let why = format!("is no row of a table with {rows}");
+            return Err(Error::value(format!("padding_idx {pad}"), why));
+        }
+        Ok(Some(at))
+    };
+    let padding = match fits() {
+        Ok(padding) => padding,
+        Err(e) => return Tensor::refuse("embedding", &ins, e),
+    };
+    let args = padding.map(|p| arg("padding_idx", p)).into_iter().collect();
+    region1("embedding", args, &ins, |x| {
+        let rows = apply1(Take { axis: 0 }, &[&x[0], &x[1]]);
+        let Some(pad) = padding else { return rows };
+        let beside: Vec<usize> = x[1].shape().iter().copied().chain(vec![1; x[0].rank() - 1]).collect();
+        let padded = x[1].to_dtype(DType::I64).eq(pad).reshape(beside);
+        padded.select(&rows.stop_gradient(), &rows)
+    })
+}
+
+impl Tensor {
+    /// For each integer a vector along a new last axis that is 1 there and 0 elsewhere, `i64`. Integers must be
+    /// below `classes` and not negative; in a trace, where they are not known, others give zeros.
+    #[track_caller]
+    pub fn one_hot(&self, classes: usize) -> Tensor {
+        if self.error().is_some() {
+            return self.clone();
+        }
+        let fits = || {
+            if self.dtype().class() != Class::Int {
+                return Err(Error::dtype(self.dtype(), "classes are integers"));
+            }
+            if !self.is_traced() && !crate::trace::is_tracing() {
+                let ids = self.detach().to_dtype(DType::I64);
+                let outside = ids.lt(0).or(&ids.ge(classes as i64));
+                if outside.any(()).item::<bool>()? {
+                    let why = format!("is negative or not below the number of classes, {classes}");
+                    return Err(Error::value("an integer", why));
+                }
+            }
+            Ok(())
+        };
+        if let Err(e) = fits() {
+            return Tensor::refuse("one_hot", &[self], e);
+        }
+        region1("one_hot", vec![arg("classes", classes)], &[self], |x| {
+            let ids = x[0].to_dtype(DType::I64).unsqueeze(-1);
+            let count = Tensor::iota(DType::I64, [classes], 0);
+            ids.eq(&count).to_dtype(DType::I64)
+        })
+    }
+
+    /// In training, zero with probability `p` and else divided by `1 - p`, so that the expectation stays; what is
+    /// kept is drawn from the generator. The tensor itself when not training, and for `p` 0 (nothing is drawn).
+    #[track_caller]
+    pub fn dropout(&self, p: f64, training: bool, generator: &Generator) -> Tensor {
+        if self.error().is_some() {
+            return self.clone();
+        }
+        if let Err(e) = droppable(p, self.dtype()) {
+            return Tensor::refuse("dropout", &[self], e);
+        }
+        if !training || p == 0.0 {
+            return self.clone();
+        }
+        let kept = generator.rand(self.shape()).ge(p);
+        region1("dropout", vec![arg("p", p)], &[self, &kept], |x| drop_out(&x[0], &x[1], p))
+    }
+}
+
+/// Whether elements of a dtype can be dropped with a probability.
+pub(super) fn droppable(p: f64, dtype: DType) -> Result<()> {
+    if !(0.0..=1.0).contains(&p) {
+        return Err(Error::value(format!("p {p}"), "must be a probability, from 0 to 1"));
+    }
+    if !dtype.is_differentiable() {
+        return Err(Error::dtype(dtype, "it takes floats; convert integers first"));
+    }
+    Ok(())
+}
+
+/// The kept elements, scaled, and zeros.
+pub(super) fn drop_out(x: &Tensor, kept: &Tensor, p: f64) -> Tensor {
+    let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
+    kept.select(&(x * scale), &x.zeros_like())
+}
+
+pub(super) fn samples(s: &mut super::Samples) {
+    for (table, ids) in [(&[5, 3][..], &[2, 2][..]), (&[4, 2], &[]), (&[3, 2, 2], &[4]), (&[1, 1], &[0])] {
+        let ins = [s.draw.normal(table), s.draw.ints((0, table[0] as i64), ids)];
+        s.case("embedding", ins.clone(), |x| embedding(&x[1], &x[0], None));
+        s.kink("embedding", ins, |x| embedding(&x[1], &x[0], Some(-1)));
+    }
+    for (shape, classes) in [(&[3][..], 4), (&[2, 2], 3), (&[], 1), (&[0], 2)] {
+        let ids = s.draw.ints((0, classes as i64), shape);
+        s.case("one_hot", [ids], move |x| x[0].one_hot(classes));
+    }
+    for (shape, p) in [(&[2, 3][..], 0.5), (&[4], 0.9), (&[], 0.2), (&[0, 2], 0.5), (&[3], 1.0)] {
+        let ins = [s.draw.normal(shape), s.draw.ints_of(DType::U32, (0, 1 << 31), [4])];
+        s.case("dropout", ins.clone(), move |x| {
+            // Drawn as `dropout` draws, with the state as an operand, so that every call has the same mask.
+            let [bits, _] =
+                crate::apply::apply_n(gradus_ir::ops::source::RandomBits { shape: x[0].shape() }, &[&x[1]]);
+            let kept = bits.shr(8).to_dtype(DType::F32).ge(p * (1u32 << 24) as f64);
+            region1("dropout", vec![arg("p", p)], &[&x[0], &kept], |x| drop_out(&x[0], &x[1], p))
+        });
+        let [x, _] = ins;
+        s.case("dropout", [x], move |x| x[0].dropout(p, false, crate::random::default_generator()));
+    }
+}

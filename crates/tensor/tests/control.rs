@@ -1,0 +1,118 @@
+//! Choices and loops: values and gradients of closures, checkpoints, bounds, batches, wrong bodies.
+
+use gradus_tensor::{Keep, ScanOptions, Tensor, cond, grad, scan, switch, vmap, while_loop};
+
+fn f64s(t: &Tensor) -> Vec<f64> {
+    t.to_vec::<f64>().unwrap()
+}
+
+fn close(found: &[f64], right: &[f64]) {
+    assert_eq!(found.len(), right.len(), "{found:?} {right:?}");
+    for (a, b) in found.iter().zip(right) {
+        assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{found:?} is not {right:?}");
+    }
+}
+
+#[test]
+fn only_the_chosen_branch_counts() {
+    let w = Tensor::from(3.0).requires_grad_();
+    let x = Tensor::from(2.0).requires_grad_();
+    let f = |p: bool| cond(&Tensor::from(p), &[&x], |x| &x[0] * &w, |x| x[0].square()).unwrap().remove(0);
+    assert_eq!((f(true).item::<f64>().unwrap(), f(false).item::<f64>().unwrap()), (6.0, 4.0));
+    f(true).backward().unwrap();
+    assert_eq!((f64s(&x.grad().unwrap()), f64s(&w.grad().unwrap())), (vec![3.0], vec![2.0]));
+    // A batch of predicates selects; a NaN of the branch not taken stays out.
+    let p = Tensor::from([true, false, true]);
+    let xs = Tensor::from([4.0, -1.0, 9.0]);
+    let root = |p: &Tensor, x: &Tensor| cond(p, &[x], |x| x[0].sqrt(), |x| -&x[0]).unwrap().remove(0);
+    let all = vmap(&[&p, &xs], &[Some(0), Some(0)], |v| root(&v[0], &v[1])).unwrap();
+    assert_eq!(f64s(&all[0]), [2.0, 1.0, 3.0]);
+    let grads =
+        vmap(&[&p, &xs], &[Some(0), Some(0)], |v| grad(&[&v[1]], |x| root(&v[0], &x[0])).unwrap()).unwrap();
+    close(&f64s(&grads[0]), &[0.25, -1.0, 1.0 / 6.0]);
+    let third = switch(
+        &Tensor::from(2i64),
+        &[&x],
+        &[&|x| vec![x[0].clone()], &|x| vec![&x[0] * 2.0], &|x| vec![&x[0] * 3.0]],
+    );
+    assert_eq!(f64s(&third.unwrap()[0]), [6.0]);
+    let e =
+        cond(&Tensor::from(true), &[&x], |x| x[0].clone(), |x| x[0].unsqueeze(0)).unwrap_err().to_string();
+    assert!(e.contains("all branches must give the same types") && e.contains("control.rs"), "{e}");
+}
+
+#[test]
+fn loops_until_a_condition_fails() {
+    // Newton's square root of a: forward mode through an open loop, reverse mode through a bounded one.
+    let sqrt = |a: &Tensor, bound: Option<usize>| {
+        let from = [&Tensor::from(1.0), &Tensor::from(0i64)];
+        let go = while_loop(&from, bound, |c| c[1].lt(8), |c| [(&c[0] + a / &c[0]) * 0.5, &c[1] + 1i64]);
+        go.unwrap().remove(0)
+    };
+    let a = Tensor::from(2.0);
+    close(&f64s(&sqrt(&a, None)), &[2f64.sqrt()]);
+    let (_, t) = gradus_tensor::jvp(&[&a], &[&Tensor::from(1.0)], |a| sqrt(&a[0], None)).unwrap();
+    close(&f64s(&t[0]), &[0.5 / 2f64.sqrt()]);
+    close(&f64s(&grad(&[&a], |a| sqrt(&a[0], Some(10))).unwrap()[0]), &[0.5 / 2f64.sqrt()]);
+    let e = grad(&[&a], |a| sqrt(&a[0], None)).unwrap_err().to_string();
+    assert!(e.contains("needs a bound"), "{e}");
+    // Each element of a batch stops on its own.
+    let halve = |x: &Tensor| while_loop(&[x], None, |c| c[0].gt(1.0), |c| &c[0] * 0.5).unwrap().remove(0);
+    let all = vmap(&[&Tensor::from([5.0, 0.5, 16.0])], &[Some(0)], |x| halve(&x[0])).unwrap();
+    assert_eq!(f64s(&all[0]), [0.625, 0.5, 1.0]);
+}
+
+#[test]
+fn a_scan_keeps_what_it_is_told_and_gives_the_same_gradients() {
+    let w = Tensor::from([[0.5, -0.3], [0.2, 0.9]]);
+    let xs = Tensor::from_slice(&(0..26).map(|i| (i as f64 * 0.7).sin()).collect::<Vec<_>>(), [13, 2]);
+    let h0 = Tensor::from([0.1, -0.2]);
+    let run = |v: &[Tensor], how: ScanOptions| {
+        let (w, h0, xs) = (&v[0], &v[1], &v[2]);
+        let (last, ys) = scan(&[h0], &[xs], how, |c, x| {
+            let h = (w.matmul(&c[0]) + &x[0]).tanh();
+            (vec![h.clone()], vec![&h * &x[0]])
+        })
+        .unwrap();
+        last[0].square().sum(()) + ys[0].sum(())
+    };
+    for reverse in [false, true] {
+        // The same recurrence written out.
+        let unrolled = |v: &[Tensor]| {
+            let (mut h, mut total) = (v[1].clone(), Tensor::from(0.0));
+            for i in 0..13 {
+                let x = v[2].at(if reverse { 12 - i } else { i });
+                h = (v[0].matmul(&h) + &x).tanh();
+                total += &(&h * &x).sum(());
+            }
+            h.square().sum(()) + total
+        };
+        let ins = [&w, &h0, &xs];
+        let right = grad(&ins, unrolled).unwrap();
+        for keep in [Keep::All, Keep::Every(4), Keep::Every(5), Keep::Sqrt, Keep::Recursive] {
+            let how = ScanOptions { reverse, keep, ..ScanOptions::default() };
+            let (value, grads) = gradus_tensor::value_and_grad(&ins, |v| run(v, how)).unwrap();
+            close(&f64s(&value[0]), &f64s(&unrolled(&ins.map(|t| t.clone()))));
+            for (g, r) in grads.iter().zip(&right) {
+                close(&f64s(g), &f64s(r));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scan_of_no_steps_or_of_wrong_steps() {
+    let h = Tensor::from([1.0]);
+    let none = Tensor::zeros([0, 1]).to_dtype(gradus_ir::DType::F64);
+    let (last, ys) =
+        scan(&[&h], &[&none], ScanOptions::default(), |c, x| (vec![&c[0] + &x[0]], vec![c[0].clone()]))
+            .unwrap();
+    assert_eq!((f64s(&last[0]), ys[0].shape().to_vec()), (vec![1.0], vec![0, 1]));
+    let how = ScanOptions { length: Some(5), ..ScanOptions::default() };
+    let (last, _) = scan(&[&h], &[], how, |c, _| (vec![&c[0] * 2.0], vec![])).unwrap();
+    assert_eq!(f64s(&last[0]), [32.0]);
+    let e = scan(&[&h], &[], how, |c, _| (vec![c[0].sum(())], vec![])).unwrap_err().to_string();
+    assert!(e.contains("a carry keeps its type") && e.contains("control.rs"), "{e}");
+    let e = scan(&[&h], &[], how, |_, _| (vec![], vec![])).unwrap_err().to_string();
+    assert!(e.contains("0 carries must be 1"), "{e}");
+}

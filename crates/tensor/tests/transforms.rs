@@ -1,0 +1,142 @@
+//! Transforms of functions: values against formulas, composition in any order, captured values.
+
+use gradus_tensor::{
+    Tensor, checkpoint, grad, hessian, hvp, jacobian, jvp, linearize, no_grad, trace, value_and_grad, vjp,
+    vmap,
+};
+
+fn f64s(t: &Tensor) -> Vec<f64> {
+    t.to_vec::<f64>().unwrap()
+}
+
+fn close(found: &[f64], right: &[f64]) {
+    assert_eq!(found.len(), right.len(), "{found:?} {right:?}");
+    for (a, b) in found.iter().zip(right) {
+        assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{found:?} is not {right:?}");
+    }
+}
+
+#[test]
+fn gradients_of_gradients() {
+    let x = Tensor::from(1.3f64);
+    let nth = |n: usize| {
+        fn go(x: &Tensor, n: usize) -> Tensor {
+            if n == 0 { x.sin() } else { grad(&[x], |x| go(&x[0], n - 1)).unwrap().remove(0) }
+        }
+        go(&x, n).item::<f64>().unwrap()
+    };
+    close(&[nth(0), nth(1), nth(2), nth(3)], &[1.3f64.sin(), 1.3f64.cos(), -1.3f64.sin(), -1.3f64.cos()]);
+}
+
+#[test]
+fn values_come_with_gradients_and_auxiliary_outputs() {
+    let (x, w) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, -1.0]));
+    let (outs, grads) = value_and_grad(&[&x, &w], |v| {
+        let y = &v[0] * &v[1];
+        (y.square().sum(()), y)
+    })
+    .unwrap();
+    assert_eq!(outs[0].item::<f64>().unwrap(), 13.0);
+    assert_eq!(f64s(&outs[1]), [3.0, -2.0]);
+    assert_eq!((f64s(&grads[0]), f64s(&grads[1])), (vec![18.0, 4.0], vec![6.0, -8.0]));
+    let e = grad(&[&x], |x| x[0].clone()).unwrap_err().to_string();
+    assert!(e.contains("real scalar") && e.contains("transforms.rs"), "{e}");
+}
+
+#[test]
+fn forward_reverse_and_linear_parts_agree() {
+    let x = Tensor::from([[0.5, -1.0, 2.0], [1.5, 0.1, -0.3]]);
+    let f = |x: &[Tensor]| x[0].tanh().matmul(&x[0].t());
+    let t = Tensor::from([[1.0, 0.0, -2.0], [0.5, 0.25, 1.0]]);
+    let (outs, tangents) = jvp(&[&x], &[&t], f).unwrap();
+    let (again, push) = linearize(&[&x], f).unwrap();
+    close(&f64s(&outs[0]), &f64s(&again[0]));
+    close(&f64s(&tangents[0]), &f64s(&push(&[&t]).unwrap()[0]));
+    let (_, pull) = vjp(&[&x], f).unwrap();
+    let c = Tensor::from([[1.0, 2.0], [-1.0, 0.5]]);
+    let back = pull(&[&c]).unwrap();
+    let (left, right) = ((&c * &tangents[0]).sum(()), (&back[0] * &t).sum(()));
+    close(&f64s(&left), &f64s(&right));
+    assert!(pull(&[&t]).unwrap_err().to_string().contains("must be [f64[2,2]]"));
+}
+
+#[test]
+fn jacobians_and_hessians() {
+    let a = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    let x = Tensor::from([0.5, -1.0]);
+    // Forward mode (2 inputs, 3 outputs) and reverse mode (3 inputs, 2 outputs).
+    assert_eq!(f64s(&jacobian(&x, |x| a.matmul(x)).unwrap()), f64s(&a));
+    let y = Tensor::from([1.0, 2.0, 3.0]);
+    let j = jacobian(&y, |y| a.t().matmul(y)).unwrap();
+    assert_eq!((j.shape().to_vec(), f64s(&j)), (vec![2, 3], f64s(&a.t())));
+    // f = x₀² x₁ + sin x₁
+    let f = |x: &Tensor| x.at(0).square() * x.at(1) + x.at(1).sin();
+    let h = hessian(&x, f).unwrap();
+    close(&f64s(&h), &[2.0 * -1.0, 2.0 * 0.5, 2.0 * 0.5, 1.0f64.sin()]);
+    let v = Tensor::from([2.0, 3.0]);
+    let product = hvp(&[&x], &[&v], |x| f(&x[0])).unwrap();
+    close(&f64s(&product[0]), &f64s(&h.matmul(&v)));
+}
+
+#[test]
+fn batches_equal_loops() {
+    let x = Tensor::from([[0.5, -1.0], [2.0, 0.3], [1.0, 1.0]]);
+    let w = Tensor::from([[1.0, 2.0, -1.0], [0.5, -1.0, 3.0]]);
+    let f = |x: &Tensor, w: &Tensor| (x * w).tanh().sum(());
+    // x is cut along its rows, w along its columns.
+    let all = vmap(&[&x, &w], &[Some(0), Some(1)], |v| f(&v[0], &v[1])).unwrap().remove(0);
+    let each: Vec<f64> = (0..3).map(|i| f(&x.at(i), &w.at((.., i))).item().unwrap()).collect();
+    close(&f64s(&all), &each);
+    // Gradients per element: vmap of grad.
+    let grads = vmap(&[&x, &w.at((.., 0))], &[Some(0), None], |v| {
+        grad(&[&v[0], &v[1]], |v| f(&v[0], &v[1])).unwrap()
+    })
+    .unwrap();
+    for i in 0..3 {
+        let one = grad(&[&x.at(i), &w.at((.., 0))], |v| f(&v[0], &v[1])).unwrap();
+        close(&f64s(&grads[0].at(i)), &f64s(&one[0]));
+        close(&f64s(&grads[1].at(i)), &f64s(&one[1]));
+    }
+    // Batches of batches.
+    let outer =
+        vmap(&[&x], &[Some(0)], |x| vmap(&[&x[0], &w], &[None, Some(1)], |v| f(&v[0], &v[1])).unwrap())
+            .unwrap();
+    assert_eq!(outer[0].shape().to_vec(), [3, 3]);
+    close(&f64s(&outer[0].at((2, 1))), &[f(&x.at(2), &w.at((.., 1))).item().unwrap()]);
+    let e = vmap(&[&x, &w], &[Some(0), Some(0)], |v| f(&v[0], &v[1])).unwrap_err().to_string();
+    assert!(e.contains("a batch has one extent"), "{e}");
+}
+
+#[test]
+fn captured_leaves_get_their_gradients() {
+    let w = Tensor::from([2.0, 3.0]).requires_grad_();
+    let x = Tensor::from([1.0, -1.0]);
+    // d/dw of Σ (d/dx Σ w x³)²  =  Σ 18 w x⁴ with (3 w x²)² inside.
+    let slope = grad(&[&x], |x| (&w * x[0].pow(3.0)).sum(())).unwrap().remove(0);
+    slope.square().sum(()).backward().unwrap();
+    close(&f64s(&w.grad().unwrap()), &[36.0, 54.0]);
+    let plain = no_grad(|| grad(&[&x], |x| (&w * x[0].pow(3.0)).sum(())).unwrap().remove(0));
+    assert!(!plain.requires_grad());
+}
+
+#[test]
+fn a_gradient_inside_a_trace_is_part_of_it() {
+    let x = Tensor::from([0.5, 2.0]);
+    let f = |x: &Tensor| grad(&[x], |x| x[0].exp().sum(())).unwrap().remove(0) * x;
+    let g = trace(&[&x], |x| f(&x[0])).unwrap();
+    let out = gradus_ir::reference::evaluate(&g, &[x.to_literal().unwrap()]).unwrap();
+    close(out[0].f(), &f64s(&f(&x)));
+    close(out[0].f(), &[0.5f64.exp() * 0.5, 2f64.exp() * 2.0]);
+}
+
+#[test]
+fn a_checkpoint_changes_nothing_but_memory() {
+    let x = Tensor::from([0.3, -0.7]).requires_grad_();
+    let deep = |x: &Tensor| (0..20).fold(x.clone(), |y, _| (&y * 1.1).sin());
+    let y = checkpoint(&[&x], |x| deep(&x[0])).unwrap().remove(0);
+    y.sum(()).backward().unwrap();
+    let g = f64s(&x.grad().unwrap());
+    x.zero_grad();
+    deep(&x).sum(()).backward().unwrap();
+    close(&g, &f64s(&x.grad().unwrap()));
+}
