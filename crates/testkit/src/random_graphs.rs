@@ -41,7 +41,6 @@ const SMOOTH_ROWS: &[&str] = &[
     "expm1",
     "asinh",
     "square",
-    "hypot",
     "logaddexp",
     "silu",
 ];

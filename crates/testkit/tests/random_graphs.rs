@@ -21,7 +21,8 @@ fn recipes(smooth: bool) -> impl Strategy<Value = Recipe> {
 fn holds(recipe: &Recipe) -> Result<(), TestCaseError> {
     let grown = recipe.grow().map_err(|e| TestCaseError::fail(e.to_string()))?;
     let (graph, inputs, smooth) = (&grown.graph, &grown.inputs, recipe.smooth);
-    let all: [checks::Check; 5] = [checks::types, checks::text, checks::jvp, checks::adjoint, checks::second];
+    let all: [checks::Check; 6] =
+        [checks::types, checks::text, checks::jvp, checks::adjoint, checks::second, checks::batch];
     let outcome = all.iter().try_for_each(|check| check(graph, inputs, smooth));
     outcome.map_err(|f| TestCaseError::fail(f.of(checks::describe(graph, inputs)).to_string()))
 }

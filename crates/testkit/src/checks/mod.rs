@@ -7,14 +7,17 @@
 //! | [`jvp`] | forward mode = central differences, all operands together and each alone | 1e-7 |
 //! | [`adjoint`] | `⟨c, J t⟩ = ⟨Jᵀc, t⟩`, each gradient of its operand's type | 1e-11 |
 //! | [`second`] | both again on the vjp graph; forward over reverse = forward over forward, symmetric | same |
+//! | [`batch`] | `vmap` over every subset of inputs = a loop, and so for gradients both ways around | 1e-12 |
 //! | [`dtypes`] | in every dtype the ops take, values and derivatives have the types they infer | exact |
 //! | [`narrow`] | an evaluation in every dtype is within the declared bound ([`device`]) | declared |
 
+mod batch;
 mod derivative;
 mod device;
 mod second;
 mod types;
 
+pub use batch::batch;
 pub use derivative::{adjoint, jvp};
 pub use device::{Evaluator, device, dtypes, narrow};
 pub use second::second;
@@ -34,6 +37,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("jvp", jvp),
     ("adjoint", adjoint),
     ("second", second),
+    ("batch", batch),
     ("dtypes", dtypes),
     ("narrow", narrow),
 ];

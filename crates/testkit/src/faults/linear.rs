@@ -6,7 +6,7 @@ use gradus_ir::graph::Builder;
 use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::index::Take;
-use gradus_ir::ops::movement::{Broadcast, Concat, Pad, Permute, Slice};
+use gradus_ir::ops::movement::{Broadcast, Concat, Flip, Pad, Permute, Slice};
 use gradus_ir::ops::pointwise::arith;
 use gradus_ir::ops::reduce::Sum;
 use gradus_ir::ops::select::Select;
@@ -31,6 +31,8 @@ list![
     concat_claimed_multilinear,
     product_claimed_linear,
     affine_claimed_linear,
+    batch_axis_forgotten,
+    batched_operand_taken_for_shared,
 ];
 
 fn fault(
@@ -214,4 +216,28 @@ fn affine_claimed_linear() -> Fault {
         .transpose(|_, _, ct| Some(-ct))
         .form(shifted);
     fault("1 - x claimed to be linear", wrong, &arith::neg, vec![Samples::default().normal([3])], "jvp")
+}
+
+/// Along the batch instead of along its own axis: the extents are the same.
+fn batch_axis_forgotten() -> Fault {
+    let right = Flip { axes: vec![0] };
+    let wrong =
+        Like::new("batch_axis_forgotten", right.clone()).batch(|batch| batch.apply(Flip { axes: vec![0] }));
+    let ins = vec![Samples::default().normal([2, 3])];
+    fault("a batching rule does not shift the axes", wrong, right, ins, "batch")
+}
+
+fn batched_operand_taken_for_shared() -> Fault {
+    let wrong = Like::new("taken_for_shared", &arith::sub).batch(|batch| {
+        let first = |i: usize| match batch.batched[i] {
+            true => {
+                batch.ins[i].slice_axis(0, 0, batch.size.min(1)).broadcast_to(&batch.with_axis(i).shape())
+            }
+            false => batch.with_axis(i),
+        };
+        vec![batch.with_axis(0) - first(1)]
+    });
+    let mut s = Samples::default();
+    let ins = vec![s.normal([3]), s.normal([3])];
+    fault("a batching rule uses one element's operand for all", wrong, &arith::sub, ins, "batch")
 }

@@ -11,7 +11,7 @@ mod text;
 mod typing;
 
 use gradus_ir::attr::Attrs;
-use gradus_ir::ops::{Bound, Derivative, Form, Named, Primitive, Rule};
+use gradus_ir::ops::{Batch, Bound, Derivative, Form, Named, Primitive, Rule};
 use gradus_ir::{Aval, Literal, Op, Result, Var};
 use std::fmt;
 
@@ -54,6 +54,7 @@ use list;
 type Infer = fn(&[Aval]) -> Result<Vec<Aval>>;
 type Transpose = for<'a, 'b, 'g> fn(&'a Rule<'b, 'g>, usize, Var<'g>) -> Option<Var<'g>>;
 type Jvp = for<'a, 'b, 'c, 'g> fn(&'a Rule<'b, 'g>, &'c [Option<Var<'g>>]) -> Vec<Option<Var<'g>>>;
+type Batching = for<'a, 'b, 'g> fn(&'a Batch<'b, 'g>) -> Vec<Var<'g>>;
 
 /// An op that is like another one but for what is replaced.
 #[derive(Clone)]
@@ -65,11 +66,21 @@ struct Like {
     transpose: Option<Transpose>,
     jvp: Option<Jvp>,
     form: Option<fn(&[Aval]) -> Form>,
+    batch: Option<Batching>,
 }
 
 impl Like {
     fn new(name: &'static str, op: impl Into<Op>) -> Like {
-        Like { name, op: op.into(), infer: None, derivative: None, transpose: None, jvp: None, form: None }
+        Like {
+            name,
+            op: op.into(),
+            infer: None,
+            derivative: None,
+            transpose: None,
+            jvp: None,
+            form: None,
+            batch: None,
+        }
     }
 
     fn infer(self, infer: Infer) -> Like {
@@ -90,6 +101,10 @@ impl Like {
 
     fn form(self, form: fn(&[Aval]) -> Form) -> Like {
         Like { form: Some(form), ..self }
+    }
+
+    fn batch(self, batch: Batching) -> Like {
+        Like { batch: Some(batch), ..self }
     }
 
     fn op(self) -> Op {
@@ -136,6 +151,9 @@ impl Primitive for Like {
             Some(jvp) => jvp(rule, tangents),
             None => self.op.def().jvp(rule, tangents),
         }
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        self.batch.map_or_else(|| batch.unrolled(), |rule| rule(batch))
     }
     fn form(&self, ins: &[Aval]) -> Form {
         self.form.map_or_else(|| self.op.def().form(ins), |form| form(ins))
