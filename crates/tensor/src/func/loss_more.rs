@@ -5,6 +5,7 @@ use super::loss::{Reduction, common, elementwise};
 use super::stats::pairwise_distance;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
+use gradus_ir::DType;
 use gradus_ir::Error;
 
 /// For targets 1 the input, for targets -1 `max(0, margin - input)`.
@@ -212,13 +213,14 @@ pub(super) fn samples(s: &mut super::Samples) {
     let signs = s.draw.floats([2, 3], &[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]);
     let spread = s.draw.floats([2, 3], &[0.4, 0.3, 1.5, 1.6, -0.7, 0.2]);
     for reduction in [Mean, Sum, None] {
-        let ins = [spread.clone(), signs.clone()];
+        // A class is compared, not measured: as an integer it has no derivative to check.
+        let ins = [spread.clone(), signs.cast(DType::I64)];
         s.case("hinge_embedding_loss", ins, move |x| hinge_embedding_loss(&x[0], &x[1], 1.0, reduction));
         let ins = [spread.clone(), s.draw.uniform((2.0, 3.0), [2, 3]), signs.clone()];
         s.case("margin_ranking_loss", ins, move |x| margin_ranking_loss(&x[0], &x[1], &x[2], 0.5, reduction));
         let ins = [s.draw.normal([2, 3]), signs.clone()];
         s.case("soft_margin_loss", ins, move |x| soft_margin_loss(&x[0], &x[1], reduction));
-        let row = s.draw.floats([3], &[1.0, -1.0, 0.0]);
+        let row = s.draw.floats([3], &[1.0, -1.0, 0.0]).cast(DType::I64);
         let ins = [s.draw.uniform((0.5, 2.0), [3, 4]), s.draw.uniform((0.5, 2.0), [3, 4]), row];
         s.case("cosine_embedding_loss", ins, move |x| {
             cosine_embedding_loss(&x[0], &x[1], &x[2], 0.1, reduction)
@@ -242,7 +244,7 @@ pub(super) fn samples(s: &mut super::Samples) {
             s.case("poisson_nll_loss", ins, move |x| poisson_nll_loss(&x[0], &x[1], &options));
         }
     }
-    let ins = [s.draw.normal([4]), s.draw.normal([4]), s.draw.floats([], &[1.0])];
+    let ins = [s.draw.normal([4]), s.draw.normal([4]), s.draw.floats([], &[1.0]).cast(DType::I64)];
     s.case("cosine_embedding_loss", ins, |x| cosine_embedding_loss(&x[0], &x[1], &x[2], 0.0, Mean));
     let ins =
         [s.draw.floats([1, 2], &[0.0; 2]), s.draw.floats([1, 2], &[1.0, 0.0]), s.draw.floats([1], &[1.0])];
