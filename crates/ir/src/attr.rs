@@ -48,6 +48,14 @@ pub trait AttrField: Sized {
     fn to_attr(&self) -> Attr;
     /// From data; `None` when it is of another kind.
     fn from_attr(a: &Attr) -> Option<Self>;
+    /// What it is when it is not written; `None` if it always must be.
+    fn absent() -> Option<Self> {
+        None
+    }
+    /// Whether it need not be written.
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! fields {
@@ -76,18 +84,26 @@ fields! {
     Vec<(String, Attr)>, Map, |s| s.clone(), |a| Some(a.clone());
 }
 
-/// A graph that may be absent, written `false` then.
+/// A graph that may be absent, and is not written then.
 impl AttrField for Option<Arc<Graph>> {
     fn to_attr(&self) -> Attr {
         self.clone().map_or(Attr::Bool(false), Attr::Graph)
     }
     fn from_attr(a: &Attr) -> Option<Self> {
-        match a {
-            Attr::Graph(g) => Some(Some(g.clone())),
-            Attr::Bool(false) => Some(None),
-            _ => None,
-        }
+        if let Attr::Graph(g) = a { Some(Some(g.clone())) } else { None }
     }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+}
+
+/// A field by name, if it must be written.
+#[doc(hidden)]
+pub fn written<T: AttrField>(name: &'static str, field: &T) -> Option<(&'static str, Attr)> {
+    (!field.is_absent()).then(|| (name, field.to_attr()))
 }
 
 /// Declares a structural op: a struct of attributes, its name in text, and its documentation as data.
@@ -102,10 +118,14 @@ macro_rules! op_struct {
             const NAME: &'static str = $text;
             const DOCS: &'static str = concat!($($doc, "\n"),*);
             fn to_attrs(&self) -> $crate::attr::Attrs {
-                vec![$((stringify!($field), $crate::attr::AttrField::to_attr(&self.$field))),*]
+                let attrs: Vec<Option<(&'static str, $crate::attr::Attr)>> = vec![$($crate::attr::written(stringify!($field), &self.$field)),*];
+                attrs.into_iter().flatten().collect()
             }
             fn from_attrs(_attrs: &dyn Fn(&str) -> Option<$crate::attr::Attr>) -> Option<$name> {
-                Some($name { $($field: $crate::attr::AttrField::from_attr(&_attrs(stringify!($field))?)?),* })
+                Some($name { $($field: match _attrs(stringify!($field)) {
+                    Some(attr) => $crate::attr::AttrField::from_attr(&attr)?,
+                    None => $crate::attr::AttrField::absent()?,
+                }),* })
             }
         }
     };

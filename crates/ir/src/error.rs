@@ -57,6 +57,8 @@ pub enum Kind {
         index: i64,
         /// The extent of the axis.
         extent: usize,
+        /// Whether negative indices count from the end there.
+        from_end: bool,
     },
     /// An argument that is out of its range.
     Value {
@@ -199,14 +201,10 @@ impl fmt::Display for Kind {
                     rank - 1
                 )
             }
-            Kind::Index { index, extent: 0 } => write!(f, "index {index} into an axis of extent 0"),
-            Kind::Index { index, extent } => {
-                write!(
-                    f,
-                    "index {index} is out of range for extent {extent}; {}..={} fit",
-                    -(*extent as i64),
-                    extent - 1
-                )
+            Kind::Index { index, extent: 0, .. } => write!(f, "index {index} into an axis of extent 0"),
+            Kind::Index { index, extent, from_end } => {
+                let least = if *from_end { -(*extent as i64) } else { 0 };
+                write!(f, "index {index} is out of range for extent {extent}; {least}..={} fit", extent - 1)
             }
             Kind::Value { what, why } => write!(f, "{what} {why}"),
             Kind::Gradient { why } | Kind::Trace { why } => f.write_str(why),

@@ -40,6 +40,16 @@ impl Number {
         }
     }
 
+    /// The dtype of the number on its own.
+    pub fn dtype(self) -> DType {
+        match self {
+            Number::Bool(_) => DType::Bool,
+            Number::Int(_) => DType::I64,
+            Number::Float(_) => DType::F32,
+            Number::Complex(_) => DType::C64,
+        }
+    }
+
     /// As a literal of a dtype.
     pub fn literal(self, dtype: DType) -> Literal {
         match self {

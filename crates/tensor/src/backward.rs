@@ -31,6 +31,8 @@ struct Pass {
     /// Gradients of the leaves reached, in that order; the second table finds them.
     leaves: Vec<(Tensor, Option<Tensor>)>,
     leaf_at: HashMap<usize, usize>,
+    /// Gradients of inner results that are to be kept.
+    retained: Vec<(Edge, Tensor)>,
 }
 
 fn add(slot: &mut Option<Tensor>, g: Tensor) {
@@ -72,9 +74,9 @@ impl Pass {
             for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
                 slot.clone_from(&cts[edge.out]);
             }
-            for (out, grad) in lock(&node.retained).iter_mut() {
+            for (out, _) in lock(&node.retained).iter() {
                 if let Some(ct) = &cts[*out] {
-                    add(grad, ct.clone());
+                    self.retained.push((Edge { node: node.clone(), out: *out }, ct.clone()));
                 }
             }
             for (i, g) in pull_node(&node, cts, how)? {
@@ -90,23 +92,21 @@ impl Pass {
 
 /// Gradients of the operands of one recorded call.
 fn pull_node(node: &Handle<Node>, cts: Vec<Option<Tensor>>, how: Backward) -> Result<Vec<(usize, Tensor)>> {
-    let saved = if how.retain_graph || how.create_graph {
-        lock(&node.saved).clone()
-    } else {
-        lock(&node.saved).take()
+    let refuse = |why: &str| Err(Error::gradient(why).in_op(&node.plan.name, &node.outs).at(node.place));
+    let mut kept = lock(&node.saved);
+    let Some(Saved { ins, .. }) = &*kept else {
+        return refuse(
+            "backward runs a second time through this call, whose values have been freed; \
+             ask for `retain_graph` the first time",
+        );
     };
-    let Some(Saved { ins, outs }) = saved else {
-        let why = "backward runs a second time through this call, whose values have been freed; \
-                   ask for `retain_graph` the first time";
-        return Err(Error::gradient(why).at(node.place));
-    };
-    let Some(call) = &node.plan.call else { return Ok(Vec::new()) };
-    for (t, version) in &ins {
-        if t.as_cell().is_some_and(|c| c.version() != *version) {
-            let why = "a value needed for the gradient of this call has been changed in place since";
-            return Err(Error::gradient(why).at(node.place));
-        }
+    let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
+    if ins.iter().any(changed) {
+        return refuse("a value needed for the gradient of this call has been changed in place since");
     }
+    let saved = if how.retain_graph || how.create_graph { kept.clone() } else { kept.take() };
+    drop(kept);
+    let (Some(Saved { ins, outs }), Some(call)) = (saved, &node.plan.call) else { return Ok(Vec::new()) };
     let mut operands: Vec<Tensor> = ins.into_iter().map(|(t, _)| t).collect();
     for (out, data) in outs {
         let edge = data.aval.dtype.is_differentiable().then(|| Edge { node: node.clone(), out });
@@ -192,14 +192,33 @@ impl Tensor {
 
     /// Forgets the gradient of a leaf.
     pub fn zero_grad(&self) {
-        self.set_grad(None);
+        if let Some(cell) = self.as_cell() {
+            cell.set_grad(None);
+        }
     }
 
-    /// Replaces the gradient of a leaf.
-    pub fn set_grad(&self, grad: Option<Tensor>) {
-        if let Some(cell) = self.as_cell() {
-            cell.set_grad(grad.filter(|g| g.error().is_none()));
-        }
+    /// Replaces the gradient of a leaf by one of the leaf's own type.
+    #[track_caller]
+    pub fn set_grad(&self, grad: Option<&Tensor>) -> Result<()> {
+        let place = Location::caller();
+        let set = || {
+            let Some(cell) = self.check()?.as_cell() else {
+                return Err(Error::gradient(
+                    "only a leaf (`requires_grad_`) keeps a gradient that can be replaced",
+                ));
+            };
+            let found = grad.map(|g| g.check()).transpose()?.and_then(|g| g.aval());
+            if found.as_ref().is_some_and(|a| *a != cell.aval()) {
+                let why = format!("does not fit a leaf of type {}", cell.aval());
+                return Err(Error::shape(
+                    format!("a gradient of type {}", found.map_or_else(String::new, |a| a.to_string())),
+                    why,
+                ));
+            }
+            cell.set_grad(grad.map(|g| g.detach()));
+            Ok(())
+        };
+        set().map_err(|e: Error| e.or_at(place))
     }
 
     /// Makes backward passes keep the gradient of this inner tensor.
@@ -235,6 +254,12 @@ impl Tensor {
             pass.send(&target_of(self), seed);
             pass.run(how, &mut [])?;
             // Only now, so that a failed pass leaves every gradient as it was.
+            for (edge, g) in pass.retained {
+                let mut kept = lock(&edge.node.retained);
+                if let Some((_, sum)) = kept.iter_mut().find(|(out, _)| *out == edge.out) {
+                    add(sum, g);
+                }
+            }
             for (leaf, grad) in pass.leaves {
                 let Some(cell) = leaf.as_cell() else { continue };
                 let mut sum = cell.grad();

@@ -19,13 +19,7 @@ impl Tensor {
     #[track_caller]
     pub fn full(shape: impl Into<Shape>, value: impl Into<Number>) -> Tensor {
         let value = value.into();
-        let dtype = match value {
-            Number::Bool(_) => DType::Bool,
-            Number::Int(_) => DType::I64,
-            Number::Float(_) => DType::F32,
-            Number::Complex(_) => DType::C64,
-        };
-        Tensor::from_literal(&value.literal(dtype)).expand_to(&shape.into())
+        Tensor::from_literal(&value.literal(value.dtype())).expand_to(&shape.into())
     }
 
     /// One value everywhere, of a type.

@@ -1,7 +1,7 @@
 //! Concrete data: storage seen through a layout. Views share storage; nothing is copied until it is read.
 
 use gradus_ir::reference::Offsets;
-use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape};
+use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape, reference};
 use gradus_mem::{Pod, Storage};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -56,31 +56,8 @@ elements! {
     Complex<f64>, Complex<f64>, C128, |x| x, |y| y;
 }
 
-/// No single value is larger: more than this is a mistake, and asking for it could bring the system down even
-/// where the allocator says yes.
-const MOST_BYTES: usize = match 1usize.checked_shl(40) {
-    Some(bytes) => bytes,
-    None => isize::MAX as usize,
-};
-
-/// Below this it is not worth asking first.
-const LARGE_BYTES: usize = 1 << 28;
-
 fn memory(bytes: usize) -> Error {
     Error::new(Kind::Memory { bytes })
-}
-
-/// Refuses what cannot be had, before code that would end the process for lack of memory.
-pub(crate) fn reserve(bytes: usize) -> Result<()> {
-    let had =
-        bytes <= LARGE_BYTES || (bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
-    if had { Ok(()) } else { Err(memory(bytes)) }
-}
-
-/// Bytes of a value in the carrier of its class.
-pub(crate) fn carried_bytes(aval: &Aval) -> usize {
-    let size = if aval.dtype.is_complex() { size_of::<C>() } else { size_of::<f64>() };
-    aval.shape.numel().saturating_mul(size)
 }
 
 impl Data {
@@ -90,7 +67,7 @@ impl Data {
             let why = format!("needs {} elements, was given {}", shape.numel(), elements.len());
             return Err(Error::shape(format!("shape {shape}"), why));
         }
-        reserve(size_of_val(elements))?;
+        reference::reserve(size_of_val(elements))?;
         let storage = Storage::from_fn(elements.len(), |i| elements[i].store());
         let storage = storage.ok_or_else(|| memory(std::mem::size_of_val(elements)))?;
         Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
@@ -110,7 +87,7 @@ impl Data {
         let n = at.map_or(self.aval.shape.numel(), |at| at.len());
         let bytes = n.saturating_mul(size_of::<U>());
         let mut out = Vec::new();
-        if bytes > MOST_BYTES || out.try_reserve_exact(n).is_err() {
+        if bytes > reference::MOST_BYTES || out.try_reserve_exact(n).is_err() {
             return Err(memory(bytes));
         }
         match (at, &self.strides) {

@@ -1,10 +1,9 @@
 //! Running one op on data: views share storage, small pointwise ops run in place, all else is evaluated by the
 //! reference.
 
-use crate::data::{Data, carried_bytes, reserve};
-use gradus_ir::graph::{Id, Node};
-use gradus_ir::ops::{Derivative, Form, Pointwise, Scalar};
-use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Op, Result, reference};
+use crate::data::Data;
+use gradus_ir::ops::{Form, Pointwise, Scalar};
+use gradus_ir::{Aval, DType, Error, Kind, Literal, Op, Result, reference};
 use gradus_mem::{Pod, Storage};
 
 /// The results of an op on data.
@@ -24,30 +23,8 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         }
         _ => {}
     }
-    reserve(appetite(op, &avals, &outs))?;
     let literals = ins.iter().map(Data::literal).collect::<Result<Vec<Literal>>>()?;
     reference::apply(op, &literals)?.iter().map(Data::from_literal).collect()
-}
-
-/// Bytes that evaluating an op takes at once: its operands and results; of one that holds graphs, those of the
-/// hungriest op in them.
-fn appetite(op: &Op, ins: &[Aval], outs: &[Aval]) -> usize {
-    let own = ins.iter().chain(outs).fold(0usize, |n, a| n.saturating_add(carried_bytes(a)));
-    if op.def().derivative() != Derivative::Structural {
-        return own;
-    }
-    let attrs = op.def().attrs();
-    let graphs = attrs.iter().flat_map(|(_, attr)| attr.graphs());
-    graphs.map(|graph| hungriest(graph)).fold(own, usize::max)
-}
-
-fn hungriest(graph: &Graph) -> usize {
-    let nodes = graph.nodes();
-    let of = |node: &Node| {
-        let operand = |id: &Id| nodes[id.node as usize].outs[id.out as usize].clone();
-        appetite(&node.op, &node.ins.iter().map(operand).collect::<Vec<Aval>>(), &node.outs)
-    };
-    nodes.iter().map(of).fold(0, usize::max)
 }
 
 /// A float type that computes through `f64`, as the reference does.
@@ -90,7 +67,7 @@ fn pointwise(op: &Op, avals: &[Aval], ins: &[Data]) -> Option<Result<Data>> {
         return None;
     }
     let bytes = first.shape.numel().saturating_mul(first.dtype.size());
-    if let Err(e) = reserve(bytes) {
+    if let Err(e) = reference::reserve(bytes) {
         return Some(Err(e));
     }
     let storage = if first.dtype == DType::F32 { run::<f32>(row, ins)? } else { run::<f64>(row, ins)? };

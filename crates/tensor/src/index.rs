@@ -26,7 +26,7 @@ fn basic(t: &Tensor, places: Vec<Ix>) -> Result<(Tensor, Vec<(usize, Tensor)>)> 
                 let n = shape[axis];
                 let at = wrapped(i, n);
                 if at < 0 || at >= n as isize {
-                    return Err(Error::new(Kind::Index { index: i as i64, extent: n }));
+                    return Err(Error::new(Kind::Index { index: i as i64, extent: n, from_end: true }));
                 }
                 (slice.start[axis], slice.stop[axis]) = (at as usize, at as usize + 1);
             }
@@ -113,7 +113,7 @@ impl Tensor {
             let known = ids.to_vec::<i64>()?;
             let n = extent as i64;
             if let Some(&index) = known.iter().find(|i| !(-n..n).contains(*i)) {
-                return Err(Error::new(Kind::Index { index, extent }));
+                return Err(Error::new(Kind::Index { index, extent, from_end: true }));
             }
             if known.iter().all(|i| *i >= 0) {
                 return Ok(ids);

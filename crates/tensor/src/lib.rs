@@ -55,7 +55,8 @@ pub use tape::{GradMode, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{Outputs, TracedFunction, trace, trace_function};
 pub use transform::{
-    LinearMap, checkpoint, grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp, vmap,
+    LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
+    value_and_grad, vjp, vmap,
 };
 
 pub mod autograd {

@@ -272,10 +272,7 @@ impl Tensor {
                     Err(failed) => return failed,
                 }
             }
-            (Arg::Number(n), no) => {
-                let dtype = if matches!(n, crate::arg::Number::Float(_)) { DType::F32 } else { DType::I64 };
-                (Tensor::from_literal(&n.literal(dtype)), no)
-            }
+            (Arg::Number(n), no) => (Tensor::from_literal(&n.literal(n.dtype())), no),
         };
         let (yes, no) = match unify("select", &yes, no) {
             Ok(pair) => pair,
@@ -309,7 +306,7 @@ impl Tensor {
     /// Imaginary part; zeros for a real tensor.
     #[track_caller]
     pub fn imag(&self) -> Tensor {
-        if self.dtype().is_complex() { apply1(Im {}, &[self]) } else { self * 0.0 }
+        if self.dtype().is_complex() { apply1(Im {}, &[self]) } else { self.zeros_like() }
     }
 
     /// Complex conjugate; a real tensor itself.

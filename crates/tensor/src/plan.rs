@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The gradient of a call.
 pub(crate) struct Plan {
+    /// The op of the call.
+    pub(crate) name: String,
     /// The gradient graph as an op: from what it reads to the gradients of `writes`. `None` if nothing flows.
     pub(crate) call: Option<Op>,
     /// Operands it reads.
@@ -105,6 +107,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let places = |used: &[bool]| -> Vec<usize> { (0..used.len()).filter(|&i| used[i]).collect() };
     let name = format!("{}_vjp", op.name());
     Ok(Plan {
+        name: op.name().to_string(),
         call: (!writes.is_empty()).then(|| Call::new(&name, Vec::new(), Arc::new(graph)).into()),
         reads_in: places(used_in),
         reads_out: places(used_out),

@@ -4,10 +4,11 @@
 //! function captures (cells, nodes of an enclosing trace) becomes an operand of that call, so that a transform works
 //! eagerly, inside a trace, and inside another transform, and gradients flow to what was captured.
 
-use crate::apply::call;
+use crate::apply::{call, try_apply};
 use crate::axis::resolve;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, trace_function};
+use gradus_ir::ops::call::Call;
 use gradus_ir::{Aval, DType, Error, Graph, Result, Shape, transform};
 use std::panic::Location;
 use std::sync::Arc;
@@ -51,6 +52,24 @@ impl Program {
     fn call(&self, name: &str, graph: &Arc<Graph>, more: &[&Tensor]) -> Result<Vec<Tensor>> {
         let operands: Vec<&Tensor> = self.operands.iter().chain(more.iter().copied()).collect();
         call(name, graph, &operands)
+    }
+
+    /// A derivative rule of the function as a graph over operands, results and directions.
+    fn rule<G: Outputs>(
+        &self,
+        directions: Vec<Aval>,
+        rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
+    ) -> Result<Arc<Graph>> {
+        let (ins, outs) = (self.graph.input_avals(), self.graph.output_avals());
+        let (n, m) = (ins.len(), outs.len());
+        let types: Vec<Aval> = ins.into_iter().chain(outs).chain(directions).collect();
+        let traced = trace_function(&types, |v| rule(&v[..n], &v[n..n + m], &v[n + m..]))?;
+        if self.own < self.operands.len() || !traced.captured.is_empty() || !traced.written.is_empty() {
+            return Err(Error::trace(
+                "a function with its own derivative must take everything it reads as an operand",
+            ));
+        }
+        Ok(traced.graph)
     }
 
     /// The function's own operands that carry derivatives.
@@ -302,4 +321,47 @@ pub fn checkpoint<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -
         program.call("checkpoint", &program.graph, &[])
     };
     make().map_err(|e: Error| e.or_at(place))
+}
+
+/// A function with a gradient of its own: `rule(operands, results, cotangents)` gives a gradient per operand. It must be
+/// linear in the cotangents; forward mode is then its transpose. Both are traced, so they differentiate again.
+///
+/// ```
+/// use gradus_tensor::{Tensor, custom_vjp};
+/// let x = Tensor::from([0.2, 1.7]).requires_grad_();
+/// // Rounding that passes gradients through.
+/// let y = custom_vjp(&[&x], |x| x[0].round(), |_, _, g| g[0].clone()).unwrap().remove(0);
+/// (y * 3.0).sum(()).backward().unwrap();
+/// assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), [3.0, 3.0]);
+/// ```
+#[track_caller]
+pub fn custom_vjp<R: Outputs, G: Outputs>(
+    ins: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> R,
+    rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
+) -> Result<Vec<Tensor>> {
+    let place = Location::caller();
+    let make = || {
+        let program = Program::new(ins, f)?;
+        let grad = program.rule(program.graph.output_avals(), rule)?;
+        try_apply(Call::new("custom_vjp", Vec::new(), program.graph.clone()).with_grad(grad), ins)
+    };
+    make().map_err(|e: Error| e.at(place))
+}
+
+/// A function with tangents of its own: `rule(operands, results, tangents)` gives a tangent per result. It must be
+/// linear in the tangents; reverse mode is then its transpose. Both are traced, so they differentiate again.
+#[track_caller]
+pub fn custom_jvp<R: Outputs, G: Outputs>(
+    ins: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> R,
+    rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
+) -> Result<Vec<Tensor>> {
+    let place = Location::caller();
+    let make = || {
+        let program = Program::new(ins, f)?;
+        let jvp = program.rule(program.graph.input_avals(), rule)?;
+        try_apply(Call::new("custom_jvp", Vec::new(), program.graph.clone()).with_jvp(jvp), ins)
+    };
+    make().map_err(|e: Error| e.at(place))
 }

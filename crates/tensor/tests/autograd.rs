@@ -179,3 +179,33 @@ fn traced_equals_eager() {
     f(&x).backward().unwrap();
     assert_eq!(by_graph[0].f(), f64s(&x.grad().unwrap()));
 }
+
+#[test]
+fn a_failed_pass_writes_nothing() {
+    let w = Tensor::from([1.0, 2.0]).requires_grad_();
+    let y = &w * &w;
+    let z = (&y * 3.0).sum(());
+    y.retain_grad();
+    no_grad(|| w.add_(1.0)).check().unwrap();
+    for _ in 0..2 {
+        let how = Backward { retain_graph: true, ..Backward::default() };
+        let e = z.backward_as(None, how).unwrap_err().to_string();
+        assert!(e.contains("mul: a value needed") && e.contains("f64[2]"), "{e}");
+    }
+    assert!(w.grad().is_none() && y.grad().is_none());
+}
+
+#[test]
+fn a_leaf_takes_only_gradients_of_its_own_type() {
+    let w = Tensor::from([1.0, 2.0]).requires_grad_();
+    for bad in [Tensor::from([1.0; 5]), Tensor::from([[1.0], [2.0]]), Tensor::ones([2])] {
+        let e = w.set_grad(Some(&bad)).unwrap_err().to_string();
+        assert!(e.contains("does not fit a leaf of type f64[2]"), "{e}");
+    }
+    w.set_grad(Some(&Tensor::from([10.0, 20.0]))).unwrap();
+    w.sum(()).backward().unwrap();
+    assert_eq!(f64s(&w.grad().unwrap()), [11.0, 21.0]);
+    assert!(Tensor::ones([2]).set_grad(None).is_err());
+    assert_eq!(Tensor::from(true).select(true, false).dtype(), gradus_ir::DType::Bool);
+    assert_eq!(f64s(&Tensor::from([f64::INFINITY]).imag()), [0.0]);
+}

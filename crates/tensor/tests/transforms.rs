@@ -1,8 +1,8 @@
 //! Transforms of functions: values against formulas, composition in any order, captured values.
 
 use gradus_tensor::{
-    Tensor, checkpoint, grad, hessian, hvp, jacobian, jvp, linearize, no_grad, trace, value_and_grad, vjp,
-    vmap,
+    Tensor, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize, no_grad, trace,
+    value_and_grad, vjp, vmap,
 };
 
 fn f64s(t: &Tensor) -> Vec<f64> {
@@ -139,4 +139,34 @@ fn a_checkpoint_changes_nothing_but_memory() {
     x.zero_grad();
     deep(&x).sum(()).backward().unwrap();
     close(&g, &f64s(&x.grad().unwrap()));
+}
+
+#[test]
+fn a_function_with_its_own_rule_in_every_mode() {
+    let x = Tensor::from([0.2, 1.7, -0.6]);
+    let t = Tensor::from([1.0, 2.0, 3.0]);
+    // Rounding that passes derivatives through: given in reverse, used forward, and the other way round.
+    let through = |x: &Tensor| custom_vjp(&[x], |x| x[0].round(), |_, _, g| g[0].clone()).unwrap().remove(0);
+    let along = |x: &Tensor| custom_jvp(&[x], |x| x[0].round(), |_, _, t| t[0].clone()).unwrap().remove(0);
+    let check = |f: &dyn Fn(&Tensor) -> Tensor| {
+        let (outs, touts) = jvp(&[&x], &[&t], |x| f(&x[0]).square()).unwrap();
+        assert_eq!(f64s(&outs[0]), [0.0, 4.0, 1.0]);
+        assert_eq!(f64s(&touts[0]), [0.0, 8.0, -6.0]);
+        assert_eq!(f64s(&grad(&[&x], |x| f(&x[0]).square().sum(())).unwrap()[0]), [0.0, 4.0, -2.0]);
+        let each = vmap(&[&x], &[Some(0)], |x| grad(&[&x[0]], |x| f(&x[0]).square()).unwrap()).unwrap();
+        assert_eq!(f64s(&each[0]), [0.0, 4.0, -2.0]);
+    };
+    check(&through);
+    check(&along);
+    // Rules are programs: the derivative of a derivative is that of the rule. Here d/dx x³ is given as 3x².
+    let cube = |x: &Tensor| {
+        custom_vjp(&[x], |x| x[0].pow(3.0), |x, _, g| &g[0] * x[0].square() * 3.0).unwrap().remove(0)
+    };
+    let second = grad(&[&x], |x| grad(&[&x[0]], |x| cube(&x[0]).sum(())).unwrap().remove(0).sum(())).unwrap();
+    close(&f64s(&second[0]), &[1.2, 10.2, -3.6]);
+    let w = Tensor::from([2.0]).requires_grad_();
+    let e = custom_vjp(&[&x], |x| &x[0] * &w, |_, _, g| g[0].clone()).unwrap_err().to_string();
+    assert!(e.contains("must take everything it reads as an operand"), "{e}");
+    let e = custom_vjp(&[&x], |x| x[0].sum(()), |_, _, g| g[0].clone()).unwrap_err().to_string();
+    assert!(e.contains("the gradient of custom_vjp must take") && e.contains("tests/transforms.rs"), "{e}");
 }

@@ -3,7 +3,7 @@
 use super::{Graph, Id, Node, Var};
 use crate::ops::{Op, source};
 use crate::{Aval, Error, Literal, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A graph under construction, shared by the values in it.
@@ -17,8 +17,22 @@ pub struct Builder(Mutex<State>);
 struct State {
     nodes: Vec<Node>,
     known: HashMap<(Op, Vec<Id>), u32>,
+    names: HashSet<String>,
     inputs: Vec<(String, Id)>,
     error: Option<Error>,
+}
+
+impl State {
+    fn aval(&self, id: Id) -> Option<&Aval> {
+        self.nodes.get(id.node as usize)?.outs.get(id.out as usize)
+    }
+
+    fn check(&self, ids: &[Id]) -> Result<()> {
+        match ids.iter().find(|id| self.aval(**id).is_none()) {
+            Some(id) => Err(Error::verify(format!("value %{}.{} is not of this graph", id.node, id.out))),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Builder {
@@ -34,7 +48,7 @@ impl Builder {
     /// A new input; a name already taken gets a number behind it, odd characters become `_`.
     pub fn input(&self, name: &str, aval: Aval) -> Var<'_> {
         let mut s = self.state();
-        let taken = |n: &str| s.inputs.iter().any(|(m, _)| m == n);
+        let taken = |n: &str| s.names.contains(n);
         let plain = |c: char| if c.is_ascii_alphanumeric() || "_.'".contains(c) { c } else { '_' };
         let name: String = name.chars().map(plain).collect();
         let name = if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -53,6 +67,7 @@ impl Builder {
             ins: vec![],
             outs: vec![aval],
         });
+        s.names.insert(name.clone());
         s.inputs.push((name, id));
         Var::new(self, id)
     }
@@ -69,12 +84,8 @@ impl Builder {
 
     /// The type of a value.
     pub fn aval(&self, id: Id) -> Aval {
-        self.state().nodes[id.node as usize].outs[id.out as usize].clone()
-    }
-
-    /// The node behind a value.
-    pub fn node(&self, id: Id) -> Node {
-        self.state().nodes[id.node as usize].clone()
+        // A value of another graph has no type here; whoever applies an op to it gets an error.
+        self.state().aval(id).cloned().unwrap_or_else(|| Aval::scalar(crate::DType::F32))
     }
 
     /// Applies an op, or says why it cannot be.
@@ -87,6 +98,7 @@ impl Builder {
     /// Applies an op to values by id; gives the node and how many results it has.
     pub fn try_apply_ids(&self, op: Op, ins: Vec<Id>) -> Result<(u32, u32)> {
         let mut s = self.state();
+        s.check(&ins)?;
         let key = (op, ins);
         if let Some(&node) = s.known.get(&key) {
             return Ok((node, s.nodes[node as usize].outs.len() as u32));
@@ -173,6 +185,7 @@ impl Builder {
         if let Some(e) = &s.error {
             return Err(e.clone());
         }
+        s.check(outputs)?;
         let mut live = vec![false; s.nodes.len()];
         outputs.iter().chain(s.inputs.iter().map(|(_, id)| id)).for_each(|id| live[id.node as usize] = true);
         for i in (0..s.nodes.len()).rev() {
@@ -199,7 +212,7 @@ impl Builder {
             hash: OnceLock::new(),
         };
         if cfg!(debug_assertions) {
-            graph.verify()?;
+            graph.verify_own()?;
         }
         Ok(graph)
     }
@@ -207,7 +220,7 @@ impl Builder {
     /// The value everywhere of a constant or broadcast constant.
     pub fn splat(&self, id: Id) -> Option<f64> {
         let s = self.state();
-        let mut node = &s.nodes[id.node as usize];
+        let mut node = s.nodes.get(id.node as usize)?;
         loop {
             match &node.op {
                 Op::Constant(c) => return c.value.splat(),

@@ -103,7 +103,11 @@ impl Graph {
         let ins: Vec<Var<'_>> =
             self.inputs.iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
         let outs = b.inline(self, &ins);
-        let chosen: Vec<Var<'_>> = outputs.iter().filter_map(|&i| outs.get(i).copied()).collect();
+        let choose = |&i: &usize| {
+            let why = || format!("is not in the graph, which has {}", outs.len());
+            outs.get(i).copied().ok_or_else(|| Error::value(format!("output number {i}"), why()))
+        };
+        let chosen = outputs.iter().map(choose).collect::<Result<Vec<Var<'_>>>>()?;
         b.finish(&chosen)
     }
 }

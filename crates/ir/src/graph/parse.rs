@@ -12,6 +12,18 @@ use std::sync::Arc;
 /// Nesting of attribute maps that is still read.
 const MAX_DEPTH: usize = 16;
 
+/// Nesting of regions that is still read: what walks graphs recurses into them.
+const MAX_REGION_DEPTH: usize = 64;
+
+/// How deep regions are nested in a graph, given that of the regions it can name.
+fn depth(graph: &Graph, regions: &[Arc<Graph>], depths: &[usize]) -> usize {
+    let attrs = graph.nodes().iter().flat_map(|n| n.op.def().attrs());
+    let held: Vec<Arc<Graph>> =
+        attrs.flat_map(|(_, a)| a.graphs().into_iter().cloned().collect::<Vec<_>>()).collect();
+    let of = |g: &Arc<Graph>| regions.iter().position(|r| Arc::ptr_eq(r, g)).map_or(0, |k| depths[k]);
+    held.iter().map(|g| of(g) + 1).max().unwrap_or(0)
+}
+
 /// The graph written in this text.
 pub fn parse(text: &str) -> Result<Graph> {
     let mut p = Parser { text, at: 0 };
@@ -22,6 +34,7 @@ pub fn parse(text: &str) -> Result<Graph> {
         return Err(p.error(format!("format version {version}; this build reads version {FORMAT_VERSION}")));
     }
     let mut regions: Vec<Arc<Graph>> = Vec::new();
+    let mut depths: Vec<usize> = Vec::new();
     while p.eat("region") {
         p.need("@")?;
         let k = p.word()?;
@@ -29,6 +42,10 @@ pub fn parse(text: &str) -> Result<Graph> {
             return Err(p.error(format!("region @{k}, expected @{}", regions.len())));
         }
         let graph = p.body(&regions)?;
+        if depth(&graph, &regions, &depths) > MAX_REGION_DEPTH {
+            return Err(p.error(format!("regions are nested more than {MAX_REGION_DEPTH} deep")));
+        }
+        depths.push(depth(&graph, &regions, &depths));
         regions.push(Arc::new(graph));
     }
     p.need("graph")?;
@@ -179,11 +196,16 @@ impl<'t> Parser<'t> {
         }
         let find = |key: &str| attrs.iter().find(|(k, _)| *k == key).map(|(_, a)| a.clone());
         let op = match Op::parse(name, &find) {
+            None if !Op::is_known(name) => return Err(self.error(format!("there is no op `{name}`"))),
             Some(Op::Input(_)) | None => {
-                return Err(self.error(format!("no op `{name}` with these attributes")));
+                return Err(self.error(format!("`{name}` cannot be made from these attributes")));
             }
             Some(op) => op,
         };
+        let own = op.def().attrs();
+        if let Some((key, _)) = attrs.iter().find(|(k, _)| own.iter().all(|(o, _)| o != k)) {
+            return Err(self.error(format!("`{name}` has no attribute `{key}`")));
+        }
         let (node, outs) = b.try_apply_ids(op, ins).map_err(|e| self.error(e.to_string()))?;
         let ids = (0..outs).map(|out| Id { node, out });
         let inferred: Vec<Aval> = ids.map(|id| b.aval(id)).collect();

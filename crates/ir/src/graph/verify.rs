@@ -11,8 +11,18 @@ use crate::ops::Op;
 use crate::{Aval, Error, Result};
 
 impl Graph {
-    /// Checks every invariant.
+    /// Checks every invariant, in the graphs it holds too.
     pub fn verify(&self) -> Result<()> {
+        self.verify_own()?;
+        let held = self.nodes.iter().flat_map(|n| n.op.def().attrs());
+        for (_, attr) in held {
+            attr.graphs().into_iter().try_for_each(|g| g.verify())?;
+        }
+        Ok(())
+    }
+
+    /// Checks every invariant but those of the graphs it holds, which were checked when they were made.
+    pub(super) fn verify_own(&self) -> Result<()> {
         let exists = |id: &Id, before: usize| {
             (id.node as usize) < before && (id.out as usize) < self.nodes[id.node as usize].outs.len()
         };
@@ -29,9 +39,6 @@ impl Graph {
             }
             if let Op::Input(input) = &node.op {
                 inputs.push((input.index, i as u32));
-            }
-            for (_, attr) in node.op.def().attrs() {
-                attr.graphs().into_iter().try_for_each(|g| g.verify())?;
             }
         }
         let declared: Vec<(usize, u32)> = self.inputs.iter().map(|(_, id)| id.node).enumerate().collect();

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::graph::Builder;
-use crate::transform::{jvp_into, vjp_into};
+use crate::transform::{jvp_into, transpose_into, vjp_into, vmap_mask};
 use crate::{DType, op_struct};
 
 op_struct! {
     /// Applies a graph to the operands under a name. Compilers may claim a region by its name or inline it;
-    /// derivatives are those of its body, unless it has a gradient region of its own.
+    /// derivatives are those of its body, unless it has one of its own.
     pub struct Call = "call" {
         /// What the region is called.
         name: Arc<str>,
@@ -15,6 +15,8 @@ op_struct! {
         args: Vec<(String, Attr)>,
         /// What it computes.
         body: Arc<Graph>,
+        /// Its own tangents: see [`Call::with_jvp`].
+        jvp: Option<Arc<Graph>>,
         /// Its own gradient: see [`Call::with_grad`].
         grad: Option<Arc<Graph>>,
     }
@@ -23,17 +25,53 @@ op_struct! {
 impl Call {
     /// A region.
     pub fn new(name: &str, args: Vec<(String, Attr)>, body: Arc<Graph>) -> Call {
-        Call { name: name.into(), args, body, grad: None }
+        Call { name: name.into(), args, body, jvp: None, grad: None }
     }
 
     /// With a gradient of its own: a graph from the operands, the results and a cotangent per result to a
-    /// gradient per operand. It must equal the derived one, and the test kit checks that it does.
+    /// gradient per operand, linear in the cotangents. Forward mode is its transpose, unless that is given too.
     pub fn with_grad(self, grad: Arc<Graph>) -> Call {
         Call { grad: Some(grad), ..self }
     }
 
+    /// With tangents of its own: a graph from the operands, the results and a tangent per operand to a tangent
+    /// per result, linear in the tangents. Reverse mode is its transpose, unless that is given too.
+    pub fn with_jvp(self, jvp: Arc<Graph>) -> Call {
+        Call { jvp: Some(jvp), ..self }
+    }
+
     fn derived(&self, suffix: &str, body: Graph) -> Call {
         Call::new(&format!("{}_{suffix}", self.name), self.args.clone(), Arc::new(body))
+    }
+
+    /// The region's own rule, from directions at some values to directions at others: applied if it is there, else
+    /// the transpose of the opposite one.
+    fn own<'g>(
+        &self,
+        rule: &Rule<'_, 'g>,
+        (at, directions): (&[Var<'g>], &[Option<Var<'g>>]),
+        to: &[Var<'g>],
+        (suffix, direct): (&str, &Option<Arc<Graph>>),
+        opposite: &Option<Arc<Graph>>,
+    ) -> Vec<Option<Var<'g>>> {
+        let full = at.iter().zip(directions).map(|(v, d)| d.unwrap_or_else(|| v.full_like(0.0)));
+        let operands: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().chain(full).collect();
+        let found = match (direct, opposite) {
+            (Some(graph), _) => {
+                let call = Call::new(&format!("{}_{suffix}", self.name), self.args.clone(), graph.clone());
+                rule.ins[0].builder().apply(call, &operands).into_iter().map(Some).collect()
+            }
+            (None, Some(graph)) => {
+                let n = rule.ins.len() + rule.outs.len();
+                self.apply_derived(suffix, &operands, |r, ins| {
+                    let cts: Vec<_> =
+                        ins[n..].iter().map(|v| v.dtype().is_differentiable().then_some(*v)).collect();
+                    transpose_into(r, graph, &ins[..n], &cts)
+                })
+            }
+            (None, None) => Vec::new(),
+        };
+        found.into_iter().zip(to).map(|(d, v)| d.filter(|_| v.dtype().is_differentiable())).collect()
     }
 
     /// Builds a derived region over fresh inputs like `operands` and applies it; `None` keeps its place.
@@ -71,12 +109,15 @@ impl Primitive for Call {
         if ins != expected {
             return Err(Error::shape(format!("operands of {}", self.name), format!("must be {expected:?}")));
         }
-        if let Some(grad) = &self.grad {
-            let outs = self.body.output_avals();
-            let from: Vec<Aval> = ins.iter().chain(&outs).chain(&outs).cloned().collect();
-            if grad.input_avals() != from || grad.output_avals() != ins {
-                let why = format!("must take {from:?} and give {ins:?}");
-                return Err(Error::shape(format!("the gradient of {}", self.name), why));
+        let outs = self.body.output_avals();
+        let own = [("gradient", &self.grad, &outs[..], ins), ("tangents", &self.jvp, ins, &outs)];
+        for (what, graph, directions, gives) in own {
+            let from: Vec<Aval> = ins.iter().chain(&outs).chain(directions).cloned().collect();
+            if let Some(graph) = graph
+                && (graph.input_avals() != from || graph.output_avals() != gives)
+            {
+                let why = format!("must take {from:?} and give {gives:?}");
+                return Err(Error::shape(format!("the {what} of {}", self.name), why));
             }
         }
         Ok(self.body.output_avals())
@@ -87,6 +128,9 @@ impl Primitive for Call {
     }
 
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        if self.jvp.is_some() || self.grad.is_some() {
+            return self.own(rule, (rule.ins, tangents), rule.outs, ("jvp", &self.jvp), &self.grad);
+        }
         let operands: Vec<Var<'g>> =
             rule.ins.iter().copied().chain(tangents.iter().flatten().copied()).collect();
         let arity = rule.ins.len();
@@ -98,12 +142,8 @@ impl Primitive for Call {
     }
 
     fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
-        if let Some(grad) = &self.grad {
-            let ct = |(ct, out): (&Option<Var<'g>>, &Var<'g>)| ct.unwrap_or_else(|| out.full_like(0.0));
-            let cts = cts.iter().zip(rule.outs).map(ct);
-            let operands: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().chain(cts).collect();
-            let call = Call::new(&format!("{}_grad", self.name), self.args.clone(), grad.clone());
-            return rule.ins[0].builder().apply(call, &operands).into_iter().map(Some).collect();
+        if self.jvp.is_some() || self.grad.is_some() {
+            return self.own(rule, (rule.outs, cts), rule.ins, ("grad", &self.grad), &self.jvp);
         }
         let operands: Vec<Var<'g>> = rule.ins.iter().copied().chain(cts.iter().flatten().copied()).collect();
         let arity = rule.ins.len();
@@ -115,11 +155,20 @@ impl Primitive for Call {
     }
 
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
-        match crate::transform::vmap_mask(&self.body, batch.batched, batch.size) {
-            // A gradient of its own would have to be batched as well; the derived one is as good.
-            Ok(body) => batch.builder.apply(self.derived("vmap", body), batch.ins),
-            Err(e) => vec![batch.builder.fail(e)],
-        }
+        let made = || -> Result<Vec<Var<'g>>> {
+            if self.jvp.is_none() && self.grad.is_none() {
+                let body = vmap_mask(&self.body, batch.batched, batch.size)?;
+                return batch.builder.try_apply(self.derived("vmap", body), batch.ins);
+            }
+            // The derivatives of its own are batched with it, over all operands, so that their types stay right.
+            let all = |g: &Arc<Graph>| vmap_mask(g, &vec![true; g.inputs().len()], batch.size).map(Arc::new);
+            let own = |g: &Option<Arc<Graph>>| g.as_ref().map(all).transpose();
+            let call = self.derived("vmap", Arc::unwrap_or_clone(all(&self.body)?));
+            let call = Call { jvp: own(&self.jvp)?, grad: own(&self.grad)?, ..call };
+            let ins: Vec<Var<'g>> = (0..batch.ins.len()).map(|i| batch.with_axis(i)).collect();
+            batch.builder.try_apply(call, &ins)
+        };
+        made().unwrap_or_else(|e| vec![batch.builder.fail(e)])
     }
 
     fn form(&self, _ins: &[Aval]) -> Form {
@@ -138,7 +187,28 @@ impl Sampled for Call {
             let call = Call::new("sample_region", vec![("axis".into(), Attr::Int(1))], Arc::new(body));
             let ins = [s.normal([2, 3]), s.normal([2, 3])];
             s.case(call.clone(), ins);
+            s.error(
+                call.clone().with_grad(call.body.clone()),
+                &call.body.input_avals(),
+                "the gradient of sample_region",
+            );
             s.error(call, &[Aval::new(DType::F64, [2])], "takes 2 operands, was given 1");
+        }
+        // x² with its gradient, and with its tangents, given.
+        let x = Aval::new(DType::F64, [3]);
+        let make = |f: for<'r> fn(&[Var<'r>]) -> Var<'r>, n: usize| {
+            super::switch::build(&vec![x.clone(); n], |_, v| vec![f(v)])
+        };
+        if let (Ok(body), Ok(rule)) = (make(|v| v[0] * v[0], 1), make(|v| v[0] * 2.0 * v[2], 3)) {
+            let square = Call::new("square", vec![], body);
+            for own in [
+                square.clone().with_grad(rule.clone()),
+                square.clone().with_jvp(rule.clone()),
+                square.with_jvp(rule.clone()).with_grad(rule),
+            ] {
+                let ins = [s.normal([3])];
+                s.case(own, ins);
+            }
         }
     }
 }

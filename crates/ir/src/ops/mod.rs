@@ -466,6 +466,11 @@ macro_rules! catalog {
                 registry::parse(name, attrs)
             }
 
+            /// Whether text may name such an op.
+            pub fn is_known(name: &str) -> bool {
+                Op::STRUCTURAL.contains(&name) || pointwise::find(name).is_some() || registry::is_known(name)
+            }
+
             /// Names of the structural ops.
             pub const STRUCTURAL: &'static [&'static str] = &[$(<$module::$name as Declared>::NAME),*];
         }
@@ -556,6 +561,14 @@ pub mod registry {
     pub fn register(name: &str, parse: Parse) {
         let mut table = PRIMITIVES.write().unwrap_or_else(PoisonError::into_inner);
         table.get_or_insert_default().insert(name.to_string(), parse);
+    }
+
+    pub(super) fn is_known(name: &str) -> bool {
+        PRIMITIVES
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .is_some_and(|t| t.contains_key(name))
     }
 
     pub(super) fn parse(name: &str, attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Op> {

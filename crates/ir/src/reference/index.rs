@@ -14,7 +14,7 @@ fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
 
 fn checked(index: &Literal, extent: usize) -> Result<&[i64]> {
     match index.i().iter().find(|&&i| i < 0 || i >= extent as i64) {
-        Some(&index) => Err(Error::new(Kind::Index { index, extent })),
+        Some(&index) => Err(Error::new(Kind::Index { index, extent, from_end: false })),
         None => Ok(index.i()),
     }
 }

@@ -18,6 +18,29 @@ use crate::literal::Data;
 use crate::ops::{Form, Op};
 use crate::{Aval, DType, Error, Graph, Literal, Result, philox};
 
+/// No single op takes more: asking for it is a mistake, and could bring the system down even where the allocator
+/// says yes.
+pub const MOST_BYTES: usize = match 1usize.checked_shl(40) {
+    Some(bytes) => bytes,
+    None => isize::MAX as usize,
+};
+
+/// Below this it is not worth asking first.
+const LARGE_BYTES: usize = 1 << 28;
+
+/// Refuses what memory cannot hold, before the allocator ends the process over it.
+pub fn reserve(bytes: usize) -> Result<()> {
+    let had =
+        bytes <= LARGE_BYTES || (bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if had { Ok(()) } else { Err(Error::new(crate::Kind::Memory { bytes })) }
+}
+
+/// Bytes of values in the carriers of their classes.
+fn carried(avals: &[Aval]) -> usize {
+    let bytes = |a: &Aval| a.shape.numel().saturating_mul(if a.dtype.is_complex() { 16 } else { 8 });
+    avals.iter().map(bytes).fold(0, usize::saturating_add)
+}
+
 /// The outputs of a graph at these inputs.
 pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
     let expected = graph.input_avals();
@@ -62,6 +85,7 @@ fn evaluate_exact(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
 }
 
 fn apply_exact(op: &Op, ins: &[Literal], avals: &[Aval], outs: &[Aval]) -> Result<Vec<Literal>> {
+    reserve(carried(outs)).map_err(|e| e.in_op(op.name(), avals))?;
     let one = |(data, aval): (Data, &Aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype));
     let results = match op.def().form(avals) {
         Form::Region(body) => evaluate_exact(&body, ins),

@@ -168,13 +168,24 @@ fn pull_jvp<'g>(
             return vec![None; wanted.len()];
         }
     };
-    let mut point: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().collect();
-    let mut needs = vec![false; point.len()];
-    for (v, _) in rule.ins.iter().zip(wanted).filter(|(_, w)| **w) {
-        point.push(b.zeros(&v.aval()));
-        needs.push(true);
-    }
-    let (_, grads) = vjp_into(b, &linear, &point, &cts, &needs);
-    let mut of_tangents = grads.into_iter().skip(rule.ins.len() + rule.outs.len());
+    let point: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().collect();
+    let mut of_tangents = transpose_into(b, &linear, &point, &cts).into_iter();
     wanted.iter().map(|w| if *w { of_tangents.next().flatten() } else { None }).collect()
+}
+
+/// The transpose of a graph that is linear in its inputs behind those of `point`, applied to cotangents of its
+/// outputs: its reverse mode for those inputs, at zero.
+pub fn transpose_into<'g>(
+    b: &'g Builder,
+    linear: &Graph,
+    point: &[Var<'g>],
+    cts: &[Option<Var<'g>>],
+) -> Vec<Option<Var<'g>>> {
+    let mut ins = point.to_vec();
+    let mut needs = vec![false; point.len()];
+    for aval in &linear.input_avals()[point.len()..] {
+        ins.push(b.zeros(aval));
+        needs.push(aval.dtype.is_differentiable());
+    }
+    vjp_into(b, linear, &ins, cts, &needs).1.split_off(point.len())
 }

@@ -48,7 +48,7 @@ impl Default for CrossEntropyOptions {
 }
 
 /// The axis of the classes and the dtype of the result, if everything fits.
-fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>) -> Result<(usize, DType)> {
+fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(usize, DType)> {
     let (shape, own) = (input.shape(), target.shape());
     let axis = usize::from(shape.rank() > 1);
     let Some(&count) = shape.get(axis) else {
@@ -63,6 +63,15 @@ fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>) -> Result<(
         let kind = if ids { "of classes" } else { "of probabilities" };
         let why = format!("does not fit the input's {shape}: it must be {fits} (classes are axis {axis})");
         return Err(Error::shape(format!("a target {kind} of shape {own}"), why));
+    }
+    // What is known already is refused in the user's own numbers; inside a trace the evaluation refuses it.
+    if ids && let Ok(found) = target.to_literal() {
+        let out = |c: &&i64| (**c < 0 || **c >= count as i64) && **c != ignore;
+        if let Some(class) = found.i().iter().find(out) {
+            let why =
+                format!("is out of range: the input has {count} classes from 0 on, and {ignore} is ignored");
+            return Err(Error::value(format!("target class {class}"), why));
+        }
     }
     let real = [Some(input), weight, Some(target).filter(|_| !ids)];
     let dtype = common(&real.into_iter().flatten().collect::<Vec<_>>())?;
@@ -110,7 +119,7 @@ fn weighted_mean(losses: &Tensor, weights: &Tensor, reduction: Reduction) -> Ten
 pub fn nll_loss(input: &Tensor, target: &Tensor, options: &NllOptions) -> Tensor {
     let NllOptions { weight, ignore_index, reduction } = options;
     let ins: Vec<&Tensor> = [input, target].into_iter().chain(weight).collect();
-    let fits = classes(input, target, weight.as_ref());
+    let fits = classes(input, target, weight.as_ref(), options.ignore_index);
     let (axis, dtype) = match fits {
         Ok(_) if target.dtype().class() != Class::Int => {
             let e = Error::dtype(target.dtype(), "the target is a class, an integer");
@@ -142,7 +151,9 @@ pub fn cross_entropy(input: &Tensor, target: &Tensor, options: &CrossEntropyOpti
         let fits = (0.0..=1.0).contains(&smoothing);
         must(fits, format!("label_smoothing {smoothing}"), "must be from 0 to 1")
     };
-    let (axis, dtype) = match classes(input, target, weight.as_ref()).and_then(|c| range().map(|()| c)) {
+    let (axis, dtype) = match classes(input, target, weight.as_ref(), options.ignore_index)
+        .and_then(|c| range().map(|()| c))
+    {
         Ok(fits) => fits,
         Err(e) => return Tensor::refuse("cross_entropy", &ins, e),
     };

@@ -1,0 +1,71 @@
+//! Bad graphs and bad text are errors: nothing here may panic, abort or take for ever.
+
+use gradus_ir::graph::{Id, parse};
+use gradus_ir::ops::pointwise::rows;
+use gradus_ir::{Aval, Builder, DType, Kind, Literal, reference};
+
+fn refuses(text: &str, says: &str) {
+    let e = parse(text).map(|_| ()).expect_err("the text is wrong").to_string();
+    assert!(e.contains(says), "{e}");
+}
+
+#[test]
+fn text_says_what_is_wrong_with_it() {
+    let with = |node: &str| format!("gradus graph 1\ngraph (x: f64[2]) {{\n  {node}\n  return %1\n}}\n");
+    refuses(&with("%1 = frob(x) : f64[2]"), "there is no op `frob`");
+    refuses(&with("%1 = sum(x) axes=[-1] : f64[]"), "`sum` cannot be made from these attributes");
+    refuses(&with("%1 = sum(x) : f64[]"), "`sum` cannot be made from these attributes");
+    refuses(&with("%1 = exp(x) axes=[1] : f64[2]"), "`exp` has no attribute `axes`");
+    refuses(&with("%1 = exp(x) : f64[3]"), "is written as");
+    refuses("gradus graph 2\n", "format version 2; this build reads version 1");
+}
+
+#[test]
+fn regions_nest_only_so_deep() {
+    let mut text =
+        "gradus graph 1\nregion @0 (x: f64[]) {\n  %1 = exp(x) : f64[]\n  return %1\n}\n".to_string();
+    for k in 1..3000 {
+        let call = format!("%1 = call(x) name=\"f\" args={{}} body=@{} : f64[]", k - 1);
+        text += &format!("region @{k} (x: f64[]) {{\n  {call}\n  return %1\n}}\n");
+    }
+    refuses(&text, "nested more than 64 deep");
+}
+
+#[test]
+fn values_of_another_graph_are_refused() {
+    let b = Builder::new();
+    let foreign = Id { node: 7, out: 0 };
+    assert!(
+        b.try_apply_ids((&rows::exp).into(), vec![foreign])
+            .unwrap_err()
+            .to_string()
+            .contains("not of this graph")
+    );
+    assert!(b.finish_ids(&[foreign]).unwrap_err().to_string().contains("not of this graph"));
+    let x = b.input("x", Aval::scalar(DType::F64));
+    let g = b.finish(&[x]).unwrap();
+    assert!(g.with_outputs(&[4]).unwrap_err().to_string().contains("output number 4 is not in the graph"));
+}
+
+#[test]
+fn a_graph_too_large_for_memory_is_refused_when_it_is_run() {
+    let b = Builder::new();
+    let big = b.iota(DType::I64, [1 << 45], 0);
+    let g = b.finish(&[big]).unwrap();
+    let e = reference::evaluate(&g, &[]).unwrap_err();
+    assert!(matches!(e.kind(), Kind::Memory { bytes } if *bytes == 1 << 48), "{e}");
+    assert_eq!(e.op(), Some("iota"));
+}
+
+#[test]
+fn indices_are_refused_in_the_numbers_given() {
+    let b = Builder::new();
+    let (x, i) = (b.input("x", Aval::new(DType::F64, [2])), b.input("i", Aval::new(DType::I64, [1])));
+    let g = b.finish(&[x.take(i, 0)]).unwrap();
+    let at = |k: i64| {
+        let ins = [Literal::floats(DType::F64, [2], vec![1.0, 2.0]), Literal::ints(DType::I64, [1], vec![k])];
+        reference::evaluate(&g, &ins.map(|l| l.unwrap())).map(|outs| outs[0].f().to_vec())
+    };
+    assert_eq!(at(1).unwrap(), [2.0]);
+    assert!(at(-1).unwrap_err().to_string().contains("index -1 is out of range for extent 2; 0..=1 fit"));
+}
