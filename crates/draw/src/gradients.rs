@@ -18,8 +18,10 @@ pub(crate) struct Gradients {
     joint: Graph,
     /// By forward value: its gradient.
     of: BTreeMap<Id, Id>,
-    /// By gradient: the last forward value that has it. Others share it.
-    owner: BTreeMap<Id, Id>,
+    /// By gradient: the forward values that have it. The last is where it is computed; the others share it.
+    owners: BTreeMap<Id, Vec<Id>>,
+    /// By forward value: the results of the nodes that read it.
+    readers: BTreeMap<Id, Vec<Id>>,
     /// By value of the joint graph: the name of the forward value that it is.
     forward: BTreeMap<Id, String>,
     names: BTreeMap<Id, String>,
@@ -61,8 +63,15 @@ impl Gradients {
         let places = joint.outputs();
         let of: BTreeMap<Id, Id> = with.into_iter().zip(places[ids.len()..].iter().copied()).collect();
         let names: BTreeMap<Id, String> = ids.iter().map(|id| (*id, label::name(graph, *id))).collect();
+        let (mut owners, mut readers) = (BTreeMap::<Id, Vec<Id>>::new(), BTreeMap::<Id, Vec<Id>>::new());
+        of.iter().for_each(|(value, gradient)| owners.entry(*gradient).or_default().push(*value));
+        for result in &ids {
+            let operands = &graph.nodes()[result.node as usize].ins;
+            operands.iter().for_each(|id| readers.entry(*id).or_default().push(*result));
+        }
         Ok(Gradients {
-            owner: of.iter().map(|(value, gradient)| (*gradient, *value)).collect(),
+            owners,
+            readers,
             forward: ids.iter().zip(places).map(|(id, place)| (*place, names[id].clone())).collect(),
             of,
             names,
@@ -84,29 +93,33 @@ impl Gradients {
     /// How the gradient of a value is computed: for its box, and for its tooltip.
     pub(crate) fn expressions(&self, value: Id) -> (String, String) {
         let Some(gradient) = self.of.get(&value) else { return Default::default() };
-        let own = self.owner.get(gradient) == Some(&value);
+        let computed_here = self.owners.get(gradient).and_then(|o| o.last()) == Some(&value);
         let written = |depth: usize| {
             let mut text = String::new();
-            match own {
-                true => self.write_computed(*gradient, depth, &mut text),
-                false => self.write(*gradient, depth, &mut text),
+            match computed_here {
+                true => self.write_computed(*gradient, value, depth, &mut text),
+                false => self.write(*gradient, value, depth, &mut text),
             }
             text
         };
         (written(DEPTH), written(TIP_DEPTH))
     }
 
-    /// A value by its name if it has one, else as it is computed.
-    fn write(&self, id: Id, depth: usize, text: &mut String) {
+    /// A value by its name if it has one, else as it is computed. Of the names of a gradient, one that flows
+    /// directly into the gradient of `value` says most.
+    fn write(&self, id: Id, value: Id, depth: usize, text: &mut String) {
         let constant = matches!(self.joint.nodes()[id.node as usize].op, Op::Constant(_));
-        match (self.owner.get(&id), self.forward.get(&id)) {
-            (Some(value), _) => text.push_str(&self.name(*value)),
+        let owners = self.owners.get(&id).map_or(&[][..], Vec::as_slice);
+        let readers = self.readers.get(&value).map_or(&[][..], Vec::as_slice);
+        let named = owners.iter().find(|owner| readers.contains(owner)).or(owners.last());
+        match (named, self.forward.get(&id)) {
+            (Some(owner), _) => text.push_str(&self.name(*owner)),
             (_, Some(name)) if !constant => text.push_str(name),
-            _ => self.write_computed(id, depth, text),
+            _ => self.write_computed(id, value, depth, text),
         }
     }
 
-    fn write_computed(&self, id: Id, depth: usize, text: &mut String) {
+    fn write_computed(&self, id: Id, value: Id, depth: usize, text: &mut String) {
         let node = &self.joint.nodes()[id.node as usize];
         match &node.op {
             Op::Input(_) => text.push_str(&label::name(&self.joint, id)),
@@ -117,7 +130,7 @@ impl Gradients {
                 text.push_str(&label::title(node));
                 for (k, id) in node.ins.iter().enumerate() {
                     text.push_str(if k == 0 { "(" } else { ", " });
-                    self.write(*id, depth - 1, text);
+                    self.write(*id, value, depth - 1, text);
                 }
                 text.push_str(if node.ins.is_empty() { "()" } else { ")" });
                 if node.outs.len() > 1 {

@@ -43,6 +43,9 @@ pub(crate) fn title(node: &Node) -> String {
 
 /// The attributes, without graphs and without what the title says.
 pub(crate) fn attributes(node: &Node) -> String {
+    if matches!(node.op, Op::Input(_)) {
+        return String::new();
+    }
     let shown = |attr: &Attr| match attr {
         Attr::Map(entries) => !entries.is_empty() && attr.graphs().is_empty(),
         Attr::Bool(on) => *on,
@@ -57,6 +60,7 @@ pub(crate) fn attributes(node: &Node) -> String {
             let map = attr_text(&attr, &mut |_| String::new());
             map.trim_start_matches('{').trim_end_matches('}').to_string()
         }
+        Attr::Str(text) => format!("{key}={text}"),
         _ => format!("{key}={}", attr_text(&attr, &mut |_| String::new())),
     };
     attrs.map(text).collect::<Vec<_>>().join(" ")

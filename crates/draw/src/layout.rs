@@ -128,8 +128,30 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
         points.iter().filter_map(pass).collect()
     };
     let mut passes: Vec<Vec<(usize, f64)>> = wires.iter().enumerate().map(passes).collect();
+    let mut columns: Vec<f64> = centres.iter().map(|c| c.0).collect();
+    // A drawing and its mirror image are equally good to the layout, but not to operands, which have an order.
+    if in_order(wires, &columns, &passes) < 0 {
+        columns.iter_mut().chain(passes.iter_mut().flatten().map(|p| &mut p.1)).for_each(|x| *x = -*x);
+    }
     untwist(wires, &mut passes);
-    Columns { rows, centres: centres.iter().map(|c| c.0).collect(), passes }
+    Columns { rows, centres: columns, passes }
+}
+
+/// How many more neighbouring operands arrive in their order than in the other.
+fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i64 {
+    let arrival = |k: usize| passes[k].last().map_or(columns[wires[k].from], |p| p.1);
+    let mut into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (k, wire) in wires.iter().enumerate() {
+        into.entry(wire.to).or_default().push(k);
+    }
+    let mut total = 0;
+    for group in into.values() {
+        for pair in group.windows(2).filter(|pair| wires[pair[0]].end.0 < wires[pair[1]].end.0) {
+            let aside = arrival(pair[1]) - arrival(pair[0]);
+            total += i64::from(aside > 0.5) - i64::from(aside < -0.5);
+        }
+    }
+    total
 }
 
 /// Wires between the same boxes keep the order of their ends on the whole way.
