@@ -1,7 +1,7 @@
 //! A graph as Graphviz text.
 
-use crate::label;
-use gradus_ir::{Graph, Op};
+use crate::label::{self, Origin};
+use gradus_ir::Graph;
 use std::fmt::Write;
 
 /// The graph as Graphviz text: graphs inside ops are clusters, with the op as their first node.
@@ -20,10 +20,10 @@ fn body(s: &mut String, graph: &Graph, path: &str, indent: usize) {
     for (i, node) in graph.nodes().iter().enumerate() {
         let types: Vec<String> = node.outs.iter().map(|a| a.to_string()).collect();
         let regions = label::regions(node);
-        let (title, style) = match &node.op {
-            Op::Input(input) => (graph.inputs()[input.index].0.clone(), ", style=rounded, color=blue"),
-            Op::Constant(c) => (label::line(&label::value(&c.value)), ", style=dashed"),
-            _ => (format!("%{i} {}", label::title(node)), ""),
+        let (title, style) = match label::origin(graph, node) {
+            Origin::Input(name) => (name.to_string(), ", style=rounded, color=blue"),
+            Origin::Constant(literal) => (label::line(&label::value(literal)), ", style=dashed"),
+            Origin::Computed => (format!("%{i} {}", label::title(node)), ""),
         };
         let (id, label) = (quoted(&format!("{path}n{i}")), quoted(&format!("{title}\n{}", types.join(", "))));
         let own = format!("{id} [label={label}{style}];");

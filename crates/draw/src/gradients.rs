@@ -1,6 +1,6 @@
 //! Which value of the joint graph, forward and reverse, is the gradient of which forward value.
 
-use crate::label::{self, cut};
+use crate::label::{self, Origin, cut};
 use gradus_ir::graph::Id;
 use gradus_ir::ops::Rule;
 use gradus_ir::transform::{check_wrt, cotangents_into, pull};
@@ -121,9 +121,9 @@ impl Gradients {
 
     fn write_computed(&self, id: Id, value: Id, depth: usize, text: &mut String) {
         let node = &self.joint.nodes()[id.node as usize];
-        match &node.op {
-            Op::Input(_) => text.push_str(&label::name(&self.joint, id)),
-            Op::Constant(c) => text.push_str(&cut(&label::value(&c.value), 24)),
+        match label::origin(&self.joint, node) {
+            Origin::Input(name) => text.push_str(name),
+            Origin::Constant(literal) => text.push_str(&cut(&label::value(literal), 24)),
             // What is shared is written again for each use, so length needs a bound as well as depth.
             _ if depth == 0 || text.len() > LONG => text.push('…'),
             _ => {

@@ -22,11 +22,29 @@ pub(crate) fn line(text: &str) -> String {
     cut(text, LINE)
 }
 
+/// Where a node's value comes from.
+pub(crate) enum Origin<'a> {
+    Input(&'a str),
+    Constant(&'a Literal),
+    Computed,
+}
+
+/// Where the value of a node comes from.
+pub(crate) fn origin<'a>(graph: &'a Graph, node: &'a Node) -> Origin<'a> {
+    if let Op::Input(input) = &node.op {
+        return Origin::Input(graph.inputs().get(input.index).map_or("?", |(name, _)| name));
+    }
+    if let Op::Constant(constant) = &node.op {
+        return Origin::Constant(&constant.value);
+    }
+    Origin::Computed
+}
+
 /// The name of a value, as in the graph's text.
 pub(crate) fn name(graph: &Graph, id: Id) -> String {
     let node = &graph.nodes()[id.node as usize];
-    match &node.op {
-        Op::Input(input) => graph.inputs()[input.index].0.clone(),
+    match origin(graph, node) {
+        Origin::Input(name) => name.to_string(),
         _ if node.outs.len() == 1 => format!("%{}", id.node),
         _ => format!("%{}.{}", id.node, id.out),
     }
@@ -98,10 +116,10 @@ pub(crate) fn tip(graph: &Graph, index: usize) -> String {
     let node = &graph.nodes()[index];
     let types: Vec<String> = node.outs.iter().map(|a| a.to_string()).collect();
     let ins: Vec<String> = node.ins.iter().map(|id| name(graph, *id)).collect();
-    let text = match &node.op {
-        Op::Input(_) => format!("input {}", name(graph, Id { node: index as u32, out: 0 })),
-        Op::Constant(c) => format!("%{index} = constant {}", value(&c.value)),
-        op => format!("%{index} = {}({}) {}", op.name(), ins.join(", "), attributes(node)),
+    let text = match origin(graph, node) {
+        Origin::Input(name) => format!("input {name}"),
+        Origin::Constant(literal) => format!("%{index} = constant {}", value(literal)),
+        Origin::Computed => format!("%{index} = {}({}) {}", node.op.name(), ins.join(", "), attributes(node)),
     };
     format!("{} : {}", cut(text.trim_end(), TIP), cut(&types.join(", "), TIP))
 }

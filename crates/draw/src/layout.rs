@@ -9,14 +9,19 @@ use dagre::layout::types::LabelPos;
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 use std::collections::BTreeMap;
 
-/// Beyond so many boxes on one level they are placed in plain rows: crossings of that many cannot be read anyway.
+/// Beyond so many boxes on one level, or rows that wires pass, boxes are placed in plain rows: that many crossings
+/// cannot be read anyway, and would take minutes to avoid.
 const MOST: usize = 1200;
+const MOST_PASSES: usize = 60_000;
 /// Room between boxes of a row.
 const BESIDE: f64 = 26.0;
 /// Room between wires, and between a wire and a box, in a row.
 const WIRES: f64 = 14.0;
 /// Least and greatest room between rows; wires that go far sideways get more of it.
 const GAP: (f64, f64) = (34.0, 130.0);
+
+/// A wire leaves and arrives straight for so long, which gives its arrow a direction.
+const STUB: f64 = 8.0;
 
 /// A wire from the lower side of a box down to the upper side of another. The ends are relative to the boxes.
 pub(crate) struct Wire {
@@ -44,7 +49,12 @@ struct Columns {
 
 /// Places boxes of these sizes; wires go from earlier boxes to later ones.
 pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
-    let columns = if sizes.len() > MOST { plain(sizes, wires) } else { layered(sizes, wires) };
+    let rows = plain_rows(sizes.len(), wires);
+    let passes: usize = wires.iter().map(|wire| rows[wire.to] - rows[wire.from]).sum();
+    let columns = match sizes.len() > MOST || passes > MOST_PASSES {
+        true => plain(rows, sizes, wires),
+        false => layered(sizes, wires),
+    };
     let count = columns.rows.iter().max().map_or(0, |row| row + 1);
     let mut heights = vec![0.0_f64; count];
     for (row, size) in columns.rows.iter().zip(sizes) {
@@ -76,10 +86,10 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
     let mut corners: Vec<(f64, f64)> = (0..sizes.len()).map(corner).collect();
     let way = |(wire, stops): (&Wire, &Vec<(usize, f64)>)| {
         let last = stops.len() - 1;
-        let at = |(k, &(row, x)): (usize, &(usize, f64))| {
-            let from = if k == 0 { corners[wire.from].1 + wire.start.1 } else { tops[row] };
-            let to = if k == last { corners[wire.to].1 + wire.end.1 } else { bottom(row) };
-            [(x, from), (x, to)]
+        let at = |(k, &(row, x)): (usize, &(usize, f64))| match k {
+            0 => [(x, corners[wire.from].1 + wire.start.1), (x, bottom(row) + STUB)],
+            _ if k == last => [(x, tops[row] - STUB), (x, corners[wire.to].1 + wire.end.1)],
+            _ => [(x, tops[row]), (x, bottom(row))],
         };
         stops.iter().enumerate().flat_map(at).collect()
     };
@@ -162,25 +172,32 @@ fn untwist(wires: &[Wire], passes: &mut [Vec<(usize, f64)>]) {
     }
     for mut group in parallel.into_values().filter(|group| group.len() > 1) {
         group.sort_by(|a, b| wires[*a].end.0.total_cmp(&wires[*b].end.0));
-        let stops = group.iter().map(|k| passes[*k].len()).min().unwrap_or(0);
-        for stop in 0..stops {
-            let mut xs: Vec<f64> = group.iter().map(|k| passes[*k][stop].1).collect();
-            xs.sort_by(f64::total_cmp);
-            for (k, x) in group.iter().zip(xs) {
-                passes[*k][stop].1 = x;
+        let mut stops: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (row, x) in group.iter().flat_map(|k| &passes[*k]) {
+            stops.entry(*row).or_default().push(*x);
+        }
+        stops.values_mut().for_each(|xs| xs.sort_by(|a, b| b.total_cmp(a)));
+        for k in group {
+            for (row, x) in &mut passes[k] {
+                *x = stops.get_mut(row).and_then(Vec::pop).unwrap_or(*x);
             }
         }
     }
 }
 
-/// Rows by the longest way from a source, columns in order.
-fn plain(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
-    let mut rows = vec![0; sizes.len()];
+/// Rows by the longest way from a source.
+fn plain_rows(boxes: usize, wires: &[Wire]) -> Vec<usize> {
+    let mut rows = vec![0; boxes];
     let mut by_source: Vec<&Wire> = wires.iter().collect();
     by_source.sort_by_key(|wire| wire.from);
     for wire in by_source {
         rows[wire.to] = rows[wire.to].max(rows[wire.from] + 1);
     }
+    rows
+}
+
+/// Columns in order.
+fn plain(rows: Vec<usize>, sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     let mut ends: BTreeMap<usize, f64> = BTreeMap::new();
     let mut next = |(row, size): (&usize, &(f64, f64))| {
         let end = ends.entry(*row).or_insert(0.0);

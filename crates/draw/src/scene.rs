@@ -1,10 +1,10 @@
 //! A drawing before it is text: boxes with their words, graphs inside them, wires and places.
 
 use crate::gradients::Gradients;
-use crate::label;
+use crate::label::{self, Origin};
 use crate::layout::{self, Wire};
+use gradus_ir::Graph;
 use gradus_ir::graph::{Id, Node};
-use gradus_ir::{Graph, Op};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -138,9 +138,9 @@ impl Drawer {
     fn node(&mut self, graph: &Graph, index: usize, depth: usize) -> Cell {
         let node = &graph.nodes()[index];
         let regions = label::regions(node);
-        let (kind, title, tag) = match &node.op {
-            Op::Input(_) => (Kind::Input, label::name(graph, first(index)), String::new()),
-            Op::Constant(c) => (Kind::Constant, label::value(&c.value), format!("%{index}")),
+        let (kind, title, tag) = match label::origin(graph, node) {
+            Origin::Input(name) => (Kind::Input, name.to_string(), String::new()),
+            Origin::Constant(literal) => (Kind::Constant, label::value(literal), format!("%{index}")),
             _ if regions.is_empty() => (Kind::Op, label::title(node), format!("%{index}")),
             _ => (Kind::Region, label::title(node), format!("{} %{index}", node.op.name())),
         };
@@ -164,10 +164,6 @@ impl Drawer {
         cell.ports(node, body);
         cell
     }
-}
-
-fn first(node: usize) -> Id {
-    Id { node: node as u32, out: 0 }
 }
 
 fn types(node: &Node) -> Vec<String> {
