@@ -2,6 +2,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub use gradus_draw as draw;
 pub use gradus_ir as ir;
 pub use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, Shape};
 pub use gradus_tensor::*;

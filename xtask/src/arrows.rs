@@ -8,6 +8,7 @@ const RULE: &str = "arrows";
 const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-ir", &[]),
     ("gradus-mem", &[]),
+    ("gradus-draw", &["gradus-ir"]),
     ("gradus-compile", &["gradus-ir"]),
     ("gradus-cpu", &["gradus-compile", "gradus-ir", "gradus-mem"]),
     ("gradus-wgpu", &["gradus-compile", "gradus-ir", "gradus-mem"]),
@@ -20,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "gradus",
         &[
+            "gradus-draw",
             "gradus-ir",
             "gradus-mem",
             "gradus-compile",

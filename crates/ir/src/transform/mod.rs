@@ -9,7 +9,7 @@ mod vjp;
 mod vmap;
 
 pub use jvp::{jvp, jvp_into};
-pub use vjp::{pull, transpose_into, vjp, vjp_into};
+pub use vjp::{check_wrt, cotangents_into, pull, transpose_into, vjp, vjp_into};
 pub use vmap::{vmap, vmap_into, vmap_mask};
 
 use crate::graph::Builder;

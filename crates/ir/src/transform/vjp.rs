@@ -8,7 +8,7 @@ use crate::ops::{Derivative, Op, Rule};
 use crate::{Error, Graph, Result};
 
 /// Refuses an input that does not exist or carries no derivative.
-pub(super) fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
+pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
     let Some((name, id)) = graph.inputs().get(i) else {
         let why = format!("is not in the graph, which has {}", graph.inputs().len());
         return Err(Error::value(format!("input number {i}"), why));
@@ -51,24 +51,41 @@ pub fn vjp_into<'g>(
     cts: &[Option<Var<'g>>],
     needs: &[bool],
 ) -> (Vec<Var<'g>>, Vec<Option<Var<'g>>>) {
+    let (values, cts) = cotangents_into(b, graph, ins, cts, needs);
+    let outs = graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+    let mut grads = vec![None; ins.len()];
+    for (i, node) in graph.nodes().iter().enumerate() {
+        if let Op::Input(input) = &node.op
+            && let Some(grad) = grads.get_mut(input.index)
+        {
+            *grad = cts[i][0];
+        }
+    }
+    (outs, grads)
+}
+
+/// The values of all nodes of a graph over these inputs, and their cotangents: `None` where nothing flows, or
+/// nothing that an input needs.
+#[allow(clippy::type_complexity)]
+pub fn cotangents_into<'g>(
+    b: &'g Builder,
+    graph: &Graph,
+    ins: &[Var<'g>],
+    cts: &[Option<Var<'g>>],
+    needs: &[bool],
+) -> (Vec<Vec<Var<'g>>>, Vec<Vec<Option<Var<'g>>>>) {
     let values = b.inline_all(graph, ins);
     let active = active_nodes(graph, needs);
     let value = |id: &Id| values[id.node as usize][id.out as usize];
-    let outs = graph.outputs().iter().map(value).collect();
     let mut pending: Vec<Vec<Option<Var<'g>>>> = values.iter().map(|o| vec![None; o.len()]).collect();
-    for (id, ct) in graph.outputs().iter().zip(cts) {
+    for (id, ct) in graph.outputs().iter().zip(cts).filter(|(id, _)| active[id.node as usize]) {
         if let Some(ct) = ct {
             accumulate(&mut pending[id.node as usize][id.out as usize], *ct);
         }
     }
-    let mut grads = vec![None; ins.len()];
     for (i, node) in graph.nodes().iter().enumerate().rev().filter(|(i, _)| active[*i]) {
-        let cts = std::mem::take(&mut pending[i]);
-        if cts.iter().all(Option::is_none) {
-            continue;
-        }
-        if let Op::Input(input) = &node.op {
-            grads[input.index] = cts[0];
+        let cts = pending[i].clone();
+        if matches!(node.op, Op::Input(_)) || cts.iter().all(Option::is_none) {
             continue;
         }
         let operands: Vec<Var<'g>> = node.ins.iter().map(value).collect();
@@ -85,7 +102,7 @@ pub fn vjp_into<'g>(
             accumulate(&mut pending[id.node as usize][id.out as usize], g);
         }
     }
-    (outs, grads)
+    (values, pending)
 }
 
 /// Nodes on a path from an input that is needed.

@@ -1,0 +1,60 @@
+//! A graph as Graphviz text.
+
+use crate::label::{self, Origin};
+use gradus_ir::Graph;
+use std::fmt::Write;
+
+/// The graph as Graphviz text: graphs inside ops are clusters, with the op as their first node.
+pub fn dot(graph: &Graph) -> String {
+    let mut s = String::from("digraph gradus {\n  node [shape=box, fontname=monospace];\n");
+    body(&mut s, graph, "", 1);
+    s.push_str("}\n");
+    s
+}
+
+fn line(s: &mut String, indent: usize, text: &str) {
+    let _ = writeln!(s, "{}{text}", "  ".repeat(indent));
+}
+
+fn body(s: &mut String, graph: &Graph, path: &str, indent: usize) {
+    for (i, node) in graph.nodes().iter().enumerate() {
+        let types: Vec<String> = node.outs.iter().map(|a| a.to_string()).collect();
+        let regions = label::regions(node);
+        let (title, style) = match label::origin(graph, node) {
+            Origin::Input(name) => (name.to_string(), ", style=rounded, color=blue"),
+            Origin::Constant(literal) => (label::line(&label::value(literal)), ", style=dashed"),
+            Origin::Computed => (format!("%{i} {}", label::title(node)), ""),
+        };
+        let (id, label) = (quoted(&format!("{path}n{i}")), quoted(&format!("{title}\n{}", types.join(", "))));
+        let own = format!("{id} [label={label}{style}];");
+        if regions.is_empty() {
+            line(s, indent, &own);
+            continue;
+        }
+        line(s, indent, &format!("subgraph {} {{", quoted(&format!("cluster_{path}n{i}"))));
+        line(s, indent + 1, &own);
+        for (key, region) in &regions {
+            let inner = format!("{path}n{i}.{key}");
+            line(s, indent + 1, &format!("subgraph {} {{", quoted(&format!("cluster_{inner}"))));
+            line(s, indent + 2, &format!("label={};", quoted(key)));
+            body(s, region, &format!("{inner}/"), indent + 2);
+            line(s, indent + 1, "}");
+        }
+        line(s, indent, "}");
+    }
+    for (i, node) in graph.nodes().iter().enumerate() {
+        for id in &node.ins {
+            let (from, to) = (format!("{path}n{}", id.node), format!("{path}n{i}"));
+            line(s, indent, &format!("{} -> {};", quoted(&from), quoted(&to)));
+        }
+    }
+    for (k, id) in graph.outputs().iter().enumerate() {
+        let (from, to) = (quoted(&format!("{path}n{}", id.node)), quoted(&format!("{path}out{k}")));
+        line(s, indent, &format!("{to} [label=\"output {k}\", style=rounded, color=green];"));
+        line(s, indent, &format!("{from} -> {to};"));
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}

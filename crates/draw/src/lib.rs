@@ -1,0 +1,31 @@
+//! Graphs as pictures: [`svg`] draws a graph, [`svg_with_gradients`] draws the gradient of every value beside
+//! it, [`dot`](fn@dot) writes Graphviz text.
+//!
+//! Graphs inside a graph are boxes around their nodes. Every box and wire says in its tooltip what the graph's
+//! text says of it. The same graph gives the same text, always.
+#![forbid(unsafe_code)]
+
+mod dot;
+mod gradients;
+mod label;
+mod layout;
+mod scene;
+mod svg;
+
+pub use dot::dot;
+
+use gradus_ir::{Graph, Result};
+
+/// The graph drawn as SVG, operands above results: inputs blue, constants sand, outputs green, and graphs inside
+/// ops as boxes around their nodes, unless that would make thousands of them.
+pub fn svg(graph: &Graph) -> String {
+    svg::write(&scene::scene(graph, None))
+}
+
+/// The graph drawn as SVG with the gradient of each value at its right: what it is called, how it is computed
+/// from other gradients and values, and its type. Dashed arrows show how gradients flow back, from the cotangents
+/// of the outputs (`g_0`, …) to the inputs of `wrt`; values that do not lie between have none.
+pub fn svg_with_gradients(graph: &Graph, wrt: &[usize]) -> Result<String> {
+    let gradients = gradients::Gradients::new(graph, wrt)?;
+    Ok(svg::write(&scene::scene(graph, Some(&gradients))))
+}
