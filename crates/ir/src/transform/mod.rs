@@ -29,6 +29,17 @@ fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>) -> bool {
     false
 }
 
+/// Refuses a rule that the op's kind of derivative promises and that is not there: silence is not zero.
+fn check_count(b: &Builder, op: &Op, rule: &str, found: usize, expected: usize) {
+    if found != expected {
+        let why = format!(
+            "{} declares a derivative, and its {rule} gives {found} of {expected} entries",
+            op.name()
+        );
+        b.fail(Error::verify(why));
+    }
+}
+
 /// Refuses a derivative of another type than its value's: it is never broadcast or cast away.
 fn check_type(b: &Builder, op: &Op, what: [&str; 2], found: Aval, expected: Aval) {
     if found != expected {
