@@ -4,6 +4,7 @@
 //! tangents, [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real: `⟨a, b⟩ = Re Σ conj(a)·b`, so a
 //! complex gradient is the direction of steepest ascent (PyTorch's convention).
 
+mod inline;
 mod jvp;
 mod vjp;
 mod vmap;
