@@ -12,7 +12,7 @@ fn plain(q: &Tensor, k: &Tensor, v: &Tensor, scale: f64, cap: Option<f64>, bias:
         s = (s / cap).tanh() * cap;
     }
     if let Some(bias) = bias {
-        s = s + bias;
+        s += bias;
     }
     let e = (&s - s.max_keepdim(-1)).exp();
     (&e / e.sum_keepdim(-1)).matmul(v)

@@ -17,7 +17,7 @@ fn fault_22_a_checkpointed_scan_gives_its_value_on() {
         let f = |x: &[Tensor]| {
             scan(&[&x[0]], &[], how, |c, _| (vec![&c[0] * 2.0], vec![])).unwrap().0.remove(0).square()
         };
-        assert_eq!(f(&[x.clone()]).item::<f64>().unwrap(), 256.0);
+        assert_eq!(f(std::slice::from_ref(&x)).item::<f64>().unwrap(), 256.0);
         let (value, slope) = value_and_grad(&[&x], f).unwrap();
         assert_eq!((f64s(&value[0]), f64s(&slope[0])), (vec![256.0], vec![512.0]));
         assert_eq!(gradients(&[&x], f), [[512.0]]);

@@ -156,7 +156,7 @@ fn fault_32_complex_gradients_are_whole() {
     let g = grad(&[&z], length).unwrap()[0].item::<C>().unwrap();
     assert!((g - C::new(6.0, -8.0)).norm() < 1e-14, "{g}");
     let leaf = z.requires_grad_();
-    length(&[leaf.clone()]).backward().unwrap();
+    length(std::slice::from_ref(&leaf)).backward().unwrap();
     assert!((leaf.grad().unwrap().item::<C>().unwrap() - g).norm() < 1e-14);
     // A real value cast to complex gets all of its gradient, and a real one.
     let x = Tensor::from(3.0);
