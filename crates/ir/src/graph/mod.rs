@@ -7,6 +7,7 @@ mod build;
 mod hash;
 mod parse;
 mod print;
+mod stats;
 mod var;
 mod verify;
 
@@ -14,6 +15,7 @@ pub use build::Builder;
 pub use hash::StableHasher;
 pub use parse::parse;
 pub use print::{FORMAT_VERSION, attr_text, literal_text};
+pub use stats::Stats;
 pub use var::{IntoVar, Var};
 
 use crate::ops::Op;

@@ -34,7 +34,8 @@ use std::sync::Arc;
 /// A primitive: everything the system knows of an op, stated by the op.
 ///
 /// The derivative kind says which of [`partials`](Primitive::partials), [`transpose`](Primitive::transpose),
-/// [`jvp`](Primitive::jvp) and [`vjp`](Primitive::vjp) the op provides; nobody provides two for the same thing.
+/// [`jvp`](Primitive::jvp) and [`vjp`](Primitive::vjp) the op provides; nobody provides two for the same thing, and
+/// one that is promised but not provided is an error where it is needed, not a zero.
 pub trait Primitive: Named + Debug + Send + Sync + 'static {
     /// Types of the results, or why the operands do not fit.
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>>;

@@ -65,7 +65,9 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
     match def.derivative() {
         Derivative::Zero => none,
         Derivative::Pointwise => {
-            let terms = def.partials(rule).into_iter().zip(ts).filter_map(|(p, t)| Some((*t)?.scale(p?)));
+            let partials = def.partials(rule);
+            super::check_count(b, op, "`partials`", partials.len(), ts.len());
+            let terms = partials.into_iter().zip(ts).filter_map(|(p, t)| Some((*t)?.scale(p?)));
             vec![terms.reduce(|a, b| a + b)]
         }
         Derivative::Linear(linear) => {
@@ -87,6 +89,7 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
         Derivative::Multilinear(linear) => vec![multilinear(b, op, rule, linear, ts)],
         Derivative::Jvp | Derivative::Structural => {
             let mut out = def.jvp(rule, ts);
+            super::check_count(b, op, "`jvp`", out.len(), rule.outs.len());
             out.resize(rule.outs.len(), None);
             out
         }

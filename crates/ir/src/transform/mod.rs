@@ -4,6 +4,7 @@
 //! tangents, [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real: `⟨a, b⟩ = Re Σ conj(a)·b`, so a
 //! complex gradient is the direction of steepest ascent (PyTorch's convention).
 
+mod inline;
 mod jvp;
 mod vjp;
 mod vmap;
@@ -27,6 +28,17 @@ fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>) -> bool {
     let why = format!("{name} has {n} results: a pointwise or linear rule is of one (declare a jvp rule)");
     b.fail(Error::verify(why));
     false
+}
+
+/// Refuses a rule that the op's kind of derivative promises and that is not there: silence is not zero.
+fn check_count(b: &Builder, op: &Op, rule: &str, found: usize, expected: usize) {
+    if found != expected {
+        let why = format!(
+            "{} declares a derivative, and its {rule} gives {found} of {expected} entries",
+            op.name()
+        );
+        b.fail(Error::verify(why));
+    }
 }
 
 /// Refuses a derivative of another type than its value's: it is never broadcast or cast away.

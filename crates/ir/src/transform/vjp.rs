@@ -142,15 +142,23 @@ pub fn pull<'g>(
         (Derivative::Pointwise, Some(ct)) => {
             let factor =
                 |(p, w): (Option<Var<'g>>, &bool)| p.filter(|_| *w).map(|p| ct.scale(p.conj_if_complex()));
-            def.partials(rule).into_iter().zip(wanted).map(factor).collect()
+            let partials = def.partials(rule);
+            super::check_count(b, op, "`partials`", partials.len(), wanted.len());
+            partials.into_iter().zip(wanted).map(factor).collect()
         }
         (Derivative::Linear(linear) | Derivative::Multilinear(linear), Some(ct)) => {
-            let one = |i: usize| (wanted[i] && linear.has(i)).then(|| def.transpose(rule, i, ct)).flatten();
+            let one = |i: usize| {
+                let asked = wanted[i] && linear.has(i);
+                let found = asked.then(|| def.transpose(rule, i, ct)).flatten();
+                super::check_count(b, op, "`transpose`", found.iter().count(), usize::from(asked));
+                found
+            };
             (0..wanted.len()).map(one).collect()
         }
         (Derivative::Jvp, _) => pull_jvp(b, op, rule, cts, wanted),
         (Derivative::Structural, _) => {
             let mut grads = def.vjp(rule, cts, wanted);
+            super::check_count(b, op, "`vjp`", grads.len(), wanted.len());
             grads.resize(wanted.len(), None);
             grads
         }
@@ -176,6 +184,7 @@ fn pull_jvp<'g>(
     for (t, y) in touts.iter().zip(&outs).filter_map(|(t, y)| Some(((*t)?, y))) {
         super::check_type(b, op, ["tangent", "result"], t.aval(), y.aval());
     }
+    let count = touts.len();
     let (some, cts): (Vec<Var<'_>>, Vec<_>) =
         touts.into_iter().zip(cts).filter_map(|(t, ct)| Some((t?, Some((*ct)?)))).unzip();
     let linear = match r.finish(&some) {
@@ -185,6 +194,7 @@ fn pull_jvp<'g>(
             return vec![None; wanted.len()];
         }
     };
+    super::check_count(b, op, "`jvp`", count, rule.outs.len());
     let point: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().collect();
     let mut of_tangents = transpose_into(b, &linear, &point, &cts).into_iter();
     wanted.iter().map(|w| if *w { of_tangents.next().flatten() } else { None }).collect()

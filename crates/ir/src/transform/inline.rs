@@ -1,0 +1,67 @@
+//! Regions replaced by what they compute.
+
+use crate::attr::Attr;
+use crate::graph::{Builder, Var};
+use crate::ops::{Form, Op};
+use crate::{Aval, Graph, Result};
+use std::sync::Arc;
+
+impl Graph {
+    /// The same program without regions: each call, at any depth, is its body, also inside loops and choices. What
+    /// several regions compute alike is then computed once, as a region and its derivative do with the forward
+    /// values. Names, regions' own gradients and recomputation (`checkpoint`) are lost: differentiate first.
+    pub fn inlined(&self) -> Result<Graph> {
+        let b = Builder::new();
+        let ins: Vec<Var<'_>> =
+            self.inputs().iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
+        let outs = inline_into(&b, self, &ins)?;
+        b.finish(&outs)
+    }
+}
+
+/// Outputs of a graph over these inputs, without regions.
+fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+    let mut values: Vec<Vec<Var<'g>>> = Vec::with_capacity(graph.nodes().len());
+    for node in graph.nodes() {
+        let outs = if let Op::Input(input) = &node.op {
+            let missing = || crate::Error::value("the inputs", format!("lack number {}", input.index));
+            vec![ins.get(input.index).copied().ok_or_else(missing)?]
+        } else {
+            let operands: Vec<Var<'g>> =
+                node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+            let avals: Vec<Aval> = operands.iter().map(|v| v.aval()).collect();
+            match node.op.def().form(&avals) {
+                Form::Region(body) => inline_into(b, &body, &operands)?,
+                _ => b.try_apply(without_regions(&node.op)?, &operands)?,
+            }
+        };
+        values.push(outs);
+    }
+    Ok(graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect())
+}
+
+/// An op whose graphs have no regions, if it holds graphs.
+fn without_regions(op: &Op) -> Result<Op> {
+    let attrs = op.def().attrs();
+    if attrs.iter().all(|(_, a)| a.graphs().is_empty()) {
+        return Ok(op.clone());
+    }
+    let mut flat = Vec::with_capacity(attrs.len());
+    for (name, attr) in &attrs {
+        flat.push((*name, inlined_attr(attr)?));
+    }
+    // A user's op that has not registered a parser stays as it is.
+    let found = |name: &str| flat.iter().find(|(n, _)| *n == name).map(|(_, a)| a.clone());
+    Ok(Op::parse(op.name(), &found).unwrap_or_else(|| op.clone()))
+}
+
+fn inlined_attr(attr: &Attr) -> Result<Attr> {
+    Ok(match attr {
+        Attr::Graph(g) => Attr::Graph(Arc::new(g.inlined()?)),
+        Attr::Map(entries) => {
+            let one = |(name, a): &(String, Attr)| Ok((name.clone(), inlined_attr(a)?));
+            Attr::Map(entries.iter().map(one).collect::<Result<Vec<_>>>()?)
+        }
+        other => other.clone(),
+    })
+}

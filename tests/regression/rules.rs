@@ -1,0 +1,172 @@
+//! Rules at their edges: ties, zeros, negative bases, element types.
+
+use crate::common::{adjoint, checked, close, f64s, gradients, noise, second_order};
+use gradus::func::{AvgPoolOptions, MaxPoolOptions, avg_pool2d, max_pool2d};
+use gradus::ir::C;
+use gradus::{DType, Tensor, grad, jvp};
+
+/// Value and gradient of a sum, elements as `f64`, in a dtype.
+fn typed(x: &Tensor, dtype: DType, f: impl Fn(&Tensor) -> Tensor) -> (Vec<f64>, Vec<f64>) {
+    let x = x.to_dtype(dtype);
+    let y = f(&x);
+    let g = grad(&[&x], |x| f(&x[0]).to_dtype(DType::F64).sum(())).unwrap().remove(0);
+    assert_eq!((y.dtype(), g.dtype()), (dtype, dtype));
+    (f64s(&y.to_dtype(DType::F64)), f64s(&g.to_dtype(DType::F64)))
+}
+
+const FLOATS: [DType; 4] = [DType::F64, DType::F32, DType::BF16, DType::F16];
+
+#[test]
+fn fault_04_ties_of_reduced_extremes_share() {
+    let x = Tensor::from([2.0, 2.0, 1.0]);
+    assert_eq!(gradients(&[&x], |x| x[0].max(0)), [[0.5, 0.5, 0.0]]);
+    let y = Tensor::from([1.0, 3.0, 1.0, 1.0]);
+    close(&gradients(&[&y], |x| x[0].min(0))[0], &[1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0]);
+    let rows = Tensor::from([[1.0, 1.0], [0.0, 5.0]]);
+    assert_eq!(gradients(&[&rows], |x| x[0].max(1).sum(())), [[0.5, 0.5, 0.0, 1.0]]);
+}
+
+#[test]
+fn fault_05_product_with_zeros() {
+    assert_eq!(gradients(&[&Tensor::from([0.0, 2.0, 3.0])], |x| x[0].prod(0)), [[6.0, 0.0, 0.0]]);
+    assert_eq!(gradients(&[&Tensor::from([0.0, 0.0, 3.0])], |x| x[0].prod(0)), [[0.0, 0.0, 0.0]]);
+    // Of two zeros the second derivative is the rest of the product.
+    let x = Tensor::from([0.0, 0.0, 3.0]);
+    let h = gradus::hessian(&x, |x| x.prod(0)).unwrap();
+    assert_eq!(f64s(&h), [0.0, 3.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    second_order(&[&x], |x| x[0].prod(0));
+}
+
+#[test]
+fn fault_06_power_at_zero_and_below() {
+    let (x, two) = (Tensor::from([0.0, -3.0, 2.0]), Tensor::from([2.0, 2.0, 2.0]));
+    let g = gradients(&[&x, &two], |v| v[0].pow(&v[1]).sum(()));
+    assert_eq!(g[0], [0.0, -6.0, 4.0]);
+    // No derivative in the exponent where the base is not positive: 0, not NaN.
+    close(&g[1], &[0.0, 0.0, 4.0 * 2f64.ln()]);
+    assert_eq!(gradients(&[&Tensor::from(0.0)], |x| x[0].pow(1.0)), [[1.0]]);
+    assert_eq!(gradients(&[&Tensor::from(0.0)], |x| x[0].pow(0.0)), [[0.0]]);
+}
+
+#[test]
+fn fault_07_ties_of_two_operands_share_alike_in_both_modes() {
+    let (a, b) = (Tensor::from([1.0, 2.0, 5.0]), Tensor::from([1.0, 3.0, 4.0]));
+    let g = gradients(&[&a, &b], |v| v[0].maximum(&v[1]).sum(()));
+    assert_eq!(g, [[0.5, 0.0, 1.0], [0.5, 1.0, 0.0]]);
+    let g = gradients(&[&a, &b], |v| v[0].minimum(&v[1]).sum(()));
+    assert_eq!(g, [[0.5, 1.0, 0.0], [0.5, 0.0, 1.0]]);
+    let zero = a.zeros_like();
+    let (_, t) = jvp(&[&a, &b], &[&a.ones_like(), &zero], |v| v[0].maximum(&v[1])).unwrap();
+    assert_eq!(f64s(&t[0]), [0.5, 0.0, 1.0]);
+}
+
+#[test]
+fn fault_08_zeros_have_the_dtype_of_what_they_stand_for() {
+    let x = Tensor::from([-1.0, 0.5, 3.0]);
+    for dtype in FLOATS {
+        let (y, g) = typed(&x, dtype, |x| x.gt(0.0).select(&(x * 2.0), 0.0));
+        assert_eq!((y, g), (vec![0.0, 1.0, 6.0], vec![0.0, 2.0, 2.0]));
+        let (y, g) = typed(&x, dtype, |x| x.maximum(1.0));
+        assert_eq!((y, g), (vec![1.0, 1.0, 3.0], vec![0.0, 0.0, 1.0]));
+        let (y, g) = typed(&x, dtype, |x| x.minimum(1.0));
+        assert_eq!((y, g), (vec![-1.0, 0.5, 1.0], vec![1.0, 1.0, 0.0]));
+        // What nothing flows to: zeros of its own dtype.
+        let (a, b) = (x.to_dtype(dtype), x.to_dtype(dtype));
+        let g = grad(&[&a, &b], |v| v[0].sum(()).to_dtype(DType::F64)).unwrap();
+        assert_eq!((g[1].dtype(), f64s(&g[1].to_dtype(DType::F64))), (dtype, vec![0.0; 3]));
+    }
+}
+
+#[test]
+fn fault_09_constants_in_rules_have_the_operands_dtype() {
+    let x = Tensor::from([1.0, 2.0, 3.0, 6.0]);
+    for dtype in FLOATS {
+        let (y, g) = typed(&x, dtype, |x| x.mean(()));
+        assert_eq!((y, g), (vec![3.0], vec![0.25; 4]));
+    }
+    // Exact in f64, not a third rounded to f32.
+    assert_eq!(gradients(&[&Tensor::from([1.0, 2.0, 3.0])], |x| x[0].mean(())), [[1.0 / 3.0; 3]]);
+    // A factor 1/√n on complex values, as an orthonormal Fourier transform has: of n = 4, as a matrix.
+    let turn = |k: usize| [C::new(1.0, 0.0), C::new(0.0, -1.0), C::new(-1.0, 0.0), C::new(0.0, 1.0)][k % 4];
+    let matrix: Vec<C> = (0..16).map(|i| turn((i / 4) * (i % 4))).collect();
+    let matrix = Tensor::from_slice(&matrix, [4, 4]) / 2.0;
+    let z = x.complex(0.0);
+    assert_eq!(z.dtype(), DType::C128);
+    // It keeps lengths, so the gradient of half the squared length is the point itself.
+    let half = |x: &[Tensor]| matrix.matmul(&x[0].complex(0.0)).abs().square().sum(()) * 0.5;
+    close(&gradients(&[&x], half)[0], &f64s(&x));
+}
+
+#[test]
+fn fault_10_pools_of_every_kind_and_dtype() {
+    let x = noise(&[1, 2, 4, 4], 3);
+    for dtype in [DType::F64, DType::F32] {
+        let (_, g) = typed(&x, dtype, |x| avg_pool2d(x, 2, &AvgPoolOptions::default()));
+        assert_eq!(g, vec![0.25; 32]);
+    }
+    let weights = noise(&[1, 2, 2, 2], 4);
+    checked(&[&x], |x| (avg_pool2d(&x[0], 2, &AvgPoolOptions::default()) * &weights).sum(()));
+    checked(&[&x], |x| (max_pool2d(&x[0], 2, &MaxPoolOptions::default()) * &weights).sum(()));
+    // Sum, smallest and product are reductions of windows.
+    let windows = |x: &Tensor| x.unfold(2, 2, 2).unfold(3, 2, 2);
+    let pooled: [&dyn Fn(&Tensor) -> Tensor; 3] =
+        [&|w| w.sum([-1, -2]), &|w| w.min([-1, -2]), &|w| w.prod([-1, -2])];
+    for pool in pooled {
+        checked(&[&x], |x| (pool(&windows(&x[0])) * &weights).sum(()));
+    }
+    second_order(&[&x], |x| (windows(&x[0]).prod([-1, -2]) * &weights).sum(()));
+}
+
+#[test]
+fn fault_18_rounding_and_absolute_value_alike_in_both_modes() {
+    let x = Tensor::from([0.4, -2.6]);
+    let one = Tensor::from([1.0, 1.0]);
+    for f in [Tensor::round, Tensor::floor, Tensor::ceil, Tensor::trunc, Tensor::sign] {
+        // Beside the identity, since of steps alone the tape says that nothing requires gradients.
+        assert_eq!(gradients(&[&x], |x| (f(&x[0]) + &x[0]).sum(())), [[1.0, 1.0]]);
+        assert_eq!(f64s(&grad(&[&x], |x| f(&x[0]).sum(())).unwrap()[0]), [0.0, 0.0]);
+        let (_, t) = jvp(&[&x], &[&one], |x| f(&x[0])).unwrap();
+        assert_eq!(f64s(&t[0]), [0.0, 0.0]);
+    }
+    let x = Tensor::from([0.0, -2.0]);
+    assert_eq!(gradients(&[&x], |x| x[0].abs().sum(())), [[0.0, -1.0]]);
+    let (_, t) = jvp(&[&x], &[&one], |x| x[0].abs()).unwrap();
+    assert_eq!(f64s(&t[0]), [0.0, -1.0]);
+    adjoint(&x, |x| x.abs());
+}
+
+#[test]
+fn fault_31_integers_carry_no_gradient() {
+    let x = Tensor::from([2.7, -2.7]);
+    let cut = |x: &Tensor| x.to_dtype(DType::I32).to_dtype(DType::F64);
+    assert_eq!(f64s(&cut(&x)), [2.0, -2.0]);
+    assert_eq!(f64s(&grad(&[&x], |x| (cut(&x[0]) + &x[0]).sum(())).unwrap()[0]), [1.0, 1.0]);
+    assert_eq!(f64s(&grad(&[&x], |x| cut(&x[0]).sum(())).unwrap()[0]), [0.0, 0.0]);
+    assert_eq!(f64s(&jvp(&[&x], &[&x], |x| cut(&x[0])).unwrap().1[0]), [0.0, 0.0]);
+    assert!(!x.requires_grad_().to_dtype(DType::I32).requires_grad());
+}
+
+#[test]
+fn fault_32_complex_gradients_are_whole() {
+    // L = |z|² at 3: 2z = 6, along both parts.
+    let z = Tensor::from(C::new(3.0, 0.0));
+    let length = |z: &[Tensor]| z[0].abs().square();
+    assert_eq!(grad(&[&z], length).unwrap()[0].item::<C>().unwrap(), C::new(6.0, 0.0));
+    let z = Tensor::from(C::new(3.0, -4.0));
+    let g = grad(&[&z], length).unwrap()[0].item::<C>().unwrap();
+    assert!((g - C::new(6.0, -8.0)).norm() < 1e-14, "{g}");
+    let leaf = z.requires_grad_();
+    length(std::slice::from_ref(&leaf)).backward().unwrap();
+    assert!((leaf.grad().unwrap().item::<C>().unwrap() - g).norm() < 1e-14);
+    // A real value cast to complex gets all of its gradient, and a real one.
+    let x = Tensor::from(3.0);
+    assert_eq!(gradients(&[&x], |x| length(&[x[0].to_dtype(DType::C128)])), [[6.0]]);
+    assert_eq!(gradients(&[&x], |x| length(&[x[0].complex(1.0)])), [[6.0]]);
+    // Products pull back through conjugates (Aᴴ, not Aᵀ): in parts, by differences.
+    let (re, im) = (noise(&[2, 2], 1), noise(&[2, 2], 2));
+    checked(&[&re, &im], |v| {
+        let a = v[0].complex(&v[1]);
+        let y = a.matmul(&a.conj().t()).matmul(&a);
+        (y.real() * &re + y.imag() * &im).sum(())
+    });
+}
