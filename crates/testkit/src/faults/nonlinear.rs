@@ -97,7 +97,7 @@ fn wrong_region_gradient() -> Fault {
         right,
         ins,
         smooth: true,
-        caught: "adjoint",
+        caught: "jvp",
     }
 }
 
