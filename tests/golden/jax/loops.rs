@@ -1,0 +1,5 @@
+//! Not yet.
+
+use super::tools::*;
+
+pub(crate) const TABLE: &[(&str, Function)] = &[];
