@@ -19,6 +19,8 @@ from record import cases
 import arrays  # noqa: F401  each module records its cases as it is imported
 import batches  # noqa: F401
 import complexes  # noqa: F401
+import loops  # noqa: F401
+import networks  # noqa: F401
 import orders  # noqa: F401
 
 
