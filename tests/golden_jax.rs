@@ -78,3 +78,18 @@ fn every_case_agrees_with_jax() {
     assert!(failures.is_empty(), "{} cases fail", failures.len());
     assert!(right >= 60, "only {right} functions are covered");
 }
+
+#[test]
+fn a_wrong_number_is_seen() {
+    let all: Value = serde_json::from_str(include_str!("golden/jax.json")).expect("the file is JSON");
+    for case in all["cases"].as_array().expect("a list of cases") {
+        let right = literals(&case["outputs"]);
+        for k in 0..right.len() {
+            let mut wrong = case["outputs"].clone();
+            let last = wrong[k]["data"].as_array_mut().and_then(|data| data.last_mut()).expect("a number");
+            let x = last.as_f64().expect("a number");
+            *last = (x + 3e-10 * x.abs().max(1.0)).into();
+            assert!(same("", &literals(&wrong), &right).is_err(), "{}: output {k}", case["name"]);
+        }
+    }
+}
