@@ -52,7 +52,7 @@ pub(crate) const TABLE: &[(&str, Function)] = &[
         pull(&[&(&tangent[0] * out[0].sigmoid())]).unwrap()
     }),
     ("jacobians_of_mlp", |x| {
-        let of_weight = |w: &Tensor| mlp(&x[0], &[&[w.clone()], &x[2..]].concat());
+        let of_weight = |w: &Tensor| mlp(&x[0], &[std::slice::from_ref(w), &x[2..]].concat());
         let own = |y: &Tensor| mlp(y, &x[1..]);
         vec![jacfwd(&x[0], own), jacrev(&x[1], of_weight), jacfwd(&x[0], |x| jacrev(x, own))]
     }),
