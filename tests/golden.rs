@@ -13,6 +13,8 @@ mod case;
 mod conv;
 #[path = "golden/core.rs"]
 mod core;
+#[path = "golden/literal.rs"]
+mod literal;
 #[path = "golden/loss.rs"]
 mod loss;
 #[path = "golden/norm.rs"]

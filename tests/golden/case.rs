@@ -1,6 +1,7 @@
 //! One golden case: reading it, running it, comparing.
 
-use gradus::ir::{C, DType, Literal, reference, transform};
+use super::literal::{compare, literal, literals, parse_float};
+use gradus::ir::{Literal, reference, transform};
 use gradus::{Tensor, trace};
 use serde_json::Value;
 
@@ -59,37 +60,6 @@ pub(crate) struct Case {
 /// How functions are called here.
 pub(crate) type Call<'a> = &'a dyn Fn(&str, &Args, &[Tensor]) -> Option<Vec<Tensor>>;
 
-fn parse_float(s: &str) -> Option<f64> {
-    match s {
-        "nan" => Some(f64::NAN),
-        "inf" => Some(f64::INFINITY),
-        "-inf" => Some(f64::NEG_INFINITY),
-        _ => None,
-    }
-}
-
-fn literal(v: &Value) -> Option<Literal> {
-    let shape: Vec<usize> = v["shape"].as_array()?.iter().map(|d| d.as_u64().unwrap() as usize).collect();
-    let data = v["data"].as_array()?;
-    let float = |x: &Value| x.as_f64().or_else(|| parse_float(x.as_str()?)).unwrap();
-    Some(match v["dtype"].as_str()? {
-        "f64" => Literal::floats(DType::F64, shape, data.iter().map(float).collect()).unwrap(),
-        "i64" => {
-            Literal::ints(DType::I64, shape, data.iter().map(|x| x.as_i64().unwrap()).collect()).unwrap()
-        }
-        "bool" => {
-            let truth = |x: &Value| x.as_i64().or(x.as_bool().map(i64::from)).unwrap();
-            Literal::ints(DType::Bool, shape, data.iter().map(truth).collect()).unwrap()
-        }
-        "c128" => {
-            let parts: Vec<f64> = data.iter().map(float).collect();
-            let pairs: Vec<C> = parts.chunks(2).map(|p| C::new(p[0], p[1])).collect();
-            Literal::new(gradus::ir::Aval::new(DType::C128, shape), pairs).unwrap()
-        }
-        other => panic!("dtype {other}"),
-    })
-}
-
 impl Case {
     /// All cases of the file.
     pub(crate) fn load() -> Vec<Case> {
@@ -98,8 +68,8 @@ impl Case {
         let read = |v: &Value| Case {
             name: v["name"].as_str().unwrap().to_string(),
             args: Args(v["args"].clone()),
-            inputs: list(&v["inputs"]).iter().map(|x| literal(x).unwrap()).collect(),
-            outputs: list(&v["outputs"]).iter().map(|x| literal(x).unwrap()).collect(),
+            inputs: literals(&v["inputs"]),
+            outputs: literals(&v["outputs"]),
             cotangents: list(&v["cotangents"]).iter().map(literal).collect(),
             grads: list(&v["grads"]).iter().map(literal).collect(),
         };
@@ -116,7 +86,7 @@ impl Case {
         }
         for (k, (out, right)) in outs.iter().zip(&self.outputs).enumerate() {
             let found = out.to_literal().map_err(|e| e.to_string())?;
-            compare(&found, right).map_err(|e| format!("output {k}: {e}"))?;
+            compare(&found, right, TOLERANCE).map_err(|e| format!("output {k}: {e}"))?;
         }
         if self.grads.iter().all(Option::is_none) {
             return Ok(());
@@ -146,7 +116,7 @@ impl Case {
             let Some(right) = right else { continue };
             let found =
                 leaf.grad().unwrap_or_else(|| leaf.zeros_like()).to_literal().map_err(|e| e.to_string())?;
-            compare(&found, right).map_err(|e| format!("gradient {k}: {e}"))?;
+            compare(&found, right, TOLERANCE).map_err(|e| format!("gradient {k}: {e}"))?;
         }
         Ok(())
     }
@@ -173,31 +143,8 @@ impl Case {
         let grads = reference::evaluate(&vjp, &all).map_err(text)?;
         for (found, i) in grads.iter().zip(wrt) {
             let right = self.grads[i].as_ref().expect("chosen above");
-            compare(found, right).map_err(|e| format!("gradient {i} of the graph: {e}"))?;
+            compare(found, right, TOLERANCE).map_err(|e| format!("gradient {i} of the graph: {e}"))?;
         }
         Ok(())
     }
-}
-
-fn compare(found: &Literal, right: &Literal) -> Result<(), String> {
-    if found.shape() != right.shape() {
-        return Err(format!("shape {}, PyTorch has {}", found.shape(), right.shape()));
-    }
-    if found.dtype().class() != right.dtype().class() {
-        return Err(format!("dtype {}, PyTorch has {}", found.dtype(), right.dtype()));
-    }
-    let parts = |l: &Literal| -> Vec<f64> {
-        let complex = l.c().iter().flat_map(|z| [z.re, z.im]);
-        l.f().iter().copied().chain(complex).chain(l.i().iter().map(|&i| i as f64)).collect()
-    };
-    let (a, b) = (parts(found), parts(right));
-    let scale = b.iter().filter(|x| x.is_finite()).fold(1.0f64, |m, x| m.max(x.abs()));
-    for (i, (x, y)) in a.iter().zip(&b).enumerate() {
-        let same =
-            x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= TOLERANCE * scale.min(y.abs().max(1.0));
-        if !same {
-            return Err(format!("element {i} is {x:?}, PyTorch has {y:?}"));
-        }
-    }
-    Ok(())
 }

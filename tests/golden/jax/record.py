@@ -1,0 +1,96 @@
+"""How the cases are made: inputs, recording, and transforms in Gradus's convention for complex numbers."""
+
+import zlib
+
+import jax
+import numpy
+
+jax.config.update("jax_enable_x64", True)
+
+DTYPES = {"float64": "f64", "complex128": "c128", "int64": "i64", "bool": "bool"}
+cases = []
+
+
+# ---- inputs: each a function of the generator, so that a case depends on its own name only ----
+
+
+def u(lo, hi, *shape):
+    """Uniform, three decimals."""
+    return lambda g: numpy.round(g.uniform(lo, hi, shape), 3)
+
+
+def r(*shape):
+    return u(-1.5, 1.5, *shape)
+
+
+def p(*shape):
+    return u(0.3, 2.0, *shape)
+
+
+def distinct(*shape):
+    """A quarter apart at least: no ties, so that sort and max are smooth here."""
+    n = int(numpy.prod(shape))
+    return lambda g: ((g.permutation(n) - n // 2) * 0.25 + 0.115).reshape(shape)
+
+
+def z(*shape):
+    return lambda g: numpy.round(g.uniform(-1.2, 1.2, shape) + 1j * g.uniform(-1.2, 1.2, shape), 3)
+
+
+def given(values, dtype=numpy.float64):
+    return lambda g: numpy.array(values, dtype)
+
+
+def ints(*values):
+    return given(values, numpy.int64)
+
+
+# ---- recording ----
+
+
+def encoded(x):
+    x = numpy.asarray(x)
+    data = numpy.ravel(x)
+    if x.dtype == numpy.complex128:
+        data = numpy.stack([data.real, data.imag], -1).ravel()
+    if x.dtype == numpy.bool_:
+        data = data.astype(numpy.int64)
+    assert numpy.isfinite(data).all(), "not finite"
+    return {"shape": list(x.shape), "dtype": DTYPES[x.dtype.name], "data": data.tolist()}
+
+
+def case(*inputs):
+    """Records the function under its own name, at these inputs."""
+
+    def record(f):
+        g = numpy.random.Generator(numpy.random.PCG64(zlib.crc32(f.__name__.encode())))
+        xs = [numpy.asarray(make(g)) for make in inputs]
+        outs = [numpy.asarray(y) for y in jax.tree.leaves(jax.jit(f)(*xs))]
+        assert outs, f.__name__
+        # A result that is zero everywhere shows nothing.
+        assert all(numpy.any(y != 0) for y in outs), f"{f.__name__} has an output of zeros"
+        cases.append({"name": f.__name__, "inputs": list(map(encoded, xs)), "outputs": list(map(encoded, outs))})
+        return f
+
+    return record
+
+
+# ---- complex gradients: the conjugate of JAX's, because the inner product here is Re(conj(a) * b) ----
+
+
+def conj(tree):
+    return jax.tree.map(jax.numpy.conj, tree)
+
+
+def cgrad(f, argnums=0):
+    return lambda *xs: conj(jax.grad(f, argnums)(*xs))
+
+
+def cvjp(f, *xs):
+    out, pull = jax.vjp(f, *xs)
+    return out, lambda ct: conj(pull(conj(ct)))
+
+
+def hvp(f, xs, vs):
+    """Forward over reverse, of a function of several arguments."""
+    return jax.jvp(jax.grad(f, tuple(range(len(xs)))), xs, vs)[1]

@@ -1,0 +1,111 @@
+//! The transforms in the form that the cases want: one tensor in and out, failures at once.
+
+use gradus::{DType, Tensor};
+
+/// What a case computes.
+pub(crate) type Function = fn(&[Tensor]) -> Vec<Tensor>;
+
+pub(crate) fn refs(xs: &[Tensor]) -> Vec<&Tensor> {
+    xs.iter().collect()
+}
+
+/// The gradient of a function of one tensor.
+#[track_caller]
+pub(crate) fn d(x: &Tensor, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
+    gradus::grad(&[x], |x| f(&x[0])).unwrap().remove(0)
+}
+
+/// The gradients of a function of several.
+#[track_caller]
+pub(crate) fn ds(xs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
+    gradus::grad(xs, f).unwrap()
+}
+
+/// The gradient, so many times.
+pub(crate) fn nth(n: usize, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor) -> Tensor {
+    if n == 0 { f(x) } else { d(x, |x| nth(n - 1, x, f)) }
+}
+
+/// The tangent of the result along `v`.
+#[track_caller]
+pub(crate) fn push(x: &Tensor, v: &Tensor, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
+    gradus::jvp(&[x], &[v], |x| f(&x[0])).unwrap().1.remove(0)
+}
+
+/// Results and then their tangents.
+#[track_caller]
+pub(crate) fn jvp(xs: &[&Tensor], vs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
+    let (outs, tangents) = gradus::jvp(xs, vs, f).unwrap();
+    [outs, tangents].concat()
+}
+
+/// The cotangent of the operand for `c` of the result.
+#[track_caller]
+pub(crate) fn pull(x: &Tensor, c: &Tensor, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
+    gradus::vjp(&[x], |x| f(&x[0])).unwrap().1(&[c]).unwrap().remove(0)
+}
+
+/// The Hessian of a sum of terms, times vectors.
+#[track_caller]
+pub(crate) fn hvp(xs: &[&Tensor], vs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
+    gradus::hvp(xs, vs, f).unwrap()
+}
+
+fn basis(x: &Tensor) -> Tensor {
+    let n = x.numel();
+    let identity = Tensor::iota(DType::I64, [n, n], 0).eq(&Tensor::iota(DType::I64, [n, n], 1));
+    identity.to_dtype(x.dtype()).reshape([&[n], &x.shape()[..]].concat())
+}
+
+/// The Jacobian, a batch of tangents.
+#[track_caller]
+pub(crate) fn jacfwd(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
+    let all = batch(&[&basis(x)], |e| push(x, &e[0], &f)).movedim(0, -1);
+    let outer = all.shape()[..all.rank() - 1].to_vec();
+    all.reshape([&outer[..], &x.shape()[..]].concat())
+}
+
+/// The Jacobian, a batch of cotangents.
+#[track_caller]
+pub(crate) fn jacrev(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
+    let y = f(x);
+    let all = batch(&[&basis(&y)], |e| pull(x, &e[0], &f));
+    all.reshape([&y.shape()[..], &x.shape()[..]].concat())
+}
+
+/// The Hessian, by the crate's own choice of modes.
+#[track_caller]
+pub(crate) fn hessian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
+    gradus::hessian(x, f).unwrap()
+}
+
+/// The blocks of the Hessian in several tensors, row after row.
+#[track_caller]
+pub(crate) fn hessians(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Tensor) -> Vec<Tensor> {
+    let mut blocks = Vec::new();
+    for i in 0..xs.len() {
+        for j in 0..xs.len() {
+            blocks.push(jacfwd(xs[j], |x| {
+                let all: Vec<&Tensor> = (0..xs.len()).map(|k| if k == j { x } else { xs[k] }).collect();
+                ds(&all, &f).swap_remove(i)
+            }));
+        }
+    }
+    blocks
+}
+
+/// Over the first axes.
+#[track_caller]
+pub(crate) fn batch(xs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Tensor {
+    gradus::vmap(xs, &vec![Some(0); xs.len()], f).unwrap().remove(0)
+}
+
+/// Over any axes.
+#[track_caller]
+pub(crate) fn vmap(
+    xs: &[&Tensor],
+    axes: &[Option<isize>],
+    f: impl FnOnce(&[Tensor]) -> Vec<Tensor>,
+) -> Vec<Tensor> {
+    gradus::vmap(xs, axes, f).unwrap()
+}
