@@ -138,8 +138,10 @@ impl Tensor {
     /// `self = P L U`: a permutation, a unit lower and an upper triangle; see [`Lu`].
     #[track_caller]
     pub fn lu(&self) -> (Tensor, Tensor, Tensor) {
-        let x = float(self);
-        let parts = region("lu", vec![], &[&x], |x| {
+        if let Some(refused) = self.unless_square("lu") {
+            return (refused.clone(), refused.clone(), refused);
+        }
+        let parts = region("lu", vec![], &[&float(self)], |x| {
             let [lu, from] = apply_n::<2>(Lu {}, &[&x[0]]);
             // Row k of L U is row from[k] of the matrix: a one at row from[k] and column k.
             let row = Tensor::iota(DType::I64, lu.shape(), lu.rank().saturating_sub(2));

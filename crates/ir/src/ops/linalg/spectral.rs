@@ -29,20 +29,28 @@ fn rotation(a: f64, b: f64, r: f64) -> (f64, f64) {
     (c, t * c)
 }
 
+/// Divided by a power of two near the largest entry, so that no square overflows or vanishes; and that power.
+fn scaled<T: Scalar>(a: &Mat<T>) -> (Mat<T>, f64) {
+    let largest = a.data.iter().map(|x| x.size()).fold(0.0, f64::max);
+    let normal = largest.is_finite() && largest >= f64::MIN_POSITIVE;
+    let scale = if normal { libm::scalbn(1.0, libm::ilogb(largest)) } else { 1.0 };
+    (Mat::from_fn(a.rows, a.cols, |i, j| a[(i, j)] / T::of(scale)), scale)
+}
+
 /// Eigenvalues in ascending order and orthonormal eigenvectors as columns, of the Hermitian part: Jacobi's method.
 pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
-    let (n, mut a) = (a.rows, a.hermitian());
+    let (mut a, scale) = scaled(&a.hermitian());
+    let n = a.rows;
     let mut v = Mat::eye(n, n);
     let total: f64 = a.data.iter().map(|x| x.square()).sum();
     for _ in 0..SWEEPS {
         let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|at| a[at].square()).sum();
-        // Not "until at most", so that NaN stops at once.
-        if !(off > 1e-36 * total) {
+        if off <= 1e-36 * total || total.is_nan() {
             break;
         }
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
             let r = a[(p, q)].size();
-            if !(r > 0.0) {
+            if r == 0.0 {
                 continue;
             }
             let e = a[(p, q)].phase();
@@ -60,7 +68,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
         let turn = anchor(&v, j).conj();
         v.scale_column(j, turn);
     }
-    (order.iter().map(|&i| a[(i, i)].re()).collect(), v)
+    (order.iter().map(|&i| a[(i, i)].re() * scale).collect(), v)
 }
 
 /// `A = U diag(s) Vᴴ` with `s` in descending order and as many columns as the smaller extent.
@@ -83,10 +91,7 @@ pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
 fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     let (m, n) = (a.rows, a.cols);
     let mut v = Mat::eye(n, n);
-    // A power of two near the largest entry, so that no square overflows or vanishes.
-    let largest = a.data.iter().map(|x| x.size()).fold(0.0, f64::max);
-    let scale = if largest > 0.0 && largest.is_finite() { libm::exp2(largest.log2().floor()) } else { 1.0 };
-    let mut a = Mat::from_fn(m, n, |i, j| a[(i, j)] / T::of(scale));
+    let (mut a, scale) = scaled(a);
     for _ in 0..SWEEPS {
         let mut done = true;
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
@@ -113,11 +118,11 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     let s: Vec<f64> = order.iter().map(|&j| lengths[j]).collect();
     let mut u = columns(&a, &order);
     let tiny = s.first().map_or(0.0, |s| s * f64::EPSILON * m as f64);
-    for j in 0..n {
-        if s[j] > tiny {
-            u.scale_column(j, T::of(1.0 / s[j]));
-        } else if s[j] <= tiny {
+    for (j, &length) in s.iter().enumerate() {
+        if length <= tiny {
             complete(&mut u, j);
+        } else {
+            u.scale_column(j, T::of(1.0 / length));
         }
     }
     (u, s.iter().map(|s| s * scale).collect(), columns(&v, &order))
