@@ -101,7 +101,11 @@ impl Tensor {
                 )),
             }
         };
-        find().map_err(|e| Tensor::refuse(name, &[self], e))
+        // Not `map_err`: a closure would hide the caller's place.
+        match find() {
+            Ok(found) => Ok(found),
+            Err(e) => Err(Tensor::refuse(name, &[self], e)),
+        }
     }
 
     /// `y[k] = Σ x[t] exp(-2πi k t / n)` along an axis, cropped or filled with zeros to `n` elements.

@@ -52,24 +52,27 @@ fn sides(name: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor, bool), T
     let dtype = float(a).dtype().promote(float(b).dtype());
     let (x, y) = (a.to_dtype(dtype), b.to_dtype(dtype));
     let y = if vector { y.unsqueeze(-1) } else { y };
-    let (ax, ay) = (x.shape(), y.shape());
-    let refuse = |e: Error| Err(Tensor::refuse(name, &[a, b], e));
-    let ([la @ .., m, n], [lb @ .., rows, k]) = (&ax[..], &ay[..]) else {
-        let what = format!("shapes {} and {}", a.shape(), b.shape());
-        return refuse(Error::shape(
-            what,
-            "must be those of a matrix [..,m,n] and a right side [..,m,k] or [m]",
-        ));
+    match extents(&x.shape(), &y.shape()) {
+        Ok([left, right]) => Ok((x.expand_to(&left), y.expand_to(&right), vector)),
+        Err(e) => Err(Tensor::refuse(name, &[a, b], e)),
+    }
+}
+
+/// Extents of both sides of a system, with the same leading ones.
+fn extents(a: &Shape, b: &Shape) -> gradus_ir::Result<[Shape; 2]> {
+    let ([la @ .., m, n], [lb @ .., rows, k]) = (&a[..], &b[..]) else {
+        let why = "must be those of a matrix [..,m,n] and a right side [..,m,k] or [m]";
+        return Err(Error::shape(format!("extents {a} and {b}"), why));
     };
     if m != rows {
         let what = format!("a matrix of {m} rows and a right side of {rows}");
-        return refuse(Error::shape(what, "must have as many"));
+        return Err(Error::shape(what, "must have as many"));
     }
     let Some(lead) = Shape::from(la.to_vec()).broadcast(&lb.to_vec().into()) else {
-        return refuse(Error::shape(format!("leading extents {la:?} and {lb:?}"), "do not broadcast"));
+        return Err(Error::shape(format!("leading extents {la:?} and {lb:?}"), "do not broadcast"));
     };
     let with = |last: [usize; 2]| -> Shape { lead.iter().chain(&last).copied().collect() };
-    Ok((x.expand_to(&with([*m, *n])), y.expand_to(&with([*rows, *k])), vector))
+    Ok([with([*m, *n]), with([*rows, *k])])
 }
 
 impl Tensor {
