@@ -46,7 +46,7 @@ pub use func::loss_more::{
     margin_ranking_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
 };
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
-pub use func::{Each, Indexing, Reduce, meshgrid, tensordot};
+pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};

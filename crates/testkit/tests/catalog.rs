@@ -34,6 +34,9 @@ families! {
     running: ["cumulate"];
     contractions: ["dot", "conv", "windows", "fold"];
     indices: ["take", "scatter", "sort"];
+    systems: ["solve", "triangular_solve", "lu", "det", "adjugate", "slogdet"];
+    factorisations: ["cholesky", "qr", "svd", "pinv"];
+    spectra: ["eigh", "eig", "fft"];
     regions: ["call", "switch", "scan", "while"];
 }
 

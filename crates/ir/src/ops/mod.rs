@@ -8,7 +8,9 @@ pub mod complex;
 pub mod conv;
 pub mod cumulate;
 pub mod dot;
+pub mod fft;
 pub mod index;
+pub mod linalg;
 pub mod movement;
 pub mod pointwise;
 pub mod reduce;
@@ -218,6 +220,10 @@ pub enum Derivative {
     Multilinear(Operands),
     /// [`Primitive::jvp`], written with other ops; reverse mode transposes it.
     Jvp,
+    /// Linear in the named operands, as `Linear`; in the others by [`Primitive::jvp`], which sees only their
+    /// tangents. For what is defined implicitly, as the solution of a linear system, whose own derivative is
+    /// again such a solution.
+    LinearJvp(Operands),
     /// An op that holds graphs and maps transforms over them: [`Primitive::jvp`] and [`Primitive::vjp`].
     Structural,
     /// No derivative: the result is locally constant or not a number.
@@ -252,6 +258,9 @@ pub enum Bound {
     Ulps(f64),
     /// So many `eps · Σ|terms|`, for sums and contractions.
     Terms(f64),
+    /// So many `eps` of the largest magnitude among operands and results, where the operands are well
+    /// conditioned: for transforms and factorisations, whose every result depends on every operand.
+    Largest(f64),
 }
 
 /// What an op computes, as evaluators and compilers see it.
@@ -497,6 +506,8 @@ catalog! {
     reduce::Sum, reduce::Prod, reduce::Max, reduce::Min, reduce::ArgMax, reduce::ArgMin,
     cumulate::Cumulate, dot::Dot, conv::Conv, window::Windows, window::Fold,
     index::Take, index::Scatter, sort::Sort,
+    linalg::Solve, linalg::TriangularSolve, linalg::Lu, linalg::Det, linalg::Adjugate, linalg::Slogdet,
+    linalg::Cholesky, linalg::Qr, linalg::Eigh, linalg::Eig, linalg::Svd, linalg::Pinv, fft::Fft,
     call::Call, switch::Switch, scan::Scan, while_loop::While,
 }
 

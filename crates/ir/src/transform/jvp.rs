@@ -70,23 +70,14 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
             let terms = partials.into_iter().zip(ts).filter_map(|(p, t)| Some((*t)?.scale(p?)));
             vec![terms.reduce(|a, b| a + b)]
         }
-        Derivative::Linear(linear) => {
-            let moved = |i: usize| match ts[i] {
-                Some(t) => t,
-                None if linear.has(i) && rule.ins[i].dtype().is_differentiable() => {
-                    b.zeros(&rule.ins[i].aval())
-                }
-                None => rule.ins[i],
-            };
-            if (0..ts.len()).any(|i| linear.has(i) && ts[i].is_some()) {
-                let operands: Vec<Var<'g>> =
-                    (0..ts.len()).map(|i| if linear.has(i) { moved(i) } else { rule.ins[i] }).collect();
-                b.apply(op.clone(), &operands).into_iter().map(Some).collect()
-            } else {
-                none
-            }
-        }
+        Derivative::Linear(linear) => vec![jointly(b, op, rule, linear, ts)],
         Derivative::Multilinear(linear) => vec![multilinear(b, op, rule, linear, ts)],
+        Derivative::LinearJvp(linear) => {
+            let rest: Vec<_> = (0..ts.len()).map(|i| ts[i].filter(|_| !linear.has(i))).collect();
+            let ruled = if rest.iter().any(Option::is_some) { def.jvp(rule, &rest) } else { Vec::new() };
+            let terms = [jointly(b, op, rule, linear, ts), ruled.first().copied().flatten()];
+            vec![terms.into_iter().flatten().reduce(|a, b| a + b)]
+        }
         Derivative::Jvp | Derivative::Structural => {
             let mut out = def.jvp(rule, ts);
             super::check_count(b, op, "`jvp`", out.len(), rule.outs.len());
@@ -94,6 +85,25 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
             out
         }
     }
+}
+
+/// The op on the tangents of the operands it is linear in, zeros where there are none.
+fn jointly<'g>(
+    b: &'g Builder,
+    op: &Op,
+    rule: &Rule<'_, 'g>,
+    linear: Operands,
+    ts: &[Option<Var<'g>>],
+) -> Option<Var<'g>> {
+    let moves = |i: usize| linear.has(i) && ts[i].is_some();
+    let operand = |i: usize| match ts[i] {
+        Some(t) if linear.has(i) => t,
+        None if linear.has(i) && rule.ins[i].dtype().is_differentiable() => b.zeros(&rule.ins[i].aval()),
+        _ => rule.ins[i],
+    };
+    (0..ts.len())
+        .any(moves)
+        .then(|| b.apply1(op.clone(), &(0..ts.len()).map(operand).collect::<Vec<Var<'g>>>()))
 }
 
 fn multilinear<'g>(

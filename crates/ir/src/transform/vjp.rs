@@ -155,6 +155,17 @@ pub fn pull<'g>(
             };
             (0..wanted.len()).map(one).collect()
         }
+        (Derivative::LinearJvp(linear), Some(ct)) => {
+            let ruled: Vec<bool> = (0..wanted.len()).map(|i| wanted[i] && !linear.has(i)).collect();
+            let mut grads = match ruled.contains(&true) {
+                true => pull_jvp(b, op, rule, cts, &ruled),
+                false => vec![None; wanted.len()],
+            };
+            for i in (0..wanted.len()).filter(|&i| wanted[i] && linear.has(i)) {
+                grads[i] = def.transpose(rule, i, ct);
+            }
+            grads
+        }
         (Derivative::Jvp, _) => pull_jvp(b, op, rule, cts, wanted),
         (Derivative::Structural, _) => {
             let mut grads = def.vjp(rule, cts, wanted);

@@ -20,7 +20,9 @@ pub mod stats;
 pub mod conv;
 mod diagonal;
 mod each;
+pub mod fft;
 pub mod image;
+pub mod linalg;
 pub mod linear;
 pub mod pool;
 pub mod pools;
@@ -34,9 +36,11 @@ pub use conv::{
 };
 pub use each::Each;
 pub use embedding::embedding;
+pub use fft::FftNorm;
 pub use image::{
     Interpolation, PadMode, UnfoldOptions, fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold,
 };
+pub use linalg::Triangular;
 pub use linear::{addmm, bilinear, linear, tensordot};
 pub use loss::{
     KlReduction, Reduction, binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div,
@@ -71,6 +75,8 @@ pub fn samples() -> Samples {
     diagonal::samples(&mut s);
     image::samples(&mut s);
     linear::samples(&mut s);
+    linalg::samples(&mut s);
+    fft::samples(&mut s);
     pools::samples(&mut s);
     scatter::samples(&mut s);
     shape::samples(&mut s);

@@ -165,6 +165,10 @@ fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec
     Ok(match bound(graph) {
         Some(Bound::Exact) => each(&|l| vec![0.0; l.data().len()]),
         Some(Bound::Ulps(n)) => each(&|l| magnitudes(l).into_iter().map(|m| n * ulp(l.dtype(), m)).collect()),
+        Some(Bound::Largest(n)) => {
+            let scale = inputs.iter().chain(expected).map(largest).fold(0.0, f64::max);
+            each(&|l| vec![n * l.dtype().epsilon() * scale; l.data().len()])
+        }
         Some(Bound::Terms(n)) => {
             let sizes: Vec<Literal> = inputs.iter().map(absolute).collect();
             let sums = must("device", "a value of the magnitudes", evaluate(graph, &sizes))?;
@@ -190,7 +194,7 @@ fn total_bound(graph: &Graph) -> f64 {
         match (node.op.def().form(&ins), node.op.def().bound()) {
             (Form::Region(body), _) => total_bound(&body),
             (_, Bound::Exact) => 0.0,
-            (_, Bound::Ulps(n) | Bound::Terms(n)) => n.max(1.0),
+            (_, Bound::Ulps(n) | Bound::Terms(n) | Bound::Largest(n)) => n.max(1.0),
         }
     };
     graph.nodes().iter().map(one).sum()

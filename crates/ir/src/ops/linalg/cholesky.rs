@@ -1,0 +1,59 @@
+//! Square roots of positive definite matrices.
+
+use super::*;
+use crate::op_struct;
+
+op_struct! {
+    /// The lower triangular `L` with a positive diagonal whose `L Lᴴ` is the Hermitian part of the operand. It is an error
+    /// when it is evaluated at a matrix that is not positive definite.
+    pub struct Cholesky = "cholesky" {}
+}
+
+impl Primitive for Cholesky {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 1)?;
+        square(&ins[0])?;
+        Ok(ins.to_vec())
+    }
+    fn derivative(&self) -> Derivative {
+        Derivative::Jvp
+    }
+    /// `dL = L Φ(L⁻¹ dA L⁻ᴴ)` with the lower triangle and half the diagonal for `Φ`.
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        let l = rule.outs[0];
+        let moved = |da: Var<'g>| {
+            let half = l.triangular_solve(da.hermitian(), true);
+            let inner = l.triangular_solve(half.mh(), true).mh();
+            l.mm(inner.part(Part::Below) + inner.part(Part::Diagonal) * 0.5)
+        };
+        vec![tangents[0].map(moved)]
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
+    }
+    fn form(&self, ins: &[Aval]) -> Form {
+        each(self.clone(), self.infer(ins))
+    }
+    fn bound(&self) -> Bound {
+        BOUND
+    }
+}
+
+impl Kernel for Cholesky {
+    fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
+        ins.iter().map(|a| Ok(T::data(dense::cholesky(a)?.data))).collect()
+    }
+}
+
+impl Sampled for Cholesky {
+    fn samples(s: &mut Samples) {
+        for shape in SQUARES {
+            for complex in [false, true] {
+                // So much on the diagonal that the Hermitian part is positive definite.
+                let a = sample_matrix(s, shape, complex, 5.0);
+                s.case(Cholesky {}, [a]);
+            }
+        }
+        square_errors(s, Cholesky {}, &[]);
+    }
+}

@@ -1,0 +1,312 @@
+//! Dense matrices by elimination and reflection, in plain loops: what the linear algebra ops mean.
+//!
+//! These are references: the textbook algorithm that is backward stable, on one matrix, real or complex.
+
+use crate::literal::Data;
+use crate::{C, Literal};
+use std::ops::{Add, Div, Index, IndexMut, Mul, Neg, Sub};
+
+/// Real and complex numbers, as the algorithms need them.
+pub(super) trait Scalar:
+    Copy
+    + Default
+    + PartialEq
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + Send
+    + Sync
+    + 'static
+{
+    /// A real number.
+    fn of(x: f64) -> Self;
+    /// The real part.
+    fn re(self) -> f64;
+    /// The complex conjugate.
+    fn conj(self) -> Self;
+    /// The modulus.
+    fn size(self) -> f64;
+    /// As a complex number.
+    fn complex(self) -> C;
+    /// The elements of a literal of the class.
+    fn elements(l: &Literal) -> &[Self];
+    /// Elements as a literal holds them.
+    fn data(v: Vec<Self>) -> Data;
+
+    /// The number of modulus 1 in the same direction; 1 for 0.
+    fn phase(self) -> Self {
+        let size = self.size();
+        if size > 0.0 { self * Self::of(1.0 / size) } else { Self::of(1.0) }
+    }
+    /// The square of the modulus.
+    fn square(self) -> f64 {
+        (self * self.conj()).re()
+    }
+}
+
+impl Scalar for f64 {
+    fn of(x: f64) -> f64 {
+        x
+    }
+    fn re(self) -> f64 {
+        self
+    }
+    fn conj(self) -> f64 {
+        self
+    }
+    fn size(self) -> f64 {
+        self.abs()
+    }
+    fn complex(self) -> C {
+        C::new(self, 0.0)
+    }
+    fn elements(l: &Literal) -> &[f64] {
+        l.f()
+    }
+    fn data(v: Vec<f64>) -> Data {
+        v.into()
+    }
+}
+
+impl Scalar for C {
+    fn of(x: f64) -> C {
+        C::new(x, 0.0)
+    }
+    fn re(self) -> f64 {
+        self.re
+    }
+    fn conj(self) -> C {
+        C::conj(&self)
+    }
+    fn size(self) -> f64 {
+        self.norm()
+    }
+    fn complex(self) -> C {
+        self
+    }
+    fn elements(l: &Literal) -> &[C] {
+        l.c()
+    }
+    fn data(v: Vec<C>) -> Data {
+        v.into()
+    }
+}
+
+/// A matrix in row-major order.
+#[derive(Clone, Debug)]
+pub(super) struct Mat<T> {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) data: Vec<T>,
+}
+
+impl<T> Index<(usize, usize)> for Mat<T> {
+    type Output = T;
+    fn index(&self, (i, j): (usize, usize)) -> &T {
+        &self.data[i * self.cols + j]
+    }
+}
+
+impl<T> IndexMut<(usize, usize)> for Mat<T> {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
+        &mut self.data[i * self.cols + j]
+    }
+}
+
+impl<T: Scalar> Mat<T> {
+    pub(super) fn from_fn(rows: usize, cols: usize, f: impl Fn(usize, usize) -> T) -> Mat<T> {
+        let data = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).map(|(i, j)| f(i, j)).collect();
+        Mat { rows, cols, data }
+    }
+
+    pub(super) fn eye(rows: usize, cols: usize) -> Mat<T> {
+        Mat::from_fn(rows, cols, |i, j| T::of((i == j) as u8 as f64))
+    }
+
+    pub(super) fn adjoint(&self) -> Mat<T> {
+        Mat::from_fn(self.cols, self.rows, |i, j| self[(j, i)].conj())
+    }
+
+    pub(super) fn times(&self, other: &Mat<T>) -> Mat<T> {
+        let term = |i, j| (0..self.cols).map(move |k| self[(i, k)] * other[(k, j)]);
+        Mat::from_fn(self.rows, other.cols, |i, j| term(i, j).fold(T::default(), |a, b| a + b))
+    }
+
+    /// The part that equals its own adjoint.
+    pub(super) fn hermitian(&self) -> Mat<T> {
+        Mat::from_fn(self.rows, self.cols, |i, j| (self[(i, j)] + self[(j, i)].conj()) * T::of(0.5))
+    }
+
+    pub(super) fn finite(&self) -> bool {
+        self.data.iter().all(|x| x.size().is_finite())
+    }
+
+    pub(super) fn swap_rows(&mut self, i: usize, j: usize) {
+        for k in 0..self.cols {
+            self.data.swap(i * self.cols + k, j * self.cols + k);
+        }
+    }
+
+    /// One column multiplied by a number.
+    pub(super) fn scale_column(&mut self, j: usize, by: T) {
+        for i in 0..self.rows {
+            self[(i, j)] = self[(i, j)] * by;
+        }
+    }
+
+    /// Columns `p` and `q` replaced by `c p - s conj(e) q` and `s e p + c q`.
+    pub(super) fn rotate(&mut self, (p, q): (usize, usize), (c, s): (f64, f64), e: T) {
+        let (c, s) = (T::of(c), T::of(s));
+        for i in 0..self.rows {
+            let (x, y) = (self[(i, p)], self[(i, q)]);
+            self[(i, p)] = c * x - s * e.conj() * y;
+            self[(i, q)] = s * e * x + c * y;
+        }
+    }
+
+    /// As [`rotate`](Mat::rotate), from the left by its adjoint.
+    pub(super) fn rotate_rows(&mut self, (p, q): (usize, usize), (c, s): (f64, f64), e: T) {
+        let (c, s) = (T::of(c), T::of(s));
+        for j in 0..self.cols {
+            let (x, y) = (self[(p, j)], self[(q, j)]);
+            self[(p, j)] = c * x - s * e * y;
+            self[(q, j)] = s * e.conj() * x + c * y;
+        }
+    }
+}
+
+/// `P A = L U` in place: the unit lower and the upper factor in one matrix, which row of `A` each row came from, and the
+/// sign of that permutation. A column without a pivot is left as it is, its diagonal element 0.
+pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
+    let n = a.rows;
+    let (mut from, mut sign): (Vec<usize>, f64) = ((0..n).collect(), 1.0);
+    for k in 0..n {
+        let mut pivot = k;
+        for i in k + 1..n {
+            if a[(i, k)].size() > a[(pivot, k)].size() {
+                pivot = i;
+            }
+        }
+        if pivot != k {
+            a.swap_rows(k, pivot);
+            from.swap(k, pivot);
+            sign = -sign;
+        }
+        if a[(k, k)] == T::default() {
+            continue;
+        }
+        for i in k + 1..n {
+            let factor = a[(i, k)] / a[(k, k)];
+            a[(i, k)] = factor;
+            for j in k + 1..n {
+                a[(i, j)] = a[(i, j)] - factor * a[(k, j)];
+            }
+        }
+    }
+    (from, sign)
+}
+
+/// `A⁻¹ B`, or that `A` is singular.
+pub(super) fn solve<T: Scalar>(mut a: Mat<T>, b: &Mat<T>) -> Result<Mat<T>, String> {
+    let (from, _) = lu(&mut a);
+    let moved = Mat::from_fn(b.rows, b.cols, |i, j| b[(from[i], j)]);
+    let half = triangular(&a, moved, [true, false, true])?;
+    triangular(&a, half, [false, false, false])
+}
+
+/// `op(A)⁻¹ B` for the lower or upper triangle of `A`, transposed or not, its diagonal being ones or its own.
+pub(super) fn triangular<T: Scalar>(
+    a: &Mat<T>,
+    mut b: Mat<T>,
+    [lower, transpose, unit]: [bool; 3],
+) -> Result<Mat<T>, String> {
+    let n = a.rows;
+    let at = |i: usize, j: usize| if transpose { a[(j, i)] } else { a[(i, j)] };
+    let forward = lower != transpose;
+    for step in 0..n {
+        let i = if forward { step } else { n - 1 - step };
+        if !unit && at(i, i) == T::default() {
+            return Err(format!("is singular: its pivot {i} is 0, so there is no unique solution"));
+        }
+        let known = if forward { 0..i } else { i + 1..n };
+        for k in 0..b.cols {
+            let sum = known.clone().map(|j| at(i, j) * b[(j, k)]).fold(T::default(), |x, y| x + y);
+            let rest = b[(i, k)] - sum;
+            b[(i, k)] = if unit { rest } else { rest / at(i, i) };
+        }
+    }
+    Ok(b)
+}
+
+/// The lower factor with a positive diagonal of the Hermitian part, or that there is none.
+pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
+    let (n, a) = (a.rows, a.hermitian());
+    let mut l: Mat<T> = Mat::from_fn(n, n, |_, _| T::default());
+    for j in 0..n {
+        let square = a[(j, j)].re() - (0..j).map(|k| l[(j, k)].square()).sum::<f64>();
+        if square <= 0.0 {
+            let why = format!("is not positive definite: its leading minor of order {} is not", j + 1);
+            return Err(why);
+        }
+        let root = T::of(square.sqrt());
+        l[(j, j)] = root;
+        for i in j + 1..n {
+            let sum = (0..j).map(|k| l[(i, k)] * l[(j, k)].conj()).fold(T::default(), |x, y| x + y);
+            l[(i, j)] = (a[(i, j)] - sum) / root;
+        }
+    }
+    Ok(l)
+}
+
+/// Orthonormal columns and an upper triangle whose diagonal is not negative, of which the matrix is the product.
+pub(super) fn qr<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Mat<T>) {
+    let (m, n) = (a.rows, a.cols);
+    let k = m.min(n);
+    let mut r = a.clone();
+    let mut reflectors: Vec<Vec<T>> = Vec::with_capacity(k);
+    for j in 0..k {
+        let mut v: Vec<T> = (j..m).map(|i| r[(i, j)]).collect();
+        v[0] = v[0] + v[0].phase() * T::of(length(&v));
+        let norm = length(&v);
+        if norm > 0.0 {
+            v.iter_mut().for_each(|x| *x = *x * T::of(1.0 / norm));
+        }
+        reflect(&mut r, &v, j);
+        reflectors.push(v);
+    }
+    let mut q = Mat::eye(m, k);
+    for (j, v) in reflectors.iter().enumerate().rev() {
+        reflect(&mut q, v, j);
+    }
+    for i in 0..k {
+        let phase = r[(i, i)].phase();
+        q.scale_column(i, phase);
+        for j in 0..n {
+            let turned = r[(i, j)] * phase.conj();
+            r[(i, j)] = if i == j { T::of(turned.re()) } else { turned };
+        }
+    }
+    (q, Mat::from_fn(k, n, |i, j| if i <= j { r[(i, j)] } else { T::default() }))
+}
+
+/// The Euclidean norm, scaled so that squares neither overflow nor vanish.
+pub(super) fn length<T: Scalar>(v: &[T]) -> f64 {
+    let largest = v.iter().map(|x| x.size()).fold(0.0, f64::max);
+    if largest == 0.0 || !largest.is_finite() {
+        return v.iter().map(|x| x.size()).sum();
+    }
+    v.iter().map(|x| (x.size() / largest).powi(2)).sum::<f64>().sqrt() * largest
+}
+
+/// The rows from `j` on of `x` replaced by `(I - 2 v vᴴ) x`, for `v` of length 1 (or 0).
+pub(super) fn reflect<T: Scalar>(x: &mut Mat<T>, v: &[T], j: usize) {
+    for c in 0..x.cols {
+        let along = v.iter().enumerate().map(|(i, v)| v.conj() * x[(j + i, c)]);
+        let twice = along.fold(T::default(), |a, b| a + b) * T::of(2.0);
+        for (i, v) in v.iter().enumerate() {
+            x[(j + i, c)] = x[(j + i, c)] - *v * twice;
+        }
+    }
+}

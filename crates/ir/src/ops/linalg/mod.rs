@@ -1,0 +1,248 @@
+//! Linear algebra on the last two axes: systems, factorisations, eigenvalues. The axes before are a batch.
+//!
+//! The values come from plain dense algorithms ([`dense`], [`spectral`]); the derivatives are rules in other ops, so
+//! they transpose and differentiate again. Whatever is unique only up to a phase is made unique, and the rules are the
+//! derivatives of that choice: gradients of functions that do not depend on it are those of any other choice.
+//! `eigh` and `cholesky` are functions of the Hermitian part of their operand.
+
+mod cholesky;
+mod dense;
+mod det;
+mod eigen;
+mod lu;
+mod pinv;
+mod qr;
+mod solve;
+mod spectral;
+mod svd;
+
+pub use cholesky::Cholesky;
+pub use det::{Adjugate, Det, Slogdet};
+pub use eigen::{Eig, Eigh};
+pub use lu::Lu;
+pub use pinv::Pinv;
+pub use qr::Qr;
+pub use solve::{Solve, TriangularSolve};
+pub use svd::Svd;
+
+use super::*;
+use crate::literal::Data;
+use crate::{C, Class, DType, Shape};
+use dense::{Mat, Scalar};
+
+/// How far factorisations of well-conditioned matrices may be from the reference.
+const BOUND: Bound = Bound::Largest(256.0);
+
+/// Rows and columns of the matrices in an operand.
+fn extents(x: &Aval) -> Result<[usize; 2]> {
+    if !x.dtype.is_differentiable() {
+        return Err(Error::dtype(x.dtype, "it takes floats and complex numbers"));
+    }
+    match x.shape[..] {
+        [.., m, n] => Ok([m, n]),
+        _ => Err(Error::shape(format!("shape {}", x.shape), "must be that of a matrix, or of several")),
+    }
+}
+
+/// The extent of the square matrices in an operand.
+fn square(x: &Aval) -> Result<usize> {
+    match extents(x)? {
+        [m, n] if m == n => Ok(n),
+        [m, n] => Err(Error::shape(format!("matrices of {m} rows and {n} columns"), "must be square")),
+    }
+}
+
+/// A type with other last extents instead of the two of a matrix.
+fn ending(x: &Aval, last: &[usize]) -> Aval {
+    let lead = &x.shape[..x.rank().saturating_sub(2)];
+    x.with_shape(lead.iter().chain(last).copied().collect::<Shape>())
+}
+
+/// What an op computes for one matrix of each operand: the elements of each result, or why there are none.
+trait Kernel: Send + Sync + 'static {
+    fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String>;
+}
+
+/// The form of an op that treats the matrices of its operands one after the other.
+fn each(kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
+    Form::External(Arc::new(move |ins: &[Literal]| {
+        let outs = outs.clone()?;
+        match ins.first().map(|l| l.dtype().class()) {
+            Some(Class::Complex) => drive::<C>(&kernel, ins, &outs),
+            _ => drive::<f64>(&kernel, ins, &outs),
+        }
+    }))
+}
+
+fn drive<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Literal>> {
+    let lead = ins.first().map_or(&[][..], |l| &l.shape()[..l.shape().rank().saturating_sub(2)]);
+    let count: usize = lead.iter().product();
+    let matrix = |l: &Literal, b: usize| {
+        let (rows, cols) = match l.shape()[..] {
+            [.., m, n] => (m, n),
+            _ => (1, 1),
+        };
+        let size = rows * cols;
+        Mat { rows, cols, data: T::elements(l)[b * size..(b + 1) * size].to_vec() }
+    };
+    let mut all: Vec<Data> = outs.iter().map(|o| empty(o.dtype)).collect();
+    for b in 0..count {
+        let parts = kernel.run(ins.iter().map(|l| matrix(l, b)).collect::<Vec<Mat<T>>>());
+        let name = || if count == 1 { "the matrix".into() } else { format!("matrix {b} of the batch") };
+        let parts = parts.map_err(|why| Error::value(name(), why))?;
+        all.iter_mut().zip(parts).for_each(|(all, part)| extend(all, &part));
+    }
+    outs.iter().zip(all).map(|(aval, data)| Literal::new(aval.clone(), data)).collect()
+}
+
+fn empty(dtype: DType) -> Data {
+    match dtype.class() {
+        Class::Float => Vec::<f64>::new().into(),
+        Class::Complex => Vec::<C>::new().into(),
+        _ => Vec::<i64>::new().into(),
+    }
+}
+
+fn extend(all: &mut Data, part: &Data) {
+    match (all, part) {
+        (Data::F(all), Data::F(part)) => Arc::make_mut(all).extend_from_slice(part),
+        (Data::C(all), Data::C(part)) => Arc::make_mut(all).extend_from_slice(part),
+        (Data::I(all), Data::I(part)) => Arc::make_mut(all).extend_from_slice(part),
+        _ => {}
+    }
+}
+
+/// Part of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Below the diagonal.
+    Below,
+    /// Below and on the diagonal.
+    Lower,
+    /// The diagonal.
+    Diagonal,
+    /// On and above the diagonal.
+    Upper,
+    /// Above the diagonal.
+    Above,
+}
+
+/// Matrices as the rules need them: operations on the last two axes.
+impl<'g> Var<'g> {
+    /// Transposed.
+    pub(crate) fn mt(self) -> Var<'g> {
+        let r = self.rank();
+        if r < 2 {
+            return self;
+        }
+        let axes: Vec<usize> = (0..r - 2).chain([r - 1, r - 2]).collect();
+        self.permute(&axes)
+    }
+
+    /// Transposed and conjugated.
+    pub(crate) fn mh(self) -> Var<'g> {
+        self.mt().conj_if_complex()
+    }
+
+    /// Matrix product, matrix by matrix.
+    pub(crate) fn mm(self, other: Var<'g>) -> Var<'g> {
+        let lead: String = ('A'..='Z').chain('\u{100}'..).take(self.rank().saturating_sub(2)).collect();
+        self.dot(other, &format!("{lead}ik"), &format!("{lead}kj"), &format!("{lead}ij"))
+    }
+
+    /// The mean of it and its adjoint.
+    fn hermitian(self) -> Var<'g> {
+        (self + self.mh()) * 0.5
+    }
+
+    /// Where a part of the matrices is.
+    fn mask(self, part: Part) -> Var<'g> {
+        let (b, shape, r) = (self.builder(), self.shape(), self.rank());
+        let (row, column) = (b.iota(DType::I64, &shape, r - 2), b.iota(DType::I64, &shape, r - 1));
+        match part {
+            Part::Below => row.gt(column),
+            Part::Lower => row.ge(column),
+            Part::Diagonal => row.eq(column),
+            Part::Upper => row.le(column),
+            Part::Above => row.lt(column),
+        }
+    }
+
+    /// A part of the matrices, zeros elsewhere.
+    fn part(self, part: Part) -> Var<'g> {
+        self.mask(part).select(self, self.full_like(0.0))
+    }
+
+    /// The diagonals, as vectors.
+    fn diagonals(self) -> Var<'g> {
+        self.part(Part::Diagonal).sum(&[self.rank() - 1])
+    }
+
+    /// Vectors as the diagonals of matrices of this type.
+    fn on_diagonal(self, like: Var<'g>) -> Var<'g> {
+        self.along_rows(like).part(Part::Diagonal)
+    }
+
+    /// A vector repeated in every row of a matrix: one number for each column.
+    fn along_rows(self, like: Var<'g>) -> Var<'g> {
+        self.spread(&[like.rank() - 2], &like.shape())
+    }
+
+    /// A vector repeated in every column of a matrix: one number for each row.
+    fn along_columns(self, like: Var<'g>) -> Var<'g> {
+        self.spread(&[like.rank() - 1], &like.shape())
+    }
+
+    /// `i` times a real value.
+    fn imaginary(self) -> Var<'g> {
+        self.full_like(0.0).complex(self)
+    }
+
+    /// 1 by it, and 0 where it is 0.
+    fn reciprocal_or_zero(self) -> Var<'g> {
+        let (zero, one) = (self.full_like(0.0), self.full_like(1.0));
+        let none = self.eq(zero);
+        none.select(zero, one / none.select(one, self))
+    }
+}
+
+/// By which angle each column of a complex matrix with these tangents must turn back, so that the entry which fixes its
+/// phase (see [`spectral`]) stays real.
+fn anchored<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
+    let (b, shape, rows) = (v.builder(), v.shape(), v.rank() - 2);
+    let square = v.re() * v.re() + v.im() * v.im();
+    let largest = b.apply1(reduce::Max { axes: vec![rows] }, &[square]).spread(&[rows], &shape);
+    let sizeable = square.ge(largest * 0.25).to(DType::I64);
+    let at = b.apply1(reduce::ArgMax { axis: rows }, &[sizeable]);
+    let at = at.reshape(shape.with(rows, 1));
+    let angle = dv.take_along(at, rows).im() * v.take_along(at, rows).re().reciprocal_or_zero();
+    angle.reshape(shape.without(&[rows]))
+}
+
+/// Well-conditioned sample matrices: random, with more on the diagonal.
+fn sample_matrix(s: &mut Samples, shape: &[usize], complex: bool, diagonal: f64) -> Literal {
+    let x = if complex { s.complex((-1.0, 1.0), shape) } else { s.normal(shape) };
+    let n = *shape.last().unwrap_or(&1);
+    let rows = shape.len().checked_sub(2).map_or(1, |r| shape[r]);
+    // Different on each place, so that no two eigenvalues meet.
+    let add = |k: usize| {
+        let (i, j) = ((k / n.max(1)) % rows.max(1), k % n.max(1));
+        if i == j { diagonal * (1.0 + 0.5 * i as f64) } else { 0.0 }
+    };
+    let data: Data = match x.data() {
+        Data::C(v) => v.iter().enumerate().map(|(k, z)| z + add(k)).collect::<Vec<C>>().into(),
+        _ => x.f().iter().enumerate().map(|(k, z)| z + add(k)).collect::<Vec<f64>>().into(),
+    };
+    Literal::new(x.aval().clone(), data).unwrap_or(x)
+}
+
+/// Operands that every op on square matrices must refuse.
+fn square_errors(s: &mut Samples, op: impl Into<Op> + Clone, more: &[Aval]) {
+    let with = |first: Aval| -> Vec<Aval> { [first].iter().chain(more).cloned().collect() };
+    s.error(op.clone(), &with(Aval::new(DType::C128, [2, 3])), "must be square");
+    s.error(op.clone(), &with(Aval::new(DType::C128, [3])), "must be that of a matrix, or of several");
+    s.error(op, &with(Aval::new(DType::I64, [2, 2])), "it takes");
+}
+
+/// Shapes of square sample matrices.
+const SQUARES: [&[usize]; 4] = [&[3, 3], &[2, 2, 2], &[1, 1], &[0, 0]];

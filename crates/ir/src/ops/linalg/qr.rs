@@ -1,0 +1,79 @@
+//! Orthonormal columns times a triangle.
+
+use super::*;
+use crate::op_struct;
+
+op_struct! {
+    /// `A = Q R` for `A` of `[..,m,n]`: `Q` of `[..,m,k]` with orthonormal columns and upper triangular `R` of `[..,k,n]` whose
+    /// diagonal is not negative, `k` being the smaller of `m` and `n`. The derivative needs the first `k` columns to be
+    /// independent.
+    pub struct Qr = "qr" {}
+}
+
+impl Primitive for Qr {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 1)?;
+        let [m, n] = extents(&ins[0])?;
+        let k = m.min(n);
+        Ok(vec![ending(&ins[0], &[m, k]), ending(&ins[0], &[k, n])])
+    }
+    fn derivative(&self) -> Derivative {
+        Derivative::Jvp
+    }
+    fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        let (Some(da), [q, r]) = (tangents[0], rule.outs) else { return vec![None, None] };
+        let (q, r, last) = (*q, *r, da.rank() - 1);
+        let (k, n) = (r.shape()[last - 1], r.shape()[last]);
+        // Of a wide matrix the first k columns decide Q.
+        let (da1, r1) = (da.slice_axis(last, 0, k), r.slice_axis(last, 0, k));
+        let moved = r1.mh().triangular_solve(da1.mh(), true).mh(); // dA R⁻¹
+        let inner = q.mh().mm(moved);
+        // Qᴴ dQ is skew: what lies below the diagonal decides it, and R's diagonal stays real.
+        let below = inner.part(Part::Below);
+        let mut skew = below - below.mh();
+        if inner.dtype().is_complex() {
+            let turn = inner.part(Part::Diagonal).im().imaginary();
+            skew = skew + turn;
+        }
+        let dq = moved - q.mm(inner - skew);
+        let dr1 = (inner - skew).mm(r1).part(Part::Upper);
+        if n == k {
+            return vec![Some(dq), Some(dr1)];
+        }
+        let (da2, r2) = (da.slice_axis(last, k, n), r.slice_axis(last, k, n));
+        let dr2 = q.mh().mm(da2) - skew.mm(r2);
+        vec![Some(dq), Some(da.builder().apply1(movement::Concat { axis: last }, &[dr1, dr2]))]
+    }
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        batch.apply(self.clone())
+    }
+    fn form(&self, ins: &[Aval]) -> Form {
+        each(self.clone(), self.infer(ins))
+    }
+    fn bound(&self) -> Bound {
+        BOUND
+    }
+}
+
+impl Kernel for Qr {
+    fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
+        let parts = ins.iter().map(dense::qr).flat_map(|(q, r)| [T::data(q.data), T::data(r.data)]);
+        Ok(parts.collect())
+    }
+}
+
+/// Shapes of rectangular sample matrices.
+pub(super) const RECTANGLES: [&[usize]; 6] = [&[3, 3], &[4, 2], &[2, 3], &[2, 3, 2], &[1, 1], &[0, 2]];
+
+impl Sampled for Qr {
+    fn samples(s: &mut Samples) {
+        for shape in RECTANGLES {
+            for complex in [false, true] {
+                let a = sample_matrix(s, shape, complex, 2.0);
+                s.case(Qr {}, [a]);
+            }
+        }
+        s.error(Qr {}, &[Aval::new(DType::F64, [2])], "must be that of a matrix, or of several");
+        s.error(Qr {}, &[Aval::new(DType::I32, [2, 2])], "it takes floats and complex numbers");
+    }
+}

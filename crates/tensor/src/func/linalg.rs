@@ -1,0 +1,396 @@
+//! Linear algebra on the last two axes, the axes before being a batch: systems, factorisations, functions of matrices.
+//!
+//! Integers become `f32`, as for every function that only exists on floats.
+
+use super::each::{failed, scalar};
+use crate::apply::{apply_n, apply1};
+use crate::control::while_loop;
+use crate::region::{arg, region, region1};
+use crate::tensor::Tensor;
+use gradus_ir::ops::linalg::{Cholesky, Det, Eig, Eigh, Lu, Pinv, Qr, Slogdet, Solve, Svd, TriangularSolve};
+use gradus_ir::{Class, DType, Error, Shape};
+
+/// Which triangle of a matrix a system is, and how it is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Triangular {
+    /// The lower triangle, else the upper; the rest is not read.
+    pub lower: bool,
+    /// Whether the system is that of its adjoint.
+    pub adjoint: bool,
+    /// Whether the diagonal is taken to be ones, and not read.
+    pub unit: bool,
+}
+
+impl Triangular {
+    /// The lower triangle.
+    pub const LOWER: Triangular = Triangular { lower: true, adjoint: false, unit: false };
+    /// The upper triangle.
+    pub const UPPER: Triangular = Triangular { lower: false, adjoint: false, unit: false };
+}
+
+/// As a dtype that matrices have.
+#[track_caller]
+fn float(x: &Tensor) -> Tensor {
+    if x.dtype().class() < Class::Float && x.error().is_none() { x.to_dtype(DType::F32) } else { x.clone() }
+}
+
+/// Identity matrices.
+#[track_caller]
+fn eye_like(x: &Tensor) -> Tensor {
+    let n = x.dim(-1);
+    let eye = Tensor::iota(DType::I64, [n, n], 0).eq(&Tensor::iota(DType::I64, [n, n], 1));
+    eye.to_dtype(x.dtype()).expand_to(&x.shape())
+}
+
+/// A matrix and a right side with one dtype and the same leading extents, and whether the right side was a vector.
+#[track_caller]
+fn sides(name: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor, bool), Tensor> {
+    if let Some(failed) = failed(&[a, b]) {
+        return Err(failed);
+    }
+    let vector = b.rank() == 1;
+    let dtype = float(a).dtype().promote(float(b).dtype());
+    let (x, y) = (a.to_dtype(dtype), b.to_dtype(dtype));
+    let y = if vector { y.unsqueeze(-1) } else { y };
+    match extents(&x.shape(), &y.shape()) {
+        Ok([left, right]) => Ok((x.expand_to(&left), y.expand_to(&right), vector)),
+        Err(e) => Err(Tensor::refuse(name, &[a, b], e)),
+    }
+}
+
+/// Extents of both sides of a system, with the same leading ones.
+fn extents(a: &Shape, b: &Shape) -> gradus_ir::Result<[Shape; 2]> {
+    let ([la @ .., m, n], [lb @ .., rows, k]) = (&a[..], &b[..]) else {
+        let why = "must be those of a matrix [..,m,n] and a right side [..,m,k] or [m]";
+        return Err(Error::shape(format!("extents {a} and {b}"), why));
+    };
+    if m != rows {
+        let what = format!("a matrix of {m} rows and a right side of {rows}");
+        return Err(Error::shape(what, "must have as many"));
+    }
+    let Some(lead) = Shape::from(la.to_vec()).broadcast(&lb.to_vec().into()) else {
+        return Err(Error::shape(format!("leading extents {la:?} and {lb:?}"), "do not broadcast"));
+    };
+    let with = |last: [usize; 2]| -> Shape { lead.iter().chain(&last).copied().collect() };
+    Ok([with([*m, *n]), with([*rows, *k])])
+}
+
+impl Tensor {
+    /// The adjoint: the last two axes swapped, and conjugated.
+    #[track_caller]
+    pub fn adjoint(&self) -> Tensor {
+        self.t().conj()
+    }
+
+    /// The solution `X` of `self · X = right`: a square matrix and a matrix of columns, or a vector. Leading axes
+    /// broadcast, dtypes are promoted. A singular matrix is an error.
+    #[track_caller]
+    pub fn solve(&self, right: &Tensor) -> Tensor {
+        match sides("solve", self, right) {
+            Ok((a, b, vector)) => unless(vector, apply1(Solve {}, &[&a, &b])),
+            Err(failed) => failed,
+        }
+    }
+
+    /// The solution `X` of `op(self) · X = right` for a triangle of a square matrix.
+    #[track_caller]
+    pub fn triangular_solve(&self, right: &Tensor, how: Triangular) -> Tensor {
+        let op = TriangularSolve { lower: how.lower, transpose: how.adjoint, unit: how.unit };
+        match sides("triangular_solve", self, right) {
+            Ok((a, b, vector)) => {
+                let a = if how.adjoint { a.conj() } else { a };
+                unless(vector, apply1(op, &[&a, &b]))
+            }
+            Err(failed) => failed,
+        }
+    }
+
+    /// The inverse of a square matrix; a singular one is an error.
+    #[track_caller]
+    pub fn inv(&self) -> Tensor {
+        if let Some(refused) = self.unless_square("inv") {
+            return refused;
+        }
+        region1("inv", vec![], &[&float(self)], |x| apply1(Solve {}, &[&x[0], &eye_like(&x[0])]))
+    }
+
+    /// The pseudo-inverse of Moore and Penrose; see [`Pinv`].
+    #[track_caller]
+    pub fn pinv(&self) -> Tensor {
+        apply1(Pinv {}, &[&float(self)])
+    }
+
+    /// The determinant of a square matrix; see [`Det`].
+    #[track_caller]
+    pub fn det(&self) -> Tensor {
+        apply1(Det {}, &[&float(self)])
+    }
+
+    /// Sign and logarithm of the modulus of the determinant; see [`Slogdet`].
+    #[track_caller]
+    pub fn slogdet(&self) -> (Tensor, Tensor) {
+        apply_n::<2>(Slogdet {}, &[&float(self)]).into()
+    }
+
+    /// The lower triangular `L` with a positive diagonal and `L Lᴴ = self`; see [`Cholesky`].
+    #[track_caller]
+    pub fn cholesky(&self) -> Tensor {
+        apply1(Cholesky {}, &[&float(self)])
+    }
+
+    /// `self = P L U`: a permutation, a unit lower and an upper triangle; see [`Lu`].
+    #[track_caller]
+    pub fn lu(&self) -> (Tensor, Tensor, Tensor) {
+        if let Some(refused) = self.unless_square("lu") {
+            return (refused.clone(), refused.clone(), refused);
+        }
+        let parts = region("lu", vec![], &[&float(self)], |x| {
+            let [lu, from] = apply_n::<2>(Lu {}, &[&x[0]]);
+            // Row k of L U is row from[k] of the matrix: a one at row from[k] and column k.
+            let row = Tensor::iota(DType::I64, lu.shape(), lu.rank().saturating_sub(2));
+            let p = row.eq(&from.unsqueeze(-2)).to_dtype(lu.dtype());
+            [p, lu.tril(-1) + eye_like(&lu), lu.triu(0)]
+        });
+        three(parts)
+    }
+
+    /// `self = Q R` with orthonormal columns and an upper triangle of non-negative diagonal; see [`Qr`].
+    #[track_caller]
+    pub fn qr(&self) -> (Tensor, Tensor) {
+        apply_n::<2>(Qr {}, &[&float(self)]).into()
+    }
+
+    /// `self = U diag(s) Vᴴ`, as `(U, s, Vᴴ)` with the singular values in descending order; see [`Svd`].
+    #[track_caller]
+    pub fn svd(&self) -> (Tensor, Tensor, Tensor) {
+        apply_n::<3>(Svd {}, &[&float(self)]).into()
+    }
+
+    /// The singular values in descending order.
+    #[track_caller]
+    pub fn svdvals(&self) -> Tensor {
+        self.svd().1
+    }
+
+    /// Eigenvalues (ascending) and eigenvectors (columns) of a Hermitian matrix; see [`Eigh`].
+    #[track_caller]
+    pub fn eigh(&self) -> (Tensor, Tensor) {
+        apply_n::<2>(Eigh {}, &[&float(self)]).into()
+    }
+
+    /// The eigenvalues of a Hermitian matrix in ascending order.
+    #[track_caller]
+    pub fn eigvalsh(&self) -> Tensor {
+        self.eigh().0
+    }
+
+    /// Eigenvalues and eigenvectors (columns) of a square matrix, complex also for a real one; see [`Eig`].
+    #[track_caller]
+    pub fn eig(&self) -> (Tensor, Tensor) {
+        let x = float(self);
+        if x.error().is_some() {
+            return (x.clone(), x);
+        }
+        apply_n::<2>(Eig {}, &[&x.to_dtype(x.dtype().complex())]).into()
+    }
+
+    /// The eigenvalues of a square matrix, complex also for a real one.
+    #[track_caller]
+    pub fn eigvals(&self) -> Tensor {
+        self.eig().0
+    }
+
+    /// The `X` of least norm for which `self · X - right` has the least norm, column by column, for a matrix of full rank.
+    #[track_caller]
+    pub fn lstsq(&self, right: &Tensor) -> Tensor {
+        let (a, b, vector) = match sides("lstsq", self, right) {
+            Ok(sides) => sides,
+            Err(failed) => return failed,
+        };
+        let solution = region1("lstsq", vec![], &[&a, &b], |x| {
+            let (a, b) = (&x[0], &x[1]);
+            if a.dim(-2) >= a.dim(-1) {
+                let (q, r) = a.qr();
+                r.triangular_solve(&q.adjoint().matmul(b), Triangular::UPPER)
+            } else {
+                let (q, r) = a.adjoint().qr();
+                q.matmul(&r.triangular_solve(b, Triangular { adjoint: true, ..Triangular::UPPER }))
+            }
+        });
+        unless(vector, solution)
+    }
+
+    /// A square matrix times itself `n` times: the identity for 0, powers of the inverse below.
+    #[track_caller]
+    pub fn matrix_power(&self, n: i64) -> Tensor {
+        if let Some(refused) = self.unless_square("matrix_power") {
+            return refused;
+        }
+        region1("matrix_power", vec![arg("n", n)], &[&float(self)], |x| {
+            let mut factor = if n < 0 { x[0].inv() } else { x[0].clone() };
+            let (mut left, mut power) = (n.unsigned_abs(), None::<Tensor>);
+            while left > 0 {
+                if left & 1 == 1 {
+                    power = Some(power.map_or(factor.clone(), |p| p.matmul(&factor)));
+                }
+                left >>= 1;
+                if left > 0 {
+                    factor = factor.matmul(&factor);
+                }
+            }
+            power.unwrap_or_else(|| eye_like(&x[0]))
+        })
+    }
+
+    /// The exponential of a square matrix: Padé's approximant of order 13 at the matrix scaled down by a power of two, then
+    /// squared as often.
+    #[track_caller]
+    pub fn matrix_exp(&self) -> Tensor {
+        if let Some(refused) = self.unless_square("matrix_exp") {
+            return refused;
+        }
+        if self.numel() == 0 {
+            return float(self);
+        }
+        region1("matrix_exp", vec![], &[&float(self)], |x| exponential(&x[0]))
+    }
+
+    /// The failed tensor, unless this is of square matrices.
+    #[track_caller]
+    fn unless_square(&self, name: &str) -> Option<Tensor> {
+        if self.error().is_some() {
+            return Some(self.clone());
+        }
+        match self.shape()[..] {
+            [.., m, n] if m == n => None,
+            _ => {
+                let e = Error::shape(format!("shape {}", self.shape()), "must be that of square matrices");
+                Some(Tensor::refuse(name, &[self], e))
+            }
+        }
+    }
+}
+
+/// Without its last axis if the right side was a vector.
+#[track_caller]
+fn unless(vector: bool, x: Tensor) -> Tensor {
+    if vector && x.error().is_none() { x.squeeze(-1) } else { x }
+}
+
+fn three(parts: gradus_ir::Result<Vec<Tensor>>) -> (Tensor, Tensor, Tensor) {
+    match parts.map(<[Tensor; 3]>::try_from) {
+        Ok(Ok(parts)) => parts.into(),
+        Ok(Err(_)) => three(Err(Error::verify("three results"))),
+        Err(e) => (Tensor::failed(e.clone()), Tensor::failed(e.clone()), Tensor::failed(e)),
+    }
+}
+
+/// Coefficients of Padé's approximant of order 13, by its constant one: these stay in range of narrow dtypes.
+const PADE: [f64; 14] = [
+    64764752532480000.0,
+    32382376266240000.0,
+    7771770303897600.0,
+    1187353796428800.0,
+    129060195264000.0,
+    10559470521600.0,
+    670442572800.0,
+    33522128640.0,
+    1323241920.0,
+    40840800.0,
+    960960.0,
+    16380.0,
+    182.0,
+    1.0,
+];
+
+/// The norm up to which the approximant is exact in `f64`.
+const REACH: f64 = 5.371920351148152;
+
+/// More squarings than any matrix takes whose exponential can be told from 0 and infinity.
+const SQUARINGS: usize = 24;
+
+fn exponential(x: &Tensor) -> Tensor {
+    let fixed = x.stop_gradient();
+    let size = if x.dtype().is_complex() { fixed.real().hypot(&fixed.imag()) } else { fixed.abs() };
+    let norm = size.sum(-2).max(-1);
+    let times = (norm / REACH).log2().ceil().clamp(0.0, SQUARINGS as f64);
+    let times = times.unsqueeze(-1).unsqueeze(-1);
+    let a = x * &(-&times).exp2();
+    let (one, a2) = (eye_like(x), a.matmul(&a));
+    let a4 = a2.matmul(&a2);
+    let a6 = a4.matmul(&a2);
+    let b = |k: usize| PADE[k] / PADE[0];
+    let sum = |k: usize| &a6 * b(k + 6) + &a4 * b(k + 4) + &a2 * b(k + 2);
+    let odd = a.matmul(&(a6.matmul(&(&a6 * b(13) + &a4 * b(11) + &a2 * b(9))) + sum(1) + &one * b(1)));
+    let even = a6.matmul(&(&a6 * b(12) + &a4 * b(10) + &a2 * b(8))) + sum(0) + &one * b(0);
+    let start = (&even - &odd).solve(&(&even + &odd));
+    let squared = while_loop(
+        &[&start, &times],
+        Some(SQUARINGS),
+        |c| c[1].max(()).gt(0.0),
+        |c| [c[1].gt(0.0).select(&c[0].matmul(&c[0]), &c[0]), &c[1] - 1.0],
+    );
+    match squared {
+        Ok(mut carries) => carries.swap_remove(0),
+        Err(e) => Tensor::failed(e),
+    }
+}
+
+/// Well-conditioned: random, with more on the diagonal.
+fn draw(s: &mut super::Samples, shape: &[usize], complex: bool) -> gradus_ir::Literal {
+    let x = if complex { s.draw.complex((-1.0, 1.0), shape) } else { s.draw.normal(shape) };
+    let x = Tensor::from_literal(&x);
+    let n = x.dim(-1);
+    let axis = shape.len().saturating_sub(2);
+    let (row, column) = (Tensor::iota(DType::I64, shape, axis), Tensor::iota(DType::I64, shape, axis + 1));
+    let more = Tensor::iota(DType::I64, shape, axis).to_dtype(x.dtype()) + 2.0;
+    let sum = row.eq(&column).select(&(&x + more), &x);
+    sum.to_literal().unwrap_or_else(|_| gradus_ir::Literal::scalar(DType::F64, n as f64))
+}
+
+pub(super) fn samples(s: &mut super::Samples) {
+    for complex in [false, true] {
+        for shape in [&[3, 3][..], &[2, 2, 2]] {
+            let a = draw(s, shape, complex);
+            s.case("inv", [a.clone()], |x| x[0].inv());
+            s.case("lu", [a.clone()], |x| {
+                let (_, l, u) = x[0].lu();
+                (l, u)
+            });
+            s.case("matrix_power", [a.clone()], |x| x[0].matrix_power(3));
+            s.case("matrix_exp", [a.clone()], |x| (&x[0] * 0.3).matrix_exp());
+            // What does not depend on the phases: functions of the matrix, and projections.
+            s.case("eigh", [a.clone()], |x| {
+                let (w, v) = x[0].eigh();
+                (&v * &w.square().unsqueeze(-2)).matmul(&v.adjoint())
+            });
+            s.case("svd", [a.clone()], |x| {
+                let (u, s, vh) = x[0].svd();
+                (&u * &s.exp().unsqueeze(-2)).matmul(&vh)
+            });
+            s.case("eig", [a], |x| {
+                let (w, v) = x[0].eig();
+                (&v * &w.exp().unsqueeze(-2)).matmul(&v.inv())
+            });
+        }
+        for (shape, k) in [([3, 2], 2), ([2, 3], 1)] {
+            let (a, b) = (draw(s, &shape, complex), s.draw.normal([shape[0], k]));
+            s.case("lstsq", [a, b], |x| x[0].lstsq(&x[1]));
+        }
+    }
+    let ins = [draw(s, &[2, 1, 2, 2], false), s.draw.normal([3, 2, 1])];
+    s.case("solve", ins, |x| x[0].solve(&x[1]));
+    let ins = [draw(s, &[2, 2], true), s.draw.normal([2])];
+    s.case("triangular_solve", ins, |x| {
+        x[0].triangular_solve(&x[1], Triangular { adjoint: true, ..Triangular::LOWER })
+    });
+    let a = draw(s, &[2, 2], false);
+    s.case("matrix_power", [a.clone()], |x| x[0].matrix_power(-2));
+    s.case("matrix_power", [a.clone()], |x| x[0].matrix_power(0));
+    // Scaled and squared, by another power for each matrix.
+    let both = draw(s, &[2, 2, 2], false);
+    s.case("matrix_exp", [both], |x| {
+        let scale = Tensor::from_slice(&[0.1, -4.0], [2, 1, 1]);
+        (&x[0] * &scale).matrix_exp() + scalar(x[0].dtype(), 1.0)
+    });
+}
