@@ -341,12 +341,7 @@ pub fn custom_vjp<R: Outputs, G: Outputs>(
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
     let place = Location::caller();
-    let make = || {
-        let program = Program::new(ins, f)?;
-        let grad = program.rule(program.graph.output_avals(), rule)?;
-        try_apply(Call::new("custom_vjp", Vec::new(), program.graph.clone()).with_grad(grad), ins)
-    };
-    make().map_err(|e: Error| e.at(place))
+    with_rule("custom_vjp", ins, f, Graph::output_avals, Call::with_grad, rule).map_err(|e| e.at(place))
 }
 
 /// A function with tangents of its own: `rule(operands, results, tangents)` gives a tangent per result. It must be
@@ -358,10 +353,19 @@ pub fn custom_jvp<R: Outputs, G: Outputs>(
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
     let place = Location::caller();
-    let make = || {
-        let program = Program::new(ins, f)?;
-        let jvp = program.rule(program.graph.input_avals(), rule)?;
-        try_apply(Call::new("custom_jvp", Vec::new(), program.graph.clone()).with_jvp(jvp), ins)
-    };
-    make().map_err(|e: Error| e.at(place))
+    with_rule("custom_jvp", ins, f, Graph::input_avals, Call::with_jvp, rule).map_err(|e| e.at(place))
+}
+
+/// Calls a function as a region with a derivative rule, which takes directions of these types.
+fn with_rule<R: Outputs, G: Outputs>(
+    name: &str,
+    ins: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> R,
+    directions: fn(&Graph) -> Vec<Aval>,
+    attach: fn(Call, Arc<Graph>) -> Call,
+    rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
+) -> Result<Vec<Tensor>> {
+    let program = Program::new(ins, f)?;
+    let own = program.rule(directions(&program.graph), rule)?;
+    try_apply(attach(Call::new(name, Vec::new(), program.graph), own), ins)
 }
