@@ -1,0 +1,3 @@
+//! From graphs to plans: inline, simplify, fuse, plan memory.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! The CPU device: what plans run on by default.
