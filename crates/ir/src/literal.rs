@@ -129,6 +129,17 @@ impl Literal {
         &self.data
     }
 
+    /// The first element, as a scalar; zero if there is none.
+    pub fn first(&self) -> Literal {
+        let aval = Aval::scalar(self.aval.dtype);
+        let data = match &self.data {
+            Data::F(v) => vec![v.first().copied().unwrap_or(0.0)].into(),
+            Data::C(v) => vec![v.first().copied().unwrap_or(C::ZERO)].into(),
+            Data::I(v) => Data::from(vec![v.first().copied().unwrap_or(0)]),
+        };
+        Literal { aval, data }
+    }
+
     /// The floats; empty for other classes.
     pub fn f(&self) -> &[f64] {
         if let Data::F(v) = &self.data { v } else { &[] }

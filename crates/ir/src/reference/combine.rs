@@ -5,13 +5,15 @@ use crate::literal::Data;
 use crate::ops::Combine;
 use crate::{C, DType, Literal, special};
 
-/// Element types that combine.
-pub(super) trait Element: Copy + Default {
+/// Carriers that combine.
+pub trait Combined: Copy + Default {
+    /// What changes nothing.
     fn identity(combine: Combine, dtype: DType) -> Self;
+    /// Two elements as one.
     fn combine(combine: Combine, a: Self, b: Self) -> Self;
 }
 
-impl Element for f64 {
+impl Combined for f64 {
     fn identity(combine: Combine, _: DType) -> f64 {
         match combine {
             Combine::Sum => 0.0,
@@ -32,7 +34,7 @@ impl Element for f64 {
     }
 }
 
-impl Element for i64 {
+impl Combined for i64 {
     fn identity(combine: Combine, dtype: DType) -> i64 {
         match combine {
             Combine::Prod => 1,
@@ -52,7 +54,7 @@ impl Element for i64 {
     }
 }
 
-impl Element for C {
+impl Combined for C {
     fn identity(combine: Combine, _: DType) -> C {
         if combine == Combine::Prod { C::ONE } else { C::ZERO }
     }
@@ -68,7 +70,7 @@ pub(super) fn reduce(x: &Literal, combine: Combine, axes: &[usize]) -> Data {
         |axes: &[usize]| -> (Vec<usize>, Vec<i64>) { axes.iter().map(|&a| (x.shape()[a], own[a])).unzip() };
     let ((oe, os), (ie, is)) = (split(&outer), split(&inner));
     let inside: Vec<i64> = Offsets::new(&ie, &is, 0).collect();
-    fn go<T: Element>(v: &[T], c: Combine, d: DType, outside: Offsets<'_>, inside: &[i64]) -> Vec<T> {
+    fn go<T: Combined>(v: &[T], c: Combine, d: DType, outside: Offsets<'_>, inside: &[i64]) -> Vec<T> {
         let one =
             |o: i64| inside.iter().fold(T::identity(c, d), |acc, i| T::combine(c, acc, v[(o + i) as usize]));
         outside.map(one).collect()
@@ -107,7 +109,7 @@ pub(super) fn arg_reduce(x: &Literal, largest: bool, axis: usize) -> Data {
 
 pub(super) fn cumulate(x: &Literal, combine: Combine, axis: usize, reverse: bool) -> Data {
     let (starts, n, step) = lines(x.shape(), axis);
-    fn go<T: Element>(
+    fn go<T: Combined>(
         v: &[T],
         c: Combine,
         d: DType,

@@ -1,13 +1,13 @@
 //! Contractions, convolutions and folds, by their definitions.
 
-use super::combine::Element;
+use super::combine::Combined;
 use super::strides::{Offsets, strides};
 use crate::literal::Data;
 use crate::ops::{Combine, Window};
 use crate::{Aval, C, Literal};
 
 /// Products that can be summed.
-trait Product: Element {
+trait Product: Combined {
     fn times(self, other: Self) -> Self;
 }
 
@@ -29,7 +29,7 @@ impl Product for i64 {
     }
 }
 
-fn add<T: Element>(a: T, b: T) -> T {
+fn add<T: Combined>(a: T, b: T) -> T {
     T::combine(Combine::Sum, a, b)
 }
 
@@ -156,7 +156,7 @@ pub(super) fn fold(x: &Literal, win: &Window, out: &Aval) -> Data {
     steps.extend((0..n).map(|i| along(i, win.stride[i])));
     steps.extend((0..n).map(|i| along(i, win.window_dilation[i])));
     let targets = Offsets::new(x.shape(), &steps, 0);
-    fn go<T: Element>(v: &[T], targets: Offsets<'_>, n: usize) -> Vec<T> {
+    fn go<T: Combined>(v: &[T], targets: Offsets<'_>, n: usize) -> Vec<T> {
         let mut sums = vec![T::default(); n];
         v.iter().zip(targets).for_each(|(x, at)| sums[at as usize] = add(sums[at as usize], *x));
         sums

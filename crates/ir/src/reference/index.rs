@@ -1,6 +1,6 @@
 //! Reading and writing at computed indices, and sorting.
 
-use super::combine::{Element, lines};
+use super::combine::{Combined, lines};
 use super::movement::pick;
 use crate::literal::Data;
 use crate::ops::Combine;
@@ -28,7 +28,7 @@ pub(super) fn take(x: &Literal, index: &Literal, axis: usize) -> Result<Data> {
     Ok(pick(x.data(), at))
 }
 
-fn write<T: Element>(base: &[T], updates: &[T], at: &[usize], combine: Option<Combine>) -> Vec<T> {
+fn write<T: Combined>(base: &[T], updates: &[T], at: &[usize], combine: Option<Combine>) -> Vec<T> {
     let mut out = base.to_vec();
     for (u, &i) in updates.iter().zip(at) {
         out[i] = combine.map_or(*u, |c| T::combine(c, out[i], *u));

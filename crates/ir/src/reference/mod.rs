@@ -12,6 +12,7 @@ mod movement;
 mod pointwise;
 mod strides;
 
+pub use combine::Combined;
 pub use strides::Offsets;
 
 use crate::literal::Data;

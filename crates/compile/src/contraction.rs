@@ -1,0 +1,174 @@
+//! Contractions as batched products of matrices with strides, and what follows them while their result is in cache.
+
+use crate::kernel::Kernel;
+use crate::layout::Layout;
+use gradus_ir::DType;
+use std::fmt;
+
+/// `out[b, i, j] = Σ_k lhs[b, i, k] · rhs[b, k, j]`.
+#[derive(Clone, Debug)]
+pub struct Contraction {
+    /// Type of all three.
+    pub dtype: DType,
+    /// Buffers: first operand, second operand, result.
+    pub buffers: [usize; 3],
+    /// First places in them.
+    pub offsets: [i64; 3],
+    /// Axes that run along all three: extent and steps.
+    pub batch: Vec<(usize, [i64; 3])>,
+    /// Rows: steps in the first operand and the result.
+    pub m: (usize, [i64; 2]),
+    /// Columns: steps in the second operand and the result, where it is 1 (unless there is one column).
+    pub n: (usize, [i64; 2]),
+    /// The summed axis: steps in the first and the second operand.
+    pub k: (usize, [i64; 2]),
+    /// An elementwise kernel over the row-major result, run on each block as soon as it is there.
+    pub finish: Option<Kernel>,
+}
+
+impl Contraction {
+    /// Buffers read, the result by the kernel that follows included.
+    pub fn reads(&self) -> Vec<usize> {
+        let follow = self.finish.iter().flat_map(|k| k.loads().map(|a| a.buffer));
+        self.buffers[..2].iter().copied().chain(follow.filter(|b| *b != self.buffers[2])).collect()
+    }
+
+    /// Buffers written.
+    pub fn writes(&self) -> Vec<usize> {
+        let follow = self.finish.iter().flat_map(|k| k.stores.iter().map(|s| s.access.buffer));
+        [self.buffers[2]].into_iter().chain(follow).collect()
+    }
+
+    /// Number of products in the batch.
+    pub fn products(&self) -> usize {
+        self.batch.iter().map(|b| b.0).product()
+    }
+}
+
+/// One operand of a contraction: labels and extents of its axes, and where its elements are.
+pub(crate) struct Operand<'a> {
+    pub(crate) labels: &'a str,
+    pub(crate) shape: &'a [usize],
+    pub(crate) layout: Layout,
+}
+
+/// Why a contraction is not a product of matrices as it stands.
+pub(crate) enum Unfit {
+    /// This operand sums an axis of its own, repeats a label or steps unevenly along what is summed.
+    Operand(usize),
+    /// No axis of the result is contiguous.
+    Result,
+}
+
+/// An axis during matching: extent, and steps in each of the three (0 where it is absent).
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    extent: usize,
+    steps: [i64; 3],
+}
+
+/// The product of matrices that a contraction is; both operands may have to change places.
+pub(crate) fn matched(dtype: DType, ops: &[Operand<'_>; 3]) -> Result<(Contraction, bool), Unfit> {
+    let step = |o: usize, label: char| {
+        let at = ops[o].labels.chars().position(|l| l == label)?;
+        Some(ops[o].layout.strides[at])
+    };
+    for (o, operand) in ops[..2].iter().enumerate() {
+        for (i, label) in operand.labels.chars().enumerate() {
+            let elsewhere = (0..3).any(|p| p != o && ops[p].labels.contains(label));
+            if !elsewhere || operand.labels.chars().skip(i + 1).any(|l| l == label) {
+                return Err(Unfit::Operand(o));
+            }
+        }
+    }
+    let (mut batch, mut m, mut n, mut k) = (vec![], vec![], vec![], vec![]);
+    // In the order of the result's axes, then of the first operand's.
+    let out: Vec<(char, usize)> = ops[2].labels.chars().zip(ops[2].shape.iter().copied()).collect();
+    let summed = ops[0].labels.chars().zip(ops[0].shape.iter().copied());
+    let summed = summed.filter(|(l, _)| !ops[2].labels.contains(*l));
+    for (label, extent) in out.iter().copied().chain(summed) {
+        let found: [Option<i64>; 3] = std::array::from_fn(|o| step(o, label));
+        let axis = Axis { extent, steps: found.map(|s| s.unwrap_or(0)) };
+        match found {
+            [Some(_), Some(_), Some(_)] => batch.push(axis),
+            [Some(_), None, _] => m.push(axis),
+            [None, Some(_), _] => n.push(axis),
+            [Some(_), Some(_), None] => k.push(axis),
+            _ => return Err(Unfit::Result),
+        }
+    }
+    for axes in [&mut batch, &mut m, &mut n, &mut k] {
+        merge(axes);
+    }
+    if k.len() > 1 {
+        let uneven = (0..2).find(|&o| k.windows(2).any(|w| w[0].steps[o] != w[1].steps[o] * w[1].extent as i64));
+        return Err(Unfit::Operand(uneven.unwrap_or(0)));
+    }
+    // The contiguous axis of the result is that of the columns.
+    let contiguous = |axes: &[Axis]| axes.last().is_some_and(|a| a.steps[2] == 1);
+    let swapped = !contiguous(&n) && contiguous(&m);
+    if swapped {
+        std::mem::swap(&mut m, &mut n);
+    }
+    let whole = |axes: &[Axis]| axes.iter().map(|a| a.extent).product::<usize>();
+    if !contiguous(&n) && whole(&n) > 1 {
+        return Err(Unfit::Result);
+    }
+    // One axis each; the others run as part of the batch. Of the rows, the longest stays.
+    let columns = n.pop();
+    let longest = (0..m.len()).max_by_key(|&i| m[i].extent);
+    let rows = longest.map(|i| m.remove(i));
+    batch.extend(m);
+    batch.extend(n);
+    let one = Axis { extent: 1, steps: [0; 3] };
+    let (rows, columns, k) = (rows.unwrap_or(one), columns.unwrap_or(one), k.pop().unwrap_or(one));
+    let turn = |s: [i64; 3]| if swapped { [s[1], s[0], s[2]] } else { s };
+    let (r, c, s) = (turn(rows.steps), turn(columns.steps), turn(k.steps));
+    let place = |o: usize| ops[o].layout.offset;
+    let offsets = turn([place(0), place(1), place(2)]);
+    let contraction = Contraction {
+        dtype,
+        buffers: [0; 3],
+        offsets,
+        batch: batch.iter().map(|a| (a.extent, turn(a.steps))).collect(),
+        m: (rows.extent, [r[0], r[2]]),
+        n: (columns.extent, [c[1], c[2]]),
+        k: (k.extent, [s[0], s[1]]),
+        finish: None,
+    };
+    Ok((contraction, swapped))
+}
+
+/// Joins neighbouring axes that step evenly everywhere, and drops those of extent 1.
+fn merge(axes: &mut Vec<Axis>) {
+    axes.retain(|a| a.extent != 1);
+    let mut i = 1;
+    while i < axes.len() {
+        let (outer, inner) = (axes[i - 1], axes[i]);
+        if (0..3).all(|o| outer.steps[o] == inner.steps[o] * inner.extent as i64) {
+            axes[i - 1] = Axis { extent: outer.extent * inner.extent, steps: inner.steps };
+            axes.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+}
+
+impl fmt::Display for Contraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c] = self.buffers;
+        writeln!(
+            f,
+            "b{c} := b{a} · b{b}, {} of {}×{}×{} ({})",
+            self.products(),
+            self.m.0,
+            self.n.0,
+            self.k.0,
+            self.dtype
+        )?;
+        match &self.finish {
+            Some(kernel) => write!(f, "  then {kernel}"),
+            None => Ok(()),
+        }
+    }
+}

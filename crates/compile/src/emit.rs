@@ -1,0 +1,336 @@
+//! From units of work to a plan: kernels with their accesses, in an order that respects what needs what.
+
+use crate::contraction::Contraction;
+use crate::group::{Group, Member, Source, Task, Value, View};
+use crate::kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
+use crate::layout::Layout;
+use crate::lower::{Lowered, Origin, Unit};
+use crate::plan::{Buffer, Control, Place, Plan, Routine, Step};
+use crate::{Result, compile};
+use gradus_ir::ops::Form;
+use gradus_ir::{Aval, Error, Graph, Op};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The plan of lowered units; buffers have no place in the arena yet.
+pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
+    attach(&mut lowered);
+    let order = order(&lowered);
+    let stored = stored(&lowered);
+    let mut out = Emitter { lowered: &lowered, buffers: HashMap::new(), plan: Plan::default() };
+    for (i, (_, id)) in graph.inputs().iter().enumerate() {
+        let aval = graph.aval(*id);
+        let place = Place::Input(i);
+        out.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), place });
+        out.plan.inputs.push(i);
+    }
+    for unit in order {
+        match &lowered.units[unit] {
+            Unit::Group(group) => {
+                let kernel = out.kernel(group, &stored);
+                out.push(Step::Kernel(kernel))?;
+            }
+            Unit::Contract(c, finish) => {
+                let step = out.contraction(c, finish.as_ref(), &stored);
+                out.push(Step::Contract(step))?;
+            }
+            Unit::Whole { op, ins, outs } => {
+                let step = out.whole(op, ins, outs)?;
+                out.push(step)?;
+            }
+            Unit::Gone => {}
+        }
+    }
+    let outputs: Vec<usize> = lowered.outputs.iter().map(|v| out.buffer(*v)).collect();
+    let mut plan = out.plan;
+    for (k, &b) in outputs.iter().enumerate() {
+        plan.buffers[b].place = Place::Output(k);
+    }
+    plan.outputs = outputs;
+    Ok(plan)
+}
+
+/// Moves elementwise groups behind the product of matrices that only they read.
+fn attach(lowered: &mut Lowered) {
+    let mut readers: HashMap<Value, BTreeSet<usize>> = HashMap::new();
+    for (u, unit) in lowered.units.iter().enumerate() {
+        for v in unit.reads() {
+            readers.entry(v).or_default().insert(u);
+        }
+    }
+    // Later products first: of two that a group reads, the other is then done before.
+    for u in (0..lowered.units.len()).rev() {
+        let Unit::Contract(c, None) = &lowered.units[u] else { continue };
+        let value = c.buffers[2];
+        let Some(own) = readers.get(&value) else { continue };
+        let (Some(&reader), 1) = (own.first(), own.len()) else { continue };
+        let Unit::Group(group) = &lowered.units[reader] else { continue };
+        if lowered.outputs.contains(&value) || !follows(group, value, &lowered.values[value].0) {
+            continue;
+        }
+        // Nothing that the group needs can need the product: only the group reads it.
+        let (c, group) = (c.clone(), group.clone());
+        lowered.units[reader] = Unit::Gone;
+        lowered.units[u] = Unit::Contract(c, Some(group));
+        lowered.depend.merge(u, reader);
+    }
+}
+
+/// Whether a group can run block by block over a product: no reduction, and each block reads only itself of it.
+fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
+    if group.reduced.is_some() || group.space.iter().product::<usize>() != aval.shape.numel() {
+        return false;
+    }
+    let natural = |m: &Member| Layout::row_major(&m.space);
+    group.members.iter().all(|(m, _)| {
+        m.args.iter().filter(|a| a.value() == Some(product)).all(|a| {
+            !matches!(m.task, Task::Pieces(_))
+                && a.layout.offset == 0
+                && crate::layout::same_steps(&m.space, &a.layout.strides, &natural(m).strides)
+        })
+    })
+}
+
+/// Units in an order that respects what needs what, the earliest first.
+fn order(lowered: &Lowered) -> Vec<usize> {
+    let live: Vec<usize> =
+        (0..lowered.units.len()).filter(|&u| !matches!(lowered.units[u], Unit::Gone)).collect();
+    let needs = |u: usize, other: usize| lowered.depend.needs(u, other);
+    let mut waits: HashMap<usize, usize> =
+        live.iter().map(|&u| (u, live.iter().filter(|&&o| needs(u, o)).count())).collect();
+    let mut ready: BTreeSet<usize> = live.iter().copied().filter(|u| waits[u] == 0).collect();
+    let mut order = Vec::with_capacity(live.len());
+    while let Some(next) = ready.pop_first() {
+        order.push(next);
+        for &u in live.iter().filter(|&&u| needs(u, next)) {
+            if let Some(count) = waits.get_mut(&u) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.insert(u);
+                }
+            }
+        }
+    }
+    debug_assert!(order.len() == live.len(), "units wait for each other");
+    order
+}
+
+/// Values that must be in memory: read by another unit, or handed out.
+fn stored(lowered: &Lowered) -> Vec<bool> {
+    let mut stored = vec![false; lowered.values.len()];
+    lowered.outputs.iter().for_each(|&v| stored[v] = true);
+    for unit in &lowered.units {
+        unit.reads().into_iter().for_each(|v| stored[v] = true);
+    }
+    stored
+}
+
+struct Emitter<'a> {
+    lowered: &'a Lowered,
+    buffers: HashMap<Value, usize>,
+    plan: Plan,
+}
+
+impl Emitter<'_> {
+    fn push(&mut self, step: Step) -> Result<()> {
+        if cfg!(debug_assertions) {
+            let kernel = match &step {
+                Step::Kernel(k) => Some(k),
+                Step::Contract(c) => c.finish.as_ref(),
+                _ => None,
+            };
+            kernel.map_or(Ok(()), |k| k.verify().map_err(Error::verify))?;
+        }
+        self.plan.steps.push(step);
+        Ok(())
+    }
+
+    /// The buffer of a value.
+    fn buffer(&mut self, value: Value) -> usize {
+        if let Some(&b) = self.buffers.get(&value) {
+            return b;
+        }
+        let (aval, origin) = &self.lowered.values[value];
+        let place = match origin {
+            Origin::Input(i) => return *i,
+            Origin::Constant(l) => Place::Constant(l.clone()),
+            Origin::Computed => Place::Arena(0),
+        };
+        self.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), place });
+        let b = self.plan.buffers.len() - 1;
+        self.buffers.insert(value, b);
+        b
+    }
+
+    /// A product of matrices; if what follows it writes elements of the same type, the product goes there first.
+    fn contraction(&mut self, c: &Contraction, finish: Option<&Group>, stored: &[bool]) -> Contraction {
+        let finish = finish.map(|g| self.kernel(g, stored));
+        let product = self.buffer(c.buffers[2]);
+        let mut out = Contraction { buffers: c.buffers.map(|v| self.buffer(v)), ..c.clone() };
+        let Some(mut kernel) = finish else { return out };
+        let target = kernel.stores.iter().map(|s| s.access.buffer);
+        let alike = |b: &usize| self.plan.buffers[*b].dtype == c.dtype;
+        if let Some(target) = target.into_iter().find(alike) {
+            for inst in &mut kernel.body {
+                if let Operation::Load(access) = &mut inst.op
+                    && access.buffer == product
+                {
+                    access.buffer = target;
+                }
+            }
+            out.buffers[2] = target;
+        }
+        Contraction { finish: Some(kernel), ..out }
+    }
+
+    /// The loop nest of a group.
+    fn kernel(&mut self, group: &Group, stored: &[bool]) -> Kernel {
+        let reduced = |a: &usize| group.reduced.as_ref().is_some_and(|r| r[*a]);
+        let all = 0..group.space.len();
+        let order: Vec<usize> = all.clone().filter(|a| !reduced(a)).chain(all.filter(reduced)).collect();
+        let parallel = order.iter().filter(|a| !reduced(a)).count();
+        let mut body =
+            Body { emitter: self, group, order: &order, parallel, insts: vec![], known: HashMap::new(), of: HashMap::new() };
+        let mut stores = Vec::new();
+        for (member, level) in &group.members {
+            let value = body.member(member, *level);
+            if stored[member.value] {
+                let layout = body.layout(&Layout::row_major(&member.shape), &member.shape, *level);
+                let access = Access { buffer: body.emitter.buffer(member.value), layout };
+                stores.push(Store { value, access });
+            }
+        }
+        let axes = order.iter().map(|&a| group.space[a]).collect();
+        let body = body.insts;
+        let mut kernel = Kernel { axes, parallel, columns: group.by_columns(), body, stores };
+        kernel.coalesce();
+        kernel
+    }
+
+    fn whole(&mut self, op: &Op, ins: &[Value], outs: &[Value]) -> Result<Step> {
+        let aval = |v: &Value| self.lowered.values[*v].0.clone();
+        let (types, results): (Vec<Aval>, Vec<Aval>) =
+            (ins.iter().map(aval).collect(), outs.iter().map(aval).collect());
+        let ins: Vec<usize> = ins.iter().map(|v| self.buffer(*v)).collect();
+        let outs: Vec<usize> = outs.iter().map(|v| self.buffer(*v)).collect();
+        let plans = |graphs: &[&Arc<Graph>]| -> Result<Vec<Arc<Plan>>> {
+            graphs.iter().map(|g| compile(g).map(Arc::new)).collect()
+        };
+        Ok(match op.def().form(&types) {
+            Form::Switch(branches) => {
+                Step::Switch(Control { plans: plans(&branches.iter().collect::<Vec<_>>())?, ins, outs })
+            }
+            Form::Scan(scan) => Step::Scan {
+                control: Control { plans: plans(&[&scan.body])?, ins, outs },
+                shared: scan.shared,
+                carries: scan.carries,
+                length: scan.length,
+                reverse: scan.reverse,
+            },
+            Form::While(op) => Step::While {
+                control: Control { plans: plans(&[&op.condition, &op.body])?, ins, outs },
+                shared: op.shared,
+                bound: op.bound,
+            },
+            _ => Step::Routine(Routine { op: op.clone(), types, results, ins, outs }),
+        })
+    }
+}
+
+/// A kernel's body under construction.
+struct Body<'e, 'a> {
+    emitter: &'e mut Emitter<'a>,
+    group: &'e Group,
+    order: &'e [usize],
+    parallel: usize,
+    insts: Vec<Inst>,
+    /// Loads and constants that are there already.
+    known: HashMap<String, usize>,
+    /// The instruction of each member's value.
+    of: HashMap<Value, usize>,
+}
+
+impl Body<'_, '_> {
+    /// A layout over the kernel's axes.
+    fn layout(&self, layout: &Layout, shape: &[usize], level: Level) -> Layout {
+        // A member's layouts fit its group: that is what joining checked.
+        let own = self.group.steps(layout, shape, level).unwrap_or_else(|| Layout {
+            offset: layout.offset,
+            strides: vec![0; self.group.space.len()],
+        });
+        Layout { offset: own.offset, strides: self.order.iter().map(|&a| own.strides[a]).collect() }
+    }
+
+    fn push(&mut self, inst: Inst) -> usize {
+        self.insts.push(inst);
+        self.insts.len() - 1
+    }
+
+    /// As `push`, once for each thing read.
+    fn push_once(&mut self, inst: Inst) -> usize {
+        let key = format!("{:?}{:?}", inst.op, inst.dtype);
+        if let Some(&i) = self.known.get(&key) {
+            return i;
+        }
+        let i = self.push(inst);
+        self.known.insert(key, i);
+        i
+    }
+
+    fn member(&mut self, member: &Member, level: Level) -> usize {
+        let (space, dtype) = (&member.space, member.dtype);
+        let i = match &member.task {
+            Task::Pieces(bounds) => {
+                let mut pieces = Vec::new();
+                for (view, bounds) in member.args.iter().zip(bounds) {
+                    let layout = self.layout(&view.layout, space, level);
+                    let Some(value) = view.value() else { continue };
+                    let access = Access { buffer: self.emitter.buffer(value), layout };
+                    let bounds = bounds.iter().map(|(l, e)| (self.layout(l, space, level), *e)).collect();
+                    pieces.push(Piece { access, bounds });
+                }
+                self.push(Inst { op: Operation::Pieces(pieces), args: vec![], dtype, level })
+            }
+            Task::Scalar(scalar) => {
+                let args = member.args.iter().map(|v| self.arg(v, space, level)).collect();
+                self.push(Inst { op: Operation::Scalar(*scalar), args, dtype, level })
+            }
+            Task::Reduce(combine, _) => {
+                let args = member.args.iter().map(|v| self.arg(v, space, Level::Element)).collect();
+                self.push(Inst { op: Operation::Reduce(*combine), args, dtype, level })
+            }
+        };
+        self.of.insert(member.value, i);
+        i
+    }
+
+    fn arg(&mut self, view: &View, space: &[usize], level: Level) -> usize {
+        match &view.source {
+            Source::Scalar(l) => {
+                let (op, dtype) = (Operation::Constant(l.clone()), l.dtype());
+                self.push_once(Inst { op, args: vec![], dtype, level: Level::Row })
+            }
+            Source::Index(dtype) => {
+                let layout = self.layout(&view.layout, space, level);
+                let level = self.level(&layout);
+                self.push_once(Inst { op: Operation::Index(layout), args: vec![], dtype: *dtype, level })
+            }
+            Source::Value(value) => {
+                if let Some(&i) = self.of.get(value) {
+                    return i;
+                }
+                let layout = self.layout(&view.layout, space, level);
+                let level = self.level(&layout);
+                let dtype = self.emitter.lowered.values[*value].0.dtype;
+                let access = Access { buffer: self.emitter.buffer(*value), layout };
+                self.push_once(Inst { op: Operation::Load(access), args: vec![], dtype, level })
+            }
+        }
+    }
+
+    /// What does not change along reduced axes is read once per row.
+    fn level(&self, layout: &Layout) -> Level {
+        let still = layout.strides[self.parallel..].iter().all(|&s| s == 0);
+        if self.group.reduced.is_some() && still { Level::Row } else { Level::Element }
+    }
+}

@@ -1,0 +1,212 @@
+//! Groups: ops that will share one loop nest, and whether another may join them.
+
+use crate::kernel::Level;
+use crate::layout::{Layout, cut, refine, same_steps};
+use gradus_ir::ops::{Combine, Scalar};
+use gradus_ir::{DType, Literal, Shape};
+
+/// More instructions than this would not help memory and would crowd the caches.
+const MOST_MEMBERS: usize = 160;
+
+/// A value that lies (or may come to lie) in memory, by number.
+pub(crate) type Value = usize;
+
+/// How to read a value at each index of some shape.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) source: Source,
+    pub(crate) layout: Layout,
+}
+
+/// What a view reads.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// The elements of a value.
+    Value(Value),
+    /// One number everywhere.
+    Scalar(Literal),
+    /// The place itself, as a number of this type.
+    Index(DType),
+}
+
+impl View {
+    pub(crate) fn value(&self) -> Option<Value> {
+        if let Source::Value(v) = self.source { Some(v) } else { None }
+    }
+}
+
+/// An op that can be part of a loop nest.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    /// The value it defines.
+    pub(crate) value: Value,
+    pub(crate) task: Task,
+    /// What it reads, over `space`.
+    pub(crate) args: Vec<View>,
+    /// Extents it runs over.
+    pub(crate) space: Shape,
+    /// Extents of its value: those it runs over without the reduced ones.
+    pub(crate) shape: Shape,
+    pub(crate) dtype: DType,
+}
+
+/// What a member does.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    Scalar(Scalar),
+    Reduce(Combine, Vec<usize>),
+    /// Reads the first argument whose bounds hold the index.
+    Pieces(Vec<Vec<(Layout, usize)>>),
+}
+
+/// Members that share a loop nest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Group {
+    /// The loop nest's axes in the order of memory, none of extent 1.
+    pub(crate) space: Vec<usize>,
+    /// Which of them are reduced, once anything is.
+    pub(crate) reduced: Option<Vec<bool>>,
+    pub(crate) members: Vec<(Member, Level)>,
+}
+
+impl Group {
+    /// A group of one.
+    pub(crate) fn of(member: Member) -> Group {
+        let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
+        let empty = Group { space, reduced: None, members: Vec::new() };
+        // A member always fits a group that has nothing but its own axes.
+        empty.joined(&member).unwrap_or_else(|_| Group { members: vec![(member, Level::Element)], ..empty })
+    }
+
+    pub(crate) fn find(&self, value: Value) -> Option<&(Member, Level)> {
+        self.members.iter().find(|(m, _)| m.value == value)
+    }
+
+    /// Values read from memory.
+    pub(crate) fn reads(&self) -> Vec<Value> {
+        let all = self.members.iter().flat_map(|(m, _)| &m.args).filter_map(View::value);
+        all.filter(|v| self.find(*v).is_none()).collect()
+    }
+
+    /// Whether reductions are over outer axes, so that memory runs along the parallel ones.
+    pub(crate) fn by_columns(&self) -> bool {
+        let last = self.reduced.as_ref().and_then(|r| r.last());
+        last.is_some_and(|reduced| !reduced)
+    }
+
+    /// The axes a level runs over.
+    fn axes(&self, level: Level) -> Vec<usize> {
+        let all = 0..self.space.len();
+        match (&self.reduced, level) {
+            (Some(reduced), Level::Row) => all.filter(|&a| !reduced[a]).collect(),
+            _ => all.collect(),
+        }
+    }
+
+    /// Steps over the group's axes of a layout over a shape that fits a level.
+    pub(crate) fn steps(&self, layout: &Layout, shape: &[usize], level: Level) -> Option<Layout> {
+        let axes = self.axes(level);
+        let fine: Vec<usize> = axes.iter().map(|&a| self.space[a]).collect();
+        let own = layout.cut(shape, &cut(shape, &fine)?);
+        let mut strides = vec![0; self.space.len()];
+        axes.iter().zip(own.strides).for_each(|(&a, s)| strides[a] = s);
+        Some(Layout { offset: own.offset, strides })
+    }
+
+    /// Cuts the axes of a level so that a shape fits them.
+    fn fit(&mut self, shape: &[usize], level: Level) -> Option<()> {
+        let axes = self.axes(level);
+        let own: Vec<usize> = axes.iter().map(|&a| self.space[a]).collect();
+        let pieces = cut(&own, &refine(&own, shape)?)?;
+        let (mut space, mut reduced) = (Vec::new(), Vec::new());
+        for a in 0..self.space.len() {
+            let is_reduced = self.reduced.as_ref().is_some_and(|r| r[a]);
+            match axes.iter().position(|&b| b == a) {
+                Some(i) => {
+                    space.extend(&pieces[i]);
+                    reduced.extend(pieces[i].iter().map(|_| is_reduced));
+                }
+                None => {
+                    space.push(self.space[a]);
+                    reduced.push(is_reduced);
+                }
+            }
+        }
+        self.space = space;
+        if self.reduced.is_some() {
+            self.reduced = Some(reduced);
+        }
+        Some(())
+    }
+
+    /// This group with one more member, or why that cannot be.
+    pub(crate) fn joined(&self, member: &Member) -> Result<Group, &'static str> {
+        if self.members.len() >= MOST_MEMBERS {
+            return Err("the kernel would be too long");
+        }
+        let mut group = self.clone();
+        let whole = group.fit(&member.space, Level::Element).is_some();
+        let level = match (&member.task, whole) {
+            (Task::Reduce(_, axes), true) => {
+                let reduced = group.reduced_axes(&member.space, axes).ok_or("axes do not fit")?;
+                match &group.reduced {
+                    Some(own) if *own != reduced => return Err("it reduces other axes"),
+                    _ => group.reduced = Some(reduced),
+                }
+                Level::Row
+            }
+            (_, true) => Level::Element,
+            (Task::Scalar(_), false) if group.reduced.is_some() => {
+                group.fit(&member.space, Level::Row).ok_or("extents do not fit")?;
+                Level::Row
+            }
+            _ => return Err("extents do not fit"),
+        };
+        let reads = if matches!(member.task, Task::Reduce(..)) { Level::Element } else { level };
+        for arg in &member.args {
+            let Some(producer) = arg.value().and_then(|v| group.find(v)) else { continue };
+            if matches!(member.task, Task::Pieces(_)) {
+                return Err("its operand must be in memory");
+            }
+            let (own, own_level) = (&producer.0, producer.1);
+            if own_level > reads {
+                return Err("it uses elements per row");
+            }
+            if group.by_columns() && reads == Level::Element && own_level == Level::Row {
+                return Err("a column's result is there only after its elements");
+            }
+            let steps = group.steps(&arg.layout, &member.space, reads).ok_or("extents do not fit")?;
+            let natural = Layout::row_major(&own.shape);
+            let natural = group.steps(&natural, &own.shape, own_level).ok_or("extents do not fit")?;
+            if steps.offset != 0 || !same_steps(&group.space, &steps.strides, &natural.strides) {
+                return Err("it reads other elements than are at hand");
+            }
+        }
+        group.members.push((member.clone(), level));
+        Ok(group)
+    }
+
+    /// This group with all members of another, or why that cannot be.
+    pub(crate) fn merged(&self, other: &Group) -> Result<Group, &'static str> {
+        let mut all: Vec<&Member> = self.members.iter().chain(&other.members).map(|(m, _)| m).collect();
+        all.sort_by_key(|m| m.value);
+        // The larger space first: what runs over rows alone must find rows.
+        let numel = |g: &Group| g.space.iter().product::<usize>();
+        let larger = if numel(self) >= numel(other) { self } else { other };
+        let mut group = Group {
+            space: larger.space.clone(),
+            reduced: larger.reduced.clone(),
+            members: Vec::new(),
+        };
+        for member in all {
+            group = group.joined(member)?;
+        }
+        Ok(group)
+    }
+
+    /// Which axes a reduction over these axes of a shape reduces.
+    fn reduced_axes(&self, shape: &[usize], axes: &[usize]) -> Option<Vec<bool>> {
+        let pieces = cut(shape, &self.space)?;
+        Some(pieces.iter().enumerate().flat_map(|(a, p)| p.iter().map(move |_| axes.contains(&a))).collect())
+    }
+}

@@ -1,0 +1,254 @@
+//! The kernel: one loop nest over memory, in which any number of ops have been fused.
+//!
+//! Its index space has *parallel* axes and, inside them, *reduced* ones. The body is a list of scalar instructions
+//! in single assignment; each gives a value per index (`Element`) or per parallel index (`Row`, what reductions
+//! give and what is computed from them alone). Several reductions after one another are several passes over a row,
+//! but one over memory as long as a row stays in cache. Every device consumes this one representation.
+
+use crate::layout::Layout;
+use gradus_ir::ops::{Combine, Scalar};
+use gradus_ir::{DType, Literal};
+use std::fmt;
+
+/// A loop nest with a scalar body.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Extents: parallel axes, then reduced ones.
+    pub axes: Vec<usize>,
+    /// How many axes are parallel.
+    pub parallel: usize,
+    /// Whether the last parallel axis is the one along which memory is contiguous, rather than the last axis.
+    pub columns: bool,
+    /// The body; instructions are numbered by position and use earlier ones only.
+    pub body: Vec<Inst>,
+    /// What is written.
+    pub stores: Vec<Store>,
+}
+
+/// A scalar instruction.
+#[derive(Clone, Debug)]
+pub struct Inst {
+    /// What it does.
+    pub op: Operation,
+    /// Its operands.
+    pub args: Vec<usize>,
+    /// Type of its value.
+    pub dtype: DType,
+    /// How often it is computed.
+    pub level: Level,
+}
+
+/// How often a value is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Once per parallel index.
+    Row,
+    /// Once per index.
+    Element,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// The same everywhere.
+    Constant(Literal),
+    /// An element of a buffer.
+    Load(Access),
+    /// An element of the first of these whose bounds hold the index, else zero.
+    Pieces(Vec<Piece>),
+    /// An integer affine in the index.
+    Index(Layout),
+    /// A scalar function of the operands.
+    Scalar(Scalar),
+    /// All elements of a row combined.
+    Reduce(Combine),
+}
+
+/// A place in a buffer for every index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// The buffer, by number in its plan.
+    pub buffer: usize,
+    /// Where in it.
+    pub layout: Layout,
+}
+
+/// An access that holds only within bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Piece {
+    /// The access.
+    pub access: Access,
+    /// What must lie in `0..extent`.
+    pub bounds: Vec<(Layout, usize)>,
+}
+
+/// A write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Store {
+    /// The instruction whose value is written.
+    pub value: usize,
+    /// Where to.
+    pub access: Access,
+}
+
+impl Kernel {
+    /// Number of parallel indices.
+    pub fn rows(&self) -> usize {
+        self.axes[..self.parallel].iter().product()
+    }
+
+    /// Number of indices in a row.
+    pub fn row_length(&self) -> usize {
+        self.axes[self.parallel..].iter().product()
+    }
+
+    /// The accesses that read.
+    pub fn loads(&self) -> impl Iterator<Item = &Access> {
+        self.body.iter().flat_map(|inst| match &inst.op {
+            Operation::Load(access) => vec![access],
+            Operation::Pieces(pieces) => pieces.iter().map(|p| &p.access).collect(),
+            _ => vec![],
+        })
+    }
+
+    /// Every layout over the axes.
+    fn layouts_mut(&mut self) -> Vec<&mut Layout> {
+        let mut all: Vec<&mut Layout> = Vec::new();
+        for inst in &mut self.body {
+            match &mut inst.op {
+                Operation::Load(access) => all.push(&mut access.layout),
+                Operation::Index(layout) => all.push(layout),
+                Operation::Pieces(pieces) => {
+                    for piece in pieces {
+                        all.push(&mut piece.access.layout);
+                        all.extend(piece.bounds.iter_mut().map(|(l, _)| l));
+                    }
+                }
+                _ => {}
+            }
+        }
+        all.extend(self.stores.iter_mut().map(|s| &mut s.access.layout));
+        all
+    }
+
+    /// Merges neighbouring axes along which everything steps evenly, so that loops are few and long.
+    pub fn coalesce(&mut self) {
+        let mut a = 1;
+        while a < self.axes.len() {
+            let inner = self.axes[a] as i64;
+            let mergeable = a != self.parallel
+                && self.layouts_mut().iter().all(|l| l.strides[a - 1] == l.strides[a] * inner);
+            if mergeable {
+                self.axes[a - 1] *= self.axes[a];
+                self.axes.remove(a);
+                for l in self.layouts_mut() {
+                    l.strides.remove(a - 1);
+                }
+                self.parallel -= (a < self.parallel) as usize;
+            } else {
+                a += 1;
+            }
+        }
+    }
+
+    /// What must hold of a kernel, or what does not.
+    pub fn verify(&self) -> Result<(), String> {
+        let rank = self.axes.len();
+        let fail = |what: String| Err(format!("{what} in\n{self}"));
+        if self.parallel > rank {
+            return fail(format!("{} parallel axes of {rank}", self.parallel));
+        }
+        if self.clone().layouts_mut().iter().any(|l| l.strides.len() != rank) {
+            return fail("a layout of other axes".into());
+        }
+        for (i, inst) in self.body.iter().enumerate() {
+            if inst.args.iter().any(|&a| a >= i) {
+                return fail(format!("%{i} uses a later value"));
+            }
+            let reduces = matches!(inst.op, Operation::Reduce(_));
+            if reduces && inst.level != Level::Row {
+                return fail(format!("%{i} reduces to elements"));
+            }
+            if !reduces
+                && inst.level == Level::Row
+                && inst.args.iter().any(|&a| self.body[a].level == Level::Element)
+            {
+                return fail(format!("%{i} is per row but uses elements"));
+            }
+        }
+        for store in &self.stores {
+            let Some(inst) = self.body.get(store.value) else {
+                return fail(format!("%{} is stored but not there", store.value));
+            };
+            let reduced = &store.access.layout.strides[self.parallel..];
+            if inst.level == Level::Row && reduced.iter().any(|&s| s != 0) {
+                return fail("a row value is stored per element".into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b{}[{}]", self.buffer, self.layout)
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut terms: Vec<String> = Vec::new();
+        if self.offset != 0 {
+            terms.push(self.offset.to_string());
+        }
+        for (a, &s) in self.strides.iter().enumerate() {
+            match s {
+                0 => {}
+                1 => terms.push(format!("i{a}")),
+                s => terms.push(format!("{s}·i{a}")),
+            }
+        }
+        f.write_str(&if terms.is_empty() { "0".to_string() } else { terms.join(" + ") })
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extents = |axes: &[usize]| axes.iter().map(usize::to_string).collect::<Vec<_>>().join("×");
+        write!(f, "for {}", extents(&self.axes[..self.parallel]))?;
+        if self.parallel < self.axes.len() {
+            write!(f, ", over {}", extents(&self.axes[self.parallel..]))?;
+        }
+        writeln!(f, "{}", if self.columns { " by columns" } else { "" })?;
+        for (i, inst) in self.body.iter().enumerate() {
+            let args: Vec<String> = inst.args.iter().map(|a| format!("%{a}")).collect();
+            let level = if inst.level == Level::Row { " per row" } else { "" };
+            writeln!(f, "  %{i}: {}{level} = {} {}", inst.dtype, inst.op, args.join(", "))?;
+        }
+        for store in &self.stores {
+            writeln!(f, "  {} := %{}", store.access, store.value)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operation::Constant(l) => f.write_str(&gradus_ir::graph::literal_text(l)),
+            Operation::Load(access) => write!(f, "{access}"),
+            Operation::Pieces(pieces) => {
+                let one = |p: &Piece| {
+                    let bounds: Vec<String> =
+                        p.bounds.iter().map(|(l, e)| format!("0 ≤ {l} < {e}")).collect();
+                    format!("{} if {}", p.access, bounds.join(" and "))
+                };
+                f.write_str(&pieces.iter().map(one).collect::<Vec<_>>().join(" else "))
+            }
+            Operation::Index(layout) => write!(f, "{layout}"),
+            Operation::Scalar(Scalar::Row(row)) => f.write_str(row.name),
+            Operation::Scalar(scalar) => f.write_str(&format!("{scalar:?}").to_lowercase()),
+            Operation::Reduce(combine) => write!(f, "{}", format!("{combine:?}").to_lowercase()),
+        }
+    }
+}

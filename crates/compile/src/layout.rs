@@ -1,0 +1,164 @@
+//! Where elements are: affine maps from an index to a place in another value's row-major order.
+//!
+//! Views, reshapes and broadcasts are such maps, so none of them moves an element by itself.
+
+use gradus_ir::ops::IndexMap;
+
+/// `place = offset + Σ strides[a] · index[a]`, in elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Place of the first element.
+    pub offset: i64,
+    /// Steps, per axis.
+    pub strides: Vec<i64>,
+}
+
+impl Layout {
+    /// One after the other in row-major order.
+    pub fn row_major(shape: &[usize]) -> Layout {
+        let mut strides = vec![1i64; shape.len()];
+        for a in (1..shape.len()).rev() {
+            strides[a - 1] = strides[a] * shape[a] as i64;
+        }
+        Layout { offset: 0, strides }
+    }
+
+    /// Seen through an index map.
+    pub fn through(&self, map: &IndexMap) -> Layout {
+        let shift: i64 = map.offset.iter().zip(&self.strides).map(|(o, s)| o * s).sum();
+        let step = |s: &Option<(usize, i64)>| s.map_or(0, |(axis, step)| step * self.strides[axis]);
+        Layout { offset: self.offset + shift, strides: map.steps.iter().map(step).collect() }
+    }
+
+    /// The same elements in the same order under other extents, if strides can say so.
+    pub fn reshaped(&self, from: &[usize], to: &[usize]) -> Option<Layout> {
+        if from.contains(&0) {
+            return Some(Layout::row_major(to));
+        }
+        let fine = refine(from, to)?;
+        let fine_strides = self.cut(from, &cut(from, &fine)?);
+        let mut strides = vec![0; to.len()];
+        let mut k = 0;
+        for (a, pieces) in cut(to, &fine)?.iter().enumerate() {
+            let own = &fine_strides.strides[k..k + pieces.len()];
+            // The pieces of one new axis must step evenly into each other.
+            if (1..pieces.len()).any(|i| own[i - 1] != own[i] * pieces[i] as i64) {
+                return None;
+            }
+            strides[a] = own.last().copied().unwrap_or(0);
+            k += pieces.len();
+        }
+        Some(Layout { offset: self.offset, strides })
+    }
+
+    /// Over the pieces that each axis is cut into.
+    pub fn cut(&self, shape: &[usize], pieces: &[Vec<usize>]) -> Layout {
+        let mut strides = Vec::new();
+        for (a, pieces) in pieces.iter().enumerate() {
+            let mut step = self.strides[a];
+            let from = strides.len();
+            for &extent in pieces.iter().rev() {
+                strides.push(step);
+                step *= extent as i64;
+            }
+            strides[from..].reverse();
+            debug_assert!(pieces.iter().product::<usize>() == shape[a]);
+        }
+        Layout { offset: self.offset, strides }
+    }
+
+    /// Whether the elements of this shape lie one after the other from the start.
+    pub fn is_row_major(&self, shape: &[usize]) -> bool {
+        self.offset == 0 && same_steps(shape, &self.strides, &Layout::row_major(shape).strides)
+    }
+}
+
+/// Whether two lists of steps say the same over these extents: a step along an extent of 1 says nothing.
+pub(crate) fn same_steps(shape: &[usize], a: &[i64], b: &[i64]) -> bool {
+    shape.contains(&0) || shape.iter().zip(a.iter().zip(b)).all(|(&e, (a, b))| e == 1 || a == b)
+}
+
+/// The coarsest extents, none of them 1, into which both lists can be cut; `None` if there are none.
+pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let plain = |s: &[usize]| s.iter().copied().filter(|&e| e != 1).collect::<Vec<_>>();
+    let (a, b) = (plain(a), plain(b));
+    if a.contains(&0) || b.contains(&0) {
+        return (a == b).then_some(a);
+    }
+    let (mut a, mut b) = (a.into_iter(), b.into_iter());
+    let (mut left, mut right) = (1, 1);
+    let mut fine = Vec::new();
+    loop {
+        if left == 1 && right == 1 {
+            match (a.next(), b.next()) {
+                (None, None) => return Some(fine),
+                (Some(x), Some(y)) => (left, right) = (x, y),
+                _ => return None,
+            }
+        } else if left == 1 {
+            left = a.next()?;
+        } else if right == 1 {
+            right = b.next()?;
+        }
+        // Both run from the outside inward: the smaller of what is left must divide both.
+        let piece = left.min(right);
+        if left % piece != 0 || right % piece != 0 {
+            return None;
+        }
+        fine.push(piece);
+        (left, right) = (left / piece, right / piece);
+    }
+}
+
+/// Which of the fine extents make up each axis, in order.
+pub(crate) fn cut(shape: &[usize], fine: &[usize]) -> Option<Vec<Vec<usize>>> {
+    let mut fine = fine.iter().copied().peekable();
+    let mut all = Vec::with_capacity(shape.len());
+    for &extent in shape {
+        let (mut pieces, mut product) = (Vec::new(), 1);
+        if extent != 1 {
+            loop {
+                let piece = fine.next()?;
+                pieces.push(piece);
+                product *= piece;
+                if product == extent {
+                    break;
+                }
+                if product == 0 || product > extent {
+                    return None;
+                }
+            }
+        }
+        all.push(pieces);
+    }
+    fine.next().is_none().then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refinements() {
+        assert_eq!(refine(&[16, 128, 64], &[2048, 64]), Some(vec![16, 128, 64]));
+        assert_eq!(refine(&[2, 1, 3], &[6]), Some(vec![2, 3]));
+        assert_eq!(refine(&[], &[1, 1]), Some(vec![]));
+        assert_eq!(refine(&[2, 3], &[3, 2]), None);
+        assert_eq!(refine(&[4, 3], &[2, 6]), Some(vec![2, 2, 3]));
+        assert_eq!(refine(&[2], &[3]), None);
+        assert_eq!(refine(&[0, 3], &[0, 3]), Some(vec![0, 3]));
+        assert_eq!(cut(&[2048, 1, 64], &[16, 128, 64]), Some(vec![vec![16, 128], vec![], vec![64]]));
+    }
+
+    #[test]
+    fn reshapes_of_views() {
+        // A transposed [2, 3] cannot be flattened, but its axes can be cut and extents of 1 inserted.
+        let turned = Layout { offset: 5, strides: vec![1, 4] };
+        assert_eq!(turned.reshaped(&[4, 6], &[24]), None);
+        let cut = turned.reshaped(&[4, 6], &[2, 2, 1, 3, 2]);
+        assert_eq!(cut, Some(Layout { offset: 5, strides: vec![2, 1, 0, 8, 4] }));
+        // What repeats can be flattened as long as it all repeats.
+        let still = Layout { offset: 0, strides: vec![0, 0] };
+        assert_eq!(still.reshaped(&[4, 6], &[24]), Some(Layout { offset: 0, strides: vec![0] }));
+    }
+}

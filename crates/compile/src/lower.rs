@@ -1,0 +1,434 @@
+//! Lowering: from a graph to units of work. Views become layouts, loop nests grow by fusion, the rest stays whole.
+
+use crate::contraction::{Contraction, Operand, Unfit, matched};
+use crate::depend::Depend;
+use crate::group::{Group, Member, Source, Task, Value, View};
+use crate::layout::Layout;
+use gradus_ir::graph::{Id, Node};
+use gradus_ir::ops::{Combine, Form, Scalar};
+use gradus_ir::{Aval, Class, DType, Error, Graph, Literal, Op, Result, Shape};
+
+/// Fewer parallel indices than this leave cores idle: such reductions are done in two turns.
+const FEW_ROWS: usize = 64;
+/// Below this it does not matter.
+const MANY_ELEMENTS: usize = 1 << 14;
+
+/// A graph as units of work over values.
+#[derive(Debug, Default)]
+pub(crate) struct Lowered {
+    /// Types of the values and what they are from the start.
+    pub(crate) values: Vec<(Aval, Origin)>,
+    pub(crate) units: Vec<Unit>,
+    /// What must run before what.
+    pub(crate) depend: Depend,
+    /// The values of the outputs: row-major, computed, each only once.
+    pub(crate) outputs: Vec<Value>,
+    /// The unit that computes each value.
+    pub(crate) home: Vec<Option<usize>>,
+    /// Why ops did not fuse: node and reason.
+    pub(crate) apart: Vec<(String, &'static str)>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    Input(usize),
+    Constant(Literal),
+    Computed,
+}
+
+/// Work that is done in one go.
+#[derive(Clone, Debug)]
+pub(crate) enum Unit {
+    /// A loop nest.
+    Group(Group),
+    /// A product of matrices, whose buffers are values here, and what follows it block by block.
+    Contract(Box<Contraction>, Option<Group>),
+    /// An op on whole row-major values.
+    Whole { op: Op, ins: Vec<Value>, outs: Vec<Value> },
+    /// Moved into another.
+    Gone,
+}
+
+impl Unit {
+    /// Values read from memory.
+    pub(crate) fn reads(&self) -> Vec<Value> {
+        match self {
+            Unit::Group(g) => g.reads(),
+            Unit::Contract(c, finish) => {
+                let follow = finish.iter().flat_map(Group::reads).filter(|v| *v != c.buffers[2]);
+                c.buffers[..2].iter().copied().chain(follow).collect()
+            }
+            Unit::Whole { ins, .. } => ins.clone(),
+            Unit::Gone => Vec::new(),
+        }
+    }
+}
+
+/// The units of a graph without regions.
+pub(crate) fn lower(graph: &Graph) -> Result<Lowered> {
+    let mut l = Lowering { graph, views: Vec::with_capacity(graph.nodes().len()), to: Lowered::default() };
+    for node in graph.nodes() {
+        let views = l.node(node).map_err(|e| {
+            let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+            e.in_op(node.op.name(), &ins)
+        })?;
+        l.views.push(views);
+    }
+    for &id in graph.outputs() {
+        let value = l.output(id);
+        l.to.outputs.push(value);
+    }
+    Ok(l.to)
+}
+
+struct Lowering<'g> {
+    graph: &'g Graph,
+    /// How to read the results of each node.
+    views: Vec<Vec<View>>,
+    to: Lowered,
+}
+
+impl Lowering<'_> {
+    fn view(&self, id: Id) -> View {
+        self.views[id.node as usize][id.out as usize].clone()
+    }
+
+    fn new_value(&mut self, aval: Aval, origin: Origin) -> Value {
+        self.to.values.push((aval, origin));
+        self.to.home.push(None);
+        self.to.values.len() - 1
+    }
+
+    fn whole(&self, value: Value) -> View {
+        let layout = Layout::row_major(&self.to.values[value].0.shape);
+        View { source: Source::Value(value), layout }
+    }
+
+    fn node(&mut self, node: &Node) -> Result<Vec<View>> {
+        if let Op::Input(input) = &node.op {
+            let value = self.new_value(node.outs[0].clone(), Origin::Input(input.index));
+            return Ok(vec![self.whole(value)]);
+        }
+        let ins: Vec<View> = node.ins.iter().map(|id| self.view(*id)).collect();
+        let types: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
+        let out = &node.outs[0];
+        Ok(vec![match node.op.def().form(&types) {
+            Form::Constant(l) => self.constant(l),
+            Form::Iota { axis } => {
+                let mut strides = vec![0; out.rank()];
+                strides[axis] = 1;
+                View { source: Source::Index(out.dtype), layout: Layout { offset: 0, strides } }
+            }
+            Form::Pointwise(Scalar::Identity) => ins[0].clone(),
+            Form::Pointwise(scalar) => self.member(Task::Scalar(scalar), ins, &out.shape, out),
+            Form::View(map) => View { layout: ins[0].layout.through(&map), ..ins[0].clone() },
+            Form::Reshape => match ins[0].layout.reshaped(&types[0].shape, &out.shape) {
+                Some(layout) => View { layout, ..ins[0].clone() },
+                None => {
+                    let value = self.row_major(&ins[0], &types[0]);
+                    View { source: Source::Value(value), layout: Layout::row_major(&out.shape) }
+                }
+            },
+            Form::Reduce { combine, axes } => self.reduce(combine, &axes, &ins[0], &types[0]),
+            Form::Pad { low, interior } if interior.iter().all(|&i| i == 0) => {
+                self.pieces(&ins, &types, out, &[low])
+            }
+            Form::Concat { axis } => {
+                let mut at = 0;
+                let low = |t: &Aval| {
+                    let mut low = vec![0; out.rank()];
+                    low[axis] = at;
+                    at += t.shape[axis] as i64;
+                    low
+                };
+                let low: Vec<Vec<i64>> = types.iter().map(low).collect();
+                self.pieces(&ins, &types, out, &low)
+            }
+            Form::Contract { lhs, rhs, out: labels } if out.dtype.class() == Class::Float => {
+                self.contract([&lhs, &rhs, &labels], ins, &types, out)?
+            }
+            Form::Region(_) => return Err(Error::verify("regions are inlined before lowering")),
+            _ => return Ok(self.routine(node, &ins, &types)),
+        }])
+    }
+
+    fn constant(&mut self, l: Literal) -> View {
+        if l.splat().is_some() && l.data().len() > 0 {
+            let layout = Layout { offset: 0, strides: vec![0; l.aval().rank()] };
+            return View { source: Source::Scalar(l.first()), layout };
+        }
+        let value = self.new_value(l.aval().clone(), Origin::Constant(l));
+        self.whole(value)
+    }
+
+    /// An op over a space, in the loop nest where it fits best.
+    fn member(&mut self, task: Task, args: Vec<View>, space: &Shape, out: &Aval) -> View {
+        let value = self.new_value(out.clone(), Origin::Computed);
+        let member =
+            Member { value, task, args, space: space.clone(), shape: out.shape.clone(), dtype: out.dtype };
+        self.place(member);
+        self.whole(value)
+    }
+
+    /// Joins the groups that compute its operands, as many as can be, or starts a new one.
+    fn place(&mut self, member: Member) {
+        let value = member.value;
+        let mut producers: Vec<usize> =
+            member.args.iter().filter_map(View::value).filter_map(|v| self.to.home[v]).collect();
+        producers.sort_unstable();
+        producers.dedup();
+        let mut joined: Option<(usize, Group)> = None;
+        // The latest first: it is the least likely to be needed by the others.
+        for &unit in producers.iter().rev() {
+            let Unit::Group(group) = &self.to.units[unit] else { continue };
+            let attempt = match &joined {
+                None if self.to.depend.could_join(unit, &producers) => group.joined(&member).map(|g| (unit, g)),
+                Some((own, own_group)) if self.to.depend.could_merge(*own, unit) => {
+                    own_group.merged(group).map(|g| (*own, g))
+                }
+                _ => Err("something between them must run first"),
+            };
+            match attempt {
+                Ok((own, group)) => {
+                    if own != unit {
+                        for (m, _) in &group.members {
+                            self.to.home[m.value] = Some(own);
+                        }
+                        self.to.depend.merge(own, unit);
+                        self.to.units[unit] = Unit::Gone;
+                    } else {
+                        self.to.depend.add(own, producers.iter().copied().filter(|p| *p != own));
+                    }
+                    joined = Some((own, group));
+                }
+                Err(why) => self.to.apart.push((format!("value {value}"), why)),
+            }
+        }
+        let unit = match joined {
+            Some((unit, group)) => {
+                self.to.units[unit] = Unit::Group(group);
+                unit
+            }
+            None => self.unit(Unit::Group(Group::of(member)), &producers),
+        };
+        self.to.home[value] = Some(unit);
+    }
+
+    fn unit(&mut self, unit: Unit, producers: &[usize]) -> usize {
+        self.to.units.push(unit);
+        self.to.depend.new_unit(producers)
+    }
+
+    fn producers(&self, values: &[Value]) -> Vec<usize> {
+        values.iter().filter_map(|v| self.to.home[*v]).collect()
+    }
+
+    /// A value in memory in row-major order.
+    fn row_major(&mut self, view: &View, aval: &Aval) -> Value {
+        if let Some(v) = view.value()
+            && view.layout.is_row_major(&aval.shape)
+            && self.to.values[v].0.shape.numel() == aval.shape.numel()
+        {
+            return v;
+        }
+        self.copy(view, aval)
+    }
+
+    fn copy(&mut self, view: &View, aval: &Aval) -> Value {
+        let task = Task::Scalar(Scalar::Identity);
+        let copied = self.member(task, vec![view.clone()], &aval.shape, aval);
+        // What `member` gives is always a value.
+        copied.value().unwrap_or_default()
+    }
+
+    /// A view of elements in memory, at whatever places.
+    fn in_memory(&mut self, view: &View, aval: &Aval) -> View {
+        if view.value().is_some() {
+            return view.clone();
+        }
+        let value = self.copy(view, aval);
+        self.whole(value)
+    }
+
+    fn reduce(&mut self, combine: Combine, axes: &[usize], x: &View, t: &Aval) -> View {
+        let count: usize = axes.iter().map(|&a| t.shape[a]).product();
+        let out = t.with_shape(t.shape.without(axes));
+        if count == 1 {
+            // One element is its own combination.
+            return match x.layout.reshaped(&t.shape, &out.shape) {
+                Some(layout) => View { layout, ..x.clone() },
+                None => View { source: Source::Value(self.row_major(x, t)), layout: Layout::row_major(&out.shape) },
+            };
+        }
+        let numel = t.shape.numel();
+        if out.shape.numel() < FEW_ROWS && numel >= MANY_ELEMENTS {
+            if let Some((shape, first)) = two_turns(&t.shape, axes)
+                && let Some(layout) = x.layout.reshaped(&t.shape, &shape)
+            {
+                let x = View { layout, ..x.clone() };
+                let partial = t.with_shape(shape.without(&[first]));
+                let inner = self.member(Task::Reduce(combine, vec![first]), vec![x], &shape, &partial);
+                let left: Vec<usize> =
+                    (0..partial.rank()).filter(|a| axes_after(axes, &t.shape, &shape, first, *a)).collect();
+                return self.member(Task::Reduce(combine, left), vec![inner], &partial.shape, &out);
+            }
+        }
+        self.member(Task::Reduce(combine, axes.to_vec()), vec![x.clone()], &t.shape, &out)
+    }
+
+    /// Operands among zeros, each at its place.
+    fn pieces(&mut self, ins: &[View], types: &[Aval], out: &Aval, low: &[Vec<i64>]) -> View {
+        let mut args = Vec::new();
+        let mut bounds = Vec::new();
+        for ((view, t), low) in ins.iter().zip(types).zip(low) {
+            if t.shape.contains(&0) {
+                continue;
+            }
+            let view = self.in_memory(view, t);
+            let shift: i64 = low.iter().zip(&view.layout.strides).map(|(l, s)| l * s).sum();
+            let layout = Layout { offset: view.layout.offset - shift, ..view.layout };
+            args.push(View { layout, ..view });
+            let bound = |a: usize| {
+                let mut strides = vec![0; out.rank()];
+                strides[a] = 1;
+                (Layout { offset: -low[a], strides }, t.shape[a])
+            };
+            let inside = |a: &usize| low[*a] != 0 || t.shape[*a] != out.shape[*a];
+            bounds.push((0..out.rank()).filter(inside).map(bound).collect());
+        }
+        self.member(Task::Pieces(bounds), args, &out.shape, out)
+    }
+
+    fn routine(&mut self, node: &Node, ins: &[View], types: &[Aval]) -> Vec<View> {
+        let ins: Vec<Value> = ins.iter().zip(types).map(|(v, t)| self.row_major(v, t)).collect();
+        let outs: Vec<Value> =
+            node.outs.iter().map(|a| self.new_value(a.clone(), Origin::Computed)).collect();
+        let producers = self.producers(&ins);
+        let unit = self.unit(Unit::Whole { op: node.op.clone(), ins, outs: outs.clone() }, &producers);
+        outs.iter().for_each(|v| self.to.home[*v] = Some(unit));
+        outs.into_iter().map(|v| self.whole(v)).collect()
+    }
+
+    fn contract(&mut self, labels: [&str; 3], ins: Vec<View>, types: &[Aval], out: &Aval) -> Result<View> {
+        // Narrow floats are summed in f32.
+        let dtype = if out.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let mut operands = Vec::new();
+        for (o, (view, t)) in ins.into_iter().zip(types).enumerate() {
+            let (mut view, mut t) = (view, t.clone());
+            if t.dtype != dtype {
+                let wide = t.with_dtype(dtype);
+                view = self.member(Task::Scalar(Scalar::Cast), vec![view], &t.shape, &wide);
+                t = wide;
+            }
+            let others = format!("{}{}", labels[1 - o], labels[2]);
+            operands.push(self.plain_operand(view, t, labels[o], &others));
+        }
+        let result = out.with_dtype(dtype);
+        let product = self.product(operands, labels[2], &result)?;
+        if result == *out {
+            return Ok(product);
+        }
+        Ok(self.member(Task::Scalar(Scalar::Cast), vec![product], &out.shape, out))
+    }
+
+    /// An operand in memory whose labels are all different and all used elsewhere.
+    fn plain_operand(&mut self, view: View, t: Aval, labels: &str, others: &str) -> (View, Aval, String) {
+        let (mut shape, mut strides, mut kept) = (Vec::new(), Vec::new(), String::new());
+        for (a, label) in labels.chars().enumerate() {
+            match kept.chars().position(|l| l == label) {
+                // A diagonal steps along both axes at once.
+                Some(at) => strides[at] += view.layout.strides[a],
+                None => {
+                    kept.push(label);
+                    shape.push(t.shape[a]);
+                    strides.push(view.layout.strides[a]);
+                }
+            }
+        }
+        let mut view = View { layout: Layout { offset: view.layout.offset, strides }, ..view };
+        let mut t = t.with_shape(shape);
+        let alone: Vec<usize> =
+            kept.chars().enumerate().filter(|(_, l)| !others.contains(*l)).map(|(a, _)| a).collect();
+        if !alone.is_empty() {
+            view = self.reduce(Combine::Sum, &alone, &view, &t);
+            t = t.with_shape(t.shape.without(&alone));
+            kept = kept.chars().filter(|l| others.contains(*l)).collect();
+        }
+        (self.in_memory(&view, &t), t, kept)
+    }
+
+    fn product(&mut self, mut ops: Vec<(View, Aval, String)>, out: &str, aval: &Aval) -> Result<View> {
+        // The result lies in the order of its labels, or else with the labels of the second operand alone last.
+        let mut order: String = out.to_string();
+        for _ in 0..4 {
+            let shape: Shape = order.chars().map(|l| extent(out, &aval.shape, l)).collect();
+            let operand = |(v, t, labels): &'_ (View, Aval, String)| (v.layout.clone(), t.shape.clone(), labels.clone());
+            let (a, b) = (operand(&ops[0]), operand(&ops[1]));
+            let three = [
+                Operand { labels: &a.2, shape: &a.1, layout: a.0 },
+                Operand { labels: &b.2, shape: &b.1, layout: b.0 },
+                Operand { labels: &order, shape: &shape, layout: Layout::row_major(&shape) },
+            ];
+            match matched(aval.dtype, &three) {
+                Ok((mut c, swapped)) => {
+                    let value = self.new_value(aval.with_shape(&shape), Origin::Computed);
+                    let ins: Vec<Value> = ops.iter().filter_map(|o| o.0.value()).collect();
+                    c.buffers = if swapped { [ins[1], ins[0], value] } else { [ins[0], ins[1], value] };
+                    let producers = self.producers(&ins);
+                    let unit = self.unit(Unit::Contract(Box::new(c), None), &producers);
+                    self.to.home[value] = Some(unit);
+                    let own = Layout::row_major(&shape);
+                    let step = |l: char| order.chars().position(|o| o == l).map_or(0, |a| own.strides[a]);
+                    let layout = Layout { offset: 0, strides: out.chars().map(step).collect() };
+                    return Ok(View { source: Source::Value(value), layout });
+                }
+                Err(Unfit::Operand(o)) => {
+                    let value = self.copy(&ops[o].0.clone(), &ops[o].1.clone());
+                    ops[o].0 = self.whole(value);
+                }
+                Err(Unfit::Result) => {
+                    let last = |l: &char| ops[1].2.contains(*l) && !ops[0].2.contains(*l);
+                    order = out.chars().filter(|l| !last(l)).chain(out.chars().filter(last)).collect();
+                }
+            }
+        }
+        Err(Error::verify("a contraction is not a product of matrices"))
+    }
+
+    /// The value of an output: computed, row-major, and not yet that of another.
+    fn output(&mut self, id: Id) -> Value {
+        let (view, aval) = (self.view(id), self.graph.aval(id).clone());
+        let value = self.row_major(&view, &aval);
+        let own = matches!(self.to.values[value].1, Origin::Computed) && !self.to.outputs.contains(&value);
+        if own { value } else { self.copy(&view, &aval) }
+    }
+}
+
+fn extent(labels: &str, shape: &[usize], label: char) -> usize {
+    labels.chars().position(|l| l == label).map_or(1, |a| shape[a])
+}
+
+/// A shape in which one axis can be reduced first so that many rows are left, and that axis.
+fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, usize)> {
+    // The longest reduced axis, cut in two if it is the only one.
+    let &axis = axes.iter().max_by_key(|&&a| shape[a])?;
+    if axes.len() > 1 {
+        let last = axes.iter().copied().max()?;
+        return Some((shape.clone(), last));
+    }
+    let extent = shape[axis];
+    let root = extent.isqrt();
+    let inner = (root..=extent / 16).find(|d| extent % d == 0)?;
+    let cut = shape[..axis].iter().copied().chain([extent / inner, inner]).chain(shape[axis + 1..].iter().copied());
+    Some((cut.collect(), axis + 1))
+}
+
+/// Whether axis `a` of what the first turn left is still to be reduced.
+fn axes_after(axes: &[usize], old: &Shape, new: &Shape, first: usize, a: usize) -> bool {
+    if old == new {
+        let before = if a >= first { a + 1 } else { a };
+        return axes.contains(&before);
+    }
+    a == first - 1
+}

@@ -1,0 +1,180 @@
+//! The plan: kernels in order over numbered buffers, each with its place. What devices run.
+
+use crate::contraction::Contraction;
+use crate::kernel::Kernel;
+use gradus_ir::{Aval, DType, Literal, Op};
+use std::fmt;
+use std::sync::Arc;
+
+/// A compiled graph.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Everything that is read or written.
+    pub buffers: Vec<Buffer>,
+    /// What to do, in order.
+    pub steps: Vec<Step>,
+    /// Buffers of the inputs, in order.
+    pub inputs: Vec<usize>,
+    /// Buffers of the outputs, in order.
+    pub outputs: Vec<usize>,
+    /// Per output, the input whose memory it may take over, if the caller gives it up.
+    pub donors: Vec<Option<usize>>,
+    /// Bytes of the arena.
+    pub arena: usize,
+}
+
+/// Row-major elements somewhere.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// Their type.
+    pub dtype: DType,
+    /// How many.
+    pub numel: usize,
+    /// Where.
+    pub place: Place,
+}
+
+impl Buffer {
+    /// Size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.numel * self.dtype.size()
+    }
+}
+
+/// Where a buffer is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Given by the caller.
+    Input(usize),
+    /// Handed to the caller.
+    Output(usize),
+    /// Part of the plan.
+    Constant(Literal),
+    /// At a byte of the arena.
+    Arena(usize),
+}
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A loop nest.
+    Kernel(Kernel),
+    /// A product of matrices.
+    Contract(Contraction),
+    /// A form that is no loop nest, on whole row-major operands.
+    Routine(Routine),
+    /// One of several plans, by the first operand.
+    Switch(Control),
+    /// A loop of known length.
+    Scan {
+        /// The step, as the only plan.
+        control: Control,
+        /// How many operands every step shares.
+        shared: usize,
+        /// How many are carried.
+        carries: usize,
+        /// How many steps.
+        length: usize,
+        /// Whether from the last slice to the first.
+        reverse: bool,
+    },
+    /// A loop while the first plan says so, over the second.
+    While {
+        /// Condition and step.
+        control: Control,
+        /// How many operands every step shares.
+        shared: usize,
+        /// The most steps; 0 is no bound.
+        bound: usize,
+    },
+}
+
+/// An op on whole buffers.
+#[derive(Clone, Debug)]
+pub struct Routine {
+    /// The op.
+    pub op: Op,
+    /// Types of the operands.
+    pub types: Vec<Aval>,
+    /// Types of the results.
+    pub results: Vec<Aval>,
+    /// Buffers of the operands.
+    pub ins: Vec<usize>,
+    /// Buffers of the results.
+    pub outs: Vec<usize>,
+}
+
+/// Plans run by another.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// The plans.
+    pub plans: Vec<Arc<Plan>>,
+    /// Buffers of the operands.
+    pub ins: Vec<usize>,
+    /// Buffers of the results.
+    pub outs: Vec<usize>,
+}
+
+impl Step {
+    /// Buffers read.
+    pub fn reads(&self) -> Vec<usize> {
+        match self {
+            Step::Kernel(k) => k.loads().map(|a| a.buffer).collect(),
+            Step::Contract(c) => c.reads(),
+            Step::Routine(r) => r.ins.clone(),
+            Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => c.ins.clone(),
+        }
+    }
+
+    /// Buffers written.
+    pub fn writes(&self) -> Vec<usize> {
+        match self {
+            Step::Kernel(k) => k.stores.iter().map(|s| s.access.buffer).collect(),
+            Step::Contract(c) => c.writes(),
+            Step::Routine(r) => r.outs.clone(),
+            Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => c.outs.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, b) in self.buffers.iter().enumerate() {
+            let place = match &b.place {
+                Place::Input(k) => format!("input {k}"),
+                Place::Output(k) => format!("output {k}"),
+                Place::Constant(_) => "constant".into(),
+                Place::Arena(at) => format!("arena at {at}"),
+            };
+            writeln!(f, "b{i}: {}[{}] {place}", b.dtype, b.numel)?;
+        }
+        writeln!(f, "arena: {} bytes", self.arena)?;
+        for step in &self.steps {
+            write!(f, "{step}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |v: &[usize]| v.iter().map(|b| format!("b{b}")).collect::<Vec<_>>().join(", ");
+        let nested = |f: &mut fmt::Formatter<'_>, name: &str, c: &Control| {
+            writeln!(f, "{} := {name}({})", list(&c.outs), list(&c.ins))?;
+            for plan in &c.plans {
+                for line in plan.to_string().lines() {
+                    writeln!(f, "  | {line}")?;
+                }
+            }
+            Ok(())
+        };
+        match self {
+            Step::Kernel(k) => write!(f, "{k}"),
+            Step::Contract(c) => write!(f, "{c}"),
+            Step::Routine(r) => writeln!(f, "{} := {}({})", list(&r.outs), r.op.name(), list(&r.ins)),
+            Step::Switch(c) => nested(f, "switch", c),
+            Step::Scan { control, length, .. } => nested(f, &format!("scan of {length}"), control),
+            Step::While { control, .. } => nested(f, "while", control),
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! From kernels to programs: registers, loops, and how large a tile is.
+
+use super::Kind;
+use super::lanes::{Loop, loop_of};
+use super::memory::{Pieces, Place};
+use gradus_compile::{Access, Kernel, Level, Operation};
+use gradus_ir::ops::Combine;
+use gradus_ir::{DType, Literal};
+
+/// Elements of a tile without reductions.
+const TILE: usize = 1024;
+/// Longest row that a tile holds whole.
+const LONGEST_ROW: usize = 8192;
+/// Elements of a tile of a longer row.
+const PART: usize = 4096;
+/// Rows of memory are walked in lanes of this many columns.
+const COLUMNS: usize = 512;
+
+/// How the index space is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walk {
+    /// Tiles of whole rows.
+    Rows,
+    /// One row at a time in parts, once per reduction that depends on another.
+    Parts,
+    /// Lanes of parallel indices, the reduced ones one after the other.
+    Columns,
+}
+
+/// A kernel ready to run.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(super) axes: Vec<usize>,
+    pub(super) parallel: usize,
+    pub(super) rows: usize,
+    pub(super) row: usize,
+    pub(super) walk: Walk,
+    /// Rows (or columns) of a tile.
+    pub(super) tile: usize,
+    pub(super) code: Vec<Line>,
+    pub(super) stores: Vec<Write>,
+    /// Lines of each turn over a row: those per element, then those per row.
+    pub(super) turns: Vec<(Vec<usize>, Vec<usize>)>,
+    pub(super) scratch: usize,
+}
+
+/// One instruction: what to do, and where its register is.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) task: Task,
+    pub(super) kind: Kind,
+    pub(super) level: Level,
+    /// Where its register starts in scratch memory; not used if it reads or writes in place.
+    pub(super) at: usize,
+    /// The store whose memory it writes into directly.
+    pub(super) into: Option<usize>,
+}
+
+/// What a line does.
+#[derive(Debug)]
+pub(super) enum Task {
+    Constant(Literal),
+    Load(Place),
+    Pieces(Pieces),
+    Index(Place),
+    /// A value per row, for each element.
+    Expand(usize),
+    Loop(Loop),
+    Reduce { combine: Combine, arg: usize, dtype: DType },
+}
+
+/// A store.
+#[derive(Debug)]
+pub(super) struct Write {
+    pub(super) value: usize,
+    pub(super) place: Place,
+}
+
+impl Program {
+    /// The program of a kernel over buffers of these types and sizes.
+    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Program {
+        let (rows, row) = (kernel.rows(), kernel.row_length());
+        let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
+        let walk = match reduces {
+            true if kernel.columns => Walk::Columns,
+            true if row > LONGEST_ROW => Walk::Parts,
+            _ => Walk::Rows,
+        };
+        let tile = match walk {
+            Walk::Rows => (TILE / row.max(1)).clamp(1, rows.max(1)),
+            Walk::Parts => 1,
+            Walk::Columns => COLUMNS.min(rows.max(1)),
+        };
+        let mut b = Build { kernel, buffers, walk, of: Vec::new(), code: Vec::new(), wide: Vec::new() };
+        for i in 0..kernel.body.len() {
+            let line = b.inst(i);
+            b.of.push(line);
+        }
+        let of = b.of;
+        let stores: Vec<Write> = kernel
+            .stores
+            .iter()
+            .map(|s| {
+                let (dtype, numel) = buffers[s.access.buffer];
+                let span = span(kernel, walk, kernel.body[s.value].level);
+                Write { value: of[s.value], place: Place::new(&kernel.axes, span, &s.access, dtype, numel) }
+            })
+            .collect();
+        let elements = match walk {
+            Walk::Rows => tile * row,
+            Walk::Parts => PART.min(row),
+            Walk::Columns => tile,
+        };
+        let mut program = Program {
+            axes: kernel.axes.clone(),
+            parallel: kernel.parallel,
+            rows,
+            row,
+            walk,
+            tile,
+            code: b.code,
+            stores,
+            turns: Vec::new(),
+            scratch: 0,
+        };
+        program.turns = program.turns_over_a_row();
+        program.write_in_place();
+        program.allocate(elements, tile);
+        program
+    }
+
+    /// Elements of a part of a long row.
+    pub(super) fn part(&self) -> usize {
+        PART.min(self.row.max(1))
+    }
+
+    /// How much there is to do per row, in elements times lines.
+    pub(crate) fn cost(&self) -> usize {
+        self.row.max(1) * self.code.len().max(1)
+    }
+
+    /// Lets a value be written to memory by the loop that makes it, where nothing reads operands after it: the
+    /// memory may be that of an operand.
+    fn write_in_place(&mut self) {
+        if self.walk == Walk::Parts {
+            return;
+        }
+        let last_use = self.last_uses();
+        let mut loads_end = 0;
+        for (i, line) in self.code.iter().enumerate() {
+            if matches!(line.task, Task::Load(_) | Task::Pieces(_)) {
+                loads_end = loads_end.max(last_use[i]).max(i);
+            }
+        }
+        for (s, store) in self.stores.iter().enumerate() {
+            let line = &mut self.code[store.value];
+            let element = line.level == Level::Element;
+            let made = matches!(line.task, Task::Loop(_)) && (element || self.walk == Walk::Rows);
+            let whole = store.place.is_whole && line.kind.is_stored_as(store.place.dtype);
+            if made && whole && line.into.is_none() && store.value >= loads_end && element {
+                line.into = Some(s);
+            }
+        }
+    }
+
+    /// The last line that uses each line's value; stores count as after all.
+    fn last_uses(&self) -> Vec<usize> {
+        let mut last = vec![0; self.code.len()];
+        for (i, line) in self.code.iter().enumerate() {
+            last[i] = last[i].max(i);
+            for a in line.task.args() {
+                last[a] = i;
+            }
+        }
+        for store in &self.stores {
+            last[store.value] = usize::MAX;
+        }
+        last
+    }
+
+    /// Gives registers their places in scratch memory; a place is used again once its value is not needed.
+    fn allocate(&mut self, elements: usize, rows: usize) {
+        let reuse = self.walk == Walk::Rows;
+        let last = self.last_uses();
+        // A place serves registers of one size and level only, since loops may write where they read.
+        let mut free: Vec<(usize, (usize, usize, Level))> = Vec::new();
+        let mut taken: Vec<(usize, usize, (usize, usize, Level))> = Vec::new();
+        let mut end = 0;
+        for i in 0..self.code.len() {
+            let line = &self.code[i];
+            let count = if line.level == Level::Element { elements } else { rows };
+            // A reduction along columns has a second register, for sums of a few rows.
+            let twice = matches!(line.task, Task::Reduce { .. }) as usize + 1;
+            let bytes = (count * line.kind.size()).next_multiple_of(64) * twice;
+            let class = (bytes, line.kind.size(), line.level);
+            if reuse {
+                // A register ends with the line that uses it last, and loops may write where they read.
+                let alone = matches!(line.task, Task::Loop(_));
+                taken.retain(|&(until, at, size)| {
+                    let over = until < i || (until == i && alone);
+                    if over {
+                        free.push((at, size));
+                    }
+                    !over
+                });
+            }
+            let at = match free.iter().position(|f| f.1 == class) {
+                Some(f) => free.swap_remove(f).0,
+                None => {
+                    end += bytes;
+                    end - bytes
+                }
+            };
+            taken.push((last[i], at, class));
+            self.code[i].at = at;
+        }
+        self.scratch = end;
+    }
+
+    /// The turns over a row: what a reduction needs that itself needs another's result comes in a later turn.
+    fn turns_over_a_row(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
+        // For elements the first turn in which they can be had; for rows the turn after which they are there.
+        let mut turn: Vec<i64> = Vec::with_capacity(self.code.len());
+        for line in &self.code {
+            let t = line.task.args().into_iter().map(|a: usize| {
+                let later = line.level == Level::Element && self.code[a].level == Level::Row;
+                turn[a] + later as i64
+            });
+            let first = if line.level == Level::Row { -1 } else { 0 };
+            turn.push(t.max().unwrap_or(first).max(first));
+        }
+        let stored = self.stores.iter().map(|s| s.value).filter(|&v| self.code[v].level == Level::Element);
+        let last = turn.iter().copied().max().unwrap_or(0).max(0);
+        (-1..=last)
+            .map(|now| {
+                let mut needed = vec![false; self.code.len()];
+                for (i, line) in self.code.iter().enumerate() {
+                    if matches!(line.task, Task::Reduce { .. }) && turn[i] == now {
+                        line.task.args().into_iter().for_each(|a| needed[a] = true);
+                    }
+                }
+                if now == last {
+                    stored.clone().for_each(|v| needed[v] = true);
+                }
+                for i in (0..self.code.len()).rev().filter(|&i| self.code[i].level == Level::Element) {
+                    if needed[i] {
+                        self.code[i].task.args().into_iter().for_each(|a| needed[a] = true);
+                    }
+                }
+                let level = |l: Level| move |i: &usize| self.code[*i].level == l;
+                let elements = (0..self.code.len()).filter(level(Level::Element)).filter(|&i| needed[i]);
+                let rows = (0..self.code.len()).filter(level(Level::Row)).filter(|&i| turn[i] == now);
+                (elements.collect(), rows.collect())
+            })
+            .collect()
+    }
+}
+
+impl Task {
+    pub(super) fn args(&self) -> Vec<usize> {
+        match self {
+            Task::Expand(a) | Task::Reduce { arg: a, .. } => vec![*a],
+            Task::Loop(l) => l.args.iter().map(|a| a.line).collect(),
+            _ => vec![],
+        }
+    }
+}
+
+/// How many axes a register of a level runs over.
+fn span(kernel: &Kernel, walk: Walk, level: Level) -> usize {
+    if walk == Walk::Columns || level == Level::Row { kernel.parallel } else { kernel.axes.len() }
+}
+
+struct Build<'k> {
+    kernel: &'k Kernel,
+    buffers: &'k [(DType, usize)],
+    walk: Walk,
+    /// Per instruction, its line.
+    of: Vec<usize>,
+    code: Vec<Line>,
+    /// Lines that are per row, and their expansions.
+    wide: Vec<(usize, usize)>,
+}
+
+impl Build<'_> {
+    fn push(&mut self, task: Task, kind: Kind, level: Level) -> usize {
+        self.code.push(Line { task, kind, level, at: 0, into: None });
+        self.code.len() - 1
+    }
+
+    fn inst(&mut self, i: usize) -> usize {
+        let inst = &self.kernel.body[i];
+        let kind = Kind::of(inst.dtype);
+        let level = inst.level;
+        let span = span(self.kernel, self.walk, level);
+        let task = match &inst.op {
+            Operation::Constant(l) => Task::Constant(l.clone()),
+            Operation::Load(access) => {
+                let (dtype, numel) = self.buffers[access.buffer];
+                Task::Load(Place::new(&self.kernel.axes, span, access, dtype, numel))
+            }
+            Operation::Pieces(pieces) => Task::Pieces(Pieces::new(self.kernel, pieces, self.buffers)),
+            Operation::Index(layout) => {
+                let access = Access { buffer: 0, layout: layout.clone() };
+                let place = Place::new(&self.kernel.axes, span, &access, inst.dtype, usize::MAX);
+                Task::Index(place)
+            }
+            Operation::Reduce(combine) => {
+                let arg = self.of[inst.args[0]];
+                let arg = if self.is_narrow(arg) { self.expanded(arg) } else { arg };
+                Task::Reduce { combine: *combine, arg, dtype: inst.dtype }
+            }
+            Operation::Scalar(scalar) => {
+                let args: Vec<usize> = inst.args.iter().map(|a| self.of[*a]).collect();
+                let dtypes: Vec<DType> = inst.args.iter().map(|a| self.kernel.body[*a].dtype).collect();
+                let mut l = loop_of(*scalar, &args, &dtypes, inst.dtype);
+                // A number stays one if the loop has a form for it; else it becomes as many as there are others.
+                let narrow = |b: &Self, k: usize| match level {
+                    Level::Element => b.is_narrow(args[k]),
+                    Level::Row => b.is_constant(args[k]),
+                };
+                let numbers: Vec<usize> = (0..args.len()).filter(|&k| narrow(self, k)).collect();
+                for &k in &numbers {
+                    if l.takes_number(k, numbers.len(), self.is_constant(args[k])) {
+                        l.args[k].number = true;
+                    } else {
+                        l.args[k].line = match level {
+                            Level::Element => self.expanded(args[k]),
+                            Level::Row => self.push(Task::Expand(args[k]), self.code[args[k]].kind, Level::Row),
+                        };
+                    }
+                }
+                Task::Loop(l)
+            }
+        };
+        self.push(task, kind, level)
+    }
+
+    /// A line per element of a line per row.
+    fn expanded(&mut self, line: usize) -> usize {
+        if let Some(&(_, wide)) = self.wide.iter().find(|(l, _)| *l == line) {
+            return wide;
+        }
+        let kind = self.code[line].kind;
+        let wide = self.push(Task::Expand(line), kind, Level::Element);
+        self.wide.push((line, wide));
+        wide
+    }
+
+    fn is_constant(&self, line: usize) -> bool {
+        matches!(self.code[line].task, Task::Constant(_))
+    }
+
+    /// Whether a line has fewer values than there are elements. Along columns, a value per row is one per lane.
+    fn is_narrow(&self, line: usize) -> bool {
+        self.is_constant(line) || (self.code[line].level == Level::Row && self.walk != Walk::Columns)
+    }
+}

@@ -1,0 +1,290 @@
+//! Moving elements between memory and registers: runs along the last axis, converted on the way.
+
+use super::Kind;
+use gradus_compile::{Access, Kernel, Layout, Piece};
+use gradus_ir::{C, DType};
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// Where elements are, for every index of a kernel.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) buffer: usize,
+    pub(super) dtype: DType,
+    pub(super) layout: Layout,
+    /// Whether the elements of a register lie as it wants them, one after the other.
+    pub(super) is_whole: bool,
+}
+
+impl Place {
+    /// For registers that run over the first `span` axes. Panics if an index leads out of the buffer: plans that do
+    /// are not safe to run.
+    pub(super) fn new(axes: &[usize], span: usize, access: &Access, dtype: DType, numel: usize) -> Place {
+        let layout = access.layout.clone();
+        if !axes.contains(&0) {
+            let (low, high) = reach(axes, &layout);
+            // tidy: a kernel that leaves its buffers is a fault of the compiler that must not run
+            assert!(low >= 0 && (high as u64) < numel as u64, "kernel leaves buffer {}", access.buffer);
+        }
+        let is_whole = Layout::row_major(&axes[..span]).strides == layout.strides[..span];
+        Place { buffer: access.buffer, dtype, layout, is_whole }
+    }
+}
+
+/// The least and greatest place.
+fn reach(axes: &[usize], layout: &Layout) -> (i64, i64) {
+    let ends = axes.iter().zip(&layout.strides).map(|(&e, &s)| s * (e as i64 - 1));
+    let (low, high): (Vec<i64>, Vec<i64>) = ends.map(|e| (e.min(0), e.max(0))).unzip();
+    (layout.offset + low.iter().sum::<i64>(), layout.offset + high.iter().sum::<i64>())
+}
+
+/// Calls `f(first element of the run, its place, how many)` for the runs along the last axis of the row-major range
+/// `from..from + count` of these axes.
+pub(super) fn runs(
+    axes: &[usize],
+    strides: &[i64],
+    offset: i64,
+    from: usize,
+    count: usize,
+    mut f: impl FnMut(usize, i64, usize),
+) {
+    let Some((&inner, outer)) = axes.split_last() else {
+        if count > 0 {
+            f(0, offset, 1);
+        }
+        return;
+    };
+    let last = outer.len();
+    let mut index = [0usize; 16];
+    let mut rest = from / inner;
+    let mut at = offset;
+    for a in (0..last).rev() {
+        index[a] = rest % outer[a];
+        rest /= outer[a];
+        at += index[a] as i64 * strides[a];
+    }
+    let (mut done, mut i) = (0, from % inner);
+    while done < count {
+        let n = (inner - i).min(count - done);
+        f(done, at + i as i64 * strides[last], n);
+        done += n;
+        i = 0;
+        for a in (0..last).rev() {
+            index[a] += 1;
+            at += strides[a];
+            if index[a] < outer[a] {
+                break;
+            }
+            at -= strides[a] * outer[a] as i64;
+            index[a] = 0;
+        }
+    }
+}
+
+/// Reads a strided run into a register.
+///
+/// # Safety
+/// The run lies in the memory of `from`, and `to` has room for `n` elements of the dtype's kind.
+pub(super) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to: *mut u8, n: usize) {
+    // SAFETY: the caller's promise, at the type of the elements.
+    unsafe fn each<S: Copy, R>(
+        from: *const u8,
+        at: i64,
+        step: i64,
+        to: *mut u8,
+        n: usize,
+        f: impl Fn(S) -> R,
+    ) {
+        let (from, to) = (from.cast::<S>(), to.cast::<R>());
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = from.offset(at as isize);
+            match step {
+                1 => (0..n).for_each(|i| to.add(i).write(f(from.add(i).read()))),
+                0 => {
+                    let x = from.read();
+                    (0..n).for_each(|i| to.add(i).write(f(x)));
+                }
+                _ => (0..n).for_each(|i| to.add(i).write(f(from.offset(i as isize * step as isize).read()))),
+            }
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        match dtype {
+            DType::F32 => each(from, at, step, to, n, |x: f32| x),
+            DType::F64 => each(from, at, step, to, n, |x: f64| x),
+            DType::BF16 => each(from, at, step, to, n, |x: bf16| x.to_f32()),
+            DType::F16 => each(from, at, step, to, n, |x: f16| x.to_f32()),
+            DType::I8 => each(from, at, step, to, n, |x: i8| x as i64),
+            DType::U8 => each(from, at, step, to, n, |x: u8| x as i64),
+            DType::I32 => each(from, at, step, to, n, |x: i32| x as i64),
+            DType::U32 => each(from, at, step, to, n, |x: u32| x as i64),
+            DType::I64 => each(from, at, step, to, n, |x: i64| x),
+            DType::Bool => each(from, at, step, to, n, |x: u8| x),
+            DType::C64 => each(from, at, step, to, n, |z: Complex<f32>| C::new(z.re as f64, z.im as f64)),
+            DType::C128 => each(from, at, step, to, n, |z: C| z),
+        }
+    }
+}
+
+/// Writes a register into a strided run.
+///
+/// # Safety
+/// The run lies in the memory of `to`, and `from` has `n` elements of the dtype's kind.
+pub(super) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, step: i64, n: usize) {
+    // SAFETY: the caller's promise, at the type of the elements.
+    unsafe fn each<R: Copy, S>(
+        from: *const u8,
+        to: *mut u8,
+        at: i64,
+        step: i64,
+        n: usize,
+        f: impl Fn(R) -> S,
+    ) {
+        let (from, to) = (from.cast::<R>(), to.cast::<S>());
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = to.offset(at as isize);
+            if step == 1 {
+                (0..n).for_each(|i| to.add(i).write(f(from.add(i).read())));
+            } else {
+                (0..n).for_each(|i| to.offset(i as isize * step as isize).write(f(from.add(i).read())));
+            }
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        match dtype {
+            DType::F32 => each(from, to, at, step, n, |x: f32| x),
+            DType::F64 => each(from, to, at, step, n, |x: f64| x),
+            DType::BF16 => each(from, to, at, step, n, bf16::from_f32),
+            DType::F16 => each(from, to, at, step, n, f16::from_f32),
+            DType::I8 => each(from, to, at, step, n, |x: i64| x as i8),
+            DType::U8 => each(from, to, at, step, n, |x: i64| x as u8),
+            DType::I32 => each(from, to, at, step, n, |x: i64| x as i32),
+            DType::U32 => each(from, to, at, step, n, |x: i64| x as u32),
+            DType::I64 => each(from, to, at, step, n, |x: i64| x),
+            DType::Bool => each(from, to, at, step, n, |x: u8| x),
+            DType::C64 => each(from, to, at, step, n, |z: C| Complex::new(z.re as f32, z.im as f32)),
+            DType::C128 => each(from, to, at, step, n, |z: C| z),
+        }
+    }
+}
+
+/// Pieces of other values among zeros.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    pieces: Vec<(Place, Vec<(Layout, usize)>)>,
+}
+
+impl Pieces {
+    pub(super) fn new(kernel: &Kernel, pieces: &[Piece], buffers: &[(DType, usize)]) -> Pieces {
+        let one = |p: &Piece| {
+            let (dtype, numel) = buffers[p.access.buffer];
+            let place =
+                Place { buffer: p.access.buffer, dtype, layout: p.access.layout.clone(), is_whole: false };
+            check_piece(&kernel.axes, p, numel);
+            (place, p.bounds.clone())
+        };
+        Pieces { pieces: pieces.iter().map(one).collect() }
+    }
+
+    /// Fills a register for the row-major range of the axes, with the places of further axes added.
+    ///
+    /// # Safety
+    /// Buffers are as large as was said when the pieces were made; `to` has room for `count` elements.
+    pub(super) unsafe fn fill(
+        &self,
+        kind: Kind,
+        axes: &[usize],
+        further: (&[usize], &[usize]),
+        range: (usize, usize),
+        memory: &[*mut u8],
+        to: *mut u8,
+    ) {
+        let (from, count) = range;
+        let size = kind.size();
+        // SAFETY: zero bytes are zeros of every kind.
+        unsafe { to.write_bytes(0, count * size) };
+        for (place, bounds) in &self.pieces {
+            let fixed = |l: &Layout| {
+                let more: i64 = further.0.iter().zip(further.1).map(|(&a, &i)| l.strides[a] * i as i64).sum();
+                l.offset + more
+            };
+            // Runs of the piece and of its bounds go in step: all have the same axes.
+            let mut windows: Vec<Vec<(i64, i64)>> = Vec::with_capacity(bounds.len());
+            for (l, extent) in bounds {
+                let mut own = Vec::new();
+                let step = axes.len().checked_sub(1).map_or(0, |a| l.strides[a]);
+                runs(axes, &l.strides, fixed(l), from, count, |_, at, n| own.push(within(at, step, *extent, n)));
+                windows.push(own);
+            }
+            let step = axes.len().checked_sub(1).map_or(0, |a| place.layout.strides[a]);
+            let mut k = 0;
+            runs(axes, &place.layout.strides, fixed(&place.layout), from, count, |first, at, n| {
+                let (mut low, mut high) = (0, n as i64);
+                for w in &windows {
+                    (low, high) = (low.max(w[k].0), high.min(w[k].1));
+                }
+                k += 1;
+                if low < high {
+                    // SAFETY: inside the bounds the place is inside the buffer.
+                    unsafe {
+                        let to = to.add((first + low as usize) * size);
+                        let source = memory[place.buffer];
+                        read(place.dtype, source, at + low * step, step, to, (high - low) as usize);
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// The part of a run `0..n` in which `0 ≤ at + i·step < extent`.
+fn within(at: i64, step: i64, extent: usize, n: usize) -> (i64, i64) {
+    let (n, extent) = (n as i64, extent as i64);
+    match step {
+        0 if (0..extent).contains(&at) => (0, n),
+        0 => (0, 0),
+        s if s > 0 => {
+            let low = (-at).div_euclid(s) + ((-at).rem_euclid(s) != 0) as i64;
+            let high = (extent - at).div_euclid(s) + ((extent - at).rem_euclid(s) != 0) as i64;
+            (low.clamp(0, n), high.clamp(0, n))
+        }
+        s => {
+            // Read backwards it steps forwards.
+            let (low, high) = within(at + s * (n - 1), -s, extent as usize, n as usize);
+            (n - high, n - low)
+        }
+    }
+}
+
+/// Panics if a place within the bounds can lie outside the buffer, as far as the bounds tell axis by axis.
+fn check_piece(axes: &[usize], piece: &Piece, numel: usize) {
+    if axes.contains(&0) {
+        return;
+    }
+    // A bound on one axis alone narrows it; one on a cut axis is left to the clipped runs.
+    let mut ranges: Vec<(i64, i64)> = axes.iter().map(|&e| (0, e as i64 - 1)).collect();
+    let mut exact = true;
+    for (l, extent) in &piece.bounds {
+        let used: Vec<usize> = (0..axes.len()).filter(|&a| l.strides[a] != 0).collect();
+        match used[..] {
+            [] => {}
+            [a] if l.strides[a] == 1 => {
+                let (low, high) = (-l.offset, *extent as i64 - 1 - l.offset);
+                ranges[a] = (ranges[a].0.max(low), ranges[a].1.min(high));
+            }
+            _ => exact = false,
+        }
+    }
+    if !exact || ranges.iter().any(|(low, high)| low > high) {
+        return;
+    }
+    let l = &piece.access.layout;
+    let ends = ranges.iter().zip(&l.strides).map(|(r, &s)| if s < 0 { (s * r.1, s * r.0) } else { (s * r.0, s * r.1) });
+    let (low, high) = ends.fold((l.offset, l.offset), |(a, b), (c, d)| (a + c, b + d));
+    // tidy: as in `Place::new`
+    assert!(low >= 0 && (high as u64) < numel as u64, "kernel leaves buffer {}", piece.access.buffer);
+}

@@ -1,0 +1,55 @@
+//! The tile interpreter: runs a [`Kernel`](gradus_compile::Kernel) over tiles small enough for the first cache.
+//!
+//! Every instruction is one loop over a tile, so that deciding which costs little beside doing it. Values live in
+//! registers of one of five kinds; what lies in memory as a tile wants it is read and written in place.
+
+mod build;
+mod lanes;
+mod memory;
+mod run;
+mod scalar;
+
+pub(crate) use build::Program;
+
+use gradus_ir::{C, DType};
+
+/// What a register holds: the type in which a dtype is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `f32`, and narrower floats.
+    F32,
+    /// `f64`.
+    F64,
+    /// All integers.
+    I64,
+    /// Truth values, a byte each.
+    Bool,
+    /// Both complex types.
+    C,
+}
+
+impl Kind {
+    pub(crate) fn of(dtype: DType) -> Kind {
+        match dtype {
+            DType::F32 | DType::BF16 | DType::F16 => Kind::F32,
+            DType::F64 => Kind::F64,
+            DType::Bool => Kind::Bool,
+            DType::C64 | DType::C128 => Kind::C,
+            _ => Kind::I64,
+        }
+    }
+
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Kind::F32 => 4,
+            Kind::F64 | Kind::I64 => 8,
+            Kind::Bool => 1,
+            Kind::C => size_of::<C>(),
+        }
+    }
+
+    /// Whether elements of the dtype lie in memory as registers hold them.
+    pub(crate) fn is_stored_as(self, dtype: DType) -> bool {
+        Kind::of(dtype) == self && dtype.size() == self.size()
+    }
+}

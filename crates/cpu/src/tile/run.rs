@@ -1,0 +1,540 @@
+//! Running programs tile by tile.
+
+use super::build::{Line, Program, Task, Walk, Write};
+use super::lanes::{Arg, Func, Lanes, Loop};
+use super::memory::{Place, read, runs, write};
+use super::{Kind, scalar};
+use crate::Pool;
+use crate::vector;
+use gradus_compile::Level;
+use gradus_ir::ops::Combine;
+use gradus_ir::{DType, Literal};
+use std::cell::RefCell;
+
+/// Below this many elements times lines a second thread does not pay.
+const GRAIN: usize = 1 << 16;
+/// Sums along columns are made of sums of so many rows, so that errors do not grow with their number.
+const FEW: usize = 32;
+
+/// The memory of a plan's buffers.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory<'a>(pub(crate) &'a [*mut u8]);
+
+// SAFETY: threads write different places: every index of a kernel stores to its own.
+unsafe impl Send for Memory<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Memory<'_> {}
+
+/// Scratch memory of a thread, aligned for vectors.
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Line64(#[allow(dead_code, reason = "only its room is used")] [u8; 64]);
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<Vec<Line64>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs with scratch memory that is the thread's own; nested runs each have theirs.
+fn with_scratch<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> R {
+    let mut own = SCRATCH.with(|s| s.borrow_mut().pop()).unwrap_or_default();
+    if own.len() * 64 < bytes {
+        own.resize(bytes.div_ceil(64), Line64([0; 64]));
+    }
+    let result = f(own.as_mut_ptr().cast());
+    SCRATCH.with(|s| s.borrow_mut().push(own));
+    result
+}
+
+impl Program {
+    /// Runs all of it, on as many threads as pay.
+    ///
+    /// # Safety
+    /// Memory is what the program's buffers were said to be, and nobody else uses it meanwhile.
+    pub(crate) unsafe fn run(&self, pool: &Pool, memory: Memory<'_>) {
+        let rows = (GRAIN / self.cost()).max(1).next_multiple_of(self.tile);
+        let chunks = self.rows.div_ceil(rows);
+        if chunks <= 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_rows(memory, 0, self.rows) };
+        }
+        pool.run(chunks, &|c| {
+            let memory = memory;
+            // SAFETY: the caller's promise; chunks are different rows.
+            unsafe { self.run_rows(memory, c * rows, rows.min(self.rows - c * rows)) }
+        });
+    }
+
+    /// Runs these rows on this thread.
+    ///
+    /// # Safety
+    /// As for [`Program::run`].
+    pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
+        with_scratch(self.scratch, |scratch| {
+            let mut tile = Tile { p: self, memory, scratch, registers: vec![scratch; self.code.len()] };
+            let mut at = from;
+            while at < from + count {
+                let rows = self.tile.min(from + count - at);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match self.walk {
+                        Walk::Rows => tile.rows(at, rows),
+                        Walk::Parts => tile.parts(at),
+                        Walk::Columns => tile.columns(at, rows),
+                    }
+                }
+                at += rows;
+            }
+        });
+    }
+}
+
+/// One tile being computed.
+struct Tile<'a> {
+    p: &'a Program,
+    memory: Memory<'a>,
+    scratch: *mut u8,
+    registers: Vec<*mut u8>,
+}
+
+/// What a line's register covers: the first index and how many, rows and elements per row, and what is fixed.
+#[derive(Clone, Copy)]
+struct Cover {
+    from: usize,
+    count: usize,
+    rows: usize,
+    row: usize,
+}
+
+impl Tile<'_> {
+    unsafe fn rows(&mut self, at: usize, rows: usize) {
+        let row = self.p.row;
+        for i in 0..self.p.code.len() {
+            let cover = match self.p.code[i].level {
+                Level::Element => Cover { from: at * row, count: rows * row, rows, row },
+                Level::Row => Cover { from: at, count: rows, rows, row },
+            };
+            // SAFETY: the caller's promise.
+            unsafe { self.line(i, cover, &[]) };
+        }
+        for (s, store) in self.p.stores.iter().enumerate() {
+            let line = &self.p.code[store.value];
+            if line.into == Some(s) {
+                continue;
+            }
+            let (from, count) =
+                if line.level == Level::Element { (at * row, rows * row) } else { (at, rows) };
+            // SAFETY: the caller's promise.
+            unsafe { self.store(store, line, from, count, &[]) };
+        }
+    }
+
+    unsafe fn parts(&mut self, at: usize) {
+        let (row, part) = (self.p.row, self.p.part());
+        let turns = self.p.turns.len();
+        for (turn, (elements, rows)) in self.p.turns.iter().enumerate() {
+            let reductions: Vec<usize> =
+                rows.iter().copied().filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. })).collect();
+            // SAFETY: the caller's promise, here and below.
+            unsafe {
+                reductions.iter().for_each(|&i| self.begin(i, 1));
+                let mut from = 0;
+                while from < row && !elements.is_empty() {
+                    let count = part.min(row - from);
+                    let cover = Cover { from: at * row + from, count, rows: 1, row: count };
+                    elements.iter().for_each(|&i| self.line(i, cover, &[]));
+                    for &i in &reductions {
+                        self.gather(i, count);
+                    }
+                    if turn + 1 == turns {
+                        for store in &self.p.stores {
+                            let line = &self.p.code[store.value];
+                            if line.level == Level::Element {
+                                self.store(store, line, cover.from, count, &[]);
+                            }
+                        }
+                    }
+                    from += count;
+                }
+                for &i in rows.iter().filter(|i| !reductions.contains(i)) {
+                    self.line(i, Cover { from: at, count: 1, rows: 1, row }, &[]);
+                }
+            }
+        }
+        for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
+            // SAFETY: the caller's promise.
+            unsafe { self.store(store, &self.p.code[store.value], at, 1, &[]) };
+        }
+    }
+
+    unsafe fn columns(&mut self, at: usize, lanes: usize) {
+        let cover = Cover { from: at, count: lanes, rows: lanes, row: 1 };
+        let reduced = &self.p.axes[self.p.parallel..];
+        let mut index = vec![0usize; reduced.len()];
+        // SAFETY: the caller's promise, throughout.
+        unsafe {
+            for (elements, rows) in &self.p.turns {
+                let (sums, after): (Vec<usize>, Vec<usize>) =
+                    rows.iter().partition(|&&i| matches!(self.p.code[i].task, Task::Reduce { .. }));
+                sums.iter().for_each(|&i| self.begin(i, lanes));
+                let steps = if elements.is_empty() && sums.is_empty() { 0 } else { self.p.row };
+                for step in 0..steps {
+                    elements.iter().for_each(|&i| self.line(i, cover, &index));
+                    sums.iter().for_each(|&i| self.add_lanes(i, lanes, step, steps));
+                    for (s, store) in self.p.stores.iter().enumerate() {
+                        let line = &self.p.code[store.value];
+                        if line.level == Level::Element && line.into != Some(s) {
+                            self.store(store, line, at, lanes, &index);
+                        }
+                    }
+                    for a in (0..reduced.len()).rev() {
+                        index[a] += 1;
+                        if index[a] < reduced[a] {
+                            break;
+                        }
+                        index[a] = 0;
+                    }
+                }
+                after.iter().for_each(|&i| self.line(i, cover, &[]));
+            }
+            for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
+                self.store(store, &self.p.code[store.value], at, lanes, &[]);
+            }
+        }
+    }
+
+    /// Axes that a line's register runs over.
+    fn axes(&self, level: Level) -> &[usize] {
+        let all = &self.p.axes;
+        if level == Level::Row || self.p.walk == Walk::Columns { &all[..self.p.parallel] } else { all }
+    }
+
+    /// The place of the first element, given the indices of the axes that are fixed.
+    fn offset(&self, place: &Place, fixed: &[usize]) -> i64 {
+        let strides = &place.layout.strides[self.p.parallel..];
+        place.layout.offset + strides.iter().zip(fixed).map(|(s, &i)| s * i as i64).sum::<i64>()
+    }
+
+    unsafe fn line(&mut self, i: usize, cover: Cover, fixed: &[usize]) {
+        let p = self.p;
+        let line = &p.code[i];
+        let Cover { from, count, rows, row } = cover;
+        let mut to = self.scratch.wrapping_add(line.at);
+        if let Some(s) = line.into {
+            let place = &p.stores[s].place;
+            let first = self.offset(place, fixed) + from as i64;
+            to = self.memory.0[place.buffer].wrapping_offset(first as isize * line.kind.size() as isize);
+        }
+        self.registers[i] = to;
+        // SAFETY: registers have room for what tiles cover, places were checked against their buffers, and the
+        // caller promises that memory is as large as they were told.
+        unsafe {
+            match &line.task {
+                Task::Constant(_) => {}
+                Task::Load(place) => {
+                    let source = self.memory.0[place.buffer];
+                    let first = self.offset(place, fixed);
+                    if place.is_whole && line.kind.is_stored_as(place.dtype) {
+                        let at = (first + from as i64) as isize * line.kind.size() as isize;
+                        self.registers[i] = source.wrapping_offset(at);
+                        return;
+                    }
+                    let (axes, strides) = (self.axes(line.level), &place.layout.strides);
+                    let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
+                    let size = line.kind.size();
+                    runs(axes, strides, first, from, count, |k, at, n| {
+                        read(place.dtype, source, at, step, to.add(k * size), n);
+                    });
+                }
+                Task::Pieces(pieces) => {
+                    let all = self.axes(line.level);
+                    let further: Vec<usize> = (p.parallel..p.axes.len()).collect();
+                    pieces.fill(line.kind, all, (&further, fixed), (from, count), self.memory.0, to);
+                }
+                Task::Index(place) => {
+                    let (axes, strides) = (self.axes(line.level), &place.layout.strides);
+                    let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
+                    let first = self.offset(place, fixed);
+                    runs(axes, strides, first, from, count, |k, at, n| {
+                        for j in 0..n {
+                            let x = at + j as i64 * step;
+                            match line.kind {
+                                Kind::F32 => to.cast::<f32>().add(k + j).write(x as f32),
+                                Kind::F64 => to.cast::<f64>().add(k + j).write(x as f64),
+                                _ => to.cast::<i64>().add(k + j).write(place.dtype.wrap(x)),
+                            }
+                        }
+                    });
+                }
+                Task::Expand(a) => match &p.code[*a].task {
+                    Task::Constant(l) => scalar::fill(l, to, count),
+                    _ => expand(line.kind.size(), self.registers[*a], rows, row, to),
+                },
+                Task::Loop(l) => self.apply(l, line, to, cover),
+                Task::Reduce { combine, arg, dtype } => {
+                    let size = line.kind.size();
+                    for r in 0..rows {
+                        let x = self.registers[*arg].wrapping_add(r * row * size);
+                        reduce(*combine, *dtype, x, row, to, r);
+                    }
+                }
+            }
+        }
+    }
+
+    unsafe fn apply(&self, l: &Loop, line: &Line, to: *mut u8, cover: Cover) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &l.func {
+                Func::F32(lanes) => self.float::<f32>(lanes, &l.args, line.level, to, cover),
+                Func::F64(lanes) => self.float::<f64>(lanes, &l.args, line.level, to, cover),
+                Func::Copy => {
+                    let x = self.registers[l.args[0].line];
+                    std::ptr::copy(x, to, cover.count * line.kind.size());
+                }
+                Func::Each { scalar, from, to: dtype } => {
+                    let args: Vec<*const u8> = l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
+                    scalar::each(*scalar, from, &args, *dtype, to, cover.count);
+                }
+            }
+        }
+    }
+
+    unsafe fn float<T: Number>(&self, lanes: &Lanes<T>, args: &[Arg], level: Level, to: *mut u8, cover: Cover) {
+        let Cover { count, rows, row, .. } = cover;
+        let x = |k: usize| self.registers[args[k].line].cast_const().cast::<T>();
+        let constant = |k: usize| match &self.p.code[args[k].line].task {
+            Task::Constant(l) if args[k].number => Some(T::of(l)),
+            _ => None,
+        };
+        // SAFETY: the caller's promise.
+        unsafe {
+            match lanes {
+                Lanes::Unary(f) => f(x(0), to.cast(), count),
+                Lanes::Test(f) => f(x(0), to, count),
+                Lanes::OfBool(f) => f(self.registers[args[0].line], to.cast(), count),
+                Lanes::Binary(f) => {
+                    let numbers = (args[0].number, args[1].number);
+                    binary(f, numbers, (constant(0), constant(1)), (x(0), x(1)), to.cast(), (count, rows, row));
+                }
+                Lanes::Compare(f) => {
+                    let numbers = (args[0].number, args[1].number);
+                    binary(f, numbers, (constant(0), constant(1)), (x(0), x(1)), to, (count, rows, row));
+                }
+                Lanes::Select(f) => {
+                    let mask = self.registers[args[0].line];
+                    match (constant(1), constant(2)) {
+                        (None, None) => (f.vv)(mask, x(1), x(2), to.cast(), count),
+                        (None, Some(b)) => (f.vs)(mask, x(1), b, to.cast(), count),
+                        (Some(a), None) => (f.sv)(mask, a, x(2), to.cast(), count),
+                        (Some(a), Some(b)) => (f.ss)(mask, a, b, to.cast(), count),
+                    }
+                }
+            }
+        }
+        let _ = level;
+    }
+
+    unsafe fn store(&self, store: &Write, line: &Line, from: usize, count: usize, fixed: &[usize]) {
+        let place = &store.place;
+        let (axes, strides) = (self.axes(line.level), &place.layout.strides);
+        let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
+        let (value, size) = (self.registers[store.value], line.kind.size());
+        let constant;
+        let value = match &line.task {
+            Task::Constant(l) => {
+                constant = Splat::new(l, count);
+                constant.0.as_ptr().cast()
+            }
+            _ => value.cast_const(),
+        };
+        runs(axes, strides, self.offset(place, fixed), from, count, |k, at, n| {
+            // SAFETY: places were checked against their buffers.
+            unsafe { write(place.dtype, value.add(k * size), self.memory.0[place.buffer], at, step, n) };
+        });
+    }
+
+    /// Starts a reduction that is made in several parts.
+    unsafe fn begin(&mut self, i: usize, n: usize) {
+        let line = &self.p.code[i];
+        self.registers[i] = self.scratch.wrapping_add(line.at);
+        if let Task::Reduce { combine, dtype, .. } = &line.task {
+            // SAFETY: registers of reductions have room for twice what they cover.
+            unsafe {
+                scalar::identity(*combine, *dtype, self.registers[i], n);
+                scalar::identity(*combine, *dtype, self.second(i, n), n);
+            }
+        }
+    }
+
+    fn second(&self, i: usize, n: usize) -> *mut u8 {
+        self.registers[i].wrapping_add((n * self.p.code[i].kind.size()).next_multiple_of(64))
+    }
+
+    /// Adds a part of a row to a reduction.
+    unsafe fn gather(&mut self, i: usize, count: usize) {
+        if let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task {
+            let second = self.second(i, 1);
+            // SAFETY: as in `begin`.
+            unsafe {
+                reduce(*combine, *dtype, self.registers[*arg], count, second, 0);
+                scalar::accumulate(*combine, *dtype, second, self.registers[i], 1);
+            }
+        }
+    }
+
+    /// Adds lanes to a reduction along columns.
+    unsafe fn add_lanes(&mut self, i: usize, n: usize, step: usize, steps: usize) {
+        let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task else { return };
+        let (total, few, x) = (self.registers[i], self.second(i, n), self.registers[*arg]);
+        // SAFETY: as in `begin`.
+        unsafe {
+            accumulate(*combine, *dtype, x, few, n);
+            if step % FEW == FEW - 1 || step + 1 == steps {
+                accumulate(*combine, *dtype, few, total, n);
+                scalar::identity(*combine, *dtype, few, n);
+            }
+        }
+    }
+}
+
+/// One number as many.
+struct Splat(Vec<u128>);
+
+impl Splat {
+    fn new(l: &Literal, n: usize) -> Splat {
+        let mut room = vec![0u128; n];
+        // SAFETY: 16 bytes per element are room for every kind.
+        unsafe { scalar::fill(l, room.as_mut_ptr().cast(), n) };
+        Splat(room)
+    }
+}
+
+/// A float that loops run over.
+trait Number: Copy {
+    fn of(l: &Literal) -> Self;
+}
+
+impl Number for f32 {
+    fn of(l: &Literal) -> f32 {
+        l.f().first().copied().unwrap_or(0.0) as f32
+    }
+}
+
+impl Number for f64 {
+    fn of(l: &Literal) -> f64 {
+        l.f().first().copied().unwrap_or(0.0)
+    }
+}
+
+/// A loop of two operands, of which one may be a constant or a number per row.
+unsafe fn binary<T: Number, U>(
+    f: &vector::Binary<T, U>,
+    numbers: (bool, bool),
+    constants: (Option<T>, Option<T>),
+    (a, b): (*const T, *const T),
+    to: *mut U,
+    (count, rows, row): (usize, usize, usize),
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (numbers, constants) {
+            (_, (Some(a), _)) => (f.sv)(a, b, to, count),
+            (_, (_, Some(b))) => (f.vs)(a, b, to, count),
+            ((true, _), _) => {
+                for r in 0..rows {
+                    (f.sv)(a.add(r).read(), b.add(r * row), to.add(r * row), row);
+                }
+            }
+            ((_, true), _) => {
+                for r in 0..rows {
+                    (f.vs)(a.add(r * row), b.add(r).read(), to.add(r * row), row);
+                }
+            }
+            _ => (f.vv)(a, b, to, count),
+        }
+    }
+}
+
+/// Each of `rows` elements `row` times.
+unsafe fn expand(size: usize, x: *const u8, rows: usize, row: usize, to: *mut u8) {
+    // SAFETY: the caller's promise, at any type of that size.
+    unsafe fn each<T: Copy>(x: *const u8, rows: usize, row: usize, to: *mut u8) {
+        for r in 0..rows {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let value = x.cast::<T>().add(r).read();
+                (0..row).for_each(|i| to.cast::<T>().add(r * row + i).write(value));
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => each::<u8>(x, rows, row, to),
+            4 => each::<u32>(x, rows, row, to),
+            8 => each::<u64>(x, rows, row, to),
+            _ => each::<[u64; 2]>(x, rows, row, to),
+        }
+    }
+}
+
+/// `to[at]` is all of `x` combined.
+unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usize, to: *mut u8, at: usize) {
+    unsafe fn float<T: vector::Element>(combine: Combine, x: *const T, n: usize) -> Option<T> {
+        let loops = vector::loops::<T>();
+        // SAFETY: the caller's promise.
+        unsafe {
+            match combine {
+                Combine::Sum => Some((loops.sum)(x, n)),
+                Combine::Max => Some((loops.max)(x, n)),
+                Combine::Min => Some((loops.min)(x, n)),
+                _ => None,
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        match Kind::of(dtype) {
+            Kind::F32 => {
+                if let Some(y) = float::<f32>(combine, x.cast(), n) {
+                    return to.cast::<f32>().add(at).write(y);
+                }
+            }
+            Kind::F64 => {
+                if let Some(y) = float::<f64>(combine, x.cast(), n) {
+                    return to.cast::<f64>().add(at).write(y);
+                }
+            }
+            _ => {}
+        }
+        scalar::reduce(combine, dtype, x, n, to, at);
+    }
+}
+
+/// `to[i] = combine(to[i], x[i])`.
+unsafe fn accumulate(combine: Combine, dtype: DType, x: *const u8, to: *mut u8, n: usize) {
+    let name = match combine {
+        Combine::Sum => "add",
+        Combine::Prod => "mul",
+        Combine::Max => "maximum",
+        Combine::Min => "minimum",
+        Combine::LogSumExp => "logaddexp",
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        match Kind::of(dtype) {
+            Kind::F32 => {
+                if let Some(f) = vector::loops::<f32>().binary(name) {
+                    return (f.vv)(to.cast(), x.cast(), to.cast(), n);
+                }
+            }
+            Kind::F64 => {
+                if let Some(f) = vector::loops::<f64>().binary(name) {
+                    return (f.vv)(to.cast(), x.cast(), to.cast(), n);
+                }
+            }
+            _ => {}
+        }
+        scalar::accumulate(combine, dtype, x, to, n);
+    }
+}
