@@ -3,6 +3,7 @@
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
 pub mod feature;
+pub mod gemm;
 pub mod pool;
 
 pub use feature::Isa;
