@@ -1,0 +1,237 @@
+//! The innermost loops: a tile of C in registers over a stretch of k, and dot products.
+
+use super::pack;
+use super::vector::{Lanes, Vector, prefetch};
+use crate::Isa;
+
+/// A tile of C and the operands it is the product of. Element (i, p) of A is at `a[i * a_lane + p * a_depth]`, element
+/// (p, j) of B at `b[p * b_depth + j]` for tiles and at `b[j * b_depth + p]` for dots, element (i, j) of C at
+/// `c[i * c_row + j]`.
+pub(super) struct Step<T> {
+    pub(super) k: usize,
+    pub(super) a: *const T,
+    pub(super) a_lane: isize,
+    pub(super) a_depth: isize,
+    pub(super) b: *const T,
+    pub(super) b_depth: isize,
+    pub(super) c: *mut T,
+    pub(super) c_row: isize,
+    /// How many columns of the last vector of the tile exist.
+    pub(super) last: usize,
+    /// Whether the product is added to C instead of replacing it.
+    pub(super) accumulate: bool,
+}
+
+pub(super) type Kernel<T> = unsafe fn(&Step<T>);
+
+/// The kernels of one number type on one instruction set.
+pub(super) struct Kernels<T: 'static> {
+    /// Rows of a full tile, and of a packed panel of A.
+    pub(super) mr: usize,
+    /// Columns of a full tile, and of a packed panel of B.
+    pub(super) nr: usize,
+    /// Numbers in a register.
+    pub(super) lanes: usize,
+    /// A full tile of packed operands.
+    pub(super) packed: Kernel<T>,
+    /// Tiles by rows - 1 and vectors - 1, operands anywhere.
+    pub(super) tiles: &'static [&'static [Kernel<T>]],
+    /// Dot products by rows - 1 and columns - 1.
+    pub(super) dots: &'static [[Kernel<T>; DOT]; DOT],
+    pub(super) pack_a: pack::Packer<T>,
+    pub(super) pack_b: pack::Packer<T>,
+}
+
+/// Rows and columns of the largest block of dot products.
+pub(super) const DOT: usize = 4;
+
+/// Rows of B ahead that an unpacked B is asked for: its rows are far apart, so the processor does not guess them.
+const AHEAD: isize = 12;
+
+/// A tile of `M` rows and `N` vectors.
+///
+/// # Safety
+/// The processor has the instructions of `V`; `step` describes valid memory, that of C not shared.
+#[inline(always)]
+unsafe fn tile<V: Vector, const M: usize, const N: usize, const AHEAD: isize>(step: &Step<V::Scalar>) {
+    let &Step { k, a_lane, a_depth, b_depth, c, c_row, .. } = step;
+    let (mut a, mut b) = (step.a, step.b);
+    let some = V::mask(step.last);
+    let whole = step.last == V::LANES;
+    // SAFETY: the rows and columns of the tile and the k steps of the operands are valid by contract; pointers that
+    // may pass an end are only compared or prefetched, and so move by wrapping.
+    unsafe {
+        for i in 0..M {
+            for v in 0..N {
+                prefetch(c.wrapping_offset(i as isize * c_row).wrapping_add(v * V::LANES));
+            }
+        }
+        let mut sums = [[V::zero(); N]; M];
+        for _ in 0..k {
+            let row: [V; N] = std::array::from_fn(|v| {
+                let p = b.wrapping_add(v * V::LANES);
+                if AHEAD > 0 {
+                    prefetch(p.wrapping_offset(AHEAD * b_depth));
+                }
+                // A packed panel is filled up with zeros: its last vector always exists.
+                if AHEAD == 0 || v + 1 < N || whole { V::load(p) } else { V::load_some(some, p) }
+            });
+            for i in 0..M {
+                let x = V::splat(*a.wrapping_offset(i as isize * a_lane));
+                for v in 0..N {
+                    sums[i][v] = x.mul_add(row[v], sums[i][v]);
+                }
+            }
+            a = a.wrapping_offset(a_depth);
+            b = b.wrapping_offset(b_depth);
+        }
+        for (i, sums) in sums.iter().enumerate() {
+            for (v, &sum) in sums.iter().enumerate() {
+                let p = c.offset(i as isize * c_row).add(v * V::LANES);
+                if v + 1 < N || whole {
+                    if step.accumulate { sum.add(V::load(p)).store(p) } else { sum.store(p) }
+                } else if step.accumulate {
+                    sum.add(V::load_some(some, p)).store_some(some, p)
+                } else {
+                    sum.store_some(some, p)
+                }
+            }
+        }
+    }
+}
+
+/// `M` by `N` dot products of rows of A and columns of B whose elements are next to each other.
+///
+/// # Safety
+/// As for [`tile`]; `a_depth` is 1.
+#[inline(always)]
+unsafe fn dot<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>)
+where
+    V::Scalar: std::ops::Add<Output = V::Scalar>,
+{
+    // SAFETY: the elements of the rows and columns are valid by contract.
+    unsafe {
+        let mut sums = [[V::zero(); N]; M];
+        let whole = step.k / V::LANES * V::LANES;
+        for p in (0..whole).step_by(V::LANES) {
+            dot_step(step, &mut sums, p, |p| V::load(p));
+        }
+        if whole < step.k {
+            let some = V::mask(step.k - whole);
+            dot_step(step, &mut sums, whole, |p| V::load_some(some, p));
+        }
+        for (i, sums) in sums.iter().enumerate() {
+            for (j, sum) in sums.iter().enumerate() {
+                let p = step.c.offset(i as isize * step.c_row).add(j);
+                *p = if step.accumulate { *p + sum.sum() } else { sum.sum() };
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn dot_step<V: Vector, const M: usize, const N: usize>(
+    step: &Step<V::Scalar>,
+    sums: &mut [[V; N]; M],
+    p: usize,
+    load: impl Fn(*const V::Scalar) -> V,
+) {
+    // SAFETY: as for `dot`.
+    unsafe {
+        let columns: [V; N] = std::array::from_fn(|j| load(step.b.offset(j as isize * step.b_depth).add(p)));
+        for (i, sums) in sums.iter_mut().enumerate() {
+            let x = load(step.a.offset(i as isize * step.a_lane).add(p));
+            for (sum, &column) in sums.iter_mut().zip(&columns) {
+                *sum = x.mul_add(column, *sum);
+            }
+        }
+    }
+}
+
+/// The functions that enable an instruction set around the bodies above, and the tables of them.
+macro_rules! isa {
+    ($name:ident $(, $features:literal)?) => {
+        mod $name {
+            use super::{Step, Vector};
+
+            // SAFETY (of the three): the caller has the features, and vouches for the step.
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn tile<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
+                // SAFETY: as above.
+                unsafe { super::tile::<V, M, N, { super::AHEAD }>(step) }
+            }
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn packed<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
+                let (a_depth, b_depth) = (M as isize, (N * V::LANES) as isize);
+                // SAFETY: as above; the strides are those of packed panels, told to the compiler.
+                unsafe { super::tile::<V, M, N, 0>(&Step { a_lane: 1, a_depth, b_depth, ..*step }) }
+            }
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn dot<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>)
+            where
+                V::Scalar: std::ops::Add<Output = V::Scalar>,
+            {
+                // SAFETY: as above.
+                unsafe { super::dot::<V, M, N>(step) }
+            }
+        }
+    };
+}
+
+isa!(portable);
+#[cfg(target_arch = "x86_64")]
+isa!(avx2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+isa!(avx512, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
+
+macro_rules! kernels {
+    ($isa:ident, $v:ty, $t:ty, $mr:literal: $($m:literal)*, $nr:literal: $n:tt, $packs:path) => {
+        &Kernels {
+            mr: $mr,
+            nr: $nr * <$v as Vector>::LANES,
+            lanes: <$v as Vector>::LANES,
+            packed: $isa::packed::<$v, $mr, $nr>,
+            tiles: &[$(kernels!(@row $isa, $v, $m, $n)),*],
+            dots: &[
+                kernels!(@dots $isa, $v, 1), kernels!(@dots $isa, $v, 2), kernels!(@dots $isa, $v, 3),
+                kernels!(@dots $isa, $v, 4),
+            ],
+            pack_a: { use $packs as p; p::<$t, $mr> },
+            pack_b: { use $packs as p; p::<$t, { $nr * <$v as Vector>::LANES }> },
+        }
+    };
+    (@row $isa:ident, $v:ty, $m:literal, [$($n:literal)*]) => { &[$($isa::tile::<$v, $m, $n>),*] };
+    (@dots $isa:ident, $v:ty, $m:literal) => {
+        [$isa::dot::<$v, $m, 1>, $isa::dot::<$v, $m, 2>, $isa::dot::<$v, $m, 3>, $isa::dot::<$v, $m, 4>]
+    };
+}
+
+/// A number type there are kernels for.
+pub(super) trait Kernelled: Sized {
+    fn kernels(isa: Isa) -> &'static Kernels<Self>;
+}
+
+macro_rules! kernelled {
+    ($t:ty, $portable:ty, $avx2:ident, $avx512:ident) => {
+        impl Kernelled for $t {
+            fn kernels(isa: Isa) -> &'static Kernels<$t> {
+                match isa.clamped() {
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => {
+                        use std::arch::x86_64::$avx512;
+                        kernels!(avx512, $avx512, $t, 8: 1 2 3 4 5 6 7 8, 3: [1 2 3], pack::avx2)
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => {
+                        use std::arch::x86_64::$avx2;
+                        kernels!(avx2, $avx2, $t, 6: 1 2 3 4 5 6, 2: [1 2], pack::avx2)
+                    }
+                    _ => kernels!(portable, $portable, $t, 6: 1 2 3 4 5 6, 2: [1 2], pack::portable),
+                }
+            }
+        }
+    };
+}
+
+kernelled!(f32, Lanes<f32, 4>, __m256, __m512);
+kernelled!(f64, Lanes<f64, 2>, __m256d, __m512d);

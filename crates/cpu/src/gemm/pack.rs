@@ -1,0 +1,148 @@
+//! Copying a stretch of an operand into the order in which the innermost loop reads it.
+
+/// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and
+/// `p < depth`, zero for the lanes up to the width `W` of the panel.
+pub(super) type Packer<T> =
+    unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
+
+/// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns.
+pub(super) trait Turn: Copy + Default {
+    const SIDE: usize;
+
+    /// `out[p * width + lane] = source[lane * stride + p]` for a full block.
+    ///
+    /// # Safety
+    /// The processor has AVX2, both blocks are valid.
+    unsafe fn turn(source: *const Self, stride: isize, out: *mut Self, width: usize);
+}
+
+/// # Safety
+/// As [`Packer`] says: the elements of the source exist, `out` has room for `steps * W`.
+pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
+    source: *const T,
+    lane: isize,
+    depth: isize,
+    lanes: usize,
+    steps: usize,
+    out: *mut T,
+) {
+    // SAFETY: as the caller vouches.
+    unsafe { body::<T, W>(source, lane, depth, lanes, steps, out) }
+}
+
+/// # Safety
+/// As [`portable`], and the processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn avx2<T: Turn, const W: usize>(
+    source: *const T,
+    lane: isize,
+    depth: isize,
+    lanes: usize,
+    steps: usize,
+    out: *mut T,
+) {
+    // SAFETY: as the caller vouches; a block reads lanes and steps that exist and writes lanes of its own.
+    unsafe {
+        if depth != 1 || lane == 1 {
+            return body::<T, W>(source, lane, depth, lanes, steps, out);
+        }
+        let (across, along) = (lanes / T::SIDE * T::SIDE, steps / T::SIDE * T::SIDE);
+        for first in (0..across).step_by(T::SIDE) {
+            for p in (0..along).step_by(T::SIDE) {
+                T::turn(source.offset(first as isize * lane).add(p), lane, out.add(p * W + first), W);
+            }
+        }
+        for p in 0..steps {
+            let from = if p < along { across } else { 0 };
+            for l in from..W {
+                *out.add(p * W + l) =
+                    if l < lanes { *source.offset(l as isize * lane).add(p) } else { T::default() };
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`portable`].
+#[inline(always)]
+unsafe fn body<T: Copy + Default, const W: usize>(
+    source: *const T,
+    lane: isize,
+    depth: isize,
+    lanes: usize,
+    steps: usize,
+    out: *mut T,
+) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        for p in 0..steps {
+            let (from, to) = (source.offset(p as isize * depth), out.add(p * W));
+            if lanes == W && lane == 1 {
+                to.cast::<[T; W]>().write_unaligned(from.cast::<[T; W]>().read_unaligned());
+            } else {
+                for l in 0..W {
+                    *to.add(l) = if l < lanes { *from.offset(l as isize * lane) } else { T::default() };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Turn;
+    use std::arch::x86_64::*;
+
+    impl Turn for f32 {
+        const SIDE: usize = 8;
+
+        #[inline(always)]
+        unsafe fn turn(source: *const f32, stride: isize, out: *mut f32, width: usize) {
+            // SAFETY: the caller has AVX2 and vouches for the blocks.
+            unsafe {
+                // Rows 0..4 in the low halves and 4..8 in the high ones: two turns of 4 by 4, side by side.
+                let rows: [[__m256; 4]; 2] = std::array::from_fn(|half| {
+                    std::array::from_fn(|row| {
+                        let p = source.offset(row as isize * stride).add(half * 4);
+                        let (low, high) = (_mm_loadu_ps(p), _mm_loadu_ps(p.offset(4 * stride)));
+                        _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
+                    })
+                });
+                for (half, &[r0, r1, r2, r3]) in rows.iter().enumerate() {
+                    let (a, b) = (_mm256_unpacklo_ps(r0, r1), _mm256_unpackhi_ps(r0, r1));
+                    let (c, d) = (_mm256_unpacklo_ps(r2, r3), _mm256_unpackhi_ps(r2, r3));
+                    let turned = [
+                        _mm256_shuffle_ps::<0x44>(a, c),
+                        _mm256_shuffle_ps::<0xee>(a, c),
+                        _mm256_shuffle_ps::<0x44>(b, d),
+                        _mm256_shuffle_ps::<0xee>(b, d),
+                    ];
+                    for (row, &turned) in turned.iter().enumerate() {
+                        _mm256_storeu_ps(out.add((half * 4 + row) * width), turned);
+                    }
+                }
+            }
+        }
+    }
+
+    impl Turn for f64 {
+        const SIDE: usize = 4;
+
+        #[inline(always)]
+        unsafe fn turn(source: *const f64, stride: isize, out: *mut f64, width: usize) {
+            // SAFETY: the caller has AVX2 and vouches for the blocks.
+            unsafe {
+                for half in 0..2 {
+                    let [r0, r1]: [__m256d; 2] = std::array::from_fn(|row| {
+                        let p = source.offset(row as isize * stride).add(half * 2);
+                        let (low, high) = (_mm_loadu_pd(p), _mm_loadu_pd(p.offset(2 * stride)));
+                        _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high)
+                    });
+                    _mm256_storeu_pd(out.add(half * 2 * width), _mm256_unpacklo_pd(r0, r1));
+                    _mm256_storeu_pd(out.add((half * 2 + 1) * width), _mm256_unpackhi_pd(r0, r1));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! A vector register, as kernels see it.
+//!
+//! Methods are `#[inline(always)]` without features of their own: they become instructions inside the function that
+//! enables the features, and calls anywhere else.
+
+/// A register of `LANES` numbers.
+///
+/// Every method needs the instruction set the implementor is made of; loads and stores need valid memory for the lanes
+/// they touch (masked ones for the lanes of the mask).
+pub(super) trait Vector: Copy {
+    type Scalar: Copy;
+    type Mask: Copy;
+    const LANES: usize;
+
+    /// The first `lanes` lanes.
+    fn mask(lanes: usize) -> Self::Mask;
+    unsafe fn splat(x: Self::Scalar) -> Self;
+    unsafe fn load(p: *const Self::Scalar) -> Self;
+    /// Zero in the lanes outside the mask.
+    unsafe fn load_some(mask: Self::Mask, p: *const Self::Scalar) -> Self;
+    unsafe fn store(self, p: *mut Self::Scalar);
+    unsafe fn store_some(self, mask: Self::Mask, p: *mut Self::Scalar);
+    unsafe fn add(self, other: Self) -> Self;
+    /// `self * x + sum`.
+    unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
+    /// The sum of the lanes, halves first.
+    unsafe fn sum(self) -> Self::Scalar;
+    unsafe fn zero() -> Self;
+}
+
+/// Asks for the line at `p`, which need not be valid.
+#[inline(always)]
+pub(super) fn prefetch<T>(p: *const T) {
+    // SAFETY: a hint; SSE is part of the target.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
+/// Plain numbers that the compiler keeps in whatever registers the target has.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes<T, const N: usize>([T; N]);
+
+macro_rules! portable {
+    ($t:ty, $n:literal) => {
+        impl Vector for Lanes<$t, $n> {
+            type Scalar = $t;
+            type Mask = usize;
+            const LANES: usize = $n;
+
+            #[inline(always)]
+            fn mask(lanes: usize) -> usize {
+                lanes
+            }
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                Lanes([0.0; $n])
+            }
+            #[inline(always)]
+            unsafe fn splat(x: $t) -> Self {
+                Lanes([x; $n])
+            }
+            #[inline(always)]
+            unsafe fn load(p: *const $t) -> Self {
+                // SAFETY: the caller vouches for all lanes.
+                Lanes(unsafe { p.cast::<[$t; $n]>().read_unaligned() })
+            }
+            #[inline(always)]
+            unsafe fn load_some(mask: usize, p: *const $t) -> Self {
+                // SAFETY: the caller vouches for the lanes below `mask`.
+                Lanes(std::array::from_fn(|lane| if lane < mask { unsafe { *p.add(lane) } } else { 0.0 }))
+            }
+            #[inline(always)]
+            unsafe fn store(self, p: *mut $t) {
+                // SAFETY: the caller vouches for all lanes.
+                unsafe { p.cast::<[$t; $n]>().write_unaligned(self.0) }
+            }
+            #[inline(always)]
+            unsafe fn store_some(self, mask: usize, p: *mut $t) {
+                for lane in 0..mask.min($n) {
+                    // SAFETY: the caller vouches for the lanes below `mask`.
+                    unsafe { *p.add(lane) = self.0[lane] };
+                }
+            }
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                Lanes(std::array::from_fn(|lane| self.0[lane] + other.0[lane]))
+            }
+            #[inline(always)]
+            unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
+                // Where the target has no such instruction `mul_add` is a slow function.
+                const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+                Lanes(std::array::from_fn(|lane| match FUSED {
+                    true => self.0[lane].mul_add(x.0[lane], sum.0[lane]),
+                    false => self.0[lane] * x.0[lane] + sum.0[lane],
+                }))
+            }
+            #[inline(always)]
+            unsafe fn sum(mut self) -> $t {
+                let mut half = $n / 2;
+                while half > 0 {
+                    (0..half).for_each(|lane| self.0[lane] += self.0[lane + half]);
+                    half /= 2;
+                }
+                self.0[0]
+            }
+        }
+    };
+}
+
+portable!(f32, 4);
+portable!(f64, 2);
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Vector;
+    use std::arch::x86_64::*;
+
+    /// One register type: its numbers, its mask, and the instruction for each method.
+    macro_rules! register {
+        ($v:ty, $t:ty, $n:literal, $mask:ty, |$lanes:ident| $mask_of:expr, $zero:ident, $splat:ident, $load:ident,
+         $load_some:expr, $store:ident, $store_some:expr, $add:ident, $fma:ident, $sum:expr) => {
+            impl Vector for $v {
+                type Scalar = $t;
+                type Mask = $mask;
+                const LANES: usize = $n;
+
+                #[inline(always)]
+                fn mask($lanes: usize) -> $mask {
+                    $mask_of
+                }
+                #[inline(always)]
+                unsafe fn zero() -> Self {
+                    // SAFETY: the caller has the instructions.
+                    unsafe { $zero() }
+                }
+                #[inline(always)]
+                unsafe fn splat(x: $t) -> Self {
+                    // SAFETY: the caller has the instructions.
+                    unsafe { $splat(x) }
+                }
+                #[inline(always)]
+                unsafe fn load(p: *const $t) -> Self {
+                    // SAFETY: the caller has the instructions and vouches for the memory.
+                    unsafe { $load(p) }
+                }
+                #[inline(always)]
+                unsafe fn load_some(mask: $mask, p: *const $t) -> Self {
+                    // SAFETY: the caller has the instructions and vouches for the memory of the mask.
+                    unsafe { $load_some(mask, p) }
+                }
+                #[inline(always)]
+                unsafe fn store(self, p: *mut $t) {
+                    // SAFETY: the caller has the instructions and vouches for the memory.
+                    unsafe { $store(p, self) }
+                }
+                #[inline(always)]
+                unsafe fn store_some(self, mask: $mask, p: *mut $t) {
+                    // SAFETY: the caller has the instructions and vouches for the memory of the mask.
+                    unsafe { $store_some(p, mask, self) }
+                }
+                #[inline(always)]
+                unsafe fn add(self, other: Self) -> Self {
+                    // SAFETY: the caller has the instructions.
+                    unsafe { $add(self, other) }
+                }
+                #[inline(always)]
+                unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
+                    // SAFETY: the caller has the instructions.
+                    unsafe { $fma(self, x, sum) }
+                }
+                #[inline(always)]
+                unsafe fn sum(self) -> $t {
+                    // SAFETY: the caller has the instructions.
+                    unsafe { $sum(self) }
+                }
+            }
+        };
+    }
+
+    register!(
+        __m512,
+        f32,
+        16,
+        __mmask16,
+        |lanes| (((1u32 << lanes) - 1) & 0xffff) as u16,
+        _mm512_setzero_ps,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_maskz_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_mask_storeu_ps,
+        _mm512_add_ps,
+        _mm512_fmadd_ps,
+        |v| Vector::sum(_mm256_add_ps(
+            _mm512_castps512_ps256(v),
+            _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(v))),
+        ))
+    );
+    register!(
+        __m512d,
+        f64,
+        8,
+        __mmask8,
+        |lanes| ((1u32 << lanes) - 1) as u8,
+        _mm512_setzero_pd,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_maskz_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_mask_storeu_pd,
+        _mm512_add_pd,
+        _mm512_fmadd_pd,
+        |v| Vector::sum(_mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd::<1>(v)))
+    );
+    register!(
+        __m256,
+        f32,
+        8,
+        usize,
+        |lanes| lanes,
+        _mm256_setzero_ps,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        |mask, p| _mm256_maskload_ps(p, bits32(mask)),
+        _mm256_storeu_ps,
+        |p, mask, v| _mm256_maskstore_ps(p, bits32(mask), v),
+        _mm256_add_ps,
+        _mm256_fmadd_ps,
+        |v| {
+            let four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        }
+    );
+    register!(
+        __m256d,
+        f64,
+        4,
+        usize,
+        |lanes| lanes,
+        _mm256_setzero_pd,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        |mask, p| _mm256_maskload_pd(p, bits64(mask)),
+        _mm256_storeu_pd,
+        |p, mask, v| _mm256_maskstore_pd(p, bits64(mask), v),
+        _mm256_add_pd,
+        _mm256_fmadd_pd,
+        |v| {
+            let two = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd::<1>(v));
+            _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)))
+        }
+    );
+
+    /// All bits of the first `lanes` lanes.
+    #[inline(always)]
+    unsafe fn bits32(lanes: usize) -> __m256i {
+        // SAFETY: the caller has AVX2.
+        unsafe {
+            _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn bits64(lanes: usize) -> __m256i {
+        // SAFETY: the caller has AVX2.
+        unsafe { _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes as i64), _mm256_setr_epi64x(0, 1, 2, 3)) }
+    }
+}

@@ -1,0 +1,286 @@
+//! Threads that share the chunks of one job.
+//!
+//! Chunks are claimed one at a time by whoever is free. The caller claims too, and at the end waits only for workers
+//! that have entered the job: a worker the system has put aside never holds up a job it did not join. Workers look for
+//! the next job for some tens of microseconds before they sleep, since kernels of one program follow each other closely.
+
+use std::any::Any;
+use std::cell::{Cell, UnsafeCell};
+use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What a job does with one chunk.
+pub type Chunk<'a> = dyn Fn(usize) + Sync + 'a;
+
+/// A team of threads. See the [module](self).
+pub struct Pool {
+    /// Held by the thread whose job the team runs.
+    team: Mutex<Team>,
+    threads: AtomicUsize,
+}
+
+type Thrown = Box<dyn Any + Send>;
+
+struct Team {
+    shared: Arc<Shared>,
+    workers: Vec<Worker>,
+}
+
+struct Worker {
+    thread: JoinHandle<()>,
+    asleep: Arc<AtomicBool>,
+}
+
+/// What the caller and the workers of a team see. Counters that different threads write stand on lines of their own.
+struct Shared {
+    /// Counts jobs, so that workers see a new one; the last one is the end of the team.
+    epoch: Line<AtomicUsize>,
+    /// How many workers are in the job, with [`OPEN`] while it may be entered and [`WAITED`] when the caller sleeps.
+    state: Line<AtomicUsize>,
+    /// The next chunk nobody has claimed.
+    next: Line<AtomicUsize>,
+    /// Written by the caller while the job is closed and empty, read by workers that entered it open.
+    job: UnsafeCell<Job>,
+    quit: AtomicBool,
+    panic: Mutex<Option<Thrown>>,
+    sleep: Mutex<()>,
+    left: Condvar,
+}
+
+#[derive(Clone, Copy)]
+struct Job {
+    chunk: *const Chunk<'static>,
+    chunks: usize,
+}
+
+#[repr(align(128))]
+struct Line<T>(T);
+
+// SAFETY: `job` is written only while the job is closed and no worker is in it, and what it points to may be called
+// from any thread; everything else is made for sharing.
+unsafe impl Sync for Shared {}
+// SAFETY: as above.
+unsafe impl Send for Shared {}
+
+const OPEN: usize = 1 << (usize::BITS - 1);
+const WAITED: usize = 1 << (usize::BITS - 2);
+const ENTERED: usize = WAITED - 1;
+
+/// How long a thread looks before it sleeps: longer than the gap between two kernels of one program, and short enough
+/// that an idle program is idle.
+const PATIENCE: Duration = Duration::from_micros(40);
+
+thread_local! {
+    /// Whether this thread is inside a chunk: jobs it starts there run on it alone.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Pool {
+    /// A team of `threads`, the caller of [`Pool::run`] being one of them.
+    pub fn new(threads: usize) -> Pool {
+        let team = Team::new(threads);
+        Pool { threads: AtomicUsize::new(team.workers.len() + 1), team: Mutex::new(team) }
+    }
+
+    /// The team everyone shares: one thread per processor this program may use.
+    pub fn global() -> &'static Pool {
+        static GLOBAL: OnceLock<Pool> = OnceLock::new();
+        GLOBAL.get_or_init(|| Pool::new(std::thread::available_parallelism().map_or(1, usize::from)))
+    }
+
+    /// How many threads share a job (fewer than asked for if the system would not give them).
+    pub fn threads(&self) -> usize {
+        self.threads.load(Relaxed)
+    }
+
+    /// Changes the number of threads, after the job that is running. Inside a chunk it does nothing.
+    pub fn set_threads(&self, threads: usize) {
+        if INSIDE.get() {
+            return;
+        }
+        let mut team = relock(self.team.lock());
+        if threads.max(1) != team.workers.len() + 1 {
+            *team = Team::new(threads);
+            self.threads.store(team.workers.len() + 1, Relaxed);
+        }
+    }
+
+    /// Calls `chunk` once for each of `0..chunks`, and returns when all calls have.
+    ///
+    /// On this thread alone, in order, if it is inside a chunk already or another thread's job runs. A panic in a chunk
+    /// comes out here, once no thread is in the job; chunks nobody had claimed by then are not run.
+    pub fn run(&self, chunks: usize, chunk: &Chunk<'_>) {
+        if chunks > 1 && !INSIDE.get() && self.threads() > 1 {
+            let team = match self.team.try_lock() {
+                Ok(team) => Some(team),
+                Err(TryLockError::Poisoned(team)) => Some(team.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if let Some(team) = team {
+                let panic = team.run(chunks, chunk);
+                drop(team);
+                if let Some(panic) = panic {
+                    resume_unwind(panic);
+                }
+                return;
+            }
+        }
+        (0..chunks).for_each(chunk);
+    }
+}
+
+impl Team {
+    fn new(threads: usize) -> Team {
+        fn nothing(_: usize) {}
+        let shared = Arc::new(Shared {
+            epoch: Line(AtomicUsize::new(0)),
+            state: Line(AtomicUsize::new(0)),
+            next: Line(AtomicUsize::new(0)),
+            job: UnsafeCell::new(Job { chunk: &nothing, chunks: 0 }),
+            quit: AtomicBool::new(false),
+            panic: Mutex::new(None),
+            sleep: Mutex::new(()),
+            left: Condvar::new(),
+        });
+        let hire = |index: usize| {
+            let (shared, asleep) = (shared.clone(), Arc::new(AtomicBool::new(false)));
+            let flag = asleep.clone();
+            let builder = std::thread::Builder::new().name(format!("gradus-{index}"));
+            builder.spawn(move || shared.work(&flag)).ok().map(|thread| Worker { thread, asleep })
+        };
+        let workers = (1..threads).map_while(hire).collect();
+        Team { shared, workers }
+    }
+
+    /// Runs a job, and returns what a chunk of it threw.
+    fn run(&self, chunks: usize, chunk: &Chunk<'_>) -> Option<Thrown> {
+        let shared = &*self.shared;
+        // SAFETY: only the lifetime changes, and no worker calls it after `leave_all` below has returned.
+        let chunk = unsafe { std::mem::transmute::<*const Chunk<'_>, *const Chunk<'static>>(chunk) };
+        // SAFETY: this thread holds the team, whose last job was closed and left by all before the team was let go.
+        unsafe { *shared.job.get() = Job { chunk, chunks } };
+        shared.next.0.store(0, Relaxed);
+        // Workers enter by an operation on `state` that reads this one, and so see the job and the counter.
+        shared.state.0.fetch_or(OPEN, Release);
+        shared.epoch.0.fetch_add(1, SeqCst);
+        // No more than there are chunks for: waking a thread takes longer than a short chunk.
+        for worker in self.workers.iter().take(chunks - 1) {
+            if worker.asleep.load(SeqCst) {
+                worker.thread.thread().unpark();
+            }
+        }
+        INSIDE.set(true);
+        shared.claim(Job { chunk, chunks });
+        INSIDE.set(false);
+        shared.leave_all();
+        relock(shared.panic.lock()).take()
+    }
+}
+
+impl Shared {
+    /// Claims and runs chunks until none is left.
+    fn claim(&self, job: Job) {
+        let claimed = catch_unwind(AssertUnwindSafe(|| {
+            loop {
+                let index = self.next.0.fetch_add(1, Relaxed);
+                if index >= job.chunks {
+                    return;
+                }
+                // SAFETY: the caller of `Team::run` keeps the closure until all threads have left the job, and
+                // this thread has entered it.
+                unsafe { (*job.chunk)(index) };
+            }
+        }));
+        if let Err(panic) = claimed {
+            // Half of the range, so that threads that still look do not count past its end.
+            self.next.0.store(usize::MAX / 2, Relaxed);
+            relock(self.panic.lock()).get_or_insert(panic);
+        }
+    }
+
+    /// Closes the job and waits for the workers in it.
+    fn leave_all(&self) {
+        self.state.0.fetch_and(!OPEN, Relaxed);
+        let patience = Patience::new();
+        while self.state.0.load(Acquire) & ENTERED != 0 {
+            if patience.over() {
+                let mut guard = relock(self.sleep.lock());
+                self.state.0.fetch_or(WAITED, Relaxed);
+                while self.state.0.load(Acquire) & ENTERED != 0 {
+                    guard = relock(self.left.wait(guard));
+                }
+                self.state.0.fetch_and(!WAITED, Relaxed);
+            }
+        }
+    }
+
+    /// The life of a worker.
+    fn work(&self, asleep: &AtomicBool) {
+        INSIDE.set(true);
+        let mut seen = 0;
+        loop {
+            let patience = Patience::new();
+            while self.epoch.0.load(Acquire) == seen {
+                if patience.over() {
+                    // Either the caller sees the flag, or this thread sees the caller's new epoch.
+                    asleep.store(true, SeqCst);
+                    while self.epoch.0.load(SeqCst) == seen {
+                        std::thread::park();
+                    }
+                    asleep.store(false, Relaxed);
+                }
+            }
+            seen = self.epoch.0.load(Acquire);
+            if self.quit.load(Acquire) {
+                return;
+            }
+            if self.state.0.fetch_add(1, Acquire) & OPEN != 0 {
+                // SAFETY: the job is open and this thread is in it, so the caller does not write it.
+                self.claim(unsafe { *self.job.get() });
+            }
+            let state = self.state.0.fetch_sub(1, Release);
+            if state & WAITED != 0 {
+                // The caller set the flag under this lock, so once it is had the caller waits and hears.
+                drop(relock(self.sleep.lock()));
+                self.left.notify_one();
+            }
+        }
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.shared.quit.store(true, Release);
+        self.shared.epoch.0.fetch_add(1, SeqCst);
+        for worker in self.workers.drain(..) {
+            worker.thread.thread().unpark();
+            // A worker catches what its chunks throw, so there is nothing to hear from it.
+            let _ = worker.thread.join();
+        }
+    }
+}
+
+/// A bounded busy wait.
+struct Patience(Instant);
+
+impl Patience {
+    fn new() -> Patience {
+        Patience(Instant::now())
+    }
+
+    /// Waits a moment; whether it has been long enough.
+    fn over(&self) -> bool {
+        (0..16).for_each(|_| spin_loop());
+        self.0.elapsed() > PATIENCE
+    }
+}
+
+/// Panics of chunks are caught before any lock here is let go, so a poisoned one is sound.
+fn relock<T>(lock: Result<T, PoisonError<T>>) -> T {
+    lock.unwrap_or_else(PoisonError::into_inner)
+}
