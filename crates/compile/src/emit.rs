@@ -34,8 +34,8 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
                 let step = out.contraction(c, finish.as_ref(), &stored);
                 out.push(Step::Contract(step))?;
             }
-            Unit::Whole { op, ins, outs } => {
-                let step = out.whole(op, ins, outs)?;
+            Unit::Whole { op, types, ins, outs } => {
+                let step = out.whole(op, types, ins, outs)?;
                 out.push(step)?;
             }
             Unit::Gone => {}
@@ -207,10 +207,9 @@ impl Emitter<'_> {
         kernel
     }
 
-    fn whole(&mut self, op: &Op, ins: &[Value], outs: &[Value]) -> Result<Step> {
-        let aval = |v: &Value| self.lowered.values[*v].0.clone();
-        let (types, results): (Vec<Aval>, Vec<Aval>) =
-            (ins.iter().map(aval).collect(), outs.iter().map(aval).collect());
+    fn whole(&mut self, op: &Op, types: &[Aval], ins: &[Value], outs: &[Value]) -> Result<Step> {
+        let results: Vec<Aval> = outs.iter().map(|v| self.lowered.values[*v].0.clone()).collect();
+        let types = types.to_vec();
         let ins: Vec<usize> = ins.iter().map(|v| self.buffer(*v)).collect();
         let outs: Vec<usize> = outs.iter().map(|v| self.buffer(*v)).collect();
         let plans = |graphs: &[&Arc<Graph>]| -> Result<Vec<Arc<Plan>>> {

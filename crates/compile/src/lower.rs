@@ -45,7 +45,7 @@ pub(crate) enum Unit {
     /// A product of matrices, whose buffers are values here, and what follows it block by block.
     Contract(Box<Contraction>, Option<Group>),
     /// An op on whole row-major values.
-    Whole { op: Op, ins: Vec<Value>, outs: Vec<Value> },
+    Whole { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value> },
     /// Moved into another.
     Gone,
 }
@@ -305,7 +305,7 @@ impl Lowering<'_> {
         let outs: Vec<Value> =
             node.outs.iter().map(|a| self.new_value(a.clone(), Origin::Computed)).collect();
         let producers = self.producers(&ins);
-        let unit = self.unit(Unit::Whole { op: node.op.clone(), ins, outs: outs.clone() }, &producers);
+        let unit = self.unit(Unit::Whole { op: node.op.clone(), types: types.to_vec(), ins, outs: outs.clone() }, &producers);
         outs.iter().for_each(|v| self.to.home[*v] = Some(unit));
         outs.into_iter().map(|v| self.whole(v)).collect()
     }

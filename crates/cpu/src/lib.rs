@@ -1,10 +1,21 @@
-//! The CPU device: what plans run on by default.
+//! The CPU device: runs plans on the processor's vector units and threads.
+//!
+//! [`Executable`] is a compiled graph. Below it: [`vector`] loops, [`gemm`] matrix products, a [`pool`] of threads, and
+//! the tile interpreter that runs fused kernels over them.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
+mod executable;
 pub mod feature;
 pub mod gemm;
+mod literal;
+mod nested;
 pub mod pool;
+mod product;
+mod routine;
+mod tile;
+pub mod vector;
 
+pub use executable::{Argument, Executable, evaluate};
 pub use feature::Isa;
 pub use pool::Pool;

@@ -53,6 +53,22 @@ impl Storage {
         }
     }
 
+    /// A buffer of `bytes` bytes that are yet to be written, or `None` when that much memory cannot be had.
+    ///
+    /// # Safety
+    ///
+    /// Every byte is written before it is read.
+    pub unsafe fn uninit(bytes: usize) -> Option<Storage> {
+        // SAFETY: the caller's promise.
+        unsafe { Storage::allocate(bytes, Block::uninit) }
+    }
+
+    /// The first byte. Writing through it is for whoever knows that nobody reads meanwhile.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.header().data.as_ptr()
+    }
+
     /// A copy of `values`, or `None` when that much memory cannot be had.
     pub fn from_slice<T: Pod>(values: &[T]) -> Option<Storage> {
         let bytes = size_of_val(values);

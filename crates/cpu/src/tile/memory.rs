@@ -54,6 +54,9 @@ pub(super) fn runs(
         }
         return;
     };
+    if count == 0 {
+        return;
+    }
     let last = outer.len();
     let mut index = [0usize; 16];
     let mut rest = from / inner;
@@ -85,7 +88,7 @@ pub(super) fn runs(
 ///
 /// # Safety
 /// The run lies in the memory of `from`, and `to` has room for `n` elements of the dtype's kind.
-pub(super) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to: *mut u8, n: usize) {
+pub(crate) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to: *mut u8, n: usize) {
     // SAFETY: the caller's promise, at the type of the elements.
     unsafe fn each<S: Copy, R>(
         from: *const u8,
@@ -132,7 +135,7 @@ pub(super) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to:
 ///
 /// # Safety
 /// The run lies in the memory of `to`, and `from` has `n` elements of the dtype's kind.
-pub(super) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, step: i64, n: usize) {
+pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, step: i64, n: usize) {
     // SAFETY: the caller's promise, at the type of the elements.
     unsafe fn each<R: Copy, S>(
         from: *const u8,

@@ -5,11 +5,12 @@
 
 mod build;
 mod lanes;
-mod memory;
+pub(crate) mod memory;
 mod run;
 mod scalar;
 
 pub(crate) use build::Program;
+pub(crate) use run::Memory;
 
 use gradus_ir::{C, DType};
 

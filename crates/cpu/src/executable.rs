@@ -1,0 +1,213 @@
+//! Executables: plans made ready for this device, with their memory.
+
+use crate::literal::{from_memory, to_memory};
+use crate::nested;
+use crate::pool::Pool;
+use crate::tile::{Memory, Program};
+use crate::{product, routine};
+use gradus_compile::{Place, Plan, Step, compile};
+use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
+use gradus_mem::Storage;
+use std::sync::{Mutex, PoisonError};
+
+/// A compiled graph. Safe to run from several threads at once.
+#[derive(Debug)]
+pub struct Executable {
+    plan: Plan,
+    work: Vec<Work>,
+    constants: Vec<(usize, Storage)>,
+    /// Arenas of runs that have ended.
+    arenas: Mutex<Vec<Storage>>,
+}
+
+/// What a step needs beside its description.
+#[derive(Debug)]
+enum Work {
+    None,
+    Program(Program),
+    Nested(Vec<Executable>),
+}
+
+/// A value given to a run: row-major elements from an offset on.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// Their storage. If it is handed over and nobody else holds it, a result may take it over.
+    pub storage: Storage,
+    /// The first byte.
+    pub offset: usize,
+}
+
+pub(crate) fn memory_error(bytes: usize) -> Error {
+    Error::new(Kind::Memory { bytes })
+}
+
+impl Executable {
+    /// Compiles a graph.
+    pub fn new(graph: &Graph) -> Result<Executable> {
+        Executable::of(compile(graph)?)
+    }
+
+    /// Makes a plan ready.
+    pub fn of(plan: Plan) -> Result<Executable> {
+        let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
+        let mut work = Vec::with_capacity(plan.steps.len());
+        for step in &plan.steps {
+            work.push(match step {
+                Step::Kernel(k) => Work::Program(Program::new(k, &buffers)),
+                Step::Contract(c) => match &c.finish {
+                    Some(k) => Work::Program(Program::new(k, &buffers)),
+                    None => Work::None,
+                },
+                Step::Routine(_) => Work::None,
+                Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
+                    let plans = c.plans.iter().map(|p| Executable::of((**p).clone()));
+                    Work::Nested(plans.collect::<Result<Vec<_>>>()?)
+                }
+            });
+        }
+        let mut constants = Vec::new();
+        for (b, buffer) in plan.buffers.iter().enumerate() {
+            if let Place::Constant(l) = &buffer.place {
+                let storage = Storage::zeroed(buffer.bytes()).ok_or_else(|| memory_error(buffer.bytes()))?;
+                // SAFETY: the storage is new and as large as the literal.
+                unsafe { to_memory(l, storage.as_ptr()) };
+                constants.push((b, storage));
+            }
+        }
+        Ok(Executable { plan, work, constants, arenas: Mutex::new(Vec::new()) })
+    }
+
+    /// The plan that is run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Runs it on row-major arguments of the graph's input types; gives the storages of its outputs.
+    pub fn run(&self, pool: &Pool, arguments: Vec<Argument>) -> Result<Vec<Storage>> {
+        let plan = &self.plan;
+        if arguments.len() != plan.inputs.len() {
+            let why = format!("must be {}, were {}", plan.inputs.len(), arguments.len());
+            return Err(Error::value("the arguments", why));
+        }
+        for (a, &b) in arguments.iter().zip(&plan.inputs) {
+            let bytes = plan.buffers[b].bytes();
+            if a.offset.saturating_add(bytes) > a.storage.len_bytes() {
+                return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
+            }
+        }
+        let mut outputs = Vec::with_capacity(plan.outputs.len());
+        for (k, &b) in plan.outputs.iter().enumerate() {
+            let bytes = plan.buffers[b].bytes();
+            let donor = plan.donors[k].map(|i| &arguments[i]);
+            let free = |a: &&Argument| a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
+            // SAFETY: the steps write every element of an output.
+            let fresh = || unsafe { Storage::uninit(bytes) }.ok_or_else(|| memory_error(bytes));
+            outputs.push(match donor.filter(free) {
+                Some(a) => Err(a.storage.as_ptr()),
+                None => Ok(fresh()?),
+            });
+        }
+        let ins: Vec<*mut u8> = arguments.iter().map(|a| a.storage.as_ptr().wrapping_add(a.offset)).collect();
+        let outs: Vec<*mut u8> =
+            outputs.iter().map(|o| o.as_ref().map_or_else(|p| *p, Storage::as_ptr)).collect();
+        // SAFETY: arguments and outputs are as large as the plan says; outputs are new or nobody else's.
+        unsafe { self.run_on(pool, &ins, &outs)? };
+        // An argument that gave its memory away is now the output.
+        let mut arguments: Vec<Option<Argument>> = arguments.into_iter().map(Some).collect();
+        let taken = |(k, o): (usize, std::result::Result<Storage, *mut u8>)| match o {
+            Ok(storage) => Some(storage),
+            Err(_) => plan.donors[k].and_then(|i| arguments[i].take()).map(|a| a.storage),
+        };
+        outputs.into_iter().enumerate().map(taken).collect::<Option<Vec<_>>>().ok_or_else(|| {
+            Error::verify("an argument gave its memory to two outputs")
+        })
+    }
+
+    /// Runs it on memory.
+    ///
+    /// # Safety
+    /// Inputs and outputs are as large as the plan says. Nobody writes to the inputs or uses the outputs meanwhile, and an
+    /// output shares memory with an input only where the plan names that input as its donor.
+    pub(crate) unsafe fn run_on(&self, pool: &Pool, ins: &[*mut u8], outs: &[*mut u8]) -> Result<()> {
+        let plan = &self.plan;
+        let arena = self.arena()?;
+        let base = arena.as_ref().map_or(std::ptr::null_mut(), Storage::as_ptr);
+        let place = |b: &gradus_compile::Buffer| match b.place {
+            Place::Input(i) => ins[i],
+            Place::Output(k) => outs[k],
+            Place::Arena(at) => base.wrapping_add(at),
+            Place::Constant(_) => std::ptr::null_mut(),
+        };
+        let mut table: Vec<*mut u8> = plan.buffers.iter().map(place).collect();
+        for (b, storage) in &self.constants {
+            table[*b] = storage.as_ptr();
+        }
+        let memory = Memory(&table);
+        let mut result = Ok(());
+        for (step, work) in plan.steps.iter().zip(&self.work) {
+            // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
+            result = unsafe { run_step(step, work, pool, memory, plan) };
+            if result.is_err() {
+                break;
+            }
+        }
+        if let Some(arena) = arena {
+            self.arenas.lock().unwrap_or_else(PoisonError::into_inner).push(arena);
+        }
+        result
+    }
+
+    fn arena(&self) -> Result<Option<Storage>> {
+        if self.plan.arena == 0 {
+            return Ok(None);
+        }
+        let kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // SAFETY: a value's place is written before it is read, by the order of the steps.
+        let fresh = || unsafe { Storage::uninit(self.plan.arena) }.ok_or_else(|| memory_error(self.plan.arena));
+        Ok(Some(kept.map_or_else(fresh, Ok)?))
+    }
+}
+
+/// The outputs of a graph at these inputs, as the reference would give them.
+pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
+    let executable = Executable::new(graph)?;
+    let expected = graph.input_avals();
+    if !inputs.iter().map(Literal::aval).eq(&expected) {
+        let found: Vec<_> = inputs.iter().map(Literal::aval).collect();
+        return Err(Error::shape(format!("inputs {found:?}"), format!("must be {expected:?}")));
+    }
+    let mut arguments = Vec::with_capacity(inputs.len());
+    for l in inputs {
+        let bytes = l.data().len() * l.dtype().size();
+        let storage = Storage::zeroed(bytes).ok_or_else(|| memory_error(bytes))?;
+        // SAFETY: the storage is new and as large as the literal.
+        unsafe { to_memory(l, storage.as_ptr()) };
+        arguments.push(Argument { storage, offset: 0 });
+    }
+    let outputs = executable.run(Pool::global(), arguments)?;
+    // SAFETY: outputs are as large as their types say.
+    let read = |(s, aval): (&Storage, &Aval)| unsafe { from_memory(aval, s.as_ptr()) };
+    outputs.iter().zip(&graph.output_avals()).map(read).collect()
+}
+
+unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, plan: &Plan) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (step, work) {
+            (Step::Kernel(_), Work::Program(program)) => program.run(pool, memory),
+            (Step::Contract(c), Work::Program(program)) => product::run(c, Some(program), pool, memory),
+            (Step::Contract(c), _) => product::run(c, None, pool, memory),
+            (Step::Routine(r), _) => routine::run(r, pool, memory)?,
+            (Step::Switch(c), Work::Nested(n)) => nested::switch(c, n, pool, memory, plan)?,
+            (Step::Scan { control, shared, carries, length, reverse }, Work::Nested(n)) => {
+                let counts = (*shared, *carries, *length);
+                nested::scan(control, counts, *reverse, &n[0], pool, memory, plan)?;
+            }
+            (Step::While { control, shared, bound }, Work::Nested(n)) => {
+                nested::while_loop(control, *shared, *bound, n, pool, memory, plan)?;
+            }
+            _ => return Err(Error::verify("a step without its work")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Choices and loops: plans run by a plan, on its memory.
+
+use crate::executable::{Executable, memory_error};
+use crate::pool::Pool;
+use crate::tile::Memory;
+use gradus_compile::{Control, Plan};
+use gradus_ir::Result;
+use gradus_mem::Storage;
+
+fn bytes(plan: &Plan, b: usize) -> usize {
+    plan.buffers[b].bytes()
+}
+
+fn integer(plan: &Plan, b: usize, memory: Memory<'_>) -> i64 {
+    let aval = gradus_ir::Aval::scalar(plan.buffers[b].dtype);
+    // SAFETY: the plan's buffer holds a scalar of this type.
+    let l = unsafe { crate::literal::from_memory(&aval, memory.0[b]) };
+    l.ok().and_then(|l| l.i().first().copied()).unwrap_or(0)
+}
+
+/// # Safety
+/// Memory is that of the plan, and nobody else uses it meanwhile; so for all here.
+pub(crate) unsafe fn switch(
+    c: &Control,
+    branches: &[Executable],
+    pool: &Pool,
+    memory: Memory<'_>,
+    plan: &Plan,
+) -> Result<()> {
+    let index = integer(plan, c.ins[0], memory).clamp(0, branches.len() as i64 - 1) as usize;
+    let ins: Vec<*mut u8> = c.ins[1..].iter().map(|b| memory.0[*b]).collect();
+    let outs: Vec<*mut u8> = c.outs.iter().map(|b| memory.0[*b]).collect();
+    // SAFETY: the caller's promise; branches take and give what the choice does.
+    unsafe { branches[index].run_on(pool, &ins, &outs) }
+}
+
+/// Two places for each carry: a step reads one and writes the other.
+struct Carries {
+    rooms: Vec<[Storage; 2]>,
+    now: usize,
+}
+
+impl Carries {
+    unsafe fn new(sizes: &[usize], first: &[*mut u8]) -> Result<Carries> {
+        let mut rooms = Vec::with_capacity(sizes.len());
+        for (&size, &from) in sizes.iter().zip(first) {
+            let room = || Storage::zeroed(size).ok_or_else(|| memory_error(size));
+            let both = [room()?, room()?];
+            // SAFETY: the caller's promise, and the room is new.
+            unsafe { std::ptr::copy_nonoverlapping(from, both[0].as_ptr(), size) };
+            rooms.push(both);
+        }
+        Ok(Carries { rooms, now: 0 })
+    }
+
+    fn places(&self, which: usize) -> impl Iterator<Item = *mut u8> + '_ {
+        self.rooms.iter().map(move |r| r[which].as_ptr())
+    }
+
+    /// Copies the carries to where the loop's results go.
+    unsafe fn finish(&self, sizes: &[usize], to: &[*mut u8]) {
+        for ((from, &to), &size) in self.places(self.now).zip(to).zip(sizes) {
+            // SAFETY: the caller's promise.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
+        }
+    }
+}
+
+/// # Safety
+/// As for [`switch`].
+pub(crate) unsafe fn scan(
+    c: &Control,
+    (shared, carries, length): (usize, usize, usize),
+    reverse: bool,
+    body: &Executable,
+    pool: &Pool,
+    memory: Memory<'_>,
+    plan: &Plan,
+) -> Result<()> {
+    let place = |b: &usize| memory.0[*b];
+    let (fixed, rest) = c.ins.split_at(shared);
+    let (first, xs) = rest.split_at(carries);
+    let (last, ys) = c.outs.split_at(carries);
+    let sizes: Vec<usize> = first.iter().map(|b| bytes(plan, *b)).collect();
+    let slice = |b: &usize, i: usize| {
+        let size = bytes(plan, *b) / length.max(1);
+        memory.0[*b].wrapping_add(i * size)
+    };
+    // SAFETY: the caller's promise; slices of stacks are as large as the step takes and gives.
+    unsafe {
+        let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
+        for step in 0..length {
+            let i = if reverse { length - 1 - step } else { step };
+            let ins: Vec<*mut u8> = fixed
+                .iter()
+                .map(place)
+                .chain(state.places(state.now))
+                .chain(xs.iter().map(|b| slice(b, i)))
+                .collect();
+            let outs: Vec<*mut u8> =
+                state.places(1 - state.now).chain(ys.iter().map(|b| slice(b, i))).collect();
+            body.run_on(pool, &ins, &outs)?;
+            state.now = 1 - state.now;
+        }
+        state.finish(&sizes, &last.iter().map(place).collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+/// # Safety
+/// As for [`switch`].
+pub(crate) unsafe fn while_loop(
+    c: &Control,
+    shared: usize,
+    bound: usize,
+    plans: &[Executable],
+    pool: &Pool,
+    memory: Memory<'_>,
+    plan: &Plan,
+) -> Result<()> {
+    let place = |b: &usize| memory.0[*b];
+    let (fixed, first) = c.ins.split_at(shared);
+    let sizes: Vec<usize> = first.iter().map(|b| bytes(plan, *b)).collect();
+    let mut left = if bound == 0 { usize::MAX } else { bound };
+    let mut go = [0u8; 64];
+    // SAFETY: the caller's promise; the condition gives one truth value.
+    unsafe {
+        let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
+        loop {
+            let ins: Vec<*mut u8> = fixed.iter().map(place).chain(state.places(state.now)).collect();
+            if left == 0 {
+                break;
+            }
+            plans[0].run_on(pool, &ins, &[go.as_mut_ptr()])?;
+            if go[0] == 0 {
+                break;
+            }
+            let outs: Vec<*mut u8> = state.places(1 - state.now).collect();
+            plans[1].run_on(pool, &ins, &outs)?;
+            state.now = 1 - state.now;
+            left -= 1;
+        }
+        state.finish(&sizes, &c.outs.iter().map(place).collect::<Vec<_>>());
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Contractions by matrix products, with what follows them run on each block while it is in cache.
+
+use crate::gemm::{self, Operand, Output, Problem, Real, Strided, Tile};
+use crate::pool::Pool;
+use crate::tile::{Memory, Program};
+use gradus_compile::Contraction;
+use gradus_ir::DType;
+
+/// Computes a contraction.
+///
+/// # Safety
+/// Memory is that of the contraction's plan, and nobody else uses it meanwhile.
+pub(crate) unsafe fn run(c: &Contraction, finish: Option<&Program>, pool: &Pool, memory: Memory<'_>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match c.dtype {
+            DType::F64 => of::<f64>(c, finish, pool, memory),
+            _ => of::<f32>(c, finish, pool, memory),
+        }
+    }
+}
+
+unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, memory: Memory<'_>) {
+    if c.products() * c.m.0 * c.n.0 == 0 {
+        return;
+    }
+    // The longest axis of the batch is that of the product; the others are walked.
+    let longest = (0..c.batch.len()).max_by_key(|&i| c.batch[i].0);
+    let (batch, steps) = longest.map_or((1, [0; 3]), |i| c.batch[i]);
+    let others: Vec<(usize, [i64; 3])> =
+        c.batch.iter().enumerate().filter(|(i, _)| Some(*i) != longest).map(|(_, b)| *b).collect();
+    let turns: usize = others.iter().map(|b| b.0).product();
+    let one = |turn: usize| {
+        let memory = memory;
+        let mut at = c.offsets;
+        let mut rest = turn;
+        for (extent, steps) in others.iter().rev() {
+            let i = (rest % extent) as i64;
+            rest /= extent;
+            (0..3).for_each(|o| at[o] += i * steps[o]);
+        }
+        let first = |o: usize| memory.0[c.buffers[o]].cast::<T>().wrapping_offset(at[o] as isize);
+        let strided = |o: usize, lane: i64, depth: i64| {
+            let (batch, lane, depth) = (steps[o] as isize, lane as isize, depth as isize);
+            Operand::Strided(Strided { data: first(o).cast_const(), batch, lane, depth })
+        };
+        let (start, row) = (at[2], c.m.1[1]);
+        let follow = |tile: Tile<T>| {
+            let Some(program) = finish else { return };
+            let memory = memory;
+            // Indices of the kernel that follows are places in the product.
+            let place = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
+            for r in 0..tile.rows {
+                let from = (place + r as i64 * row) as usize;
+                // SAFETY: this block is finished, and only this thread uses it.
+                unsafe { program.run_rows(memory, from, tile.cols) };
+            }
+        };
+        let problem = Problem {
+            batch,
+            m: c.m.0,
+            n: c.n.0,
+            k: c.k.0,
+            a: strided(0, c.m.1[0], c.k.1[0]),
+            b: strided(1, c.n.1[0], c.k.1[1]),
+            c: Output { data: first(2), batch: steps[2] as isize, row: row as isize },
+            accumulate: false,
+            finish: finish.is_some().then_some(&follow),
+        };
+        // SAFETY: plans are checked to stay in their buffers, and the caller promises the rest.
+        unsafe { gemm::gemm(pool, &problem) };
+    };
+    if turns > 1 { pool.run(turns, &one) } else { one(0) }
+}
