@@ -1,1 +1,3 @@
 //! The CPU device: what plans run on by default.
+
+pub mod vector;
