@@ -184,7 +184,7 @@ pub(super) unsafe fn fold<T: Copy + Default>(
     halve(lanes, step)
 }
 
-/// The sum of `step(lane, a, b)`s, in the order of [`fold`].
+/// As [`fold`], of what `step` makes of both operands and the lane.
 #[inline(always)]
 pub(super) unsafe fn fold2<T: Copy + Default>(
     a: *const T,
@@ -198,7 +198,7 @@ pub(super) unsafe fn fold2<T: Copy + Default>(
         // SAFETY: the block lies within the operands.
         let (a, b) = unsafe { (load(a.add(i), m), load(b.add(i), m)) };
         for j in 0..BLOCK {
-            lanes[j] = step(lanes[j], a[j], b[j]);
+            lanes[j] = step(a[j], b[j], lanes[j]);
         }
     });
     halve(lanes, join)
