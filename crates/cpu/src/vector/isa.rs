@@ -1,0 +1,254 @@
+//! The tables of loops, once for every instruction set from one source.
+
+use super::block::{self, Splat};
+use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Select};
+use super::{half, single, wide};
+
+/// The set of loops compiled for an instruction set.
+pub(super) struct Set {
+    pub(super) f32: Loops<f32>,
+    pub(super) f64: Loops<f64>,
+    pub(super) conversions: Conversions,
+}
+
+pub(super) fn set(isa: Isa) -> &'static Set {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => &avx512::SET,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => &avx2::SET,
+        _ => &portable::SET,
+    }
+}
+
+/// A loop with the attributes in brackets. The body is a function of its own so that it is inlined whatever
+/// its size: a call in a loop is the end of vectors.
+macro_rules! kernel {
+    ([$($attr:tt)*] fn($($p:ident: $pt:ty),*) $(-> $r:ty)?, $run:expr $(, $f:item)?) => {{
+        $(#[inline(always)] $f)?
+        $($attr)*
+        unsafe fn run($($p: $pt),*) $(-> $r)? {
+            // SAFETY: the caller's promise is that of `block`.
+            unsafe { $run }
+        }
+        run
+    }};
+}
+
+macro_rules! unary {
+    ($attr:tt, $t:ty => $u:ty, $($name:ident($x:ident) = $body:expr $(, $far:expr => $slow:expr)?;)*) => {
+        &[$((stringify!($name), unary!(@one $attr, $t => $u, ($x) = $body $(, $far => $slow)?))),*]
+    };
+    (@one $attr:tt, $t:ty => $u:ty, ($x:ident) = $body:expr) => {
+        kernel!($attr fn(x: *const $t, y: *mut $u, n: usize),
+            block::map(x, y, n, f, |_| false, f), fn f($x: $t) -> $u { $body })
+    };
+    (@one $attr:tt, $t:ty => $u:ty, ($x:ident) = $body:expr, $far:expr => $slow:expr) => {
+        kernel!($attr fn(x: *const $t, y: *mut $u, n: usize),
+            block::map(x, y, n, f, |$x: $t| $far, |$x: $t| $slow), fn f($x: $t) -> $u { $body })
+    };
+}
+
+macro_rules! binary {
+    ($attr:tt, $kind:ident, $t:ty => $u:ty, $($name:ident($a:ident, $b:ident) = $body:expr;)*) => {
+        &[$((stringify!($name), $kind {
+            vv: kernel!($attr fn(a: *const $t, b: *const $t, y: *mut $u, n: usize),
+                block::map2(a, b, y, n, f), fn f($a: $t, $b: $t) -> $u { $body }),
+            vs: kernel!($attr fn(a: *const $t, b: $t, y: *mut $u, n: usize),
+                block::map2(a, Splat(b), y, n, f), fn f($a: $t, $b: $t) -> $u { $body }),
+            sv: kernel!($attr fn(a: $t, b: *const $t, y: *mut $u, n: usize),
+                block::map2(Splat(a), b, y, n, f), fn f($a: $t, $b: $t) -> $u { $body }),
+        })),*]
+    };
+}
+
+macro_rules! convert {
+    ($attr:tt, $t:ty => $u:ty, |$x:ident| $body:expr) => {
+        unary!(@one $attr, $t => $u, ($x) = $body)
+    };
+}
+
+/// Loops of one element type: the rows given, and what reads the same for all.
+macro_rules! loops {
+    ($attr:tt, $t:ty, $fma:path, $unary:expr, $binary:expr) => {
+        Loops {
+            unary: $unary,
+            binary: $binary,
+            test: unary! { $attr, $t => u8,
+                is_nan(x) = u8::from(x.is_nan());
+                is_inf(x) = u8::from(x.abs() == <$t>::INFINITY);
+                is_finite(x) = u8::from(x.abs() < <$t>::INFINITY);
+            },
+            compare: binary! { $attr, Compare, $t => u8,
+                eq(a, b) = u8::from(a == b);
+                ne(a, b) = u8::from(a != b);
+                lt(a, b) = u8::from(a < b);
+                le(a, b) = u8::from(a <= b);
+                gt(a, b) = u8::from(a > b);
+                ge(a, b) = u8::from(a >= b);
+            },
+            fma: Fma {
+                vvv: kernel!($attr fn(a: *const $t, b: *const $t, c: *const $t, y: *mut $t, n: usize),
+                    block::map3(a, b, c, y, n, $fma)),
+                vvs: kernel!($attr fn(a: *const $t, b: *const $t, c: $t, y: *mut $t, n: usize),
+                    block::map3(a, b, Splat(c), y, n, $fma)),
+                vsv: kernel!($attr fn(a: *const $t, b: $t, c: *const $t, y: *mut $t, n: usize),
+                    block::map3(a, Splat(b), c, y, n, $fma)),
+                vss: kernel!($attr fn(a: *const $t, b: $t, c: $t, y: *mut $t, n: usize),
+                    block::map3(a, Splat(b), Splat(c), y, n, $fma)),
+            },
+            select: Select {
+                vv: kernel!($attr fn(m: *const u8, a: *const $t, b: *const $t, y: *mut $t, n: usize),
+                    block::map3(m, a, b, y, n, choose)),
+                vs: kernel!($attr fn(m: *const u8, a: *const $t, b: $t, y: *mut $t, n: usize),
+                    block::map3(m, a, Splat(b), y, n, choose)),
+                sv: kernel!($attr fn(m: *const u8, a: $t, b: *const $t, y: *mut $t, n: usize),
+                    block::map3(m, Splat(a), b, y, n, choose)),
+                ss: kernel!($attr fn(m: *const u8, a: $t, b: $t, y: *mut $t, n: usize),
+                    block::map3(m, Splat(a), Splat(b), y, n, choose)),
+            },
+            // From -0, which alone leaves a sum of negative zeros what it is; over nothing it is 0.
+            sum: kernel!($attr fn(x: *const $t, n: usize) -> $t,
+                if n == 0 { 0.0 } else { block::fold(x, n, -0.0, sum) }),
+            max: kernel!($attr fn(x: *const $t, n: usize) -> $t,
+                block::fold(x, n, <$t>::NEG_INFINITY, larger)),
+            min: kernel!($attr fn(x: *const $t, n: usize) -> $t,
+                block::fold(x, n, <$t>::INFINITY, smaller)),
+            dot: kernel!($attr fn(a: *const $t, b: *const $t, n: usize) -> $t,
+                block::fold2(a, b, n, $fma, sum)),
+        }
+    };
+}
+
+#[inline(always)]
+fn choose<T>(mask: u8, a: T, b: T) -> T {
+    if mask != 0 { a } else { b }
+}
+
+#[inline(always)]
+fn sum<T: std::ops::Add<Output = T>>(a: T, b: T) -> T {
+    a + b
+}
+
+/// The larger; NaN if either is; the first of equal ones.
+#[inline(always)]
+#[expect(clippy::eq_op, reason = "that is how a generic float is NaN")]
+fn larger<T: PartialOrd + Copy>(a: T, b: T) -> T {
+    if (a < b) | (b != b) { b } else { a }
+}
+
+/// The smaller; NaN if either is; the first of equal ones.
+#[inline(always)]
+#[expect(clippy::eq_op, reason = "that is how a generic float is NaN")]
+fn smaller<T: PartialOrd + Copy>(a: T, b: T) -> T {
+    if (b < a) | (b != b) { b } else { a }
+}
+
+macro_rules! instance {
+    ($isa:ident, $fused:expr, $attr:tt) => {
+        mod $isa {
+            use super::*;
+
+            const FUSED: bool = $fused;
+
+            pub(super) static SET: Set = Set {
+                f32: loops! { $attr, f32, single::fma::<FUSED>,
+                    unary! { $attr, f32 => f32,
+                        neg(x) = -x;
+                        reciprocal(x) = 1.0 / x;
+                        square(x) = x * x;
+                        abs(x) = x.abs();
+                        sign(x) = if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 };
+                        floor(x) = x.floor();
+                        ceil(x) = x.ceil();
+                        round(x) = x.round_ties_even();
+                        trunc(x) = x.trunc();
+                        sqrt(x) = x.sqrt();
+                        rsqrt(x) = 1.0 / x.sqrt();
+                        exp(x) = single::exp::<FUSED>(x);
+                        exp2(x) = single::exp2::<FUSED>(x);
+                        expm1(x) = wide::expm1::<FUSED>(x);
+                        log(x) = single::log::<FUSED>(x);
+                        log2(x) = wide::log2::<FUSED>(x);
+                        log10(x) = wide::log10::<FUSED>(x);
+                        log1p(x) = wide::log1p::<FUSED>(x);
+                        sigmoid(x) = single::sigmoid::<FUSED>(x);
+                        tanh(x) = single::tanh::<FUSED>(x);
+                        erf(x) = single::erf::<FUSED>(x);
+                        erfc(x) = wide::erfc::<FUSED>(x);
+                        sin(x) = wide::sin::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).sin() as f32;
+                        cos(x) = wide::cos::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).cos() as f32;
+                        tan(x) = wide::tan::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).tan() as f32;
+                        asin(x) = wide::asin::<FUSED>(x);
+                        acos(x) = wide::acos::<FUSED>(x);
+                        atan(x) = wide::atan::<FUSED>(x);
+                        sinh(x) = wide::sinh::<FUSED>(x);
+                        cosh(x) = wide::cosh::<FUSED>(x);
+                        asinh(x) = wide::asinh::<FUSED>(x);
+                        acosh(x) = wide::acosh::<FUSED>(x);
+                        atanh(x) = wide::atanh::<FUSED>(x);
+                    },
+                    binary! { $attr, Binary, f32 => f32,
+                        add(a, b) = a + b;
+                        sub(a, b) = a - b;
+                        mul(a, b) = a * b;
+                        div(a, b) = a / b;
+                        maximum(a, b) = larger(a, b);
+                        minimum(a, b) = smaller(a, b);
+                        copysign(a, b) = a.copysign(b);
+                        hypot(a, b) = wide::hypot(a, b);
+                        atan2(a, b) = wide::atan2::<FUSED>(a, b);
+                        pow(a, b) = wide::pow::<FUSED>(a, b);
+                    }
+                },
+                f64: loops! { $attr, f64, wide::fma::<FUSED>,
+                    unary! { $attr, f64 => f64,
+                        neg(x) = -x;
+                        reciprocal(x) = 1.0 / x;
+                        square(x) = x * x;
+                        abs(x) = x.abs();
+                        sign(x) = if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 };
+                        floor(x) = x.floor();
+                        ceil(x) = x.ceil();
+                        round(x) = x.round_ties_even();
+                        trunc(x) = x.trunc();
+                        sqrt(x) = x.sqrt();
+                        rsqrt(x) = 1.0 / x.sqrt();
+                    },
+                    binary! { $attr, Binary, f64 => f64,
+                        add(a, b) = a + b;
+                        sub(a, b) = a - b;
+                        mul(a, b) = a * b;
+                        div(a, b) = a / b;
+                        maximum(a, b) = larger(a, b);
+                        minimum(a, b) = smaller(a, b);
+                        copysign(a, b) = a.copysign(b);
+                    }
+                },
+                conversions: Conversions {
+            f32_f64: convert!($attr, f32 => f64, |x| f64::from(x)),
+            f64_f32: convert!($attr, f64 => f32, |x| x as f32),
+            f32_bf16: convert!($attr, f32 => u16, |x| half::to_bf16(x)),
+            bf16_f32: convert!($attr, u16 => f32, |x| half::from_bf16(x)),
+            f32_f16: convert!($attr, f32 => u16, |x| half::to_f16(x)),
+            f16_f32: convert!($attr, u16 => f32, |x| half::from_f16(x)),
+            f32_i32: convert!($attr, f32 => i32, |x| x as i32),
+            i32_f32: convert!($attr, i32 => f32, |x| x as f32),
+            f64_i32: convert!($attr, f64 => i32, |x| x as i32),
+            i32_f64: convert!($attr, i32 => f64, |x| f64::from(x)),
+            f32_mask: convert!($attr, f32 => u8, |x| u8::from(x != 0.0)),
+            mask_f32: convert!($attr, u8 => f32, |x| if x != 0 { 1.0 } else { 0.0 }),
+            f64_mask: convert!($attr, f64 => u8, |x| u8::from(x != 0.0)),
+            mask_f64: convert!($attr, u8 => f64, |x| if x != 0 { 1.0 } else { 0.0 }),
+                },
+            };
+        }
+    };
+}
+
+// ARM of 64 bits always has fused instructions; elsewhere asking for one without knowing is a call.
+instance!(portable, cfg!(any(target_arch = "aarch64", target_feature = "fma")), []);
+#[cfg(target_arch = "x86_64")]
+instance!(avx2, true, [#[target_feature(enable = "avx2,fma,f16c")]]);
+#[cfg(target_arch = "x86_64")]
+instance!(avx512, true, [#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]]);

@@ -1,0 +1,228 @@
+//! Loops over slices, element by element: what kernels are made of.
+//!
+//! Every loop exists once per instruction set, from the same source; the best that the machine has is chosen
+//! at run time ([`loops`], [`conversions`]). Functions are found by the name of their row in the catalog and
+//! mean what the row says; a name that is not here is served by the row itself.
+//!
+//! Results of `f32` functions are within 2 ulp of the exact ones; all arithmetic, comparisons, selections,
+//! conversions, `sum`, `max` and `min` are the same bits on every instruction set. `fma` and `dot` round once
+//! per step where the machine can, else twice.
+//!
+//! # Aliasing
+//! All loops are `unsafe fn` over raw pointers: each operand must be valid for reading `n` elements and the
+//! result for writing `n`, without need for more alignment than their type's. The result may be the very memory of
+//! any operand whose elements have the same size, or must not overlap it. So `acc[i] += x[i]` is `add` with
+//! the result over its first operand, and a running maximum is `maximum`.
+//!
+//! Masks are bytes: 0 is false, anything else true; results are 0 and 1.
+
+mod block;
+mod half;
+mod isa;
+mod single;
+mod wide;
+
+use std::sync::LazyLock;
+
+/// An instruction set with loops of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// What every machine of the architecture has.
+    Portable,
+    /// AVX2 with fused multiplication and addition.
+    Avx2,
+    /// AVX-512 with its byte, word, double-word and vector-length parts.
+    Avx512,
+}
+
+impl Isa {
+    /// Those this machine can run, the best last.
+    pub fn available() -> &'static [Isa] {
+        static AVAILABLE: LazyLock<Vec<Isa>> = LazyLock::new(|| {
+            #[allow(unused_mut)]
+            let mut available = vec![Isa::Portable];
+            #[cfg(target_arch = "x86_64")]
+            {
+                use std::arch::is_x86_feature_detected as has;
+                if has!("avx2") && has!("fma") && has!("f16c") {
+                    available.push(Isa::Avx2);
+                    if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
+                        available.push(Isa::Avx512);
+                    }
+                }
+            }
+            available
+        });
+        &AVAILABLE
+    }
+
+    /// The best that this machine can run.
+    pub fn best() -> Isa {
+        Isa::available().last().copied().unwrap_or(Isa::Portable)
+    }
+}
+
+/// `y = f(x)`: operand, result, count.
+pub type Unary<T> = unsafe fn(*const T, *mut T, usize);
+
+/// A mask of elements for which something holds: operand, mask, count.
+pub type Test<T> = unsafe fn(*const T, *mut u8, usize);
+
+/// One conversion: operand, result, count.
+pub type Convert<T, U> = unsafe fn(*const T, *mut U, usize);
+
+/// `y = f(a, b)`, each operand an array or one number: operands, result, count.
+#[derive(Clone, Copy, Debug)]
+pub struct Binary<T, U = T> {
+    /// Two arrays.
+    pub vv: unsafe fn(*const T, *const T, *mut U, usize),
+    /// An array and a number.
+    pub vs: unsafe fn(*const T, T, *mut U, usize),
+    /// A number and an array.
+    pub sv: unsafe fn(T, *const T, *mut U, usize),
+}
+
+/// A mask of pairs for which something holds.
+pub type Compare<T> = Binary<T, u8>;
+
+/// `y = a·b + c`, the second and third operand each an array or one number.
+#[derive(Clone, Copy, Debug)]
+pub struct Fma<T> {
+    /// Three arrays.
+    pub vvv: unsafe fn(*const T, *const T, *const T, *mut T, usize),
+    /// A number is added.
+    pub vvs: unsafe fn(*const T, *const T, T, *mut T, usize),
+    /// The factor is a number.
+    pub vsv: unsafe fn(*const T, T, *const T, *mut T, usize),
+    /// Both.
+    pub vss: unsafe fn(*const T, T, T, *mut T, usize),
+}
+
+/// `y = mask ? a : b`, each choice an array or one number.
+#[derive(Clone, Copy, Debug)]
+pub struct Select<T> {
+    /// Two arrays.
+    pub vv: unsafe fn(*const u8, *const T, *const T, *mut T, usize),
+    /// An array and a number.
+    pub vs: unsafe fn(*const u8, *const T, T, *mut T, usize),
+    /// A number and an array.
+    pub sv: unsafe fn(*const u8, T, *const T, *mut T, usize),
+    /// Two numbers.
+    pub ss: unsafe fn(*const u8, T, T, *mut T, usize),
+}
+
+/// The loops over one element type.
+#[derive(Debug)]
+pub struct Loops<T: 'static> {
+    unary: &'static [(&'static str, Unary<T>)],
+    binary: &'static [(&'static str, Binary<T>)],
+    test: &'static [(&'static str, Test<T>)],
+    compare: &'static [(&'static str, Compare<T>)],
+    /// A product and a sum in one.
+    pub fma: Fma<T>,
+    /// One of two by a mask.
+    pub select: Select<T>,
+    /// The sum: element `i` goes to lane `i mod 64`, then lanes are added by halves.
+    pub sum: unsafe fn(*const T, usize) -> T,
+    /// The largest, NaN if there is one; over nothing minus infinity. Of zeros of both signs, either.
+    pub max: unsafe fn(*const T, usize) -> T,
+    /// The smallest, NaN if there is one; over nothing infinity. Of zeros of both signs, either.
+    pub min: unsafe fn(*const T, usize) -> T,
+    /// The sum of products, in the order of `sum`.
+    pub dot: unsafe fn(*const T, *const T, usize) -> T,
+}
+
+impl<T> Loops<T> {
+    /// The function of one operand with that name.
+    pub fn unary(&self, name: &str) -> Option<Unary<T>> {
+        find(self.unary, name)
+    }
+
+    /// The function of two operands with that name.
+    pub fn binary(&self, name: &str) -> Option<Binary<T>>
+    where
+        T: Copy,
+    {
+        find(self.binary, name)
+    }
+
+    /// The test with that name: `is_nan`, `is_inf`, `is_finite`.
+    pub fn test(&self, name: &str) -> Option<Test<T>> {
+        find(self.test, name)
+    }
+
+    /// The comparison with that name: `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
+    pub fn compare(&self, name: &str) -> Option<Compare<T>>
+    where
+        T: Copy,
+    {
+        find(self.compare, name)
+    }
+
+    /// The names that `unary` and `binary` know, in this order.
+    pub fn names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        (self.unary.iter().map(|e| e.0).collect(), self.binary.iter().map(|e| e.0).collect())
+    }
+}
+
+fn find<F: Copy>(table: &[(&str, F)], name: &str) -> Option<F> {
+    table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+}
+
+/// Conversions, as `cast` defines them. `bf16` and `f16` are their bits.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the names say it: from, to")]
+pub struct Conversions {
+    pub f32_f64: Convert<f32, f64>,
+    pub f64_f32: Convert<f64, f32>,
+    pub f32_bf16: Convert<f32, u16>,
+    pub bf16_f32: Convert<u16, f32>,
+    pub f32_f16: Convert<f32, u16>,
+    pub f16_f32: Convert<u16, f32>,
+    pub f32_i32: Convert<f32, i32>,
+    pub i32_f32: Convert<i32, f32>,
+    pub f64_i32: Convert<f64, i32>,
+    pub i32_f64: Convert<i32, f64>,
+    pub f32_mask: Convert<f32, u8>,
+    pub mask_f32: Convert<u8, f32>,
+    pub f64_mask: Convert<f64, u8>,
+    pub mask_f64: Convert<u8, f64>,
+}
+
+/// An element type that has loops.
+pub trait Element: Copy + 'static {
+    #[doc(hidden)]
+    fn compiled(isa: Isa) -> &'static Loops<Self>;
+}
+
+impl Element for f32 {
+    fn compiled(isa: Isa) -> &'static Loops<f32> {
+        &isa::set(isa).f32
+    }
+}
+
+impl Element for f64 {
+    fn compiled(isa: Isa) -> &'static Loops<f64> {
+        &isa::set(isa).f64
+    }
+}
+
+/// The loops for the best instruction set of this machine.
+pub fn loops<T: Element>() -> &'static Loops<T> {
+    T::compiled(Isa::best())
+}
+
+/// The loops for an instruction set, if this machine can run it.
+pub fn loops_on<T: Element>(isa: Isa) -> Option<&'static Loops<T>> {
+    Isa::available().contains(&isa).then(|| T::compiled(isa))
+}
+
+/// The conversions for the best instruction set of this machine.
+pub fn conversions() -> &'static Conversions {
+    &isa::set(Isa::best()).conversions
+}
+
+/// The conversions for an instruction set, if this machine can run it.
+pub fn conversions_on(isa: Isa) -> Option<&'static Conversions> {
+    Isa::available().contains(&isa).then(|| &isa::set(isa).conversions)
+}

@@ -1,0 +1,277 @@
+//! The other functions of `f32`, in `f64` arithmetic: half as many lanes, but no care for cancellation,
+//! overflow or numbers below the normal ones, and results within little more than half an ulp.
+//!
+//! Inside, functions of `f64` are good to about 36 bits and only on the range that `f32` operands reach.
+
+use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
+
+/// `a·b + c`, rounded once where that is one instruction.
+#[inline(always)]
+pub(super) fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// A polynomial by Horner's rule, the constant first.
+macro_rules! poly {
+    ($x:expr; $c:expr) => { $c };
+    ($x:expr; $c:expr, $($rest:expr),+) => { fma::<FUSED>($x, poly!($x; $($rest),+), $c) };
+}
+
+/// Added to a small number it leaves the nearest integer in the last bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// `exp(r) - 1` for `r` up to half of ln 2.
+#[inline(always)]
+fn expm1_reduced<const FUSED: bool>(r: f64) -> f64 {
+    let q = poly!(r; 0.5, 0.1666666671962903, 0.041666666719612104, 0.008333298203871147,
+        0.0013888853769855418, 0.00019899506525511751, 2.485981068352248e-5);
+    fma::<FUSED>(r * r, q, r)
+}
+
+/// `exp(x) - 1` as `2^n` and `exp(r) - 1`, from `x / ln 2`, limited to where `f32` has long overflowed.
+#[inline(always)]
+fn exp_parts<const FUSED: bool>(y: f64) -> (f64, f64) {
+    let y = if y < -500.0 { -500.0 } else { y };
+    let y = if y > 500.0 { 500.0 } else { y };
+    let t = y + ROUND;
+    let p = expm1_reduced::<FUSED>((y - (t - ROUND)) * LN_2);
+    (f64::from_bits(1.0_f64.to_bits().wrapping_add(t.to_bits() << 52)), p)
+}
+
+/// `2^y`.
+#[inline(always)]
+fn exp2<const FUSED: bool>(y: f64) -> f64 {
+    let (s, p) = exp_parts::<FUSED>(y);
+    fma::<FUSED>(s, p, s)
+}
+
+#[inline(always)]
+fn exp_m1<const FUSED: bool>(x: f64) -> f64 {
+    let (s, p) = exp_parts::<FUSED>(x * LOG2_E);
+    fma::<FUSED>(s, p, s - 1.0)
+}
+
+/// The logarithm of a positive normal number.
+#[inline(always)]
+fn ln_normal<const FUSED: bool>(x: f64) -> f64 {
+    let bits = x.to_bits();
+    // The exponent that leaves a mantissa between the roots of 1/2 and 2.
+    let n = bits.wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd) >> 52;
+    let f = f64::from_bits(bits.wrapping_sub(n.wrapping_sub(1023) << 52)) - 1.0;
+    // The exponent as a number: behind the bits of 2^52.
+    let n = f64::from_bits(n | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
+    let q = poly!(f; 0.3333333333223731, -0.2500000003142678, 0.2000000080106479, -0.1666666031512894,
+        0.1428561643238556, -0.1250031213059721, 0.11115570033463776, -0.09996045664006165,
+        0.08999034560633898, -0.08285382849023316, 0.08527488821766416, -0.08434961957058733,
+        0.04533890921866675);
+    let z = f * f;
+    fma::<FUSED>(n, LN_2, fma::<FUSED>(z, fma::<FUSED>(f, q, -0.5), f))
+}
+
+/// The logarithm of any number.
+#[inline(always)]
+fn ln<const FUSED: bool>(x: f64) -> f64 {
+    let y = ln_normal::<FUSED>(x);
+    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
+    let y = if x == f64::INFINITY { x } else { y };
+    if (x < 0.0) | x.is_nan() { f64::NAN } else { y }
+}
+
+#[inline(always)]
+fn ln_1p<const FUSED: bool>(x: f64) -> f64 {
+    // Where the sum with 1 would drop too much of the number, the series is good enough.
+    let small = x * poly!(x; 1.0, -0.5, 1.0 / 3.0, -0.25);
+    let large = ln::<FUSED>(1.0 + x);
+    if x.abs() < 1e-3 { small } else { large }
+}
+
+#[inline(always)]
+pub(super) fn expm1<const FUSED: bool>(x: f32) -> f32 {
+    // The sum of zeros of both signs loses the sign.
+    (exp_m1::<FUSED>(x.into()) as f32).copysign(x)
+}
+
+#[inline(always)]
+pub(super) fn log1p<const FUSED: bool>(x: f32) -> f32 {
+    ln_1p::<FUSED>(x.into()) as f32
+}
+
+#[inline(always)]
+pub(super) fn log2<const FUSED: bool>(x: f32) -> f32 {
+    (ln::<FUSED>(x.into()) * LOG2_E) as f32
+}
+
+#[inline(always)]
+pub(super) fn log10<const FUSED: bool>(x: f32) -> f32 {
+    (ln::<FUSED>(x.into()) * LOG10_E) as f32
+}
+
+#[inline(always)]
+pub(super) fn sinh<const FUSED: bool>(x: f32) -> f32 {
+    let e = exp_m1::<FUSED>(x.abs().into());
+    ((0.5 * (e + e / (e + 1.0))) as f32).copysign(x)
+}
+
+#[inline(always)]
+pub(super) fn cosh<const FUSED: bool>(x: f32) -> f32 {
+    let e = exp2::<FUSED>(f64::from(x.abs()) * LOG2_E);
+    (0.5 * (e + 1.0 / e)) as f32
+}
+
+#[inline(always)]
+pub(super) fn asinh<const FUSED: bool>(x: f32) -> f32 {
+    let a = f64::from(x.abs());
+    let z = a * a;
+    let y = ln_1p::<FUSED>(a + z / (1.0 + (z + 1.0).sqrt()));
+    let y = if a == f64::INFINITY { a } else { y };
+    (y as f32).copysign(x)
+}
+
+#[inline(always)]
+pub(super) fn acosh<const FUSED: bool>(x: f32) -> f32 {
+    let t = f64::from(x) - 1.0;
+    let y = ln_1p::<FUSED>(t + (t * (t + 2.0)).sqrt()) as f32;
+    if x < 1.0 { f32::NAN } else { y }
+}
+
+#[inline(always)]
+pub(super) fn atanh<const FUSED: bool>(x: f32) -> f32 {
+    let a = f64::from(x.abs());
+    ((0.5 * ln_1p::<FUSED>((a + a) / (1.0 - a))) as f32).copysign(x)
+}
+
+/// `exp(-x²)` times a power of an exponential of a polynomial in `2 / (2 + x)`, which is smooth up to infinity.
+#[inline(always)]
+pub(super) fn erfc<const FUSED: bool>(x: f32) -> f32 {
+    let a = f64::from(x.abs());
+    // Beyond, the result is 0 or 2.
+    let a = if a > 10.2 { 10.2 } else { a };
+    let t = 2.0 / (2.0 + a);
+    let q = poly!(t; -1.2655132412539833, 1.0000457393274207, 0.374148964438579, 0.09287691318510041,
+        -0.15798860290841094, 0.2433939074199258, -1.6159347958116974, 4.478773687046081, -9.46714260172458,
+        15.097809967773467, -15.992960715677027, 9.791500112486435, -1.7673281498892786, -2.087085555245497,
+        1.80263361772107, -0.6077661093600703, 0.08053686247339019);
+    let y = t * exp2::<FUSED>(fma::<FUSED>(-a, a, q) * LOG2_E);
+    (if x < 0.0 { 2.0 - y } else { y }) as f32
+}
+
+/// Angles larger than this need more of pi than the reduction below has.
+pub(super) const FAR: f32 = 1e6;
+
+// pi/2 in two parts, the first short enough that its product with any number of quarter turns is exact.
+const QUARTER_HI: f64 = 1.570_796_326_734_125_6;
+const QUARTER_LO: f64 = 6.077_100_506_506_192e-11;
+
+/// Sine and cosine of `x` up to their signs and order: of the remainder by quarter turns; and their number.
+#[inline(always)]
+fn sin_cos<const FUSED: bool>(x: f32) -> (f64, f64, u64) {
+    let x = f64::from(x);
+    let t = fma::<FUSED>(x, 1.0 / FRAC_PI_2, ROUND);
+    let n = t - ROUND;
+    let r = fma::<FUSED>(n, -QUARTER_LO, fma::<FUSED>(n, -QUARTER_HI, x));
+    let z = r * r;
+    let s = poly!(z; -0.16666666666663857, 0.00833333333106116, -0.00019841266899437397,
+        2.7555985625200863e-6, -2.480514540674743e-8);
+    let c = poly!(z; 0.0416666666643024, -0.0013888887664713619, 2.4800596435621998e-5,
+        -2.7300448619488353e-7);
+    (fma::<FUSED>(r * z, s, r), fma::<FUSED>(z, fma::<FUSED>(z, c, -0.5), 1.0), t.to_bits())
+}
+
+/// The number with its sign changed if bit 1 of the turns is set.
+#[inline(always)]
+fn turned(x: f64, turns: u64) -> f64 {
+    f64::from_bits(x.to_bits() ^ ((turns & 2) << 62))
+}
+
+#[inline(always)]
+pub(super) fn sin<const FUSED: bool>(x: f32) -> f32 {
+    let (s, c, n) = sin_cos::<FUSED>(x);
+    let y = turned(if n & 1 == 0 { s } else { c }, n) as f32;
+    // A zero keeps its sign.
+    if x == 0.0 { x } else { y }
+}
+
+#[inline(always)]
+pub(super) fn cos<const FUSED: bool>(x: f32) -> f32 {
+    let (s, c, n) = sin_cos::<FUSED>(x);
+    turned(if n & 1 == 0 { c } else { s }, n.wrapping_add(1)) as f32
+}
+
+#[inline(always)]
+pub(super) fn tan<const FUSED: bool>(x: f32) -> f32 {
+    let (s, c, n) = sin_cos::<FUSED>(x);
+    let odd = n & 1 != 0;
+    let y = ((if odd { -c } else { s }) / (if odd { s } else { c })) as f32;
+    if x == 0.0 { x } else { y }
+}
+
+/// The angle of the point `(x, y)`, from -pi to pi.
+#[inline(always)]
+fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
+    let (b, a) = (y.abs(), x.abs());
+    let steep = b > a;
+    let (low, high) = if steep { (a, b) } else { (b, a) };
+    // Equal infinities are a diagonal, and the origin is on the axis.
+    let t = if low == f64::INFINITY { 1.0 } else { low / high };
+    let t = if high == 0.0 { 0.0 } else { t };
+    let z = t * t;
+    let q = poly!(z; -0.3333333333230858, 0.1999999965269345, -0.14285694570640292, 0.11110666303625419,
+        -0.09085624177887072, 0.07654295472644398, -0.06487062356606563, 0.052943908816199266,
+        -0.038767022568525905, 0.02324837369843582, -0.010257166271499646, 0.002875485609943425,
+        -0.0003778858076662609);
+    let r = fma::<FUSED>(t * z, q, t);
+    let r = if steep { FRAC_PI_2 - r } else { r };
+    let r = if x.is_sign_negative() { PI - r } else { r };
+    // Comparisons have chosen a side for NaN.
+    let r = if x.is_nan() | y.is_nan() { f64::NAN } else { r };
+    r.copysign(y)
+}
+
+#[inline(always)]
+pub(super) fn atan<const FUSED: bool>(x: f32) -> f32 {
+    angle::<FUSED>(x.into(), 1.0) as f32
+}
+
+#[inline(always)]
+pub(super) fn asin<const FUSED: bool>(x: f32) -> f32 {
+    let x = f64::from(x);
+    angle::<FUSED>(x, ((1.0 - x) * (1.0 + x)).sqrt()) as f32
+}
+
+#[inline(always)]
+pub(super) fn acos<const FUSED: bool>(x: f32) -> f32 {
+    let x = f64::from(x);
+    angle::<FUSED>(((1.0 - x) * (1.0 + x)).sqrt(), x) as f32
+}
+
+#[inline(always)]
+pub(super) fn atan2<const FUSED: bool>(y: f32, x: f32) -> f32 {
+    angle::<FUSED>(y.into(), x.into()) as f32
+}
+
+#[inline(always)]
+pub(super) fn hypot(a: f32, b: f32) -> f32 {
+    let (x, y) = (f64::from(a), f64::from(b));
+    let r = (x * x + y * y).sqrt() as f32;
+    if (a.abs() == f32::INFINITY) | (b.abs() == f32::INFINITY) { f32::INFINITY } else { r }
+}
+
+#[inline(always)]
+pub(super) fn pow<const FUSED: bool>(a: f32, b: f32) -> f32 {
+    let (x, y) = (f64::from(a.abs()), f64::from(b));
+    // Large numbers are even; of the others, rounding finds the integers, and of their halves the even ones.
+    let small = y.abs() < 16_777_216.0;
+    let whole = |v: f64| (v + ROUND) - ROUND == v;
+    let integer = !small | whole(y);
+    let odd = small & integer & !whole(0.5 * y);
+    let log = ln_normal::<FUSED>(x);
+    let log = if x == 0.0 { f64::NEG_INFINITY } else { log };
+    let log = if x == f64::INFINITY { x } else { log };
+    let r = exp2::<FUSED>(y * (log * LOG2_E)) as f32;
+    let r = if a.is_nan() { f32::NAN } else { r };
+    let r = if a.is_sign_negative() & odd { -r } else { r };
+    let r = if (a < 0.0) & (a != f32::NEG_INFINITY) & !integer { f32::NAN } else { r };
+    // 1 to any power, and -1 to an infinite one.
+    let r = if (a == 1.0) | ((a == -1.0) & (b.abs() == f32::INFINITY)) { 1.0 } else { r };
+    if b == 0.0 { 1.0 } else { r }
+}

@@ -1,0 +1,292 @@
+//! The loops against `f64`: over the whole range, on every instruction set of this machine.
+
+use gradus_cpu::vector::{Isa, Loops, loops_on};
+
+/// How far a result is from the exact one, in units of the last place of `f32`. Infinity counts as the number
+/// after the largest. What must not differ at all is infinitely far: NaN, signs, exact zeros.
+fn ulps(got: f32, want: f64) -> f64 {
+    if want.is_nan() || got.is_nan() {
+        return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    let exact = want == 0.0 || want.is_infinite();
+    if got.is_sign_negative() != want.is_sign_negative() || (exact && f64::from(got) != want) {
+        return f64::INFINITY;
+    }
+    let top = 2.0_f64.powi(128);
+    let (got, want) = (f64::from(got).clamp(-top, top), want.clamp(-top, top));
+    let exponent = ((want.abs().to_bits() >> 52) as i32 - 1023).clamp(-126, 127);
+    (got - want).abs() / 2.0_f64.powi(exponent - 23)
+}
+
+/// One of so many bit patterns is tried; more of them where there is time.
+const STEP: u32 = if cfg!(debug_assertions) { 2003 } else { 101 };
+
+/// Bit patterns over the whole range, and the neighbourhood of what is special.
+fn sweep() -> Vec<f32> {
+    let mut x: Vec<f32> = (0..u32::MAX / STEP).map(|i| f32::from_bits(i * STEP)).collect();
+    let near = [
+        0.0,
+        f32::MIN_POSITIVE,
+        f32::MAX,
+        f32::INFINITY,
+        f32::NAN,
+        0.5,
+        0.625,
+        0.92,
+        1.0,
+        1e-3,
+        2.0,
+        std::f32::consts::FRAC_1_SQRT_2,
+        std::f32::consts::SQRT_2,
+        std::f32::consts::FRAC_PI_4,
+        std::f32::consts::FRAC_PI_2,
+        std::f32::consts::PI,
+        4.0,
+        9.1,
+        10.2,
+        88.722_84,
+        103.972_08,
+        128.0,
+        150.0,
+        1e5,
+        1e6,
+    ];
+    for v in near {
+        for step in -200..=200_i32 {
+            let bits = v.to_bits().wrapping_add_signed(step) & 0x7fff_ffff;
+            x.extend([f32::from_bits(bits), -f32::from_bits(bits)]);
+        }
+    }
+    // Multiples of a quarter turn are where sines and tangents lose the most.
+    x.extend((1..200_000).map(|n| (f64::from(n) * std::f64::consts::FRAC_PI_2) as f32));
+    x
+}
+
+fn each_isa(mut check: impl FnMut(Isa, &'static Loops<f32>)) {
+    for isa in Isa::available() {
+        check(*isa, loops_on(*isa).unwrap());
+    }
+}
+
+fn unary(loops: &Loops<f32>, name: &str, x: &[f32]) -> Vec<f32> {
+    let mut y = vec![0.0; x.len()];
+    let f = loops.unary(name).unwrap();
+    // SAFETY: both are as long as `x`, and apart.
+    unsafe { f(x.as_ptr(), y.as_mut_ptr(), x.len()) };
+    y
+}
+
+/// Checks a function of one operand over the sweep.
+fn check(name: &str, bound: f64, exact: impl Fn(f64) -> f64) {
+    let x = sweep();
+    let want: Vec<f64> = x.iter().map(|x| exact(f64::from(*x))).collect();
+    each_isa(|isa, loops| {
+        let y = unary(loops, name, &x);
+        let mut worst = (0.0, 0);
+        for i in 0..x.len() {
+            let error = ulps(y[i], want[i]);
+            if error > worst.0 {
+                worst = (error, i);
+            }
+        }
+        let (error, i) = worst;
+        println!("{name:>10} {:>10} {error:8.3} at {:e}", format!("{isa:?}"), x[i]);
+        assert!(
+            error <= bound,
+            "{name} on {isa:?}: {error} ulp at {:e} ({:#x}): {:e} for {:e}",
+            x[i],
+            x[i].to_bits(),
+            y[i],
+            want[i]
+        );
+    });
+}
+
+fn sigmoid(x: f64) -> f64 {
+    if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }
+}
+
+fn sign(x: f64) -> f64 {
+    if x > 0.0 {
+        1.0
+    } else if x < 0.0 {
+        -1.0
+    } else {
+        0.0
+    }
+}
+
+#[test]
+fn arithmetic_is_rounded_once() {
+    check("neg", 0.0, |x| -x);
+    check("abs", 0.0, f64::abs);
+    check("sign", 0.0, sign);
+    check("floor", 0.0, f64::floor);
+    check("ceil", 0.0, f64::ceil);
+    check("round", 0.0, f64::round_ties_even);
+    check("trunc", 0.0, f64::trunc);
+    check("square", 0.5, |x| x * x);
+    check("reciprocal", 0.5, |x| 1.0 / x);
+    check("sqrt", 0.5, f64::sqrt);
+    check("rsqrt", 2.0, |x| 1.0 / x.sqrt());
+}
+
+#[test]
+fn exponentials() {
+    check("exp", 2.0, f64::exp);
+    check("exp2", 2.0, f64::exp2);
+    check("expm1", 2.0, f64::exp_m1);
+    check("sigmoid", 2.0, sigmoid);
+}
+
+#[test]
+fn logarithms() {
+    check("log", 2.0, f64::ln);
+    check("log2", 2.0, f64::log2);
+    check("log10", 2.0, f64::log10);
+    check("log1p", 2.0, f64::ln_1p);
+}
+
+#[test]
+fn circular() {
+    check("sin", 2.0, f64::sin);
+    check("cos", 2.0, f64::cos);
+    check("tan", 2.0, f64::tan);
+    check("asin", 2.0, f64::asin);
+    check("acos", 2.0, f64::acos);
+    check("atan", 2.0, f64::atan);
+}
+
+#[test]
+fn hyperbolic() {
+    check("sinh", 2.0, f64::sinh);
+    check("cosh", 2.0, f64::cosh);
+    check("tanh", 2.0, f64::tanh);
+    check("asinh", 2.0, libm::asinh);
+    check("acosh", 2.0, |x| if x < 1.0 { f64::NAN } else { libm::acosh(x) });
+    check("atanh", 2.0, libm::atanh);
+}
+
+#[test]
+fn error_functions() {
+    check("erf", 2.0, libm::erf);
+    check("erfc", 2.0, libm::erfc);
+}
+
+/// Small numbers that are a little random (a fixed sequence).
+fn noise(count: usize) -> impl Iterator<Item = u32> {
+    let mut state = 1_u64;
+    (0..count).map(move |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    })
+}
+
+/// Pairs of operands: everything special with everything special, and any numbers, the second of them also
+/// of moderate size.
+fn pairs() -> (Vec<f32>, Vec<f32>) {
+    let special = [
+        0.0,
+        1.0,
+        2.0,
+        3.0,
+        0.5,
+        2.5,
+        1e-45,
+        1e-40,
+        f32::MIN_POSITIVE,
+        0.1,
+        0.999_999_94,
+        1.000_000_1,
+        16_777_215.0,
+        16_777_216.0,
+        4e9,
+        1e30,
+        f32::MAX,
+        f32::INFINITY,
+        f32::NAN,
+    ];
+    let special: Vec<f32> = special.into_iter().flat_map(|v| [v, -v]).collect();
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for x in &special {
+        for y in &special {
+            a.push(*x);
+            b.push(*y);
+        }
+    }
+    for (i, x) in noise(1_000_000).enumerate() {
+        a.push(f32::from_bits(x));
+        let y = x.wrapping_mul(2_654_435_761).rotate_left(13);
+        let moderate = (y as i32 as f32) / 2.0_f32.powi(20 + (i % 20) as i32);
+        b.push(if i % 4 == 0 { f32::from_bits(y) } else { moderate });
+    }
+    (a, b)
+}
+
+/// Checks a function of two operands, in all three forms, which must agree to the bit.
+fn check2(name: &str, bound: f64, exact: impl Fn(f64, f64) -> f64) {
+    let (a, b) = pairs();
+    let n = a.len();
+    each_isa(|isa, loops| {
+        let f = loops.binary(name).unwrap();
+        let mut y = vec![0.0; n];
+        // SAFETY: all have `n` elements, and the result is apart.
+        unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), y.as_mut_ptr(), n) };
+        let mut worst = 0.0_f64;
+        for i in 0..n {
+            let want = exact(f64::from(a[i]), f64::from(b[i]));
+            let error = ulps(y[i], want);
+            worst = worst.max(error);
+            assert!(error <= bound, "{name}({:e}, {:e}) on {isa:?}: {:e} for {want:e}", a[i], b[i], y[i]);
+        }
+        println!("{name:>10} {:>10} {worst:8.3}", format!("{isa:?}"));
+        for i in (0..n).step_by(997) {
+            let (mut vs, mut sv) = (0.0, 0.0);
+            // SAFETY: there is one element.
+            unsafe {
+                (f.vs)(&a[i], b[i], &mut vs, 1);
+                (f.sv)(a[i], &b[i], &mut sv, 1);
+            }
+            let same = |z: f32| z.to_bits() == y[i].to_bits() || (z.is_nan() && y[i].is_nan());
+            assert!(same(vs) && same(sv), "{name}({:e}, {:e}) on {isa:?}: {vs:e}, {sv:e}", a[i], b[i]);
+        }
+    });
+}
+
+#[test]
+fn functions_of_two() {
+    check2("add", 0.5, |a, b| a + b);
+    check2("sub", 0.5, |a, b| a - b);
+    check2("mul", 0.5, |a, b| a * b);
+    check2("div", 0.5, |a, b| a / b);
+    let nan = |a: f64, b: f64| a.is_nan() || b.is_nan();
+    check2("maximum", 0.0, |a, b| {
+        if nan(a, b) {
+            f64::NAN
+        } else if a < b {
+            b
+        } else {
+            a
+        }
+    });
+    check2("minimum", 0.0, |a, b| {
+        if nan(a, b) {
+            f64::NAN
+        } else if b < a {
+            b
+        } else {
+            a
+        }
+    });
+    check2("copysign", 0.0, f64::copysign);
+    check2("hypot", 2.0, f64::hypot);
+    check2("atan2", 2.0, f64::atan2);
+    check2("pow", 2.0, f64::powf);
+}
+
+/// A new row needs a check above.
+#[test]
+fn every_name_was_checked() {
+    let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
+    assert_eq!((unary.len(), binary.len()), (33, 10));
+}
