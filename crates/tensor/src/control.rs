@@ -193,7 +193,8 @@ fn chunk(keep: Keep, length: usize) -> Option<usize> {
         Keep::All => return None,
         Keep::Every(k) => k,
         Keep::Sqrt => (length as f64).sqrt().ceil() as usize,
-        Keep::Recursive => length.div_ceil(2),
+        // Two equal halves, which share one graph, and at most one step more.
+        Keep::Recursive => length / 2,
     };
     (k > 1 && k < length).then_some(k)
 }
