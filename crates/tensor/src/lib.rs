@@ -51,7 +51,7 @@ pub use gradus_ir::transform::Unreachable;
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};
-pub use region::{Args, arg, region, region1};
+pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use tape::{GradMode, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{Outputs, TracedFunction, trace, trace_function};

@@ -6,6 +6,7 @@
 
 use crate::apply::{call, try_apply};
 use crate::axis::resolve;
+use crate::region::trace_rule;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, trace_function};
 use gradus_ir::ops::call::Call;
@@ -81,24 +82,6 @@ impl Program {
         let both = self.with_gradients(Unreachable::Zeros)?;
         let gradients: Vec<usize> = (self.graph.outputs().len()..both.outputs().len()).collect();
         both.with_outputs(&gradients)
-    }
-
-    /// A derivative rule of the function as a graph over operands, results and directions.
-    fn rule<G: Outputs>(
-        &self,
-        directions: Vec<Aval>,
-        rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
-    ) -> Result<Arc<Graph>> {
-        let (ins, outs) = (self.graph.input_avals(), self.graph.output_avals());
-        let (n, m) = (ins.len(), outs.len());
-        let types: Vec<Aval> = ins.into_iter().chain(outs).chain(directions).collect();
-        let traced = trace_function(&types, |v| rule(&v[..n], &v[n..n + m], &v[n + m..]))?;
-        if self.own < self.operands.len() || !traced.captured.is_empty() || !traced.written.is_empty() {
-            return Err(Error::trace(
-                "a function with its own derivative must take everything it reads as an operand",
-            ));
-        }
-        Ok(traced.graph)
     }
 
     /// The function's own operands that carry derivatives.
@@ -327,11 +310,13 @@ pub fn vmap<R: Outputs>(
     program.call("vmap", &graph, &[])
 }
 
-/// A function whose inner values are not kept for its gradient but computed again: memory for time.
+/// A function whose inner values are not kept for its gradient but computed again, also by a compiler that inlines
+/// regions: memory for time.
 #[track_caller]
 pub fn checkpoint<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Vec<Tensor>> {
     let program = Program::new(ins, f)?;
-    program.call("checkpoint", &program.graph, &[])
+    let again = Call::new("checkpoint", Vec::new(), program.graph.clone()).with_remat();
+    try_apply(again, &program.operands.iter().collect::<Vec<_>>())
 }
 
 /// A function with a gradient of its own: `rule(operands, results, cotangents)` gives a gradient per operand. It must be
@@ -377,6 +362,12 @@ fn with_rule<R: Outputs, G: Outputs>(
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
     let program = Program::new(ins, f)?;
-    let own = program.rule(directions(&program.graph), rule)?;
+    let traced = trace_rule(&program.graph, directions(&program.graph), rule)?;
+    if program.own < program.operands.len() || !traced.captured.is_empty() || !traced.written.is_empty() {
+        return Err(Error::trace(
+            "a function with its own derivative must take everything it reads as an operand",
+        ));
+    }
+    let own = traced.graph;
     try_apply(attach(Call::new(name, Vec::new(), program.graph), own), ins)
 }
