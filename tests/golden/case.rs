@@ -104,7 +104,7 @@ impl Case {
             |(t, g): (&Tensor, &Option<Literal>)| if g.is_some() { t.requires_grad_() } else { t.clone() };
         let leaves: Vec<Tensor> = ins.iter().zip(&self.grads).map(leaf).collect();
         let outs = run(&leaves).ok_or("no module knows this function")?;
-        let how = gradus::Backward { retain_graph: true, create_graph: false };
+        let how = gradus::Backward { retain_graph: true, ..gradus::Backward::default() };
         for (out, ct) in outs.iter().zip(&self.cotangents) {
             if let Some(ct) = ct
                 && out.requires_grad()

@@ -6,6 +6,9 @@ use crate::workspace::{Workspace, cargo};
 /// The package whose examples are programs for readers; each must run to its end.
 const FACADE: &str = "gradus";
 
+/// A crate that uses the facade from outside the workspace.
+const OUTSIDE: &str = "examples/user_primitive/Cargo.toml";
+
 /// Runs the whole suite.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     step(workspace, "fmt --all --check")?;
@@ -19,6 +22,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
             step(workspace, &format!("run --quiet --package {FACADE} --example {example}"))?;
         }
     }
+    // Outside the workspace, as a user's crate is.
+    step(workspace, &format!("fmt --check --manifest-path {OUTSIDE}"))?;
+    step(workspace, &format!("run --quiet --manifest-path {OUTSIDE}"))?;
     println!("== all passed");
     Ok(())
 }
@@ -28,6 +34,7 @@ fn step(workspace: &Workspace, arguments: &str) -> Result<(), String> {
     let status = cargo()
         .args(arguments.split(' '))
         .current_dir(&workspace.root)
+        .env("CARGO_TARGET_DIR", &workspace.target) // also for what is outside
         .env_remove("RUST_BACKTRACE") // messages should read the same everywhere
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;

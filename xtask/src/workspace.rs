@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace: its root, packages, internal dependencies and examples.
+//! What cargo knows about the workspace: its folders, packages, internal dependencies and examples.
 
 use serde_json::Value;
 use std::path::PathBuf;
@@ -7,6 +7,8 @@ use std::process::Command;
 /// The workspace as `cargo metadata` describes it.
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
+    /// Where everything is built.
+    pub(crate) target: PathBuf,
     pub(crate) packages: Vec<Package>,
 }
 
@@ -57,7 +59,7 @@ impl Workspace {
         let root = text(json, "workspace_root")?;
         let packages =
             list(json, "packages")?.iter().map(|json| package(json, &root)).collect::<Result<_, _>>()?;
-        Ok(Self { root: root.into(), packages })
+        Ok(Self { root: root.into(), target: text(json, "target_directory")?.into(), packages })
     }
 }
 
@@ -95,6 +97,7 @@ mod tests {
     fn reads_the_metadata_of_cargo() {
         let workspace = Workspace::parse(&json!({
             "workspace_root": "/w",
+            "target_directory": "/w/target",
             "packages": [{
                 "name": "gradus",
                 "manifest_path": "/w/crates/a/Cargo.toml",
@@ -109,6 +112,7 @@ mod tests {
         .unwrap();
         let dependency = |name: &str, dev| Dependency { name: name.into(), dev };
         assert_eq!(workspace.root, PathBuf::from("/w"));
+        assert_eq!(workspace.target, PathBuf::from("/w/target"));
         assert_eq!(
             workspace.packages,
             [Package {

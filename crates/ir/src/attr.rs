@@ -100,6 +100,25 @@ impl AttrField for Option<Arc<Graph>> {
     }
 }
 
+/// A mark that an op has or has not, written only where it has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mark(pub bool);
+
+impl AttrField for Mark {
+    fn to_attr(&self) -> Attr {
+        Attr::Bool(self.0)
+    }
+    fn from_attr(a: &Attr) -> Option<Self> {
+        bool::from_attr(a).map(Mark)
+    }
+    fn absent() -> Option<Self> {
+        Some(Mark(false))
+    }
+    fn is_absent(&self) -> bool {
+        !self.0
+    }
+}
+
 /// A field by name, if it must be written.
 #[doc(hidden)]
 pub fn written<T: AttrField>(name: &'static str, field: &T) -> Option<(&'static str, Attr)> {

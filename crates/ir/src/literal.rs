@@ -79,6 +79,11 @@ impl Literal {
         Ok(Literal { aval, data })
     }
 
+    /// The elements, to be written.
+    pub(crate) fn data_mut(&mut self) -> &mut Data {
+        &mut self.data
+    }
+
     /// Floats of a dtype, rounded to it.
     pub fn floats(dtype: DType, shape: impl Into<Shape>, data: Vec<f64>) -> Result<Literal> {
         Ok(Literal::new(Aval::new(dtype, shape), data)?.rounded())

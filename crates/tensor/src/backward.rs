@@ -15,6 +15,8 @@ pub struct Backward {
     pub retain_graph: bool,
     /// Record the pass itself, so that gradients can be differentiated; the graph is retained then.
     pub create_graph: bool,
+    /// For [`grad`]: a tensor that nothing flows to is `None`, and not an error.
+    pub allow_unused: bool,
 }
 
 /// Gradients on their way to one node: one slot per result.
@@ -280,7 +282,7 @@ fn target_of(t: &Tensor) -> Target {
 }
 
 /// Gradients of `Σ ⟨output, seed⟩` for these tensors, leaves or not, without touching any `grad`. A tensor that
-/// nothing flows to is `None`.
+/// nothing flows to is an error, or `None` if that is allowed.
 #[track_caller]
 pub fn grad(
     outputs: &[&Tensor],
@@ -312,7 +314,17 @@ pub fn grad(
             Some(cell) => pass.leaf_at.get(&cell.addr()).and_then(|&at| pass.leaves[at].1.clone()),
             None => inner.next().and_then(|(_, g)| g),
         };
-        Ok(wrt.iter().map(of).collect())
+        let grads: Vec<Option<Tensor>> = wrt.iter().map(of).collect();
+        match grads.iter().position(Option::is_none) {
+            Some(i) if !how.allow_unused => {
+                let aval = wrt[i].aval().map_or_else(String::new, |a| a.to_string());
+                let why = format!(
+                    "nothing flows to number {i} of `wrt` ({aval}): say `allow_unused` if it may not"
+                );
+                Err(Error::gradient(why))
+            }
+            _ => Ok(grads),
+        }
     };
     run().map_err(|e: Error| e.or_at(place))
 }

@@ -4,6 +4,7 @@ use crate::apply::try_apply;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function};
 use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::movement::Concat;
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::switch::Switch;
 use gradus_ir::ops::while_loop::While;
@@ -129,6 +130,9 @@ pub struct ScanOptions {
     pub keep: Keep,
     /// The number of steps; needed only when there are no inputs to tell.
     pub length: Option<usize>,
+    /// How many steps to write out one after the other per turn of the loop; 0 and 1 are the plain loop. Fewer turns
+    /// for a larger program, whose steps a compiler sees at once.
+    pub unroll: usize,
 }
 
 /// Applies `step(carries, slices) -> (carries, outputs)` along the first axis of the inputs. Gives the last carries and
@@ -174,12 +178,12 @@ pub fn scan(
             Scan { body: graphs[0].clone(), shared, carries: carries.len(), length, reverse: how.reverse };
         let operands: Vec<&Tensor> =
             captured.iter().chain(init.iter().copied()).chain(inputs.iter().copied()).collect();
-        let mut outs = match chunk(how.keep, length) {
-            None => try_apply(Op::from(base), &operands)?,
-            Some(_) => {
-                let graph = Arc::new(nested(&base, how.keep, &types(&operands)?)?);
-                crate::apply::call("scan", &graph, &operands)?
-            }
+        let group = Group::Loop(how.keep, how.unroll);
+        let mut outs = if group.chunk(length).is_none() {
+            try_apply(Op::from(base), &operands)?
+        } else {
+            let graph = Arc::new(nested(&base, group, &types(&operands)?)?);
+            crate::apply::call("scan", &graph, &operands)?
         };
         let ys = outs.split_off(carries.len());
         Ok((outs, ys))
@@ -187,64 +191,102 @@ pub fn scan(
     make().map_err(|e: Error| e.at(place))
 }
 
-/// Steps of an inner loop, if there is to be one.
-fn chunk(keep: Keep, length: usize) -> Option<usize> {
-    let k = match keep {
-        Keep::All => return None,
-        Keep::Every(k) => k,
-        Keep::Sqrt => (length as f64).sqrt().ceil() as usize,
-        Keep::Recursive => length.div_ceil(2),
-    };
-    (k > 1 && k < length).then_some(k)
+/// How steps are put together.
+#[derive(Clone, Copy)]
+enum Group {
+    /// In a loop that keeps these carries, whose innermost turns take so many steps.
+    Loop(Keep, usize),
+    /// One after the other.
+    Written,
 }
 
-/// The scan as a loop over loops of `chunk` steps, and one shorter loop for what is left over.
-fn nested(scan: &Scan, keep: Keep, operands: &[Aval]) -> Result<Graph> {
+impl Group {
+    /// Steps per turn and how those are put together, if a turn is more than one step.
+    fn chunk(self, length: usize) -> Option<(usize, Group)> {
+        let Group::Loop(keep, unroll) = self else { return None };
+        let k = match keep {
+            Keep::All => 1,
+            Keep::Every(k) => k,
+            Keep::Sqrt => (length as f64).sqrt().ceil() as usize,
+            // Two equal halves, which share one graph, and at most one step more.
+            Keep::Recursive => length / 2,
+        };
+        if k > 1 && k < length {
+            // Only a recursive loop is cut further.
+            let deeper = if keep == Keep::Recursive { keep } else { Keep::All };
+            return Some((k, Group::Loop(deeper, unroll)));
+        }
+        (unroll > 1 && length > 0).then_some((unroll.min(length), Group::Written))
+    }
+}
+
+/// The scan in groups, as a graph.
+fn nested(scan: &Scan, group: Group, operands: &[Aval]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = operands.iter().map(|a| b.input("x", a.clone())).collect();
-    let outs = nest(&b, scan, keep, &ins)?;
+    let outs = nest(&b, scan, group, &ins)?;
     b.finish(&outs)
 }
 
-fn nest<'g>(b: &'g Builder, scan: &Scan, keep: Keep, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
-    let Some(k) = chunk(keep, scan.length) else { return b.try_apply(scan.clone(), ins) };
+/// Values with other first extents in place of their first `cut`.
+fn regrouped<'g>(v: Var<'g>, cut: usize, first: &[usize]) -> Var<'g> {
+    v.reshape(first.iter().chain(v.shape()[cut..].iter()).copied().collect::<Shape>())
+}
+
+/// The scan as a loop over groups of steps, and one shorter group for what is left over.
+fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+    let (k, inner) = match (group, group.chunk(scan.length)) {
+        (Group::Written, _) => return written(b, scan, ins),
+        (_, None) => return b.try_apply(scan.clone(), ins),
+        (_, Some((k, inner))) if k == scan.length => return nest(b, scan, inner, ins),
+        (_, Some(chunk)) => chunk,
+    };
     let (fixed, xs) = ins.split_at(scan.shared + scan.carries);
     let (whole, left) = (scan.length / k, scan.length % k);
     // The part that is left over is the last that is run.
     let (main, rest) = if scan.reverse { (left, 0) } else { (0, whole * k) };
     let cut = |x: &Var<'g>, from: usize, n: usize| x.slice_axis(0, from, from + n);
-    let inner = Scan { length: k, ..scan.clone() };
-    let slices = xs.iter().map(|x| {
-        let shape: Shape = [k].iter().chain(x.shape()[1..].iter()).copied().collect();
-        x.aval().with_shape(shape)
-    });
+    let turns: Vec<Var<'g>> = xs.iter().map(|x| regrouped(cut(x, main, whole * k), 1, &[whole, k])).collect();
+    let slices = turns.iter().map(|x| x.aval().with_shape(&x.shape()[1..]));
     let takes: Vec<Aval> = fixed.iter().map(|v| v.aval()).chain(slices).collect();
-    // Only a recursive loop is cut further.
-    let deeper = if keep == Keep::Recursive { keep } else { Keep::All };
-    let body = Arc::new(nested(&inner, deeper, &takes)?);
+    let body = Arc::new(nested(&Scan { length: k, ..scan.clone() }, inner, &takes)?);
     let outer = Scan { body, length: whole, ..scan.clone() };
-    let stacks = xs.iter().map(|x| {
-        let part = cut(x, main, whole * k);
-        let shape: Shape = [whole, k].iter().chain(part.shape()[1..].iter()).copied().collect();
-        part.reshape(shape)
-    });
-    let outs = b.try_apply(outer, &fixed.iter().copied().chain(stacks).collect::<Vec<_>>())?;
+    let outs = b.try_apply(outer, &[fixed, &turns].concat())?;
     let (carries, ys) = outs.split_at(scan.carries);
-    let flat = |y: &Var<'g>| {
-        let shape: Shape = [whole * k].iter().chain(y.shape()[2..].iter()).copied().collect();
-        y.reshape(shape)
-    };
-    let ys: Vec<Var<'g>> = ys.iter().map(flat).collect();
+    let ys: Vec<Var<'g>> = ys.iter().map(|y| regrouped(*y, 2, &[whole * k])).collect();
     if left == 0 {
         return Ok([carries, &ys].concat());
     }
     let tail = Scan { length: left, ..scan.clone() };
     let rest: Vec<Var<'g>> = xs.iter().map(|x| cut(x, rest, left)).collect();
-    let outs = nest(b, &tail, deeper, &[&fixed[..scan.shared], carries, &rest].concat())?;
+    let outs = nest(b, &tail, inner, &[&fixed[..scan.shared], carries, &rest].concat())?;
     let (carries, more) = outs.split_at(scan.carries);
-    let join = |(y, z): (&Var<'g>, &Var<'g>)| {
-        let parts = if scan.reverse { [*z, *y] } else { [*y, *z] };
-        b.apply1(gradus_ir::ops::movement::Concat { axis: 0 }, &parts)
-    };
+    let join = |(y, z): (&Var<'g>, &Var<'g>)| joined_along(b, scan.reverse, vec![*y, *z]);
     Ok([carries, &ys.iter().zip(more).map(join).collect::<Vec<_>>()].concat())
+}
+
+/// Parts that were computed in this order, joined along the steps.
+fn joined_along<'g>(b: &'g Builder, reverse: bool, mut parts: Vec<Var<'g>>) -> Var<'g> {
+    if reverse {
+        parts.reverse();
+    }
+    b.apply1(Concat { axis: 0 }, &parts)
+}
+
+/// The steps of a scan one after the other, without a loop.
+fn written<'g>(b: &'g Builder, scan: &Scan, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+    let (shared, rest) = ins.split_at(scan.shared);
+    let (first, xs) = rest.split_at(scan.carries);
+    let mut carries = first.to_vec();
+    let mut ys: Vec<Vec<Var<'g>>> = vec![Vec::new(); scan.body.outputs().len() - scan.carries];
+    for step in 0..scan.length {
+        let i = if scan.reverse { scan.length - 1 - step } else { step };
+        let slices: Vec<Var<'g>> = xs.iter().map(|x| regrouped(x.slice_axis(0, i, i + 1), 1, &[])).collect();
+        let mut outs = b.inline(&scan.body, &[shared, &carries, &slices].concat());
+        let made = outs.split_off(scan.carries);
+        made.into_iter().zip(&mut ys).for_each(|(y, all)| all.push(regrouped(y, 0, &[1])));
+        carries = outs;
+    }
+    let ys = ys.into_iter().map(|parts| joined_along(b, scan.reverse, parts));
+    Ok(carries.iter().copied().chain(ys).collect())
 }

@@ -47,16 +47,17 @@ pub use func::loss_more::{
 };
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
+pub use gradus_ir::transform::Unreachable;
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};
-pub use region::{Args, arg, region, region1};
+pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use tape::{GradMode, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{Outputs, TracedFunction, trace, trace_function};
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
-    value_and_grad, vjp, vmap,
+    value_and_grad, value_and_grad_as, vjp, vmap,
 };
 
 pub mod autograd {

@@ -3,11 +3,12 @@
 use crate::apply::try_apply;
 use crate::plan::Bounded;
 use crate::tensor::Tensor;
-use crate::trace::{Outputs, trace_function};
+use crate::trace::{Outputs, TracedFunction, trace_function};
 use gradus_ir::attr::{Attr, AttrField};
 use gradus_ir::ops::call::Call;
-use gradus_ir::{Aval, Error, Op, Result};
+use gradus_ir::{Aval, Error, Graph, Op, Result};
 use std::panic::Location;
+use std::sync::Arc;
 
 /// Arguments of a composite besides its operands, as they are printed and told apart by.
 pub type Args = Vec<(String, Attr)>;
@@ -33,22 +34,7 @@ pub fn region<R: Outputs>(
     ins: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    let mut avals = Vec::with_capacity(ins.len());
-    for t in ins {
-        avals.extend(t.check()?.aval());
-    }
-    let make = || {
-        let traced = trace_function(&avals, f)?;
-        if !traced.captured.is_empty() {
-            return Err(Error::trace(format!("`{name}` uses a cell or outer value that is not an operand")));
-        }
-        let op = Op::from(Call::new(name, args.clone(), traced.graph));
-        Ok(((name, args.clone(), avals.clone()), op))
-    };
-    let is = |(n, a, i): &Key| *n == name && *a == args && *i == avals;
-    let op = REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(place))?;
-    try_apply(op, ins).map_err(|e| e.called(name).at(place))
+    cached(name, args, ins, f, Ok)
 }
 
 /// As [`region`], for a function of one result; a failure becomes a failed tensor.
@@ -59,8 +45,73 @@ pub fn region1(
     ins: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> Tensor,
 ) -> Tensor {
-    match region(name, args, ins, f) {
+    first(region(name, args, ins, f))
+}
+
+/// As [`region1`], with a gradient that is stated: `grad(operands, result, cotangent)` gives a gradient per operand, and
+/// is linear in the cotangent. It must be the derivative that the body has, in fewer steps; forward mode is its
+/// transpose. A gradient that is a region itself is seen by its name in gradient graphs.
+#[track_caller]
+pub fn region1_with_grad<G: Outputs>(
+    name: &'static str,
+    args: Args,
+    ins: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> Tensor,
+    grad: impl FnOnce(&[Tensor], &Tensor, &Tensor) -> G,
+) -> Tensor {
+    first(cached(name, args, ins, f, |call| {
+        let traced = trace_rule(&call.body, call.body.output_avals(), |x, y, g| grad(x, &y[0], &g[0]))?;
+        Ok(call.with_grad(closed(name, traced)?))
+    }))
+}
+
+fn first(outs: Result<Vec<Tensor>>) -> Tensor {
+    match outs {
         Ok(mut outs) => outs.swap_remove(0),
         Err(e) => Tensor::failed(e),
     }
+}
+
+/// Applies the call that was made for this name, these arguments and types, or makes it.
+#[track_caller]
+fn cached<R: Outputs>(
+    name: &'static str,
+    args: Args,
+    ins: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> R,
+    finish: impl FnOnce(Call) -> Result<Call>,
+) -> Result<Vec<Tensor>> {
+    let place = Location::caller();
+    let mut avals = Vec::with_capacity(ins.len());
+    for t in ins {
+        avals.extend(t.check()?.aval());
+    }
+    let make = || {
+        let body = closed(name, trace_function(&avals, f)?)?;
+        let op = Op::from(finish(Call::new(name, args.clone(), body))?);
+        Ok(((name, args.clone(), avals.clone()), op))
+    };
+    let is = |(n, a, i): &Key| *n == name && *a == args && *i == avals;
+    let op = REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(place))?;
+    try_apply(op, ins).map_err(|e| e.called(name).at(place))
+}
+
+/// The graph of a function that reads nothing but its operands.
+fn closed(name: &str, traced: TracedFunction) -> Result<Arc<Graph>> {
+    if traced.captured.is_empty() {
+        return Ok(traced.graph);
+    }
+    Err(Error::trace(format!("`{name}` uses a cell or outer value that is not an operand")))
+}
+
+/// A derivative rule of a function as a graph over operands, results and directions of these types.
+pub(crate) fn trace_rule<G: Outputs>(
+    body: &Graph,
+    directions: Vec<Aval>,
+    rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
+) -> Result<TracedFunction> {
+    let (ins, outs) = (body.input_avals(), body.output_avals());
+    let (n, m) = (ins.len(), outs.len());
+    let types: Vec<Aval> = ins.into_iter().chain(outs).chain(directions).collect();
+    trace_function(&types, |v| rule(&v[..n], &v[n..n + m], &v[n + m..]))
 }

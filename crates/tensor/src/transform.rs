@@ -6,14 +6,16 @@
 
 use crate::apply::{call, try_apply};
 use crate::axis::resolve;
+use crate::region::trace_rule;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, trace_function};
 use gradus_ir::ops::call::Call;
+use gradus_ir::transform::Unreachable;
 use gradus_ir::{Aval, DType, Error, Graph, Result, Shape, transform};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A linear map between lists of tensors, to be used as often as one likes.
+/// A linear map between lists of tensors, to be used as often as one likes. Its errors name the place where it was made.
 pub type LinearMap = Box<dyn Fn(&[&Tensor]) -> Result<Vec<Tensor>> + Send + Sync>;
 
 /// A function traced at the types of its operands, with what it captured behind them.
@@ -25,6 +27,7 @@ struct Program {
 }
 
 impl Program {
+    #[track_caller]
     fn new<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Program> {
         let mut avals = Vec::with_capacity(ins.len());
         for t in ins {
@@ -33,43 +36,52 @@ impl Program {
         Program::at(&avals, ins.iter().map(|t| (*t).clone()).collect(), f)
     }
 
+    /// Errors that have no place of their own get the caller's: every transform is `track_caller` down to here.
+    #[track_caller]
     fn at<R: Outputs>(
         avals: &[Aval],
         mut operands: Vec<Tensor>,
         f: impl FnOnce(&[Tensor]) -> R,
     ) -> Result<Program> {
-        let traced = trace_function(avals, f)?;
+        let place = Location::caller();
+        let traced = trace_function(avals, f).map_err(|e| e.or_at(place))?;
         if !traced.written.is_empty() {
-            return Err(Error::trace(
-                "a transformed function writes a cell; give its new value back instead",
-            ));
+            let why = "a transformed function writes a cell; give its new value back instead";
+            return Err(Error::trace(why).at(place));
         }
         let own = operands.len();
         operands.extend(traced.captured);
         Ok(Program { graph: traced.graph, operands, own })
     }
 
+    #[track_caller]
     fn call(&self, name: &str, graph: &Arc<Graph>, more: &[&Tensor]) -> Result<Vec<Tensor>> {
         let operands: Vec<&Tensor> = self.operands.iter().chain(more.iter().copied()).collect();
         call(name, graph, &operands)
     }
 
-    /// A derivative rule of the function as a graph over operands, results and directions.
-    fn rule<G: Outputs>(
-        &self,
-        directions: Vec<Aval>,
-        rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
-    ) -> Result<Arc<Graph>> {
-        let (ins, outs) = (self.graph.input_avals(), self.graph.output_avals());
-        let (n, m) = (ins.len(), outs.len());
-        let types: Vec<Aval> = ins.into_iter().chain(outs).chain(directions).collect();
-        let traced = trace_function(&types, |v| rule(&v[..n], &v[n..n + m], &v[n + m..]))?;
-        if self.own < self.operands.len() || !traced.captured.is_empty() || !traced.written.is_empty() {
-            return Err(Error::trace(
-                "a function with its own derivative must take everything it reads as an operand",
-            ));
+    /// The function's outputs, its first a real scalar, and the gradients of that for its own operands.
+    #[track_caller]
+    fn with_gradients(&self, unreachable: Unreachable) -> Result<Graph> {
+        let Some(loss) = self.graph.outputs().first() else {
+            let why = "a gradient is of a real scalar, and the function gives nothing";
+            return Err(Error::gradient(why).at(Location::caller()));
+        };
+        if self.own > 0 && self.wrt().is_empty() {
+            let types = &self.graph.input_avals()[..self.own];
+            let why = format!("operands {types:?} have no derivatives: only float and complex values do");
+            return Err(Error::gradient(why).at(Location::caller()));
         }
-        Ok(traced.graph)
+        let wrt = self.wrt().into_iter().map(|i| self.graph.inputs()[i].1);
+        transform::grad_with_loss(&self.graph, *loss, wrt, unreachable)
+    }
+
+    /// The gradients alone.
+    #[track_caller]
+    fn gradients(&self) -> Result<Graph> {
+        let both = self.with_gradients(Unreachable::Zeros)?;
+        let gradients: Vec<usize> = (self.graph.outputs().len()..both.outputs().len()).collect();
+        both.with_outputs(&gradients)
     }
 
     /// The function's own operands that carry derivatives.
@@ -77,7 +89,42 @@ impl Program {
         (0..self.own).filter(|&i| self.operands[i].dtype().is_differentiable()).collect()
     }
 
+    /// The derivative of a graph over the operands, of one result, for the first operand.
+    #[track_caller]
+    fn jacobian(&self, graph: &Graph) -> Result<Tensor> {
+        let place = Location::caller();
+        transform::check_wrt(graph, 0).map_err(|e| e.at(place))?;
+        let (from, to) = (graph.input_avals()[0].clone(), graph.output_avals()[0].clone());
+        if from.dtype.is_complex() || to.dtype.is_complex() || !to.dtype.is_differentiable() {
+            let why = format!("a Jacobian is of a real function, and this one goes from {from} to {to}");
+            return Err(Error::gradient(why).at(place));
+        }
+        let shape: Shape = to.shape.iter().chain(from.shape.iter()).copied().collect();
+        let forward = from.shape.numel() < to.shape.numel();
+        let (directional, directions) = if forward {
+            (transform::jvp(graph, &[0])?.with_outputs(&[1])?, basis(&from))
+        } else {
+            (transform::vjp(graph, &[0])?, basis(&to))
+        };
+        let mut axes = vec![None; directional.inputs().len()];
+        if let Some(last) = axes.last_mut() {
+            *last = Some(0);
+        }
+        let all = Arc::new(transform::vmap(&directional, &axes, directions.dim(0))?);
+        let rows = self.call("jacobian", &all, &[&directions])?.remove(0);
+        let rows = if forward { rows.movedim(0, -1) } else { rows };
+        Ok(rows.reshape(shape))
+    }
+
+    /// Tangents behind the inputs: one for each differentiable operand.
+    #[track_caller]
+    fn tangents(&self, given: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let expected: Vec<Aval> = self.wrt().iter().filter_map(|&i| self.operands[i].aval()).collect();
+        matching("tangents", &expected, given)
+    }
+
     /// Cotangents behind the inputs: one for each differentiable output.
+    #[track_caller]
     fn cotangents(&self, given: &[&Tensor]) -> Result<Vec<Tensor>> {
         let outs: Vec<Aval> =
             self.graph.output_avals().into_iter().filter(|a| a.dtype.is_differentiable()).collect();
@@ -86,46 +133,32 @@ impl Program {
 }
 
 /// Refuses values of other types than expected.
+#[track_caller]
 fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tensor>> {
     let mut found = Vec::new();
     for t in given {
         found.extend(t.check()?.aval());
     }
     if found != expected {
-        return Err(Error::shape(format!("{what} of types {found:?}"), format!("must be {expected:?}")));
+        let e = Error::shape(format!("{what} of types {found:?}"), format!("must be {expected:?}"));
+        return Err(e.at(Location::caller()));
     }
     Ok(given.iter().map(|t| (*t).clone()).collect())
-}
-
-/// The one output that a gradient is taken of: a real scalar.
-fn scalar_loss(graph: &Graph) -> Result<()> {
-    match graph.output_avals().first() {
-        Some(a) if a.rank() == 0 && a.dtype.is_differentiable() && !a.dtype.is_complex() => Ok(()),
-        a => {
-            let what = a.map_or_else(|| "nothing".to_string(), |a| a.to_string());
-            Err(Error::gradient(format!(
-                "a gradient is of a real scalar, and the function gives {what} first"
-            )))
-        }
-    }
 }
 
 /// Outputs of a function and the map from cotangents of its differentiable outputs to gradients of its
 /// differentiable operands.
 #[track_caller]
 pub fn vjp<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<(Vec<Tensor>, LinearMap)> {
+    let program = Program::new(ins, f)?;
+    let outs = program.call("f", &program.graph, &[])?;
+    let pull = Arc::new(transform::vjp(&program.graph, &program.wrt())?);
     let place = Location::caller();
-    let make = || {
-        let program = Program::new(ins, f)?;
-        let outs = program.call("f", &program.graph, &[])?;
-        let pull = Arc::new(transform::vjp(&program.graph, &program.wrt())?);
-        let map = move |cts: &[&Tensor]| {
-            let cts = program.cotangents(cts)?;
-            program.call("vjp", &pull, &cts.iter().collect::<Vec<_>>())
-        };
-        Ok((outs, Box::new(map) as LinearMap))
+    let map = move |cts: &[&Tensor]| {
+        let pulled = |cts: Vec<Tensor>| program.call("vjp", &pull, &cts.iter().collect::<Vec<_>>());
+        program.cotangents(cts).and_then(pulled).map_err(|e| e.at(place))
     };
-    make().map_err(|e: Error| e.or_at(place))
+    Ok((outs, Box::new(map) as LinearMap))
 }
 
 /// Outputs of a function and their tangents along tangents of all its differentiable operands.
@@ -135,18 +168,12 @@ pub fn jvp<R: Outputs>(
     tangents: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    let place = Location::caller();
-    let make = || {
-        let program = Program::new(ins, f)?;
-        let wrt = program.wrt();
-        let expected: Vec<Aval> = wrt.iter().filter_map(|&i| program.operands[i].aval()).collect();
-        let tangents = matching("tangents", &expected, tangents)?;
-        let push = Arc::new(transform::jvp(&program.graph, &wrt)?);
-        let mut outs = program.call("jvp", &push, &tangents.iter().collect::<Vec<_>>())?;
-        let touts = outs.split_off(program.graph.outputs().len());
-        Ok((outs, touts))
-    };
-    make().map_err(|e: Error| e.or_at(place))
+    let program = Program::new(ins, f)?;
+    let tangents = program.tangents(tangents)?;
+    let push = Arc::new(transform::jvp(&program.graph, &program.wrt())?);
+    let mut outs = program.call("jvp", &push, &tangents.iter().collect::<Vec<_>>())?;
+    let touts = outs.split_off(program.graph.outputs().len());
+    Ok((outs, touts))
 }
 
 /// Outputs of a function, and its linear part there: a map from tangents to tangents that can be used again.
@@ -155,43 +182,42 @@ pub fn linearize<R: Outputs>(
     ins: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<(Vec<Tensor>, LinearMap)> {
+    let program = Program::new(ins, f)?;
+    let outs = program.call("f", &program.graph, &[])?;
+    let push = transform::jvp(&program.graph, &program.wrt())?;
+    let n = program.graph.outputs().len();
+    let tangents: Vec<usize> = (n..push.outputs().len()).collect();
+    let push = Arc::new(push.with_outputs(&tangents)?);
     let place = Location::caller();
-    let make = || {
-        let program = Program::new(ins, f)?;
-        let outs = program.call("f", &program.graph, &[])?;
-        let wrt = program.wrt();
-        let push = transform::jvp(&program.graph, &wrt)?;
-        let n = program.graph.outputs().len();
-        let tangents: Vec<usize> = (n..push.outputs().len()).collect();
-        let push = Arc::new(push.with_outputs(&tangents)?);
-        let map = move |ts: &[&Tensor]| {
-            let expected: Vec<Aval> = wrt.iter().filter_map(|&i| program.operands[i].aval()).collect();
-            let ts = matching("tangents", &expected, ts)?;
-            program.call("linear", &push, &ts.iter().collect::<Vec<_>>())
-        };
-        Ok((outs, Box::new(map) as LinearMap))
+    let map = move |ts: &[&Tensor]| {
+        let pushed = |ts: Vec<Tensor>| program.call("linear", &push, &ts.iter().collect::<Vec<_>>());
+        program.tangents(ts).and_then(pushed).map_err(|e| e.at(place))
     };
-    make().map_err(|e: Error| e.or_at(place))
+    Ok((outs, Box::new(map) as LinearMap))
 }
 
 /// Outputs of a function whose first output is a real scalar (the others come along), and the gradients of that
-/// scalar for all differentiable operands.
+/// scalar for all differentiable operands; zeros where nothing flows.
 #[track_caller]
 pub fn value_and_grad<R: Outputs>(
     ins: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    let place = Location::caller();
-    let make = || {
-        let program = Program::new(ins, f)?;
-        scalar_loss(&program.graph)?;
-        let outs = program.call("f", &program.graph, &[])?;
-        let loss = program.graph.with_outputs(&[0])?;
-        let gradient = Arc::new(transform::vjp(&loss, &program.wrt())?);
-        let one = Tensor::full_of(&loss.output_avals()[0], 1.0);
-        Ok((outs, program.call("grad", &gradient, &[&one])?))
-    };
-    make().map_err(|e: Error| e.or_at(place))
+    value_and_grad_as(ins, Unreachable::Zeros, f)
+}
+
+/// As [`value_and_grad`], saying what becomes of an operand that nothing flows to.
+#[track_caller]
+pub fn value_and_grad_as<R: Outputs>(
+    ins: &[&Tensor],
+    unreachable: Unreachable,
+    f: impl FnOnce(&[Tensor]) -> R,
+) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
+    let program = Program::new(ins, f)?;
+    let both = Arc::new(program.with_gradients(unreachable)?);
+    let mut outs = program.call("value_and_grad", &both, &[])?;
+    let grads = outs.split_off(program.graph.outputs().len());
+    Ok((outs, grads))
 }
 
 /// Gradients of a function whose first output is a real scalar, for all differentiable operands.
@@ -205,8 +231,7 @@ pub fn value_and_grad<R: Outputs>(
 /// ```
 #[track_caller]
 pub fn grad<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    value_and_grad(ins, f).map(|(_, grads)| grads).map_err(|e| e.or_at(place))
+    value_and_grad(ins, f).map(|(_, grads)| grads)
 }
 
 /// The product of the Hessian of a scalar function with a vector, forward over reverse: a few times the cost of the
@@ -217,10 +242,11 @@ pub fn hvp<R: Outputs>(
     vectors: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    let gradient =
-        |x: &[Tensor]| grad(&x.iter().collect::<Vec<_>>(), f).unwrap_or_else(|e| vec![Tensor::failed(e)]);
-    jvp(ins, vectors, gradient).map(|(_, products)| products).map_err(|e| e.or_at(place))
+    let program = Program::new(ins, f)?;
+    let vectors = program.tangents(vectors)?;
+    let push = transform::jvp(&program.gradients()?, &program.wrt())?;
+    let mut outs = program.call("hvp", &Arc::new(push), &vectors.iter().collect::<Vec<_>>())?;
+    Ok(outs.split_off(vectors.len()))
 }
 
 /// The rows of an identity of `aval`'s element count, each in its shape: `[n, shape…]`.
@@ -235,44 +261,16 @@ fn basis(aval: &Aval) -> Tensor {
 /// input's. Forward mode where the input is the smaller, reverse mode otherwise, all directions in one batch.
 #[track_caller]
 pub fn jacobian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
-    let place = Location::caller();
-    let make = || {
-        let program = Program::new(&[x], |x| f(&x[0]))?;
-        let (from, to) = (program.graph.input_avals()[0].clone(), program.graph.output_avals()[0].clone());
-        if from.dtype.is_complex() || to.dtype.is_complex() || !to.dtype.is_differentiable() {
-            let why = format!("a Jacobian is of a real function, and this one goes from {from} to {to}");
-            return Err(Error::gradient(why));
-        }
-        let shape: Shape = to.shape.iter().chain(from.shape.iter()).copied().collect();
-        let forward = from.shape.numel() < to.shape.numel();
-        let (graph, directions) = if forward {
-            (transform::jvp(&program.graph, &[0])?.with_outputs(&[1])?, basis(&from))
-        } else {
-            (transform::vjp(&program.graph, &[0])?, basis(&to))
-        };
-        let mut axes = vec![None; graph.inputs().len()];
-        if let Some(last) = axes.last_mut() {
-            *last = Some(0);
-        }
-        let all = Arc::new(transform::vmap(&graph, &axes, directions.dim(0))?);
-        let rows = program.call("jacobian", &all, &[&directions])?.remove(0);
-        let rows = if forward { rows.movedim(0, -1) } else { rows };
-        Ok(rows.reshape(shape))
-    };
-    make().map_err(|e: Error| e.or_at(place))
+    let program = Program::new(&[x], |x| f(&x[0]))?;
+    program.jacobian(&program.graph)
 }
 
 /// The second derivative of a real scalar function of one real tensor: the Jacobian of its gradient.
 #[track_caller]
 pub fn hessian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
-    let place = Location::caller();
-    let gradient = |x: &Tensor| match grad(&[x], |x| f(&x[0])) {
-        Ok(mut grads) => grads.remove(0),
-        Err(e) => Tensor::failed(e),
-    };
-    jacobian(x, gradient).map_err(|e| e.or_at(place))
+    let program = Program::new(&[x], |x| f(&x[0]))?;
+    program.jacobian(&program.gradients()?)
 }
-
 /// A function over a batch: each operand is cut along its axis (`None` is shared by all), the results are stacked
 /// along a new first axis.
 #[track_caller]
@@ -282,45 +280,43 @@ pub fn vmap<R: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
     let place = Location::caller();
-    let make = || {
-        if axes.len() != ins.len() {
-            return Err(Error::value(format!("{} batch axes", axes.len()), format!("must be {}", ins.len())));
+    if axes.len() != ins.len() {
+        let why = format!("must be {}", ins.len());
+        return Err(Error::value(format!("{} batch axes", axes.len()), why).at(place));
+    }
+    let (mut inner, mut places, mut size) = (Vec::new(), Vec::new(), None);
+    for (t, axis) in ins.iter().zip(axes) {
+        let Some(aval) = t.check()?.aval() else { continue };
+        let Some(axis) = axis else {
+            inner.push(aval);
+            places.push(None);
+            continue;
+        };
+        let axis = resolve(*axis, aval.rank()).map_err(|e| e.at(place))?;
+        let n = aval.shape[axis];
+        if *size.get_or_insert(n) != n {
+            let why = format!("and another operand {}: a batch has one extent", size.unwrap_or(0));
+            return Err(Error::shape(format!("an operand has a batch of {n}"), why).at(place));
         }
-        let (mut inner, mut places, mut size) = (Vec::new(), Vec::new(), None);
-        for (t, axis) in ins.iter().zip(axes) {
-            let Some(aval) = t.check()?.aval() else { continue };
-            let Some(axis) = axis else {
-                inner.push(aval);
-                places.push(None);
-                continue;
-            };
-            let axis = resolve(*axis, aval.rank())?;
-            let n = aval.shape[axis];
-            if *size.get_or_insert(n) != n {
-                let why = format!("and another operand {}: a batch has one extent", size.unwrap_or(0));
-                return Err(Error::shape(format!("an operand has a batch of {n}"), why));
-            }
-            inner.push(aval.with_shape(aval.shape.without(&[axis])));
-            places.push(Some(axis));
-        }
-        let Some(size) = size else { return Err(Error::value("the batch axes", "must not all be None")) };
-        let program = Program::at(&inner, ins.iter().map(|t| (*t).clone()).collect(), f)?;
-        places.resize(program.operands.len(), None);
-        let graph = Arc::new(transform::vmap(&program.graph, &places, size)?);
-        program.call("vmap", &graph, &[])
+        inner.push(aval.with_shape(aval.shape.without(&[axis])));
+        places.push(Some(axis));
+    }
+    let Some(size) = size else {
+        return Err(Error::value("the batch axes", "must not all be None").at(place));
     };
-    make().map_err(|e: Error| e.or_at(place))
+    let program = Program::at(&inner, ins.iter().map(|t| (*t).clone()).collect(), f)?;
+    places.resize(program.operands.len(), None);
+    let graph = Arc::new(transform::vmap(&program.graph, &places, size)?);
+    program.call("vmap", &graph, &[])
 }
 
-/// A function whose inner values are not kept for its gradient but computed again: memory for time.
+/// A function whose inner values are not kept for its gradient but computed again, also by a compiler that inlines
+/// regions: memory for time.
 #[track_caller]
 pub fn checkpoint<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
-    let make = || {
-        let program = Program::new(ins, f)?;
-        program.call("checkpoint", &program.graph, &[])
-    };
-    make().map_err(|e: Error| e.or_at(place))
+    let program = Program::new(ins, f)?;
+    let again = Call::new("checkpoint", Vec::new(), program.graph.clone()).with_remat();
+    try_apply(again, &program.operands.iter().collect::<Vec<_>>())
 }
 
 /// A function with a gradient of its own: `rule(operands, results, cotangents)` gives a gradient per operand. It must be
@@ -366,6 +362,12 @@ fn with_rule<R: Outputs, G: Outputs>(
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
     let program = Program::new(ins, f)?;
-    let own = program.rule(directions(&program.graph), rule)?;
+    let traced = trace_rule(&program.graph, directions(&program.graph), rule)?;
+    if program.own < program.operands.len() || !traced.captured.is_empty() || !traced.written.is_empty() {
+        return Err(Error::trace(
+            "a function with its own derivative must take everything it reads as an operand",
+        ));
+    }
+    let own = traced.graph;
     try_apply(attach(Call::new(name, Vec::new(), program.graph), own), ins)
 }

@@ -98,10 +98,15 @@ fn what_a_pass_needs_is_kept_on_request() {
     y.backward_as(None, keep).unwrap();
     y.backward_as(None, keep).unwrap();
     assert_eq!(x.grad().unwrap().item::<f64>().unwrap(), 54.0);
-    // Only inner tensors asked for, no `grad` touched; what does not take part is None.
+    // Only inner tensors asked for, no `grad` touched; what does not take part is an error, or None where allowed.
     let (a, b) = (Tensor::from(2.0).requires_grad_(), Tensor::from(5.0).requires_grad_());
     let inner = &a * 3.0;
-    let found = grad(&[&(&inner * &inner)], &[], &[&inner, &a, &b], Backward::default()).unwrap();
+    let root = &inner * &inner;
+    let e = grad(&[&root], &[], &[&inner, &a, &b], keep).unwrap_err().to_string();
+    assert!(e.contains("nothing flows to number 2 of `wrt` (f64[])"), "{e}");
+    assert!(e.contains("tests/autograd.rs"), "{e}");
+    let how = Backward { allow_unused: true, ..Backward::default() };
+    let found = grad(&[&root], &[], &[&inner, &a, &b], how).unwrap();
     let found: Vec<Option<f64>> = found.iter().map(|g| g.as_ref().map(|g| g.item().unwrap())).collect();
     assert_eq!(found, [Some(12.0), Some(36.0), None]);
     assert!(a.grad().is_none());

@@ -1,6 +1,6 @@
 //! Choices and loops: values and gradients of closures, checkpoints, bounds, batches, wrong bodies.
 
-use gradus_tensor::{Keep, ScanOptions, Tensor, cond, grad, scan, switch, vmap, while_loop};
+use gradus_tensor::{Keep, ScanOptions, Tensor, cond, grad, scan, switch, trace, vmap, while_loop};
 
 fn f64s(t: &Tensor) -> Vec<f64> {
     t.to_vec::<f64>().unwrap()
@@ -89,8 +89,11 @@ fn a_scan_keeps_what_it_is_told_and_gives_the_same_gradients() {
         };
         let ins = [&w, &h0, &xs];
         let right = grad(&ins, unrolled).unwrap();
-        for keep in [Keep::All, Keep::Every(4), Keep::Every(5), Keep::Sqrt, Keep::Recursive] {
-            let how = ScanOptions { reverse, keep, ..ScanOptions::default() };
+        let keeps = [Keep::All, Keep::Every(4), Keep::Every(5), Keep::Sqrt, Keep::Recursive];
+        // Written out by steps that divide the length, that do not, that are as many, or more.
+        let unrolled_by = [(Keep::All, 2), (Keep::All, 5), (Keep::All, 13), (Keep::All, 99), (Keep::Sqrt, 3)];
+        for (keep, unroll) in keeps.map(|keep| (keep, 0)).into_iter().chain(unrolled_by) {
+            let how = ScanOptions { reverse, keep, unroll, ..ScanOptions::default() };
             let (value, grads) = gradus_tensor::value_and_grad(&ins, |v| run(v, how)).unwrap();
             close(&f64s(&value[0]), &f64s(&unrolled(&ins.map(|t| t.clone()))));
             for (g, r) in grads.iter().zip(&right) {
@@ -98,6 +101,51 @@ fn a_scan_keeps_what_it_is_told_and_gives_the_same_gradients() {
             }
         }
     }
+}
+
+#[test]
+fn unrolling_changes_the_program_and_nothing_else() {
+    let xs = Tensor::from_slice(&(0..14).map(|i| (i as f64 * 0.7).sin()).collect::<Vec<_>>(), [7, 2]);
+    let run = |xs: &Tensor, unroll: usize, reverse: bool| {
+        let how = ScanOptions { unroll, reverse, ..ScanOptions::default() };
+        let (last, ys) = scan(&[&xs.at(0)], &[xs], how, |c, x| {
+            let h = (&c[0] * 0.5 + &x[0]).sin();
+            (vec![h.clone()], vec![&h * 2.0, h.sum(())])
+        })
+        .unwrap();
+        [last, ys].concat()
+    };
+    for reverse in [false, true] {
+        let right = run(&xs, 1, reverse);
+        for unroll in [2, 3, 6, 7, 8] {
+            let found = run(&xs, unroll, reverse);
+            assert_eq!(found.len(), 3);
+            for (a, b) in found.iter().zip(&right) {
+                assert_eq!((a.shape(), f64s(a)), (b.shape(), f64s(b)), "{unroll} {reverse}");
+            }
+            // So many steps per turn and those left over, or no loop at all.
+            let graph = trace(&[&xs], |x| run(&x[0], unroll, reverse)).unwrap().inlined().unwrap();
+            let sines = graph.nodes().iter().filter(|n| n.op.name() == "sin").count();
+            let inner: usize = graph
+                .nodes()
+                .iter()
+                .flat_map(|n| n.op.def().attrs())
+                .flat_map(|(_, a)| a.graphs().into_iter().cloned().collect::<Vec<_>>())
+                .map(|g| g.nodes().iter().filter(|n| n.op.name() == "sin").count())
+                .sum();
+            let right = if unroll >= 7 { (7, 0) } else { (7 % unroll, unroll) };
+            assert_eq!((sines, inner), right, "{unroll}: {graph}");
+        }
+        // Batches of unrolled loops.
+        let many = Tensor::stack(&[&xs, &(&xs * 2.0)], 0);
+        let all = vmap(&[&many], &[Some(0)], |x| run(&x[0], 3, reverse)).unwrap();
+        close(&f64s(&all[1].at(1)), &f64s(&run(&(&xs * 2.0), 1, reverse)[1]));
+    }
+    let none = Tensor::zeros([0, 2]).to_dtype(gradus_ir::DType::F64);
+    let how = ScanOptions { unroll: 4, ..ScanOptions::default() };
+    let (last, ys) =
+        scan(&[&xs.at(0)], &[&none], how, |c, x| (vec![&c[0] + &x[0]], vec![c[0].clone()])).unwrap();
+    assert_eq!((f64s(&last[0]), ys[0].shape().to_vec()), (f64s(&xs.at(0)), vec![0, 2]));
 }
 
 #[test]

@@ -45,7 +45,9 @@ fn every_region_has_samples() {
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
         let source = std::fs::read_to_string(entry.expect("an entry").path()).expect("a text file");
         for part in source.split("region").skip(1) {
-            let Some(call) = part.strip_prefix("1(").or_else(|| part.strip_prefix('(')) else { continue };
+            let Some(call) = ["(", "1(", "1_with_grad("].iter().find_map(|p| part.strip_prefix(p)) else {
+                continue;
+            };
             let Some(name) = call.trim_start().strip_prefix('"').and_then(|s| s.split('"').next()) else {
                 continue;
             };

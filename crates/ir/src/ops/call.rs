@@ -1,6 +1,8 @@
 //! A named region: a graph applied as one op, which keeps its name through every transform.
 
+use super::select::Barrier;
 use super::*;
+use crate::attr::Mark;
 use crate::graph::Builder;
 use crate::transform::{jvp_into, transpose_into, vjp_into, vmap_mask};
 use crate::{DType, op_struct};
@@ -19,13 +21,15 @@ op_struct! {
         jvp: Option<Arc<Graph>>,
         /// Its own gradient: see [`Call::with_grad`].
         grad: Option<Arc<Graph>>,
+        /// Whether its gradient computes its values again: see [`Call::with_remat`].
+        remat: Mark,
     }
 }
 
 impl Call {
     /// A region.
     pub fn new(name: &str, args: Vec<(String, Attr)>, body: Arc<Graph>) -> Call {
-        Call { name: name.into(), args, body, jvp: None, grad: None }
+        Call { name: name.into(), args, body, jvp: None, grad: None, remat: Mark(false) }
     }
 
     /// With a gradient of its own: a graph from the operands, the results and a cotangent per result to a
@@ -40,8 +44,15 @@ impl Call {
         Call { jvp: Some(jvp), ..self }
     }
 
+    /// Computed again for its gradient, and so for the gradients of its derivatives, also after inlining: the values
+    /// inside are not held from the forward pass to the reverse pass.
+    pub fn with_remat(self) -> Call {
+        Call { remat: Mark(true), ..self }
+    }
+
     fn derived(&self, suffix: &str, body: Graph) -> Call {
-        Call::new(&format!("{}_{suffix}", self.name), self.args.clone(), Arc::new(body))
+        let name = format!("{}_{suffix}", self.name);
+        Call { remat: self.remat, ..Call::new(&name, self.args.clone(), Arc::new(body)) }
     }
 
     /// The region's own rule, from directions at some values to directions at others: applied if it is there, else
@@ -57,9 +68,9 @@ impl Call {
         let full = at.iter().zip(directions).map(|(v, d)| d.unwrap_or_else(|| v.full_like(0.0)));
         let operands: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().chain(full).collect();
         let found = match (direct, opposite) {
+            // As it is written: a rule that is to have a name calls a region of that name.
             (Some(graph), _) => {
-                let call = Call::new(&format!("{}_{suffix}", self.name), self.args.clone(), graph.clone());
-                rule.ins[0].builder().apply(call, &operands).into_iter().map(Some).collect()
+                rule.ins[0].builder().inline(graph, &operands).into_iter().map(Some).collect()
             }
             (None, Some(graph)) => {
                 let n = rule.ins.len() + rule.outs.len();
@@ -100,6 +111,19 @@ impl Call {
             }
         }
     }
+}
+
+/// The graph with those outputs that are not marked summed over their first axis.
+fn summed(graph: &Graph, keep: &[bool]) -> Result<Arc<Graph>> {
+    super::switch::build(&graph.input_avals(), |r, ins| {
+        let all = r.inline(graph, ins).into_iter().zip(keep);
+        all.map(|(v, keep)| match (keep, v.dtype().is_differentiable()) {
+            (true, _) => v,
+            (false, true) => v.sum(&[0]),
+            (false, false) => r.zeros(&v.aval().with_shape(&v.shape()[1..])),
+        })
+        .collect()
+    })
 }
 
 impl Primitive for Call {
@@ -150,7 +174,12 @@ impl Primitive for Call {
         self.apply_derived("vjp", &operands, |r, ins| {
             let mut rest = ins[arity..].iter().copied();
             let cts: Vec<_> = cts.iter().map(|ct| ct.and_then(|_| rest.next())).collect();
-            vjp_into(r, &self.body, &ins[..arity], &cts, needs).1
+            // The values of the forward pass, once more, when the cotangents are there.
+            let mut point = ins[..arity].to_vec();
+            if self.remat.0 {
+                point.iter_mut().for_each(|x| *x = r.apply1(Barrier {}, &[&[*x], &ins[arity..]].concat()));
+            }
+            vjp_into(r, &self.body, &point, &cts, needs).1
         })
     }
 
@@ -160,13 +189,16 @@ impl Primitive for Call {
                 let body = vmap_mask(&self.body, batch.batched, batch.size)?;
                 return batch.builder.try_apply(self.derived("vmap", body), batch.ins);
             }
-            // The derivatives of its own are batched with it, over all operands, so that their types stay right.
-            let all = |g: &Arc<Graph>| vmap_mask(g, &vec![true; g.inputs().len()], batch.size).map(Arc::new);
-            let own = |g: &Option<Arc<Graph>>| g.as_ref().map(all).transpose();
-            let call = self.derived("vmap", Arc::unwrap_or_clone(all(&self.body)?));
-            let call = Call { jvp: own(&self.jvp)?, grad: own(&self.grad)?, ..call };
-            let ins: Vec<Var<'g>> = (0..batch.ins.len()).map(|i| batch.with_axis(i)).collect();
-            batch.builder.try_apply(call, &ins)
+            // Its own derivatives are batched with it. What the batch shares gets the sum of its gradients.
+            let outs = vec![true; self.body.outputs().len()];
+            let own = |g: &Option<Arc<Graph>>, directions: &[bool]| {
+                let mask = [batch.batched, &outs, directions].concat();
+                g.as_ref().map(|g| vmap_mask(g, &mask, batch.size)).transpose()
+            };
+            let jvp = own(&self.jvp, batch.batched)?.map(Arc::new);
+            let grad = own(&self.grad, &outs)?.map(|g| summed(&g, batch.batched)).transpose()?;
+            let call = self.derived("vmap", vmap_mask(&self.body, batch.batched, batch.size)?);
+            batch.builder.try_apply(Call { jvp, grad, ..call }, batch.ins)
         };
         made().unwrap_or_else(|e| vec![batch.builder.fail(e)])
     }
@@ -186,7 +218,8 @@ impl Sampled for Call {
         if let Ok(body) = b.finish(&outs) {
             let call = Call::new("sample_region", vec![("axis".into(), Attr::Int(1))], Arc::new(body));
             let ins = [s.normal([2, 3]), s.normal([2, 3])];
-            s.case(call.clone(), ins);
+            s.case(call.clone(), ins.clone());
+            s.case(call.clone().with_remat(), ins);
             s.error(
                 call.clone().with_grad(call.body.clone()),
                 &call.body.input_avals(),
@@ -209,6 +242,15 @@ impl Sampled for Call {
                 let ins = [s.normal([3])];
                 s.case(own, ins);
             }
+        }
+        // A product of two with its gradient given: a batch may share either.
+        let product = (
+            make(|v| v[0] * v[1], 2),
+            super::switch::build(&vec![x.clone(); 4], |_, v| vec![v[3] * v[1], v[3] * v[0]]),
+        );
+        if let (Ok(body), Ok(rule)) = product {
+            let ins = [s.normal([3]), s.normal([3])];
+            s.case(Call::new("product", vec![], body).with_grad(rule), ins);
         }
     }
 }

@@ -499,7 +499,7 @@ macro_rules! catalog {
 
 catalog! {
     source::Input, source::Constant, source::Iota, source::RandomBits,
-    pointwise::Cast, select::Select, select::StopGradient,
+    pointwise::Cast, select::Select, select::StopGradient, select::Barrier,
     complex::Re, complex::Im, complex::Conj, complex::Complex,
     movement::Reshape, movement::Permute, movement::Broadcast, movement::Slice, movement::Flip,
     movement::Pad, movement::Concat,

@@ -1,4 +1,4 @@
-//! Choosing between values, and stopping derivatives.
+//! Choosing between values, stopping derivatives, and holding values back.
 
 use super::*;
 use crate::{DType, op_struct};
@@ -92,5 +92,47 @@ impl Sampled for StopGradient {
         let x = s.normal([2, 3]);
         s.kink(StopGradient {}, [x]);
         s.error(StopGradient {}, &[], "takes 1 operands, was given 0");
+    }
+}
+
+op_struct! {
+    /// The first operand, not before the others are known. What is computed from it is never merged with what is
+    /// computed from the operand itself: so values that are to be computed again are, where they are needed.
+    pub struct Barrier = "barrier" {}
+}
+
+impl Primitive for Barrier {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        match ins.first() {
+            Some(first) => Ok(vec![first.clone()]),
+            None => Err(Error::new(crate::Kind::Arity { expected: 1, found: 0 })),
+        }
+    }
+
+    fn derivative(&self) -> Derivative {
+        Derivative::Linear(Operands::Only(&[0]))
+    }
+
+    fn transpose<'g>(&self, _: &Rule<'_, 'g>, _: usize, ct: Var<'g>) -> Option<Var<'g>> {
+        Some(ct)
+    }
+
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let mut ins = batch.ins.to_vec();
+        ins[0] = batch.with_axis(0);
+        batch.builder.apply(self.clone(), &ins)
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        Form::Pointwise(Scalar::Identity)
+    }
+}
+
+impl Sampled for Barrier {
+    fn samples(s: &mut Samples) {
+        let ins = [s.normal([2, 3]), s.normal([2])];
+        s.case(Barrier {}, [ins[0].clone()]);
+        s.case(Barrier {}, ins);
+        s.error(Barrier {}, &[], "takes 1 operands, was given 0");
     }
 }

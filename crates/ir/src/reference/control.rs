@@ -1,15 +1,20 @@
 //! Choices and loops, by running their graphs.
 
-use super::movement::{concat, pick};
-use super::{evaluate_exact, movement};
+use super::evaluate_exact;
+use super::live::{Live, Value};
+use super::movement::{pick, put, zeros};
 use crate::ops::scan::Scan;
 use crate::ops::while_loop::While;
 use crate::{Aval, Graph, Literal, Result};
 use std::sync::Arc;
 
-pub(super) fn switch(branches: &[Arc<Graph>], ins: &[Literal]) -> Result<Vec<Literal>> {
-    let index = ins[0].i().first().copied().unwrap_or(0);
-    evaluate_exact(&branches[index.clamp(0, branches.len() as i64 - 1) as usize], &ins[1..])
+pub(super) fn switch<'l>(
+    branches: &[Arc<Graph>],
+    mut ins: Vec<Value<'l>>,
+    live: Option<&'l Live>,
+) -> Result<Vec<Value<'l>>> {
+    let index = ins.remove(0).i().first().copied().unwrap_or(0);
+    evaluate_exact(&branches[index.clamp(0, branches.len() as i64 - 1) as usize], ins, live)
 }
 
 /// Slice `i` of a stack.
@@ -20,44 +25,50 @@ fn slice(stack: &Literal, i: usize) -> Result<Literal> {
     Literal::new(stack.aval().with_shape(shape), data)
 }
 
-pub(super) fn scan(op: &Scan, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Literal>> {
-    let (shared, rest) = ins.split_at(op.shared);
-    let (first, xs) = rest.split_at(op.carries);
-    let mut carries = first.to_vec();
-    let mut ys: Vec<Vec<Literal>> = vec![Vec::with_capacity(op.length); outs.len() - op.carries];
+/// The outputs are written into their stacks step by step: they are never held twice.
+pub(super) fn scan<'l>(
+    op: &Scan,
+    mut shared: Vec<Value<'l>>,
+    outs: &[Aval],
+    live: Option<&'l Live>,
+) -> Result<Vec<Value<'l>>> {
+    let mut carries = shared.split_off(op.shared);
+    let xs = carries.split_off(op.carries);
+    let stack = |aval: &Aval| Ok(Value::new(Literal::new(aval.clone(), zeros(aval))?, live));
+    let mut stacks = outs[op.carries..].iter().map(stack).collect::<Result<Vec<_>>>()?;
     for step in 0..op.length {
         let i = if op.reverse { op.length - 1 - step } else { step };
-        let mut point = shared.to_vec();
+        let mut point = shared.clone();
         point.append(&mut carries);
-        for x in xs {
-            point.push(slice(x, i)?);
+        for x in &xs {
+            point.push(Value::new(slice(x, i)?, live));
         }
-        let mut results = evaluate_exact(&op.body, &point)?;
-        for (y, stack) in results.split_off(op.carries).into_iter().zip(&mut ys) {
-            let shape: crate::Shape = [1].iter().chain(y.shape().iter()).copied().collect();
-            stack.push(y.reshaped(&shape)?);
+        carries = evaluate_exact(&op.body, point, live)?;
+        for (y, stack) in carries.split_off(op.carries).into_iter().zip(&mut stacks) {
+            put(stack.data_mut(), i * y.data().len(), y.data());
         }
-        carries = results;
     }
-    for (mut stack, aval) in ys.into_iter().zip(&outs[op.carries..]) {
-        if op.reverse {
-            stack.reverse();
-        }
-        let data = if stack.is_empty() { movement::zeros(aval) } else { concat(&stack, 0, aval)? };
-        carries.push(Literal::new(aval.clone(), data)?);
-    }
+    carries.append(&mut stacks);
     Ok(carries)
 }
 
 /// Runs while the condition holds, and never more than the bound if there is one.
-pub(super) fn while_loop(op: &While, ins: &[Literal]) -> Result<Vec<Literal>> {
-    let mut point = ins.to_vec();
+pub(super) fn while_loop<'l>(
+    op: &While,
+    mut shared: Vec<Value<'l>>,
+    live: Option<&'l Live>,
+) -> Result<Vec<Value<'l>>> {
+    let mut carries = shared.split_off(op.shared);
     let mut left = if op.bound == 0 { usize::MAX } else { op.bound };
-    while left > 0 && evaluate_exact(&op.condition, &point)?[0].i() == [1] {
-        let next = evaluate_exact(&op.body, &point)?;
-        point.truncate(op.shared);
-        point.extend(next);
+    while left > 0 {
+        let point = [&shared[..], &carries].concat();
+        if evaluate_exact(&op.condition, point, live)?[0].i() != [1] {
+            break;
+        }
+        let mut point = shared.clone();
+        point.append(&mut carries);
+        carries = evaluate_exact(&op.body, point, live)?;
         left -= 1;
     }
-    Ok(point.split_off(op.shared))
+    Ok(carries)
 }

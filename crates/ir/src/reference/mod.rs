@@ -8,6 +8,7 @@ mod combine;
 mod contract;
 mod control;
 mod index;
+mod live;
 mod movement;
 mod pointwise;
 mod strides;
@@ -15,9 +16,11 @@ mod strides;
 pub use combine::Combined;
 pub use strides::Offsets;
 
+use crate::graph::Id;
 use crate::literal::Data;
 use crate::ops::{Form, Op};
 use crate::{Aval, DType, Error, Graph, Literal, Result, philox};
+use live::{Live, Value};
 
 /// No single op takes more: asking for it is a mistake, and could bring the system down even where the allocator
 /// says yes.
@@ -44,67 +47,111 @@ fn carried(avals: &[Aval]) -> usize {
 
 /// The outputs of a graph at these inputs.
 pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
+    evaluate_live(graph, inputs, None)
+}
+
+/// The outputs, and the most bytes of values that were held at a time, each from where it is computed to where it is
+/// last read. Values that share their elements count once; inputs count, and so do constants where they are used.
+pub fn evaluate_counted(graph: &Graph, inputs: &[Literal]) -> Result<(Vec<Literal>, usize)> {
+    let live = Live::default();
+    let outs = evaluate_live(graph, inputs, Some(&live))?;
+    Ok((outs, live.peak()))
+}
+
+fn evaluate_live(graph: &Graph, inputs: &[Literal], live: Option<&Live>) -> Result<Vec<Literal>> {
     let expected = graph.input_avals();
     let found: Vec<Aval> = inputs.iter().map(|l| l.aval().clone()).collect();
     if found != expected {
         return Err(Error::shape(format!("inputs {found:?}"), format!("must be {expected:?}")));
     }
-    Ok(evaluate_exact(graph, inputs)?.into_iter().map(Literal::rounded).collect())
+    rounded(evaluate_exact(graph, values(inputs, live), live)?)
 }
 
 /// The results of one op, rounded to their dtypes.
 pub fn apply(op: &Op, ins: &[Literal]) -> Result<Vec<Literal>> {
     let avals: Vec<Aval> = ins.iter().map(|l| l.aval().clone()).collect();
     let outs = op.infer(&avals)?;
-    Ok(apply_exact(op, ins, &avals, &outs)?.into_iter().map(Literal::rounded).collect())
+    rounded(apply_exact(op, values(ins, None), &avals, &outs, None)?)
 }
 
-fn evaluate_exact(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
+fn values<'l>(literals: &[Literal], live: Option<&'l Live>) -> Vec<Value<'l>> {
+    literals.iter().map(|l| Value::new(l.clone(), live)).collect()
+}
+
+fn rounded(values: Vec<Value<'_>>) -> Result<Vec<Literal>> {
+    let one = |v: Value<'_>| {
+        let literal = (*v).clone();
+        drop(v); // Elements that nobody else holds are rounded in place.
+        literal.rounded()
+    };
+    Ok(values.into_iter().map(one).collect())
+}
+
+/// Values are dropped, or handed on, where they are last read.
+fn evaluate_exact<'l>(
+    graph: &Graph,
+    inputs: Vec<Value<'l>>,
+    live: Option<&'l Live>,
+) -> Result<Vec<Value<'l>>> {
     let nodes = graph.nodes();
-    let mut last_use = vec![0usize; nodes.len()];
+    let mut last_use: Vec<Vec<Option<usize>>> = nodes.iter().map(|n| vec![None; n.outs.len()]).collect();
     for (i, node) in nodes.iter().enumerate() {
-        node.ins.iter().for_each(|id| last_use[id.node as usize] = i);
+        node.ins.iter().for_each(|id| last_use[id.node as usize][id.out as usize] = Some(i));
     }
-    graph.outputs().iter().for_each(|id| last_use[id.node as usize] = usize::MAX);
-    let mut values: Vec<Vec<Literal>> = Vec::with_capacity(nodes.len());
+    graph.outputs().iter().for_each(|id| last_use[id.node as usize][id.out as usize] = Some(usize::MAX));
+    let mut inputs: Vec<Option<Value<'l>>> = inputs.into_iter().map(Some).collect();
+    let mut values: Vec<Vec<Option<Value<'l>>>> = Vec::with_capacity(nodes.len());
+    let gone = |id: &Id| Error::verify(format!("value %{}.{} is read after its last use", id.node, id.out));
     for (i, node) in nodes.iter().enumerate() {
         let outs = if let Op::Input(input) = &node.op {
             let missing = || Error::value("the inputs", format!("lack number {}", input.index));
-            vec![inputs.get(input.index).cloned().ok_or_else(missing)?]
+            vec![inputs.get_mut(input.index).and_then(Option::take).ok_or_else(missing)?]
         } else {
-            let ins: Vec<Literal> =
-                node.ins.iter().map(|id| values[id.node as usize][id.out as usize].clone()).collect();
+            let mut ins: Vec<Value<'l>> = Vec::with_capacity(node.ins.len());
+            for (k, id) in node.ins.iter().enumerate() {
+                let (n, out) = (id.node as usize, id.out as usize);
+                let is_last = last_use[n][out] == Some(i) && !node.ins[k + 1..].contains(id);
+                let slot = &mut values[n][out];
+                ins.push(if is_last { slot.take() } else { slot.clone() }.ok_or_else(|| gone(id))?);
+            }
             let avals: Vec<Aval> = ins.iter().map(|l| l.aval().clone()).collect();
-            apply_exact(&node.op, &ins, &avals, &node.outs)?
+            apply_exact(&node.op, ins, &avals, &node.outs, live)?
         };
-        values.push(outs);
-        for id in node.ins.iter().filter(|id| last_use[id.node as usize] == i) {
-            values[id.node as usize] = Vec::new();
-        }
+        values.push(outs.into_iter().zip(&last_use[i]).map(|(v, used)| used.map(|_| v)).collect());
     }
-    Ok(graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize].clone()).collect())
+    let output = |id: &Id| values[id.node as usize][id.out as usize].clone().ok_or_else(|| gone(id));
+    graph.outputs().iter().map(output).collect()
 }
 
-fn apply_exact(op: &Op, ins: &[Literal], avals: &[Aval], outs: &[Aval]) -> Result<Vec<Literal>> {
+fn apply_exact<'l>(
+    op: &Op,
+    ins: Vec<Value<'l>>,
+    avals: &[Aval],
+    outs: &[Aval],
+    live: Option<&'l Live>,
+) -> Result<Vec<Value<'l>>> {
     reserve(carried(outs)).map_err(|e| e.in_op(op.name(), avals))?;
+    let literals = |ins: &[Value<'l>]| ins.iter().map(|v| (**v).clone()).collect::<Vec<Literal>>();
     let one = |(data, aval): (Data, &Aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype));
     let results = match op.def().form(avals) {
-        Form::Region(body) => evaluate_exact(&body, ins),
-        Form::External(routine) => routine(ins),
-        Form::Switch(branches) => control::switch(&branches, ins),
-        Form::Scan(scan) => control::scan(&scan, ins, outs),
-        Form::While(op) => control::while_loop(&op, ins),
-        form => form_data(&form, ins, outs).and_then(|data| data.into_iter().zip(outs).map(one).collect()),
+        Form::Region(body) => evaluate_exact(&body, ins, live),
+        Form::Switch(branches) => control::switch(&branches, ins, live),
+        Form::Scan(scan) => control::scan(&scan, ins, outs, live),
+        Form::While(op) => control::while_loop(&op, ins, live),
+        Form::External(routine) => routine(&literals(&ins)).map(|r| values(&r, live)),
+        form => form_data(&form, &literals(&ins), outs)
+            .and_then(|data| data.into_iter().zip(outs).map(one).collect::<Result<Vec<_>>>())
+            .map(|r| values(&r, live)),
     };
     results.and_then(|r| of_types(r, outs)).map_err(|e| e.in_op(op.name(), avals))
 }
 
 /// Refuses results of other types than the op inferred: whoever reads them trusts those.
-fn of_types(results: Vec<Literal>, outs: &[Aval]) -> Result<Vec<Literal>> {
-    if results.iter().map(Literal::aval).eq(outs) {
+fn of_types<'l>(results: Vec<Value<'l>>, outs: &[Aval]) -> Result<Vec<Value<'l>>> {
+    if results.iter().map(|v| v.aval()).eq(outs) {
         return Ok(results);
     }
-    let found: Vec<&Aval> = results.iter().map(Literal::aval).collect();
+    let found: Vec<&Aval> = results.iter().map(|v| v.aval()).collect();
     Err(Error::verify(format!("results of types {found:?} where {outs:?} are inferred")))
 }
 

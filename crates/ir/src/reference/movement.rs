@@ -4,6 +4,7 @@ use super::strides::{Offsets, strides};
 use crate::literal::Data;
 use crate::ops::IndexMap;
 use crate::{Aval, C, Class, Error, Literal, Result, Shape};
+use std::sync::Arc;
 
 /// The elements at these offsets; beyond the elements, zero.
 pub(super) fn pick(data: &Data, at: impl Iterator<Item = i64>) -> Data {
@@ -101,6 +102,21 @@ pub(super) fn iota(out: &Aval, axis: usize) -> Data {
         Class::Float => values.map(|i| i as f64).collect::<Vec<_>>().into(),
         Class::Complex => values.map(|i| C::new(i as f64, 0.0)).collect::<Vec<_>>().into(),
         _ => values.collect::<Vec<_>>().into(),
+    }
+}
+
+/// Writes elements over others of the same class, from `at` on.
+pub(super) fn put(data: &mut Data, at: usize, part: &Data) {
+    fn go<T: Copy>(v: &mut Vec<T>, at: usize, part: &[T]) {
+        if let Some(place) = v.get_mut(at..at + part.len()) {
+            place.copy_from_slice(part);
+        }
+    }
+    match (data, part) {
+        (Data::F(v), Data::F(p)) => go(Arc::make_mut(v), at, p),
+        (Data::C(v), Data::C(p)) => go(Arc::make_mut(v), at, p),
+        (Data::I(v), Data::I(p)) => go(Arc::make_mut(v), at, p),
+        _ => {} // Types are checked where graphs are built.
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 impl Graph {
     /// The same program without regions: each call, at any depth, is its body, also inside loops and choices. What
     /// several regions compute alike is then computed once, as a region and its derivative do with the forward
-    /// values. Names, regions' own gradients and recomputation (`checkpoint`) are lost: differentiate first.
+    /// values; not what a checkpoint computes again, which stays behind its barriers. Names, regions' own gradients and
+    /// the marks of checkpoints not yet differentiated are lost: differentiate first.
     pub fn inlined(&self) -> Result<Graph> {
         let b = Builder::new();
         let ins: Vec<Var<'_>> =

@@ -3,10 +3,17 @@
 use crate::graph::{Builder, Var};
 use crate::ops::{Derivative, Op, Operands, Rule};
 use crate::{Graph, Result};
+use std::panic::Location;
 
 /// The graph that takes the inputs and a tangent for each input of `wrt` (named `d_…`) and gives the outputs,
 /// then the tangents of the differentiable outputs.
+#[track_caller]
 pub fn jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+    let place = Location::caller();
+    pushed(graph, wrt).map_err(|e| e.or_at(place))
+}
+
+fn pushed(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
         graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();

@@ -6,10 +6,12 @@
 
 mod inline;
 mod jvp;
+mod loss;
 mod vjp;
 mod vmap;
 
 pub use jvp::{jvp, jvp_into};
+pub use loss::{Unreachable, Wrt, grad_with_loss};
 pub use vjp::{check_wrt, cotangents_into, pull, transpose_into, vjp, vjp_into};
 pub use vmap::{vmap, vmap_into, vmap_mask};
 

@@ -6,6 +6,7 @@
 use crate::graph::{Builder, Id, Var};
 use crate::ops::{Derivative, Op, Rule};
 use crate::{Error, Graph, Result};
+use std::panic::Location;
 
 /// Refuses an input that does not exist or carries no derivative.
 pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
@@ -25,7 +26,13 @@ pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
 
 /// The graph that takes the inputs and a cotangent for each differentiable output (named `g_…`) and gives the
 /// gradient of each input of `wrt`; zeros where nothing flows.
+#[track_caller]
 pub fn vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+    let place = Location::caller();
+    pulled(graph, wrt).map_err(|e| e.or_at(place))
+}
+
+fn pulled(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
         graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();

@@ -3,10 +3,17 @@
 use crate::graph::{Builder, Id, Var};
 use crate::ops::{Batch, Op};
 use crate::{Error, Graph, Result};
+use std::panic::Location;
 
 /// The graph over a batch of `size`: the inputs with an axis in `axes` have the batch there, the others are shared;
 /// every output has the batch as its first axis.
+#[track_caller]
 pub fn vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
+    let place = Location::caller();
+    batched(graph, axes, size).map_err(|e| e.or_at(place))
+}
+
+fn batched(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
     if axes.len() != graph.inputs().len() {
         let why = format!("must be {}, one per input", graph.inputs().len());
         return Err(Error::value(format!("{} batch axes", axes.len()), why));
@@ -37,7 +44,7 @@ pub fn vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph>
 /// As [`vmap`], with the batch axis first in the inputs that have one.
 pub fn vmap_mask(graph: &Graph, batched: &[bool], size: usize) -> Result<Graph> {
     let axes: Vec<Option<usize>> = batched.iter().map(|b| b.then_some(0)).collect();
-    vmap(graph, &axes, size)
+    self::batched(graph, &axes, size)
 }
 
 /// Outputs of a graph over a batch, each with the batch as its first axis.

@@ -1,7 +1,8 @@
 //! Composites: one function each over tensors, by topic.
 //!
-//! A composite has no kernel and no derivative of its own: it is written with other operations, usually inside
-//! [`region1`](crate::region1), which makes it one named call when it runs, prints and differentiates. Each file
+//! A composite has no kernel: it is written with other operations, usually inside [`region1`](crate::region1), which
+//! makes it one named call when it runs, prints and differentiates. Its derivative is that of its body; where the same
+//! derivative takes fewer steps from the result, [`region1_with_grad`](crate::region1_with_grad) states it. Each file
 //! ends in the samples from which the test kit checks its composites in every way.
 
 pub mod activation;
@@ -63,6 +64,7 @@ pub use pools::{
 pub use samples::{Sample, Samples};
 pub use scatter::Reduce;
 pub use shape::{Indexing, meshgrid};
+pub use softmax::{log_softmax_grad, softmax_grad};
 pub use stats::{cdist, cosine_similarity, pairwise_distance};
 
 /// Samples of every composite.

@@ -2,7 +2,7 @@
 
 use super::activation::{floating, wide};
 use crate::axis::{Axes, resolve};
-use crate::region::{arg, region1};
+use crate::region::{arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
 
 /// What is taken off before `exp`: the largest. The results do not depend on it, nor do their derivatives.
@@ -10,16 +10,55 @@ fn shift(x: &Tensor, axes: &[isize]) -> Tensor {
     x.max_keepdim(axes).stop_gradient()
 }
 
-#[track_caller]
-fn along(name: &'static str, x: &Tensor, axis: isize, f: fn(&Tensor, isize) -> Tensor) -> Tensor {
-    let x = floating(x);
-    match resolve(axis, x.rank()) {
-        _ if x.error().is_some() => x,
-        Ok(a) => {
-            region1(name, vec![arg("axis", a)], &[&x], |x| f(&wide(&x[0]), a as isize).to_dtype(x[0].dtype()))
-        }
-        Err(e) => Tensor::refuse(name, &[&x], e),
+/// What a composite along one axis does: its values, and its gradient from its result and the result's cotangent.
+struct Along {
+    name: &'static str,
+    f: fn(&Tensor, isize) -> Tensor,
+    grad: fn(&Tensor, &Tensor, isize) -> Tensor,
+}
+
+impl Along {
+    #[track_caller]
+    fn call(&self, x: &Tensor, axis: isize) -> Tensor {
+        let x = floating(x);
+        let at = match resolve(axis, x.rank()) {
+            _ if x.error().is_some() => return x,
+            Ok(at) => at as isize,
+            Err(e) => return Tensor::refuse(self.name, &[&x], e),
+        };
+        let body = |x: &[Tensor]| (self.f)(&wide(&x[0]), at).to_dtype(x[0].dtype());
+        let grad = |_: &[Tensor], y: &Tensor, g: &Tensor| (self.grad)(y, g, at);
+        region1_with_grad(self.name, vec![arg("axis", at as usize)], &[&x], body, grad)
     }
+}
+
+/// A gradient along an axis as a region: of the result and its cotangent, which have one type.
+#[track_caller]
+fn grad_along(
+    name: &'static str,
+    [y, g]: [&Tensor; 2],
+    axis: isize,
+    f: fn(&Tensor, &Tensor, isize) -> Tensor,
+) -> Tensor {
+    match resolve(axis, y.rank()) {
+        _ if y.error().is_some() => y.clone(),
+        Ok(at) => region1(name, vec![arg("axis", at)], &[y, g], |v| {
+            f(&wide(&v[0]), &wide(&v[1]), at as isize).to_dtype(v[0].dtype())
+        }),
+        Err(e) => Tensor::refuse(name, &[y, g], e),
+    }
+}
+
+/// Gradient of `y = x.softmax(axis)` from its result and the cotangent of that: `y·(g - Σ y·g)`.
+#[track_caller]
+pub fn softmax_grad(y: &Tensor, g: &Tensor, axis: isize) -> Tensor {
+    grad_along("softmax_grad", [y, g], axis, |y, g, axis| y * (g - (y * g).sum_keepdim(axis)))
+}
+
+/// Gradient of `y = x.log_softmax(axis)` from its result and the cotangent of that: `g - exp(y)·Σ g`.
+#[track_caller]
+pub fn log_softmax_grad(y: &Tensor, g: &Tensor, axis: isize) -> Tensor {
+    grad_along("log_softmax_grad", [y, g], axis, |y, g, axis| g - y.exp() * g.sum_keepdim(axis))
 }
 
 fn softmax(x: &Tensor, axis: isize) -> Tensor {
@@ -27,26 +66,29 @@ fn softmax(x: &Tensor, axis: isize) -> Tensor {
     &e / e.sum_keepdim(axis)
 }
 
+fn log_softmax(x: &Tensor, axis: isize) -> Tensor {
+    let x = x - shift(x, &[axis]);
+    &x - x.exp().sum_keepdim(axis).log()
+}
+
 impl Tensor {
     /// `exp(x) / Σ exp(x)` along an axis; NaN where all of it is minus infinity.
     #[track_caller]
     pub fn softmax(&self, axis: isize) -> Tensor {
-        along("softmax", self, axis, softmax)
+        Along { name: "softmax", f: softmax, grad: softmax_grad }.call(self, axis)
     }
 
     /// `softmax` of the negated tensor.
     #[track_caller]
     pub fn softmin(&self, axis: isize) -> Tensor {
-        along("softmin", self, axis, |x, axis| softmax(&-x, axis))
+        let grad = |y: &Tensor, g: &Tensor, axis: isize| -softmax_grad(y, g, axis);
+        Along { name: "softmin", f: |x, axis| softmax(&-x, axis), grad }.call(self, axis)
     }
 
     /// Logarithm of `softmax`, exact where that is small.
     #[track_caller]
     pub fn log_softmax(&self, axis: isize) -> Tensor {
-        along("log_softmax", self, axis, |x, axis| {
-            let x = x - shift(x, &[axis]);
-            &x - x.exp().sum_keepdim(axis).log()
-        })
+        Along { name: "log_softmax", f: log_softmax, grad: log_softmax_grad }.call(self, axis)
     }
 
     /// `log Σ exp(x)` over axes (`()` for all), without overflow. Over nothing, or if all of it is minus infinity, it
@@ -75,8 +117,8 @@ impl Tensor {
 }
 
 pub(super) fn samples(s: &mut super::Samples) {
-    type Along = (&'static str, fn(&Tensor, isize) -> Tensor);
-    let along: [Along; 3] =
+    type Function = (&'static str, fn(&Tensor, isize) -> Tensor);
+    let along: [Function; 3] =
         [("softmax", Tensor::softmax), ("softmin", Tensor::softmin), ("log_softmax", Tensor::log_softmax)];
     for (name, f) in along {
         for (shape, axis) in [(&[2, 3][..], 1), (&[3, 2, 2], 0), (&[1, 4], -2), (&[0, 2], 0), (&[2, 0], 0)] {
@@ -87,6 +129,11 @@ pub(super) fn samples(s: &mut super::Samples) {
         s.case(name, [far], move |x| f(&x[0], -1));
         let ties = s.draw.floats([3], &[0.5, 0.5, 0.5]);
         s.case(name, [ties], move |x| f(&x[0], 0));
+    }
+    for (shape, axis) in [(&[2, 3][..], 1), (&[3, 2, 2], -3), (&[0, 2], 0), (&[2, 0], 0)] {
+        let ins = [s.draw.uniform((0.1, 0.9), shape), s.draw.normal(shape)];
+        s.case("softmax_grad", ins.clone(), move |v| softmax_grad(&v[0], &v[1], axis));
+        s.case("log_softmax_grad", ins, move |v| log_softmax_grad(&v[0], &v[1], axis));
     }
     let cases = [
         (&[2, 3][..], vec![1]),

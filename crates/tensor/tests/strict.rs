@@ -1,0 +1,129 @@
+//! A loss with its gradients as one program, and inputs that nothing flows to: an error, or zeros.
+
+use gradus_ir::reference::evaluate;
+use gradus_ir::transform::{Unreachable, grad_with_loss};
+use gradus_ir::{Aval, Builder, DType, Error, Graph, Literal};
+use gradus_tensor::{
+    Tensor, grad, hessian, hvp, jacobian, jvp, linearize, trace, value_and_grad, value_and_grad_as, vjp, vmap,
+};
+
+/// The text has every part, and the place is in this file.
+#[track_caller]
+fn says(e: &Error, parts: &[&str]) {
+    let text = e.to_string();
+    parts.iter().for_each(|p| assert!(text.contains(p), "`{p}` is not in\n{text}"));
+    let place = e.place().unwrap_or_else(|| panic!("no place in\n{text}"));
+    assert!(place.file().ends_with("tests/strict.rs"), "another place in\n{text}");
+}
+
+fn literal(v: &[f64]) -> Literal {
+    Literal::new(Aval::new(DType::F64, [v.len()]), v.to_vec()).unwrap()
+}
+
+/// Outputs: what comes along first, then Σ (w x)². `idle` and `ids` take no part; `step` only through rounding.
+fn program() -> Graph {
+    let b = Builder::new();
+    let vector = Aval::new(DType::F64, [2]);
+    let input = |name: &str| b.input(name, vector.clone());
+    let (x, w, _, step) = (input("x"), input("w"), input("idle"), input("step"));
+    b.input("ids", Aval::new(DType::I64, [2]));
+    let y = x * w;
+    b.finish(&[y, (y * y).sum(&[0]) + step.floor().sum(&[0]), y.gt(x)]).unwrap()
+}
+
+#[test]
+fn the_loss_comes_first_then_the_rest_then_gradients() {
+    let graph = program();
+    let loss = graph.outputs()[1];
+    let w = graph.inputs()[1].1;
+    let both = grad_with_loss(&graph, loss, [w, graph.inputs()[0].1], Unreachable::Error).unwrap();
+    let by_name = grad_with_loss(&graph, loss, ["w", "x"], Unreachable::Error).unwrap();
+    assert_eq!(both, by_name);
+    let ids = Literal::new(Aval::new(DType::I64, [2]), vec![1i64, 2]).unwrap();
+    let point =
+        [literal(&[1.0, 2.0]), literal(&[3.0, -1.0]), literal(&[9.0, 9.0]), literal(&[0.5, 2.5]), ids];
+    let outs = evaluate(&both, &point).unwrap();
+    assert_eq!(outs.len(), 5);
+    assert_eq!((outs[0].f(), outs[1].f(), outs[2].i()), (&[15.0][..], &[3.0, -2.0][..], &[1, 0][..]));
+    // d/dw Σ (w x)² = 2 w x², and the same with x and w exchanged.
+    assert_eq!((outs[3].f(), outs[4].f()), (&[6.0, -8.0][..], &[18.0, 4.0][..]));
+    // Training mode: zeros for what takes no part, whatever is asked for twice comes twice.
+    let wrt = ["idle", "step", "w", "w"];
+    let outs = evaluate(&grad_with_loss(&graph, loss, wrt, Unreachable::Zeros).unwrap(), &point)
+        .unwrap()
+        .split_off(3);
+    let right: [&[f64]; 4] = [&[0.0, 0.0], &[0.0, 0.0], &[6.0, -8.0], &[6.0, -8.0]];
+    outs.iter().zip(right).for_each(|(g, right)| assert_eq!(g.f(), right));
+}
+
+#[test]
+fn what_is_not_reached_or_not_there_is_named() {
+    let graph = program();
+    let loss = graph.outputs()[1];
+    let strict = |wrt: &str| grad_with_loss(&graph, loss, ["x", wrt], Unreachable::Error).unwrap_err();
+    says(&strict("idle"), &["no derivative of the loss flows to input `idle` (f64[2])"]);
+    // A path through an op without a derivative is no path.
+    says(&strict("step"), &["flows to input `step`"]);
+    for unreachable in [Unreachable::Error, Unreachable::Zeros] {
+        let refused = |wrt: &str| grad_with_loss(&graph, loss, [wrt], unreachable).unwrap_err();
+        says(&refused("bias"), &["input `bias` is not in the graph; it has x, w, idle, step, ids"]);
+        says(&refused("ids"), &["input `ids` is i64[2]: only float and complex values have derivatives"]);
+        let e = grad_with_loss(&graph, loss, [graph.outputs()[0]], unreachable).unwrap_err();
+        says(&e, &["is not an input of the graph; those are x, w, idle, step, ids"]);
+        let e = grad_with_loss(&graph, graph.inputs()[0].1, ["x"], unreachable).unwrap_err();
+        says(&e, &["the loss %0.0 is not an output of the graph, which has 3"]);
+        let e = grad_with_loss(&graph, graph.outputs()[0], ["x"], unreachable).unwrap_err();
+        says(&e, &["a gradient is of a real scalar, and the loss is f64[2]"]);
+        let e = grad_with_loss(&graph, graph.outputs()[2], ["x"], unreachable).unwrap_err();
+        says(&e, &["real scalar", "bool[2]"]);
+    }
+}
+
+#[test]
+fn functions_too_are_strict_on_request() {
+    let (x, w) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, -1.0]));
+    let f = |v: &[Tensor]| (v[0].square().sum(()), &v[0] + &v[1]);
+    let (outs, grads) = value_and_grad(&[&x, &w], f).unwrap();
+    assert_eq!(outs[0].item::<f64>().unwrap(), 5.0);
+    assert_eq!(outs[1].to_vec::<f64>().unwrap(), [4.0, 1.0]);
+    assert_eq!(grads[0].to_vec::<f64>().unwrap(), [2.0, 4.0]);
+    assert_eq!(grads[1].to_vec::<f64>().unwrap(), [0.0, 0.0]);
+    says(&value_and_grad_as(&[&x, &w], Unreachable::Error, f).unwrap_err(), &["input `y` (f64[2])"]);
+    let (_, strict) = value_and_grad_as(&[&x], Unreachable::Error, |v| v[0].square().sum(())).unwrap();
+    assert_eq!(strict[0].to_vec::<f64>().unwrap(), [2.0, 4.0]);
+}
+
+#[test]
+fn forward_values_are_computed_once() {
+    let x = Tensor::from([0.5, 2.0]);
+    let graph = trace(&[&x], |x| x[0].exp().sum(())).unwrap();
+    let both = grad_with_loss(&graph, graph.outputs()[0], ["x"], Unreachable::Error).unwrap();
+    let count = |g: &Graph| g.nodes().iter().filter(|n| n.op.name() == "exp").count();
+    assert_eq!((count(&graph), count(&both)), (1, 1), "{both}");
+}
+
+#[test]
+fn every_transform_names_the_line_it_was_called_from() {
+    let (x, n) = (Tensor::from([1.0, 2.0]), Tensor::from([1i64, 2]));
+    let scalar = |x: &Tensor| x.to_dtype(DType::F64).sum(());
+    let vector = |v: &[Tensor]| v[0].exp();
+    says(&grad(&[&n], |n| scalar(&n[0])).unwrap_err(), &["[i64[2]] have no derivatives"]);
+    says(&hessian(&n, scalar).unwrap_err(), &["[i64[2]] have no derivatives"]);
+    says(&jacobian(&n, scalar).unwrap_err(), &["input `x` is i64[2]: only float and complex"]);
+    says(&grad(&[&x], vector).unwrap_err(), &["real scalar", "f64[2]"]);
+    says(&hvp(&[&x], &[&x], vector).unwrap_err(), &["real scalar", "f64[2]"]);
+    says(&hessian(&x, |x| x.exp()).unwrap_err(), &["real scalar", "f64[2]"]);
+    says(&hvp(&[&x], &[], |v| scalar(&v[0])).unwrap_err(), &["tangents of types [] must be [f64[2]]"]);
+    says(&jvp(&[&x], &[&x, &x], vector).unwrap_err(), &["tangents of types", "must be [f64[2]]"]);
+    says(&vjp(&[&x], vector).unwrap().1(&[]).unwrap_err(), &["cotangents of types [] must be [f64[2]]"]);
+    says(&linearize(&[&x], vector).unwrap().1(&[&n]).unwrap_err(), &["tangents of types [i64[2]]"]);
+    says(&vmap(&[&x], &[Some(0), None], vector).unwrap_err(), &["2 batch axes must be 1"]);
+    says(&vmap(&[&x], &[Some(3)], vector).unwrap_err(), &["axis 3"]);
+    says(&vmap(&[&x], &[None], vector).unwrap_err(), &["must not all be None"]);
+    let cell = Tensor::from([1.0]).cell();
+    let writes = |v: &[Tensor]| {
+        cell.set_(&v[0].sum(()).unsqueeze(0)).unwrap();
+        v[0].sum(())
+    };
+    says(&grad(&[&x], writes).unwrap_err(), &["writes a cell"]);
+}
