@@ -2,7 +2,7 @@
 //! layout of its operands.
 
 use crate::Failure;
-use crate::compare::{Allowed, compare};
+use crate::compare::{Allowed, compare, largest};
 use crate::random::Random;
 use gradus_ir::{Graph, Kind, Literal, reference, transform};
 use gradus_tensor::autograd::{Backward, grad};
@@ -11,8 +11,11 @@ use gradus_tensor::{Tensor, trace};
 /// A function over tensors.
 pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 
-/// Values may differ by the rounding of each eager call; `f64` operands are assumed.
-const WITHIN: Allowed<'static> = Allowed::Relative(1e-11);
+/// Part of the largest element by which values may differ: the rounding of each eager call; `f64` operands are assumed.
+const WITHIN: f64 = 1e-11;
+
+/// What rounding leaves of operands around 1 where everything cancels.
+const NOISE: f64 = 1e-14;
 
 /// A way to lay a tensor out in memory, by name.
 type Way = (&'static str, fn(&Tensor) -> Tensor);
@@ -27,7 +30,8 @@ fn same(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<(), Failu
     }
     for (k, (right, t)) in expected.iter().zip(found).enumerate() {
         let found = t.to_literal().map_err(|e| text(check, e))?;
-        compare(right, &found, WITHIN)
+        let limit = WITHIN * largest(right).max(largest(&found)) + NOISE;
+        compare(right, &found, Allowed::Each(&vec![limit; right.data().len()]))
             .map_err(|d| Failure::new(check, format!("result {k} as traced"), d))?;
     }
     Ok(())

@@ -8,9 +8,13 @@ use crate::random::Random;
 use crate::vector::combine;
 use gradus_ir::literal::Data;
 use gradus_ir::ops::movement::{Concat, Permute, Reshape};
+use gradus_ir::ops::reduce::Sum;
 use gradus_ir::reference::{apply, evaluate};
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal, Result as IrResult, Shape};
+
+/// Inputs that are batched in every combination.
+const MOST: usize = 5;
 
 /// Refuses a batch that is not its elements, but for rounding: sums may run in another order.
 fn near(graph: &Graph, expected: &Literal, found: &Literal) -> Result<(), Difference> {
@@ -26,43 +30,25 @@ struct Batched<'a> {
     axes: Vec<Option<usize>>,
 }
 
-/// `vmap` over each non-empty subset of the inputs equals a loop, and so do `vmap` of the vjp graph and the vjp
-/// of `vmap`, whose gradients of shared inputs are sums; a batch of nothing has the types of a batch.
+/// `vmap` over each non-empty subset of the inputs equals a loop, and a batch of nothing has the types of a batch. The
+/// vjp of `vmap` equals a loop too, gradients of shared inputs being sums, and it equals `vmap` of the vjp.
 pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
-    let count = inputs.len();
-    let subsets = match count {
-        0 => return Ok(()),
-        1..=3 => (1..1usize << count).collect::<Vec<_>>(),
-        // Each alone, and all.
-        _ => (0..count.min(32)).map(|i| 1 << i).chain([usize::MAX]).collect(),
+    let wrt = differentiable(&graph.input_avals());
+    let reverse = match wrt.is_empty() {
+        true => None,
+        false => Some(must("batch", "a vjp graph", transform::vjp(graph, &wrt))?),
     };
-    let all = subsets.last().copied();
-    for subset in subsets {
-        let chosen = |i: usize| i >= 32 || subset >> i & 1 == 1;
-        let batched = Batched::new(graph, inputs, chosen);
+    for subset in 1..1u64 << inputs.len().min(MOST) {
+        // Inputs beyond those that are taken in all combinations go with the first.
+        let batched = Batched::new(graph, inputs, |i| subset >> (if i < MOST { i } else { 0 }) & 1 == 1);
         let wide = must("batch", "a batched graph", transform::vmap(graph, &batched.axes, 2))?;
         batched.equals_loop(&wide)?;
         batched.nothing()?;
-        gradients(&batched, &wide)?;
-        if Some(subset) == all {
-            reversed(graph, inputs).map_err(|f| f.within("batch, of the vjp graph"))?;
+        if let Some(reverse) = &reverse {
+            gradients(&batched, &wide, reverse, &wrt)?;
         }
     }
     Ok(())
-}
-
-/// The vjp graph is a graph like any other.
-fn reversed(graph: &Graph, inputs: &[Literal]) -> Result<(), Failure> {
-    let wrt = differentiable(&graph.input_avals());
-    if wrt.is_empty() {
-        return Ok(());
-    }
-    let values = must("batch", "a value", evaluate(graph, inputs))?;
-    let reverse = must("batch", "a vjp graph", transform::vjp(graph, &wrt))?;
-    let point: Vec<Literal> =
-        inputs.iter().cloned().chain(cotangents(&mut Random::of(graph), &values)).collect();
-    let batched = Batched::new(&reverse, &point, |_| true);
-    batched.equals_loop(&must("batch", "a batched graph", transform::vmap(&reverse, &batched.axes, 2))?)
 }
 
 impl<'a> Batched<'a> {
@@ -116,40 +102,51 @@ impl<'a> Batched<'a> {
     }
 }
 
-/// The vjp of the batched graph gives each element's gradient for what is batched, their sum for what is shared.
-fn gradients(batched: &Batched<'_>, wide: &Graph) -> Result<(), Failure> {
-    let wrt = differentiable(&batched.graph.input_avals());
-    if wrt.is_empty() {
-        return Ok(());
-    }
-    let reverse = must("batch", "a vjp graph", transform::vjp(batched.graph, &wrt))?;
-    let reverse_wide = must("batch", "a vjp graph", transform::vjp(wide, &wrt))?;
+/// The vjp of the batched graph gives each element's gradient for what is batched, their sum for what is shared; the
+/// batched vjp graph, whose every gradient has the batch, gives the same.
+fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]) -> Result<(), Failure> {
     let mut random = Random::of(batched.graph);
-    let mut alone = Vec::new();
-    let mut cts = Vec::new();
+    let (mut alone, mut seeds) = (Vec::new(), Vec::new());
     for element in &batched.elements {
         let values = must("batch", "a value", evaluate(batched.graph, element))?;
-        let ct = cotangents(&mut random, &values);
-        let point: Vec<Literal> = element.iter().chain(&ct).cloned().collect();
-        alone.push(must("batch", "gradients of an element", evaluate(&reverse, &point))?);
-        cts.push(ct);
+        let seed = cotangents(&mut random, &values);
+        let point: Vec<Literal> = element.iter().chain(&seed).cloned().collect();
+        alone.push(must("batch", "gradients of an element", evaluate(reverse, &point))?);
+        seeds.push(seed);
     }
-    let both = |a: &[Literal], b: &[Literal]| -> IrResult<Vec<Literal>> {
-        a.iter().zip(b).map(|(a, b)| stacked([a, b], 0)).collect()
+    let stacked_seeds = |axis: &dyn Fn(usize) -> usize| -> Result<Vec<Literal>, Failure> {
+        let pairs = seeds[0].iter().zip(&seeds[1]).enumerate();
+        must("batch", "stacked cotangents", pairs.map(|(k, (a, b))| stacked([a, b], axis(k))).collect())
     };
-    let mut point = batched.inputs()?;
-    point.extend(must("batch", "stacked cotangents", both(&cts[0], &cts[1]))?);
-    let found = must("batch", "gradients of the batched graph", evaluate(&reverse_wide, &point))?;
-    for (k, (&i, found)) in wrt.iter().zip(&found).enumerate() {
+    let reverse_wide = must("batch", "a vjp graph", transform::vjp(wide, wrt))?;
+    let point = [batched.inputs()?, stacked_seeds(&|_| 0)?].concat();
+    let of_wide = must("batch", "gradients of the batched graph", evaluate(&reverse_wide, &point))?;
+
+    // The cotangents of the batched vjp graph are inputs like any other: their batch lies anywhere.
+    let places: Vec<usize> = seeds[0].iter().enumerate().map(|(k, c)| k % (c.shape().rank() + 1)).collect();
+    let axes: Vec<Option<usize>> =
+        batched.axes.iter().copied().chain(places.iter().copied().map(Some)).collect();
+    let wide_reverse = must("batch", "a batched vjp graph", transform::vmap(reverse, &axes, 2))?;
+    let point = [batched.inputs()?, stacked_seeds(&|k| places[k])?].concat();
+    let of_reverse = must("batch", "gradients of the batched vjp graph", evaluate(&wide_reverse, &point))?;
+
+    for (k, &i) in wrt.iter().enumerate() {
         let (a, b) = (&alone[0][k], &alone[1][k]);
-        let expected = match batched.axes[i] {
-            Some(axis) => must("batch", "stacked gradients", stacked([a, b], axis))?,
-            None => combine(&[(1.0, a), (1.0, b)]),
+        let lead = must("batch", "stacked gradients", stacked([a, b], 0))?;
+        let refuse = |what: &str, d: Difference| {
+            let expected = format!("{what}, batched at {:?}", batched.axes);
+            Failure::new("batch", expected, d).operand(Some(i))
         };
-        near(batched.graph, &expected, found).map_err(|d| {
-            let of = format!("the gradients of the elements, batched at {:?}", batched.axes);
-            Failure::new("batch", of, d).operand(Some(i))
-        })?;
+        near(batched.graph, &lead, &of_reverse[k])
+            .map_err(|d| refuse("the gradients of the elements by the batched vjp graph", d))?;
+        let (looped, mapped) = match batched.axes[i] {
+            Some(axis) => (stacked([a, b], axis), moved(&of_reverse[k], axis)),
+            None => (Ok(combine(&[(1.0, a), (1.0, b)])), summed(&of_reverse[k])),
+        };
+        let (looped, mapped) =
+            (must("batch", "stacked gradients", looped)?, must("batch", "gradients in place", mapped)?);
+        near(batched.graph, &looped, &of_wide[k]).map_err(|d| refuse("the gradients of the elements", d))?;
+        near(batched.graph, &mapped, &of_wide[k]).map_err(|d| refuse("vjp of vmap to be vmap of vjp", d))?;
     }
     Ok(())
 }
@@ -166,10 +163,19 @@ fn stacked(parts: [&Literal; 2], axis: usize) -> IrResult<Literal> {
         rows.extend(apply(&Reshape { shape: shape.clone() }.into(), std::slice::from_ref(part))?);
     }
     let joined = apply(&Concat { axis: 0 }.into(), &rows)?;
-    // The new axis is the first; the others keep their order around its place.
-    let axes: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..shape.rank()).collect();
-    let moved = apply(&Permute { axes }.into(), &joined)?;
+    moved(&joined[0], axis)
+}
+
+/// The first axis in another place, the others keeping their order around it.
+fn moved(x: &Literal, axis: usize) -> IrResult<Literal> {
+    let axes: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..x.shape().rank()).collect();
+    let moved = apply(&Permute { axes }.into(), std::slice::from_ref(x))?;
     Ok(moved[0].clone())
+}
+
+/// Added up along the first axis.
+fn summed(x: &Literal) -> IrResult<Literal> {
+    Ok(apply(&Sum { axes: vec![0] }.into(), std::slice::from_ref(x))?[0].clone())
 }
 
 fn backwards(l: &Literal) -> Literal {

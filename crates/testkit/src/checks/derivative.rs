@@ -39,7 +39,8 @@ pub fn jvp(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failur
     Ok(())
 }
 
-fn forward(
+/// Forward mode along these tangents gives the outputs themselves and, where smooth, the slopes.
+pub(super) fn forward(
     graph: &Graph,
     inputs: &[Literal],
     values: &[Literal],

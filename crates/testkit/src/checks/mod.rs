@@ -6,8 +6,9 @@
 //! | [`text`] | printed and parsed it is the same graph, and so are its derivatives | exact |
 //! | [`jvp`] | forward mode = central differences, all operands together and each alone | 1e-7 |
 //! | [`adjoint`] | `⟨c, J t⟩ = ⟨Jᵀc, t⟩`, each gradient of its operand's type | 1e-11 |
-//! | [`second`] | both again on the vjp graph; forward over reverse = forward over forward, symmetric | same |
-//! | [`batch`] | `vmap` over every subset of inputs = a loop, and so for gradients both ways around | 1e-12 |
+//! | [`second`] | both again on the vjp graph; forward over reverse = forward over forward = reverse over forward | same |
+//! | [`third`] | both again on the jvp graph of the vjp graph, where smooth | same |
+//! | [`batch`] | `vmap` over every subset of inputs = a loop; `vmap` of the vjp = the vjp of `vmap` = a loop | 1e-12 |
 //! | [`dtypes`] | in every dtype the ops take, values and derivatives have the types they infer | exact |
 //! | [`narrow`] | an evaluation in every dtype is within the declared bound ([`device`]) | declared |
 
@@ -20,7 +21,7 @@ mod types;
 pub use batch::batch;
 pub use derivative::{adjoint, jvp};
 pub use device::{Evaluator, device, dtypes, narrow};
-pub use second::second;
+pub use second::{second, third};
 pub use types::{text, types};
 
 use crate::Failure;
@@ -37,6 +38,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("jvp", jvp),
     ("adjoint", adjoint),
     ("second", second),
+    ("third", third),
     ("batch", batch),
     ("dtypes", dtypes),
     ("narrow", narrow),

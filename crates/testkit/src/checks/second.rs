@@ -1,17 +1,18 @@
 //! Derivatives of derivatives: the rules are graphs, so they must differentiate again.
 
-use super::derivative::{adjoint, cotangents, equal_products, jvp, push};
-use super::{differentiable, must};
+use super::derivative::{ADJOINT, adjoint, cotangents, equal_products, forward, jvp, pull, push};
+use super::{differentiable, must, precision};
 use crate::Failure;
+use crate::compare::{Allowed, compare, largest};
 use crate::random::Random;
-use crate::vector::{inner, size};
+use crate::vector::{combine, inner, size};
 use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
 
 /// The first-order checks hold for the vjp graph as a function of inputs and cotangents, and the adjoint
 /// identity for the jvp graph; the second derivative is the same forward over reverse and forward over
-/// forward, and symmetric where the graph is smooth.
+/// forward. Where the graph is smooth it is symmetric, and so the same reverse over forward, entry by entry.
 pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("second", "a value", evaluate(graph, inputs))?;
@@ -53,6 +54,49 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     )?;
     if smooth {
         equal_products("second", graph, noise, ("D²[s, u]", straight), ("D²[u, s]", twice(&u, &s)?))?;
+        // ∇⟨c, J u⟩ is D(Jᵀc)[u]: both modes the other way around.
+        let still = values.iter().filter(|v| v.dtype().is_differentiable()).map(|v| combine(&[(0.0, v)]));
+        let seeds: Vec<Literal> = still.chain(c.iter().cloned()).collect();
+        let back = pull("second", &forward, &joined(&u), &wrt, &seeds)?;
+        for ((&i, expected), found) in wrt.iter().zip(&bent).zip(&back) {
+            let part = ADJOINT.max(64.0 * precision(graph));
+            let limit = part * largest(expected).max(largest(found)) + 1e-13 * (1.0 + size(&c) * size(&u));
+            compare(expected, found, Allowed::Each(&vec![limit; expected.data().len()])).map_err(|d| {
+                Failure::new("second", "reverse over forward to be forward over reverse", d).operand(Some(i))
+            })?;
+        }
     }
     Ok(())
+}
+
+/// Where smooth, the derivative of the second derivative (forward over reverse) is what central differences of it give,
+/// and reverse mode of it the adjoint.
+pub fn third(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
+    let wrt = differentiable(&graph.input_avals());
+    if !smooth || wrt.is_empty() || differentiable(&graph.output_avals()).is_empty() {
+        return Ok(());
+    }
+    let mut random = Random::of(graph);
+    let along = |random: &mut Random| -> Vec<Literal> {
+        wrt.iter().map(|&i| random.literal(inputs[i].aval())).collect()
+    };
+    let values = must("third", "a value", evaluate(graph, inputs))?;
+    let (c, u, w) = (cotangents(&mut random, &values), along(&mut random), along(&mut random));
+    let reverse = must("third", "a vjp graph", transform::vjp(graph, &wrt))?;
+    let bent = must("third", "a jvp graph of the vjp graph", transform::jvp(&reverse, &wrt))?;
+    let point: Vec<Literal> = inputs.iter().chain(&c).chain(&u).cloned().collect();
+    let values = must("third", "a second derivative", evaluate(&bent, &point))?;
+    let slope = forward(&bent, &point, &values, &wrt, &w, true);
+    slope.map_err(|f| f.within("third, of the jvp graph of the vjp graph"))?;
+    let (_, pushed) = push("third", &bent, &point, &wrt, &w)?;
+    let c = cotangents(&mut random, &values);
+    let pulled = pull("third", &bent, &point, &wrt, &c)?;
+    let noise = size(&c) * size(&w) * (1.0 + size(&u));
+    equal_products(
+        "third",
+        graph,
+        noise,
+        ("⟨c, D³ w⟩", inner(&c, &pushed)),
+        ("⟨D³ᵀ c, w⟩", inner(&pulled, &w)),
+    )
 }

@@ -5,6 +5,7 @@ use gradus_ir::graph::Builder;
 use gradus_ir::ops::call::Call;
 use gradus_ir::ops::pointwise::{arith, exp};
 use gradus_ir::ops::reduce::{Max, Prod};
+use gradus_ir::ops::select::StopGradient;
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::{Derivative, Samples};
 use gradus_ir::{Aval, DType, Op};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 list![
     rule_not_linear,
     rule_not_linear_at_a_kink,
+    curvature_frozen,
     rule_of_one_operand,
     product_without_its_other_factors,
     positions_not_followed,
@@ -34,6 +36,16 @@ fn rule_not_linear_at_a_kink() -> Fault {
     let wrong = Like::new("rule_not_linear_at_a_kink", &exp::exp)
         .jvp(|rule, ts| vec![ts[0].map(|t| t * rule.outs[0] + t * t)]);
     Fault { wrong: wrong.op(), smooth: false, caught: "adjoint", ..rule_not_linear() }
+}
+
+/// The slope at the point and its slope are right; the slope of that is lost behind what is held fixed.
+fn curvature_frozen() -> Fault {
+    let wrong = Like::new("curvature_frozen", &exp::exp).jvp(|rule, ts| {
+        let fixed = rule.ins[0].builder().apply1(StopGradient {}, &[rule.ins[0]]);
+        vec![ts[0].map(|t| t * fixed.exp() * (rule.ins[0] - fixed + 1.0))]
+    });
+    let what = "a rule right to second order, in what does not move";
+    Fault { what, wrong: wrong.op(), caught: "third", ..rule_not_linear() }
 }
 
 fn rule_of_one_operand() -> Fault {
