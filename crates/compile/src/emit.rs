@@ -18,8 +18,8 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
     let order = order(&lowered);
     let stored = stored(&lowered);
     let mut out = Emitter { lowered: &lowered, buffers: HashMap::new(), plan: Plan::default() };
-    for (i, (_, id)) in graph.inputs().iter().enumerate() {
-        let aval = graph.aval(*id);
+    // Inputs are the first values of a graph, as they are its first nodes.
+    for (i, (aval, _)) in lowered.values[..graph.inputs().len()].iter().enumerate() {
         let place = Place::Input(i);
         out.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), place });
         out.plan.inputs.push(i);

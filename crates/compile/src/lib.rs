@@ -22,10 +22,24 @@ pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
 
 use gradus_ir::{Graph, Result};
 
-/// The plan of a graph.
+/// How an input lies in memory: so many elements, of which a layout picks those of the input.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Given {
+    /// Elements that may be read.
+    pub numel: usize,
+    /// Where the input's elements are among them.
+    pub layout: Layout,
+}
+
+/// The plan of a graph whose inputs are row-major.
 pub fn compile(graph: &Graph) -> Result<Plan> {
+    compile_with(graph, &[])
+}
+
+/// The plan of a graph whose inputs lie as given.
+pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
     let graph = graph.inlined()?;
-    let lowered = lower::lower(&graph)?;
+    let lowered = lower::lower(&graph, given)?;
     let mut plan = emit::emit(lowered, &graph)?;
     memory::plan_memory(&mut plan);
     Ok(plan)

@@ -3,6 +3,7 @@
 use crate::contraction::{Contraction, Operand, Unfit, matched};
 use crate::depend::Depend;
 use crate::group::{Group, Member, Source, Task, Value, View};
+use crate::Given;
 use crate::layout::Layout;
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
@@ -65,9 +66,10 @@ impl Unit {
     }
 }
 
-/// The units of a graph without regions.
-pub(crate) fn lower(graph: &Graph) -> Result<Lowered> {
-    let mut l = Lowering { graph, views: Vec::with_capacity(graph.nodes().len()), to: Lowered::default() };
+/// The units of a graph without regions, whose inputs lie as given (all row-major if nothing is).
+pub(crate) fn lower(graph: &Graph, given: &[Given]) -> Result<Lowered> {
+    let views = Vec::with_capacity(graph.nodes().len());
+    let mut l = Lowering { graph, given, views, to: Lowered::default() };
     for node in graph.nodes() {
         let views = l.node(node).map_err(|e| {
             let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
@@ -84,6 +86,7 @@ pub(crate) fn lower(graph: &Graph) -> Result<Lowered> {
 
 struct Lowering<'g> {
     graph: &'g Graph,
+    given: &'g [Given],
     /// How to read the results of each node.
     views: Vec<Vec<View>>,
     to: Lowered,
@@ -107,8 +110,13 @@ impl Lowering<'_> {
 
     fn node(&mut self, node: &Node) -> Result<Vec<View>> {
         if let Op::Input(input) = &node.op {
-            let value = self.new_value(node.outs[0].clone(), Origin::Input(input.index));
-            return Ok(vec![self.whole(value)]);
+            let aval = node.outs[0].clone();
+            let Some(given) = self.given.get(input.index) else {
+                let value = self.new_value(aval, Origin::Input(input.index));
+                return Ok(vec![self.whole(value)]);
+            };
+            let value = self.new_value(aval.with_shape([given.numel]), Origin::Input(input.index));
+            return Ok(vec![View { source: Source::Value(value), layout: given.layout.clone() }]);
         }
         let ins: Vec<View> = node.ins.iter().map(|id| self.view(*id)).collect();
         let types: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();

@@ -122,7 +122,10 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
 fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];
-    for (at, step) in plan.steps.iter().enumerate() {
+    // A run that fails must leave its arguments as they were: no step that can fail may come later.
+    let can_fail = |s: &Step| !matches!(s, Step::Kernel(_) | Step::Contract(_));
+    let safe = plan.steps.iter().rposition(can_fail).map_or(0, |last| last + 1);
+    for (at, step) in plan.steps.iter().enumerate().skip(safe) {
         for (written, read) in in_place(step) {
             let (Place::Output(k), Place::Input(i)) = (&plan.buffers[written].place, &plan.buffers[read].place)
             else {

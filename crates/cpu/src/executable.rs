@@ -5,7 +5,7 @@ use crate::nested;
 use crate::pool::Pool;
 use crate::tile::{Memory, Program};
 use crate::{product, routine};
-use gradus_compile::{Place, Plan, Step, compile};
+use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
 use gradus_mem::Storage;
 use std::sync::{Mutex, PoisonError};
@@ -42,9 +42,14 @@ pub(crate) fn memory_error(bytes: usize) -> Error {
 }
 
 impl Executable {
-    /// Compiles a graph.
+    /// Compiles a graph whose inputs are row-major.
     pub fn new(graph: &Graph) -> Result<Executable> {
         Executable::of(compile(graph)?)
+    }
+
+    /// Compiles a graph whose inputs lie as given.
+    pub fn with(graph: &Graph, given: &[Given]) -> Result<Executable> {
+        Executable::of(compile_with(graph, given)?)
     }
 
     /// Makes a plan ready.
@@ -82,8 +87,9 @@ impl Executable {
         &self.plan
     }
 
-    /// Runs it on row-major arguments of the graph's input types; gives the storages of its outputs.
-    pub fn run(&self, pool: &Pool, arguments: Vec<Argument>) -> Result<Vec<Storage>> {
+    /// Runs it on arguments that lie as it was compiled for; gives the storages of its outputs. Arguments that nobody
+    /// else holds may become outputs and are then gone from the list; if the run fails, all are as they were.
+    pub fn run(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<Vec<Storage>> {
         let plan = &self.plan;
         if arguments.len() != plan.inputs.len() {
             let why = format!("must be {}, were {}", plan.inputs.len(), arguments.len());
@@ -113,14 +119,13 @@ impl Executable {
         // SAFETY: arguments and outputs are as large as the plan says; outputs are new or nobody else's.
         unsafe { self.run_on(pool, &ins, &outs)? };
         // An argument that gave its memory away is now the output.
-        let mut arguments: Vec<Option<Argument>> = arguments.into_iter().map(Some).collect();
+        let mut given: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
         let taken = |(k, o): (usize, std::result::Result<Storage, *mut u8>)| match o {
             Ok(storage) => Some(storage),
-            Err(_) => plan.donors[k].and_then(|i| arguments[i].take()).map(|a| a.storage),
+            Err(_) => plan.donors[k].and_then(|i| given[i].take()).map(|a| a.storage),
         };
-        outputs.into_iter().enumerate().map(taken).collect::<Option<Vec<_>>>().ok_or_else(|| {
-            Error::verify("an argument gave its memory to two outputs")
-        })
+        let all = outputs.into_iter().enumerate().map(taken).collect::<Option<Vec<_>>>();
+        all.ok_or_else(|| Error::verify("an argument gave its memory to two outputs"))
     }
 
     /// Runs it on memory.
@@ -184,7 +189,7 @@ pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
         unsafe { to_memory(l, storage.as_ptr()) };
         arguments.push(Argument { storage, offset: 0 });
     }
-    let outputs = executable.run(Pool::global(), arguments)?;
+    let outputs = executable.run(Pool::global(), &mut arguments)?;
     // SAFETY: outputs are as large as their types say.
     let read = |(s, aval): (&Storage, &Aval)| unsafe { from_memory(aval, s.as_ptr()) };
     outputs.iter().zip(&graph.output_avals()).map(read).collect()

@@ -9,6 +9,7 @@ mod executable;
 pub mod feature;
 pub mod gemm;
 mod literal;
+mod map;
 mod nested;
 pub mod pool;
 mod product;
@@ -16,6 +17,8 @@ mod routine;
 mod tile;
 pub mod vector;
 
+pub use gradus_compile::{Given, Layout};
 pub use executable::{Argument, Executable, evaluate};
 pub use feature::Isa;
+pub use map::{map1, map2, map2_by, map2_scalar};
 pub use pool::Pool;

@@ -4,6 +4,7 @@
 //! it is now; later swaps do not change what was read. The version counts swaps, so that a backward pass can
 //! refuse to use a value that has been replaced since.
 
+use crate::data::Data;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Aval, Error, Result};
 use gradus_mem::Handle;
@@ -75,6 +76,28 @@ impl Cell {
     pub(crate) fn set_grad(&self, grad: Option<Tensor>) {
         let old = std::mem::replace(&mut self.state().grad, grad);
         drop(old); // outside the lock: dropping may free a long tape
+    }
+
+    /// The value, taken out so that nobody else holds it. Until [`put_back`](Cell::put_back) or [`set`](Cell::set),
+    /// whoever reads the cell gets a failure that says so.
+    pub(crate) fn take(&self) -> Result<Data> {
+        let busy = Error::value("a cell", "is being updated by a compiled step");
+        let value = std::mem::replace(&mut self.state().value, Tensor::failed(busy));
+        let data = value.concrete();
+        if data.is_err() {
+            // Somebody else has it: they will put it back.
+            self.state().value = value;
+        }
+        data
+    }
+
+    /// Gives a cell its value, or a new one, after `take`.
+    pub(crate) fn put_back(&self, data: Data, changed: bool) {
+        let mut state = self.state();
+        state.version += changed as u64;
+        let old = std::mem::replace(&mut state.value, Tensor::data(data));
+        drop(state);
+        drop(old);
     }
 
     /// Swaps the value; the type stays.

@@ -1,0 +1,202 @@
+//! Compiled functions: traced once, then run as one plan. Cells that a function reads are arguments of the plan, and cells
+//! that it writes take over the memory they had.
+
+use crate::cell::Cell;
+use crate::data::Data;
+use crate::execute::{argument, row_major, run};
+use crate::tensor::Tensor;
+use crate::trace::{Outputs, TracedFunction, trace_function};
+use gradus_cpu::{Argument, Executable};
+use gradus_ir::{Aval, Error, Graph, Result};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A function compiled at the types of its arguments.
+pub struct Compiled {
+    traced: TracedFunction,
+    executable: Executable,
+    types: Vec<Aval>,
+}
+
+/// Compiles a function at the types of these tensors.
+///
+/// Cells that the function reads are read anew at each run; cells that it writes are written when a run has ended, in
+/// place where nobody else holds their value. Any other tensor from outside is a constant.
+///
+/// ```
+/// use gradus_tensor::{All, Tensor, compile};
+/// let w = Tensor::from([1.0f32, 2.0]).cell();
+/// let x = Tensor::from([3.0f32, 4.0]);
+/// let step = compile(&[&x], |x| {
+///     w.set_(&(&w + &x[0])).unwrap();
+///     w.sum(All)
+/// })
+/// .unwrap();
+/// assert_eq!(step.run(&[&x]).unwrap()[0].item::<f32>().unwrap(), 10.0);
+/// assert_eq!(w.to_vec::<f32>().unwrap(), [4.0, 6.0]);
+/// ```
+#[track_caller]
+pub fn compile<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Compiled> {
+    let place = Location::caller();
+    let mut types = Vec::with_capacity(ins.len());
+    for t in ins {
+        types.extend(t.check()?.aval());
+    }
+    compile_at(types, f).map_err(|e| e.or_at(place))
+}
+
+fn compile_at<R: Outputs>(types: Vec<Aval>, f: impl FnOnce(&[Tensor]) -> R) -> Result<Compiled> {
+    let traced = trace_function(&types, f)?;
+    if traced.captured.iter().any(|t| t.as_cell().is_none()) {
+        return Err(Error::trace("a compiled function uses a value of an outer trace; make it an argument"));
+    }
+    let executable = Executable::new(&traced.graph)?;
+    Ok(Compiled { traced, executable, types })
+}
+
+impl Compiled {
+    /// The graph, cells included as inputs behind the function's own.
+    pub fn graph(&self) -> &Graph {
+        &self.traced.graph
+    }
+
+    /// The plan as text: buffers, their places, and the kernels in order.
+    pub fn explain(&self) -> String {
+        self.executable.plan().to_string()
+    }
+
+    /// Runs it on arguments of the types it was compiled for.
+    #[track_caller]
+    pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let place = Location::caller();
+        self.run_on(ins).map_err(|e| e.or_at(place))
+    }
+
+    fn run_on(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let mut arguments = Vec::with_capacity(ins.len() + self.traced.captured.len());
+        for t in ins {
+            arguments.push(argument(&row_major(&t.check()?.concrete()?)?));
+        }
+        let found: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
+        if found != self.types {
+            let why = format!("it was compiled for {:?}", self.types);
+            return Err(Error::shape(format!("arguments {found:?}"), why));
+        }
+        let mut taken = Taken { cells: Vec::new(), arguments };
+        for t in &self.traced.captured {
+            let Some(cell) = t.as_cell() else { continue };
+            if self.traced.written.iter().any(|w| w.is_same(t)) {
+                taken.take(cell)?;
+            } else {
+                taken.arguments.push(argument(&row_major(&cell.value().concrete()?)?));
+            }
+        }
+        let mut outs = run(&self.executable, &mut taken.arguments, self.traced.graph.output_avals())?;
+        let written = outs.split_off(outs.len() - self.traced.written.len());
+        taken.cells.clear();
+        for (t, data) in self.traced.written.iter().zip(written) {
+            if let Some(cell) = t.as_cell() {
+                cell.put_back(data, true);
+            }
+        }
+        Ok(outs.into_iter().map(Tensor::data).collect())
+    }
+}
+
+/// Cells whose values are out for a run; on any way out but success they come back.
+struct Taken {
+    cells: Vec<(Cell, usize, Aval)>,
+    arguments: Vec<Argument>,
+}
+
+impl Taken {
+    fn take(&mut self, cell: &Cell) -> Result<()> {
+        let data = cell.take()?;
+        let aval = data.aval.clone();
+        let whole = match row_major(&data) {
+            Ok(whole) => whole,
+            Err(e) => {
+                cell.put_back(data, false);
+                return Err(e);
+            }
+        };
+        drop(data);
+        self.cells.push((cell.clone(), self.arguments.len(), aval));
+        let offset = whole.offset * whole.aval.dtype.size();
+        self.arguments.push(Argument { storage: whole.storage, offset });
+        Ok(())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        for (cell, i, aval) in self.cells.drain(..) {
+            if let Some(a) = self.arguments.get(i) {
+                let offset = a.offset / aval.dtype.size();
+                cell.put_back(Data { storage: a.storage.clone(), aval, strides: None, offset }, false);
+            }
+        }
+    }
+}
+
+/// A function that is compiled when it is first called with arguments of new types.
+pub struct Jit<F> {
+    f: F,
+    known: Mutex<Vec<Arc<Compiled>>>,
+}
+
+/// Most types a function is kept compiled for.
+const MOST: usize = 64;
+
+/// Wraps a function so that each call runs as one plan.
+///
+/// ```
+/// use gradus_tensor::{All, Tensor, jit};
+/// let f = jit(|x: &[Tensor]| (&x[0] * 2.0).exp().sum(All));
+/// let y = f.call(&[&Tensor::from([0.0f32, 0.5])]).unwrap();
+/// assert!((y[0].item::<f32>().unwrap() - 3.7182817).abs() < 1e-6);
+/// ```
+pub fn jit<F, R: Outputs>(f: F) -> Jit<F>
+where
+    F: Fn(&[Tensor]) -> R,
+{
+    Jit { f, known: Mutex::new(Vec::new()) }
+}
+
+impl<F> Jit<F> {
+    /// Calls the function; inside a trace it is simply traced.
+    #[track_caller]
+    pub fn call<R: Outputs>(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>>
+    where
+        F: Fn(&[Tensor]) -> R,
+    {
+        let place = Location::caller();
+        if crate::trace::is_tracing() {
+            let ins: Vec<Tensor> = ins.iter().map(|t| (*t).clone()).collect();
+            return Ok((self.f)(&ins).outputs());
+        }
+        self.compiled(ins).and_then(|c| c.run_on(ins)).map_err(|e| e.or_at(place))
+    }
+
+    /// The compiled function for arguments like these.
+    pub fn compiled<R: Outputs>(&self, ins: &[&Tensor]) -> Result<Arc<Compiled>>
+    where
+        F: Fn(&[Tensor]) -> R,
+    {
+        let mut types = Vec::with_capacity(ins.len());
+        for t in ins {
+            types.extend(t.check()?.aval());
+        }
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(c) = known().iter().find(|c| c.types == types) {
+            return Ok(c.clone());
+        }
+        let new = Arc::new(compile_at(types, &self.f)?);
+        let mut all = known();
+        if all.len() >= MOST {
+            all.remove(0);
+        }
+        all.push(new.clone());
+        Ok(new)
+    }
+}
