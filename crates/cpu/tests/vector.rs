@@ -289,4 +289,59 @@ fn functions_of_two() {
 fn every_name_was_checked() {
     let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
     assert_eq!((unary.len(), binary.len()), (33, 10));
+    // Of these, `vector_loops.rs` checks the arithmetic.
+    let (unary, binary) = loops_on::<f64>(Isa::Portable).unwrap().names();
+    assert_eq!((unary.len(), binary.len()), (11 + 4, 7));
+}
+
+/// How far two results are apart, in units of the last place of `f64`, counting what lies between.
+fn ulps_f64(got: f64, want: f64) -> f64 {
+    if want.is_nan() || got.is_nan() {
+        return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if got.is_sign_negative() != want.is_sign_negative() || (want == 0.0 && got != 0.0) {
+        return f64::INFINITY;
+    }
+    got.to_bits().abs_diff(want.to_bits()) as f64
+}
+
+/// Checks a function of `f64` against the standard library's, which is itself a little off.
+fn check_f64(name: &str, bound: f64, exact: impl Fn(f64) -> f64) {
+    let mut x: Vec<f64> = Vec::new();
+    // All exponents, and more of the ordinary numbers.
+    for (i, bits) in noise(500_000).enumerate() {
+        let bits = u64::from(bits) << 32 | u64::from(bits.wrapping_mul(2_654_435_761));
+        x.push(f64::from_bits(bits));
+        let unit = f64::from_bits(bits >> 12 | 1.0_f64.to_bits()) - 1.5;
+        x.push(unit * 2.0_f64.powi(i as i32 % 24 - 12));
+        x.push(1.0 + unit * 2.0_f64.powi(-(i as i32 % 30)));
+    }
+    for v in [0.0, 5e-324, f64::MIN_POSITIVE, 0.625, 1.0, 20.0, 709.782712893384, 745.2, f64::INFINITY] {
+        for step in -100..=100_i64 {
+            let bits = v.to_bits().wrapping_add_signed(step) & (u64::MAX >> 1);
+            x.extend([f64::from_bits(bits), -f64::from_bits(bits)]);
+        }
+    }
+    for isa in Isa::available() {
+        let f = loops_on::<f64>(*isa).unwrap().unary(name).unwrap();
+        let mut y = vec![0.0; x.len()];
+        // SAFETY: both are as long as `x`, and apart.
+        unsafe { f(x.as_ptr(), y.as_mut_ptr(), x.len()) };
+        let mut worst = 0.0_f64;
+        for (x, y) in x.iter().zip(&y) {
+            let want = exact(*x);
+            worst = worst.max(ulps_f64(*y, want));
+            assert!(ulps_f64(*y, want) <= bound, "{name}({x:e}) on {isa:?}: {y:e} for {want:e}");
+        }
+        println!("{name:>10} {:>10} {worst:8.3} of f64", format!("{isa:?}"));
+    }
+}
+
+#[test]
+fn functions_of_f64() {
+    check_f64("exp", 2.0, f64::exp);
+    check_f64("log", 2.0, f64::ln);
+    // The reference has two roundings more.
+    check_f64("sigmoid", 3.0, sigmoid);
+    check_f64("tanh", 3.0, libm::tanh);
 }
