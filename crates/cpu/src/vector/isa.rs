@@ -5,7 +5,7 @@ use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Masks, Select};
 use super::{double, half, single, wide};
 
 /// The set of loops compiled for an instruction set.
-pub(super) struct Set {
+pub struct Set {
     pub(super) f32: Loops<f32>,
     pub(super) f64: Loops<f64>,
     pub(super) masks: Masks,

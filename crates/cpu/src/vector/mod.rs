@@ -29,6 +29,7 @@ mod isa;
 mod single;
 mod wide;
 
+use isa::Set;
 use std::sync::LazyLock;
 
 /// An instruction set with loops of its own.
@@ -217,30 +218,31 @@ pub struct Conversions {
 
 /// An element type that has loops.
 pub trait Element: Copy + 'static {
+    // What a set is, only this module knows, so that nobody gets loops the machine cannot run.
     #[doc(hidden)]
-    fn compiled(isa: Isa) -> &'static Loops<Self>;
+    fn among(set: &'static Set) -> &'static Loops<Self>;
 }
 
 impl Element for f32 {
-    fn compiled(isa: Isa) -> &'static Loops<f32> {
-        &isa::set(isa).f32
+    fn among(set: &'static Set) -> &'static Loops<f32> {
+        &set.f32
     }
 }
 
 impl Element for f64 {
-    fn compiled(isa: Isa) -> &'static Loops<f64> {
-        &isa::set(isa).f64
+    fn among(set: &'static Set) -> &'static Loops<f64> {
+        &set.f64
     }
 }
 
 /// The loops for the best instruction set of this machine.
 pub fn loops<T: Element>() -> &'static Loops<T> {
-    T::compiled(Isa::best())
+    T::among(isa::set(Isa::best()))
 }
 
 /// The loops for an instruction set, if this machine can run it.
 pub fn loops_on<T: Element>(isa: Isa) -> Option<&'static Loops<T>> {
-    Isa::available().contains(&isa).then(|| T::compiled(isa))
+    Isa::available().contains(&isa).then(|| T::among(isa::set(isa)))
 }
 
 /// The loops over masks for the best instruction set of this machine.
