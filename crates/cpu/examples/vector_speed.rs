@@ -111,6 +111,7 @@ fn main() {
     conversion("f32_f16", |isa| on(isa).f32_f16);
     conversion("f16_f32", |isa| on(isa).f16_f32);
     conversion("f32_i32", |isa| on(isa).f32_i32);
+    conversion("f64_i32", |isa| on(isa).f64_i32);
     conversion("i32_f32", |isa| on(isa).i32_f32);
     conversion("mask_f32", |isa| on(isa).mask_f32);
 }

@@ -1,6 +1,6 @@
 //! What all loops share: lengths, memory, masks, reductions, conversions, and the same bits everywhere.
 
-use gradus_cpu::vector::{Element, Isa, Loops, conversions_on, loops_on};
+use gradus_cpu::vector::{Element, Isa, Loops, conversions_on, loops_on, masks_on};
 use std::fmt::Debug;
 
 /// Numbers of all kinds, for lengths beyond two blocks.
@@ -108,7 +108,9 @@ fn lengths_and_memory_f64() {
 fn arithmetic_f64() {
     let x = numbers::<f64>(200);
     let b: Vec<f64> = x.iter().rev().map(|x| x * 1.1).collect();
-    let unary: [(&str, fn(f64) -> f64); 11] = [
+    type Unary = fn(f64) -> f64;
+    type Binary = fn(f64, f64) -> f64;
+    let unary: [(&str, Unary); 11] = [
         ("neg", |x| -x),
         ("abs", f64::abs),
         ("sign", |x| if x == 0.0 || x.is_nan() { 0.0 } else { x.signum() }),
@@ -121,7 +123,7 @@ fn arithmetic_f64() {
         ("sqrt", f64::sqrt),
         ("rsqrt", |x| 1.0 / x.sqrt()),
     ];
-    let binary: [(&str, fn(f64, f64) -> f64); 7] = [
+    let binary: [(&str, Binary); 7] = [
         ("add", |a, b| a + b),
         ("sub", |a, b| a - b),
         ("mul", |a, b| a * b),
@@ -223,6 +225,34 @@ fn masks_f64() {
     masks::<f64>();
 }
 
+#[test]
+fn logic() {
+    // Any byte but 0 is true.
+    let a: Vec<u8> = (0..150).map(|i| [0, 1, 2, 255][i % 4]).collect();
+    let b: Vec<u8> = (0..150).map(|i| [0, 4, 0, 1, 128][i % 5]).collect();
+    type Rule = fn(bool, bool) -> bool;
+    let rules: [(&str, Rule); 3] = [("and", |a, b| a & b), ("or", |a, b| a | b), ("xor", |a, b| a ^ b)];
+    for isa in Isa::available() {
+        let masks = masks_on(*isa).unwrap();
+        let mut y = vec![9; 150];
+        for (name, rule) in rules {
+            let f = masks.binary(name).unwrap();
+            // SAFETY: all have 150 elements.
+            unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), y.as_mut_ptr(), 150) };
+            let want: Vec<u8> = a.iter().zip(&b).map(|(a, b)| rule(*a != 0, *b != 0).into()).collect();
+            assert_eq!(y, want, "{name} on {isa:?}");
+            // SAFETY: all have 150 elements.
+            unsafe { (f.vs)(a.as_ptr(), 2, y.as_mut_ptr(), 150) };
+            let want: Vec<u8> = a.iter().map(|a| rule(*a != 0, true).into()).collect();
+            assert_eq!(y, want, "{name} on {isa:?}");
+        }
+        // SAFETY: both have 150 elements.
+        unsafe { masks.unary("not").unwrap()(a.as_ptr(), y.as_mut_ptr(), 150) };
+        let want: Vec<u8> = a.iter().map(|a| (*a == 0).into()).collect();
+        assert_eq!(y, want, "not on {isa:?}");
+    }
+}
+
 /// Integers, whose products and sums are exact however they are rounded.
 fn integers<T: From<f32>>(count: usize) -> Vec<T> {
     (0..count).map(|i| T::from(((i * 37) % 101) as f32 - 50.0)).collect()
@@ -309,7 +339,7 @@ fn reductions<T: Float + std::ops::Add<Output = T>>() {
         }
         // NaN in every place of a block and of the rest.
         for place in 0..130 {
-            let mut x = vec![T::from(1.0); 130];
+            let mut x = [T::from(1.0); 130];
             x[place] = T::from(f32::NAN);
             // SAFETY: there are 130 elements.
             let (max, min) = unsafe { ((loops.max)(x.as_ptr(), 130), (loops.min)(x.as_ptr(), 130)) };

@@ -1,13 +1,14 @@
 //! The tables of loops, once for every instruction set from one source.
 
 use super::block::{self, Splat};
-use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Select};
-use super::{half, single, wide};
+use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Masks, Select};
+use super::{double, half, single, wide};
 
 /// The set of loops compiled for an instruction set.
-pub(super) struct Set {
+pub struct Set {
     pub(super) f32: Loops<f32>,
     pub(super) f64: Loops<f64>,
+    pub(super) masks: Masks,
     pub(super) conversions: Conversions,
 }
 
@@ -214,6 +215,10 @@ macro_rules! instance {
                         trunc(x) = x.trunc();
                         sqrt(x) = x.sqrt();
                         rsqrt(x) = 1.0 / x.sqrt();
+                        exp(x) = double::exp::<FUSED>(x);
+                        log(x) = double::log::<FUSED>(x);
+                        sigmoid(x) = double::sigmoid::<FUSED>(x);
+                        tanh(x) = double::tanh::<FUSED>(x);
                     },
                     binary! { $attr, Binary, f64 => f64,
                         add(a, b) = a + b;
@@ -225,6 +230,16 @@ macro_rules! instance {
                         copysign(a, b) = a.copysign(b);
                     }
                 },
+                masks: Masks {
+                    unary: unary! { $attr, u8 => u8,
+                        not(x) = u8::from(x == 0);
+                    },
+                    binary: binary! { $attr, Binary, u8 => u8,
+                        and(a, b) = u8::from(a != 0) & u8::from(b != 0);
+                        or(a, b) = u8::from(a | b != 0);
+                        xor(a, b) = u8::from(a != 0) ^ u8::from(b != 0);
+                    },
+                },
                 conversions: Conversions {
             f32_f64: convert!($attr, f32 => f64, |x| f64::from(x)),
             f64_f32: convert!($attr, f64 => f32, |x| x as f32),
@@ -232,9 +247,9 @@ macro_rules! instance {
             bf16_f32: convert!($attr, u16 => f32, |x| half::from_bf16(x)),
             f32_f16: convert!($attr, f32 => u16, |x| half::to_f16(x)),
             f16_f32: convert!($attr, u16 => f32, |x| half::from_f16(x)),
-            f32_i32: convert!($attr, f32 => i32, |x| x as i32),
+            f32_i32: convert!($attr, f32 => i32, |x| single::to_i32(x)),
             i32_f32: convert!($attr, i32 => f32, |x| x as f32),
-            f64_i32: convert!($attr, f64 => i32, |x| x as i32),
+            f64_i32: convert!($attr, f64 => i32, |x| wide::to_i32(x)),
             i32_f64: convert!($attr, i32 => f64, |x| f64::from(x)),
             f32_mask: convert!($attr, f32 => u8, |x| u8::from(x != 0.0)),
             mask_f32: convert!($attr, u8 => f32, |x| if x != 0 { 1.0 } else { 0.0 }),

@@ -1,10 +1,10 @@
 //! Loops over slices, element by element: what kernels are made of.
 //!
 //! Every loop exists once per instruction set, from the same source; the best that the machine has is chosen
-//! at run time ([`loops`], [`conversions`]). Functions are found by the name of their row in the catalog and
+//! at run time ([`loops`], [`masks`], [`conversions`]). Functions are found by the name of their row in the catalog and
 //! mean what the row says; a name that is not here is served by the row itself.
 //!
-//! Results of `f32` functions are within 2 ulp of the exact ones; all arithmetic, comparisons, selections,
+//! Results are within 2 ulp of the exact ones; all arithmetic, comparisons, selections,
 //! conversions, `sum`, `max` and `min` are the same bits on every instruction set. `fma` and `dot` round once
 //! per step where the machine can, else twice.
 //!
@@ -16,12 +16,20 @@
 //!
 //! Masks are bytes: 0 is false, anything else true; results are 0 and 1.
 
+/// A polynomial by Horner's rule, the constant first, in the `fma` and `FUSED` of its place.
+macro_rules! poly {
+    ($x:expr; $c:expr) => { $c };
+    ($x:expr; $c:expr, $($rest:expr),+) => { fma::<FUSED>($x, poly!($x; $($rest),+), $c) };
+}
+
 mod block;
+mod double;
 mod half;
 mod isa;
 mod single;
 mod wide;
 
+use isa::Set;
 use std::sync::LazyLock;
 
 /// An instruction set with loops of its own.
@@ -169,6 +177,25 @@ fn find<F: Copy>(table: &[(&str, F)], name: &str) -> Option<F> {
     table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
 }
 
+/// The loops over masks.
+#[derive(Debug)]
+pub struct Masks {
+    unary: &'static [(&'static str, Unary<u8>)],
+    binary: &'static [(&'static str, Binary<u8>)],
+}
+
+impl Masks {
+    /// `not`.
+    pub fn unary(&self, name: &str) -> Option<Unary<u8>> {
+        find(self.unary, name)
+    }
+
+    /// The logic of two masks with that name: `and`, `or`, `xor`.
+    pub fn binary(&self, name: &str) -> Option<Binary<u8>> {
+        find(self.binary, name)
+    }
+}
+
 /// Conversions, as `cast` defines them. `bf16` and `f16` are their bits.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the names say it: from, to")]
@@ -191,30 +218,41 @@ pub struct Conversions {
 
 /// An element type that has loops.
 pub trait Element: Copy + 'static {
+    // What a set is, only this module knows, so that nobody gets loops the machine cannot run.
     #[doc(hidden)]
-    fn compiled(isa: Isa) -> &'static Loops<Self>;
+    fn among(set: &'static Set) -> &'static Loops<Self>;
 }
 
 impl Element for f32 {
-    fn compiled(isa: Isa) -> &'static Loops<f32> {
-        &isa::set(isa).f32
+    fn among(set: &'static Set) -> &'static Loops<f32> {
+        &set.f32
     }
 }
 
 impl Element for f64 {
-    fn compiled(isa: Isa) -> &'static Loops<f64> {
-        &isa::set(isa).f64
+    fn among(set: &'static Set) -> &'static Loops<f64> {
+        &set.f64
     }
 }
 
 /// The loops for the best instruction set of this machine.
 pub fn loops<T: Element>() -> &'static Loops<T> {
-    T::compiled(Isa::best())
+    T::among(isa::set(Isa::best()))
 }
 
 /// The loops for an instruction set, if this machine can run it.
 pub fn loops_on<T: Element>(isa: Isa) -> Option<&'static Loops<T>> {
-    Isa::available().contains(&isa).then(|| T::compiled(isa))
+    Isa::available().contains(&isa).then(|| T::among(isa::set(isa)))
+}
+
+/// The loops over masks for the best instruction set of this machine.
+pub fn masks() -> &'static Masks {
+    &isa::set(Isa::best()).masks
+}
+
+/// The loops over masks for an instruction set, if this machine can run it.
+pub fn masks_on(isa: Isa) -> Option<&'static Masks> {
+    Isa::available().contains(&isa).then(|| &isa::set(isa).masks)
 }
 
 /// The conversions for the best instruction set of this machine.

@@ -12,12 +12,6 @@ pub(super) fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// A polynomial by Horner's rule, the constant first.
-macro_rules! poly {
-    ($x:expr; $c:expr) => { $c };
-    ($x:expr; $c:expr, $($rest:expr),+) => { fma::<FUSED>($x, poly!($x; $($rest),+), $c) };
-}
-
 /// Added to a small number it leaves the nearest integer in the last bits.
 const ROUND: f32 = 12_582_912.0;
 // ln 2 in two parts, the first short enough that its product with any exponent is exact.
@@ -132,4 +126,14 @@ pub(super) fn log<const FUSED: bool>(x: f32) -> f32 {
     let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
     let y = if x == f32::INFINITY { x } else { y };
     if (x < 0.0) | x.is_nan() { f32::NAN } else { y }
+}
+
+/// Truncated and saturated, NaN to 0: `x as i32`, which the compiler does not turn into vectors.
+#[inline(always)]
+pub(super) fn to_i32(x: f32) -> i32 {
+    let inside = if x.abs() < 2_147_483_648.0 { x } else { 0.0 };
+    // SAFETY: the number is in range.
+    let n = unsafe { inside.to_int_unchecked::<i32>() };
+    let n = if x <= -2_147_483_648.0 { i32::MIN } else { n };
+    if x >= 2_147_483_648.0 { i32::MAX } else { n }
 }

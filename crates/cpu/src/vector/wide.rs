@@ -11,14 +11,8 @@ pub(super) fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// A polynomial by Horner's rule, the constant first.
-macro_rules! poly {
-    ($x:expr; $c:expr) => { $c };
-    ($x:expr; $c:expr, $($rest:expr),+) => { fma::<FUSED>($x, poly!($x; $($rest),+), $c) };
-}
-
 /// Added to a small number it leaves the nearest integer in the last bits.
-const ROUND: f64 = 6_755_399_441_055_744.0;
+pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// `exp(r) - 1` for `r` up to half of ln 2.
 #[inline(always)]
@@ -56,10 +50,10 @@ fn exp_m1<const FUSED: bool>(x: f64) -> f64 {
 fn ln_normal<const FUSED: bool>(x: f64) -> f64 {
     let bits = x.to_bits();
     // The exponent that leaves a mantissa between the roots of 1/2 and 2.
-    let n = bits.wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd) >> 52;
+    let n = bits.wrapping_add(1.0_f64.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> 52;
     let f = f64::from_bits(bits.wrapping_sub(n.wrapping_sub(1023) << 52)) - 1.0;
     // The exponent as a number: behind the bits of 2^52.
-    let n = f64::from_bits(n | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
+    let n = f64::from_bits(n | 4_503_599_627_370_496.0_f64.to_bits()) - (4_503_599_627_370_496.0 + 1023.0);
     let q = poly!(f; 0.3333333333223731, -0.2500000003142678, 0.2000000080106479, -0.1666666031512894,
         0.1428561643238556, -0.1250031213059721, 0.11115570033463776, -0.09996045664006165,
         0.08999034560633898, -0.08285382849023316, 0.08527488821766416, -0.08434961957058733,
@@ -147,10 +141,9 @@ pub(super) fn erfc<const FUSED: bool>(x: f32) -> f32 {
     // Beyond, the result is 0 or 2.
     let a = if a > 10.2 { 10.2 } else { a };
     let t = 2.0 / (2.0 + a);
-    let q = poly!(t; -1.2655132412539833, 1.0000457393274207, 0.374148964438579, 0.09287691318510041,
-        -0.15798860290841094, 0.2433939074199258, -1.6159347958116974, 4.478773687046081, -9.46714260172458,
-        15.097809967773467, -15.992960715677027, 9.791500112486435, -1.7673281498892786, -2.087085555245497,
-        1.80263361772107, -0.6077661093600703, 0.08053686247339019);
+    let q = poly!(t; -1.2655033632783756, 0.9997010699552543, 0.3795609931036667, 0.042175807937072256,
+        0.1586846550499512, -1.151651524038029, 2.8519953327088894, -6.0724785387214855, 8.91985321218669,
+        -8.195866035849674, 4.568362137431376, -1.4286569404000555, 0.1938231941762607);
     let y = t * exp2::<FUSED>(fma::<FUSED>(-a, a, q) * LOG2_E);
     (if x < 0.0 { 2.0 - y } else { y }) as f32
 }
@@ -274,4 +267,14 @@ pub(super) fn pow<const FUSED: bool>(a: f32, b: f32) -> f32 {
     // 1 to any power, and -1 to an infinite one.
     let r = if (a == 1.0) | ((a == -1.0) & (b.abs() == f32::INFINITY)) { 1.0 } else { r };
     if b == 0.0 { 1.0 } else { r }
+}
+
+/// Truncated and saturated, NaN to 0: `x as i32`, which the compiler does not turn into vectors.
+#[inline(always)]
+pub(super) fn to_i32(x: f64) -> i32 {
+    let x = if x.is_nan() { 0.0 } else { x };
+    let x = if x < f64::from(i32::MIN) { f64::from(i32::MIN) } else { x };
+    let x = if x > f64::from(i32::MAX) { f64::from(i32::MAX) } else { x };
+    // SAFETY: the number is in range.
+    unsafe { x.to_int_unchecked::<i32>() }
 }

@@ -1,0 +1,91 @@
+//! The functions of `f64` that programs call most, without branches, within 2 ulp. Others are left to the
+//! rows of the catalog, one element at a time.
+//!
+//! The same methods as in `single.rs`, with polynomials for 53 bits.
+
+use super::wide::{ROUND, fma};
+use std::f64::consts::LOG2_E;
+
+// ln 2 in two parts, the first short enough that its product with any exponent is exact.
+const LN2_HI: f64 = 0.693_147_180_369_123_8;
+const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
+
+/// `exp(x) = (1 + d) · 2^n`: `d` between -0.3 and 0.42, and `n + ROUND`.
+#[inline(always)]
+fn exp_parts<const FUSED: bool>(x: f64) -> (f64, f64) {
+    let x = if x < -746.0 { -746.0 } else { x };
+    let x = if x > 746.0 { 746.0 } else { x };
+    let t = fma::<FUSED>(x, LOG2_E, ROUND);
+    let n = t - ROUND;
+    let r = fma::<FUSED>(n, -LN2_LO, fma::<FUSED>(n, -LN2_HI, x));
+    let q = poly!(r; 0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333326025,
+        0.001388888888888367, 0.00019841269875205077, 2.4801587325822283e-05, 2.75572549134867e-06,
+        2.7557273295539724e-07, 2.5105419192016337e-08, 2.091483135138041e-09);
+    (fma::<FUSED>(r * r, q, r), t)
+}
+
+/// `2^n` as two factors, as it may be out of range when the result is not. `t` is `n + ROUND`.
+#[inline(always)]
+fn powers(t: f64) -> (f64, f64) {
+    // Half of `n` in floats: not every machine shifts 64 bits with their sign.
+    let half = (t - ROUND) * 0.5 + ROUND;
+    let power = |n: u64| f64::from_bits(1.0_f64.to_bits().wrapping_add(n << 52));
+    (power(half.to_bits()), power(t.to_bits().wrapping_sub(half.to_bits())))
+}
+
+#[inline(always)]
+pub(super) fn exp<const FUSED: bool>(x: f64) -> f64 {
+    let (d, t) = exp_parts::<FUSED>(x);
+    let (a, b) = powers(t);
+    (1.0 + d) * a * b
+}
+
+#[inline(always)]
+pub(super) fn sigmoid<const FUSED: bool>(x: f64) -> f64 {
+    let (d, t) = exp_parts::<FUSED>(-x);
+    let (a, b) = powers(t);
+    let inverse = f64::from_bits((2046_u64 << 52).wrapping_sub(a.to_bits()));
+    let (small, large) = if inverse < b { (inverse, b) } else { (b, inverse) };
+    let sum = small + large;
+    inverse / (sum + fma::<FUSED>(b, d, small - (sum - large)))
+}
+
+#[inline(always)]
+pub(super) fn tanh<const FUSED: bool>(x: f64) -> f64 {
+    let a = x.abs();
+    let z = x * x;
+    let q = poly!(z; -0.3333333333333333, 0.13333333333333042, -0.05396825396789699, 0.021869488519008305,
+        -0.008863235103240878, 0.0035921217511549622, -0.0014557754120478055, 0.0005896606577757043,
+        -0.0002375906496055562, 9.257116129556769e-05, -3.12011014257974e-05, 6.485163482793113e-06);
+    let small = fma::<FUSED>(a, z * q, a);
+    // From here on the result rounds to 1.
+    let top = if a > 20.0 { 20.0 } else { a };
+    let (d, t) = exp_parts::<FUSED>(top + top);
+    let e = (1.0 + d) * f64::from_bits(1.0_f64.to_bits().wrapping_add(t.to_bits() << 52));
+    let large = 1.0 - 2.0 / (e + 1.0);
+    (if a < 0.625 { small } else { large }).copysign(x)
+}
+
+#[inline(always)]
+pub(super) fn log<const FUSED: bool>(x: f64) -> f64 {
+    // Numbers below the normal ones, scaled into them.
+    let tiny = x < f64::MIN_POSITIVE;
+    let bits = (if tiny { x * 18_014_398_509_481_984.0 } else { x }).to_bits();
+    // The exponent that leaves a mantissa between the roots of 1/2 and 2.
+    let n = bits.wrapping_add(1.0_f64.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> 52;
+    let f = f64::from_bits(bits.wrapping_sub(n.wrapping_sub(1023) << 52)) - 1.0;
+    // The exponent as a number: behind the bits of 2^52.
+    let n = f64::from_bits(n | 4_503_599_627_370_496.0_f64.to_bits())
+        - if tiny { 4_503_599_627_370_496.0 + 1077.0 } else { 4_503_599_627_370_496.0 + 1023.0 };
+    let q = poly!(f; 0.33333333333333337, -0.2499999999999993, 0.19999999999993223, -0.16666666666697305,
+        0.1428571428759174, -0.12499999997109267, 0.11111110909841072, -0.0999999999631727,
+        0.09090919875998202, -0.08333345056413204, 0.0769198812013375, -0.0714223204915847,
+        0.06671985555271291, -0.06265031869518063, 0.05837018351464999, -0.05368280388050548,
+        0.0537187789066478, -0.06129561980727906, 0.0566642324205218, -0.025061228095282464);
+    let z = f * f;
+    let y = fma::<FUSED>(z, -0.5, fma::<FUSED>(n, LN2_LO, z * f * q));
+    let y = fma::<FUSED>(n, LN2_HI, f + y);
+    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
+    let y = if x == f64::INFINITY { x } else { y };
+    if (x < 0.0) | x.is_nan() { f64::NAN } else { y }
+}
