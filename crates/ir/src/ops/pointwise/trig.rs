@@ -90,7 +90,7 @@ macro_rules! trig_rows {
             }
             /// Inverse hyperbolic cosine, not negative; NaN below 1.
             acosh(x) -> y {
-                float: libm::acosh(x);
+                float: if x < 1.0 { f64::NAN } else { libm::acosh(x) };
                 complex: complex::acosh(x);
                 partials: [(x - 1.0).rsqrt() * (x + 1.0).rsqrt()];
                 domain: [(1.3, 3.0)];

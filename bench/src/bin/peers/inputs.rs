@@ -1,0 +1,32 @@
+//! The inputs that all systems share: numbers by a hash of their position.
+
+use gradus::Tensor;
+
+fn bits(seed: u64, i: u64) -> u64 {
+    let mut z = (seed << 32).wrapping_add(i).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Uniform in `-scale..scale`.
+pub fn fill(seed: u64, shape: &[usize], scale: f64) -> Tensor {
+    let n: usize = shape.iter().product();
+    let one = |i: usize| {
+        let u = (bits(seed, i as u64) >> 40) as f64 / (1u64 << 24) as f64;
+        ((2.0 * u - 1.0) * scale) as f32
+    };
+    Tensor::from_slice(&(0..n).map(one).collect::<Vec<f32>>(), shape)
+}
+
+/// Integers below `m`.
+pub fn ints(seed: u64, shape: &[usize], m: u64) -> Tensor {
+    let n: usize = shape.iter().product();
+    let one = |i: usize| ((bits(seed, i as u64) >> 33) % m) as i64;
+    Tensor::from_slice(&(0..n).map(one).collect::<Vec<i64>>(), shape)
+}
+
+/// The same number everywhere.
+pub fn full(n: usize, value: f32) -> Tensor {
+    Tensor::from_slice(&vec![value; n], [n])
+}

@@ -1,0 +1,104 @@
+//! Our column in the comparison with other systems: a worker that answers one JSON object per line.
+//!
+//! `{"cmd":"hello"}` names it; `prep` builds a workload and gives its check value; `run` times repetitions; `drop` and
+//! `quit` end. See `bench/README.md`.
+
+mod inputs;
+mod models;
+mod workloads;
+
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+use std::time::{Duration, Instant};
+use workloads::Workload;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    if let Some(name) = std::env::args().nth(1).filter(|a| a != "--worker") {
+        return once(&name);
+    }
+    let mut live: HashMap<String, Workload> = HashMap::new();
+    for line in std::io::stdin().lock().lines() {
+        let ask: Value = serde_json::from_str(&line?)?;
+        let name = ask["workload"].as_str().unwrap_or_default().to_string();
+        let answer = match ask["cmd"].as_str() {
+            Some("hello") => Ok(json!({
+                "ok": true, "name": "gradus", "version": env!("CARGO_PKG_VERSION"), "workloads": workloads::NAMES,
+            })),
+            Some("prep") => prepare(&name, &mut live),
+            Some("run") => run(&ask, live.get_mut(&name)),
+            Some("drop") => {
+                live.remove(&name);
+                Ok(json!({ "ok": true }))
+            }
+            Some("quit") => {
+                println!("{}", json!({ "ok": true }));
+                return Ok(());
+            }
+            _ => Err("unknown command".into()),
+        };
+        let answer = answer.unwrap_or_else(|e| json!({ "ok": false, "error": e.to_string() }));
+        println!("{answer}");
+        std::io::stdout().flush()?;
+    }
+    Ok(())
+}
+
+/// One workload from the command line, for profiling: check value and median time.
+fn once(name: &str) -> Result<(), Failure> {
+    let mut live = HashMap::new();
+    let prepared = prepare(name, &mut live)?;
+    if std::env::args().any(|a| a == "--explain") {
+        println!("{}", live.get(name).and_then(|w| w.explain.clone()).unwrap_or_default());
+    }
+    let ask = json!({ "min_ms": 1000.0, "min_reps": 5, "warm": 2 });
+    let timed = run(&ask, live.get_mut(name))?;
+    println!("{name}: check {}, first {} ms, {}", prepared["check"], prepared["first_ms"], timed);
+    Ok(())
+}
+
+fn ms(d: Duration) -> f64 {
+    d.as_secs_f64() * 1e3
+}
+
+fn prepare(name: &str, live: &mut HashMap<String, Workload>) -> Result<Value, Failure> {
+    let start = Instant::now();
+    let mut workload = workloads::build(name)?;
+    let built = ms(start.elapsed());
+    let start = Instant::now();
+    (workload.repeat)()?;
+    let first = ms(start.elapsed());
+    let check = (workload.check)()?;
+    live.insert(name.to_string(), workload);
+    Ok(json!({ "ok": true, "build_ms": built, "first_ms": first, "check": check }))
+}
+
+fn run(ask: &Value, workload: Option<&mut Workload>) -> Result<Value, Failure> {
+    let workload = workload.ok_or("prepare it first")?;
+    let number = |key: &str, default: f64| ask[key].as_f64().unwrap_or(default);
+    (workload.reset)()?;
+    let start = Instant::now();
+    let mut warmed = 0.0;
+    while warmed < number("warm", 2.0) || ms(start.elapsed()) < number("warm_ms", 15.0) {
+        (workload.repeat)()?;
+        warmed += 1.0;
+    }
+    let mut times = Vec::new();
+    let start = Instant::now();
+    let enough = |times: &[f64]| {
+        let n = times.len() as f64;
+        n >= number("max_reps", 2000.0)
+            || (n >= number("min_reps", 2.0) && ms(start.elapsed()) >= number("min_ms", 60.0))
+    };
+    while !enough(&times) {
+        let one = Instant::now();
+        (workload.repeat)()?;
+        times.push(ms(one.elapsed()) / workload.inner as f64);
+    }
+    times.sort_by(f64::total_cmp);
+    let middle = times.len() / 2;
+    let median = if times.len() % 2 == 1 { times[middle] } else { (times[middle - 1] + times[middle]) / 2.0 };
+    Ok(json!({ "ok": true, "ms": median, "min": times[0], "reps": times.len() }))
+}

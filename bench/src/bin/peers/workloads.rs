@@ -1,0 +1,309 @@
+//! What is measured: each workload as the unit of work that is repeated, and a value to check it by.
+
+use crate::inputs::fill;
+use crate::models::{self, Model};
+use crate::Failure;
+use gradus::{All, Compiled, Tensor, ScanOptions, compile, scan, value_and_grad, vjp};
+use std::sync::Arc;
+
+type Action = Box<dyn FnMut() -> Result<(), Failure>>;
+
+/// A workload.
+pub struct Workload {
+    /// One repetition.
+    pub repeat: Action,
+    /// Back to the first parameters.
+    pub reset: Action,
+    /// The value that all systems must agree on.
+    pub check: Box<dyn FnMut() -> Result<f64, Failure>>,
+    /// Operations in one repetition.
+    pub inner: usize,
+    /// The plan as text, where there is one.
+    pub explain: Option<String>,
+}
+
+/// All that this worker does.
+pub const NAMES: &[&str] = &[
+    "W1.128", "W1.512", "W1.1024", "W1.2048", "W1.batched", "W2.4M", "W2.64K", "W3.softmax", "W3.softmax_fb", "W3.ln",
+    "W3.ln_fb", "W4", "W5", "W6", "W7", "W8", "W9.nograd", "W9.grad", "W11", "W11.compiled",
+];
+
+/// Builds a workload.
+pub fn build(name: &str) -> Result<Workload, Failure> {
+    Ok(match name {
+        "W1.batched" => matmul(fill(1, &[64, 128, 64], 1.0), fill(2, &[64, 64, 128], 1.0))?,
+        "W2.4M" => chain(1 << 22)?,
+        "W2.64K" => chain(1 << 16)?,
+        "W3.softmax" => compiled(&[rows()], |x| vec![x[0].softmax(-1)])?,
+        "W3.softmax_fb" => compiled(&[rows(), upstream()], |x| pulled(&x[..1], &x[1], |x| x[0].softmax(-1)))?,
+        "W3.ln" => compiled(&norm_inputs()[..3], |x| vec![normed(x)])?,
+        "W3.ln_fb" => compiled(&norm_inputs(), |x| pulled(&x[..3], &x[3], normed))?,
+        "W4" => training(models::mlp(), Rule::Adam)?,
+        "W5" => training(models::gpt(4, 16), Rule::Adam)?,
+        "W6" => training(models::cnn(), Rule::Sgd(0.01))?,
+        "W7" => lstm()?,
+        "W8" => training(models::bengio(), Rule::Sgd(0.1))?,
+        "W9.nograd" => eager_add(false),
+        "W9.grad" => eager_add(true),
+        "W11" => eager_chain(),
+        "W11.compiled" => compiled_chain()?,
+        _ => match (name.strip_prefix("W1."), name.strip_prefix("W5.")) {
+            (Some(n), _) => {
+                let n: usize = n.parse()?;
+                matmul(fill(1, &[n, n], 1.0), fill(2, &[n, n], 1.0))?
+            }
+            // Layers and batch, to see how cost grows.
+            (_, Some(size)) => {
+                let (layers, batch) = size.split_once('x').ok_or("W5.LAYERSxBATCH")?;
+                training(models::gpt(layers.parse()?, batch.parse()?), Rule::Adam)?
+            }
+            _ => return Err(format!("no workload {name}").into()),
+        },
+    })
+}
+
+fn mean_abs(outs: &[Tensor]) -> Result<f64, Failure> {
+    let mut sum = 0.0;
+    for t in outs {
+        let v = t.to_vec::<f32>()?;
+        sum += v.iter().map(|x| f64::from(x.abs())).sum::<f64>() / v.len() as f64;
+    }
+    Ok(sum)
+}
+
+/// A function of fixed inputs, compiled.
+fn compiled(ins: &[Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<Workload, Failure> {
+    let ins: Arc<Vec<Tensor>> = Arc::new(ins.to_vec());
+    let refs: Vec<&Tensor> = ins.iter().collect();
+    let step = Arc::new(compile(&refs, f)?);
+    let run = |step: Arc<Compiled>, ins: Arc<Vec<Tensor>>| move || step.run(&ins.iter().collect::<Vec<_>>());
+    let (once, checked) = (run(step.clone(), ins.clone()), run(step.clone(), ins));
+    Ok(Workload {
+        repeat: Box::new(move || Ok(drop(once()?))),
+        reset: Box::new(|| Ok(())),
+        check: Box::new(move || mean_abs(&checked()?)),
+        inner: 1,
+        explain: Some(step.explain()),
+    })
+}
+
+fn matmul(a: Tensor, b: Tensor) -> Result<Workload, Failure> {
+    compiled(&[a, b], |x| vec![x[0].matmul(&x[1])])
+}
+
+fn chain(n: usize) -> Result<Workload, Failure> {
+    compiled(&[fill(3, &[n], 3.0)], |x| vec![(&x[0] * 1.5 + 0.25).gelu_tanh() * 0.75 + &x[0]])
+}
+
+fn rows() -> Tensor {
+    fill(5, &[4096, 1024], 2.0)
+}
+
+fn upstream() -> Tensor {
+    fill(8, &[4096, 1024], 1.0)
+}
+
+fn norm_inputs() -> Vec<Tensor> {
+    vec![rows(), fill(6, &[1024], 0.1) + 1.0, fill(7, &[1024], 0.1), upstream()]
+}
+
+fn normed(x: &[Tensor]) -> Tensor {
+    x[0].layer_norm(&[1024], Some(&x[1]), Some(&x[2]), 1e-5)
+}
+
+/// Gradients for an upstream gradient.
+fn pulled(ins: &[Tensor], g: &Tensor, f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
+    let refs: Vec<&Tensor> = ins.iter().collect();
+    let grads = vjp(&refs, f).and_then(|(_, pull)| pull(&[g]));
+    grads.unwrap_or_else(|e| vec![Tensor::failed(e)])
+}
+
+/// How parameters are updated.
+#[derive(Clone, Copy)]
+enum Rule {
+    Adam,
+    Sgd(f64),
+}
+
+/// Forward, backward and update as one compiled step over cells.
+fn training(model: Model, rule: Rule) -> Result<Workload, Failure> {
+    let cells: Vec<Tensor> = model.parameters.iter().map(Tensor::cell).collect();
+    let zeros = |p: &Tensor| Tensor::zeros(p.shape()).cell();
+    let (m, v): (Vec<Tensor>, Vec<Tensor>) = match rule {
+        Rule::Adam => (cells.iter().map(zeros).collect(), cells.iter().map(zeros).collect()),
+        Rule::Sgd(_) => (Vec::new(), Vec::new()),
+    };
+    let t = Tensor::from(0.0f32).cell();
+    let data: Vec<&Tensor> = model.data.iter().collect();
+    let step = Arc::new(compile(&data, |d| {
+        let parameters: Vec<&Tensor> = cells.iter().collect();
+        let loss_and = value_and_grad(&parameters, |p| (model.loss)(p, d));
+        let (loss, grads) = match loss_and {
+            Ok((mut outs, grads)) => (outs.swap_remove(0), grads),
+            Err(e) => return Tensor::failed(e),
+        };
+        match update(rule, &cells, &m, &v, &t, &grads) {
+            Ok(()) => loss,
+            Err(e) => Tensor::failed(e),
+        }
+    })?);
+    let first = model.parameters.clone();
+    let reset = {
+        let (cells, m, v, t) = (cells.clone(), m.clone(), v.clone(), t.clone());
+        move || -> Result<(), Failure> {
+            for (cell, value) in cells.iter().zip(&first) {
+                // A copy of its own, so that the step may write into it.
+                cell.set_(&(value + 0.0))?;
+            }
+            for cell in m.iter().chain(&v).chain([&t]) {
+                cell.set_(&Tensor::zeros(cell.shape()))?;
+            }
+            Ok(())
+        }
+    };
+    let data = Arc::new(model.data.clone());
+    let once = {
+        let (step, data) = (step.clone(), data.clone());
+        move || -> Result<f64, Failure> {
+            let loss = step.run(&data.iter().collect::<Vec<_>>())?;
+            Ok(f64::from(loss[0].item::<f32>()?))
+        }
+    };
+    let (repeat, checked, back) = (once.clone(), once, reset.clone());
+    Ok(Workload {
+        repeat: Box::new(move || repeat().map(drop)),
+        reset: Box::new(reset),
+        // The loss that the fourth step sees.
+        check: Box::new(move || {
+            back()?;
+            let mut loss = 0.0;
+            for _ in 0..4 {
+                loss = checked()?;
+            }
+            Ok(loss)
+        }),
+        inner: 1,
+        explain: Some(step.explain()),
+    })
+}
+
+fn update(
+    rule: Rule,
+    cells: &[Tensor],
+    m: &[Tensor],
+    v: &[Tensor],
+    t: &Tensor,
+    grads: &[Tensor],
+) -> gradus::Result<()> {
+    match rule {
+        Rule::Sgd(rate) => {
+            for (p, g) in cells.iter().zip(grads) {
+                p.set_(&(p - g * rate))?;
+            }
+        }
+        Rule::Adam => {
+            let (rate, b1, b2, eps) = (1e-3, 0.9, 0.999, 1e-8);
+            let now = t + 1.0;
+            t.set_(&now)?;
+            // b^t as exp(t log b).
+            let c1 = 1.0 - (&now * f64::ln(b1)).exp();
+            let c2 = (1.0 - (&now * f64::ln(b2)).exp()).sqrt();
+            let size = rate / c1;
+            for (((p, m), v), g) in cells.iter().zip(m).zip(v).zip(grads) {
+                let m1 = m * b1 + g * (1.0 - b1);
+                let v1 = v * b2 + g * g * (1.0 - b2);
+                p.set_(&(p - &size * &m1 / (v1.sqrt() / &c2 + eps)))?;
+                m.set_(&m1)?;
+                v.set_(&v1)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gradients of an LSTM over 64 steps.
+fn lstm() -> Result<Workload, Failure> {
+    let s = 1.0 / 128f64.sqrt();
+    let ins = [
+        fill(31, &[64, 512], s),
+        fill(32, &[128, 512], s),
+        fill(33, &[512], s),
+        fill(30, &[64, 32, 64], 1.0),
+        fill(34, &[64, 32, 128], 1.0),
+    ];
+    fn hidden(p: &[Tensor], x: &Tensor) -> gradus::Result<Tensor> {
+        let xi = x.matmul(&p[0]) + &p[2];
+        let zero = Tensor::zeros([32, 128]);
+        let (_, ys) = scan(&[&zero, &zero], &[&xi], ScanOptions::default(), |carry, x| {
+            let gates = &x[0] + carry[0].matmul(&p[1]);
+            let part = |i: usize| gates.narrow(-1, i * 128, 128);
+            let c = part(1).sigmoid() * &carry[1] + part(0).sigmoid() * part(2).tanh();
+            let h = part(3).sigmoid() * c.tanh();
+            (vec![h.clone(), c], vec![h])
+        })?;
+        Ok(ys.into_iter().next().unwrap_or_else(|| Tensor::from(0.0f32)))
+    }
+    compiled(&ins, |x| {
+        let p: Vec<&Tensor> = x[..3].iter().collect();
+        let loss = |p: &[Tensor]| match hidden(p, &x[3]) {
+            Ok(h) => (h * &x[4]).sum(All),
+            Err(e) => Tensor::failed(e),
+        };
+        gradus::grad(&p, loss).unwrap_or_else(|e| vec![Tensor::failed(e)])
+    })
+}
+
+fn eager_add(with_grad: bool) -> Workload {
+    let (a, b) = (fill(50, &[8], 1.0), fill(51, &[8], 1.0));
+    let a = if with_grad { a.requires_grad_() } else { a };
+    let (x, y) = (a.clone(), b.clone());
+    const MANY: usize = 2000;
+    Workload {
+        repeat: Box::new(move || {
+            for _ in 0..MANY {
+                std::hint::black_box(&a + &b);
+            }
+            Ok(())
+        }),
+        reset: Box::new(|| Ok(())),
+        check: Box::new(move || mean_abs(&[(&x + &y).detach()])),
+        inner: MANY,
+        explain: None,
+    }
+}
+
+fn eager_chain() -> Workload {
+    fn derivative() -> Result<f64, Failure> {
+        let x0 = Tensor::from(0.5f32).requires_grad_();
+        let mut x = x0.clone();
+        for _ in 0..5000 {
+            x = x.sin() + 1e-4;
+        }
+        x.backward()?;
+        let g = x0.grad().ok_or("no gradient")?;
+        Ok(f64::from(g.item::<f32>()?))
+    }
+    Workload {
+        repeat: Box::new(|| derivative().map(drop)),
+        reset: Box::new(|| Ok(())),
+        check: Box::new(derivative),
+        inner: 1,
+        explain: None,
+    }
+}
+
+fn compiled_chain() -> Result<Workload, Failure> {
+    let mut w = compiled(&[Tensor::from(0.5f32)], |x| {
+        let f = |x: &[Tensor]| {
+            let how = ScanOptions { length: Some(5000), ..ScanOptions::default() };
+            match scan(&[&x[0]], &[], how, |c, _| (vec![c[0].sin() + 1e-4], vec![])) {
+                Ok((carry, _)) => carry.into_iter().next().unwrap_or_else(|| Tensor::from(0.0f32)),
+                Err(e) => Tensor::failed(e),
+            }
+        };
+        gradus::grad(&[&x[0]], f).unwrap_or_else(|e| vec![Tensor::failed(e)])
+    })?;
+    w.inner = 1;
+    Ok(w)
+}
+
