@@ -34,7 +34,7 @@ pub(super) struct Kernels<T: 'static> {
     pub(super) lanes: usize,
     /// A full tile of packed operands.
     pub(super) packed: Kernel<T>,
-    /// Tiles by rows - 1 and vectors - 1, operands anywhere.
+    /// Tiles by vectors - 1 and rows - 1, operands anywhere. Narrow ones may have more than `mr` rows.
     pub(super) tiles: &'static [&'static [Kernel<T>]],
     /// Dot products by rows - 1 and columns - 1.
     pub(super) dots: &'static [[Kernel<T>; DOT]; DOT],
@@ -185,13 +185,13 @@ isa!(avx2, "avx2,fma");
 isa!(avx512, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
 
 macro_rules! kernels {
-    ($isa:ident, $v:ty, $t:ty, $mr:literal: $($m:literal)*, $nr:literal: $n:tt, $packs:path) => {
+    ($isa:ident, $v:ty, $t:ty, $mr:literal, $nr:literal, $packs:path, $([$n:literal: $($m:literal)*])*) => {
         &Kernels {
             mr: $mr,
             nr: $nr * <$v as Vector>::LANES,
             lanes: <$v as Vector>::LANES,
             packed: $isa::packed::<$v, $mr, $nr>,
-            tiles: &[$(kernels!(@row $isa, $v, $m, $n)),*],
+            tiles: &[$(&[$($isa::tile::<$v, $m, $n>),*]),*],
             dots: &[
                 kernels!(@dots $isa, $v, 1), kernels!(@dots $isa, $v, 2), kernels!(@dots $isa, $v, 3),
                 kernels!(@dots $isa, $v, 4),
@@ -200,7 +200,6 @@ macro_rules! kernels {
             pack_b: { use $packs as p; p::<$t, { $nr * <$v as Vector>::LANES }> },
         }
     };
-    (@row $isa:ident, $v:ty, $m:literal, [$($n:literal)*]) => { &[$($isa::tile::<$v, $m, $n>),*] };
     (@dots $isa:ident, $v:ty, $m:literal) => {
         [$isa::dot::<$v, $m, 1>, $isa::dot::<$v, $m, 2>, $isa::dot::<$v, $m, 3>, $isa::dot::<$v, $m, 4>]
     };
@@ -219,14 +218,17 @@ macro_rules! kernelled {
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 => {
                         use std::arch::x86_64::$avx512;
-                        kernels!(avx512, $avx512, $t, 8: 1 2 3 4 5 6 7 8, 3: [1 2 3], pack::avx2)
+                        kernels!(
+                            avx512, $avx512, $t, 6, 4, pack::avx2, [1: 1 2 3 4 5 6 7 8 9 10 11 12]
+                            [2: 1 2 3 4 5 6 7 8 9 10 11 12] [3: 1 2 3 4 5 6 7 8] [4: 1 2 3 4 5 6]
+                        )
                     }
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx2 => {
                         use std::arch::x86_64::$avx2;
-                        kernels!(avx2, $avx2, $t, 6: 1 2 3 4 5 6, 2: [1 2], pack::avx2)
+                        kernels!(avx2, $avx2, $t, 6, 2, pack::avx2, [1: 1 2 3 4 5 6 7 8 9 10 11 12] [2: 1 2 3 4 5 6])
                     }
-                    _ => kernels!(portable, $portable, $t, 6: 1 2 3 4 5 6, 2: [1 2], pack::portable),
+                    _ => kernels!(portable, $portable, $t, 6, 2, pack::portable, [1: 1 2 3 4 5 6] [2: 1 2 3 4 5 6]),
                 }
             }
         }

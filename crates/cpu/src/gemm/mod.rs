@@ -8,6 +8,7 @@
 //! How the work is cut and the order of the sums depend on the problem and the instruction set alone: the result has the
 //! same bits for any number of threads.
 
+mod block;
 mod drive;
 mod kernel;
 mod pack;

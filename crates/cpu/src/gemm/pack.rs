@@ -1,5 +1,10 @@
 //! Copying a stretch of an operand into the order in which the innermost loop reads it.
 
+use super::vector::prefetch;
+
+/// Rows ahead that are asked for.
+const AHEAD: isize = 16;
+
 /// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and
 /// `p < depth`, zero for the lanes up to the width `W` of the panel.
 pub(super) type Packer<T> =
@@ -79,6 +84,10 @@ unsafe fn body<T: Copy + Default, const W: usize>(
         for p in 0..steps {
             let (from, to) = (source.offset(p as isize * depth), out.add(p * W));
             if lanes == W && lane == 1 {
+                // Rows may be far apart, where the processor does not guess that they will be read.
+                for line in (0..W).step_by(64 / size_of::<T>()) {
+                    prefetch(from.wrapping_offset(AHEAD * depth).wrapping_add(line));
+                }
                 to.cast::<[T; W]>().write_unaligned(from.cast::<[T; W]>().read_unaligned());
             } else {
                 for l in 0..W {
