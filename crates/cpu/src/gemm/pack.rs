@@ -2,6 +2,8 @@
 
 use super::vector::prefetch;
 
+/// Bytes of a line of memory.
+pub(super) const LINE: usize = 64;
 /// Rows ahead that are asked for.
 const AHEAD: isize = 16;
 
@@ -53,9 +55,17 @@ pub(super) unsafe fn avx2<T: Turn, const W: usize>(
             return body::<T, W>(source, lane, depth, lanes, steps, out);
         }
         let (across, along) = (lanes / T::SIDE * T::SIDE, steps / T::SIDE * T::SIDE);
-        for first in (0..across).step_by(T::SIDE) {
-            for p in (0..along).step_by(T::SIDE) {
-                T::turn(source.offset(first as isize * lane).add(p), lane, out.add(p * W + first), W);
+        // A line of each lane at a time: the lanes may be so far apart that they do not stay in the cache together.
+        let line = LINE / size_of::<T>();
+        for from in (0..along).step_by(line) {
+            for first in (0..across).step_by(T::SIDE) {
+                let rows = source.offset(first as isize * lane);
+                for l in 0..T::SIDE {
+                    prefetch(rows.offset(l as isize * lane).wrapping_add(from + 2 * line));
+                }
+                for p in (from..along.min(from + line)).step_by(T::SIDE) {
+                    T::turn(rows.add(p), lane, out.add(p * W + first), W);
+                }
             }
         }
         for p in 0..steps {
@@ -85,7 +95,7 @@ unsafe fn body<T: Copy + Default, const W: usize>(
             let (from, to) = (source.offset(p as isize * depth), out.add(p * W));
             if lanes == W && lane == 1 {
                 // Rows may be far apart, where the processor does not guess that they will be read.
-                for line in (0..W).step_by(64 / size_of::<T>()) {
+                for line in (0..W).step_by(LINE / size_of::<T>()) {
                     prefetch(from.wrapping_offset(AHEAD * depth).wrapping_add(line));
                 }
                 to.cast::<[T; W]>().write_unaligned(from.cast::<[T; W]>().read_unaligned());

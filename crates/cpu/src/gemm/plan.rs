@@ -29,7 +29,7 @@ pub(super) struct Plan {
 }
 
 /// Bytes of a column of B over one visit of C, the longer the fewer visits.
-const COLUMN: usize = 1536;
+const COLUMN: usize = 2048;
 /// Bytes of a B that is not in the second cache, and the steps of a visit that reads it.
 const STREAMED: usize = 1 << 20;
 const STREAM: usize = 64;
@@ -47,7 +47,7 @@ impl Plan {
         let (a, b) = (Lie::of(&problem.a), Lie::of(&problem.b));
         let dot = m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
         // A operand read in place has no strip to keep, so B may be read in place only if A is.
-        let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 4 * mr || k * n <= 24 << 10);
+        let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 4 * mr || k * n <= 8 << 10);
         let direct_a = direct_b || a == Lie::Depth;
         let steps = match (dot, direct_b && k * n * size_of::<T>() > STREAMED) {
             (true, _) => 4096,
