@@ -170,28 +170,27 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
     /// The lanes and steps of `panel`: where they are, or packed to `room`.
     unsafe fn strip(&self, operand: &Operand<'_, T>, panel: Panel, room: Option<*mut T>) -> Strip<T> {
         let Panel { batch, lane, lanes, depth, steps, width } = panel;
-        let Some(room) = room else {
-            return match operand {
+        match (operand, room) {
+            (Operand::Strided(s), None) => {
                 // SAFETY: the operand has these elements.
-                Operand::Strided(s) => {
-                    Strip { data: unsafe { s.at(batch, lane, depth) }, lane: s.lane, depth: s.depth }
-                }
-                // No plan reads such an operand in place.
-                Operand::Packed(_) => Strip { data: std::ptr::null(), lane: 0, depth: 0 },
-            };
-        };
-        match operand {
-            Operand::Strided(s) => {
+                let data = unsafe { s.at(batch, lane, depth) };
+                return Strip { data, lane: s.lane, depth: s.depth };
+            }
+            (Operand::Strided(s), Some(room)) => {
                 let packer = if width == self.kernels.nr { self.kernels.pack_b } else { self.kernels.pack_a };
                 // SAFETY: the operand has these elements, the room is for a panel.
                 unsafe { packer(s.at(batch, lane, depth), s.lane, s.depth, lanes, steps, room) }
             }
-            // SAFETY: the room is for a panel, and scratch is never uninitialised.
-            Operand::Packed(pack) => {
-                pack.pack(panel, unsafe { std::slice::from_raw_parts_mut(room, steps * width) })
+            (Operand::Packed(pack), Some(room)) => {
+                // SAFETY: the room is for a panel, and scratch is never uninitialised.
+                let room = unsafe { std::slice::from_raw_parts_mut(room, steps * width) };
+                pack.pack(panel, room);
             }
+            // No plan reads such an operand in place.
+            (Operand::Packed(_), None) => {}
         }
-        Strip { data: room.cast_const(), lane: 1, depth: width as isize }
+        let data = room.unwrap_or(std::ptr::null_mut()).cast_const();
+        Strip { data, lane: 1, depth: width as isize }
     }
 
     pub(super) fn finish(&self, part: &Part<T>, rows: Range<usize>, cols: Range<usize>) {

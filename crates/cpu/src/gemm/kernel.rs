@@ -75,10 +75,10 @@ unsafe fn tile<V: Vector, const M: usize, const N: usize, const PACKED: bool>(st
                 // A packed panel is filled up with zeros: its last vector always exists.
                 if PACKED || v + 1 < N || whole { V::load(p) } else { V::load_some(some, p) }
             });
-            for i in 0..M {
+            for (i, sums) in sums.iter_mut().enumerate() {
                 let x = V::splat(*a.wrapping_offset(i as isize * a_lane));
-                for v in 0..N {
-                    sums[i][v] = x.mul_add(row[v], sums[i][v]);
+                for (sum, &y) in sums.iter_mut().zip(&row) {
+                    *sum = x.mul_add(y, *sum);
                 }
             }
             a = a.wrapping_offset(a_depth);

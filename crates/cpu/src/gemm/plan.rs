@@ -46,7 +46,7 @@ impl Plan {
         let &Kernels { mr, nr, .. } = kernels;
         let (a, b) = (Lie::of(&problem.a), Lie::of(&problem.b));
         let dot = m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
-        // A operand read in place has no strip to keep, so B may be read in place only if A is.
+        // Where B is read in place every strip of A is met again and again, and so not packed either.
         let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 4 * mr || k * n <= 8 << 10);
         let direct_a = direct_b || a == Lie::Depth;
         let steps = match (dot, direct_b && k * n * size_of::<T>() > STREAMED) {
@@ -82,7 +82,7 @@ impl Plan {
             };
             if flatter && rows > 4 * unit_m {
                 down *= 2;
-            } else if cols > unit_n {
+            } else if cols > 4 * unit_n {
                 across *= 2;
             } else {
                 break;
