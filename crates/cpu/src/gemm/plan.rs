@@ -35,8 +35,8 @@ const STREAMED: usize = 1 << 20;
 const STREAM: usize = 64;
 /// Bytes of the packed columns of a block over one visit, which stay in the second cache.
 const PACKED: usize = 1 << 20;
-/// A [`cost`] worth a task of its own: some microseconds.
-pub(super) const TASK: usize = 1 << 20;
+/// A [`cost`] worth a task of its own: some 10 µs.
+pub(super) const TASK: usize = 2 << 20;
 /// Tasks for each thread, so that one that is late does not keep the others waiting.
 const SHARE: usize = 4;
 
@@ -49,7 +49,8 @@ impl Plan {
         // Where B is read in place every strip of A is met again and again, and so not packed either.
         let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 4 * mr || k * n <= 8 << 10);
         let direct_a = direct_b || a == Lie::Depth;
-        let steps = match (dot, direct_b && k * n * size_of::<T>() > STREAMED) {
+        let stream = direct_b && k * n * size_of::<T>() > STREAMED;
+        let steps = match (dot, stream) {
             (true, _) => 4096,
             // B is read once, at the speed of memory if whole rows are.
             (false, true) => STREAM,
@@ -74,15 +75,16 @@ impl Plan {
         let work = cost(problem) / parts;
         let tasks = if threads == 1 { 1 } else { (work / TASK).min(SHARE * threads).div_ceil(batch * parts) };
         let (mut rows, mut cols) = (m, block(n, across, unit_n));
+        // Narrower blocks read all of A once more, or pack it; flatter ones do that to B.
+        let again = |direct| if direct { 1 } else { 4 };
+        // Whole rows of a B that streams, or much of them.
+        let narrowest = if stream { 4 * unit_n } else { unit_n };
         while down * across < tasks {
-            // Narrower blocks read (or pack) A once more, flatter ones pack B once more.
-            let flatter = match (direct_a, direct_b) {
-                (true, false) => cols <= 4 * unit_n,
-                _ => rows >= cols,
-            };
-            if flatter && rows > 4 * unit_m {
+            let (flatter, narrower) = (rows > 4 * unit_m, cols > narrowest);
+            let cheaper = n * down * again(direct_b) < m * across * again(direct_a);
+            if flatter && (cheaper || !narrower) {
                 down *= 2;
-            } else if cols > 4 * unit_n {
+            } else if narrower {
                 across *= 2;
             } else {
                 break;
