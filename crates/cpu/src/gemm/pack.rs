@@ -13,6 +13,7 @@ pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
 /// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns.
+#[cfg(target_arch = "x86_64")]
 pub(super) trait Turn: Copy + Default {
     const SIDE: usize;
 
