@@ -1,15 +1,16 @@
 //! Threads that share the chunks of one job.
 //!
 //! Chunks are claimed one at a time by whoever is free. The caller claims too, and at the end waits only for workers
-//! that have entered the job: a worker the system has put aside never holds up a job it did not join. Workers look for
-//! the next job for some tens of microseconds before they sleep, since kernels of one program follow each other closely.
+//! that have entered the job: a worker the system has put aside never holds up a job it did not join. The caller claims
+//! from the front and workers from the back, so that a processor tends to get the chunks, and what they touch, that it had
+//! in the last job like it. Workers look for the next job for some tens of microseconds before they sleep, since kernels of one program follow each other closely.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -42,8 +43,8 @@ struct Shared {
     epoch: Line<AtomicUsize>,
     /// How many workers are in the job, with [`OPEN`] while it may be entered and [`WAITED`] when the caller sleeps.
     state: Line<AtomicUsize>,
-    /// The next chunk nobody has claimed.
-    next: Line<AtomicUsize>,
+    /// How many chunks were claimed from the front, and [`BACK`] times how many from the back.
+    claimed: Line<AtomicU64>,
     /// Written by the caller while the job is closed and empty, read by workers that entered it open.
     job: UnsafeCell<Job>,
     quit: AtomicBool,
@@ -70,6 +71,11 @@ unsafe impl Send for Shared {}
 const OPEN: usize = 1 << (usize::BITS - 1);
 const WAITED: usize = 1 << (usize::BITS - 2);
 const ENTERED: usize = WAITED - 1;
+
+/// One chunk claimed from the back.
+const BACK: u64 = 1 << 32;
+/// The most chunks of a job that threads share, far enough from [`BACK`] for all to claim in vain.
+const MOST: usize = 1 << 30;
 
 /// How long a thread looks before it sleeps: longer than the gap between two kernels of one program, and short enough
 /// that an idle program is idle.
@@ -115,7 +121,7 @@ impl Pool {
     /// On this thread alone, in order, if it is inside a chunk already or another thread's job runs. A panic in a chunk
     /// comes out here, once no thread is in the job; chunks nobody had claimed by then are not run.
     pub fn run(&self, chunks: usize, chunk: &Chunk<'_>) {
-        if chunks > 1 && !INSIDE.get() && self.threads() > 1 {
+        if chunks > 1 && chunks <= MOST && !INSIDE.get() && self.threads() > 1 {
             let team = match self.team.try_lock() {
                 Ok(team) => Some(team),
                 Err(TryLockError::Poisoned(team)) => Some(team.into_inner()),
@@ -140,7 +146,7 @@ impl Team {
         let shared = Arc::new(Shared {
             epoch: Line(AtomicUsize::new(0)),
             state: Line(AtomicUsize::new(0)),
-            next: Line(AtomicUsize::new(0)),
+            claimed: Line(AtomicU64::new(0)),
             job: UnsafeCell::new(Job { chunk: &nothing, chunks: 0 }),
             quit: AtomicBool::new(false),
             panic: Mutex::new(None),
@@ -164,7 +170,7 @@ impl Team {
         let chunk = unsafe { std::mem::transmute::<*const Chunk<'_>, *const Chunk<'static>>(chunk) };
         // SAFETY: this thread holds the team, whose last job was closed and left by all before the team was let go.
         unsafe { *shared.job.get() = Job { chunk, chunks } };
-        shared.next.0.store(0, Relaxed);
+        shared.claimed.0.store(0, Relaxed);
         // Workers enter by an operation on `state` that reads this one, and so see the job and the counter.
         shared.state.0.fetch_or(OPEN, Release);
         shared.epoch.0.fetch_add(1, SeqCst);
@@ -175,7 +181,7 @@ impl Team {
             }
         }
         INSIDE.set(true);
-        shared.claim(Job { chunk, chunks });
+        shared.claim(Job { chunk, chunks }, 1);
         INSIDE.set(false);
         shared.leave_all();
         relock(shared.panic.lock()).take()
@@ -183,22 +189,24 @@ impl Team {
 }
 
 impl Shared {
-    /// Claims and runs chunks until none is left.
-    fn claim(&self, job: Job) {
-        let claimed = catch_unwind(AssertUnwindSafe(|| {
+    /// Claims and runs chunks until none is left, from the front by adding 1 to what is claimed, from the back by
+    /// adding [`BACK`].
+    fn claim(&self, job: Job, side: u64) {
+        let work = catch_unwind(AssertUnwindSafe(|| {
             loop {
-                let index = self.next.0.fetch_add(1, Relaxed);
-                if index >= job.chunks {
+                let claimed = self.claimed.0.fetch_add(side, Relaxed);
+                let (front, back) = ((claimed % BACK) as usize, (claimed / BACK) as usize);
+                if front + back >= job.chunks {
                     return;
                 }
+                let index = if side == BACK { job.chunks - 1 - back } else { front };
                 // SAFETY: the caller of `Team::run` keeps the closure until all threads have left the job, and
                 // this thread has entered it.
                 unsafe { (*job.chunk)(index) };
             }
         }));
-        if let Err(panic) = claimed {
-            // Half of the range, so that threads that still look do not count past its end.
-            self.next.0.store(usize::MAX / 2, Relaxed);
+        if let Err(panic) = work {
+            self.claimed.0.store(MOST as u64, Relaxed);
             relock(self.panic.lock()).get_or_insert(panic);
         }
     }
@@ -241,7 +249,7 @@ impl Shared {
             }
             if self.state.0.fetch_add(1, Acquire) & OPEN != 0 {
                 // SAFETY: the job is open and this thread is in it, so the caller does not write it.
-                self.claim(unsafe { *self.job.get() });
+                self.claim(unsafe { *self.job.get() }, BACK);
             }
             let state = self.state.0.fetch_sub(1, Release);
             if state & WAITED != 0 {

@@ -128,9 +128,12 @@ struct Case {
     a: Lie,
     b: Lie,
     accumulate: bool,
+    /// Elements between the rows of C.
+    gap: usize,
 }
 
-const PLAIN: Case = Case { batch: 1, m: 1, n: 1, k: 1, a: Lie::Depth, b: Lie::Lane, accumulate: false };
+const PLAIN: Case =
+    Case { batch: 1, m: 1, n: 1, k: 1, a: Lie::Depth, b: Lie::Lane, accumulate: false, gap: 3 };
 
 /// Computes the case on every instruction set and 1, 2 and 3 threads, with everything checked.
 fn check<T: Number>(pools: &[Pool], case: Case) {
@@ -139,7 +142,7 @@ fn check<T: Number>(pools: &[Pool], case: Case) {
     let a = Matrix::<T>::new(&mut random, case.a, batch, m, k);
     let b = Matrix::<T>::new(&mut random, case.b, batch, n, k);
     // Rows of C are apart, and so are products: what lies between is not written.
-    let (row, gap) = (n + 3, 7);
+    let (row, gap) = (n + case.gap, 7);
     let stride = m * row + gap;
     let before: Vec<T> = random.numbers(batch * stride + gap);
     let inside = |at: usize| -> Option<(usize, usize, usize)> {
@@ -246,7 +249,7 @@ fn every_layout() {
     let sizes = [(9, 50, 13), (65, 63, 17), (3, 100, 70), (100, 3, 70), (17, 5, 1)];
     both(sizes.into_iter().flat_map(|(m, n, k)| {
         LIES.into_iter().flat_map(move |a| {
-            LIES.into_iter().map(move |b| Case { batch: 2, m, n, k, a, b, accumulate: k == 13 })
+            LIES.into_iter().map(move |b| Case { batch: 2, m, n, k, a, b, accumulate: k == 13, ..PLAIN })
         })
     }));
 }
@@ -268,6 +271,13 @@ fn tall_thin_and_deep() {
     both(sizes.into_iter().flat_map(|(m, n, k)| {
         [(Lie::Depth, Lie::Lane), (Lie::Lane, Lie::Lane), (Lie::Depth, Lie::Depth), (Lie::Lane, Lie::Depth)]
             .map(|(a, b)| Case { m, n, k, a, b, accumulate: m % 2 == 0, ..PLAIN })
+    }));
+}
+
+#[test]
+fn columns_that_are_rows() {
+    both([(300, 1, 70), (1, 300, 70), (5000, 1, 40), (2, 1, 3)].into_iter().flat_map(|(m, n, k)| {
+        LIES.map(|a| Case { batch: 2, m, n, k, a, b: Lie::Sparse, accumulate: k == 40, gap: 0 })
     }));
 }
 

@@ -1,7 +1,7 @@
 //! The innermost loops: a tile of C in registers over a stretch of k, and dot products.
 
 use super::pack;
-use super::vector::{Lanes, Vector, prefetch};
+use super::vector::{Lanes, Vector, prefetch, prefetch_to_write};
 use crate::Isa;
 
 /// A tile of C and the operands it is the product of. Element (i, p) of A is at `a[i * a_lane + p * a_depth]`, element
@@ -34,7 +34,7 @@ pub(super) struct Kernels<T: 'static> {
     pub(super) lanes: usize,
     /// A full tile of packed operands.
     pub(super) packed: Kernel<T>,
-    /// Tiles by rows - 1 and vectors - 1, operands anywhere.
+    /// Tiles by vectors - 1 and rows - 1, operands anywhere. Narrow ones may have more than `mr` rows.
     pub(super) tiles: &'static [&'static [Kernel<T>]],
     /// Dot products by rows - 1 and columns - 1.
     pub(super) dots: &'static [[Kernel<T>; DOT]; DOT],
@@ -45,7 +45,8 @@ pub(super) struct Kernels<T: 'static> {
 /// Rows and columns of the largest block of dot products.
 pub(super) const DOT: usize = 4;
 
-/// Rows of B ahead that an unpacked B is asked for: its rows are far apart, so the processor does not guess them.
+/// Rows of B ahead that are asked for: those of a B in place are far apart and not guessed by the processor, packed
+/// ones come from the second cache.
 const AHEAD: isize = 12;
 
 /// A tile of `M` rows and `N` vectors.
@@ -53,7 +54,7 @@ const AHEAD: isize = 12;
 /// # Safety
 /// The processor has the instructions of `V`; `step` describes valid memory, that of C not shared.
 #[inline(always)]
-unsafe fn tile<V: Vector, const M: usize, const N: usize, const AHEAD: isize>(step: &Step<V::Scalar>) {
+unsafe fn tile<V: Vector, const M: usize, const N: usize, const PACKED: bool>(step: &Step<V::Scalar>) {
     let &Step { k, a_lane, a_depth, b_depth, c, c_row, .. } = step;
     let (mut a, mut b) = (step.a, step.b);
     let some = V::mask(step.last);
@@ -63,23 +64,21 @@ unsafe fn tile<V: Vector, const M: usize, const N: usize, const AHEAD: isize>(st
     unsafe {
         for i in 0..M {
             for v in 0..N {
-                prefetch(c.wrapping_offset(i as isize * c_row).wrapping_add(v * V::LANES));
+                prefetch_to_write(c.wrapping_offset(i as isize * c_row).wrapping_add(v * V::LANES));
             }
         }
         let mut sums = [[V::zero(); N]; M];
         for _ in 0..k {
             let row: [V; N] = std::array::from_fn(|v| {
                 let p = b.wrapping_add(v * V::LANES);
-                if AHEAD > 0 {
-                    prefetch(p.wrapping_offset(AHEAD * b_depth));
-                }
+                prefetch(p.wrapping_offset(AHEAD * b_depth));
                 // A packed panel is filled up with zeros: its last vector always exists.
-                if AHEAD == 0 || v + 1 < N || whole { V::load(p) } else { V::load_some(some, p) }
+                if PACKED || v + 1 < N || whole { V::load(p) } else { V::load_some(some, p) }
             });
-            for i in 0..M {
+            for (i, sums) in sums.iter_mut().enumerate() {
                 let x = V::splat(*a.wrapping_offset(i as isize * a_lane));
-                for v in 0..N {
-                    sums[i][v] = x.mul_add(row[v], sums[i][v]);
+                for (sum, &y) in sums.iter_mut().zip(&row) {
+                    *sum = x.mul_add(y, *sum);
                 }
             }
             a = a.wrapping_offset(a_depth);
@@ -158,13 +157,13 @@ macro_rules! isa {
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn tile<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
                 // SAFETY: as above.
-                unsafe { super::tile::<V, M, N, { super::AHEAD }>(step) }
+                unsafe { super::tile::<V, M, N, false>(step) }
             }
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn packed<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
                 let (a_depth, b_depth) = (M as isize, (N * V::LANES) as isize);
                 // SAFETY: as above; the strides are those of packed panels, told to the compiler.
-                unsafe { super::tile::<V, M, N, 0>(&Step { a_lane: 1, a_depth, b_depth, ..*step }) }
+                unsafe { super::tile::<V, M, N, true>(&Step { a_lane: 1, a_depth, b_depth, ..*step }) }
             }
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn dot<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>)
@@ -185,13 +184,13 @@ isa!(avx2, "avx2,fma");
 isa!(avx512, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
 
 macro_rules! kernels {
-    ($isa:ident, $v:ty, $t:ty, $mr:literal: $($m:literal)*, $nr:literal: $n:tt, $packs:path) => {
+    ($isa:ident, $v:ty, $t:ty, $mr:literal, $nr:literal, $packs:path, $([$n:literal: $($m:literal)*])*) => {
         &Kernels {
             mr: $mr,
             nr: $nr * <$v as Vector>::LANES,
             lanes: <$v as Vector>::LANES,
             packed: $isa::packed::<$v, $mr, $nr>,
-            tiles: &[$(kernels!(@row $isa, $v, $m, $n)),*],
+            tiles: &[$(&[$($isa::tile::<$v, $m, $n>),*]),*],
             dots: &[
                 kernels!(@dots $isa, $v, 1), kernels!(@dots $isa, $v, 2), kernels!(@dots $isa, $v, 3),
                 kernels!(@dots $isa, $v, 4),
@@ -200,7 +199,6 @@ macro_rules! kernels {
             pack_b: { use $packs as p; p::<$t, { $nr * <$v as Vector>::LANES }> },
         }
     };
-    (@row $isa:ident, $v:ty, $m:literal, [$($n:literal)*]) => { &[$($isa::tile::<$v, $m, $n>),*] };
     (@dots $isa:ident, $v:ty, $m:literal) => {
         [$isa::dot::<$v, $m, 1>, $isa::dot::<$v, $m, 2>, $isa::dot::<$v, $m, 3>, $isa::dot::<$v, $m, 4>]
     };
@@ -219,14 +217,17 @@ macro_rules! kernelled {
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 => {
                         use std::arch::x86_64::$avx512;
-                        kernels!(avx512, $avx512, $t, 8: 1 2 3 4 5 6 7 8, 3: [1 2 3], pack::avx2)
+                        kernels!(
+                            avx512, $avx512, $t, 6, 4, pack::avx2, [1: 1 2 3 4 5 6 7 8 9 10 11 12]
+                            [2: 1 2 3 4 5 6 7 8 9 10] [3: 1 2 3 4 5 6 7 8] [4: 1 2 3 4 5 6]
+                        )
                     }
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx2 => {
                         use std::arch::x86_64::$avx2;
-                        kernels!(avx2, $avx2, $t, 6: 1 2 3 4 5 6, 2: [1 2], pack::avx2)
+                        kernels!(avx2, $avx2, $t, 6, 2, pack::avx2, [1: 1 2 3 4 5 6 7 8 9 10 11 12] [2: 1 2 3 4 5 6])
                     }
-                    _ => kernels!(portable, $portable, $t, 6: 1 2 3 4 5 6, 2: [1 2], pack::portable),
+                    _ => kernels!(portable, $portable, $t, 6, 2, pack::portable, [1: 1 2 3 4 5 6] [2: 1 2 3 4 5 6]),
                 }
             }
         }

@@ -1,13 +1,14 @@
 //! Matrix products: C = A·B or C += A·B, batched, with operands anywhere in memory.
 //!
 //! A task is a block of C over the whole of k. Its innermost loop holds a tile of C in registers and reads A and B in
-//! place where they lie well, otherwise from packed panels: those of B are packed once for all tasks, those of A by the
-//! task. When its last sum is done and the block is still in cache, `finish` is called with it, which is how bias,
-//! activation and residual are fused.
+//! place where they lie well, otherwise from packed panels, which the task makes for itself and which stay in its second
+//! cache. When the last sums of a part of the block are done and it is still in cache, `finish` is called with it, which
+//! is how bias, activation and residual are fused.
 //!
-//! How the work is cut and the order of the sums depend on the problem and the instruction set alone: the result has the
-//! same bits for any number of threads.
+//! The order of the sums depends on the problem and the instruction set alone: the result has the same bits for any
+//! number of threads. Only the blocks that `finish` sees are others.
 
+mod block;
 mod drive;
 mod kernel;
 mod pack;
@@ -40,7 +41,7 @@ pub struct Problem<'a, T> {
     pub finish: Option<Finish<'a, T>>,
 }
 
-/// Called with each finished block of C, by the thread that finished it.
+/// Called with each finished block of C, by the thread that finished it. Which blocks depends on the number of threads.
 pub type Finish<'a, T> = &'a (dyn Fn(Tile<T>) + Sync);
 
 /// An operand of a product. A *lane* is a row of A or a column of B; *depth* runs along k.

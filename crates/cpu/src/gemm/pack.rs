@@ -1,11 +1,19 @@
 //! Copying a stretch of an operand into the order in which the innermost loop reads it.
 
+use super::vector::prefetch;
+
+/// Bytes of a line of memory.
+pub(super) const LINE: usize = 64;
+/// Rows ahead that are asked for.
+const AHEAD: isize = 16;
+
 /// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and
 /// `p < depth`, zero for the lanes up to the width `W` of the panel.
 pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
 /// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns.
+#[cfg(target_arch = "x86_64")]
 pub(super) trait Turn: Copy + Default {
     const SIDE: usize;
 
@@ -48,9 +56,17 @@ pub(super) unsafe fn avx2<T: Turn, const W: usize>(
             return body::<T, W>(source, lane, depth, lanes, steps, out);
         }
         let (across, along) = (lanes / T::SIDE * T::SIDE, steps / T::SIDE * T::SIDE);
-        for first in (0..across).step_by(T::SIDE) {
-            for p in (0..along).step_by(T::SIDE) {
-                T::turn(source.offset(first as isize * lane).add(p), lane, out.add(p * W + first), W);
+        // A line of each lane at a time: the lanes may be so far apart that they do not stay in the cache together.
+        let line = LINE / size_of::<T>();
+        for from in (0..along).step_by(line) {
+            for first in (0..across).step_by(T::SIDE) {
+                let rows = source.offset(first as isize * lane);
+                for l in 0..T::SIDE {
+                    prefetch(rows.offset(l as isize * lane).wrapping_add(from + 2 * line));
+                }
+                for p in (from..along.min(from + line)).step_by(T::SIDE) {
+                    T::turn(rows.add(p), lane, out.add(p * W + first), W);
+                }
             }
         }
         for p in 0..steps {
@@ -79,6 +95,10 @@ unsafe fn body<T: Copy + Default, const W: usize>(
         for p in 0..steps {
             let (from, to) = (source.offset(p as isize * depth), out.add(p * W));
             if lanes == W && lane == 1 {
+                // Rows may be far apart, where the processor does not guess that they will be read.
+                for line in (0..W).step_by(LINE / size_of::<T>()) {
+                    prefetch(from.wrapping_offset(AHEAD * depth).wrapping_add(line));
+                }
                 to.cast::<[T; W]>().write_unaligned(from.cast::<[T; W]>().read_unaligned());
             } else {
                 for l in 0..W {

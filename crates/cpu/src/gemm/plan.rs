@@ -1,4 +1,8 @@
-//! How a product is cut into tasks. Everything here depends on the problem and the kernels alone, never on threads.
+//! How a product is cut into tasks.
+//!
+//! What decides the order of sums (dot products or tiles, the stretches of k) depends on the problem and the kernels
+//! alone. Only the blocks of C also depend on the number of threads, and they change no bit: an element's sum is the
+//! same in any block.
 
 use super::kernel::{DOT, Kernels};
 use super::{Operand, Problem};
@@ -8,9 +12,11 @@ use super::{Operand, Problem};
 pub(super) struct Plan {
     /// Dot products instead of tiles.
     pub(super) dot: bool,
-    /// Rows of A are read where they are.
+    /// Rows and columns of a tile.
+    pub(super) tile: (usize, usize),
+    /// A is read where it is.
     pub(super) direct_a: bool,
-    /// Rows of B are read where they are.
+    /// B is read where it is.
     pub(super) direct_b: bool,
     /// Rows of a block of C.
     pub(super) rows: usize,
@@ -22,62 +28,106 @@ pub(super) struct Plan {
     pub(super) parts: usize,
 }
 
-/// Bytes of a panel of B over the steps of one visit: it stays in the first cache beside a panel of A.
-const PANEL: usize = 32 << 10;
-/// Largest block of C.
-const ROWS: usize = 256;
-const COLS: usize = 1024;
-/// Arithmetic worth a task of its own: some 10 µs.
-const TASK: usize = 1 << 20;
-/// More tasks than this even out nothing more.
-const TASKS: usize = 64;
+/// Bytes of a column of B over one visit of C, the longer the fewer visits.
+const COLUMN: usize = 2048;
+/// Bytes of a B that is not in the second cache, and the steps of a visit that reads it.
+const STREAMED: usize = 1 << 20;
+const STREAM: usize = 64;
+/// Bytes of the packed columns of a block over one visit, which stay in the second cache.
+const PACKED: usize = 1 << 20;
+/// A [`cost`] worth a task of its own: some 10 µs.
+pub(super) const TASK: usize = 2 << 20;
+/// Tasks for each thread, so that one that is late does not keep the others waiting.
+const SHARE: usize = 4;
 
 impl Plan {
-    pub(super) fn new<T>(problem: &Problem<'_, T>, kernels: &Kernels<T>) -> Plan {
+    pub(super) fn new<T>(problem: &Problem<'_, T>, kernels: &Kernels<T>, threads: usize) -> Plan {
         let &Problem { batch, m, n, k, .. } = problem;
         let &Kernels { mr, nr, .. } = kernels;
-        let (a, b) = (strides(&problem.a), strides(&problem.b));
-        let work = 2 * m * n * k;
-        let dot = m.min(n) <= 2 * DOT
-            && a.is_some_and(|(_, depth)| depth == 1)
-            && b.is_some_and(|(_, depth)| depth == 1);
-        let direct_a = dot
-            || a.is_some_and(|(lane, depth)| {
-                depth == 1 && (n <= 3 * nr || lane % 512 != 0) || lane == 1 && n <= 2 * nr
-            });
-        let direct_b = dot
-            || b.is_some_and(|(lane, depth)| {
-                lane == 1 && (m <= 4 * mr || k * n <= 24 * 1024 && depth % 1024 != 0)
-            });
-        let most = if dot { 4096 } else { PANEL / size_of::<T>() / nr };
-        let steps = even(k, most);
-        let tasks = (work / TASK).clamp(1, TASKS);
-        let (unit_m, unit_n) = if dot { (DOT, DOT) } else { (mr, nr) };
-        let (mut rows, mut cols) =
-            (even(m, ROWS).next_multiple_of(unit_m), even(n, COLS).next_multiple_of(unit_n));
-        while m.div_ceil(rows) * n.div_ceil(cols) < tasks {
-            if rows > 8 * unit_m && (rows >= cols / 4 || cols <= 4 * unit_n) {
-                rows = (rows / 2).next_multiple_of(unit_m);
-            } else if cols > 4 * unit_n {
-                cols = (cols / 2).next_multiple_of(unit_n);
+        let (a, b) = (Lie::of(&problem.a), Lie::of(&problem.b));
+        let dot = m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
+        // Where B is read in place every strip of A is met again and again, and so not packed either.
+        let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 4 * mr || k * n <= 8 << 10);
+        let direct_a = direct_b || a == Lie::Depth;
+        let stream = direct_b && k * n * size_of::<T>() > STREAMED;
+        let steps = match (dot, stream) {
+            (true, _) => 4096,
+            // B is read once, at the speed of memory if whole rows are.
+            (false, true) => STREAM,
+            (false, false) => COLUMN / size_of::<T>(),
+        };
+        let steps = even(k, steps);
+        // Small C and long k: the only way to share the work is along k.
+        let parts = if batch * m * n <= 128 * 128 && k >= 2048 { (k / 1024).min(8) } else { 1 };
+
+        let (unit_m, unit_n) = if dot {
+            (DOT, DOT)
+        } else if direct_a {
+            // Narrow tiles may be taller.
+            (kernels.tiles[n.div_ceil(kernels.lanes).min(kernels.tiles.len()) - 1].len(), nr)
+        } else {
+            (mr, nr)
+        };
+        // Few rows make strips of one height: two of four are better than six and two.
+        let unit_m = if direct_a { even(m, unit_m) } else { unit_m };
+        let widest = if direct_b { n } else { PACKED / size_of::<T>() / steps };
+        let (mut down, mut across) = (1, n.div_ceil(widest.next_multiple_of(unit_n)));
+        let work = cost(problem) / parts;
+        let tasks = if threads == 1 { 1 } else { (work / TASK).min(SHARE * threads).div_ceil(batch * parts) };
+        let (mut rows, mut cols) = (m, block(n, across, unit_n));
+        // Narrower blocks read all of A once more, or pack it; flatter ones do that to B.
+        let again = |direct| if direct { 1 } else { 4 };
+        // Whole rows of a B that streams, or much of them.
+        let narrowest = if stream { 4 * unit_n } else { unit_n };
+        while down * across < tasks {
+            let (flatter, narrower) = (rows > 4 * unit_m, cols > narrowest);
+            let cheaper = n * down * again(direct_b) < m * across * again(direct_a);
+            if flatter && (cheaper || !narrower) {
+                down *= 2;
+            } else if narrower {
+                across *= 2;
             } else {
                 break;
             }
+            (rows, cols) = (block(m, down, unit_m), block(n, across, unit_n));
         }
-        let made = batch * m.div_ceil(rows) * n.div_ceil(cols);
-        let parts = if made >= 4 { 1 } else { (work / (2 * TASK)).min(k / 512).min(8 / made.max(1)).max(1) };
-        Plan { dot, direct_a, direct_b, rows, cols, steps, parts }
+        Plan { dot, tile: (unit_m, unit_n), direct_a, direct_b, rows, cols, steps, parts }
     }
 }
 
-/// Lengths of at most `most` that cut `whole` into equal pieces.
+/// What one product costs, in arithmetic: an element that comes from memory is worth some multiplications.
+pub(super) fn cost<T>(problem: &Problem<'_, T>) -> usize {
+    let &Problem { m, n, k, .. } = problem;
+    2 * m * n * k + 32 * (m * k + k * n + m * n)
+}
+
+/// The length of `whole` cut into equal pieces of at most `most`.
 fn even(whole: usize, most: usize) -> usize {
     whole.div_ceil(whole.div_ceil(most.max(1)).max(1)).max(1)
 }
 
-fn strides<T>(operand: &Operand<'_, T>) -> Option<(isize, isize)> {
-    match operand {
-        Operand::Strided(strided) => Some((strided.lane, strided.depth)),
-        Operand::Packed(_) => None,
+/// The length of `whole` cut into `count` pieces of whole units.
+fn block(whole: usize, count: usize, unit: usize) -> usize {
+    whole.div_ceil(count).next_multiple_of(unit).max(1)
+}
+
+/// Which elements of an operand are neighbours in memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lie {
+    Depth,
+    Lane,
+    Apart,
+    /// It has to be packed.
+    Nowhere,
+}
+
+impl Lie {
+    fn of<T>(operand: &Operand<'_, T>) -> Lie {
+        match operand {
+            Operand::Strided(strided) if strided.depth == 1 => Lie::Depth,
+            Operand::Strided(strided) if strided.lane == 1 => Lie::Lane,
+            Operand::Strided(_) => Lie::Apart,
+            Operand::Packed(_) => Lie::Nowhere,
+        }
     }
 }

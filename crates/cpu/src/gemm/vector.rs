@@ -40,6 +40,18 @@ pub(super) fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
+/// Asks for the line at `p`, which need not be valid, for this processor alone.
+#[inline(always)]
+pub(super) fn prefetch_to_write<T>(p: *const T) {
+    // SAFETY: a hint, and no instruction where the processor does not know it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }>(p.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
 /// Plain numbers that the compiler keeps in whatever registers the target has.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes<T, const N: usize>([T; N]);
