@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gradus-models",
         ],
     ),
+    ("gradus-bench", &["gradus"]),
     ("gradus-cli", &["gradus"]),
     ("gradus-python", &["gradus"]),
     ("xtask", &[]),
