@@ -1,8 +1,11 @@
 //! What derivatives cost, counted: arithmetic against the forward pass, no node twice, none for nothing.
 
 mod common;
+#[path = "../bench/src/gpt.rs"]
+mod gpt;
 
 use common::{f64s, noise};
+use gpt::Gpt;
 use gradus::func::{conv2d, linear};
 use gradus::ir::graph::{Id, Stats};
 use gradus::ir::{Op, reference, transform};
@@ -173,4 +176,23 @@ fn a_recurrence_runs_forward_three_times() {
         last[0].square().sum(()) + ys[0].sum(())
     };
     affordable(&[&w, &h, &xs], &[0, 1, 2], 5.5, f);
+}
+
+#[test]
+fn the_gradient_of_a_gpt_has_nothing_twice_and_nothing_for_nothing() {
+    let gpt = Gpt { layers: 12, batch: 4, context: 64, width: 128, heads: 4, vocabulary: 256 };
+    let inputs = gpt.inputs();
+    let graph = trace(&inputs.iter().collect::<Vec<_>>(), |v| gpt.loss(v)).unwrap();
+    for graph in [graph.inlined().unwrap(), graph] {
+        let weights: Vec<Id> = graph.inputs()[2..].iter().map(|(_, id)| *id).collect();
+        let both =
+            transform::grad_with_loss(&graph, graph.outputs()[0], weights, transform::Unreachable::Error)
+                .unwrap();
+        both.verify().unwrap();
+        lean(&both);
+        let flat = both.inlined().unwrap();
+        lean(&flat);
+        // 12 layers of 4 products and 2 of attention, and the head: each is three with its two gradients.
+        assert_eq!(common::count(&flat, "dot"), 3 * (12 * 6 + 1));
+    }
 }

@@ -56,16 +56,12 @@ pub type Branch<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 #[track_caller]
 pub fn switch(index: &Tensor, ins: &[&Tensor], branches: &[Branch<'_>]) -> Result<Vec<Tensor>> {
     let place = Location::caller();
-    let make = || {
-        let avals = types(ins)?;
-        let functions =
-            branches.iter().map(|f| trace_function(&avals, |x| f(x))).collect::<Result<Vec<_>>>()?;
-        let (captured, branches) = joined(&functions, ins.len())?;
-        let operands: Vec<&Tensor> =
-            [index].into_iter().chain(&captured).chain(ins.iter().copied()).collect();
-        try_apply(Op::from(Switch { branches }), &operands)
-    };
-    make().map_err(|e: Error| e.at(place))
+    let avals = types(ins)?;
+    let functions = branches.iter().map(|f| trace_function(&avals, |x| f(x))).collect::<Result<Vec<_>>>();
+    let functions = functions.map_err(|e| e.or_at(place))?;
+    let (captured, branches) = joined(&functions, ins.len()).map_err(|e| e.or_at(place))?;
+    let operands: Vec<&Tensor> = [index].into_iter().chain(&captured).chain(ins.iter().copied()).collect();
+    try_apply(Op::from(Switch { branches }), &operands)
 }
 
 /// One of two functions of the operands, by a boolean scalar; only the chosen one runs.
@@ -76,9 +72,8 @@ pub fn cond<R: Outputs>(
     yes: impl Fn(&[Tensor]) -> R,
     no: impl Fn(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
     let index = predicate.to_dtype(DType::Bool).to_dtype(DType::I64);
-    switch(&index, ins, &[&|x| no(x).outputs(), &|x| yes(x).outputs()]).map_err(|e| e.at(place))
+    switch(&index, ins, &[&|x| no(x).outputs(), &|x| yes(x).outputs()])
 }
 
 /// Applies `step` to the carries as long as `condition` of them holds. Forward mode always works; reverse mode needs a
@@ -91,20 +86,17 @@ pub fn while_loop<R: Outputs>(
     step: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
     let place = Location::caller();
-    let make = || {
-        let avals = types(init)?;
-        let functions = [trace_function(&avals, condition)?, trace_function(&avals, step)?];
-        let (captured, graphs) = joined(&functions, init.len())?;
-        let [condition, body] = &graphs[..] else { return Err(Error::verify("two graphs were joined")) };
-        let bound = match bound {
-            Some(0) => return Ok(init.iter().map(|t| (*t).clone()).collect()),
-            bound => bound.unwrap_or(0),
-        };
-        let (condition, body) = (condition.clone(), body.clone());
-        let operands: Vec<&Tensor> = captured.iter().chain(init.iter().copied()).collect();
-        try_apply(Op::from(While { condition, body, shared: captured.len(), bound }), &operands)
+    let avals = types(init)?;
+    let traced = trace_function(&avals, condition).and_then(|c| Ok([c, trace_function(&avals, step)?]));
+    let (captured, graphs) = traced.and_then(|two| joined(&two, init.len())).map_err(|e| e.or_at(place))?;
+    let [condition, body] = &graphs[..] else { return Err(Error::verify("two graphs were joined")) };
+    let bound = match bound {
+        Some(0) => return Ok(init.iter().map(|t| (*t).clone()).collect()),
+        bound => bound.unwrap_or(0),
     };
-    make().map_err(|e: Error| e.at(place))
+    let (condition, body) = (condition.clone(), body.clone());
+    let operands: Vec<&Tensor> = captured.iter().chain(init.iter().copied()).collect();
+    try_apply(Op::from(While { condition, body, shared: captured.len(), bound }), &operands)
 }
 
 /// What a scan keeps for its reverse pass.
@@ -145,50 +137,47 @@ pub fn scan(
     step: impl FnOnce(&[Tensor], &[Tensor]) -> (Vec<Tensor>, Vec<Tensor>),
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
     let place = Location::caller();
-    let make = || {
-        let (carries, stacks) = (types(init)?, types(inputs)?);
-        let length = match (stacks.first().map(|a| a.shape.first().copied()), how.length) {
-            (Some(Some(n)), None) => n,
-            (Some(Some(n)), Some(m)) if n == m => n,
-            (None, Some(n)) => n,
-            _ => {
-                return Err(Error::value(
-                    "the length",
-                    "must be that of the inputs' first axis, or given without inputs",
-                ));
-            }
-        };
-        let slices = stacks.iter().map(|a| a.with_shape(&a.shape[1.min(a.rank())..]));
-        let avals: Vec<Aval> = carries.iter().cloned().chain(slices).collect();
-        let mut given = 0;
-        let traced = trace_function(&avals, |x| {
-            let (c, ys) = step(&x[..carries.len()], &x[carries.len()..]);
-            given = c.len();
-            [c, ys].concat()
-        })?;
-        if given != carries.len() {
-            return Err(Error::value(
-                format!("{given} carries"),
-                format!("must be {}, as many as at first", carries.len()),
-            ));
+    let (carries, stacks) = (types(init)?, types(inputs)?);
+    let length = match (stacks.first().map(|a| a.shape.first().copied()), how.length) {
+        (Some(Some(n)), None) => n,
+        (Some(Some(n)), Some(m)) if n == m => n,
+        (None, Some(n)) => n,
+        _ => {
+            let why = "must be that of the inputs' first axis, or given without inputs";
+            return Err(Error::value("the length", why).at(place));
         }
-        let (captured, graphs) = joined(std::slice::from_ref(&traced), avals.len())?;
-        let shared = captured.len();
-        let base =
-            Scan { body: graphs[0].clone(), shared, carries: carries.len(), length, reverse: how.reverse };
-        let operands: Vec<&Tensor> =
-            captured.iter().chain(init.iter().copied()).chain(inputs.iter().copied()).collect();
-        let group = Group::Loop(how.keep, how.unroll);
-        let mut outs = if group.chunk(length).is_none() {
-            try_apply(Op::from(base), &operands)?
-        } else {
-            let graph = Arc::new(nested(&base, group, &types(&operands)?)?);
-            crate::apply::call("scan", &graph, &operands)?
-        };
-        let ys = outs.split_off(carries.len());
-        Ok((outs, ys))
     };
-    make().map_err(|e: Error| e.at(place))
+    let slices = stacks.iter().map(|a| a.with_shape(&a.shape[1.min(a.rank())..]));
+    let avals: Vec<Aval> = carries.iter().cloned().chain(slices).collect();
+    let mut given = 0;
+    let traced = trace_function(&avals, |x| {
+        let (c, ys) = step(&x[..carries.len()], &x[carries.len()..]);
+        given = c.len();
+        [c, ys].concat()
+    })
+    .map_err(|e| e.or_at(place))?;
+    if given != carries.len() {
+        let why = format!("must be {}, as many as at first", carries.len());
+        return Err(Error::value(format!("{given} carries"), why).at(place));
+    }
+    let (captured, graphs) =
+        joined(std::slice::from_ref(&traced), avals.len()).map_err(|e| e.or_at(place))?;
+    let shared = captured.len();
+    let base = Scan { body: graphs[0].clone(), shared, carries: carries.len(), length, reverse: how.reverse };
+    let operands: Vec<&Tensor> =
+        captured.iter().chain(init.iter().copied()).chain(inputs.iter().copied()).collect();
+    let group = Group::Loop(how.keep, how.unroll);
+    let mut outs = if group.chunk(length).is_none() {
+        try_apply(Op::from(base), &operands)?
+    } else {
+        // A step that does not fit is refused as in a plain loop, before it is written into others.
+        let avals = types(&operands)?;
+        Op::from(base.clone()).infer(&avals).map_err(|e| e.at(place))?;
+        let graph = Arc::new(nested(&base, group, &avals).map_err(|e| e.or_at(place))?);
+        crate::apply::call("scan", &graph, &operands)?
+    };
+    let ys = outs.split_off(carries.len());
+    Ok((outs, ys))
 }
 
 /// How steps are put together.

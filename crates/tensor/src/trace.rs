@@ -9,6 +9,7 @@ use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::Id;
 use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
 use std::cell::RefCell;
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -240,5 +241,7 @@ pub fn trace<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Res
         t.check()?;
         avals.extend(t.aval());
     }
-    Ok(Arc::unwrap_or_clone(trace_function(&avals, f)?.graph))
+    let place = Location::caller();
+    let traced = trace_function(&avals, f).map_err(|e| e.or_at(place))?;
+    Ok(Arc::unwrap_or_clone(traced.graph))
 }

@@ -1,8 +1,11 @@
 //! Errors travel in the tensor: nothing panics, the first cause stays, and it says op, operands and place.
 
-use gradus_ir::{Aval, C, DType, Error, Kind};
+use gradus_ir::{Aval, C, DType, Error, Kind, transform};
 use gradus_tensor::autograd::grad;
-use gradus_tensor::{Backward, NEW, REST, Tensor, no_grad, step, trace, trace_function};
+use gradus_tensor::{
+    Backward, Keep, NEW, REST, ScanOptions, Tensor, cond, no_grad, scan, step, switch, trace, trace_function,
+    while_loop,
+};
 
 /// A tensor counting from 0.
 fn count(shape: &[usize]) -> Tensor {
@@ -350,4 +353,66 @@ fn absurd_sizes() {
     let generator = gradus_tensor::Generator::new(1);
     is_memory(generator.rand([1 << 45]));
     assert_eq!(generator.state().to_vec::<u32>().unwrap(), [1, 0, 0, 0]);
+}
+
+/// Functions and bodies that do not fit what they are given to, each with a line of this file.
+#[test]
+fn transforms_and_control_flow() {
+    let (x, n) = (count(&[2, 3]), ids([1, 2]));
+    let yes = Tensor::from(true);
+    let plain = ScanOptions::default();
+    let five = ScanOptions { length: Some(5), ..plain };
+    let graph = std::sync::Arc::new(trace(&[&x, &n], |v| v[0].sum(())).unwrap());
+    let exp = |v: &[Tensor]| v[0].exp();
+    let (one, two) = (|v: &[Tensor]| vec![v[0].clone()], |v: &[Tensor]| vec![v[0].clone(), v[0].clone()]);
+    refuse! {
+        // Wrong arity: of what is called, of directions, of bodies.
+        gradus_tensor::call("f", &graph, &[&x]) => "takes 2 operands, was given 1";
+        gradus_tensor::jvp(&[&x], &[], exp) => "tangents of types [] must be [f32[2,3]]";
+        gradus_tensor::vjp(&[&x], exp).and_then(|(_, pull)| pull(&[&x, &x])) => "cotangents", "must be [f32[2,3]]";
+        gradus_tensor::vmap(&[&x], &[], exp) => "0 batch axes must be 1";
+        gradus_ir::reference::evaluate(&graph, &[]) => "inputs [] must be [f32[2,3], i64[2]]";
+        scan(&[&x], &[], five, |_, _| (vec![], vec![])) => "0 carries must be 1, as many as at first";
+        scan(&[&x], &[], five, |c, _| (two(c), vec![])) => "2 carries must be 1";
+        scan(&[&x], &[], plain, |c, _| (one(c), vec![])) => "the length must be that of the inputs";
+        scan(&[&x], &[&x, &n.at(..1)], plain, |c, _| (one(c), vec![])) => "input 1 of type i64[1] must have 2 steps";
+        cond(&yes, &[&x], one, two) => "branch 1 gives [f32[2,3]]", "all branches must give the same types";
+        switch(&n.at(0), &[&x], &[]) => "at least one branch";
+        while_loop(&[&x], None, |_| yes.clone(), two) => "a carry keeps its type";
+        while_loop(&[&x], None, |c| c[0].gt(0.0), one) => "must give one boolean scalar";
+        // A mismatch inside a body names the line of the op in it.
+        scan(&[&x], &[], five, |c, _| (vec![&c[0] + &count(&[4])], vec![])) => "add", "[2,3] and [4] do not broadcast";
+        cond(&yes, &[&x], |v| v[0].matmul(&v[0]), |v| v[0].clone()) => "matmul", "[2,3]";
+        while_loop(&[&x], Some(3), |_| yes.clone(), |c| c[0].sum(7)) => "sum", "axis 7";
+        gradus_tensor::grad(&[&x], |v| v[0].softmax(5).sum(())) => "softmax", "axis 5";
+        gradus_tensor::vmap(&[&x], &[Some(0)], |v| v[0].matmul(&count(&[4]))) => "matmul", "inner extents 3 and 4";
+        gradus_tensor::checkpoint(&[&x], |v| v[0].at(9)) => "index 9";
+        // Branches and carries of other types.
+        cond(&yes, &[&x], |v| v[0].clone(), |v| v[0].sum(0)) => "branch 1 gives [f32[2,3]] and the first [f32[3]]";
+        cond(&yes, &[&x], |v| v[0].clone(), |v| v[0].to_dtype(DType::F64)) => "[f64[2,3]]", "the same types";
+        cond(&x, &[&x], one, one) => "the index i64[2,3] must be an integer scalar";
+        switch(&x.at((0, 0)), &[&x], &[&one]) => "the index f32[] must be an integer scalar";
+        scan(&[&x], &[], five, |c, _| (vec![c[0].sum(0)], vec![])) => "takes carries [f32[2,3]] and gives [f32[3]]";
+        scan(&[&x], &[], five, |c, _| (vec![c[0].to_dtype(DType::F64)], vec![])) => "gives [f64[2,3]]";
+        scan(&[&x], &[], ScanOptions { unroll: 2, ..five }, |c, _| (vec![c[0].sum(0)], vec![])) => "takes carries [f32[2,3]] and gives [f32[3]]";
+        scan(&[&x], &[], ScanOptions { keep: Keep::Sqrt, ..five }, |c, _| (vec![c[0].sum(0)], vec![])) => "a carry keeps its type";
+        while_loop(&[&n], None, |c| c[0].sum(()).lt(3), |c| c[0].to_dtype(DType::F32)) => "a carry keeps its type";
+        // Inputs that are not there, and integers.
+        transform::vjp(&graph, &[5]) => "input number 5 is not in the graph, which has 2";
+        transform::jvp(&graph, &[2]) => "input number 2 is not in the graph";
+        transform::vmap(&graph, &[Some(0)], 2) => "1 batch axes must be 2, one per input";
+        transform::vjp(&graph, &[1]) => "input `y` is i64[2]: only float and complex values have derivatives";
+        transform::jvp(&graph, &[1]) => "input `y` is i64[2]";
+        gradus_tensor::grad(&[&n], |n| n[0].to_dtype(DType::F32).sum(())) => "[i64[2]] have no derivatives";
+        gradus_tensor::grad(&[&x, &n], |v| v[1].sum(())) => "real scalar", "i64[]";
+        // Reverse mode through a loop without a bound.
+        gradus_tensor::grad(&[&x], |v| while_loop(&[&v[0]], None, |_| yes.clone(), exp).unwrap().remove(0).sum(())) => "needs a bound";
+    }
+    // The line is that of the op in the body, not of the loop around it.
+    let mut line = 0;
+    let e = scan(&[&x], &[], five, |c, _| {
+        line = line!() + 1;
+        (vec![&c[0] + &count(&[4])], vec![])
+    });
+    assert_eq!(e.unwrap_err().place().unwrap().line(), line);
 }

@@ -3,7 +3,7 @@
 use super::tools::*;
 use gradus::{Keep, ScanOptions, Tensor, cond, scan};
 
-const FORWARD: ScanOptions = ScanOptions { reverse: false, keep: Keep::All, length: None };
+const FORWARD: ScanOptions = ScanOptions { reverse: false, keep: Keep::All, length: None, unroll: 0 };
 
 /// Operands `h, xs, w, u`; the last state, and what was said at each step.
 fn rnn(t: &[Tensor]) -> Vec<Tensor> {

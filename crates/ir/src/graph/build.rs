@@ -19,8 +19,15 @@ struct State {
     known: HashMap<(Op, Vec<Id>), u32>,
     names: HashSet<String>,
     inputs: Vec<(String, Id)>,
+    derived: HashMap<Derivation, Derived>,
     error: Option<Error>,
 }
+
+/// An op, what is derived from it, and the conditions: which operands are given and which results are wanted.
+pub(crate) type Derivation = (Op, &'static str, Vec<bool>, Vec<bool>);
+
+/// The op that was derived, if anything was, and which of the results asked for it gives.
+pub(crate) type Derived = (Option<Op>, Vec<bool>);
 
 impl State {
     fn aval(&self, id: Id) -> Option<&Aval> {
@@ -138,6 +145,16 @@ impl Builder {
     /// The first error so far.
     pub fn error(&self) -> Option<Error> {
         self.state().error.clone()
+    }
+
+    /// What is derived from an op, made once per graph: equal layers differentiate their regions once.
+    pub(crate) fn derived(&self, key: Derivation, make: impl FnOnce() -> Result<Derived>) -> Result<Derived> {
+        if let Some(found) = self.state().derived.get(&key) {
+            return Ok(found.clone());
+        }
+        let made = make()?; // without the lock, as rules build graphs
+        self.state().derived.insert(key, made.clone());
+        Ok(made)
     }
 
     /// Copies another graph in, over these values as its inputs; gives its outputs.

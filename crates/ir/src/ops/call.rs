@@ -62,7 +62,7 @@ impl Call {
         rule: &Rule<'_, 'g>,
         (at, directions): (&[Var<'g>], &[Option<Var<'g>>]),
         to: &[Var<'g>],
-        (suffix, direct): (&str, &Option<Arc<Graph>>),
+        (suffix, direct): (&'static str, &Option<Arc<Graph>>),
         opposite: &Option<Arc<Graph>>,
     ) -> Vec<Option<Var<'g>>> {
         let full = at.iter().zip(directions).map(|(v, d)| d.unwrap_or_else(|| v.full_like(0.0)));
@@ -74,7 +74,7 @@ impl Call {
             }
             (None, Some(graph)) => {
                 let n = rule.ins.len() + rule.outs.len();
-                self.apply_derived(suffix, &operands, |r, ins| {
+                self.apply_derived((suffix, &[], &[]), &operands, |r, ins| {
                     let cts: Vec<_> =
                         ins[n..].iter().map(|v| v.dtype().is_differentiable().then_some(*v)).collect();
                     transpose_into(r, graph, &ins[..n], &cts)
@@ -85,25 +85,29 @@ impl Call {
         found.into_iter().zip(to).map(|(d, v)| d.filter(|_| v.dtype().is_differentiable())).collect()
     }
 
-    /// Builds a derived region over fresh inputs like `operands` and applies it; `None` keeps its place.
+    /// Builds a derived region over fresh inputs like `operands` and applies it; `None` keeps its place. What it builds
+    /// depends on nothing but the region, which directions are given, and which are wanted.
     fn apply_derived<'g>(
         &self,
-        suffix: &str,
+        (suffix, given, wanted): (&'static str, &[Option<Var<'g>>], &[bool]),
         operands: &[Var<'g>],
         build: impl for<'r> FnOnce(&'r Builder, &[Var<'r>]) -> Vec<Option<Var<'r>>>,
     ) -> Vec<Option<Var<'g>>> {
         let Some(b) = operands.first().map(|v| v.builder()) else { return Vec::new() };
-        let r = Builder::new();
-        let ins: Vec<Var<'_>> = operands.iter().map(|v| r.input("x", v.aval())).collect();
-        let results = build(&r, &ins);
-        let present: Vec<Var<'_>> = results.iter().flatten().copied().collect();
-        if present.is_empty() {
-            return vec![None; results.len()];
-        }
-        match r.finish(&present) {
-            Ok(body) => {
-                let mut outs = b.apply(self.derived(suffix, body), operands).into_iter();
-                results.iter().map(|r| r.and_then(|_| outs.next())).collect()
+        let make = || {
+            let r = Builder::new();
+            let ins: Vec<Var<'_>> = operands.iter().map(|v| r.input("x", v.aval())).collect();
+            let results = build(&r, &ins);
+            let present: Vec<Var<'_>> = results.iter().flatten().copied().collect();
+            let body = r.finish(&present)?;
+            let call = (!present.is_empty()).then(|| self.derived(suffix, body).into());
+            Ok((call, results.iter().map(Option::is_some).collect()))
+        };
+        let given = given.iter().map(Option::is_some).collect();
+        match b.derived((self.clone().into(), suffix, given, wanted.to_vec()), make) {
+            Ok((call, present)) => {
+                let mut outs = call.map_or_else(Vec::new, |call| b.apply(call, operands)).into_iter();
+                present.into_iter().map(|p| if p { outs.next() } else { None }).collect()
             }
             Err(e) => {
                 b.fail(e);
@@ -158,7 +162,7 @@ impl Primitive for Call {
         let operands: Vec<Var<'g>> =
             rule.ins.iter().copied().chain(tangents.iter().flatten().copied()).collect();
         let arity = rule.ins.len();
-        self.apply_derived("jvp", &operands, |r, ins| {
+        self.apply_derived(("jvp", tangents, &[]), &operands, |r, ins| {
             let mut rest = ins[arity..].iter().copied();
             let ts: Vec<_> = tangents.iter().map(|t| t.and_then(|_| rest.next())).collect();
             jvp_into(r, &self.body, &ins[..arity], &ts).1
@@ -171,7 +175,7 @@ impl Primitive for Call {
         }
         let operands: Vec<Var<'g>> = rule.ins.iter().copied().chain(cts.iter().flatten().copied()).collect();
         let arity = rule.ins.len();
-        self.apply_derived("vjp", &operands, |r, ins| {
+        self.apply_derived(("vjp", cts, needs), &operands, |r, ins| {
             let mut rest = ins[arity..].iter().copied();
             let cts: Vec<_> = cts.iter().map(|ct| ct.and_then(|_| rest.next())).collect();
             // The values of the forward pass, once more, when the cotangents are there.

@@ -21,6 +21,7 @@ use crate::literal::Data;
 use crate::ops::{Form, Op};
 use crate::{Aval, DType, Error, Graph, Literal, Result, philox};
 use live::{Live, Value};
+use std::panic::Location;
 
 /// No single op takes more: asking for it is a mistake, and could bring the system down even where the allocator
 /// says yes.
@@ -46,25 +47,30 @@ fn carried(avals: &[Aval]) -> usize {
 }
 
 /// The outputs of a graph at these inputs.
+#[track_caller]
 pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
     evaluate_live(graph, inputs, None)
 }
 
 /// The outputs, and the most bytes of values that were held at a time, each from where it is computed to where it is
 /// last read. Values that share their elements count once; inputs count, and so do constants where they are used.
+#[track_caller]
 pub fn evaluate_counted(graph: &Graph, inputs: &[Literal]) -> Result<(Vec<Literal>, usize)> {
     let live = Live::default();
     let outs = evaluate_live(graph, inputs, Some(&live))?;
     Ok((outs, live.peak()))
 }
 
+#[track_caller]
 fn evaluate_live(graph: &Graph, inputs: &[Literal], live: Option<&Live>) -> Result<Vec<Literal>> {
+    let place = Location::caller();
     let expected = graph.input_avals();
     let found: Vec<Aval> = inputs.iter().map(|l| l.aval().clone()).collect();
     if found != expected {
-        return Err(Error::shape(format!("inputs {found:?}"), format!("must be {expected:?}")));
+        let e = Error::shape(format!("inputs {found:?}"), format!("must be {expected:?}"));
+        return Err(e.at(place));
     }
-    rounded(evaluate_exact(graph, values(inputs, live), live)?)
+    rounded(evaluate_exact(graph, values(inputs, live), live).map_err(|e| e.or_at(place))?)
 }
 
 /// The results of one op, rounded to their dtypes.
