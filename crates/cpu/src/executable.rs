@@ -9,6 +9,7 @@ use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
 use gradus_mem::Storage;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A compiled graph. Safe to run from several threads at once.
 #[derive(Debug)]
@@ -90,6 +91,22 @@ impl Executable {
     /// Runs it on arguments that lie as it was compiled for; gives the storages of its outputs. Arguments that nobody
     /// else holds may become outputs and are then gone from the list; if the run fails, all are as they were.
     pub fn run(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<Vec<Storage>> {
+        self.run_watched(pool, arguments, None)
+    }
+
+    /// As [`Executable::run`], telling how long each step took.
+    pub fn profile(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<(Vec<Storage>, Vec<Duration>)> {
+        let mut times = Vec::with_capacity(self.plan.steps.len());
+        let outputs = self.run_watched(pool, arguments, Some(&mut times))?;
+        Ok((outputs, times))
+    }
+
+    fn run_watched(
+        &self,
+        pool: &Pool,
+        arguments: &mut Vec<Argument>,
+        times: Option<&mut Vec<Duration>>,
+    ) -> Result<Vec<Storage>> {
         let plan = &self.plan;
         if arguments.len() != plan.inputs.len() {
             let why = format!("must be {}, were {}", plan.inputs.len(), arguments.len());
@@ -117,7 +134,7 @@ impl Executable {
         let outs: Vec<*mut u8> =
             outputs.iter().map(|o| o.as_ref().map_or_else(|p| *p, Storage::as_ptr)).collect();
         // SAFETY: arguments and outputs are as large as the plan says; outputs are new or nobody else's.
-        unsafe { self.run_on(pool, &ins, &outs)? };
+        unsafe { self.run_steps(pool, &ins, &outs, times)? };
         // An argument that gave its memory away is now the output.
         let mut given: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
         let taken = |(k, o): (usize, std::result::Result<Storage, *mut u8>)| match o {
@@ -134,6 +151,17 @@ impl Executable {
     /// Inputs and outputs are as large as the plan says. Nobody writes to the inputs or uses the outputs meanwhile, and an
     /// output shares memory with an input only where the plan names that input as its donor.
     pub(crate) unsafe fn run_on(&self, pool: &Pool, ins: &[*mut u8], outs: &[*mut u8]) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_steps(pool, ins, outs, None) }
+    }
+
+    unsafe fn run_steps(
+        &self,
+        pool: &Pool,
+        ins: &[*mut u8],
+        outs: &[*mut u8],
+        mut times: Option<&mut Vec<Duration>>,
+    ) -> Result<()> {
         let plan = &self.plan;
         let arena = self.arena()?;
         let base = arena.as_ref().map_or(std::ptr::null_mut(), Storage::as_ptr);
@@ -150,8 +178,12 @@ impl Executable {
         let memory = Memory(&table);
         let mut result = Ok(());
         for (step, work) in plan.steps.iter().zip(&self.work) {
+            let start = times.is_some().then(Instant::now);
             // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
             result = unsafe { run_step(step, work, pool, memory, plan) };
+            if let (Some(times), Some(start)) = (&mut times, start) {
+                times.push(start.elapsed());
+            }
             if result.is_err() {
                 break;
             }

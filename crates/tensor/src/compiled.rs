@@ -3,13 +3,19 @@
 
 use crate::cell::Cell;
 use crate::data::Data;
-use crate::execute::{argument, row_major, run};
+use crate::execute::{argument, row_major};
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function};
-use gradus_cpu::{Argument, Executable};
+use gradus_cpu::{Argument, Executable, Pool};
 use gradus_ir::{Aval, Error, Graph, Result};
+use gradus_mem::Storage;
+use std::fmt::Write;
 use std::panic::Location;
+use std::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A way to run an executable.
+type Run<'a> = &'a mut dyn FnMut(&Executable, &mut Vec<Argument>) -> Result<Vec<Storage>>;
 
 /// A function compiled at the types of its arguments.
 pub struct Compiled {
@@ -65,6 +71,28 @@ impl Compiled {
         self.executable.plan().to_string()
     }
 
+    /// Runs it and says how long each step took, the longest first.
+    #[track_caller]
+    pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
+        let place = Location::caller();
+        let mut times = Vec::new();
+        self.run_with(ins, &mut |executable, arguments| {
+            let (outs, own) = executable.profile(Pool::global(), arguments)?;
+            times = own;
+            Ok(outs)
+        })
+        .map_err(|e| e.or_at(place))?;
+        let steps = &self.executable.plan().steps;
+        let total: Duration = times.iter().sum();
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(times[i]));
+        let mut text = format!("{} steps in {total:?}\n", steps.len());
+        for i in order {
+            let _ = write!(text, "\n{:?}, step {i}: {}", times[i], steps[i]);
+        }
+        Ok(text)
+    }
+
     /// Runs it on arguments of the types it was compiled for.
     #[track_caller]
     pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
@@ -73,6 +101,10 @@ impl Compiled {
     }
 
     fn run_on(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+        self.run_with(ins, &mut |executable, arguments| executable.run(Pool::global(), arguments))
+    }
+
+    fn run_with(&self, ins: &[&Tensor], run: Run<'_>) -> Result<Vec<Tensor>> {
         let mut arguments = Vec::with_capacity(ins.len() + self.traced.captured.len());
         for t in ins {
             arguments.push(argument(&row_major(&t.check()?.concrete()?)?));
@@ -91,7 +123,10 @@ impl Compiled {
                 taken.arguments.push(argument(&row_major(&cell.value().concrete()?)?));
             }
         }
-        let mut outs = run(&self.executable, &mut taken.arguments, self.traced.graph.output_avals())?;
+        let storages = run(&self.executable, &mut taken.arguments)?;
+        let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
+        let mut outs: Vec<Data> =
+            storages.into_iter().zip(self.traced.graph.output_avals()).map(data).collect();
         let written = outs.split_off(outs.len() - self.traced.written.len());
         taken.cells.clear();
         for (t, data) in self.traced.written.iter().zip(written) {

@@ -10,7 +10,7 @@ fn bits(seed: u64, i: u64) -> u64 {
 }
 
 /// Uniform in `-scale..scale`.
-pub fn fill(seed: u64, shape: &[usize], scale: f64) -> Tensor {
+pub(crate) fn fill(seed: u64, shape: &[usize], scale: f64) -> Tensor {
     let n: usize = shape.iter().product();
     let one = |i: usize| {
         let u = (bits(seed, i as u64) >> 40) as f64 / (1u64 << 24) as f64;
@@ -20,13 +20,13 @@ pub fn fill(seed: u64, shape: &[usize], scale: f64) -> Tensor {
 }
 
 /// Integers below `m`.
-pub fn ints(seed: u64, shape: &[usize], m: u64) -> Tensor {
+pub(crate) fn ints(seed: u64, shape: &[usize], m: u64) -> Tensor {
     let n: usize = shape.iter().product();
     let one = |i: usize| ((bits(seed, i as u64) >> 33) % m) as i64;
     Tensor::from_slice(&(0..n).map(one).collect::<Vec<i64>>(), shape)
 }
 
 /// The same number everywhere.
-pub fn full(n: usize, value: f32) -> Tensor {
+pub(crate) fn full(n: usize, value: f32) -> Tensor {
     Tensor::from_slice(&vec![value; n], [n])
 }

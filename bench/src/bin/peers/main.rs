@@ -51,7 +51,9 @@ fn once(name: &str) -> Result<(), Failure> {
     let mut live = HashMap::new();
     let prepared = prepare(name, &mut live)?;
     if std::env::args().any(|a| a == "--explain") {
-        println!("{}", live.get(name).and_then(|w| w.explain.clone()).unwrap_or_default());
+        let explain = live.get(name).and_then(|w| w.explain.as_ref()).ok_or("it has no plan")?;
+        explain()?;
+        println!("{}", explain()?);
     }
     let ask = json!({ "min_ms": 1000.0, "min_reps": 5, "warm": 2 });
     let timed = run(&ask, live.get_mut(name))?;

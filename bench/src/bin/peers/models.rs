@@ -6,13 +6,13 @@ use gradus::func::pool::{MaxPoolOptions, max_pool};
 use gradus::{AttentionOptions, CrossEntropyOptions, Tensor, cross_entropy, embedding, scaled_dot_product_attention};
 
 /// A loss over parameters and data.
-pub struct Model {
+pub(crate) struct Model {
     /// First values of the parameters.
-    pub parameters: Vec<Tensor>,
+    pub(crate) parameters: Vec<Tensor>,
     /// Inputs and targets.
-    pub data: Vec<Tensor>,
+    pub(crate) data: Vec<Tensor>,
     /// The loss.
-    pub loss: fn(&[Tensor], &[Tensor]) -> Tensor,
+    pub(crate) loss: fn(&[Tensor], &[Tensor]) -> Tensor,
 }
 
 fn entropy(logits: &Tensor, targets: &Tensor) -> Tensor {
@@ -20,7 +20,7 @@ fn entropy(logits: &Tensor, targets: &Tensor) -> Tensor {
 }
 
 /// 784-512-512-10 with relu.
-pub fn mlp() -> Model {
+pub(crate) fn mlp() -> Model {
     let sizes = [784usize, 512, 512, 10];
     let mut parameters = Vec::new();
     for i in 0..3 {
@@ -46,7 +46,7 @@ const D: usize = 128;
 const PER_LAYER: usize = 12;
 
 /// Pre-norm GPT with biases and a head of its own.
-pub fn gpt(layers: usize, batch: usize) -> Model {
+pub(crate) fn gpt(layers: usize, batch: usize) -> Model {
     let mut parameters = vec![fill(100, &[V, D], 0.1), fill(101, &[T, D], 0.1)];
     for l in 0..layers as u64 {
         let s = 200 + 20 * l;
@@ -89,7 +89,7 @@ pub fn gpt(layers: usize, batch: usize) -> Model {
 }
 
 /// Two convolutions, a pool and two linear layers.
-pub fn cnn() -> Model {
+pub(crate) fn cnn() -> Model {
     let (c, f) = (1.0 / 288f64.sqrt(), 1.0 / 128f64.sqrt());
     let parameters = vec![
         fill(22, &[32, 1, 3, 3], 1.0 / 3.0),
@@ -114,7 +114,7 @@ pub fn cnn() -> Model {
 }
 
 /// The language model of Bengio et al.
-pub fn bengio() -> Model {
+pub(crate) fn bengio() -> Model {
     let parameters = vec![
         fill(42, &[27, 10], 1.0),
         fill(43, &[30, 200], 5.0 / 3.0 / 30f64.sqrt()),

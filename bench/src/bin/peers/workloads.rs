@@ -9,27 +9,27 @@ use std::sync::Arc;
 type Action = Box<dyn FnMut() -> Result<(), Failure>>;
 
 /// A workload.
-pub struct Workload {
+pub(crate) struct Workload {
     /// One repetition.
-    pub repeat: Action,
+    pub(crate) repeat: Action,
     /// Back to the first parameters.
-    pub reset: Action,
+    pub(crate) reset: Action,
     /// The value that all systems must agree on.
-    pub check: Box<dyn FnMut() -> Result<f64, Failure>>,
+    pub(crate) check: Box<dyn FnMut() -> Result<f64, Failure>>,
     /// Operations in one repetition.
-    pub inner: usize,
-    /// The plan as text, where there is one.
-    pub explain: Option<String>,
+    pub(crate) inner: usize,
+    /// The plan, and how long its steps take, as text.
+    pub(crate) explain: Option<Box<dyn Fn() -> Result<String, Failure>>>,
 }
 
 /// All that this worker does.
-pub const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "W1.128", "W1.512", "W1.1024", "W1.2048", "W1.batched", "W2.4M", "W2.64K", "W3.softmax", "W3.softmax_fb", "W3.ln",
     "W3.ln_fb", "W4", "W5", "W6", "W7", "W8", "W9.nograd", "W9.grad", "W11", "W11.compiled",
 ];
 
 /// Builds a workload.
-pub fn build(name: &str) -> Result<Workload, Failure> {
+pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
     Ok(match name {
         "W1.batched" => matmul(fill(1, &[64, 128, 64], 1.0), fill(2, &[64, 64, 128], 1.0))?,
         "W2.4M" => chain(1 << 22)?,
@@ -77,13 +77,13 @@ fn compiled(ins: &[Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<
     let refs: Vec<&Tensor> = ins.iter().collect();
     let step = Arc::new(compile(&refs, f)?);
     let run = |step: Arc<Compiled>, ins: Arc<Vec<Tensor>>| move || step.run(&ins.iter().collect::<Vec<_>>());
-    let (once, checked) = (run(step.clone(), ins.clone()), run(step.clone(), ins));
+    let (once, checked, kept) = (run(step.clone(), ins.clone()), run(step.clone(), ins.clone()), ins);
     Ok(Workload {
         repeat: Box::new(move || Ok(drop(once()?))),
         reset: Box::new(|| Ok(())),
         check: Box::new(move || mean_abs(&checked()?)),
         inner: 1,
-        explain: Some(step.explain()),
+        explain: Some(Box::new(move || Ok(step.profile(&kept.iter().collect::<Vec<_>>())?))),
     })
 }
 
@@ -183,7 +183,7 @@ fn training(model: Model, rule: Rule) -> Result<Workload, Failure> {
             Ok(loss)
         }),
         inner: 1,
-        explain: Some(step.explain()),
+        explain: Some(Box::new(move || Ok(step.profile(&data.iter().collect::<Vec<_>>())?))),
     })
 }
 
