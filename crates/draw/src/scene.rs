@@ -142,6 +142,9 @@ impl Drawer {
             Origin::Input(name) => (Kind::Input, name.to_string(), String::new()),
             Origin::Constant(literal) => (Kind::Constant, label::value(literal), format!("%{index}")),
             _ if regions.is_empty() => (Kind::Op, label::title(node), format!("%{index}")),
+            _ if label::title(node) == node.op.name() => {
+                (Kind::Region, label::title(node), format!("%{index}"))
+            }
             _ => (Kind::Region, label::title(node), format!("{} %{index}", node.op.name())),
         };
         let mut lines = vec![label::line(&label::attributes(node))];

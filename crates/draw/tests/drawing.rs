@@ -321,6 +321,11 @@ fn loops_and_choices_are_boxes_around_their_graphs() {
         .descendants()
         .filter_map(|n| n.text().filter(|_| n.is_text()))
         .collect();
+    assert_eq!(
+        words.iter().filter(|w| w.contains("scan")).count(),
+        2,
+        "the title, and the tooltip: {words:?}"
+    );
     for part in ["scan", "length=4", ".0 f64[3]", ".1 f64[4]"] {
         assert!(words.iter().any(|w| w.contains(part)), "{part} is not in {words:?}");
     }
