@@ -26,6 +26,22 @@ fn sums_and_products() {
 }
 
 #[test]
+fn a_linear_system() {
+    // 2x + y = 3, x + 3y = 5: x = 4/5, y = 7/5; the gradient of x + 10y in the right side is A⁻ᵀ (1, 10) = (-7, 19) / 5.
+    let (a, b) = (Tensor::from([[2.0, 1.0], [1.0, 3.0]]), Tensor::from([3.0, 5.0]));
+    let (w, right) = (Tensor::from([1.0, 10.0]), [-1.4, 3.8]);
+    let loss = |v: &[Tensor]| (v[0].solve(&v[1]) * &w).sum(());
+    close(&f64s(&a.solve(&b)), &[0.8, 1.4]);
+    let g = checked(&[&a, &b], loss);
+    close(&g[1], &right);
+    // That of the matrix is minus its outer product with the solution.
+    close(&g[0], &[right[0] * -0.8, right[0] * -1.4, right[1] * -0.8, right[1] * -1.4]);
+    second_order(&[&a, &b], loss);
+    let many = Tensor::stack(&[&b, &(&b * 2.0)], 0);
+    batched(&[&a, &many], &[None, Some(0)], |v| v[0].solve(&v[1]));
+}
+
+#[test]
 fn a_choice_by_branch_and_by_select() {
     let branch =
         |p: &Tensor, x: &Tensor| cond(p, &[x], |x| x[0].square() * 3.0, |x| x[0].exp()).unwrap().remove(0);

@@ -112,13 +112,14 @@ fn fault_33_one_rule_serves_both_modes_and_none_is_an_error() {
     assert_eq!(gradients(&[&x], |x| cube(&x[0]).sum(())), [[12.0, 3.0]]);
     let h = gradus::hessian(&x, |x| cube(x).sum(())).unwrap();
     assert_eq!(f64s(&h), [12.0, 0.0, 0.0, -6.0]);
-    // A reverse rule of a region's own alone: forward mode comes from the body.
+    // A reverse rule of a region's own alone, three times the derivative: forward mode is its transpose, not the body's.
     let body = Arc::new(trace(&[&x], |x| x[0].exp()).unwrap());
-    let own = trace(&[&x, &x, &x], |v| &v[1] * &v[2]).unwrap();
+    let own = trace(&[&x, &x, &x], |v| &v[1] * &v[2] * 3.0).unwrap();
     let call = Op::from(Call::new("own_exp", vec![], body).with_grad(Arc::new(own)));
-    let exp = |x: &Tensor| apply1(call.clone(), &[x]);
-    let g = gradients(&[&x], |x| exp(&x[0]).sum(()));
-    close(&g[0], &[2f64.exp(), (-1f64).exp()]);
+    let g = grad(&[&x], |x| apply1(call.clone(), &[&x[0]]).sum(())).unwrap();
+    close(&f64s(&g[0]), &[3.0 * 2f64.exp(), 3.0 * (-1f64).exp()]);
+    let (_, t) = jvp(&[&x], &[&Tensor::from([1.0, 10.0])], |x| apply1(call.clone(), &[&x[0]])).unwrap();
+    close(&f64s(&t[0]), &[3.0 * 2f64.exp(), 30.0 * (-1f64).exp()]);
     // A rule that is promised and not given is an error that names the op, never a zero.
     for kind in 0..5 {
         let silent = |x: &Tensor| apply1(Op::user(Silent { kind }), &[x]);

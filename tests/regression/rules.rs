@@ -1,9 +1,9 @@
 //! Rules at their edges: ties, zeros, negative bases, element types.
 
-use crate::common::{adjoint, checked, close, f64s, gradients, noise, second_order};
+use crate::common::{adjoint, checked, close, f64s, gradients, near, noise, second_order};
 use gradus::func::{AvgPoolOptions, MaxPoolOptions, avg_pool2d, max_pool2d};
 use gradus::ir::C;
-use gradus::{DType, Tensor, grad, jvp};
+use gradus::{DType, FftNorm, Tensor, grad, jvp};
 
 /// Value and gradient of a sum, elements as `f64`, in a dtype.
 fn typed(x: &Tensor, dtype: DType, f: impl Fn(&Tensor) -> Tensor) -> (Vec<f64>, Vec<f64>) {
@@ -86,15 +86,25 @@ fn fault_09_constants_in_rules_have_the_operands_dtype() {
     }
     // Exact in f64, not a third rounded to f32.
     assert_eq!(gradients(&[&Tensor::from([1.0, 2.0, 3.0])], |x| x[0].mean(())), [[1.0 / 3.0; 3]]);
-    // A factor 1/√n on complex values, as an orthonormal Fourier transform has: of n = 4, as a matrix.
-    let turn = |k: usize| [C::new(1.0, 0.0), C::new(0.0, -1.0), C::new(-1.0, 0.0), C::new(0.0, 1.0)][k % 4];
-    let matrix: Vec<C> = (0..16).map(|i| turn((i / 4) * (i % 4))).collect();
-    let matrix = Tensor::from_slice(&matrix, [4, 4]) / 2.0;
-    let z = x.complex(0.0);
-    assert_eq!(z.dtype(), DType::C128);
-    // It keeps lengths, so the gradient of half the squared length is the point itself.
-    let half = |x: &[Tensor]| matrix.matmul(&x[0].complex(0.0)).abs().square().sum(()) * 0.5;
-    close(&gradients(&[&x], half)[0], &f64s(&x));
+    // The factor 1/√n of an orthonormal Fourier transform, by hand for n = 4, in every width that complex numbers have.
+    for dtype in [DType::F64, DType::F32] {
+        let y = x.to_dtype(dtype).fft(None, 0, FftNorm::Ortho);
+        assert_eq!(y.dtype(), dtype.complex());
+        close(&f64s(&y.real().to_dtype(DType::F64)), &[6.0, -1.0, -2.0, -1.0]);
+        close(&f64s(&y.imag().to_dtype(DType::F64)), &[0.0, 2.0, 0.0, -2.0]);
+        let (_, g) = typed(&x, dtype, |x| x.rfft(None, 0, FftNorm::Ortho).real().at(1));
+        near(&g, &[0.5, 0.0, -0.5, 0.0], 1e-7);
+    }
+    // It keeps lengths, so the gradient of half the squared length is the point itself: of n = 3, where 1/√n is rounded.
+    let x = Tensor::from([1.0, -2.0, 0.5]);
+    for (norm, by) in [(FftNorm::Ortho, 1.0), (FftNorm::Backward, 3.0), (FftNorm::Forward, 1.0 / 3.0)] {
+        let half = |x: &[Tensor]| {
+            let y = x[0].fft(None, 0, norm);
+            (y.real().square() + y.imag().square()).sum(()) * 0.5
+        };
+        close(&gradients(&[&x], half)[0], &f64s(&(&x * by)));
+        second_order(&[&x], half);
+    }
 }
 
 #[test]
@@ -169,4 +179,19 @@ fn fault_32_complex_gradients_are_whole() {
         let y = a.matmul(&a.conj().t()).matmul(&a);
         (y.real() * &re + y.imag() * &im).sum(())
     });
+    // A solution pulls back through Aᴴ too: by hand for one number, then in parts, by differences.
+    let (a, b) = (Tensor::from([[C::new(1.0, 2.0)]]), Tensor::from([C::new(3.0, -1.0)]));
+    // Re(b / a) has the gradients 1 / conj(a) in b, and -conj(b / a²) in a.
+    let g = grad(&[&a, &b], |v| v[0].solve(&v[1]).real().sum(())).unwrap();
+    let (da, db) = (g[0].to_vec::<C>().unwrap()[0], g[1].to_vec::<C>().unwrap()[0]);
+    assert!((db - C::new(0.2, 0.4)).norm() < 1e-15, "{db}");
+    assert!((da - C::new(0.52, -0.36)).norm() < 1e-15, "{da}");
+    let rights = [noise(&[2], 3), noise(&[2], 4)];
+    let solved = |v: &[Tensor]| {
+        let a = v[0].complex(&v[1]) + Tensor::eye(2).to_dtype(DType::C128) * 2.0;
+        let y = a.solve(&v[2].complex(&v[3]));
+        (y.real() * &rights[1] + y.imag() * y.real()).sum(())
+    };
+    checked(&[&re, &im, &rights[0], &rights[1]], solved);
+    second_order(&[&re, &im, &rights[0], &rights[1]], solved);
 }

@@ -142,6 +142,9 @@ impl Drawer {
             Origin::Input(name) => (Kind::Input, name.to_string(), String::new()),
             Origin::Constant(literal) => (Kind::Constant, label::value(literal), format!("%{index}")),
             _ if regions.is_empty() => (Kind::Op, label::title(node), format!("%{index}")),
+            _ if label::title(node) == node.op.name() => {
+                (Kind::Region, label::title(node), format!("%{index}"))
+            }
             _ => (Kind::Region, label::title(node), format!("{} %{index}", node.op.name())),
         };
         let mut lines = vec![label::line(&label::attributes(node))];
@@ -160,8 +163,9 @@ impl Drawer {
             }
             cell.frame();
         }
-        let body = regions.first().map(|(_, g)| &**g);
-        cell.ports(node, body);
+        // The operands of a loop go into its body, beside which its condition stands.
+        let body = regions.iter().position(|(key, _)| key == "body").unwrap_or(0);
+        cell.ports(node, body, regions.get(body).map(|(_, g)| &**g));
         cell
     }
 }
@@ -295,12 +299,12 @@ impl Cell {
 
     /// Columns for operands and results: evenly, or above and below the inputs and outputs of the graph inside
     /// where these are as many.
-    fn ports(&mut self, node: &Node, body: Option<&Graph>) {
+    fn ports(&mut self, node: &Node, at: usize, body: Option<&Graph>) {
         let evenly = |n: usize| -> Vec<f64> {
             (0..n).map(|k| self.size.0 * (k + 1) as f64 / (n + 1) as f64).collect()
         };
         let (mut ins, mut outs) = (evenly(node.ins.len()), evenly(node.outs.len()));
-        if let (Some(panel), Some(body)) = (self.panels.first(), body) {
+        if let (Some(panel), Some(body)) = (self.panels.get(at), body) {
             let column = |cell: usize| {
                 let cell = &panel.level.cells[cell];
                 panel.corner.0 + panel.inset() + cell.corner.0 + cell.size.0 / 2.0

@@ -3,7 +3,10 @@
 use gradus_draw::{dot, svg, svg_with_gradients};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::call::Call;
-use gradus_ir::{Aval, Builder, DType, Graph, Literal, Op, Var};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::switch::Switch;
+use gradus_ir::ops::while_loop::While;
+use gradus_ir::{Aval, Builder, DType, Graph, Literal, Var};
 use roxmltree::{Document, Node};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -100,14 +103,30 @@ fn ids(doc: &Document<'_>, class: &str) -> Vec<String> {
         .collect()
 }
 
+/// The graphs in a node, by name.
+fn held(node: &gradus_ir::graph::Node) -> Vec<(String, Arc<Graph>)> {
+    let mut found = Vec::new();
+    for (key, attr) in node.op.def().attrs() {
+        match attr {
+            Attr::Graph(graph) => found.push((key.to_string(), graph)),
+            Attr::Map(entries) => found.extend(entries.into_iter().filter_map(|(key, attr)| match attr {
+                Attr::Graph(graph) => Some((key, graph)),
+                _ => None,
+            })),
+            _ => {}
+        }
+    }
+    found
+}
+
 /// The ids that a drawing of the graph must have: boxes, wires and panels.
 fn expected(graph: &Graph, path: &str, all: &mut [BTreeSet<String>; 3]) {
     for (i, node) in graph.nodes().iter().enumerate() {
         all[0].insert(format!("{path}n{i}"));
         all[1].extend((0..node.ins.len()).map(|k| format!("{path}n{i}.in{k}")));
-        if let Op::Call(call) = &node.op {
-            all[2].insert(format!("{path}n{i}.body"));
-            expected(&call.body, &format!("{path}n{i}.body/"), all);
+        for (key, inside) in held(node) {
+            all[2].insert(format!("{path}n{i}.{key}"));
+            expected(&inside, &format!("{path}n{i}.{key}/"), all);
         }
     }
     for k in 0..graph.outputs().len() {
@@ -143,7 +162,8 @@ fn check(graph: &Graph, text: &str) {
         }
     }
     for (id, panel) in &panels {
-        let (_, outer) = boxes.iter().find(|(b, _)| Some(b.as_str()) == id.strip_suffix(".body")).unwrap();
+        let (_, outer) =
+            boxes.iter().find(|(b, _)| Some(b.as_str()) == id.rsplit_once('.').map(|p| p.0)).unwrap();
         assert!(outer.holds(panel), "{id} is not in its box");
     }
     let root = doc.root_element();
@@ -243,6 +263,106 @@ fn graphs_inside_graphs_are_boxes_around_their_nodes() {
         assert!(text.contains("body/n0.in0") || text.contains(".body/n3.body/n"), "nothing to look at");
         check(&graph, &text);
     }
+}
+
+/// A scan whose steps choose, and a loop until a sum is large: boxes with one, two and two graphs inside.
+fn looping() -> Graph {
+    let scalar = Aval::scalar(DType::F64);
+    let row = Aval::new(DType::F64, [3]);
+    let branch = |f: &dyn for<'g> Fn(Var<'g>) -> Var<'g>| {
+        let b = Builder::new();
+        let x = b.input("x", Aval::new(DType::F64, [3]));
+        Arc::new(b.finish(&[f(x)]).unwrap())
+    };
+    let choice = Switch { branches: vec![branch(&|x| x.tanh()), branch(&|x| (x * x).exp())] };
+    let b = Builder::new();
+    let [w, h, x] = [b.input("w", matrix()), b.input("h", row.clone()), b.input("x", row.clone())];
+    let mixed = w.dot(h, "ij", "j", "i") + x;
+    let up = mixed.sum(&[0]).gt(b.constant(Literal::scalar(DType::F64, 0.0)));
+    let next = b.apply1(choice, &[up.to(DType::I64), mixed]);
+    let body = Arc::new(b.finish(&[next, next.sum(&[0])]).unwrap());
+    let scan = Scan { body, shared: 1, carries: 1, length: 4, reverse: false };
+
+    let b = Builder::new();
+    let c = b.input("c", row.clone());
+    let condition =
+        Arc::new(b.finish(&[c.sum(&[0]).lt(b.constant(Literal::scalar(DType::F64, 9.0)))]).unwrap());
+    let b = Builder::new();
+    let c = b.input("c", row.clone());
+    let body = Arc::new(b.finish(&[c * c + 1.0]).unwrap());
+    let until = While { condition, body, shared: 0, bound: 5 };
+
+    let b = Builder::new();
+    let (w, h) = (b.input("w", matrix()), b.input("h", row));
+    let xs = b.input("xs", Aval::new(DType::F64, [4, 3]));
+    let scanned = b.apply(scan, &[w, h, xs]);
+    let last = b.apply1(until, &[scanned[0]]);
+    let loss = last.sum(&[0]) + scanned[1].sum(&[0]);
+    assert_eq!(loss.aval(), scalar);
+    b.finish(&[loss]).unwrap()
+}
+
+#[test]
+fn loops_and_choices_are_boxes_around_their_graphs() {
+    let graph = looping();
+    let text = svg(&graph);
+    check(&graph, &text);
+    let doc = Document::parse(&text).unwrap();
+    let scan = graph.nodes().iter().position(|n| n.op.name() == "scan").unwrap();
+    let until = graph.nodes().iter().position(|n| n.op.name() == "while").unwrap();
+    let panels: Vec<String> = ids(&doc, "panel");
+    let inside = |node: usize| panels.iter().filter(|p| p.starts_with(&format!("n{node}."))).count();
+    assert_eq!((inside(scan), inside(until)), (1 + 2, 2), "{panels:?}");
+    // The title, then what it is, how long, and what types come out.
+    let words: Vec<&str> = doc
+        .descendants()
+        .find(|n| n.attribute("id") == Some(&format!("n{scan}")))
+        .unwrap()
+        .descendants()
+        .filter_map(|n| n.text().filter(|_| n.is_text()))
+        .collect();
+    assert_eq!(
+        words.iter().filter(|w| w.contains("scan")).count(),
+        2,
+        "the title, and the tooltip: {words:?}"
+    );
+    for part in ["scan", "length=4", ".0 f64[3]", ".1 f64[4]"] {
+        assert!(words.iter().any(|w| w.contains(part)), "{part} is not in {words:?}");
+    }
+    // The result of a loop comes out below its body, not below its condition.
+    let frames = frames(&doc, "panel");
+    let frame = |id: String| frames.iter().find(|(p, _)| *p == id).unwrap().1;
+    let (condition, body) = (frame(format!("n{until}.condition")), frame(format!("n{until}.body")));
+    assert!(!condition.meets(&body));
+    let user = graph.nodes().iter().position(|n| n.ins.iter().any(|id| id.node as usize == until)).unwrap();
+    let wire = doc.descendants().find(|n| n.attribute("id") == Some(&format!("n{user}.in0"))).unwrap();
+    let path = wire.descendants().find_map(|n| n.attribute("d")).unwrap();
+    let (x, _) = points(path)[0];
+    assert!(body.left < x && x < body.right, "the wire begins at {x}, the body is {body:?}");
+    // The gradient of a loop is loops too.
+    let gradient = gradus_ir::transform::vjp(&graph, &[0, 1, 2]).unwrap();
+    assert!(gradient.nodes().iter().filter(|n| n.op.name() == "scan").count() >= 2);
+    check(&gradient, &svg(&gradient));
+    check(&graph, &svg_with_gradients(&graph, &[0, 1, 2]).unwrap());
+}
+
+/// A drawing of many gradients has every box apart from every other, and every gradient that goes from a value to an
+/// operand of it as a line.
+#[test]
+fn large_gradients_have_all_their_lines() {
+    let graph = random(140, 2, None);
+    let text = svg_with_gradients(&graph, &[0, 1, 2]).unwrap();
+    check(&graph, &text);
+    let doc = Document::parse(&text).unwrap();
+    let drawn: BTreeSet<String> = ids(&doc, "gradient").into_iter().collect();
+    assert!(drawn.len() > 50, "{} gradients", drawn.len());
+    let has = |node: usize| drawn.contains(&format!("n{node}.d0"));
+    let mut right = BTreeSet::new();
+    for (i, node) in graph.nodes().iter().enumerate().filter(|(i, _)| has(*i)) {
+        let from = node.ins.iter().enumerate().filter(|(_, id)| has(id.node as usize));
+        right.extend(from.map(|(k, _)| format!("n{i}.in{k}.d0")));
+    }
+    assert_eq!(ids(&doc, "flow").into_iter().collect::<BTreeSet<_>>(), right);
 }
 
 #[test]

@@ -228,6 +228,17 @@ fn factors_multiply_to_the_matrix() {
         let (sign, log) = a.slogdet();
         equal(&(sign * log.exp()), &a.det());
     }
+    for a in [tall(), tall().t(), Tensor::stack(&[&tall(), &(tall() * 2.0)], 0)] {
+        let (p, l, u) = a.lu();
+        let k = a.dim(-1).min(a.dim(-2));
+        assert_eq!((l.shape()[l.rank() - 2..].to_vec(), u.dim(-2)), (vec![a.dim(-2), k], k));
+        equal(
+            &l,
+            &(l.tril(-1) + Tensor::eye(3).narrow(0, 0, a.dim(-2)).narrow(1, 0, k).to_dtype(DType::F64)),
+        );
+        equal(&u, &u.triu(0));
+        equal(&p.matmul(&l).matmul(&u), &a);
+    }
     for a in [tall(), tall().t(), complex([(1.0, 2.0), (0.0, -1.0), (0.5, 0.25)], &[3, 1]), regular()] {
         let (q, r) = a.qr();
         equal(&q.matmul(&r), &a);
@@ -237,6 +248,28 @@ fn factors_multiply_to_the_matrix() {
         equal(&vh.matmul(&vh.adjoint()), &Tensor::eye(s.dim(0)).to_dtype(a.dtype()));
         equal(&a.matmul(&a.pinv()).matmul(&a), &a);
     }
+}
+
+#[test]
+fn least_squares_of_any_rank() {
+    // [1, 2] in every row: of all solutions the shortest is a multiple of it.
+    let a = real([1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[3, 2]);
+    let b = real([1.0, 2.0, 6.0], &[3]);
+    near(&a.lstsq(&b), &[0.6, 1.2]);
+    near(&a.t().lstsq(&real([1.0, 2.0], &[2])), &[1.0 / 3.0; 3]);
+    // Along matrices of the same rank: with rows [t, 2t] the solution is 3 / (5t) · [1, 2].
+    let slope = grad(&[&real([1.0], &[])], |t| (&a * &t[0]).lstsq(&b).sum(())).unwrap();
+    near(&slope[0], &[-1.8]);
+    let none = real([0.0; 4], &[2, 2]).lstsq(&real([1.0, 2.0], &[2]));
+    near(&none, &[0.0, 0.0]);
+    // The shortest of infinitely many.
+    near(&real([1.0, 2.0, 2.0], &[1, 3]).lstsq(&real([9.0], &[1])), &[1.0, 2.0, 2.0]);
+    // A pivot of 0 has factors, but no derivative of them.
+    let singular = real([0.0, 1.0, 0.0, 2.0, 0.0, 3.0], &[3, 2]);
+    let (p, l, u) = singular.lu();
+    equal(&p.matmul(&l).matmul(&u), &singular);
+    let message = grad(&[&singular], |x| x[0].lu().2.sum(())).unwrap_err().to_string();
+    assert!(message.contains("singular"), "{message}");
 }
 
 #[test]
@@ -302,7 +335,7 @@ fn refusals() {
     says(&square.solve(&square), &["solve: the matrix is singular: its pivot 1 is 0", "f32[2,2]"]);
     says(&square.inv(), &["singular", "inv"]);
     says(&wide.inv(), &["inv: shape [2,3] must be that of square matrices", "f32[2,3]"]);
-    says(&wide.lu().0, &["lu: shape [2,3] must be that of square matrices"]);
+    says(&Tensor::ones([2]).lu().0, &["lu: shape [2] must be that of a matrix"]);
     says(&(-&square).cholesky(), &["cholesky: the matrix is not positive definite"]);
     let batch = Tensor::stack(&[&Tensor::eye(2), &square], 0);
     says(&batch.solve(&batch), &["matrix 1 of the batch is singular"]);

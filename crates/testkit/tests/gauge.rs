@@ -132,6 +132,7 @@ fn products_of_factors_are_the_matrix() {
     let itself: Function = |x| x * 1.0;
     equals(SQUARE, by_lu, itself);
     for shapes in [TALL, WIDE] {
+        equals(shapes, by_lu, itself);
         equals(shapes, by_qr, itself);
         equals(shapes, |x| by_svd(x, Tensor::clone), itself);
     }

@@ -19,9 +19,12 @@ from record import cases
 import arrays  # noqa: F401  each module records its cases as it is imported
 import batches  # noqa: F401
 import complexes  # noqa: F401
+import fourier  # noqa: F401
+import linear  # noqa: F401
 import loops  # noqa: F401
 import networks  # noqa: F401
 import orders  # noqa: F401
+import rules  # noqa: F401
 
 
 def main():

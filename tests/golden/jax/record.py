@@ -37,6 +37,14 @@ def z(*shape):
     return lambda g: numpy.round(g.uniform(-1.2, 1.2, shape) + 1j * g.uniform(-1.2, 1.2, shape), 3)
 
 
+def heavy(*shape, imag=0.0):
+    """Matrices with 2, 3, 4 on the diagonal: regular, and their eigenvalues and singular values apart."""
+    m, n = shape[-2:]
+    diagonal = numpy.eye(max(m, n))[:m, :n] * numpy.arange(2.0, 2.0 + n)
+    part = lambda g: numpy.round(g.uniform(-0.8, 0.8, shape), 3)
+    return lambda g: part(g) + diagonal + (imag * part(g) * 1j if imag else 0.0)
+
+
 def given(values, dtype=numpy.float64):
     return lambda g: numpy.array(values, dtype)
 
@@ -89,6 +97,21 @@ def cgrad(f, argnums=0):
 def cvjp(f, *xs):
     out, pull = jax.vjp(f, *xs)
     return out, lambda ct: conj(pull(conj(ct)))
+
+
+def meet(y):
+    """A real number that sees every element, each part by its own weight, and bends."""
+    y = jax.numpy.ravel(y)
+    k = jax.numpy.arange(y.size, dtype=float)
+    re, im = jax.numpy.real(y), jax.numpy.imag(y)
+    return jax.numpy.sum(re * jax.numpy.cos(k) + im * jax.numpy.sin(k + 1.0) + (re * re + im * im) / 2)
+
+
+def orders(f, *xs):
+    """What a function gives, and first and second derivatives of what meets it, along the sines of its arguments."""
+    loss = lambda *xs: sum(map(meet, jax.tree.leaves(f(*xs))))
+    slopes = cgrad(loss, tuple(range(len(xs))))
+    return f(*xs), jax.jvp(slopes, xs, tuple(map(jax.numpy.sin, xs)))
 
 
 def hvp(f, xs, vs):

@@ -109,3 +109,26 @@ pub(crate) fn vmap(
 ) -> Vec<Tensor> {
     gradus::vmap(xs, axes, f).unwrap()
 }
+
+/// A real number that sees every element, each part by its own weight, and bends.
+fn meet(y: &Tensor) -> Tensor {
+    let y = y.reshape([y.numel()]);
+    let k = Tensor::iota(DType::F64, [y.numel()], 0);
+    let (re, im) = (y.real(), y.imag());
+    (&re * k.cos() + &im * (k + 1.0).sin() + (re.square() + im.square()) / 2.0).sum(())
+}
+
+/// What a function gives, and first and second derivatives of what meets it, along the sines of its arguments.
+#[track_caller]
+pub(crate) fn orders(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
+    let loss = |x: &[Tensor]| f(x).iter().map(meet).reduce(|a, b| a + b).unwrap();
+    let along: Vec<Tensor> = xs.iter().map(|x| x.sin()).collect();
+    let slopes = jvp(xs, &refs(&along), |x| ds(&refs(x), loss));
+    [f(&xs.iter().map(|x| (*x).clone()).collect::<Vec<_>>()), slopes].concat()
+}
+
+/// Of each argument alone.
+#[track_caller]
+pub(crate) fn orders_of_each(xs: &[Tensor], f: impl Fn(&Tensor) -> Vec<Tensor>) -> Vec<Tensor> {
+    xs.iter().flat_map(|x| orders(&[x], |x| f(&x[0]))).collect()
+}

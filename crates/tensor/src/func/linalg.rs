@@ -34,11 +34,11 @@ fn float(x: &Tensor) -> Tensor {
     if x.dtype().class() < Class::Float && x.error().is_none() { x.to_dtype(DType::F32) } else { x.clone() }
 }
 
-/// Identity matrices.
+/// Ones on the diagonals, zeros elsewhere.
 #[track_caller]
 fn eye_like(x: &Tensor) -> Tensor {
-    let n = x.dim(-1);
-    let eye = Tensor::iota(DType::I64, [n, n], 0).eq(&Tensor::iota(DType::I64, [n, n], 1));
+    let extents = [x.dim(-2), x.dim(-1)];
+    let eye = Tensor::iota(DType::I64, extents, 0).eq(&Tensor::iota(DType::I64, extents, 1));
     eye.to_dtype(x.dtype()).expand_to(&x.shape())
 }
 
@@ -138,18 +138,27 @@ impl Tensor {
         apply1(Cholesky {}, &[&float(self)])
     }
 
-    /// `self = P L U`: a permutation, a unit lower and an upper triangle; see [`Lu`].
+    /// `self = P L U`: a permutation, a unit lower and an upper triangle, which of a matrix `[m,n]` are `[m,m]`, `[m,k]` and `[k,n]`
+    /// with `k` the smaller of both; see [`Lu`].
     #[track_caller]
     pub fn lu(&self) -> (Tensor, Tensor, Tensor) {
-        if let Some(refused) = self.unless_square("lu") {
-            return (refused.clone(), refused.clone(), refused);
-        }
-        let parts = region("lu", vec![], &[&float(self)], |x| {
+        let a = float(self);
+        let k = match a.shape()[..] {
+            [.., m, n] if a.error().is_none() => m.min(n),
+            _ => {
+                // Refused, or failed before: the op says so.
+                let refused = apply_n::<2>(Lu {}, &[&a])[0].clone();
+                return (refused.clone(), refused.clone(), refused);
+            }
+        };
+        let parts = region("lu", vec![], &[&a], |x| {
             let [lu, from] = apply_n::<2>(Lu {}, &[&x[0]]);
             // Row k of L U is row from[k] of the matrix: a one at row from[k] and column k.
-            let row = Tensor::iota(DType::I64, lu.shape(), lu.rank().saturating_sub(2));
-            let p = row.eq(&from.unsqueeze(-2)).to_dtype(lu.dtype());
-            [p, lu.tril(-1) + eye_like(&lu), lu.triu(0)]
+            let (rows, m) = (lu.rank().saturating_sub(2), lu.dim(-2));
+            let square: Shape = lu.shape()[..rows].iter().copied().chain([m, m]).collect();
+            let p = Tensor::iota(DType::I64, square, rows).eq(&from.unsqueeze(-2)).to_dtype(lu.dtype());
+            let l = lu.narrow(-1, 0, k);
+            [p, l.tril(-1) + eye_like(&l), lu.narrow(-2, 0, k).triu(0)]
         });
         three(parts)
     }
@@ -200,24 +209,15 @@ impl Tensor {
         self.eig().0
     }
 
-    /// The `X` of least norm for which `self · X - right` has the least norm, column by column, for a matrix of full rank.
+    /// The `X` of least norm for which `self · X - right` has the least norm, column by column, for a matrix of any extents and
+    /// rank. Its rank and derivative are those of [`Pinv`]: where the rank is not full, the derivative is along matrices of it.
     #[track_caller]
     pub fn lstsq(&self, right: &Tensor) -> Tensor {
         let (a, b, vector) = match sides("lstsq", self, right) {
             Ok(sides) => sides,
             Err(failed) => return failed,
         };
-        let solution = region1("lstsq", vec![], &[&a, &b], |x| {
-            let (a, b) = (&x[0], &x[1]);
-            if a.dim(-2) >= a.dim(-1) {
-                let (q, r) = a.qr();
-                r.triangular_solve(&q.adjoint().matmul(b), Triangular::UPPER)
-            } else {
-                let (q, r) = a.adjoint().qr();
-                q.matmul(&r.triangular_solve(b, Triangular { adjoint: true, ..Triangular::UPPER }))
-            }
-        });
-        unless(vector, solution)
+        unless(vector, region1("lstsq", vec![], &[&a, &b], |x| x[0].pinv().matmul(&x[1])))
     }
 
     /// A square matrix times itself `n` times: the identity for 0, powers of the inverse below.
@@ -375,7 +375,16 @@ pub(super) fn samples(s: &mut super::Samples) {
         }
         for (shape, k) in [([3, 2], 2), ([2, 3], 1)] {
             let (a, b) = (draw(s, &shape, complex), s.draw.normal([shape[0], k]));
-            s.case("lstsq", [a, b], |x| x[0].lstsq(&x[1]));
+            s.case("lstsq", [a.clone(), b], |x| x[0].lstsq(&x[1]));
+            s.case("lu", [a], |x| {
+                let (_, l, u) = x[0].lu();
+                (l, u)
+            });
+        }
+        // Of rank 1 wherever the factors are: smooth in them.
+        for [m, n] in [[3, 2], [2, 3], [2, 2]] {
+            let ins = [draw(s, &[m, 1], complex), draw(s, &[1, n], complex), s.draw.normal([m, 2])];
+            s.case("lstsq", ins, |x| x[0].matmul(&x[1]).lstsq(&x[2]));
         }
     }
     let ins = [draw(s, &[2, 1, 2, 2], false), s.draw.normal([3, 2, 1])];

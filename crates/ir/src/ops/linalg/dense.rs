@@ -180,11 +180,11 @@ impl<T: Scalar> Mat<T> {
 /// `P A = L U` in place: the unit lower and the upper factor in one matrix, which row of `A` each row came from, and the
 /// sign of that permutation. A column without a pivot is left as it is, its diagonal element 0.
 pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
-    let n = a.rows;
-    let (mut from, mut sign): (Vec<usize>, f64) = ((0..n).collect(), 1.0);
-    for k in 0..n {
+    let (m, n) = (a.rows, a.cols);
+    let (mut from, mut sign): (Vec<usize>, f64) = ((0..m).collect(), 1.0);
+    for k in 0..m.min(n) {
         let mut pivot = k;
-        for i in k + 1..n {
+        for i in k + 1..m {
             if a[(i, k)].size() > a[(pivot, k)].size() {
                 pivot = i;
             }
@@ -197,7 +197,7 @@ pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
         if a[(k, k)] == T::default() {
             continue;
         }
-        for i in k + 1..n {
+        for i in k + 1..m {
             let factor = a[(i, k)] / a[(k, k)];
             a[(i, k)] = factor;
             for j in k + 1..n {

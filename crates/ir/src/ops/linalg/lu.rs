@@ -1,36 +1,56 @@
 //! Elimination with row exchanges.
 
+use super::qr::RECTANGLES;
 use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// `A = P L U` by elimination with partial pivoting: the unit lower triangular `L` (below the diagonal) and the upper
-    /// triangular `U` in one matrix, and for each row of them the row of `A` it came from. Its derivative needs a regular `A`.
+    /// `A = P L U` by elimination with partial pivoting, for `A` of `[..,m,n]`: the unit lower triangular `L` of `[..,m,k]` (below
+    /// the diagonal) and the upper triangular `U` of `[..,k,n]` in one matrix, `k` being the smaller of `m` and `n`, and for each row
+    /// the row of `A` it came from. The derivative needs the first `k` pivots not to be 0, else it is an error.
     pub struct Lu = "lu" {}
 }
 
 impl Primitive for Lu {
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         arity(ins, 1)?;
-        let n = square(&ins[0])?;
-        Ok(vec![ins[0].clone(), ending(&ins[0], &[n]).with_dtype(DType::I64)])
+        let [m, _] = extents(&ins[0])?;
+        Ok(vec![ins[0].clone(), ending(&ins[0], &[m]).with_dtype(DType::I64)])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
     }
-    /// With `M = L⁻¹ Pᵀ dA U⁻¹`, `dL` is `L` times its part below the diagonal and `dU` the rest times `U`.
+    /// With `M = L⁻¹ Pᵀ dA U⁻¹` of the first `k` rows and columns, `dL` is `L` times its part below the diagonal and `dU` the rest
+    /// times `U`; the rows and columns beyond follow from `Pᵀ dA = dL U + L dU`.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let (Some(da), [lu, from]) = (tangents[0], rule.outs) else { return vec![None, None] };
-        let (lu, rows) = (*lu, da.rank() - 2);
+        let (b, lu, rows) = (da.builder(), *lu, da.rank() - 2);
+        let (m, n) = (lu.shape()[rows], lu.shape()[rows + 1]);
+        let k = m.min(n);
         let da = da.take_along(from.along_columns(da), rows);
-        let left = TriangularSolve { lower: true, transpose: false, unit: true };
-        let right = TriangularSolve { lower: false, transpose: true, unit: false };
-        let half = da.builder().apply1(left, &[lu, da]);
-        let inner = da.builder().apply1(right, &[lu, half.mt()]).mt();
-        let below = inner.part(Part::Below);
-        let dl = lu.part(Part::Below).mm(below) + below;
-        let du = inner.part(Part::Upper).mm(lu.part(Part::Upper));
-        vec![Some(dl + du), None]
+        let (head, below_head) = (lu.slice_axis(rows, 0, k), lu.slice_axis(rows, k, m));
+        let both = head.slice_axis(rows + 1, 0, k);
+        // X ↦ L⁻¹ X and X ↦ X U⁻¹.
+        let left =
+            |x: Var<'g>| b.apply1(TriangularSolve { lower: true, transpose: false, unit: true }, &[both, x]);
+        let right = |x: Var<'g>| {
+            let op = TriangularSolve { lower: false, transpose: true, unit: false };
+            b.apply1(op, &[both, x.mt()]).mt()
+        };
+        let half = left(da.slice_axis(rows, 0, k));
+        let inner = right(half.slice_axis(rows + 1, 0, k));
+        let (below, upper) = (inner.part(Part::Below), inner.part(Part::Upper));
+        let dl = both.part(Part::Below).mm(below) + below;
+        let mut out = dl + upper.mm(both.part(Part::Upper));
+        if n > k {
+            let beyond = half.slice_axis(rows + 1, k, n) - below.mm(head.slice_axis(rows + 1, k, n));
+            out = b.apply1(movement::Concat { axis: rows + 1 }, &[out, beyond]);
+        }
+        if m > k {
+            let beyond = right(da.slice_axis(rows, k, m)) - below_head.mm(upper);
+            out = b.apply1(movement::Concat { axis: rows }, &[out, beyond]);
+        }
+        vec![Some(out), None]
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         batch.apply(self.clone())
@@ -55,7 +75,7 @@ impl Kernel for Lu {
 
 impl Sampled for Lu {
     fn samples(s: &mut Samples) {
-        for shape in SQUARES {
+        for shape in SQUARES.iter().chain(&RECTANGLES[1..4]) {
             for complex in [false, true] {
                 let a = sample_matrix(s, shape, complex, 1.5);
                 s.case(Lu {}, [a]);
@@ -63,6 +83,7 @@ impl Sampled for Lu {
         }
         let exchanged = s.floats([3, 3], &[0.1, 2.0, 0.3, 1.5, 0.2, -0.4, 0.3, 0.5, -1.2]);
         s.case(Lu {}, [exchanged]);
-        square_errors(s, Lu {}, &[]);
+        s.error(Lu {}, &[Aval::new(DType::F64, [2])], "must be that of a matrix, or of several");
+        s.error(Lu {}, &[Aval::new(DType::I32, [2, 2])], "it takes floats and complex numbers");
     }
 }
