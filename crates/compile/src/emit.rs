@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// The plan of lowered units; buffers have no place in the arena yet.
 pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
+    prune(&mut lowered);
     attach(&mut lowered);
     let order = order(&lowered);
     let stored = stored(&lowered);
@@ -123,6 +124,39 @@ fn stored(lowered: &Lowered) -> Vec<bool> {
         unit.reads().into_iter().for_each(|v| stored[v] = true);
     }
     stored
+}
+
+/// Drops members whose values nobody needs any more, and with them what only they read.
+fn prune(lowered: &mut Lowered) {
+    loop {
+        let stored = stored(lowered);
+        let mut changed = false;
+        for unit in &mut lowered.units {
+            let Unit::Group(group) = unit else { continue };
+            let needed = needed(group, &stored);
+            let before = group.members.len();
+            group.members.retain(|(m, _)| needed.contains(&m.value));
+            changed |= group.members.len() < before;
+            if group.members.is_empty() {
+                *unit = Unit::Gone;
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+/// Members whose values are stored, or needed for one that is.
+fn needed(group: &Group, stored: &[bool]) -> BTreeSet<Value> {
+    let mut needed = BTreeSet::new();
+    for (member, _) in group.members.iter().rev() {
+        if stored[member.value] || needed.contains(&member.value) {
+            needed.insert(member.value);
+            needed.extend(member.args.iter().filter_map(View::value));
+        }
+    }
+    needed
 }
 
 struct Emitter<'a> {

@@ -14,6 +14,7 @@ mod layout;
 mod lower;
 mod memory;
 mod plan;
+mod recompute;
 
 pub use contraction::Contraction;
 pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
@@ -39,7 +40,8 @@ pub fn compile(graph: &Graph) -> Result<Plan> {
 /// The plan of a graph whose inputs lie as given.
 pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
     let graph = graph.inlined()?;
-    let lowered = lower::lower(&graph, given)?;
+    let mut lowered = lower::lower(&graph, given)?;
+    recompute::recompute(&mut lowered);
     let mut plan = emit::emit(lowered, &graph)?;
     memory::plan_memory(&mut plan);
     Ok(plan)

@@ -50,11 +50,8 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
             let memory = memory;
             // Indices of the kernel that follows are places in the product.
             let place = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
-            for r in 0..tile.rows {
-                let from = (place + r as i64 * row) as usize;
-                // SAFETY: this block is finished, and only this thread uses it.
-                unsafe { program.run_rows(memory, from, tile.cols) };
-            }
+            // SAFETY: this block is finished, and only this thread uses it.
+            unsafe { program.run_block(memory, place as usize, tile.cols, row as usize, tile.rows) };
         };
         let problem = Problem {
             batch,

@@ -30,19 +30,28 @@ unsafe impl Sync for Memory<'_> {}
 #[derive(Clone, Copy)]
 struct Line64(#[allow(dead_code, reason = "only its room is used")] [u8; 64]);
 
+/// What a thread keeps from run to run: scratch memory and the list of registers in it.
+type Scratch = (Vec<Line64>, Vec<*mut u8>);
+
 thread_local! {
-    static SCRATCH: RefCell<Vec<Vec<Line64>>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs with scratch memory that is the thread's own; nested runs each have theirs.
-fn with_scratch<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> R {
-    let mut own = SCRATCH.with(|s| s.borrow_mut().pop()).unwrap_or_default();
-    if own.len() * 64 < bytes {
-        own.resize(bytes.div_ceil(64), Line64([0; 64]));
+impl Program {
+    /// Computes tiles with scratch memory that is the thread's own; nested runs each have theirs.
+    fn with_tile(&self, memory: Memory<'_>, f: impl FnOnce(&mut Tile<'_>)) {
+        let (mut lines, mut registers) = SCRATCH.with(|s| s.borrow_mut().pop()).unwrap_or_default();
+        if lines.len() * 64 < self.scratch {
+            lines.resize(self.scratch.div_ceil(64), Line64([0; 64]));
+        }
+        let scratch: *mut u8 = lines.as_mut_ptr().cast();
+        registers.clear();
+        registers.resize(self.code.len(), scratch);
+        let mut tile = Tile { p: self, memory, scratch, registers };
+        f(&mut tile);
+        let registers = tile.registers;
+        SCRATCH.with(|s| s.borrow_mut().push((lines, registers)));
     }
-    let result = f(own.as_mut_ptr().cast());
-    SCRATCH.with(|s| s.borrow_mut().push(own));
-    result
 }
 
 impl Program {
@@ -69,15 +78,14 @@ impl Program {
     /// # Safety
     /// As for [`Program::run`].
     pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
-        with_scratch(self.scratch, |scratch| {
-            let mut tile = Tile { p: self, memory, scratch, registers: vec![scratch; self.code.len()] };
+        self.with_tile(memory, |tile| {
             let mut at = from;
             while at < from + count {
                 let rows = self.tile.min(from + count - at);
                 // SAFETY: the caller's promise.
                 unsafe {
                     match self.walk {
-                        Walk::Rows => tile.rows(at, rows),
+                        Walk::Rows => tile.rows(Block::of(at, rows)),
                         Walk::Parts => tile.parts(at),
                         Walk::Columns => tile.columns(at, rows),
                     }
@@ -85,6 +93,66 @@ impl Program {
                 at += rows;
             }
         });
+    }
+}
+
+impl Program {
+    /// Runs a block of a kernel without reductions: `count` indices from `from` on, and so again `pitch` further, so
+    /// many times.
+    ///
+    /// # Safety
+    /// As for [`Program::run`].
+    pub(crate) unsafe fn run_block(&self, memory: Memory<'_>, from: usize, count: usize, pitch: usize, times: usize) {
+        self.with_tile(memory, |tile| {
+            let together = (self.tile / count.max(1)).clamp(1, times.max(1));
+            let mut done = 0;
+            while done < times {
+                let first = from + done * pitch;
+                let times = together.min(times - done);
+                if count > self.tile || times == 1 {
+                    let mut at = first;
+                    while at < first + count {
+                        let n = self.tile.min(first + count - at);
+                        // SAFETY: the caller's promise.
+                        unsafe { tile.rows(Block::of(at, n)) };
+                        at += n;
+                    }
+                } else {
+                    // SAFETY: the caller's promise.
+                    unsafe { tile.rows(Block { from: first, count, pitch, times }) };
+                }
+                done += times;
+            }
+        });
+    }
+}
+
+/// Rows in a tile: `count` from `from` on, and so again `pitch` further, so many times.
+#[derive(Clone, Copy)]
+struct Block {
+    from: usize,
+    count: usize,
+    pitch: usize,
+    times: usize,
+}
+
+impl Block {
+    fn of(from: usize, count: usize) -> Block {
+        Block { from, count, pitch: 0, times: 1 }
+    }
+
+    /// The same with so many elements to a row.
+    fn elements(self, row: usize) -> Block {
+        Block { from: self.from * row, count: self.count * row, pitch: self.pitch * row, ..self }
+    }
+
+    fn all(self) -> usize {
+        self.count * self.times
+    }
+
+    /// Calls `f(elements before, first index)` for each stretch.
+    fn each(self, mut f: impl FnMut(usize, usize)) {
+        (0..self.times).for_each(|t| f(t * self.count, self.from + t * self.pitch));
     }
 }
 
@@ -96,35 +164,30 @@ struct Tile<'a> {
     registers: Vec<*mut u8>,
 }
 
-/// What a line's register covers: the first index and how many, rows and elements per row, and what is fixed.
+/// What a line's register covers: which indices, and how they are rows of elements.
 #[derive(Clone, Copy)]
 struct Cover {
-    from: usize,
-    count: usize,
+    block: Block,
     rows: usize,
     row: usize,
 }
 
 impl Tile<'_> {
-    unsafe fn rows(&mut self, at: usize, rows: usize) {
-        let row = self.p.row;
+    unsafe fn rows(&mut self, block: Block) {
+        let (row, rows) = (self.p.row, block.all());
+        let of = |level: Level| if level == Level::Element { block.elements(row) } else { block };
         for i in 0..self.p.code.len() {
-            let cover = match self.p.code[i].level {
-                Level::Element => Cover { from: at * row, count: rows * row, rows, row },
-                Level::Row => Cover { from: at, count: rows, rows, row },
-            };
+            let block = of(self.p.code[i].level);
             // SAFETY: the caller's promise.
-            unsafe { self.line(i, cover, &[]) };
+            unsafe { self.line(i, Cover { block, rows, row }, &[]) };
         }
         for (s, store) in self.p.stores.iter().enumerate() {
             let line = &self.p.code[store.value];
-            if line.into == Some(s) {
+            if line.into == Some(s) && block.times == 1 {
                 continue;
             }
-            let (from, count) =
-                if line.level == Level::Element { (at * row, rows * row) } else { (at, rows) };
             // SAFETY: the caller's promise.
-            unsafe { self.store(store, line, from, count, &[]) };
+            unsafe { self.store(store, line, of(line.level), &[]) };
         }
     }
 
@@ -140,7 +203,8 @@ impl Tile<'_> {
                 let mut from = 0;
                 while from < row && !elements.is_empty() {
                     let count = part.min(row - from);
-                    let cover = Cover { from: at * row + from, count, rows: 1, row: count };
+                    let block = Block::of(at * row + from, count);
+                    let cover = Cover { block, rows: 1, row: count };
                     elements.iter().for_each(|&i| self.line(i, cover, &[]));
                     for &i in &reductions {
                         self.gather(i, count);
@@ -149,25 +213,26 @@ impl Tile<'_> {
                         for store in &self.p.stores {
                             let line = &self.p.code[store.value];
                             if line.level == Level::Element {
-                                self.store(store, line, cover.from, count, &[]);
+                                self.store(store, line, block, &[]);
                             }
                         }
                     }
                     from += count;
                 }
                 for &i in rows.iter().filter(|i| !reductions.contains(i)) {
-                    self.line(i, Cover { from: at, count: 1, rows: 1, row }, &[]);
+                    self.line(i, Cover { block: Block::of(at, 1), rows: 1, row }, &[]);
                 }
             }
         }
         for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
             // SAFETY: the caller's promise.
-            unsafe { self.store(store, &self.p.code[store.value], at, 1, &[]) };
+            unsafe { self.store(store, &self.p.code[store.value], Block::of(at, 1), &[]) };
         }
     }
 
     unsafe fn columns(&mut self, at: usize, lanes: usize) {
-        let cover = Cover { from: at, count: lanes, rows: lanes, row: 1 };
+        let block = Block::of(at, lanes);
+        let cover = Cover { block, rows: lanes, row: 1 };
         let reduced = &self.p.axes[self.p.parallel..];
         let mut index = vec![0usize; reduced.len()];
         // SAFETY: the caller's promise, throughout.
@@ -183,7 +248,7 @@ impl Tile<'_> {
                     for (s, store) in self.p.stores.iter().enumerate() {
                         let line = &self.p.code[store.value];
                         if line.level == Level::Element && line.into != Some(s) {
-                            self.store(store, line, at, lanes, &index);
+                            self.store(store, line, block, &index);
                         }
                     }
                     for a in (0..reduced.len()).rev() {
@@ -197,7 +262,7 @@ impl Tile<'_> {
                 after.iter().for_each(|&i| self.line(i, cover, &[]));
             }
             for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
-                self.store(store, &self.p.code[store.value], at, lanes, &[]);
+                self.store(store, &self.p.code[store.value], block, &[]);
             }
         }
     }
@@ -217,11 +282,12 @@ impl Tile<'_> {
     unsafe fn line(&mut self, i: usize, cover: Cover, fixed: &[usize]) {
         let p = self.p;
         let line = &p.code[i];
-        let Cover { from, count, rows, row } = cover;
+        let Cover { block, rows, row } = cover;
+        let count = block.all();
         let mut to = self.scratch.wrapping_add(line.at);
-        if let Some(s) = line.into {
+        if let Some(s) = line.into.filter(|_| block.times == 1) {
             let place = &p.stores[s].place;
-            let first = self.offset(place, fixed) + from as i64;
+            let first = self.offset(place, fixed) + block.from as i64;
             to = self.memory.0[place.buffer].wrapping_offset(first as isize * line.kind.size() as isize);
         }
         self.registers[i] = to;
@@ -233,36 +299,43 @@ impl Tile<'_> {
                 Task::Load(place) => {
                     let source = self.memory.0[place.buffer];
                     let first = self.offset(place, fixed);
-                    if place.is_whole && line.kind.is_stored_as(place.dtype) {
-                        let at = (first + from as i64) as isize * line.kind.size() as isize;
+                    if place.is_whole && line.kind.is_stored_as(place.dtype) && block.times == 1 {
+                        let at = (first + block.from as i64) as isize * line.kind.size() as isize;
                         self.registers[i] = source.wrapping_offset(at);
                         return;
                     }
                     let (axes, strides) = (self.axes(line.level), &place.layout.strides);
                     let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
                     let size = line.kind.size();
-                    runs(axes, strides, first, from, count, |k, at, n| {
-                        read(place.dtype, source, at, step, to.add(k * size), n);
+                    block.each(|before, from| {
+                        runs(axes, strides, first, from, block.count, |k, at, n| {
+                            read(place.dtype, source, at, step, to.add((before + k) * size), n);
+                        });
                     });
                 }
                 Task::Pieces(pieces) => {
                     let all = self.axes(line.level);
                     let further: Vec<usize> = (p.parallel..p.axes.len()).collect();
-                    pieces.fill(line.kind, all, (&further, fixed), (from, count), self.memory.0, to);
+                    block.each(|before, from| {
+                        let to = to.add(before * line.kind.size());
+                        pieces.fill(line.kind, all, (&further, fixed), (from, block.count), self.memory.0, to);
+                    });
                 }
                 Task::Index(place) => {
                     let (axes, strides) = (self.axes(line.level), &place.layout.strides);
                     let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
                     let first = self.offset(place, fixed);
-                    runs(axes, strides, first, from, count, |k, at, n| {
-                        for j in 0..n {
-                            let x = at + j as i64 * step;
-                            match line.kind {
-                                Kind::F32 => to.cast::<f32>().add(k + j).write(x as f32),
-                                Kind::F64 => to.cast::<f64>().add(k + j).write(x as f64),
-                                _ => to.cast::<i64>().add(k + j).write(place.dtype.wrap(x)),
+                    block.each(|before, from| {
+                        runs(axes, strides, first, from, block.count, |k, at, n| {
+                            for j in 0..n {
+                                let (x, i) = (at + j as i64 * step, before + k + j);
+                                match line.kind {
+                                    Kind::F32 => to.cast::<f32>().add(i).write(x as f32),
+                                    Kind::F64 => to.cast::<f64>().add(i).write(x as f64),
+                                    _ => to.cast::<i64>().add(i).write(place.dtype.wrap(x)),
+                                }
                             }
-                        }
+                        });
                     });
                 }
                 Task::Expand(a) => match &p.code[*a].task {
@@ -285,22 +358,23 @@ impl Tile<'_> {
         // SAFETY: the caller's promise.
         unsafe {
             match &l.func {
-                Func::F32(lanes) => self.float::<f32>(lanes, &l.args, line.level, to, cover),
-                Func::F64(lanes) => self.float::<f64>(lanes, &l.args, line.level, to, cover),
+                Func::F32(lanes) => self.float::<f32>(lanes, &l.args, to, cover),
+                Func::F64(lanes) => self.float::<f64>(lanes, &l.args, to, cover),
                 Func::Copy => {
                     let x = self.registers[l.args[0].line];
-                    std::ptr::copy(x, to, cover.count * line.kind.size());
+                    std::ptr::copy(x, to, cover.block.all() * line.kind.size());
                 }
                 Func::Each { scalar, from, to: dtype } => {
                     let args: Vec<*const u8> = l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
-                    scalar::each(*scalar, from, &args, *dtype, to, cover.count);
+                    scalar::each(*scalar, from, &args, *dtype, to, cover.block.all());
                 }
             }
         }
     }
 
-    unsafe fn float<T: Number>(&self, lanes: &Lanes<T>, args: &[Arg], level: Level, to: *mut u8, cover: Cover) {
-        let Cover { count, rows, row, .. } = cover;
+    unsafe fn float<T: Number>(&self, lanes: &Lanes<T>, args: &[Arg], to: *mut u8, cover: Cover) {
+        let Cover { block, rows, row } = cover;
+        let count = block.all();
         let x = |k: usize| self.registers[args[k].line].cast_const().cast::<T>();
         let constant = |k: usize| match &self.p.code[args[k].line].task {
             Task::Constant(l) if args[k].number => Some(T::of(l)),
@@ -331,10 +405,9 @@ impl Tile<'_> {
                 }
             }
         }
-        let _ = level;
     }
 
-    unsafe fn store(&self, store: &Write, line: &Line, from: usize, count: usize, fixed: &[usize]) {
+    unsafe fn store(&self, store: &Write, line: &Line, block: Block, fixed: &[usize]) {
         let place = &store.place;
         let (axes, strides) = (self.axes(line.level), &place.layout.strides);
         let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
@@ -342,14 +415,17 @@ impl Tile<'_> {
         let constant;
         let value = match &line.task {
             Task::Constant(l) => {
-                constant = Splat::new(l, count);
+                constant = Splat::new(l, block.all());
                 constant.0.as_ptr().cast()
             }
             _ => value.cast_const(),
         };
-        runs(axes, strides, self.offset(place, fixed), from, count, |k, at, n| {
-            // SAFETY: places were checked against their buffers.
-            unsafe { write(place.dtype, value.add(k * size), self.memory.0[place.buffer], at, step, n) };
+        let (first, to) = (self.offset(place, fixed), self.memory.0[place.buffer]);
+        block.each(|before, from| {
+            runs(axes, strides, first, from, block.count, |k, at, n| {
+                // SAFETY: places were checked against their buffers.
+                unsafe { write(place.dtype, value.add((before + k) * size), to, at, step, n) };
+            });
         });
     }
 

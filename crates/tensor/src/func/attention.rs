@@ -3,7 +3,8 @@
 use super::activation::wide;
 use super::embedding::{drop_out, droppable};
 use crate::random::{Generator, default_generator};
-use crate::region::{Args, arg, region1};
+use super::softmax::softmax_grad;
+use crate::region::{Args, arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result, Shape};
 
@@ -144,12 +145,17 @@ impl AttentionOptions {
 }
 
 /// Weights over the last axis that sum to 1 where anything is seen, and are all 0 where nothing is.
-fn weights(scores: &Tensor, seen: Option<&Tensor>) -> Tensor {
+pub(super) fn weights(scores: &Tensor, seen: Option<&Tensor>) -> Tensor {
     let scores = seen.map_or(scores.clone(), |seen| seen.select(scores, f64::NEG_INFINITY));
-    let top = scores.max_keepdim(-1).stop_gradient();
-    let raised = (&scores - top.is_finite().select(&top, 0.0)).exp();
-    let total = raised.sum_keepdim(-1);
-    raised / total.eq(0.0).select(1.0, &total)
+    let share = |x: &[Tensor]| {
+        let top = x[0].max_keepdim(-1).stop_gradient();
+        let raised = (&x[0] - top.is_finite().select(&top, 0.0)).exp();
+        let total = raised.sum_keepdim(-1);
+        &raised / total.eq(0.0).select(1.0, &total)
+    };
+    // Where nothing is seen the weights are 0, and so is this gradient.
+    let grad = |_: &[Tensor], y: &Tensor, g: &Tensor| softmax_grad(y, g, -1);
+    region1_with_grad("softmax_seen", vec![], &[&scores], share, grad)
 }
 
 /// The heads of `x` as groups that share a head of keys, or back.

@@ -3,6 +3,10 @@
 use super::attention::{AttentionOptions, scaled_dot_product_attention as attend};
 
 pub(super) fn samples(s: &mut super::Samples) {
+    for shape in [&[2, 3][..], &[1, 2, 4], &[2, 0]] {
+        let x = s.draw.normal(shape);
+        s.case("softmax_seen", [x], |x| super::attention::weights(&x[0], None));
+    }
     let name = "scaled_dot_product_attention";
     let plain = AttentionOptions::default;
     let ways = [

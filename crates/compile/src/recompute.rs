@@ -1,0 +1,159 @@
+//! Recomputation: a value that another loop nest reads back is computed there again if that is cheaper than memory.
+//!
+//! Gradients read what forward passes computed. Storing a value and loading it again costs as much as a dozen
+//! arithmetic operations on it, so what follows by little arithmetic from other values in memory is not stored.
+
+use crate::group::{Group, Member, Source, Task, Value, View};
+use crate::kernel::Level;
+use crate::lower::{Lowered, Origin, Unit};
+use gradus_ir::ops::Scalar;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Values smaller than this do not matter.
+const FEW: usize = 1 << 12;
+/// Most work per element that is done again instead of a store and a load.
+const MOST: usize = 24;
+/// Work of a function that is not exact arithmetic.
+const FUNCTION: usize = 6;
+
+/// Replaces loads by computing again, where that pays.
+pub(crate) fn recompute(lowered: &mut Lowered) {
+    let mut readers: BTreeMap<Value, BTreeSet<usize>> = BTreeMap::new();
+    for (u, unit) in lowered.units.iter().enumerate() {
+        unit.reads().into_iter().for_each(|v| {
+            readers.entry(v).or_default().insert(u);
+        });
+    }
+    // The latest first: they follow from earlier ones.
+    for value in readers.keys().copied().collect::<Vec<_>>().into_iter().rev() {
+        let units = readers[&value].clone();
+        let Some(changed) = without(lowered, value, &units, &readers) else { continue };
+        for (unit, group) in changed {
+            let before: BTreeSet<Value> = lowered.units[unit].reads().into_iter().collect();
+            let after: BTreeSet<Value> = group.reads().into_iter().collect();
+            for v in after.difference(&before) {
+                readers.entry(*v).or_default().insert(unit);
+                if let Some(home) = lowered.home[*v] {
+                    lowered.depend.add(unit, [home]);
+                }
+            }
+            for v in before.difference(&after) {
+                readers.entry(*v).or_default().remove(&unit);
+            }
+            lowered.units[unit] = Unit::Group(group);
+        }
+    }
+}
+
+/// The groups that read a value, computing it themselves; `None` if one cannot or should not.
+fn without(
+    lowered: &mut Lowered,
+    value: Value,
+    units: &BTreeSet<usize>,
+    readers: &BTreeMap<Value, BTreeSet<usize>>,
+) -> Option<Vec<(usize, Group)>> {
+    let (aval, _) = &lowered.values[value];
+    if units.is_empty() || aval.shape.numel() < FEW || lowered.outputs.contains(&value) {
+        return None;
+    }
+    let Some(Unit::Group(home)) = lowered.home[value].map(|u| &lowered.units[u]) else { return None };
+    let mut recipe = Recipe { home, lowered, readers, value, members: BTreeMap::new(), leaves: BTreeSet::new(), work: 0 };
+    recipe.add(value)?;
+    let (members, leaves) = (recipe.members, recipe.leaves);
+    let mut changed = Vec::new();
+    for &unit in units {
+        let Unit::Group(group) = &lowered.units[unit] else { return None };
+        // One load may be exchanged for another, but not for two.
+        let own: BTreeSet<Value> = group.reads().into_iter().collect();
+        if leaves.difference(&own).count() > 1 {
+            return None;
+        }
+        changed.push((unit, group.clone()));
+    }
+    for (_, group) in &mut changed {
+        *group = computing(lowered, group, value, &members)?;
+    }
+    Some(changed)
+}
+
+/// How a value follows from others in memory.
+struct Recipe<'a> {
+    home: &'a Group,
+    lowered: &'a Lowered,
+    readers: &'a BTreeMap<Value, BTreeSet<usize>>,
+    value: Value,
+    members: BTreeMap<Value, Member>,
+    /// Large values in memory that it reads.
+    leaves: BTreeSet<Value>,
+    work: usize,
+}
+
+impl Recipe<'_> {
+    fn add(&mut self, value: Value) -> Option<()> {
+        if self.members.contains_key(&value) {
+            return Some(());
+        }
+        let (member, Level::Element) = self.home.find(value)? else { return None };
+        let Task::Scalar(scalar) = &member.task else { return None };
+        let function = matches!(scalar, Scalar::Row(row) if row.ulp > 1.0);
+        self.work += if function { FUNCTION } else { 1 };
+        if self.work > MOST {
+            return None;
+        }
+        for arg in &member.args {
+            let Some(v) = arg.value() else { continue };
+            if self.in_memory(v) {
+                if self.lowered.values[v].0.shape.numel() >= FEW {
+                    self.leaves.insert(v);
+                }
+            } else {
+                self.add(v)?;
+            }
+        }
+        self.members.insert(value, member.clone());
+        Some(())
+    }
+
+    /// Whether a value lies in memory whatever becomes of the one in question.
+    fn in_memory(&self, v: Value) -> bool {
+        let read = || self.readers.get(&v).is_some_and(|r| !r.is_empty());
+        v != self.value
+            && (!matches!(self.lowered.values[v].1, Origin::Computed)
+                || self.lowered.outputs.contains(&v)
+                || (read() && self.home.find(v).is_some())
+                || (self.home.find(v).is_none() && !matches!(self.lowered.home[v].map(|u| &self.lowered.units[u]), Some(Unit::Contract(..)))))
+    }
+}
+
+/// A group that computes a value instead of reading it.
+fn computing(lowered: &mut Lowered, group: &Group, value: Value, members: &BTreeMap<Value, Member>) -> Option<Group> {
+    let mut renamed: HashMap<Value, Value> = HashMap::new();
+    let mut new = Group { members: Vec::new(), ..group.clone() };
+    let rename = |renamed: &HashMap<Value, Value>, member: &Member| {
+        let arg = |a: &View| match a.source {
+            Source::Value(v) => {
+                View { source: Source::Value(renamed.get(&v).copied().unwrap_or(v)), layout: a.layout.clone() }
+            }
+            _ => a.clone(),
+        };
+        Member { args: member.args.iter().map(arg).collect(), ..member.clone() }
+    };
+    // In the order of their numbers, which is that of computation.
+    for (v, member) in members {
+        let copy = lowered.values.len();
+        lowered.values.push((lowered.values[*v].0.clone(), Origin::Computed));
+        lowered.home.push(None);
+        let member = Member { value: copy, ..rename(&renamed, member) };
+        renamed.insert(*v, copy);
+        new = new.joined(&member).ok()?;
+    }
+    // Only the value itself is replaced: the group may read others of its recipe in other places.
+    let only: HashMap<Value, Value> = renamed.get(&value).map(|c| (value, *c)).into_iter().collect();
+    for (member, level) in &group.members {
+        new = new.joined(&rename(&only, member)).ok()?;
+        if new.members.last().map(|m| m.1) != Some(*level) {
+            return None;
+        }
+    }
+    Some(new)
+}
