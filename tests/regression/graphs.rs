@@ -149,7 +149,9 @@ fn fault_36_errors_not_panics() {
     refused(grad(&[&x], |x| x[0].tanh()).unwrap_err(), &["real scalar", "f64[2,3]", "graphs.rs"]);
     refused(grad(&[&x], |x| x[0].sum(()).complex(0.0)).unwrap_err(), &["real scalar"]);
     refused(grad(&[&x], |_| Vec::<Tensor>::new()).unwrap_err(), &["real scalar", "nothing"]);
-    refused(grad(&[&n], |n| n[0].sum(())).unwrap_err(), &["real scalar"]);
+    refused(grad(&[&x], |_| n.sum(())).unwrap_err(), &["real scalar", "i64[]", "graphs.rs"]);
+    // Nothing but integers to differentiate by.
+    refused(grad(&[&n], |n| n[0].sum(())).unwrap_err(), &["[i64[2]] have no derivatives", "graphs.rs"]);
     refused(x.requires_grad_().tanh().backward().unwrap_err(), &["needs a seed"]);
     refused(x.tanh().sum(()).backward().unwrap_err(), &["requires gradients"]);
     // Inputs that are not there or not differentiable.

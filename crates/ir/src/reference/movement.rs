@@ -107,15 +107,15 @@ pub(super) fn iota(out: &Aval, axis: usize) -> Data {
 
 /// Writes elements over others of the same class, from `at` on.
 pub(super) fn put(data: &mut Data, at: usize, part: &Data) {
-    fn go<T: Copy>(v: &mut Vec<T>, at: usize, part: &[T]) {
+    fn go<T: Copy>(v: &mut [T], at: usize, part: &[T]) {
         if let Some(place) = v.get_mut(at..at + part.len()) {
             place.copy_from_slice(part);
         }
     }
     match (data, part) {
-        (Data::F(v), Data::F(p)) => go(Arc::make_mut(v), at, p),
-        (Data::C(v), Data::C(p)) => go(Arc::make_mut(v), at, p),
-        (Data::I(v), Data::I(p)) => go(Arc::make_mut(v), at, p),
+        (Data::F(v), Data::F(p)) => go(&mut Arc::make_mut(v)[..], at, p),
+        (Data::C(v), Data::C(p)) => go(&mut Arc::make_mut(v)[..], at, p),
+        (Data::I(v), Data::I(p)) => go(&mut Arc::make_mut(v)[..], at, p),
         _ => {} // Types are checked where graphs are built.
     }
 }
