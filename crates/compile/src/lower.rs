@@ -11,8 +11,10 @@ use gradus_ir::{Aval, Class, DType, Error, Graph, Literal, Op, Result, Shape};
 
 /// Fewer parallel indices than this leave cores idle: such reductions are done in two turns.
 const FEW_ROWS: usize = 64;
+/// Fewer columns than this do: they are done some hundreds at a time.
+const MANY_COLUMNS: usize = 1 << 13;
 /// Below this it does not matter.
-const MANY_ELEMENTS: usize = 1 << 14;
+const MANY_ELEMENTS: usize = 1 << 15;
 
 /// A graph as units of work over values.
 #[derive(Debug, Default)]
@@ -269,18 +271,17 @@ impl Lowering<'_> {
                 None => View { source: Source::Value(self.row_major(x, t)), layout: Layout::row_major(&out.shape) },
             };
         }
-        let numel = t.shape.numel();
-        if out.shape.numel() < FEW_ROWS && numel >= MANY_ELEMENTS {
-            if let Some((shape, first)) = two_turns(&t.shape, axes)
-                && let Some(layout) = x.layout.reshaped(&t.shape, &shape)
-            {
-                let x = View { layout, ..x.clone() };
-                let partial = t.with_shape(shape.without(&[first]));
-                let inner = self.member(Task::Reduce(combine, vec![first]), vec![x], &shape, &partial);
-                let left: Vec<usize> =
-                    (0..partial.rank()).filter(|a| axes_after(axes, &t.shape, &shape, first, *a)).collect();
-                return self.member(Task::Reduce(combine, left), vec![inner], &partial.shape, &out);
-            }
+        if let Some((shape, first)) = two_turns(&t.shape, axes)
+            && let Some(layout) = x.layout.reshaped(&t.shape, &shape)
+        {
+            let x = View { layout, ..x.clone() };
+            let partial = t.with_shape(shape.without(&first));
+            let kept = (0..shape.rank()).filter(|a| !first.contains(a));
+            // Of what is left, the axes that are not the result's.
+            let at = axes.iter().copied().min().unwrap_or(0);
+            let left = kept.enumerate().filter(|(_, a)| *a == at).map(|(i, _)| i).collect();
+            let inner = self.member(Task::Reduce(combine, first), vec![x], &shape, &partial);
+            return self.member(Task::Reduce(combine, left), vec![inner], &partial.shape, &out);
         }
         self.member(Task::Reduce(combine, axes.to_vec()), vec![x.clone()], &t.shape, &out)
     }
@@ -417,26 +418,23 @@ fn extent(labels: &str, shape: &[usize], label: char) -> usize {
     labels.chars().position(|l| l == label).map_or(1, |a| shape[a])
 }
 
-/// A shape in which one axis can be reduced first so that many rows are left, and that axis.
-fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, usize)> {
-    // The longest reduced axis, cut in two if it is the only one.
-    let &axis = axes.iter().max_by_key(|&&a| shape[a])?;
-    if axes.len() > 1 {
-        let last = axes.iter().copied().max()?;
-        return Some((shape.clone(), last));
+/// For a reduction with too few parallel indices to keep all cores busy: the shape with its first reduced axis cut in two,
+/// and the axes to reduce first, which are all but the outer piece of that one.
+fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, Vec<usize>)> {
+    let numel = shape.numel();
+    let kept = numel / axes.iter().map(|&a| shape[a]).product::<usize>().max(1);
+    // Rows are done one at a time, columns many at a time.
+    let by_columns = (0..shape.rank()).rev().find(|&a| shape[a] > 1).is_some_and(|a| !axes.contains(&a));
+    let enough = if by_columns { MANY_COLUMNS } else { FEW_ROWS };
+    if kept >= enough || numel < MANY_ELEMENTS {
+        return None;
     }
+    let axis = axes.iter().copied().min()?;
     let extent = shape[axis];
-    let root = extent.isqrt();
-    let inner = (root..=extent / 16).find(|d| extent % d == 0)?;
-    let cut = shape[..axis].iter().copied().chain([extent / inner, inner]).chain(shape[axis + 1..].iter().copied());
-    Some((cut.collect(), axis + 1))
-}
-
-/// Whether axis `a` of what the first turn left is still to be reduced.
-fn axes_after(axes: &[usize], old: &Shape, new: &Shape, first: usize, a: usize) -> bool {
-    if old == new {
-        let before = if a >= first { a + 1 } else { a };
-        return axes.contains(&before);
-    }
-    a == first - 1
+    let wanted = enough.div_ceil(kept).min(extent / 16);
+    let parts = (2..=wanted).rev().find(|p| extent % p == 0)?;
+    let cut = [parts, extent / parts];
+    let new = shape[..axis].iter().chain(&cut).chain(&shape[axis + 1..]).copied().collect();
+    let later = axes.iter().map(|&a| if a > axis { a + 1 } else { a });
+    Some((new, [axis + 1].into_iter().chain(later.filter(|&a| a != axis)).collect()))
 }

@@ -145,53 +145,31 @@ impl Executable {
         all.ok_or_else(|| Error::verify("an argument gave its memory to two outputs"))
     }
 
-    /// Runs it on memory.
-    ///
-    /// # Safety
-    /// Inputs and outputs are as large as the plan says. Nobody writes to the inputs or uses the outputs meanwhile, and an
-    /// output shares memory with an input only where the plan names that input as its donor.
-    pub(crate) unsafe fn run_on(&self, pool: &Pool, ins: &[*mut u8], outs: &[*mut u8]) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.run_steps(pool, ins, outs, None) }
-    }
-
     unsafe fn run_steps(
         &self,
         pool: &Pool,
         ins: &[*mut u8],
         outs: &[*mut u8],
-        mut times: Option<&mut Vec<Duration>>,
+        times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
-        let plan = &self.plan;
+        let mut session = self.session()?;
+        // SAFETY: the caller's promise.
+        unsafe { session.run(pool, ins.iter().copied(), outs.iter().copied(), times) }
+    }
+
+    /// Memory for runs one after the other.
+    pub(crate) fn session(&self) -> Result<Session<'_>> {
         let arena = self.arena()?;
         let base = arena.as_ref().map_or(std::ptr::null_mut(), Storage::as_ptr);
         let place = |b: &gradus_compile::Buffer| match b.place {
-            Place::Input(i) => ins[i],
-            Place::Output(k) => outs[k],
             Place::Arena(at) => base.wrapping_add(at),
-            Place::Constant(_) => std::ptr::null_mut(),
+            _ => std::ptr::null_mut(),
         };
-        let mut table: Vec<*mut u8> = plan.buffers.iter().map(place).collect();
+        let mut table: Vec<*mut u8> = self.plan.buffers.iter().map(place).collect();
         for (b, storage) in &self.constants {
             table[*b] = storage.as_ptr();
         }
-        let memory = Memory(&table);
-        let mut result = Ok(());
-        for (step, work) in plan.steps.iter().zip(&self.work) {
-            let start = times.is_some().then(Instant::now);
-            // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
-            result = unsafe { run_step(step, work, pool, memory, plan) };
-            if let (Some(times), Some(start)) = (&mut times, start) {
-                times.push(start.elapsed());
-            }
-            if result.is_err() {
-                break;
-            }
-        }
-        if let Some(arena) = arena {
-            self.arenas.lock().unwrap_or_else(PoisonError::into_inner).push(arena);
-        }
-        result
+        Ok(Session { executable: self, arena, table })
     }
 
     fn arena(&self) -> Result<Option<Storage>> {
@@ -225,6 +203,50 @@ pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
     // SAFETY: outputs are as large as their types say.
     let read = |(s, aval): (&Storage, &Aval)| unsafe { from_memory(aval, s.as_ptr()) };
     outputs.iter().zip(&graph.output_avals()).map(read).collect()
+}
+
+/// An executable with memory of its own.
+pub(crate) struct Session<'e> {
+    executable: &'e Executable,
+    arena: Option<Storage>,
+    table: Vec<*mut u8>,
+}
+
+impl Session<'_> {
+    /// Runs it on memory.
+    ///
+    /// # Safety
+    /// Inputs and outputs are as large as the plan says. Nobody writes to the inputs or uses the outputs meanwhile, and an
+    /// output shares memory with an input only where the plan names that input as its donor.
+    pub(crate) unsafe fn run(
+        &mut self,
+        pool: &Pool,
+        ins: impl Iterator<Item = *mut u8>,
+        outs: impl Iterator<Item = *mut u8>,
+        mut times: Option<&mut Vec<Duration>>,
+    ) -> Result<()> {
+        let plan = &self.executable.plan;
+        plan.inputs.iter().zip(ins).for_each(|(&b, p)| self.table[b] = p);
+        plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
+        let memory = Memory(&self.table);
+        for (step, work) in plan.steps.iter().zip(&self.executable.work) {
+            let start = times.is_some().then(Instant::now);
+            // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
+            unsafe { run_step(step, work, pool, memory, plan)? };
+            if let (Some(times), Some(start)) = (&mut times, start) {
+                times.push(start.elapsed());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        if let Some(arena) = self.arena.take() {
+            self.executable.arenas.lock().unwrap_or_else(PoisonError::into_inner).push(arena);
+        }
+    }
 }
 
 unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, plan: &Plan) -> Result<()> {

@@ -28,10 +28,10 @@ pub(crate) unsafe fn switch(
     plan: &Plan,
 ) -> Result<()> {
     let index = integer(plan, c.ins[0], memory).clamp(0, branches.len() as i64 - 1) as usize;
-    let ins: Vec<*mut u8> = c.ins[1..].iter().map(|b| memory.0[*b]).collect();
-    let outs: Vec<*mut u8> = c.outs.iter().map(|b| memory.0[*b]).collect();
+    let place = |b: &usize| memory.0[*b];
+    let (ins, outs) = (c.ins[1..].iter().map(place), c.outs.iter().map(place));
     // SAFETY: the caller's promise; branches take and give what the choice does.
-    unsafe { branches[index].run_on(pool, &ins, &outs) }
+    unsafe { branches[index].session()?.run(pool, ins, outs, None) }
 }
 
 /// Two places for each carry: a step reads one and writes the other.
@@ -89,17 +89,14 @@ pub(crate) unsafe fn scan(
     // SAFETY: the caller's promise; slices of stacks are as large as the step takes and gives.
     unsafe {
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
+        let mut session = body.session()?;
         for step in 0..length {
             let i = if reverse { length - 1 - step } else { step };
-            let ins: Vec<*mut u8> = fixed
-                .iter()
-                .map(place)
-                .chain(state.places(state.now))
-                .chain(xs.iter().map(|b| slice(b, i)))
-                .collect();
-            let outs: Vec<*mut u8> =
-                state.places(1 - state.now).chain(ys.iter().map(|b| slice(b, i))).collect();
-            body.run_on(pool, &ins, &outs)?;
+            let slices = |stacks: &'_ [usize]| stacks.iter().map(|b| slice(b, i)).collect::<Vec<_>>();
+            let (x, y) = (slices(xs), slices(ys));
+            let ins = fixed.iter().map(place).chain(state.places(state.now)).chain(x);
+            let outs = state.places(1 - state.now).chain(y);
+            session.run(pool, ins, outs, None)?;
             state.now = 1 - state.now;
         }
         state.finish(&sizes, &last.iter().map(place).collect::<Vec<_>>());
@@ -126,17 +123,14 @@ pub(crate) unsafe fn while_loop(
     // SAFETY: the caller's promise; the condition gives one truth value.
     unsafe {
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
-        loop {
-            let ins: Vec<*mut u8> = fixed.iter().map(place).chain(state.places(state.now)).collect();
-            if left == 0 {
-                break;
-            }
-            plans[0].run_on(pool, &ins, &[go.as_mut_ptr()])?;
+        let (mut condition, mut body) = (plans[0].session()?, plans[1].session()?);
+        while left > 0 {
+            let ins = || fixed.iter().map(place).chain(state.places(state.now));
+            condition.run(pool, ins(), [go.as_mut_ptr()].into_iter(), None)?;
             if go[0] == 0 {
                 break;
             }
-            let outs: Vec<*mut u8> = state.places(1 - state.now).collect();
-            plans[1].run_on(pool, &ins, &outs)?;
+            body.run(pool, ins(), state.places(1 - state.now), None)?;
             state.now = 1 - state.now;
             left -= 1;
         }
