@@ -3,11 +3,13 @@
 use gradus_cpu::Pool;
 use gradus_ir::literal::Data;
 use gradus_ir::ops::Combine;
+use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::index::{Scatter, Take};
 use gradus_ir::ops::reduce::{ArgMax, ArgMin};
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::source::RandomBits;
+use gradus_ir::ops::window::Fold;
 use gradus_ir::{Aval, Builder, C, Class, DType, Graph, Literal, Op, Result, Shape, Var, reference};
 use std::sync::{Mutex, PoisonError};
 
@@ -197,6 +199,132 @@ fn walks_along_an_axis() {
                 exactly(ArgMax { axis }, &[x.clone()]);
                 exactly(ArgMin { axis }, &[x.clone()]);
             }
+        }
+    }
+}
+
+/// The device is within so many `eps · Σ|terms|` of the reference, for narrow dtypes one.
+fn nearly(op: impl Into<Op>, ins: &[Literal], bound: f64) {
+    let graph = graph_of(op, ins);
+    let expected = reference::evaluate(&graph, ins).expect("a value");
+    let found = on_cpu(&graph, ins).expect("a value");
+    let size = |l: &Literal| {
+        let data: Vec<f64> = l.f().iter().map(|x| x.abs()).collect();
+        Literal::new(l.aval().clone(), data).expect("the same elements")
+    };
+    let sizes: Vec<Literal> = ins.iter().map(size).collect();
+    let terms = reference::evaluate(&graph, &sizes).expect("a value");
+    let dtype = expected[0].dtype();
+    // Narrow floats are summed in f32 and rounded once.
+    let eps = dtype.epsilon() * if dtype.size() < 4 { 1.0 } else { bound };
+    for (i, ((e, f), t)) in expected[0].f().iter().zip(found[0].f()).zip(terms[0].f()).enumerate() {
+        assert!((e - f).abs() <= eps * t, "element {i}: {f}, not {e}, of {graph}");
+    }
+}
+
+fn smooth(r: &mut Random, dtype: DType, shape: &[usize]) -> Literal {
+    let n = shape.iter().product();
+    let data: Vec<f64> = (0..n).map(|_| r.float()).collect();
+    Literal::new(Aval::new(dtype, shape), data).expect("as many as the shape says").rounded()
+}
+
+#[test]
+fn convolutions_of_all_kinds() {
+    let mut r = Random(5);
+    type Case<'a> = (&'a [usize], &'a [usize], &'a [usize], &'a [i64], &'a [i64], &'a [usize], &'a [usize]);
+    // Operand, window, stride, low, high, base dilation, window dilation.
+    let cases: &[Case<'_>] = &[
+        (&[3, 1, 5, 17, 19], &[1, 7, 5, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[20, 1, 3, 14, 15], &[1, 9, 3, 3, 3], &[1, 1], &[1, 1], &[1, 1], &[1, 1], &[1, 1]),
+        (&[2, 1, 4, 20, 23], &[1, 8, 4, 5, 3], &[2, 3], &[2, 1], &[2, 0], &[1, 1], &[1, 1]),
+        (&[2, 1, 4, 20, 23], &[1, 8, 4, 2, 3], &[1, 2], &[-2, -1], &[1, -3], &[1, 1], &[1, 1]),
+        (&[2, 1, 4, 20, 23], &[1, 8, 4, 3, 3], &[1, 1], &[2, 4], &[2, 4], &[1, 1], &[2, 4]),
+        // As gradients have it: spread operands, windows as large as the operand, few places.
+        (&[2, 1, 8, 9, 9], &[1, 3, 8, 3, 3], &[1, 1], &[2, 2], &[3, 2], &[2, 2], &[1, 1]),
+        (&[2, 1, 8, 9, 9], &[1, 3, 8, 3, 3], &[3, 2], &[1, 2], &[3, 2], &[2, 4], &[1, 2]),
+        (&[5, 1, 6, 16, 16], &[1, 11, 6, 14, 14], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[5, 1, 6, 16, 16], &[1, 11, 6, 7, 7], &[1, 1], &[1, 1], &[0, 0], &[1, 1], &[2, 2]),
+        (&[6, 1, 9, 8, 8], &[1, 10, 9, 8, 8], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[6, 2, 9, 8, 3], &[2, 10, 9, 8, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        // One place of the window.
+        (&[4, 1, 13, 11, 10], &[1, 12, 13, 1, 1], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[4, 1, 13, 11, 10], &[1, 12, 13, 1, 1], &[2, 2], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[4, 3, 5, 3, 3], &[3, 4, 5, 1, 1], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        // Groups, few and many, and one window per channel.
+        (&[3, 4, 5, 12, 13], &[4, 6, 5, 3, 3], &[1, 1], &[1, 1], &[1, 1], &[1, 1], &[1, 1]),
+        (&[2, 24, 1, 12, 13], &[24, 1, 1, 3, 3], &[1, 1], &[1, 1], &[1, 1], &[1, 1], &[1, 1]),
+        (&[2, 24, 1, 12, 21], &[24, 2, 1, 3, 3], &[2, 2], &[1, 1], &[1, 1], &[1, 1], &[1, 1]),
+        (&[2, 5, 2, 6, 7], &[5, 1, 2, 3, 3], &[1, 1], &[2, 1], &[2, 2], &[2, 2], &[1, 1]),
+        (&[1, 24, 3, 12, 12], &[24, 1, 3, 10, 10], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[7, 20, 3, 4, 4], &[20, 5, 3, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        // One, three and no axes.
+        (&[3, 2, 4, 60], &[2, 5, 4, 7], &[1], &[3], &[3], &[1], &[1]),
+        (&[3, 1, 4, 200], &[1, 5, 4, 7], &[2], &[3], &[-3], &[1], &[3]),
+        (
+            &[2, 1, 3, 6, 7, 8],
+            &[1, 4, 3, 2, 3, 3],
+            &[1, 1, 2],
+            &[0, 1, 1],
+            &[1, 1, 0],
+            &[1, 1, 1],
+            &[1, 2, 1],
+        ),
+        (
+            &[2, 1, 3, 4, 3, 8],
+            &[1, 4, 3, 2, 3, 3],
+            &[1, 2, 1],
+            &[1, 1, 2],
+            &[1, 3, 0],
+            &[2, 1, 3],
+            &[1, 1, 1],
+        ),
+        (&[30, 2, 7], &[2, 40, 7], &[], &[], &[], &[], &[]),
+        // Extents of one and none.
+        (&[1, 1, 1, 1, 1], &[1, 1, 1, 1, 1], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[2, 1, 3, 1, 9], &[1, 4, 3, 1, 3], &[1, 1], &[0, 1], &[0, 1], &[1, 1], &[1, 1]),
+        (&[0, 1, 3, 5, 5], &[1, 4, 3, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[2, 1, 0, 5, 5], &[1, 4, 0, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[2, 1, 3, 5, 5], &[1, 0, 3, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[2, 0, 3, 5, 5], &[0, 2, 3, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
+        (&[2, 1, 3, 5, 0], &[1, 2, 3, 3, 3], &[1, 1], &[0, 9], &[0, 3], &[1, 1], &[1, 1]),
+        (&[2, 1, 3, 0, 5], &[1, 5, 3, 3, 3], &[1, 1], &[4, 0], &[0, 0], &[1, 1], &[1, 1]),
+    ];
+    for (x, w, stride, low, high, base, dilation) in cases {
+        let op = Conv {
+            stride: stride.to_vec(),
+            low: low.to_vec(),
+            high: high.to_vec(),
+            base_dilation: base.to_vec(),
+            window_dilation: dilation.to_vec(),
+        };
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::F16] {
+            // As products: roundings of sums of so many terms, made in the dtype itself.
+            let terms = (w[2..].iter().product::<usize>() as f64).sqrt().max(4.0);
+            nearly(op.clone(), &[smooth(&mut r, dtype, x), smooth(&mut r, dtype, w)], terms);
+        }
+        exactly(op, &[r.numbers(DType::I32, *x), r.numbers(DType::I32, *w)]);
+    }
+}
+
+#[test]
+fn folds_sum_windows() {
+    let mut r = Random(6);
+    for dtype in DType::ALL.into_iter().filter(|d| *d != DType::Bool) {
+        for (extent, size, stride, dilation, counts, lead) in [
+            (&[20, 21][..], &[3, 2][..], &[1, 2][..], &[2, 1][..], &[16, 10][..], &[6, 7][..]),
+            (&[500], &[4], &[4], &[1], &[125], &[90]),
+            (&[7], &[3], &[2], &[1], &[3], &[]),
+            (&[7], &[3], &[2], &[1], &[3], &[0, 2]),
+            (&[5, 4, 6], &[2, 2, 2], &[1, 2, 2], &[1, 1, 3], &[4, 2, 2], &[3]),
+        ] {
+            let op = Fold {
+                extent: extent.into(),
+                size: size.into(),
+                stride: stride.into(),
+                dilation: dilation.into(),
+            };
+            let shape = [lead, counts, size].concat();
+            exactly(op, &[r.numbers(dtype, shape)]);
         }
     }
 }

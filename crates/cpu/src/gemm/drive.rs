@@ -7,8 +7,9 @@ use super::{Operand, Output, Panel, Problem, Strided, Tile};
 use crate::Pool;
 use std::ops::{Add, Range};
 
-/// Numbers of B that are packed at a time.
+/// Numbers of B that are packed at a time, and fewer, which stay in the second cache, where each is read by one task.
 const PACKED: usize = 4 << 20;
+const PACKED_ONCE: usize = 1 << 17;
 /// Elements of C that are worth a task when parts of k are added up.
 const SUMS: usize = 1 << 13;
 /// Arithmetic of small products worth a task.
@@ -136,9 +137,10 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
         }
         // As much of k as fits, then as many blocks of columns.
         let nr = self.kernels.nr;
-        let deep = (PACKED / cols / steps).max(1) * steps;
+        let packed = if down == 1 { PACKED_ONCE } else { PACKED };
+        let deep = (packed / cols / steps).max(1) * steps;
         let deep = deep.min(part.depth.len()).max(1);
-        let wide = (PACKED / cols / deep).max(1) * cols;
+        let wide = (packed / cols / deep).max(1) * cols;
         let scratch = Scratch::take::<T>(deep * wide.min(n.next_multiple_of(nr)));
         let mut first = part.depth.start;
         loop {

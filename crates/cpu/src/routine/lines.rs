@@ -8,6 +8,8 @@ use gradus_ir::{DType, Result};
 
 /// Lines beside each other that are walked together.
 const BLOCK: usize = 64;
+/// Lines behind each other that are walked together.
+const BESIDE: usize = 8;
 
 /// Calls `walk(first element of the first line, how many lines, index of the first line)` for blocks of neighbouring
 /// lines that together are all.
@@ -55,16 +57,16 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
     let out = call.result::<T>(0);
     let identity = <T::Carrier as Combined>::identity(combine, T::DTYPE);
     if width == 1 {
-        return call.parts(rows, n * size_of::<T>(), |from, to| {
-            for r in from..to {
-                // SAFETY: the line exists and is this task's.
-                let pairs = x[r * n..][..n].iter().zip(unsafe { out.slice(r * n, n) });
-                let mut sum = identity;
-                let mut one = |(x, to): (&T, &mut T)| {
-                    sum = T::Carrier::combine(combine, sum, x.up());
-                    *to = T::down(sum);
-                };
-                if reverse { pairs.rev().for_each(&mut one) } else { pairs.for_each(&mut one) }
+        // A sum waits for the one before: lines are walked a few at a time.
+        return call.parts(rows.div_ceil(BESIDE), BESIDE * n * size_of::<T>(), |from, to| {
+            for first in (from * BESIDE..rows.min(to * BESIDE)).step_by(BESIDE) {
+                let lines = BESIDE.min(rows - first);
+                let walk = if lines == BESIDE { walk::<T, BESIDE> } else { walk::<T, 1> };
+                let count = if lines == BESIDE { 1 } else { lines };
+                for line in first..first + count {
+                    // SAFETY: the lines are this task's.
+                    unsafe { walk(combine, x, out, line * n, n, reverse) };
+                }
             }
         });
     }
@@ -80,6 +82,31 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
             }
         }
     });
+}
+
+/// Running combinations of `N` lines from `start` on, one behind the other.
+///
+/// # Safety
+/// The lines exist, and those of the result are nobody else's.
+#[inline(always)]
+unsafe fn walk<T: Element, const N: usize>(
+    combine: Combine,
+    x: &[T],
+    out: Out<T>,
+    start: usize,
+    n: usize,
+    reverse: bool,
+) {
+    let mut sums = [<T::Carrier as Combined>::identity(combine, T::DTYPE); N];
+    let lines: [&[T]; N] = std::array::from_fn(|l| &x[start + l * n..][..n]);
+    for k in 0..n {
+        let k = if reverse { n - 1 - k } else { k };
+        for l in 0..N {
+            sums[l] = T::Carrier::combine(combine, sums[l], lines[l][k].up());
+            // SAFETY: the caller's promise.
+            unsafe { out.at(start + l * n + k).write(T::down(sums[l])) };
+        }
+    }
 }
 
 /// # Safety

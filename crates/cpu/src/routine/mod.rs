@@ -4,9 +4,14 @@
 //! convolutions sum in their own dtype, as products do. No result depends on the number of threads.
 
 mod bits;
+mod conv;
 mod element;
+mod fold;
 mod index;
 mod lines;
+mod patches;
+mod spread;
+mod thin;
 
 use crate::Pool;
 use crate::literal::{from_memory, to_memory};
@@ -28,6 +33,8 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
     let done = unsafe {
         match routine.op.def().form(&routine.types) {
             Form::Bits => bits::fill(&call),
+            Form::Convolve(window) => conv::convolve(&call, &window),
+            Form::Fold(window) => fold::fold(&call, &window),
             Form::Take { axis } => index::take(&call, axis),
             Form::Scatter { axis, combine } => index::scatter(&call, axis, combine),
             Form::ArgReduce { largest, axis } => lines::arg_reduce(&call, largest, axis),
