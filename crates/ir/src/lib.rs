@@ -12,7 +12,7 @@ mod error;
 pub mod graph;
 pub mod literal;
 pub mod ops;
-mod philox;
+pub mod philox;
 pub mod reference;
 mod shape;
 mod special;

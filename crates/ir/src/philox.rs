@@ -16,6 +16,9 @@ const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// root of three.
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
+/// Words of a block.
+pub const BLOCK: usize = 4;
+
 /// The rounds of a block: the number the published known answers are given for, and the one with a margin
 /// of safety.
 const ROUNDS: usize = 10;
@@ -47,7 +50,7 @@ fn offset(state: [u32; 4]) -> u64 {
 ///
 /// Element `i` is word `i % 4` of the block whose counter is `offset + i / 4`, as a 64-bit number that
 /// wraps, in counter words 0 (low) and 1 (high); counter words 2 and 3 are zero.
-pub(crate) fn fill_bits(state: [u32; 4], mut out: impl FnMut(u32), n: usize) {
+pub fn fill_bits(state: [u32; 4], mut out: impl FnMut(u32), n: usize) {
     let key = [state[0], state[1]];
     let mut block = offset(state);
     let mut left = n;
@@ -62,7 +65,7 @@ pub(crate) fn fill_bits(state: [u32; 4], mut out: impl FnMut(u32), n: usize) {
 
 /// The state after a draw of `n` words: the offset moves by the blocks the draw used, `ceil(n / 4)`, and
 /// wraps.
-pub(crate) fn advance(state: [u32; 4], n: usize) -> [u32; 4] {
+pub fn advance(state: [u32; 4], n: usize) -> [u32; 4] {
     let next = offset(state).wrapping_add(n.div_ceil(4) as u64);
     [state[0], state[1], next as u32, (next >> 32) as u32]
 }

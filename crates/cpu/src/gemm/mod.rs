@@ -16,6 +16,8 @@ mod plan;
 mod scratch;
 mod vector;
 
+pub(crate) use scratch::Scratch;
+
 use crate::{Isa, Pool};
 
 /// `C[b] = A[b]·B[b]` for each `b` in the batch, where A is m by k, B is k by n and C is m by n.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 
 /// Bytes that hold numbers of some earlier use (at first zero), given back to the thread when dropped.
-pub(super) struct Scratch(Option<Block>);
+pub(crate) struct Scratch(Option<Block>);
 
 struct Block {
     data: NonNull<u8>,
@@ -25,7 +25,7 @@ thread_local! {
 
 impl Scratch {
     /// Room for `count` numbers, every bit pattern of which must be one.
-    pub(super) fn take<T: Copy>(count: usize) -> Scratch {
+    pub(crate) fn take<T: Copy>(count: usize) -> Scratch {
         let bytes = count.saturating_mul(size_of::<T>());
         let mut kept = KEPT.take();
         let found = kept.iter().position(|block| block.layout.size() >= bytes);
@@ -34,7 +34,7 @@ impl Scratch {
         Scratch(Some(block.unwrap_or_else(|| Block::new(bytes))))
     }
 
-    pub(super) fn as_ptr<T>(&self) -> *mut T {
+    pub(crate) fn as_ptr<T>(&self) -> *mut T {
         self.0.as_ref().map_or(std::ptr::null_mut(), |block| block.data.as_ptr().cast())
     }
 }

@@ -22,6 +22,7 @@ impl Combined for f64 {
             Combine::Max | Combine::LogSumExp => f64::NEG_INFINITY,
         }
     }
+    #[inline]
     fn combine(combine: Combine, a: f64, b: f64) -> f64 {
         match combine {
             Combine::Sum => a + b,
@@ -44,6 +45,7 @@ impl Combined for i64 {
             Combine::Sum | Combine::LogSumExp => 0,
         }
     }
+    #[inline]
     fn combine(combine: Combine, a: i64, b: i64) -> i64 {
         match combine {
             Combine::Prod => a.wrapping_mul(b),
@@ -58,6 +60,7 @@ impl Combined for C {
     fn identity(combine: Combine, _: DType) -> C {
         if combine == Combine::Prod { C::ONE } else { C::ZERO }
     }
+    #[inline]
     fn combine(combine: Combine, a: C, b: C) -> C {
         if combine == Combine::Prod { a * b } else { a + b }
     }

@@ -1,0 +1,48 @@
+//! Sums of overlapping windows, each whole by one task.
+
+use super::Call;
+use super::element::{Element, with_element};
+use gradus_ir::ops::{Combine, Window};
+use gradus_ir::reference::{Combined, Offsets};
+use gradus_ir::{DType, Result};
+
+/// # Safety
+/// As for [`run`](super::run).
+pub(super) unsafe fn fold(call: &Call<'_>, window: &Window) -> Result<bool> {
+    // SAFETY: the caller's promise, at the type of the elements.
+    unsafe { with_element!(call.of(0).dtype, T => sums::<T>(call, window), Z => sums::<Z>(call, window)) }
+    Ok(true)
+}
+
+unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
+    let (from, to) = (&call.of(0).shape, &call.routine.results[0].shape);
+    let n = window.size.len();
+    let lead = to.rank() - n;
+    let (windows, space): (usize, usize) = (from[lead..].iter().product(), to[lead..].iter().product());
+    let whole: usize = to[..lead].iter().product();
+    // Where each window begins, and its places from there on: the same for every whole.
+    let own = to.strides();
+    let steps = |by: &[usize]| (0..n).map(|i| (own[lead + i] * by[i]) as i64).collect::<Vec<i64>>();
+    let starts: Vec<i64> = Offsets::new(&from[lead..lead + n], &steps(&window.stride), 0).collect();
+    let places: Vec<i64> = Offsets::new(&from[lead + n..], &steps(&window.window_dilation), 0).collect();
+    // SAFETY: elements are of the operand's dtype.
+    let x = unsafe { call.operand::<T>(0) };
+    let out = call.result::<T>(0);
+    call.parts(whole, (windows + space) * size_of::<T>(), |first, last| {
+        let mut sums = vec![T::Carrier::default(); space];
+        for at in first..last {
+            sums.fill(T::Carrier::default());
+            let mut x = x[at * windows..][..windows].iter();
+            for start in &starts {
+                for (place, x) in places.iter().zip(&mut x) {
+                    let sum = &mut sums[(start + place) as usize];
+                    *sum = T::Carrier::combine(Combine::Sum, *sum, x.up());
+                }
+            }
+            // SAFETY: this whole is the task's.
+            for (to, sum) in unsafe { out.slice(at * space, space) }.iter_mut().zip(&sums) {
+                *to = T::down(*sum);
+            }
+        }
+    });
+}

@@ -1,0 +1,215 @@
+//! Walks along one axis: running combinations, positions of extremes, sorting. Every line is done by one task.
+
+use super::element::{Element, Ordered, with_element};
+use super::{Call, Out, around};
+use gradus_ir::ops::Combine;
+use gradus_ir::reference::Combined;
+use gradus_ir::{DType, Result};
+
+/// Lines beside each other that are walked together.
+const BLOCK: usize = 64;
+/// Lines behind each other that are walked together.
+const BESIDE: usize = 8;
+
+/// Calls `walk(first element of the first line, how many lines, index of the first line)` for blocks of neighbouring
+/// lines that together are all.
+fn blocks(
+    call: &Call<'_>,
+    (rows, n, width): (usize, usize, usize),
+    size: usize,
+    walk: impl Fn(usize, usize, usize) + Sync,
+) {
+    if n == 0 {
+        return;
+    }
+    let across = width.div_ceil(BLOCK);
+    call.parts(rows * across, n * BLOCK.min(width) * size, |from, to| {
+        for block in from..to {
+            let (r, column) = (block / across, block % across * BLOCK);
+            walk(r * n * width + column, BLOCK.min(width - column), r * width + column);
+        }
+    });
+}
+
+/// # Safety
+/// As for [`run`](super::run).
+pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) -> Result<bool> {
+    // SAFETY: the caller's promise, at the type of the elements.
+    unsafe {
+        with_element!(call.of(0).dtype,
+            T => match combine {
+                Combine::Sum => run_along::<T>(call, Combine::Sum, axis, reverse),
+                Combine::Max => run_along::<T>(call, Combine::Max, axis, reverse),
+                Combine::Min => run_along::<T>(call, Combine::Min, axis, reverse),
+                c => run_along::<T>(call, c, axis, reverse),
+            },
+            Z => run_along::<Z>(call, combine, axis, reverse)
+        );
+    }
+    Ok(true)
+}
+
+#[inline(always)]
+unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) {
+    let (rows, n, width) = around(&call.of(0).shape, axis);
+    // SAFETY: elements are of the operand's dtype.
+    let x = unsafe { call.operand::<T>(0) };
+    let out = call.result::<T>(0);
+    let identity = <T::Carrier as Combined>::identity(combine, T::DTYPE);
+    if width == 1 {
+        // A sum waits for the one before: lines are walked a few at a time.
+        return call.parts(rows.div_ceil(BESIDE), BESIDE * n * size_of::<T>(), |from, to| {
+            for first in (from * BESIDE..rows.min(to * BESIDE)).step_by(BESIDE) {
+                let lines = BESIDE.min(rows - first);
+                let walk = if lines == BESIDE { walk::<T, BESIDE> } else { walk::<T, 1> };
+                let count = if lines == BESIDE { 1 } else { lines };
+                for line in first..first + count {
+                    // SAFETY: the lines are this task's.
+                    unsafe { walk(combine, x, out, line * n, n, reverse) };
+                }
+            }
+        });
+    }
+    blocks(call, (rows, n, width), size_of::<T>(), |start, lines, _| {
+        let mut sums = [identity; BLOCK];
+        for k in 0..n {
+            let at = start + width * if reverse { n - 1 - k } else { k };
+            // SAFETY: these elements exist and are this task's.
+            let to = unsafe { out.slice(at, lines) };
+            for ((sum, x), to) in sums.iter_mut().zip(&x[at..at + lines]).zip(to) {
+                *sum = T::Carrier::combine(combine, *sum, x.up());
+                *to = T::down(*sum);
+            }
+        }
+    });
+}
+
+/// Running combinations of `N` lines from `start` on, one behind the other.
+///
+/// # Safety
+/// The lines exist, and those of the result are nobody else's.
+#[inline(always)]
+unsafe fn walk<T: Element, const N: usize>(
+    combine: Combine,
+    x: &[T],
+    out: Out<T>,
+    start: usize,
+    n: usize,
+    reverse: bool,
+) {
+    let mut sums = [<T::Carrier as Combined>::identity(combine, T::DTYPE); N];
+    let lines: [&[T]; N] = std::array::from_fn(|l| &x[start + l * n..][..n]);
+    for k in 0..n {
+        let k = if reverse { n - 1 - k } else { k };
+        for l in 0..N {
+            sums[l] = T::Carrier::combine(combine, sums[l], lines[l][k].up());
+            // SAFETY: the caller's promise.
+            unsafe { out.at(start + l * n + k).write(T::down(sums[l])) };
+        }
+    }
+}
+
+/// # Safety
+/// As for [`run`](super::run).
+pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> Result<bool> {
+    // SAFETY: the caller's promise, at the type of the elements.
+    unsafe {
+        with_element!(call.of(0).dtype,
+            T => if largest {
+                extreme::<T>(call, axis, |x| x.rank())
+            } else {
+                // NaN wins here too.
+                extreme::<T>(call, axis, |x| if x.is_nan() { u64::MAX } else { !x.rank() })
+            },
+            Z => return Ok(false)
+        );
+    }
+    Ok(true)
+}
+
+/// The first place of the greatest rank along each line.
+#[inline(always)]
+unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> u64 + Sync) {
+    let (rows, n, width) = around(&call.of(0).shape, axis);
+    // SAFETY: elements are of the operand's dtype.
+    let x = unsafe { call.operand::<T>(0) };
+    let out: Out<i64> = call.result(0);
+    if width == 1 && n > 0 {
+        return call.parts(rows, n * size_of::<T>() + 8, |from, to| {
+            for r in from..to {
+                let line = &x[r * n..][..n];
+                let (mut best, mut place) = (rank(line[0]), 0);
+                for (k, &x) in line.iter().enumerate().skip(1) {
+                    let own = rank(x);
+                    (best, place) = if own > best { (own, k) } else { (best, place) };
+                }
+                // SAFETY: the line is this task's.
+                unsafe { out.at(r).write(place as i64) };
+            }
+        });
+    }
+    blocks(call, (rows, n, width), size_of::<T>(), |start, lines, first| {
+        let (mut best, mut place) = ([0u64; BLOCK], [0i64; BLOCK]);
+        for k in 0..n {
+            for (l, &x) in x[start + k * width..][..lines].iter().enumerate() {
+                let own = rank(x);
+                if k == 0 || own > best[l] {
+                    (best[l], place[l]) = (own, k as i64);
+                }
+            }
+        }
+        // SAFETY: the lines are this task's.
+        unsafe { out.slice(first, lines) }.copy_from_slice(&place[..lines]);
+    });
+}
+
+/// # Safety
+/// As for [`run`](super::run).
+pub(super) unsafe fn sort(call: &Call<'_>, axis: usize, descending: bool) -> Result<bool> {
+    // SAFETY: the caller's promise, at the type of the elements.
+    unsafe {
+        with_element!(call.of(0).dtype,
+            T => if size_of::<T>() <= 4 && call.of(0).shape[axis] <= u32::MAX as usize {
+                // Rank and place in one number.
+                sorted::<T, u64>(call, axis, descending, |rank, k| rank << 32 | k as u64, |p| p as u32 as usize)
+            } else {
+                sorted::<T, (u64, usize)>(call, axis, descending, |rank, k| (rank, k), |p| p.1)
+            },
+            Z => return Ok(false)
+        );
+    }
+    Ok(true)
+}
+
+/// Sorts each line by rank and then place, which is what stable means.
+unsafe fn sorted<T: Ordered, K: Ord + Copy>(
+    call: &Call<'_>,
+    axis: usize,
+    descending: bool,
+    pair: impl Fn(u64, usize) -> K + Sync,
+    place: impl Fn(K) -> usize + Sync,
+) {
+    let (rows, n, width) = around(&call.of(0).shape, axis);
+    // SAFETY: elements are of the operand's dtype.
+    let x = unsafe { call.operand::<T>(0) };
+    let (values, places) = (call.result::<T>(0), call.result::<i64>(1));
+    let turn = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
+    let flip = if descending { turn } else { 0 };
+    call.parts(rows * width, 16 * n * size_of::<T>(), |from, to| {
+        let mut pairs = Vec::with_capacity(n);
+        for line in from..to {
+            let start = line / width * n * width + line % width;
+            pairs.clear();
+            pairs.extend((0..n).map(|k| pair(x[start + k * width].rank() ^ flip, k)));
+            pairs.sort_unstable();
+            for (k, &p) in pairs.iter().enumerate() {
+                let (at, p) = (start + k * width, place(p));
+                // SAFETY: the line is this task's.
+                unsafe {
+                    values.at(at).write(x[start + p * width]);
+                    places.at(at).write(p as i64);
+                }
+            }
+        }
+    });
+}

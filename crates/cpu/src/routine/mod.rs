@@ -1,0 +1,132 @@
+//! Forms that are no loop nest: natively where that pays, else by the reference.
+//!
+//! Native forms compute in the carriers of the reference and round once, so they are the reference bit for bit;
+//! convolutions sum in their own dtype, as products do. No result depends on the number of threads.
+
+mod bits;
+mod conv;
+mod element;
+mod fold;
+mod index;
+mod lines;
+mod patches;
+mod spread;
+mod thin;
+
+use crate::Pool;
+use crate::literal::{from_memory, to_memory};
+use crate::tile::Memory;
+use gradus_compile::Routine;
+use gradus_ir::ops::Form;
+use gradus_ir::{Aval, Literal, Result, reference};
+
+/// Bytes that are worth a task.
+const GRAIN: usize = 1 << 16;
+
+/// Runs an op on whole buffers.
+///
+/// # Safety
+/// Buffers are as large as their types say, and nobody else uses them meanwhile.
+pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> Result<()> {
+    let call = Call { routine, pool, memory };
+    // SAFETY: the caller's promise.
+    let done = unsafe {
+        match routine.op.def().form(&routine.types) {
+            Form::Bits => bits::fill(&call),
+            Form::Convolve(window) => conv::convolve(&call, &window),
+            Form::Fold(window) => fold::fold(&call, &window),
+            Form::Take { axis } => index::take(&call, axis),
+            Form::Scatter { axis, combine } => index::scatter(&call, axis, combine),
+            Form::ArgReduce { largest, axis } => lines::arg_reduce(&call, largest, axis),
+            Form::Cumulate { combine, axis, reverse } => lines::cumulate(&call, combine, axis, reverse),
+            Form::Sort { axis, descending } => lines::sort(&call, axis, descending),
+            _ => Ok(false),
+        }
+    };
+    if done.map_err(|e| e.in_op(routine.op.name(), &routine.types))? {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { by_reference(routine, memory) }
+}
+
+unsafe fn by_reference(routine: &Routine, memory: Memory<'_>) -> Result<()> {
+    let read = |(b, aval): (&usize, &Aval)| {
+        // SAFETY: the caller's promise.
+        unsafe { from_memory(aval, memory.0[*b]) }
+    };
+    let ins = routine.ins.iter().zip(&routine.types).map(read).collect::<Result<Vec<Literal>>>()?;
+    let outs = reference::apply(&routine.op, &ins)?;
+    for (l, &b) in outs.iter().zip(&routine.outs) {
+        // SAFETY: the caller's promise.
+        unsafe { to_memory(l, memory.0[b]) };
+    }
+    Ok(())
+}
+
+/// An op, its buffers and the threads it may use.
+struct Call<'a> {
+    routine: &'a Routine,
+    pool: &'a Pool,
+    memory: Memory<'a>,
+}
+
+impl<'a> Call<'a> {
+    /// The type of an operand.
+    fn of(&self, i: usize) -> &'a Aval {
+        &self.routine.types[i]
+    }
+
+    /// An operand's elements.
+    ///
+    /// # Safety
+    /// They are of this type, and nobody writes to them meanwhile.
+    unsafe fn operand<T>(&self, i: usize) -> &'a [T] {
+        let n = self.of(i).shape.numel();
+        if n == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's promise; buffers are as large as their types say.
+        unsafe { std::slice::from_raw_parts(self.memory.0[self.routine.ins[i]].cast(), n) }
+    }
+
+    /// Where a result goes.
+    fn result<T>(&self, i: usize) -> Out<T> {
+        Out(self.memory.0[self.routine.outs[i]].cast())
+    }
+
+    /// Calls `part(from, to)` for parts of `0..count` that together are all of it; each item is `bytes` of work.
+    fn parts(&self, count: usize, bytes: usize, part: impl Fn(usize, usize) + Sync) {
+        let each = (GRAIN / bytes.max(1)).clamp(1, count.max(1));
+        self.pool.run(count.div_ceil(each), &|chunk| part(chunk * each, ((chunk + 1) * each).min(count)));
+    }
+}
+
+/// Elements that tasks write, each to places of its own.
+#[derive(Clone, Copy)]
+struct Out<T>(*mut T);
+
+// SAFETY: tasks write different places.
+unsafe impl<T> Sync for Out<T> {}
+
+impl<T> Out<T> {
+    /// The place of an element.
+    fn at(&self, i: usize) -> *mut T {
+        self.0.wrapping_add(i)
+    }
+
+    /// Elements as a slice.
+    ///
+    /// # Safety
+    /// They exist, hold values of the type, and nobody else uses them meanwhile.
+    #[allow(clippy::mut_from_ref, reason = "each task has a slice of its own")]
+    unsafe fn slice(&self, from: usize, count: usize) -> &mut [T] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.at(from), count) }
+    }
+}
+
+/// Rows before the axis, extent of the axis, elements behind it.
+fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
+    (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
+}

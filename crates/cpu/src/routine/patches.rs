@@ -1,0 +1,142 @@
+//! The patches of a convolution as an operand of a matrix product: packed straight from where the elements lie.
+//!
+//! A lane is a place of the result, a step along the depth a channel and a place of the window. The element of both is
+//! where the lane begins plus where the step leads, so each is a table of distances.
+
+use super::spread::Axis;
+use crate::Isa;
+use crate::gemm::{Pack, Panel};
+
+/// The patches of the images of one group.
+pub(super) struct Patches<'a, T> {
+    /// From the first element of the first image on, with zeros wherever a patch reaches beyond.
+    pub(super) x: &'a [T],
+    /// From one image to the next.
+    pub(super) image: usize,
+    /// How far each step along the depth leads.
+    pub(super) steps: &'a [usize],
+    /// Where the patches of an image begin.
+    pub(super) starts: &'a Starts,
+}
+
+/// Where the patches of an image begin: rows of places, `stride` apart.
+pub(super) struct Starts {
+    rows: Vec<usize>,
+    /// Places of a row.
+    pub(super) row: usize,
+    pub(super) stride: usize,
+}
+
+/// Sums of index times distance in row-major order.
+fn distances(axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
+    axes.fold(vec![0], |all, (extent, distance)| {
+        all.iter().flat_map(|at| (0..extent).map(move |i| at + i * distance)).collect()
+    })
+}
+
+/// How far each step along the depth leads, `space` being a channel's elements.
+pub(super) fn steps(channels: usize, space: usize, axes: &[Axis]) -> Vec<usize> {
+    let window = axes.iter().map(|a| (a.window, a.dilation as usize * a.step));
+    distances([(channels, space)].into_iter().chain(window))
+}
+
+impl Starts {
+    pub(super) fn new(axes: &[Axis]) -> Starts {
+        let Some((last, outer)) = axes.split_last() else {
+            return Starts { rows: vec![0], row: 1, stride: 1 };
+        };
+        let rows = distances(outer.iter().map(|a| (a.places, a.stride as usize * a.step)));
+        Starts { rows, row: last.places, stride: last.stride as usize }
+    }
+
+    /// Each row: its first place, and the element that begins it.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.rows.iter().enumerate().map(|(r, &at)| (r * self.row, at))
+    }
+}
+
+impl<T: Copy + Default + Send + Sync> Pack<T> for Patches<'_, T> {
+    fn pack(&self, panel: Panel, out: &mut [T]) {
+        match Isa::best() {
+            // SAFETY: the processor has it.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 | Isa::Avx2 => unsafe { self.pack_avx2(panel, out) },
+            _ => self.pack_any(panel, out),
+        }
+    }
+}
+
+impl<T: Copy + Default> Patches<'_, T> {
+    /// # Safety
+    /// The processor has AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn pack_avx2(&self, panel: Panel, out: &mut [T]) {
+        self.pack_any(panel, out);
+    }
+
+    #[inline(always)]
+    fn pack_any(&self, panel: Panel, out: &mut [T]) {
+        let (Panel { width, lanes, .. }, starts) = (panel, self.starts);
+        let steps = &self.steps[panel.depth..panel.depth + panel.steps];
+        let places = starts.rows.len() * starts.row;
+        let mut lane = 0;
+        while lane < lanes {
+            let at = panel.lane + lane;
+            let (image, row, place) = (at / places, at % places / starts.row, at % starts.row);
+            let from = image * self.image + starts.rows[row] + place * starts.stride;
+            let count = (starts.row - place).min(lanes - lane);
+            let rows = Rows { x: &self.x[from..], steps, width };
+            let out = &mut out[lane..];
+            if starts.stride == 1 {
+                match count {
+                    1 => rows.copy::<1>(0, out),
+                    2 => rows.copy::<2>(0, out),
+                    3 => rows.copy::<3>(0, out),
+                    4..8 => {
+                        // Elements in the middle are copied twice.
+                        rows.copy::<4>(0, out);
+                        rows.copy::<4>(count - 4, out);
+                    }
+                    _ => {
+                        (0..count - 7).step_by(8).for_each(|i| rows.copy::<8>(i, out));
+                        rows.copy::<8>(count - 8, out);
+                    }
+                }
+            } else {
+                for (x, to) in rows.pairs(out) {
+                    (0..count).for_each(|i| to[i] = x[i * starts.stride]);
+                }
+            }
+            lane += count;
+        }
+        if lanes < width {
+            out.chunks_exact_mut(width).for_each(|row| row[lanes..].fill(T::default()));
+        }
+    }
+}
+
+/// A stretch of lanes at some steps, `width` apart where they go.
+struct Rows<'a, T> {
+    x: &'a [T],
+    steps: &'a [usize],
+    width: usize,
+}
+
+impl<T: Copy> Rows<'_, T> {
+    /// Where each step is read from and written to.
+    #[inline(always)]
+    fn pairs<'o>(&self, out: &'o mut [T]) -> impl Iterator<Item = (&[T], &'o mut [T])> {
+        self.steps.iter().zip(out.chunks_mut(self.width)).map(|(&step, to)| (&self.x[step..], to))
+    }
+
+    /// Copies `N` lanes from the `first` on.
+    #[inline(always)]
+    fn copy<const N: usize>(&self, first: usize, out: &mut [T]) {
+        for (x, to) in self.pairs(out) {
+            if let (Some(x), Some(to)) = (x[first..].first_chunk::<N>(), to[first..].first_chunk_mut::<N>()) {
+                *to = *x;
+            }
+        }
+    }
+}

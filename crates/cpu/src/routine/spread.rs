@@ -1,0 +1,77 @@
+//! Zeros around and between the elements of a convolution's operand, put there once, so that patches need not ask.
+
+/// One spatial axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    /// Extent of the operand, and from one of its elements to the next in memory.
+    pub(super) extent: usize,
+    pub(super) step: usize,
+    /// Extents of window and result.
+    pub(super) window: usize,
+    pub(super) places: usize,
+    pub(super) stride: i64,
+    pub(super) low: i64,
+    pub(super) base: i64,
+    pub(super) dilation: i64,
+}
+
+impl Axis {
+    /// Whether every place that patches read is an element.
+    pub(super) fn is_plain(&self) -> bool {
+        self.low == 0 && self.base == 1 && self.reach() <= self.extent
+    }
+
+    /// From the first to the last place that patches read, and one more.
+    fn reach(&self) -> usize {
+        let last = |count: usize, step: i64| count.saturating_sub(1) * step as usize;
+        last(self.places, self.stride) + last(self.window, self.dilation) + 1
+    }
+
+    /// The places within reach that are elements: the first, the element there, and how many follow, `base` apart.
+    fn elements(&self) -> (usize, usize, usize) {
+        // The first element at or behind the first place, which is `-low` in the spread operand.
+        let skipped = (-self.low).max(0) as usize;
+        let element = skipped.div_ceil(self.base as usize);
+        let first = (element as i64 * self.base + self.low) as usize;
+        let fit = self.reach().saturating_sub(first).div_ceil(self.base as usize);
+        (first, element, fit.min(self.extent.saturating_sub(element)))
+    }
+}
+
+/// The axes of an operand that holds all places within reach and nothing else.
+pub(super) fn spread_axes(axes: &[Axis]) -> Vec<Axis> {
+    let mut step = 1;
+    let mut spread: Vec<Axis> = axes.to_vec();
+    for a in spread.iter_mut().rev() {
+        *a = Axis { extent: a.reach(), step, low: 0, base: 1, ..*a };
+        step *= a.extent;
+    }
+    spread
+}
+
+/// Writes one channel with its zeros.
+pub(super) fn spread<T: Copy + Default>(x: &[T], axes: &[Axis], out: &mut [T]) {
+    out.fill(T::default());
+    lay(x, axes, out);
+}
+
+fn lay<T: Copy>(x: &[T], axes: &[Axis], out: &mut [T]) {
+    let Some((axis, inner)) = axes.split_first() else {
+        if let (Some(to), Some(x)) = (out.first_mut(), x.first()) {
+            *to = *x;
+        }
+        return;
+    };
+    let (first, element, count) = axis.elements();
+    if count == 0 {
+        return;
+    }
+    if inner.is_empty() && axis.base == 1 {
+        return out[first..first + count].copy_from_slice(&x[element..element + count]);
+    }
+    let size: usize = inner.iter().map(Axis::reach).product();
+    for i in 0..count {
+        let at = (first + i * axis.base as usize) * size;
+        lay(&x[(element + i) * axis.step..], inner, &mut out[at..at + size]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Convolutions with few results per patch, such as one window per channel: there is nothing to gain from packing, so
+//! sums of neighbouring places are made in registers from where the elements lie.
+
+use super::patches::Patches;
+use crate::Isa;
+use std::ops::{AddAssign, Mul};
+
+/// Numbers to add up.
+pub(super) trait Number: Copy + Default + Send + Sync + AddAssign + Mul<Output = Self> {}
+
+impl Number for f32 {}
+impl Number for f64 {}
+
+/// Places that are summed together; a row of the result has at least the lesser number.
+const WIDE: usize = 16;
+pub(super) const NARROW: usize = 8;
+
+/// Convolves the first image of `patches` with each of `windows`, into as many results.
+pub(super) fn convolve<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
+    match Isa::best() {
+        // SAFETY: the processor has it.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 | Isa::Avx2 => unsafe { convolve_avx2(patches, windows, out) },
+        _ => body(patches, windows, out),
+    }
+}
+
+/// # Safety
+/// The processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn convolve_avx2<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
+    body(patches, windows, out);
+}
+
+#[inline(always)]
+fn body<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
+    let (starts, depth) = (patches.starts, patches.steps.len());
+    let places = starts.rows().count() * starts.row;
+    for (o, out) in out.chunks_exact_mut(places).enumerate() {
+        let sums = Sums { x: patches.x, window: &windows[o * depth..][..depth], steps: patches.steps };
+        for (first, at) in starts.rows() {
+            let to = &mut out[first..first + starts.row];
+            if starts.row < WIDE {
+                sums.row::<NARROW>(at, starts.stride, to);
+            } else {
+                sums.row::<WIDE>(at, starts.stride, to);
+            }
+        }
+    }
+}
+
+/// The sums of one window over patches.
+struct Sums<'a, T> {
+    x: &'a [T],
+    window: &'a [T],
+    steps: &'a [usize],
+}
+
+impl<T: Number> Sums<'_, T> {
+    /// A row of places from the element `at` on, `N` at a time; the last of them overlap those before.
+    #[inline(always)]
+    fn row<const N: usize>(&self, at: usize, stride: usize, out: &mut [T]) {
+        let last = out.len().saturating_sub(N);
+        for i in (0..last).step_by(N).chain([last]) {
+            let mut sums = [T::default(); N];
+            let from = &self.x[at + i * stride..];
+            for (&w, &step) in self.window.iter().zip(self.steps) {
+                let x = &from[step..];
+                match x.first_chunk::<N>() {
+                    Some(x) if stride == 1 => sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum += w * x),
+                    _ => sums.iter_mut().enumerate().for_each(|(l, sum)| *sum += w * x[l * stride]),
+                }
+            }
+            out[i..].iter_mut().zip(sums).for_each(|(to, sum)| *to = sum);
+        }
+    }
+}
