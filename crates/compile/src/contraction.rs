@@ -54,7 +54,7 @@ pub(crate) struct Operand<'a> {
 
 /// Why a contraction is not a product of matrices as it stands.
 pub(crate) enum Unfit {
-    /// This operand sums an axis of its own, repeats a label or steps unevenly along what is summed.
+    /// This operand sums an axis of its own or steps unevenly along what is summed.
     Operand(usize),
     /// No axis of the result is contiguous.
     Result,
@@ -74,11 +74,9 @@ pub(crate) fn matched(dtype: DType, ops: &[Operand<'_>; 3]) -> Result<(Contracti
         Some(ops[o].layout.strides[at])
     };
     for (o, operand) in ops[..2].iter().enumerate() {
-        for (i, label) in operand.labels.chars().enumerate() {
-            let elsewhere = (0..3).any(|p| p != o && ops[p].labels.contains(label));
-            if !elsewhere || operand.labels.chars().skip(i + 1).any(|l| l == label) {
-                return Err(Unfit::Operand(o));
-            }
+        let elsewhere = |label: char| (0..3).any(|p| p != o && ops[p].labels.contains(label));
+        if !operand.labels.chars().all(elsewhere) {
+            return Err(Unfit::Operand(o));
         }
     }
     let (mut batch, mut m, mut n, mut k) = (vec![], vec![], vec![], vec![]);
@@ -101,7 +99,8 @@ pub(crate) fn matched(dtype: DType, ops: &[Operand<'_>; 3]) -> Result<(Contracti
         merge(axes);
     }
     if k.len() > 1 {
-        let uneven = (0..2).find(|&o| k.windows(2).any(|w| w[0].steps[o] != w[1].steps[o] * w[1].extent as i64));
+        let uneven =
+            (0..2).find(|&o| k.windows(2).any(|w| w[0].steps[o] != w[1].steps[o] * w[1].extent as i64));
         return Err(Unfit::Operand(uneven.unwrap_or(0)));
     }
     // The contiguous axis of the result is that of the columns.

@@ -223,8 +223,15 @@ impl Emitter<'_> {
         let all = 0..group.space.len();
         let order: Vec<usize> = all.clone().filter(|a| !reduced(a)).chain(all.filter(reduced)).collect();
         let parallel = order.iter().filter(|a| !reduced(a)).count();
-        let mut body =
-            Body { emitter: self, group, order: &order, parallel, insts: vec![], known: HashMap::new(), of: HashMap::new() };
+        let mut body = Body {
+            emitter: self,
+            group,
+            order: &order,
+            parallel,
+            insts: vec![],
+            known: HashMap::new(),
+            of: HashMap::new(),
+        };
         let mut stores = Vec::new();
         for (member, level) in &group.members {
             let value = body.member(member, *level);
@@ -287,10 +294,10 @@ impl Body<'_, '_> {
     /// A layout over the kernel's axes.
     fn layout(&self, layout: &Layout, shape: &[usize], level: Level) -> Layout {
         // A member's layouts fit its group: that is what joining checked.
-        let own = self.group.steps(layout, shape, level).unwrap_or_else(|| Layout {
-            offset: layout.offset,
-            strides: vec![0; self.group.space.len()],
-        });
+        let own = self
+            .group
+            .steps(layout, shape, level)
+            .unwrap_or_else(|| Layout { offset: layout.offset, strides: vec![0; self.group.space.len()] });
         Layout { offset: own.offset, strides: self.order.iter().map(|&a| own.strides[a]).collect() }
     }
 

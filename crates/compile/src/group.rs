@@ -193,11 +193,8 @@ impl Group {
         // The larger space first: what runs over rows alone must find rows.
         let numel = |g: &Group| g.space.iter().product::<usize>();
         let larger = if numel(self) >= numel(other) { self } else { other };
-        let mut group = Group {
-            space: larger.space.clone(),
-            reduced: larger.reduced.clone(),
-            members: Vec::new(),
-        };
+        let mut group =
+            Group { space: larger.space.clone(), reduced: larger.reduced.clone(), members: Vec::new() };
         for member in all {
             group = group.joined(member)?;
         }

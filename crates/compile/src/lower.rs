@@ -1,9 +1,9 @@
 //! Lowering: from a graph to units of work. Views become layouts, loop nests grow by fusion, the rest stays whole.
 
+use crate::Given;
 use crate::contraction::{Contraction, Operand, Unfit, matched};
 use crate::depend::Depend;
 use crate::group::{Group, Member, Source, Task, Value, View};
-use crate::Given;
 use crate::layout::Layout;
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
@@ -193,7 +193,9 @@ impl Lowering<'_> {
         for &unit in producers.iter().rev() {
             let Unit::Group(group) = &self.to.units[unit] else { continue };
             let attempt = match &joined {
-                None if self.to.depend.could_join(unit, &producers) => group.joined(&member).map(|g| (unit, g)),
+                None if self.to.depend.could_join(unit, &producers) => {
+                    group.joined(&member).map(|g| (unit, g))
+                }
                 Some((own, own_group)) if self.to.depend.could_merge(*own, unit) => {
                     own_group.merged(group).map(|g| (*own, g))
                 }
@@ -268,7 +270,10 @@ impl Lowering<'_> {
             // One element is its own combination.
             return match x.layout.reshaped(&t.shape, &out.shape) {
                 Some(layout) => View { layout, ..x.clone() },
-                None => View { source: Source::Value(self.row_major(x, t)), layout: Layout::row_major(&out.shape) },
+                None => View {
+                    source: Source::Value(self.row_major(x, t)),
+                    layout: Layout::row_major(&out.shape),
+                },
             };
         }
         if let Some((shape, first)) = two_turns(&t.shape, axes)
@@ -314,7 +319,10 @@ impl Lowering<'_> {
         let outs: Vec<Value> =
             node.outs.iter().map(|a| self.new_value(a.clone(), Origin::Computed)).collect();
         let producers = self.producers(&ins);
-        let unit = self.unit(Unit::Whole { op: node.op.clone(), types: types.to_vec(), ins, outs: outs.clone() }, &producers);
+        let unit = self.unit(
+            Unit::Whole { op: node.op.clone(), types: types.to_vec(), ins, outs: outs.clone() },
+            &producers,
+        );
         outs.iter().for_each(|v| self.to.home[*v] = Some(unit));
         outs.into_iter().map(|v| self.whole(v)).collect()
     }
@@ -341,29 +349,16 @@ impl Lowering<'_> {
         Ok(self.member(Task::Scalar(Scalar::Cast), vec![product], &out.shape, out))
     }
 
-    /// An operand in memory whose labels are all different and all used elsewhere.
+    /// An operand in memory whose labels are all used elsewhere: what it alone has is summed before.
     fn plain_operand(&mut self, view: View, t: Aval, labels: &str, others: &str) -> (View, Aval, String) {
-        let (mut shape, mut strides, mut kept) = (Vec::new(), Vec::new(), String::new());
-        for (a, label) in labels.chars().enumerate() {
-            match kept.chars().position(|l| l == label) {
-                // A diagonal steps along both axes at once.
-                Some(at) => strides[at] += view.layout.strides[a],
-                None => {
-                    kept.push(label);
-                    shape.push(t.shape[a]);
-                    strides.push(view.layout.strides[a]);
-                }
-            }
-        }
-        let mut view = View { layout: Layout { offset: view.layout.offset, strides }, ..view };
-        let mut t = t.with_shape(shape);
+        let (mut view, mut t) = (view, t);
         let alone: Vec<usize> =
-            kept.chars().enumerate().filter(|(_, l)| !others.contains(*l)).map(|(a, _)| a).collect();
+            labels.chars().enumerate().filter(|(_, l)| !others.contains(*l)).map(|(a, _)| a).collect();
         if !alone.is_empty() {
             view = self.reduce(Combine::Sum, &alone, &view, &t);
             t = t.with_shape(t.shape.without(&alone));
-            kept = kept.chars().filter(|l| others.contains(*l)).collect();
         }
+        let kept = labels.chars().filter(|l| others.contains(*l)).collect();
         (self.in_memory(&view, &t), t, kept)
     }
 
@@ -372,7 +367,9 @@ impl Lowering<'_> {
         let mut order: String = out.to_string();
         for _ in 0..4 {
             let shape: Shape = order.chars().map(|l| extent(out, &aval.shape, l)).collect();
-            let operand = |(v, t, labels): &'_ (View, Aval, String)| (v.layout.clone(), t.shape.clone(), labels.clone());
+            let operand = |(v, t, labels): &'_ (View, Aval, String)| {
+                (v.layout.clone(), t.shape.clone(), labels.clone())
+            };
             let (a, b) = (operand(&ops[0]), operand(&ops[1]));
             let three = [
                 Operand { labels: &a.2, shape: &a.1, layout: a.0 },
@@ -418,8 +415,8 @@ fn extent(labels: &str, shape: &[usize], label: char) -> usize {
     labels.chars().position(|l| l == label).map_or(1, |a| shape[a])
 }
 
-/// For a reduction with too few parallel indices to keep all cores busy: the shape with its first reduced axis cut in two,
-/// and the axes to reduce first, which are all but the outer piece of that one.
+/// For a reduction with too few parallel indices to keep all cores busy: the shape with its outermost reduced axis cut in two
+/// (unless that axis is short), and the axes to reduce first, which are all but the outer piece of that one.
 fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, Vec<usize>)> {
     let numel = shape.numel();
     let kept = numel / axes.iter().map(|&a| shape[a]).product::<usize>().max(1);
@@ -431,8 +428,12 @@ fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, Vec<usize>)> {
     }
     let axis = axes.iter().copied().min()?;
     let extent = shape[axis];
-    let wanted = enough.div_ceil(kept).min(extent / 16);
-    let parts = (2..=wanted).rev().find(|p| extent % p == 0)?;
+    let wanted = enough.div_ceil(kept);
+    if axes.len() > 1 && extent > 3 && extent <= 2 * wanted {
+        // The outermost axis is cut enough as it is.
+        return Some((shape.clone(), axes.iter().copied().filter(|&a| a != axis).collect()));
+    }
+    let parts = (2..=wanted.min(extent / 16)).rev().find(|p| extent % p == 0)?;
     let cut = [parts, extent / parts];
     let new = shape[..axis].iter().chain(&cut).chain(&shape[axis + 1..]).copied().collect();
     let later = axes.iter().map(|&a| if a > axis { a + 1 } else { a });

@@ -98,7 +98,8 @@ fn in_place(step: &Step) -> Vec<(usize, usize)> {
 fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for store in &kernel.stores {
-        let element = kernel.body[store.value].level == Level::Element || kernel.parallel == kernel.axes.len();
+        let element =
+            kernel.body[store.value].level == Level::Element || kernel.parallel == kernel.axes.len();
         for read in kernel.loads() {
             let same = |a: &Access| a.buffer != read.buffer || a.layout == store.access.layout;
             let plain = kernel.body.iter().all(|i| match &i.op {
@@ -127,7 +128,8 @@ fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let safe = plan.steps.iter().rposition(can_fail).map_or(0, |last| last + 1);
     for (at, step) in plan.steps.iter().enumerate().skip(safe) {
         for (written, read) in in_place(step) {
-            let (Place::Output(k), Place::Input(i)) = (&plan.buffers[written].place, &plan.buffers[read].place)
+            let (Place::Output(k), Place::Input(i)) =
+                (&plan.buffers[written].place, &plan.buffers[read].place)
             else {
                 continue;
             };

@@ -132,7 +132,9 @@ impl Step {
             Step::Kernel(k) => k.stores.iter().map(|s| s.access.buffer).collect(),
             Step::Contract(c) => c.writes(),
             Step::Routine(r) => r.outs.clone(),
-            Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => c.outs.clone(),
+            Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
+                c.outs.clone()
+            }
         }
     }
 }

@@ -57,7 +57,8 @@ fn without(
         return None;
     }
     let Some(Unit::Group(home)) = lowered.home[value].map(|u| &lowered.units[u]) else { return None };
-    let mut recipe = Recipe { home, lowered, readers, value, members: BTreeMap::new(), leaves: BTreeSet::new(), work: 0 };
+    let mut recipe =
+        Recipe { home, lowered, readers, value, members: BTreeMap::new(), leaves: BTreeSet::new(), work: 0 };
     recipe.add(value)?;
     let (members, leaves) = (recipe.members, recipe.leaves);
     let mut changed = Vec::new();
@@ -121,19 +122,29 @@ impl Recipe<'_> {
             && (!matches!(self.lowered.values[v].1, Origin::Computed)
                 || self.lowered.outputs.contains(&v)
                 || (read() && self.home.find(v).is_some())
-                || (self.home.find(v).is_none() && !matches!(self.lowered.home[v].map(|u| &self.lowered.units[u]), Some(Unit::Contract(..)))))
+                || (self.home.find(v).is_none()
+                    && !matches!(
+                        self.lowered.home[v].map(|u| &self.lowered.units[u]),
+                        Some(Unit::Contract(..))
+                    )))
     }
 }
 
 /// A group that computes a value instead of reading it.
-fn computing(lowered: &mut Lowered, group: &Group, value: Value, members: &BTreeMap<Value, Member>) -> Option<Group> {
+fn computing(
+    lowered: &mut Lowered,
+    group: &Group,
+    value: Value,
+    members: &BTreeMap<Value, Member>,
+) -> Option<Group> {
     let mut renamed: HashMap<Value, Value> = HashMap::new();
     let mut new = Group { members: Vec::new(), ..group.clone() };
     let rename = |renamed: &HashMap<Value, Value>, member: &Member| {
         let arg = |a: &View| match a.source {
-            Source::Value(v) => {
-                View { source: Source::Value(renamed.get(&v).copied().unwrap_or(v)), layout: a.layout.clone() }
-            }
+            Source::Value(v) => View {
+                source: Source::Value(renamed.get(&v).copied().unwrap_or(v)),
+                layout: a.layout.clone(),
+            },
             _ => a.clone(),
         };
         Member { args: member.args.iter().map(arg).collect(), ..member.clone() }

@@ -19,6 +19,8 @@ pub struct Executable {
     constants: Vec<(usize, Storage)>,
     /// Arenas of runs that have ended.
     arenas: Mutex<Vec<Storage>>,
+    /// Per step, the places that are filled with rubbish before it; none but for tests.
+    poison: Vec<Vec<(usize, usize)>>,
 }
 
 /// What a step needs beside its description.
@@ -80,7 +82,28 @@ impl Executable {
                 constants.push((b, storage));
             }
         }
-        Ok(Executable { plan, work, constants, arenas: Mutex::new(Vec::new()) })
+        Ok(Executable { plan, work, constants, arenas: Mutex::new(Vec::new()), poison: Vec::new() })
+    }
+
+    /// The same, filling every temporary with rubbish before the step that first writes it: if memory is planned wrongly,
+    /// or read before it is written, results show it.
+    pub fn poisoned(mut self) -> Executable {
+        let place = |b: usize| match self.plan.buffers[b].place {
+            Place::Arena(at) => Some((at, self.plan.buffers[b].bytes())),
+            _ => None,
+        };
+        let mut seen = vec![false; self.plan.buffers.len()];
+        for step in &self.plan.steps {
+            let read: Vec<(usize, usize)> = step.reads().into_iter().filter_map(place).collect();
+            let mut new = Vec::new();
+            for b in step.writes() {
+                // What is written over its own operand is rubbish enough.
+                new.extend(place(b).filter(|p| !seen[b] && !read.contains(p)));
+                seen[b] = true;
+            }
+            self.poison.push(new);
+        }
+        self
     }
 
     /// The plan that is run.
@@ -95,7 +118,11 @@ impl Executable {
     }
 
     /// As [`Executable::run`], telling how long each step took.
-    pub fn profile(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<(Vec<Storage>, Vec<Duration>)> {
+    pub fn profile(
+        &self,
+        pool: &Pool,
+        arguments: &mut Vec<Argument>,
+    ) -> Result<(Vec<Storage>, Vec<Duration>)> {
         let mut times = Vec::with_capacity(self.plan.steps.len());
         let outputs = self.run_watched(pool, arguments, Some(&mut times))?;
         Ok((outputs, times))
@@ -122,7 +149,8 @@ impl Executable {
         for (k, &b) in plan.outputs.iter().enumerate() {
             let bytes = plan.buffers[b].bytes();
             let donor = plan.donors[k].map(|i| &arguments[i]);
-            let free = |a: &&Argument| a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
+            let free =
+                |a: &&Argument| a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
             // SAFETY: the steps write every element of an output.
             let fresh = || unsafe { Storage::uninit(bytes) }.ok_or_else(|| memory_error(bytes));
             outputs.push(match donor.filter(free) {
@@ -178,14 +206,24 @@ impl Executable {
         }
         let kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // SAFETY: a value's place is written before it is read, by the order of the steps.
-        let fresh = || unsafe { Storage::uninit(self.plan.arena) }.ok_or_else(|| memory_error(self.plan.arena));
+        let fresh =
+            || unsafe { Storage::uninit(self.plan.arena) }.ok_or_else(|| memory_error(self.plan.arena));
         Ok(Some(kept.map_or_else(fresh, Ok)?))
     }
 }
 
 /// The outputs of a graph at these inputs, as the reference would give them.
 pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
-    let executable = Executable::new(graph)?;
+    evaluate_on(Pool::global(), &Executable::new(graph)?, graph, inputs)
+}
+
+/// As [`evaluate`], by an executable of the graph.
+pub fn evaluate_on(
+    pool: &Pool,
+    executable: &Executable,
+    graph: &Graph,
+    inputs: &[Literal],
+) -> Result<Vec<Literal>> {
     let expected = graph.input_avals();
     if !inputs.iter().map(Literal::aval).eq(&expected) {
         let found: Vec<_> = inputs.iter().map(Literal::aval).collect();
@@ -199,7 +237,7 @@ pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
         unsafe { to_memory(l, storage.as_ptr()) };
         arguments.push(Argument { storage, offset: 0 });
     }
-    let outputs = executable.run(Pool::global(), &mut arguments)?;
+    let outputs = executable.run(pool, &mut arguments)?;
     // SAFETY: outputs are as large as their types say.
     let read = |(s, aval): (&Storage, &Aval)| unsafe { from_memory(aval, s.as_ptr()) };
     outputs.iter().zip(&graph.output_avals()).map(read).collect()
@@ -229,7 +267,13 @@ impl Session<'_> {
         plan.inputs.iter().zip(ins).for_each(|(&b, p)| self.table[b] = p);
         plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
         let memory = Memory(&self.table);
-        for (step, work) in plan.steps.iter().zip(&self.executable.work) {
+        for (i, (step, work)) in plan.steps.iter().zip(&self.executable.work).enumerate() {
+            for (at, bytes) in self.executable.poison.get(i).into_iter().flatten() {
+                if let Some(arena) = &self.arena {
+                    // SAFETY: the place lies in the arena, which is this session's own.
+                    unsafe { arena.as_ptr().add(*at).write_bytes(0xFF, *bytes) };
+                }
+            }
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
             unsafe { run_step(step, work, pool, memory, plan)? };

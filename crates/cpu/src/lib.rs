@@ -17,8 +17,8 @@ mod routine;
 mod tile;
 pub mod vector;
 
-pub use gradus_compile::{Given, Layout};
-pub use executable::{Argument, Executable, evaluate};
+pub use executable::{Argument, Executable, evaluate, evaluate_on};
 pub use feature::Isa;
+pub use gradus_compile::{Given, Layout};
 pub use map::{map1, map2, map2_by, map2_scalar};
 pub use pool::Pool;

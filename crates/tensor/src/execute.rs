@@ -35,7 +35,11 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
 }
 
 /// Runs an executable; gives results of these types.
-pub(crate) fn run(executable: &Executable, arguments: &mut Vec<Argument>, outs: Vec<Aval>) -> Result<Vec<Data>> {
+pub(crate) fn run(
+    executable: &Executable,
+    arguments: &mut Vec<Argument>,
+    outs: Vec<Aval>,
+) -> Result<Vec<Data>> {
     let storages = executable.run(Pool::global(), arguments)?;
     let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
     Ok(storages.into_iter().zip(outs).map(data).collect())
@@ -55,7 +59,9 @@ static EXECUTABLES: Bounded<Key, Arc<Executable>> = Bounded::new();
 fn executable(op: &Op, ins: &[Data], avals: &[Aval]) -> Result<Arc<Executable>> {
     let parts: Vec<(&Aval, &Option<Box<[i64]>>)> = ins.iter().map(|d| (&d.aval, &d.strides)).collect();
     let is = |(o, own): &Key| {
-        o == op && own.len() == ins.len() && own.iter().zip(ins).all(|(k, d)| k.0 == d.aval && k.1 == d.strides)
+        o == op
+            && own.len() == ins.len()
+            && own.iter().zip(ins).all(|(k, d)| k.0 == d.aval && k.1 == d.strides)
     };
     EXECUTABLES.get_or_make(&(op, &parts), is, || {
         let graph = graph_of(op, avals)?;

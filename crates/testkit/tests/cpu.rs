@@ -3,9 +3,12 @@
 use gradus_ir::ops;
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
+use gradus_tensor::{Tensor, func, trace};
 use gradus_testkit::Failure;
 use gradus_testkit::catalog::graph_of;
 use gradus_testkit::checks::{describe, device};
+use gradus_testkit::random_graphs::Recipe;
+use proptest::prelude::*;
 
 fn on_cpu(graph: &Graph, inputs: &[Literal]) -> gradus_ir::Result<Vec<Literal>> {
     gradus_cpu::evaluate(graph, inputs)
@@ -48,4 +51,45 @@ fn gradients_of_every_op() {
         checked(&format!("jvp of {}", sample.op.name()), &forward, &inputs, &mut failures);
     }
     report(failures);
+}
+
+#[test]
+fn every_composite_and_its_gradient() {
+    let mut failures = Vec::new();
+    for sample in func::samples().cases {
+        let tensors: Vec<Tensor> = sample.ins.iter().map(|l| Tensor::from_literal(l)).collect();
+        let graph =
+            trace(&tensors.iter().collect::<Vec<_>>(), |x| (sample.call)(x)).expect("a sample that fits");
+        if graph.input_avals().len() != sample.ins.len() {
+            continue; // it reads a cell, as random ones do
+        }
+        checked(sample.name, &graph, &sample.ins, &mut failures);
+        let wrt: Vec<usize> =
+            (0..sample.ins.len()).filter(|&i| sample.ins[i].dtype().is_differentiable()).collect();
+        let Ok(pull) = transform::vjp(&graph, &wrt) else { continue };
+        let mut inputs = sample.ins.clone();
+        for aval in pull.input_avals().iter().skip(inputs.len()) {
+            let n = aval.shape.numel();
+            let seed = (0..n).map(|i| ((i * 37 + 11) % 23) as f64 / 11.0 - 1.0).collect();
+            inputs.push(Literal::floats(aval.dtype, &aval.shape, seed).expect("a cotangent"));
+        }
+        checked(&format!("gradient of {}", sample.name), &pull, &inputs, &mut failures);
+    }
+    report(failures);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Fused, planned and poisoned graphs are the reference's.
+    #[test]
+    fn random_graphs(seed in any::<u64>(), steps in prop::collection::vec(any::<[u16; 4]>(), 5..=30)) {
+        let grown = Recipe { seed, steps, smooth: false }.grow().expect("a graph");
+        let poisoned = |graph: &Graph, inputs: &[Literal]| {
+            let executable = gradus_cpu::Executable::new(graph)?.poisoned();
+            gradus_cpu::evaluate_on(gradus_cpu::Pool::global(), &executable, graph, inputs)
+        };
+        let outcome = device(&grown.graph, &grown.inputs, &poisoned);
+        prop_assert!(outcome.is_ok(), "{}", outcome.err().map(|f| f.of(describe(&grown.graph, &grown.inputs))).unwrap());
+    }
 }

@@ -3,7 +3,9 @@
 use crate::inputs::{fill, full, ints};
 use gradus::func::conv::{ConvOptions, conv2d};
 use gradus::func::pool::{MaxPoolOptions, max_pool};
-use gradus::{AttentionOptions, CrossEntropyOptions, Tensor, cross_entropy, embedding, scaled_dot_product_attention};
+use gradus::{
+    AttentionOptions, CrossEntropyOptions, Tensor, cross_entropy, embedding, scaled_dot_product_attention,
+};
 
 /// A loss over parameters and data.
 pub(crate) struct Model {

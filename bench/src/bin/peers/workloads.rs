@@ -1,9 +1,9 @@
 //! What is measured: each workload as the unit of work that is repeated, and a value to check it by.
 
+use crate::Failure;
 use crate::inputs::fill;
 use crate::models::{self, Model};
-use crate::Failure;
-use gradus::{All, Compiled, Tensor, ScanOptions, compile, scan, value_and_grad, vjp};
+use gradus::{All, Compiled, ScanOptions, Tensor, compile, scan, value_and_grad, vjp};
 use std::sync::Arc;
 
 type Action = Box<dyn FnMut() -> Result<(), Failure>>;
@@ -24,8 +24,26 @@ pub(crate) struct Workload {
 
 /// All that this worker does.
 pub(crate) const NAMES: &[&str] = &[
-    "W1.128", "W1.512", "W1.1024", "W1.2048", "W1.batched", "W2.4M", "W2.64K", "W3.softmax", "W3.softmax_fb", "W3.ln",
-    "W3.ln_fb", "W4", "W5", "W6", "W7", "W8", "W9.nograd", "W9.grad", "W11", "W11.compiled",
+    "W1.128",
+    "W1.512",
+    "W1.1024",
+    "W1.2048",
+    "W1.batched",
+    "W2.4M",
+    "W2.64K",
+    "W3.softmax",
+    "W3.softmax_fb",
+    "W3.ln",
+    "W3.ln_fb",
+    "W4",
+    "W5",
+    "W6",
+    "W7",
+    "W8",
+    "W9.nograd",
+    "W9.grad",
+    "W11",
+    "W11.compiled",
 ];
 
 /// Builds a workload.
@@ -306,4 +324,3 @@ fn compiled_chain() -> Result<Workload, Failure> {
     w.inner = 1;
     Ok(w)
 }
-

@@ -66,7 +66,11 @@ pub(super) enum Task {
     /// A value per row, for each element.
     Expand(usize),
     Loop(Loop),
-    Reduce { combine: Combine, arg: usize, dtype: DType },
+    Reduce {
+        combine: Combine,
+        arg: usize,
+        dtype: DType,
+    },
 }
 
 /// A store.
@@ -326,7 +330,9 @@ impl Build<'_> {
                     } else {
                         l.args[k].line = match level {
                             Level::Element => self.expanded(args[k]),
-                            Level::Row => self.push(Task::Expand(args[k]), self.code[args[k]].kind, Level::Row),
+                            Level::Row => {
+                                self.push(Task::Expand(args[k]), self.code[args[k]].kind, Level::Row)
+                            }
                         };
                     }
                 }

@@ -27,7 +27,11 @@ pub(super) enum Func {
     /// The same bits.
     Copy,
     /// One element at a time, by the meaning of the op.
-    Each { scalar: Scalar, from: Vec<DType>, to: DType },
+    Each {
+        scalar: Scalar,
+        from: Vec<DType>,
+        to: DType,
+    },
 }
 
 /// A loop over floats.
@@ -60,7 +64,12 @@ impl Loop {
     }
 }
 
-fn float<T: 'static + Copy>(loops: &'static Loops<T>, scalar: Scalar, to: Kind, own: Kind) -> Option<Lanes<T>> {
+fn float<T: 'static + Copy>(
+    loops: &'static Loops<T>,
+    scalar: Scalar,
+    to: Kind,
+    own: Kind,
+) -> Option<Lanes<T>> {
     match scalar {
         Scalar::Row(row) if row.predicate && row.arity == 1 => loops.test(row.name).map(Lanes::Test),
         Scalar::Row(row) if row.predicate => loops.compare(row.name).map(Lanes::Compare),

@@ -220,7 +220,9 @@ impl Pieces {
             for (l, extent) in bounds {
                 let mut own = Vec::new();
                 let step = axes.len().checked_sub(1).map_or(0, |a| l.strides[a]);
-                runs(axes, &l.strides, fixed(l), from, count, |_, at, n| own.push(within(at, step, *extent, n)));
+                runs(axes, &l.strides, fixed(l), from, count, |_, at, n| {
+                    own.push(within(at, step, *extent, n))
+                });
                 windows.push(own);
             }
             let step = axes.len().checked_sub(1).map_or(0, |a| place.layout.strides[a]);
@@ -286,7 +288,10 @@ fn check_piece(axes: &[usize], piece: &Piece, numel: usize) {
         return;
     }
     let l = &piece.access.layout;
-    let ends = ranges.iter().zip(&l.strides).map(|(r, &s)| if s < 0 { (s * r.1, s * r.0) } else { (s * r.0, s * r.1) });
+    let ends = ranges
+        .iter()
+        .zip(&l.strides)
+        .map(|(r, &s)| if s < 0 { (s * r.1, s * r.0) } else { (s * r.0, s * r.1) });
     let (low, high) = ends.fold((l.offset, l.offset), |(a, b), (c, d)| (a + c, b + d));
     // tidy: as in `Place::new`
     assert!(low >= 0 && (high as u64) < numel as u64, "kernel leaves buffer {}", piece.access.buffer);

@@ -102,7 +102,14 @@ impl Program {
     ///
     /// # Safety
     /// As for [`Program::run`].
-    pub(crate) unsafe fn run_block(&self, memory: Memory<'_>, from: usize, count: usize, pitch: usize, times: usize) {
+    pub(crate) unsafe fn run_block(
+        &self,
+        memory: Memory<'_>,
+        from: usize,
+        count: usize,
+        pitch: usize,
+        times: usize,
+    ) {
         self.with_tile(memory, |tile| {
             let together = (self.tile / count.max(1)).clamp(1, times.max(1));
             let mut done = 0;
@@ -195,8 +202,11 @@ impl Tile<'_> {
         let (row, part) = (self.p.row, self.p.part());
         let turns = self.p.turns.len();
         for (turn, (elements, rows)) in self.p.turns.iter().enumerate() {
-            let reductions: Vec<usize> =
-                rows.iter().copied().filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. })).collect();
+            let reductions: Vec<usize> = rows
+                .iter()
+                .copied()
+                .filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. }))
+                .collect();
             // SAFETY: the caller's promise, here and below.
             unsafe {
                 reductions.iter().for_each(|&i| self.begin(i, 1));
@@ -318,7 +328,14 @@ impl Tile<'_> {
                     let further: Vec<usize> = (p.parallel..p.axes.len()).collect();
                     block.each(|before, from| {
                         let to = to.add(before * line.kind.size());
-                        pieces.fill(line.kind, all, (&further, fixed), (from, block.count), self.memory.0, to);
+                        pieces.fill(
+                            line.kind,
+                            all,
+                            (&further, fixed),
+                            (from, block.count),
+                            self.memory.0,
+                            to,
+                        );
                     });
                 }
                 Task::Index(place) => {
@@ -365,7 +382,8 @@ impl Tile<'_> {
                     std::ptr::copy(x, to, cover.block.all() * line.kind.size());
                 }
                 Func::Each { scalar, from, to: dtype } => {
-                    let args: Vec<*const u8> = l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
+                    let args: Vec<*const u8> =
+                        l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
                     scalar::each(*scalar, from, &args, *dtype, to, cover.block.all());
                 }
             }
@@ -388,7 +406,14 @@ impl Tile<'_> {
                 Lanes::OfBool(f) => f(self.registers[args[0].line], to.cast(), count),
                 Lanes::Binary(f) => {
                     let numbers = (args[0].number, args[1].number);
-                    binary(f, numbers, (constant(0), constant(1)), (x(0), x(1)), to.cast(), (count, rows, row));
+                    binary(
+                        f,
+                        numbers,
+                        (constant(0), constant(1)),
+                        (x(0), x(1)),
+                        to.cast(),
+                        (count, rows, row),
+                    );
                 }
                 Lanes::Compare(f) => {
                     let numbers = (args[0].number, args[1].number);

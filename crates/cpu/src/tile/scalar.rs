@@ -9,7 +9,14 @@ use gradus_ir::{C, Class, DType, Literal};
 ///
 /// # Safety
 /// Each operand has `n` elements of its dtype's kind, and `to` room for `n` of its own.
-pub(super) unsafe fn each(scalar: Scalar, from: &[DType], args: &[*const u8], dtype: DType, to: *mut u8, n: usize) {
+pub(super) unsafe fn each(
+    scalar: Scalar,
+    from: &[DType],
+    args: &[*const u8],
+    dtype: DType,
+    to: *mut u8,
+    n: usize,
+) {
     // SAFETY: the caller's promise, at the type that the kind says.
     unsafe {
         match scalar {
@@ -48,7 +55,8 @@ unsafe fn of_row(row: &Pointwise, from: DType, args: &[*const u8], dtype: DType,
         match (Kind::of(from), row.float, row.complex, row.int) {
             (Kind::F32 | Kind::F64, Some(f), _, _) => {
                 for i in 0..n {
-                    let v: [f64; MOST] = std::array::from_fn(|a| if a < k { float(from, args[a], i) } else { 0.0 });
+                    let v: [f64; MOST] =
+                        std::array::from_fn(|a| if a < k { float(from, args[a], i) } else { 0.0 });
                     match row.predicate {
                         true => to.add(i).write((f(&v[..k]) != 0.0) as u8),
                         false => put_float(dtype, to, i, f(&v[..k])),
@@ -58,7 +66,9 @@ unsafe fn of_row(row: &Pointwise, from: DType, args: &[*const u8], dtype: DType,
             (Kind::C, _, Some(f), _) => {
                 for i in 0..n {
                     let v: [C; MOST] =
-                        std::array::from_fn(|a| if a < k { args[a].cast::<C>().add(i).read() } else { C::ZERO });
+                        std::array::from_fn(
+                            |a| if a < k { args[a].cast::<C>().add(i).read() } else { C::ZERO },
+                        );
                     match row.predicate {
                         true => to.add(i).write((f(&v[..k]).re != 0.0) as u8),
                         false => to.cast::<C>().add(i).write(f(&v[..k])),
@@ -67,7 +77,8 @@ unsafe fn of_row(row: &Pointwise, from: DType, args: &[*const u8], dtype: DType,
             }
             (Kind::I64 | Kind::Bool, _, _, Some(f)) => {
                 for i in 0..n {
-                    let v: [i64; MOST] = std::array::from_fn(|a| if a < k { int(from, args[a], i) } else { 0 });
+                    let v: [i64; MOST] =
+                        std::array::from_fn(|a| if a < k { int(from, args[a], i) } else { 0 });
                     put_int(dtype, to, i, dtype.wrap(f(&v[..k])));
                 }
             }

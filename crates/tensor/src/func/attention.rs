@@ -2,8 +2,8 @@
 
 use super::activation::wide;
 use super::embedding::{drop_out, droppable};
-use crate::random::{Generator, default_generator};
 use super::softmax::softmax_grad;
+use crate::random::{Generator, default_generator};
 use crate::region::{Args, arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result, Shape};
