@@ -14,11 +14,13 @@ mod layout;
 mod lower;
 mod memory;
 mod plan;
+mod simplify;
 
 pub use contraction::Contraction;
 pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
+pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result};
 
@@ -38,7 +40,7 @@ pub fn compile(graph: &Graph) -> Result<Plan> {
 
 /// The plan of a graph whose inputs lie as given.
 pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
-    let graph = graph.inlined()?;
+    let graph = simplify(&graph.inlined()?, &Options::default())?.graph;
     let lowered = lower::lower(&graph, given)?;
     let mut plan = emit::emit(lowered, &graph)?;
     memory::plan_memory(&mut plan);
