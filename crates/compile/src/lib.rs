@@ -15,11 +15,13 @@ mod lower;
 mod memory;
 mod plan;
 mod recompute;
+mod simplify;
 
 pub use contraction::Contraction;
 pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
+pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result};
 
@@ -39,7 +41,7 @@ pub fn compile(graph: &Graph) -> Result<Plan> {
 
 /// The plan of a graph whose inputs lie as given.
 pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
-    let graph = graph.inlined()?;
+    let graph = simplify(&graph.inlined()?, &Options::default())?.graph;
     let mut lowered = lower::lower(&graph, given)?;
     recompute::recompute(&mut lowered);
     let mut plan = emit::emit(lowered, &graph)?;

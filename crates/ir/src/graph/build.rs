@@ -95,6 +95,11 @@ impl Builder {
         self.state().aval(id).cloned().unwrap_or_else(|| Aval::scalar(crate::DType::F32))
     }
 
+    /// Reads the nodes so far. The builder is busy meanwhile: look first, then build.
+    pub fn look<R>(&self, read: impl FnOnce(&[Node]) -> R) -> R {
+        read(&self.state().nodes)
+    }
+
     /// Applies an op, or says why it cannot be.
     pub fn try_apply<'g>(&'g self, op: impl Into<Op>, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let (op, ids) = (op.into(), ins.iter().map(|v| v.id()).collect());

@@ -1,0 +1,99 @@
+//! Constant folding: what depends on nothing that is given is computed now, by the reference.
+
+use super::{Expr, Rule, Seen};
+use gradus_ir::graph::{Id, Node};
+use gradus_ir::ops::{Form, Op};
+use gradus_ir::{Aval, Literal, reference};
+
+/// Larger results are computed when they are needed: a plan should not be larger than what it computes with.
+const MOST_BYTES: usize = 1 << 20;
+
+pub(super) fn rules() -> Vec<Rule> {
+    vec![
+        Rule::exact("splat", "a constant of equal elements = its element, repeated", splat),
+        Rule::exact("fold repeated", "f(repeated constants) = f(constants), repeated", fold_repeated),
+        Rule::exact("fold", "f(constants) = its value", fold),
+    ]
+}
+
+fn splat(_: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Constant(c) = &node.op else { return None };
+    let l = &c.value;
+    let repeated = l.data().len() > 1 && !l.dtype().is_complex() && l.splat().is_some();
+    repeated.then(|| Expr::splat(l.clone(), l.shape()))
+}
+
+fn types(seen: &Seen<'_>, node: &Node) -> Vec<Aval> {
+    node.ins.iter().map(|id| seen.aval(*id).clone()).collect()
+}
+
+/// Values that only move or repeat one element are that element, repeated; pointwise functions of such are one element.
+fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let shape = &node.outs[0].shape;
+    if node.ins.is_empty() || shape.numel() == 0 || matches!(node.op, Op::Barrier(_)) {
+        return None;
+    }
+    if let (Op::Broadcast(_), Op::Constant(c)) = (&node.op, seen.op(node.ins[0])) {
+        let one = c.value.data().len() == 1 && c.value.aval().rank() > 0;
+        return one.then(|| Expr::splat(c.value.clone(), shape));
+    }
+    let ins =
+        node.ins.iter().map(|id| seen.scalar(*id).map(Literal::first)).collect::<Option<Vec<Literal>>>()?;
+    match node.op.def().form(&types(seen, node)) {
+        Form::Pointwise(_) => {
+            let one = reference::apply(&node.op, &ins).ok()?;
+            Some(Expr::splat(one.into_iter().next()?, shape))
+        }
+        // A constant of one element under other extents is a constant: `fold` has it.
+        Form::View(_) | Form::Reshape if !matches!(seen.op(node.ins[0]), Op::Constant(_)) => {
+            Some(Expr::splat(ins.into_iter().next()?, shape))
+        }
+        _ => None,
+    }
+}
+
+/// Forms whose work is proportional to what they read and write. Views of an index are free where they are used; views
+/// of a constant are made once. Repetition is never made.
+fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let small =
+        |a: &Aval| a.shape.numel().checked_mul(a.dtype.size()).is_some_and(|bytes| bytes <= MOST_BYTES);
+    if node.ins.is_empty() || !small(&node.outs[0]) || matches!(node.op, Op::Barrier(_) | Op::Broadcast(_)) {
+        return None;
+    }
+    if !node.ins.iter().all(|id| is_constant(seen, *id) && small(seen.aval(*id))) {
+        return None;
+    }
+    let folds = match node.op.def().form(&types(seen, node)) {
+        Form::Pointwise(_) | Form::Pad { .. } | Form::Concat { .. } | Form::Reduce { .. } => true,
+        Form::ArgReduce { .. } | Form::Cumulate { .. } | Form::Take { .. } => true,
+        Form::View(_) | Form::Reshape => matches!(seen.op(node.ins[0]), Op::Constant(_)),
+        _ => false,
+    };
+    if !folds {
+        return None;
+    }
+    // What the reference refuses, as an index out of range, is refused when the plan runs.
+    let ins = node.ins.iter().map(|id| value(seen, *id)).collect::<Option<Vec<Literal>>>()?;
+    Some(Expr::constant(reference::apply(&node.op, &ins).ok()?.into_iter().next()?))
+}
+
+/// Whether a value is a constant, an index, or a view of one.
+fn is_constant(seen: &Seen<'_>, id: Id) -> bool {
+    let node = seen.node(id);
+    match &node.op {
+        Op::Constant(_) | Op::Iota(_) => true,
+        Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Slice(_) | Op::Flip(_) => {
+            is_constant(seen, node.ins[0])
+        }
+        _ => false,
+    }
+}
+
+fn value(seen: &Seen<'_>, id: Id) -> Option<Literal> {
+    let node = seen.node(id);
+    if let Op::Constant(c) = &node.op {
+        return Some(c.value.clone());
+    }
+    let ins = node.ins.iter().map(|id| value(seen, *id)).collect::<Option<Vec<Literal>>>()?;
+    reference::apply(&node.op, &ins).ok()?.into_iter().next()
+}

@@ -1,0 +1,199 @@
+//! Movements into the labels of a contraction: an axis that is moved or repeated is a label elsewhere, or none.
+//!
+//! The reference sums labels in the order in which they stand in the operands. A rule may move a summed label only if
+//! that order stays, or the elements are integers.
+
+use super::movement::{repeats, unrepeated};
+use super::{Expr, Rule, Seen};
+use gradus_ir::graph::{Id, Node};
+use gradus_ir::ops::dot::Dot;
+use gradus_ir::ops::{Form, Op};
+use gradus_ir::{Aval, Class, Shape};
+
+/// How far below a contraction a permute is looked for.
+const REACH: usize = 3;
+
+pub(super) fn rules() -> Vec<Rule> {
+    vec![
+        Rule::exact("permute into dot", "dot(permute(x), y) = dot(x, y) with other labels", permute_into),
+        Rule::exact(
+            "permute past pointwise",
+            "dot(f(permute(x)), y) = dot(f(x), y) with other labels",
+            permute_past,
+        ),
+        Rule::exact("permute of dot", "permute(dot(x, y)) = dot(x, y) with other labels", permute_of),
+        Rule::exact("repeated into dot", "dot(broadcast(x), y) = dot(x, y) without the label", repeated_into),
+        Rule::exact(
+            "repeated by dot",
+            "dot(broadcast(x), y) = broadcast(dot(x, y)) for a label of x alone",
+            repeated_by,
+        ),
+    ]
+}
+
+/// Labels of an operand, by its number.
+fn labels(dot: &Dot, operand: usize) -> &str {
+    if operand == 0 { &dot.lhs } else { &dot.rhs }
+}
+
+fn relabelled(dot: &Dot, operand: usize, labels: String) -> Dot {
+    let mut new = dot.clone();
+    *(if operand == 0 { &mut new.lhs } else { &mut new.rhs }) = labels;
+    new
+}
+
+/// The labels that are summed, in the order of the sum.
+fn summed(dot: &Dot) -> String {
+    let mut found = String::new();
+    for l in dot.lhs.chars().chain(dot.rhs.chars()) {
+        if !dot.out.contains(l) && !found.contains(l) {
+            found.push(l);
+        }
+    }
+    found
+}
+
+fn same_sum(old: &Dot, new: &Dot, out: &Aval) -> bool {
+    out.dtype.class() <= Class::Int || summed(old) == summed(new)
+}
+
+/// The labels in the order of the axes before a permute.
+fn before(labels: &str, axes: &[usize]) -> String {
+    let mut old: Vec<(usize, char)> = axes.iter().copied().zip(labels.chars()).collect();
+    old.sort_unstable();
+    old.into_iter().map(|(_, l)| l).collect()
+}
+
+fn with_operand(dot: Dot, node: &Node, operand: usize, x: Expr) -> Expr {
+    let other = Expr::Is(node.ins[1 - operand]);
+    Expr::of(dot, if operand == 0 { [x, other] } else { [other, x] })
+}
+
+fn permute_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Dot(dot) = &node.op else { return None };
+    (0..2).find_map(|operand| {
+        let below = seen.node(node.ins[operand]);
+        let Op::Permute(p) = &below.op else { return None };
+        let new = relabelled(dot, operand, before(labels(dot, operand), &p.axes));
+        let x = Expr::Is(below.ins[0]);
+        same_sum(dot, &new, &node.outs[0]).then(|| with_operand(new, node, operand, x))
+    })
+}
+
+/// What a pointwise operand reads is then read in order, not across.
+fn permute_past(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Dot(dot) = &node.op else { return None };
+    (0..2).find_map(|operand| {
+        let id = node.ins[operand];
+        let axes = permuted(seen, id, REACH)?;
+        let new = relabelled(dot, operand, before(labels(dot, operand), &axes));
+        let fits = same_sum(dot, &new, &node.outs[0]) && !matches!(seen.op(id), Op::Permute(_));
+        let x = fits.then(|| unpermuted(seen, id, &axes))??;
+        Some(with_operand(new, node, operand, x))
+    })
+}
+
+/// The one order in which a value, read here only, and everything it is a pointwise function of, is permuted.
+fn permuted(seen: &Seen<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
+    let node = seen.node(id);
+    if let Op::Permute(p) = &node.op {
+        return Some(p.axes.clone());
+    }
+    if reach == 0 || !seen.read_once(id) || !is_pointwise(seen, node) {
+        return None;
+    }
+    let mut found: Option<Vec<usize>> = None;
+    for &x in node.ins.iter().filter(|x| seen.scalar(**x).is_none()) {
+        let axes = permuted(seen, x, reach - 1)?;
+        if *found.get_or_insert_with(|| axes.clone()) != axes {
+            return None;
+        }
+    }
+    found
+}
+
+fn is_pointwise(seen: &Seen<'_>, node: &Node) -> bool {
+    let types: Vec<Aval> = node.ins.iter().map(|x| seen.aval(*x).clone()).collect();
+    !matches!(node.op, Op::Barrier(_)) && matches!(node.op.def().form(&types), Form::Pointwise(_))
+}
+
+/// Such a value before the permute.
+fn unpermuted(seen: &Seen<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
+    let node = seen.node(id);
+    if let Op::Permute(_) = &node.op {
+        return Some(Expr::Is(node.ins[0]));
+    }
+    if let Some(one) = seen.scalar(id) {
+        let mut shape: Vec<usize> = vec![0; axes.len()];
+        axes.iter().zip(seen.shape(id).iter()).for_each(|(&a, &d)| shape[a] = d);
+        return Some(Expr::splat(one.clone(), &shape.into()));
+    }
+    let ins = node.ins.iter().map(|x| unpermuted(seen, *x, axes)).collect::<Option<Vec<Expr>>>()?;
+    Some(Expr::of(node.op.clone(), ins))
+}
+
+/// Only if nobody else reads the product: it would be computed twice.
+fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Permute(p) = &node.op else { return None };
+    let below = seen.node(node.ins[0]);
+    let Op::Dot(dot) = &below.op else { return None };
+    if !seen.read_once(node.ins[0]) {
+        return None;
+    }
+    let old: Vec<char> = dot.out.chars().collect();
+    let out: String = p.axes.iter().map(|&a| old[a]).collect();
+    Some(Expr::of(Dot { out, ..dot.clone() }, below.ins.iter().copied().map(Expr::Is)))
+}
+
+/// A repetition as operand: what it repeats, and the labels along which it does, of those that are wanted.
+fn repeated(
+    seen: &Seen<'_>,
+    id: Id,
+    labels: &str,
+    wanted: impl Fn(char) -> bool,
+) -> Option<(Id, Vec<usize>)> {
+    let node = seen.node(id);
+    let Op::Broadcast(b) = &node.op else { return None };
+    let from = seen.shape(node.ins[0]);
+    let along = |(a, l): (usize, char)| (repeats(from, &b.shape, a) && wanted(l)).then_some(a);
+    let axes: Vec<usize> = labels.chars().enumerate().filter_map(along).collect();
+    (!axes.is_empty()).then(|| (node.ins[0], axes))
+}
+
+/// The operand of a repetition with the other repetitions alone.
+fn less_repeated(seen: &Seen<'_>, x: Id, to: &Shape, lost: &[usize]) -> Expr {
+    Expr::Is(x).reshape(&unrepeated(seen.shape(x), to, lost)).broadcast(&to.without(lost))
+}
+
+fn without(labels: &str, axes: &[usize]) -> String {
+    labels.chars().enumerate().filter(|(a, _)| !axes.contains(a)).map(|(_, l)| l).collect()
+}
+
+/// The other operand has the label, so its extent is known without this one.
+fn repeated_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Dot(dot) = &node.op else { return None };
+    (0..2).find_map(|operand| {
+        let (own, other, id) = (labels(dot, operand), labels(dot, 1 - operand), node.ins[operand]);
+        let (x, axes) = repeated(seen, id, own, |l| other.contains(l))?;
+        let new = relabelled(dot, operand, without(own, &axes));
+        let x = less_repeated(seen, x, seen.shape(id), &axes);
+        same_sum(dot, &new, &node.outs[0]).then(|| with_operand(new, node, operand, x))
+    })
+}
+
+/// Every result along such a label is the same.
+fn repeated_by(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Dot(dot) = &node.op else { return None };
+    (0..2).find_map(|operand| {
+        let (own, other, id) = (labels(dot, operand), labels(dot, 1 - operand), node.ins[operand]);
+        let (x, axes) = repeated(seen, id, own, |l| !other.contains(l) && dot.out.contains(l))?;
+        let mut new = relabelled(dot, operand, without(own, &axes));
+        let kept: String = dot.out.chars().filter(|l| new.lhs.contains(*l) || new.rhs.contains(*l)).collect();
+        let out = &node.outs[0].shape;
+        let ones: Shape =
+            dot.out.chars().zip(out.iter()).map(|(l, &d)| if kept.contains(l) { d } else { 1 }).collect();
+        new.out = kept;
+        let x = less_repeated(seen, x, seen.shape(id), &axes);
+        Some(with_operand(new, node, operand, x).reshape(&ones).broadcast(out))
+    })
+}

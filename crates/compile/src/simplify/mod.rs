@@ -1,0 +1,295 @@
+//! Simplification: a graph to a graph of the same values that costs less.
+//!
+//! A [`Rule`] looks at one value and what it is computed from, and says what may stand in its place; it changes
+//! nothing itself. The pass rebuilds the graph operands first and asks every rule about every value, also about those
+//! that rules bring. Equal values are merged by the builder and what nobody reads is left behind by its `finish`.
+//! README.md beside this file has the laws that rules obey.
+
+mod algebra;
+mod constants;
+mod contract;
+mod labels;
+mod movement;
+mod pattern;
+mod pieces;
+mod reduce;
+
+use gradus_ir::graph::{Builder, Id, Node};
+use gradus_ir::ops::movement::{Broadcast, Reshape};
+use gradus_ir::ops::source::Constant;
+use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape};
+use std::collections::HashMap;
+
+/// Rounds over the whole graph. One does nearly all; what becomes possible because other readers of a value went away
+/// takes another.
+const ROUNDS: usize = 4;
+/// Replacements of replacements: beyond this a value stays as it is, which is never wrong.
+const DEPTH: usize = 32;
+
+/// What to do beyond the rules that keep every bit.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Names of rules that round differently, to use as well: see [`rules`].
+    pub also: Vec<&'static str>,
+}
+
+/// A graph of the same values, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Simplified {
+    /// The graph.
+    pub graph: Graph,
+    /// Which rules fired and how often, in the order of the table.
+    pub fired: Vec<(&'static str, usize)>,
+    /// Rounds it took, the last of which found nothing if there was room for it.
+    pub rounds: usize,
+}
+
+/// A law: what may stand in place of a value.
+pub struct Rule {
+    /// The name, in reports and options.
+    pub name: &'static str,
+    /// The law, for readers.
+    pub law: &'static str,
+    /// Whether the replacement has the same bits at all operands, ±0, infinities, NaN and denormals included.
+    pub exact: bool,
+    /// What stands in place of the value, if the law applies.
+    rewrite: Rewrite,
+}
+
+/// How a rule is applied.
+enum Rewrite {
+    /// By the pattern of its law.
+    Pattern(&'static pattern::Law),
+    /// By looking.
+    Look(fn(&Seen<'_>, &Node) -> Option<Expr>),
+}
+
+impl Rule {
+    const fn exact(
+        name: &'static str,
+        law: &'static str,
+        look: fn(&Seen<'_>, &Node) -> Option<Expr>,
+    ) -> Rule {
+        Rule { name, law, exact: true, rewrite: Rewrite::Look(look) }
+    }
+
+    const fn rounding(
+        name: &'static str,
+        law: &'static str,
+        look: fn(&Seen<'_>, &Node) -> Option<Expr>,
+    ) -> Rule {
+        Rule { name, law, exact: false, rewrite: Rewrite::Look(look) }
+    }
+}
+
+/// All rules, in the order in which they are asked.
+pub fn rules() -> Vec<Rule> {
+    let mut all = constants::rules();
+    all.extend(algebra::rules());
+    all.extend(movement::rules());
+    all.extend(pieces::rules());
+    all.extend(reduce::rules());
+    all.extend(labels::rules());
+    all.extend(contract::rules());
+    all
+}
+
+/// The same graph, simpler. Inputs and outputs stay what they are.
+pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
+    let rules = rules();
+    if let Some(name) = options.also.iter().find(|n| !rules.iter().any(|r| r.name == **n)) {
+        return Err(Error::value(format!("the rule `{name}`"), "is not one of the simplifier"));
+    }
+    let on: Vec<&Rule> = rules.iter().filter(|r| r.exact || options.also.contains(&r.name)).collect();
+    let mut fired = vec![0; on.len()];
+    let mut graph = graph.clone();
+    let mut rounds = 0;
+    while rounds < ROUNDS {
+        rounds += 1;
+        let mut pass = Pass::new(&on, &graph);
+        let next = pass.run(&graph)?;
+        fired.iter_mut().zip(&pass.fired).for_each(|(all, now)| *all += now);
+        if pass.fired.iter().all(|&n| n == 0) {
+            break;
+        }
+        graph = next;
+    }
+    let fired = on.iter().zip(fired).filter(|(_, n)| *n > 0).map(|(r, n)| (r.name, n)).collect();
+    Ok(Simplified { graph, fired, rounds })
+}
+
+/// What rules see: the values so far.
+struct Seen<'a> {
+    nodes: &'a [Node],
+    uses: &'a [usize],
+}
+
+impl<'a> Seen<'a> {
+    fn node(&self, id: Id) -> &'a Node {
+        &self.nodes[id.node as usize]
+    }
+
+    fn op(&self, id: Id) -> &'a Op {
+        &self.node(id).op
+    }
+
+    fn aval(&self, id: Id) -> &'a Aval {
+        &self.node(id).outs[id.out as usize]
+    }
+
+    fn shape(&self, id: Id) -> &'a Shape {
+        &self.aval(id).shape
+    }
+
+    /// Whether nobody but the reader that is being looked at reads the value.
+    fn read_once(&self, id: Id) -> bool {
+        self.uses.get(id.node as usize).is_none_or(|&n| n <= 1)
+    }
+
+    /// The one element that a value repeats, if that is known.
+    fn scalar(&self, id: Id) -> Option<&'a Literal> {
+        let mut node = self.node(id);
+        loop {
+            match &node.op {
+                Op::Constant(c) => return (c.value.data().len() == 1).then_some(&c.value),
+                Op::Broadcast(_) | Op::Reshape(_) => node = self.node(node.ins[0]),
+                _ => return None,
+            }
+        }
+    }
+
+    /// As [`Seen::scalar`], as a real number. Never of a complex value: its zeros have two signs each.
+    fn splat(&self, id: Id) -> Option<f64> {
+        self.scalar(id).filter(|l| !l.dtype().is_complex()).and_then(Literal::splat)
+    }
+}
+
+/// What is to stand in place of a value.
+#[derive(Clone, Debug)]
+enum Expr {
+    /// A value there is.
+    Is(Id),
+    /// An application.
+    Of(Op, Vec<Expr>),
+}
+
+impl Expr {
+    fn of(op: impl Into<Op>, ins: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::Of(op.into(), ins.into_iter().collect())
+    }
+
+    fn constant(value: Literal) -> Expr {
+        Expr::of(Constant { value }, [])
+    }
+
+    /// One value everywhere.
+    fn splat(value: Literal, shape: &Shape) -> Expr {
+        Expr::constant(value.first()).broadcast(shape)
+    }
+
+    fn full(aval: &Aval, value: f64) -> Expr {
+        Expr::splat(Literal::scalar(aval.dtype, value), &aval.shape)
+    }
+
+    fn reshape(self, shape: &Shape) -> Expr {
+        Expr::of(Reshape { shape: shape.clone() }, [self])
+    }
+
+    fn broadcast(self, shape: &Shape) -> Expr {
+        Expr::of(Broadcast { shape: shape.clone() }, [self])
+    }
+}
+
+/// One round.
+struct Pass<'r> {
+    rules: &'r [&'r Rule],
+    b: Builder,
+    /// What stands in place of each node that has been asked about.
+    simple: HashMap<u32, Id>,
+    /// How many read each new node, as far as the old graph tells.
+    uses: Vec<usize>,
+    fired: Vec<usize>,
+}
+
+impl<'r> Pass<'r> {
+    fn new(rules: &'r [&'r Rule], graph: &Graph) -> Pass<'r> {
+        let uses = Vec::with_capacity(graph.nodes().len());
+        Pass { rules, b: Builder::new(), simple: HashMap::new(), uses, fired: vec![0; rules.len()] }
+    }
+
+    fn run(&mut self, graph: &Graph) -> Result<Graph> {
+        let mut readers = vec![0usize; graph.nodes().len()];
+        let read = graph.nodes().iter().flat_map(|n| &n.ins).chain(graph.outputs());
+        read.for_each(|id| readers[id.node as usize] += 1);
+        let mut new: Vec<(Id, usize)> = Vec::with_capacity(readers.len());
+        let mut inputs = graph.inputs().iter();
+        for (node, readers) in graph.nodes().iter().zip(readers) {
+            let id = if let Op::Input(_) = &node.op {
+                let name = inputs.next().map_or("", |(name, _)| name.as_str());
+                self.b.input(name, node.outs[0].clone()).id()
+            } else {
+                let ins = node.ins.iter().map(|id| moved(&new, *id)).collect();
+                self.build(node.op.clone(), ins, 0)?
+            };
+            let at = id.node as usize;
+            self.uses.resize(self.uses.len().max(at + 1), 0);
+            self.uses[at] += readers;
+            new.push((id, node.outs.len()));
+        }
+        let outputs: Vec<Id> = graph.outputs().iter().map(|id| moved(&new, *id)).collect();
+        self.b.finish_ids(&outputs)
+    }
+
+    /// The application, or what rules put in its place.
+    fn build(&mut self, op: Op, ins: Vec<Id>, depth: usize) -> Result<Id> {
+        let (at, outs) = self.b.try_apply_ids(op, ins)?;
+        let own = Id { node: at, out: 0 };
+        if outs > 1 || depth > DEPTH {
+            return Ok(own);
+        }
+        if let Some(known) = self.simple.get(&at) {
+            return Ok(*known);
+        }
+        let found = self.b.look(|nodes| {
+            let (seen, node) = (Seen { nodes, uses: &self.uses }, &nodes[at as usize]);
+            let ask = |(i, rule): (usize, &&Rule)| {
+                let expr = match rule.rewrite {
+                    Rewrite::Pattern(law) => law.rewrite(&seen, node),
+                    Rewrite::Look(look) => look(&seen, node),
+                };
+                expr.map(|e| (i, e))
+            };
+            self.rules.iter().enumerate().find_map(ask)
+        });
+        let id = match found {
+            None => own,
+            Some((rule, expr)) => {
+                self.fired[rule] += 1;
+                let id = self.place(expr, depth + 1)?;
+                let (is, must) = (self.b.aval(id), self.b.aval(own));
+                if is != must {
+                    let what = format!("rule `{}` gives {is} for {must}", self.rules[rule].name);
+                    return Err(Error::verify(what));
+                }
+                id
+            }
+        };
+        self.simple.insert(at, id);
+        Ok(id)
+    }
+
+    fn place(&mut self, expr: Expr, depth: usize) -> Result<Id> {
+        let (op, ins) = match expr {
+            Expr::Is(id) => return Ok(id),
+            Expr::Of(op, ins) => (op, ins),
+        };
+        let ins = ins.into_iter().map(|e| self.place(e, depth)).collect::<Result<Vec<Id>>>()?;
+        self.build(op, ins, depth)
+    }
+}
+
+/// Where an old value is now. A node of one result may be another's result now; of several, each stays in place.
+fn moved(new: &[(Id, usize)], old: Id) -> Id {
+    let (id, outs) = new[old.node as usize];
+    if outs == 1 { id } else { Id { node: id.node, out: old.out } }
+}

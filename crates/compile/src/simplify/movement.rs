@@ -1,0 +1,124 @@
+//! Movements of whole values: those that do nothing, and two that are one.
+
+use super::{Expr, Rule, Seen};
+use gradus_ir::graph::Node;
+use gradus_ir::ops::Op;
+use gradus_ir::ops::movement::{Broadcast, Flip, Permute, Reshape, Slice};
+use gradus_ir::{Aval, Shape};
+
+pub(super) fn rules() -> Vec<Rule> {
+    vec![
+        Rule::exact(
+            "moved nowhere",
+            "reshape, permute, broadcast, slice, flip, pad, concat that keep x = x",
+            nowhere,
+        ),
+        Rule::exact("reshape twice", "reshape(reshape(x)) = reshape(x)", reshape_twice),
+        Rule::exact("permute twice", "permute(permute(x, p), q) = permute(x, p[q])", permute_twice),
+        Rule::exact("broadcast twice", "broadcast(broadcast(x)) = broadcast(x)", broadcast_twice),
+        Rule::exact("slice twice", "slice(slice(x)) = slice(x)", slice_twice),
+        Rule::exact("flip twice", "flip(flip(x, a), b) = flip(x, a xor b)", flip_twice),
+        Rule::exact(
+            "permute of ones",
+            "a permute that moves axes of extent 1 only = reshape",
+            permute_of_ones,
+        ),
+    ]
+}
+
+/// The operand's node, if both are of the kinds wanted.
+macro_rules! two {
+    ($seen:ident, $node:ident, $kind:ident) => {{
+        let Op::$kind(outer) = &$node.op else { return None };
+        let below = $seen.node($node.ins[0]);
+        let Op::$kind(inner) = &below.op else { return None };
+        (outer, inner, below.ins[0])
+    }};
+}
+
+fn nowhere(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let &[x] = &node.ins[..] else { return None };
+    let from: &Aval = seen.aval(x);
+    let same = *from == node.outs[0];
+    let stays = match &node.op {
+        Op::Reshape(_) | Op::Broadcast(_) | Op::Concat(_) => same,
+        Op::Permute(p) => p.axes.iter().enumerate().all(|(i, &a)| i == a),
+        Op::Slice(s) => same && s.start.iter().all(|&a| a == 0),
+        Op::Flip(f) => f.axes.iter().all(|&a| from.shape[a] <= 1),
+        Op::Pad(p) => {
+            same && p.low.iter().all(|&l| l == 0)
+                && (0..from.rank()).all(|a| p.interior[a] == 0 || from.shape[a] <= 1)
+        }
+        _ => false,
+    };
+    stays.then_some(Expr::Is(x))
+}
+
+fn reshape_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (outer, _, x) = two!(seen, node, Reshape);
+    Some(Expr::Is(x).reshape(&outer.shape))
+}
+
+fn permute_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (outer, inner, x) = two!(seen, node, Permute);
+    let axes = outer.axes.iter().map(|&a| inner.axes[a]).collect();
+    Some(Expr::of(Permute { axes }, [Expr::Is(x)]))
+}
+
+fn broadcast_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (outer, _, x) = two!(seen, node, Broadcast);
+    Some(Expr::of(Broadcast { shape: outer.shape.clone() }, [Expr::Is(x)]))
+}
+
+fn slice_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (outer, inner, x) = two!(seen, node, Slice);
+    let shape = seen.shape(x);
+    let mut both = Slice { start: vec![], stop: vec![], step: vec![] };
+    for a in 0..shape.rank() {
+        let out = node.outs[0].shape[a];
+        // A step beyond the extent takes one element, and so does a step of 1 up to the next.
+        let step = inner.step[a].checked_mul(outer.step[a]).unwrap_or(usize::MAX);
+        let start = if out == 0 {
+            0
+        } else {
+            inner.start[a].checked_add(outer.start[a].checked_mul(inner.step[a])?)?
+        };
+        let stop = match out {
+            0 => 0,
+            1 => start + 1,
+            n => start.checked_add((n - 1).checked_mul(step)?)?.checked_add(1)?,
+        };
+        both.start.push(start);
+        both.stop.push(stop);
+        both.step.push(if out <= 1 { 1 } else { step });
+    }
+    Some(Expr::of(both, [Expr::Is(x)]))
+}
+
+fn flip_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (outer, inner, x) = two!(seen, node, Flip);
+    let rank = node.outs[0].rank();
+    let axes = (0..rank).filter(|a| outer.axes.contains(a) != inner.axes.contains(a)).collect();
+    Some(Expr::of(Flip { axes }, [Expr::Is(x)]))
+}
+
+/// A reshape needs no strides.
+fn permute_of_ones(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Permute(p) = &node.op else { return None };
+    let shape = seen.shape(node.ins[0]);
+    let moving: Vec<usize> = p.axes.iter().copied().filter(|&a| shape[a] != 1).collect();
+    let still = moving.is_sorted() && !p.axes.is_sorted();
+    still.then(|| Expr::of(Reshape { shape: node.outs[0].shape.clone() }, [Expr::Is(node.ins[0])]))
+}
+
+/// The shape of an operand of a broadcast, without the axes that the result would lose.
+pub(super) fn unrepeated(from: &Shape, to: &Shape, lost: &[usize]) -> Shape {
+    let lead = to.rank() - from.rank();
+    from.iter().enumerate().filter(|(a, _)| !lost.contains(&(a + lead))).map(|(_, &d)| d).collect()
+}
+
+/// Whether a result axis of a broadcast repeats one element.
+pub(super) fn repeats(from: &Shape, to: &Shape, axis: usize) -> bool {
+    let lead = to.rank() - from.rank();
+    axis < lead || from[axis - lead] == 1
+}

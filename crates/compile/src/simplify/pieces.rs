@@ -1,0 +1,210 @@
+//! Values put together from pieces, and taken apart: pad, concat, slice.
+//!
+//! A pad puts +0 around its operand, and `-0 + 0` is `0`. So a sum of pads that do not overlap is the pieces side by
+//! side, plus 0: exact, and one kernel. It is the gradient of splitting a value (queries, keys, values).
+
+use super::{Expr, Rule, Seen};
+use gradus_ir::graph::{Id, Node};
+use gradus_ir::ops::movement::{Concat, Pad, Slice};
+use gradus_ir::ops::pointwise::rows::add;
+use gradus_ir::ops::{Map, Op};
+use gradus_ir::{Class, Shape};
+use std::ops::Range;
+
+pub(super) fn rules() -> Vec<Rule> {
+    vec![
+        Rule::exact(
+            "slice of concat",
+            "slice(concat(.., x, ..)) = slice(x) if only x is hit",
+            slice_of_concat,
+        ),
+        Rule::exact(
+            "slice of pad",
+            "slice(pad(x)) = slice(x), or zeros, if nothing else is hit",
+            slice_of_pad,
+        ),
+        Rule::exact("pad twice", "pad(pad(x)) = pad(x) with both", pad_twice),
+        Rule::exact("concat in concat", "concat(concat(x, y), z) = concat(x, y, z)", concat_in_concat),
+        Rule::exact("concat of a split", "concat(x[a..b], x[b..c]) = x[a..c]", concat_of_split),
+        Rule::exact(
+            "sum of pieces",
+            "pad(x) + pad(y) = concat(x, y) + 0 if they do not overlap",
+            sum_of_pieces,
+        ),
+    ]
+}
+
+fn slice_of_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Slice(s) = &node.op else { return None };
+    let below = seen.node(node.ins[0]);
+    let Op::Concat(Concat { axis }) = &below.op else { return None };
+    let mut at = 0;
+    for &piece in &below.ins {
+        let extent = seen.shape(piece)[*axis];
+        if s.start[*axis] >= at && s.stop[*axis] <= at + extent {
+            let mut own = s.clone();
+            own.start[*axis] -= at;
+            own.stop[*axis] -= at;
+            return Some(Expr::of(own, [Expr::Is(piece)]));
+        }
+        at += extent;
+    }
+    None
+}
+
+/// Whether a pad adds zeros around its operand and does nothing else.
+fn plain(p: &Pad) -> bool {
+    p.interior.iter().all(|&i| i == 0) && p.low.iter().chain(&p.high).all(|&x| x >= 0)
+}
+
+fn slice_of_pad(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Slice(s) = &node.op else { return None };
+    let below = seen.node(node.ins[0]);
+    let Op::Pad(p) = &below.op else { return None };
+    if !plain(p) {
+        return None;
+    }
+    let shape = seen.shape(below.ins[0]);
+    let inner = |a: usize| p.low[a] as usize..p.low[a] as usize + shape[a];
+    let within = |a: usize| s.start[a] >= inner(a).start && s.stop[a] <= inner(a).end;
+    if (0..shape.rank()).all(within) {
+        let mut own: Slice = s.clone();
+        for a in 0..shape.rank() {
+            own.start[a] -= inner(a).start;
+            own.stop[a] -= inner(a).start;
+        }
+        return Some(Expr::of(own, [Expr::Is(below.ins[0])]));
+    }
+    let beside = |a: usize| s.stop[a] <= inner(a).start || s.start[a] >= inner(a).end;
+    (0..shape.rank()).any(beside).then(|| Expr::full(&node.outs[0], 0.0))
+}
+
+fn pad_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Pad(outer) = &node.op else { return None };
+    let below = seen.node(node.ins[0]);
+    let Op::Pad(inner) = &below.op else { return None };
+    if !plain(outer) || !plain(inner) {
+        return None;
+    }
+    let sum = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
+    let (low, high) = (sum(&outer.low, &inner.low), sum(&outer.high, &inner.high));
+    Some(Expr::of(Pad { low, high, interior: outer.interior.clone() }, [Expr::Is(below.ins[0])]))
+}
+
+fn concat_in_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Concat(own) = &node.op else { return None };
+    let nested = |id: &Id| seen.read_once(*id) && *seen.op(*id) == node.op;
+    if !node.ins.iter().any(nested) {
+        return None;
+    }
+    let flat = |id: &Id| if nested(id) { seen.node(*id).ins.clone() } else { vec![*id] };
+    Some(Expr::of(own.clone(), node.ins.iter().flat_map(flat).map(Expr::Is)))
+}
+
+/// Two neighbours become one slice, which is nothing if it is the whole.
+fn concat_of_split(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let Op::Concat(Concat { axis }) = &node.op else { return None };
+    let slice = |id: Id| match seen.op(id) {
+        Op::Slice(s) => Some((s, seen.node(id).ins[0])),
+        _ => None,
+    };
+    let joined = |pair: &[Id]| {
+        let ((a, x), (b, y)) = (slice(pair[0])?, slice(pair[1])?);
+        let ahead = a.stop[*axis] == b.start[*axis] && a.step[*axis] == 1 && b.step[*axis] == 1;
+        let both = Slice {
+            start: a.start.clone(),
+            stop: (0..a.stop.len()).map(|i| if i == *axis { b.stop[i] } else { a.stop[i] }).collect(),
+            step: a.step.clone(),
+        };
+        let others = (0..a.start.len()).filter(|i| i != axis);
+        let mut others =
+            others.map(|i| (a.start[i], a.stop[i], a.step[i]) == (b.start[i], b.stop[i], b.step[i]));
+        (x == y && ahead && others.all(|same| same)).then(|| Expr::of(both, [Expr::Is(x)]))
+    };
+    let (at, one) = node.ins.windows(2).enumerate().find_map(|(i, pair)| Some((i, joined(pair)?)))?;
+    let mut ins: Vec<Expr> = node.ins.iter().copied().map(Expr::Is).collect();
+    ins.splice(at..at + 2, [one]);
+    Some(Expr::of(Concat { axis: *axis }, ins))
+}
+
+/// Pieces along an axis, with zeros everywhere else.
+struct Pieces {
+    axis: usize,
+    pieces: Vec<(Range<usize>, Id)>,
+}
+
+fn sum_of_pieces(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let out = &node.outs[0];
+    let [x, y] = addends(node)?;
+    let (mut x, y) = (pieces(seen, x)?, pieces(seen, y)?);
+    if x.axis != y.axis || out.dtype.class() == Class::Bool {
+        return None;
+    }
+    let axis = x.axis;
+    x.pieces.extend(y.pieces);
+    x.pieces.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut ins = Vec::new();
+    let mut at = 0;
+    let zeros = |from: usize, to: usize| {
+        let shape: Shape = out.shape.with(axis, to - from);
+        Expr::full(&out.with_shape(shape), 0.0)
+    };
+    for (range, id) in x.pieces {
+        if range.start < at {
+            return None;
+        }
+        if range.start > at {
+            ins.push(zeros(at, range.start));
+        }
+        at = range.end;
+        ins.push(Expr::Is(id));
+    }
+    if at < out.shape[axis] {
+        ins.push(zeros(at, out.shape[axis]));
+    }
+    let whole = Expr::of(Concat { axis }, ins);
+    Some(if out.dtype.class() == Class::Int { whole } else { Expr::of(&add, [whole, Expr::full(out, 0.0)]) })
+}
+
+fn addends(node: &Node) -> Option<[Id; 2]> {
+    match (&node.op, &node.ins[..]) {
+        (Op::Map(Map(row)), &[x, y]) if std::ptr::eq(*row, &add) => Some([x, y]),
+        _ => None,
+    }
+}
+
+/// A pad along one axis, or what a sum of some has become: a concat, plus 0 unless of integers.
+fn pieces(seen: &Seen<'_>, id: Id) -> Option<Pieces> {
+    let node = seen.node(id);
+    if !seen.read_once(id) {
+        return None;
+    }
+    if let Op::Pad(p) = &node.op {
+        let shape = seen.shape(node.ins[0]);
+        let mut padded = (0..shape.rank()).filter(|&a| p.low[a] != 0 || p.high[a] != 0);
+        let axis = padded.next().filter(|_| plain(p))?;
+        let low = p.low[axis] as usize;
+        return padded
+            .next()
+            .is_none()
+            .then(|| Pieces { axis, pieces: vec![(low..low + shape[axis], node.ins[0])] });
+    }
+    let is_zero = |id: Id| seen.splat(id).is_some_and(|v| v.to_bits() == 0);
+    let concat = match (node.outs[0].dtype.class(), addends(node)) {
+        (Class::Int, None) => node,
+        (Class::Float, Some([x, zero])) if is_zero(zero) => seen.node(x),
+        _ => return None,
+    };
+    let Op::Concat(Concat { axis }) = &concat.op else { return None };
+    let mut at = 0;
+    let mut pieces = Vec::new();
+    for &piece in &concat.ins {
+        let extent = seen.shape(piece)[*axis];
+        if !is_zero(piece) {
+            pieces.push((at..at + extent, piece));
+        }
+        at += extent;
+    }
+    // Without zeros there is no room for more.
+    (pieces.len() < concat.ins.len()).then_some(Pieces { axis: *axis, pieces })
+}

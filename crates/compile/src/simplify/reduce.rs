@@ -1,0 +1,117 @@
+//! Reductions of reductions, of repetitions, and of one element.
+//!
+//! Largest and smallest may be taken in any order but for the sign of a zero, which is that of the first one met; sums
+//! and products of floats may not. A sum starts from 0, so that of one element is `x + 0`, not `x`.
+
+use super::movement::{repeats, unrepeated};
+use super::{Expr, Rule, Seen};
+use gradus_ir::graph::Node;
+use gradus_ir::ops::pointwise::rows::add;
+use gradus_ir::ops::reduce::{Max, Min, Prod, Sum};
+use gradus_ir::ops::{Combine, Op};
+use gradus_ir::{Aval, Class, Shape};
+
+pub(super) fn rules() -> Vec<Rule> {
+    vec![
+        Rule::exact("reduce one", "a reduction over axes of extent 1 = reshape (sums: + 0)", reduce_one),
+        Rule::exact("reduce repeated", "max, min over repetitions = without them", reduce_repeated),
+        Rule::exact(
+            "reduce twice",
+            "max(max(x)) = max(x), min too; integers: sum and product too",
+            reduce_twice,
+        ),
+        Rule::rounding("sum twice", "sum(sum(x)) = sum(x) of floats, product too", sum_twice),
+    ]
+}
+
+fn parts(node: &Node) -> Option<(Combine, &[usize])> {
+    Some(match &node.op {
+        Op::Sum(r) => (Combine::Sum, &r.axes),
+        Op::Prod(r) => (Combine::Prod, &r.axes),
+        Op::Max(r) => (Combine::Max, &r.axes),
+        Op::Min(r) => (Combine::Min, &r.axes),
+        _ => return None,
+    })
+}
+
+fn reduce(combine: Combine, axes: Vec<usize>, x: Expr) -> Option<Expr> {
+    Some(match combine {
+        Combine::Sum => Expr::of(Sum { axes }, [x]),
+        Combine::Prod => Expr::of(Prod { axes }, [x]),
+        Combine::Max => Expr::of(Max { axes }, [x]),
+        Combine::Min => Expr::of(Min { axes }, [x]),
+        Combine::LogSumExp => return None,
+    })
+}
+
+/// Where the axes that stay are when others are gone.
+fn renumbered(axes: &[usize], gone: &[usize]) -> Vec<usize> {
+    let place = |a: &usize| a - gone.iter().filter(|g| *g < a).count();
+    axes.iter().filter(|a| !gone.contains(a)).map(place).collect()
+}
+
+fn reduce_one(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (combine, axes) = parts(node)?;
+    let shape = seen.shape(node.ins[0]);
+    let ones: Vec<usize> = axes.iter().copied().filter(|&a| shape[a] == 1).collect();
+    if ones.is_empty() && !axes.is_empty() {
+        return None;
+    }
+    let x = Expr::Is(node.ins[0]).reshape(&shape.without(&ones));
+    let left = renumbered(axes, &ones);
+    if !left.is_empty() {
+        return reduce(combine, left, x);
+    }
+    let out: &Aval = &node.outs[0];
+    let plain = combine != Combine::Sum || out.dtype.class() <= Class::Int;
+    // Complex: one times x is not x where x is infinite.
+    if combine == Combine::Prod && out.dtype.is_complex() {
+        return None;
+    }
+    Some(if plain { x } else { Expr::of(&add, [x, Expr::full(out, 0.0)]) })
+}
+
+fn reduce_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (combine, axes) = parts(node)?;
+    let below = seen.node(node.ins[0]);
+    let (Combine::Max | Combine::Min, Op::Broadcast(b)) = (combine, &below.op) else { return None };
+    let from = seen.shape(below.ins[0]);
+    let gone: Vec<usize> =
+        axes.iter().copied().filter(|&a| repeats(from, &b.shape, a) && b.shape[a] > 0).collect();
+    if gone.is_empty() {
+        return None;
+    }
+    let x = Expr::Is(below.ins[0]).reshape(&unrepeated(from, &b.shape, &gone));
+    let x = x.broadcast(&b.shape.without(&gone));
+    let left = renumbered(axes, &gone);
+    if left.is_empty() { Some(x) } else { reduce(combine, left, x) }
+}
+
+/// Both reductions as one: how, over which axes of what.
+fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
+    let (combine, outer) = parts(node)?;
+    let below = seen.node(node.ins[0]);
+    let (same, inner) = parts(below)?;
+    let shape: &Shape = seen.shape(below.ins[0]);
+    let kept: Vec<usize> = (0..shape.rank()).filter(|a| !inner.contains(a)).collect();
+    let outer = outer.iter().map(|&a| kept[a]).collect();
+    (same == combine).then(|| (combine, outer, inner.to_vec(), Expr::Is(below.ins[0])))
+}
+
+/// In one reduction elements are met in row-major order. So they are in two if the inner axes are the last.
+fn reduce_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (combine, mut outer, inner, x) = both(seen, node)?;
+    let in_order = outer.iter().max() < inner.iter().min();
+    let extreme = matches!(combine, Combine::Max | Combine::Min);
+    if node.outs[0].dtype.class() > Class::Int && !(extreme && in_order) {
+        return None;
+    }
+    outer.extend(inner);
+    reduce(combine, outer, x)
+}
+
+fn sum_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+    let (combine, mut outer, inner, x) = both(seen, node)?;
+    outer.extend(inner);
+    reduce(combine, outer, x)
+}

@@ -1,0 +1,47 @@
+//! Random graphs, and their gradients, keep every bit.
+
+use super::default;
+use gradus_ir::{Graph, Literal, reference, transform};
+use gradus_testkit::random_graphs::Recipe;
+use proptest::prelude::*;
+
+fn recipes() -> impl Strategy<Value = Recipe> {
+    let steps = prop::collection::vec(any::<[u16; 4]>(), 5..=24);
+    (any::<u64>(), steps, any::<bool>()).prop_map(|(seed, steps, smooth)| Recipe { seed, steps, smooth })
+}
+
+fn kept(graph: &Graph, inputs: &[Literal]) -> Result<(), TestCaseError> {
+    let fail = |e: gradus_ir::Error| TestCaseError::fail(e.to_string());
+    let graph = graph.inlined().map_err(fail)?;
+    let simple = default(&graph);
+    simple.graph.verify().map_err(fail)?;
+    prop_assert_eq!(simple.graph.input_avals(), graph.input_avals());
+    let old = reference::evaluate(&graph, inputs).map_err(fail)?;
+    let new = reference::evaluate(&simple.graph, inputs).map_err(fail)?;
+    prop_assert!(old == new, "{graph}\nbecame\n{}\nby {:?}\n{old:?}\n{new:?}", simple.graph, simple.fired);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn values_stay(recipe in recipes()) {
+        let grown = recipe.grow().unwrap();
+        kept(&grown.graph, &grown.inputs)?;
+        // The same graph far from where it was grown: zeros of both signs, infinities, NaN.
+        let odd: Vec<Literal> =
+            grown.inputs.iter().enumerate().map(|(k, l)| super::filled(l.aval(), k, true)).collect();
+        kept(&grown.graph, &odd)?;
+    }
+
+    #[test]
+    fn gradients_stay(recipe in recipes()) {
+        let grown = recipe.grow().unwrap();
+        let wrt: Vec<usize> = (0..grown.inputs.len()).collect();
+        let Ok(forward) = transform::jvp(&grown.graph, &wrt) else { return Ok(()) };
+        let mut inputs = grown.inputs.clone();
+        inputs.extend(grown.inputs.iter().cloned());
+        kept(&forward, &inputs)?;
+    }
+}
