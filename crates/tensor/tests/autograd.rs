@@ -1,7 +1,7 @@
 //! Eager autograd has PyTorch's meaning.
 
 use gradus_tensor::autograd::grad;
-use gradus_tensor::{compile, Backward, Tensor, no_grad, trace};
+use gradus_tensor::{Backward, Tensor, compile, no_grad, trace};
 
 fn f64s(t: &Tensor) -> Vec<f64> {
     t.to_dtype(gradus_ir::DType::F64).to_vec().unwrap()
