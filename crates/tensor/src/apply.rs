@@ -2,9 +2,12 @@
 
 use crate::data::Data;
 use crate::execute::execute;
+use crate::few::Few;
+use crate::tape::Edge;
 use crate::tensor::{Inner, Tensor};
-use crate::{tape, trace};
+use crate::{row, tape, trace};
 use gradus_ir::attr::Attr;
+use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::call::Call;
 use gradus_ir::{Aval, Error, Graph, Op, Result};
 use std::panic::Location;
@@ -14,6 +17,36 @@ use std::sync::Arc;
 #[track_caller]
 pub fn try_apply(op: impl Into<Op>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
     let (op, place) = (op.into(), Location::caller());
+    match at_once(&op, ins, place) {
+        Some(t) => Ok(vec![t]),
+        None => at_length(op, ins, place),
+    }
+}
+
+/// A row of the pointwise table on one or two operands that are data, without a list on the way. Anything else, errors
+/// included, is left to the long way.
+pub(crate) fn at_once(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Option<Tensor> {
+    let Op::Map(map) = op else { return None };
+    match ins {
+        [a] => row_at_once(op, map.0, ins, &[&*a.here()?], place),
+        [a, b] => row_at_once(op, map.0, ins, &[&*a.here()?, &*b.here()?], place),
+        _ => None,
+    }
+}
+
+fn row_at_once(
+    op: &Op,
+    row: &'static Pointwise,
+    ins: &[&Tensor],
+    datas: &[&Data],
+    place: &'static Location<'static>,
+) -> Option<Tensor> {
+    let out = row::run(row, datas)?;
+    let node = tape::record(op, ins, datas, &[&out], place).ok()?;
+    Some(Tensor::new(Inner::Data(out, node.map(|node| Edge { node, out: 0 }))))
+}
+
+fn at_length(op: Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
     for t in ins {
         t.check()?;
     }
@@ -27,9 +60,11 @@ pub fn try_apply(op: impl Into<Op>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
 fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
     let datas = ins.iter().map(|t| t.concrete()).collect::<Result<Vec<Data>>>()?;
     let outs = execute(op, &datas)?;
-    let node = tape::record(op, ins, &datas, &outs, place)?;
-    let wrap = |(k, data): (usize, Data)| {
-        let edge = node.as_ref().filter(|_| data.aval.dtype.is_differentiable()).map(|n| n.edge(k));
+    let (of_ins, of_outs): (Few<&Data>, Few<&Data>) = (datas.iter().collect(), outs.iter().collect());
+    let node = tape::record(op, ins, &of_ins, &of_outs, place)?;
+    let wrap = |(out, data): (usize, Data)| {
+        let node = node.as_ref().filter(|_| data.aval.dtype.is_differentiable());
+        let edge = node.map(|node| Edge { node: node.clone(), out });
         Tensor::new(Inner::Data(data, edge))
     };
     Ok(outs.into_iter().enumerate().map(wrap).collect())
@@ -44,7 +79,11 @@ pub fn apply(op: impl Into<Op>, ins: &[&Tensor]) -> Vec<Tensor> {
 /// Applies an op of one result; a failure becomes a failed tensor.
 #[track_caller]
 pub fn apply1(op: impl Into<Op>, ins: &[&Tensor]) -> Tensor {
-    match try_apply(op, ins) {
+    let (op, place) = (op.into(), Location::caller());
+    if let Some(t) = at_once(&op, ins, place) {
+        return t;
+    }
+    match at_length(op, ins, place) {
         Ok(mut outs) if !outs.is_empty() => outs.swap_remove(0),
         Ok(_) => Tensor::failed(Error::verify("an op without results was used as a value")),
         Err(e) => Tensor::failed(e),

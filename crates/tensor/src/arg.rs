@@ -1,6 +1,7 @@
 //! Operands of mixed expressions: tensors, and numbers that adapt to the tensor beside them.
 
 use crate::apply::apply1;
+use crate::data::Data;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::Broadcast;
 use gradus_ir::ops::pointwise::Cast;
@@ -38,6 +39,18 @@ impl Number {
             Number::Int(_) if other == DType::Bool => DType::I64,
             _ => other,
         }
+    }
+
+    /// The number beside a tensor, repeated to its extents.
+    #[track_caller]
+    pub(crate) fn beside(self, other: &Tensor) -> Tensor {
+        let (dtype, shape) = (self.dtype_beside(other.dtype()), other.shape());
+        let one = match (self, dtype) {
+            (Number::Float(x), DType::F32) => Data::new(Shape::scalar(), &[x as f32]),
+            (Number::Float(x), DType::F64) => Data::new(Shape::scalar(), &[x]),
+            _ => Data::from_literal(&self.literal(dtype)),
+        };
+        Tensor::from_result(one.map(|d| Tensor::data(d.repeated(shape))))
     }
 
     /// The dtype of the number on its own.
@@ -94,7 +107,7 @@ impl From<usize> for Arg<'_> {
 pub(crate) fn unify(name: &str, a: &Tensor, b: Arg<'_>) -> Result<(Tensor, Tensor), Tensor> {
     let b = match b {
         Arg::Tensor(t) => t.clone(),
-        Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_beside(a.dtype()))),
+        Arg::Number(n) => n.beside(a),
     };
     for t in [a, &b] {
         if t.error().is_some() {

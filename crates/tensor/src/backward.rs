@@ -1,11 +1,15 @@
 //! The backward pass: gradients travel from the roots to the leaves, each tape node once, latest first.
 
 use crate::apply::try_apply;
+use crate::few::Few;
+use crate::plan::Plan;
+use crate::row::Output;
 use crate::tape::{Edge, GradMode, Node, Saved, Target, grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
+use crate::trace::is_tracing;
 use gradus_ir::{Error, Result};
 use gradus_mem::Handle;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 
 /// How a backward pass runs.
@@ -22,14 +26,14 @@ pub struct Backward {
 /// Gradients on their way to one node: one slot per result.
 struct Pending {
     node: Handle<Node>,
-    cts: Vec<Option<Tensor>>,
+    cts: Few<Option<Tensor>>,
 }
 
 /// A pass under way.
 #[derive(Default)]
 struct Pass {
-    queue: BinaryHeap<(u64, usize)>,
-    pending: HashMap<usize, Pending>,
+    /// By the order of the calls: the latest comes next.
+    pending: BTreeMap<u64, Pending>,
     /// Gradients of the leaves reached, in that order; the second table finds them.
     leaves: Vec<(Tensor, Option<Tensor>)>,
     leaf_at: HashMap<usize, usize>,
@@ -60,28 +64,28 @@ impl Pass {
     }
 
     fn send_edge(&mut self, edge: &Edge, g: Tensor) {
-        let at = edge.node.addr();
-        let queue = &mut self.queue;
-        let pending = self.pending.entry(at).or_insert_with(|| {
-            queue.push((edge.node.order, at));
-            Pending { node: edge.node.clone(), cts: vec![None; edge.node.outs.len()] }
-        });
+        let new = || {
+            let cts = edge.node.plan.outs.iter().map(|_| None).collect();
+            Pending { node: edge.node.clone(), cts }
+        };
+        let pending = self.pending.entry(edge.node.order).or_insert_with(new);
         add(&mut pending.cts[edge.out], g);
     }
 
     /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
     fn run(&mut self, how: Backward, wanted: &mut [(Edge, Option<Tensor>)]) -> Result<()> {
-        while let Some((_, at)) = self.queue.pop() {
-            let Some(Pending { node, cts }) = self.pending.remove(&at) else { continue };
+        while let Some((_, Pending { node, cts })) = self.pending.pop_last() {
             for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
                 slot.clone_from(&cts[edge.out]);
             }
-            for (out, _) in lock(&node.retained).iter() {
-                if let Some(ct) = &cts[*out] {
-                    self.retained.push((Edge { node: node.clone(), out: *out }, ct.clone()));
+            if let Some(retained) = node.retained.get() {
+                for (out, _) in lock(retained).iter() {
+                    if let Some(ct) = &cts[*out] {
+                        self.retained.push((Edge { node: node.clone(), out: *out }, ct.clone()));
+                    }
                 }
             }
-            for (i, g) in pull_node(&node, cts, how)? {
+            for (i, g) in pull_node(&node, &cts, how)? {
                 g.check()?;
                 if let Some(target) = &node.targets[i] {
                     self.send(target, g);
@@ -93,8 +97,9 @@ impl Pass {
 }
 
 /// Gradients of the operands of one recorded call.
-fn pull_node(node: &Handle<Node>, cts: Vec<Option<Tensor>>, how: Backward) -> Result<Vec<(usize, Tensor)>> {
-    let refuse = |why: &str| Err(Error::gradient(why).in_op(&node.plan.name, &node.outs).at(node.place));
+fn pull_node(node: &Handle<Node>, cts: &[Option<Tensor>], how: Backward) -> Result<Few<(usize, Tensor)>> {
+    let plan = &*node.plan;
+    let refuse = |why: &str| Err(Error::gradient(why).in_op(&plan.name, &plan.outs).at(node.place));
     let mut kept = lock(&node.saved);
     let Some(Saved { ins, .. }) = &*kept else {
         return refuse(
@@ -108,18 +113,49 @@ fn pull_node(node: &Handle<Node>, cts: Vec<Option<Tensor>>, how: Backward) -> Re
     }
     let saved = if how.retain_graph || how.create_graph { kept.clone() } else { kept.take() };
     drop(kept);
-    let (Some(Saved { ins, outs }), Some(call)) = (saved, &node.plan.call) else { return Ok(Vec::new()) };
+    let (Some(saved), Some(call)) = (saved, &plan.call) else { return Ok(Few::None) };
+    if !how.create_graph
+        && !is_tracing()
+        && let Some(grads) = run_program(plan, &saved, cts)
+    {
+        return Ok(grads);
+    }
+    let Saved { ins, outs } = saved;
     let mut operands: Vec<Tensor> = ins.into_iter().map(|(t, _)| t).collect();
     for (out, data) in outs {
         let edge = data.aval.dtype.is_differentiable().then(|| Edge { node: node.clone(), out });
         operands.push(Tensor::new(Inner::Data(data, edge)));
     }
-    for &k in &node.plan.reads_ct {
-        operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&node.outs[k])));
+    for &k in &plan.reads_ct {
+        operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&plan.outs[k])));
     }
     let operands: Vec<&Tensor> = operands.iter().collect();
     let grads = try_apply(call.clone(), &operands).map_err(|e| e.at(node.place))?;
-    Ok(node.plan.writes.iter().copied().zip(grads).collect())
+    Ok(plan.writes.iter().copied().zip(grads).collect())
+}
+
+/// The same by the plan's program, if it has one that can run on these values.
+fn run_program(plan: &Plan, saved: &Saved, cts: &[Option<Tensor>]) -> Option<Few<(usize, Tensor)>> {
+    let program = plan.program.as_ref()?;
+    let value = |(t, _): &(Tensor, u64)| t.as_cell().map_or_else(|| t.clone(), |c| c.value());
+    let ins: Few<Tensor> = saved.ins.iter().map(value).collect();
+    let ct = |i: usize| cts[*plan.reads_ct.get(i)?].as_ref();
+    let (first_out, first_ct) = (ins.len(), ins.len() + saved.outs.len());
+    let input = |i: usize| match i {
+        i if i < first_out => ins[i].as_data(),
+        i if i < first_ct => Some(&saved.outs[i - first_out].1),
+        i => ct(i - first_ct)?.as_data(),
+    };
+    let tensor = |(output, &i): (Output, &usize)| {
+        let t = match output {
+            Output::New(data) => Tensor::data(data),
+            // Mostly the cotangent, handed on as it is.
+            Output::Input(k) if k >= first_ct => ct(k - first_ct)?.detach(),
+            Output::Input(k) => Tensor::data(input(k)?.clone()),
+        };
+        Some((i, t))
+    };
+    program.run(input)?.into_iter().zip(&plan.writes).map(tensor).collect()
 }
 
 /// Nothing is recorded during a pass unless the pass itself is to be differentiated.
@@ -184,7 +220,7 @@ impl Tensor {
     pub fn grad(&self) -> Option<Tensor> {
         match &*self.0 {
             Inner::Cell(c) => c.grad(),
-            Inner::Data(_, Some(edge)) => lock(&edge.node.retained)
+            Inner::Data(_, Some(edge)) => lock(edge.node.retained.get()?)
                 .iter()
                 .find(|(out, _)| *out == edge.out)
                 .and_then(|(_, g)| g.clone()),
@@ -226,7 +262,7 @@ impl Tensor {
     /// Makes backward passes keep the gradient of this inner tensor.
     pub fn retain_grad(&self) {
         if let Inner::Data(_, Some(edge)) = &*self.0 {
-            let mut retained = lock(&edge.node.retained);
+            let mut retained = lock(edge.node.retained.get_or_init(Box::default));
             if retained.iter().all(|(out, _)| *out != edge.out) {
                 retained.push((edge.out, None));
             }
@@ -257,7 +293,8 @@ impl Tensor {
             pass.run(how, &mut [])?;
             // Only now, so that a failed pass leaves every gradient as it was.
             for (edge, g) in pass.retained {
-                let mut kept = lock(&edge.node.retained);
+                let Some(retained) = edge.node.retained.get() else { continue };
+                let mut kept = lock(retained);
                 if let Some((_, sum)) = kept.iter_mut().find(|(out, _)| *out == edge.out) {
                     add(sum, g);
                 }

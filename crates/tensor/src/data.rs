@@ -174,6 +174,13 @@ impl Data {
         self.with_layout(shape, strides, offset)
     }
 
+    /// One element, repeated to these extents.
+    pub(crate) fn repeated(self, shape: Shape) -> Data {
+        let strides = shape.iter().any(|&d| d > 1) && !shape.contains(&0);
+        let strides = strides.then(|| vec![0; shape.rank()].into());
+        Data { aval: Aval::new(self.aval.dtype, shape), strides, ..self }
+    }
+
     fn with_layout(&self, shape: &Shape, strides: Vec<i64>, offset: usize) -> Data {
         let row_major = shape
             .strides()

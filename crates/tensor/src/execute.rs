@@ -1,22 +1,15 @@
-//! Running one op on data: views share storage, pointwise ops on plain layouts run their loop at once, all else is
-//! compiled once per types and layouts.
+//! Running one op on data: views share storage, all else is compiled once per types and layouts.
 
 use crate::data::Data;
 use crate::plan::Bounded;
-use gradus_cpu::vector::{self, Binary, Unary};
 use gradus_cpu::{Argument, Executable, Given, Layout, Pool};
 use gradus_ir::graph::{Builder, Var};
-use gradus_ir::ops::{Form, Pointwise, Scalar, pointwise};
-use gradus_ir::{Aval, DType, Error, Graph, Kind, Op, Result, reference};
-use gradus_mem::{Pod, Storage};
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use gradus_ir::ops::{Form, Scalar};
+use gradus_ir::{Aval, Error, Graph, Op, Result, reference};
+use std::sync::Arc;
 
 /// The results of an op on data.
 pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
-    if let Some(result) = pointwise(op, ins) {
-        return result.map(|d| vec![d]);
-    }
     let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
     let outs = op.infer(&avals)?;
     match op.def().form(&avals) {
@@ -106,80 +99,4 @@ pub(crate) fn row_major(d: &Data) -> Result<Data> {
     let op = Op::from(gradus_ir::ops::movement::Concat { axis: 0 });
     let one = execute(&op, std::slice::from_ref(d))?;
     one.into_iter().next().ok_or_else(|| Error::verify("a copy gave nothing"))
-}
-
-/// The loops of the rows that have them.
-struct Fast {
-    f32: HashMap<usize, Lanes<f32>>,
-    f64: HashMap<usize, Lanes<f64>>,
-}
-
-enum Lanes<T> {
-    Unary(Unary<T>),
-    Binary(Binary<T>),
-}
-
-static FAST: LazyLock<Fast> = LazyLock::new(|| {
-    fn of<T: vector::Element>() -> HashMap<usize, Lanes<T>> {
-        let loops = vector::loops::<T>();
-        let one = |row: &'static Pointwise| {
-            let lanes = match (row.predicate, row.arity) {
-                (false, 1) => loops.unary(row.name).map(Lanes::Unary),
-                (false, 2) => loops.binary(row.name).map(Lanes::Binary),
-                _ => None,
-            };
-            Some((std::ptr::from_ref(row).addr(), lanes?))
-        };
-        pointwise::rows().filter_map(one).collect()
-    }
-    Fast { f32: of(), f64: of() }
-});
-
-/// A row of the table on one or two `f32` or `f64` operands of one type, each row-major or one repeated element.
-/// Anything else is left to the compiler.
-fn pointwise(op: &Op, ins: &[Data]) -> Option<Result<Data>> {
-    let Op::Map(map) = op else { return None };
-    let first = &ins.first()?.aval;
-    if ins.len() != map.0.arity || ins[1..].iter().any(|d| d.aval != *first) {
-        return None;
-    }
-    let row = std::ptr::from_ref(map.0).addr();
-    let bytes = first.shape.numel().saturating_mul(first.dtype.size());
-    if let Err(e) = reference::reserve(bytes) {
-        return Some(Err(e));
-    }
-    let storage = match first.dtype {
-        DType::F32 => lanes(FAST.f32.get(&row)?, ins)?,
-        DType::F64 => lanes(FAST.f64.get(&row)?, ins)?,
-        _ => return None,
-    };
-    let storage = storage.ok_or_else(|| Error::new(Kind::Memory { bytes }));
-    Some(storage.map(|storage| Data { storage, aval: first.clone(), strides: None, offset: 0 }))
-}
-
-/// `None` if the layout does not fit; `Some(None)` if memory could not be had.
-fn lanes<T: Pod>(lanes: &Lanes<T>, ins: &[Data]) -> Option<Option<Storage>> {
-    // Elements from the offset on, and whether they are one repeated.
-    let operand = |d: &'_ Data| match &d.strides {
-        None => Some(false),
-        Some(s) if s.iter().all(|&s| s == 0) => Some(true),
-        Some(_) => None,
-    };
-    let n = ins[0].aval.shape.numel();
-    match (lanes, ins) {
-        (Lanes::Unary(f), [a]) => {
-            let x = &a.storage.as_slice::<T>()[a.offset..];
-            (!operand(a)?).then(|| gradus_cpu::map1(*f, &x[..n]))
-        }
-        (Lanes::Binary(f), [a, b]) => {
-            let (x, y) = (&a.storage.as_slice::<T>()[a.offset..], &b.storage.as_slice::<T>()[b.offset..]);
-            match (operand(a)?, operand(b)?) {
-                (false, false) => Some(gradus_cpu::map2(f, &x[..n], &y[..n])),
-                (false, true) => Some(gradus_cpu::map2_scalar(f, &x[..n], y[0])),
-                (true, false) => Some(gradus_cpu::map2_by(f, x[0], &y[..n])),
-                (true, true) => None,
-            }
-        }
-        _ => None,
-    }
 }

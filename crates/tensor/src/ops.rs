@@ -1,8 +1,8 @@
 //! Operators, and a method for every row of the pointwise table.
 
-use crate::apply::apply1;
+use crate::apply::{apply1, at_once};
 use crate::arg::{Arg, unify};
-use crate::tensor::{Inner, Tensor};
+use crate::tensor::Tensor;
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
 use gradus_ir::ops::pointwise::rows;
@@ -11,6 +11,7 @@ use gradus_ir::{C, Class, DType};
 use std::ops::{
     Add, AddAssign, BitAnd, BitOr, BitXor, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign,
 };
+use std::panic::Location;
 
 /// Booleans become integers and integers become floats where an op has no meaning on them; division is of floats.
 #[track_caller]
@@ -30,23 +31,28 @@ fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
 #[track_caller]
 pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
     // The modulus of a complex number is real, so that it is no row: a row keeps the dtype.
-    if row.name == rows::abs.name && x.dtype().is_complex() {
+    let dtype = x.dtype();
+    if dtype.is_complex() && std::ptr::eq(row, &rows::abs) {
         return x.real().hypot(&x.imag());
     }
-    apply1(row, &[&fit(row, x.clone())])
+    if dtype.is_differentiable() { apply1(row, &[x]) } else { apply1(row, &[&fit(row, x.clone())]) }
 }
 
 #[track_caller]
 pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+    let number;
+    let b = match b {
+        Arg::Tensor(b) => b,
+        Arg::Number(n) => {
+            number = n.beside(a);
+            &number
+        }
+    };
     // The common case needs neither promotion nor broadcasting.
-    if let (Arg::Tensor(b), Inner::Data(x, _)) = (b, &*a.0)
-        && let Inner::Data(y, _) = &*b.0
-        && x.aval == y.aval
-        && x.aval.dtype.is_differentiable()
-    {
-        return apply1(row, &[a, b]);
+    if let Some(t) = at_once(&row.into(), &[a, b], Location::caller()) {
+        return t;
     }
-    match unify(row.name, a, b) {
+    match unify(row.name, a, Arg::Tensor(b)) {
         Ok((a, b)) => apply1(row, &[&fit(row, a), &fit(row, b)]),
         Err(failed) => failed,
     }

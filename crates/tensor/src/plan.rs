@@ -1,11 +1,15 @@
 //! Gradient plans: for a call at given types, the graph of its gradient and what that graph reads. Derived once,
 //! kept in a bounded table.
 
+use crate::data::Data;
+use crate::few::Few;
+use crate::row::{Program, address};
 use gradus_ir::graph::{Builder, StableHasher, Var};
 use gradus_ir::ops::Rule;
 use gradus_ir::ops::call::Call;
 use gradus_ir::transform::pull;
 use gradus_ir::{Aval, Op, Result};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +28,10 @@ pub(crate) struct Plan {
     pub(crate) reads_ct: Vec<usize>,
     /// Operands whose gradients it gives.
     pub(crate) writes: Vec<usize>,
+    /// Types of the call's results.
+    pub(crate) outs: Vec<Aval>,
+    /// The gradient graph as a program of rows, if it is one.
+    pub(crate) program: Option<Program>,
 }
 
 /// A table that forgets everything when it is full: simple, and enough to bound memory.
@@ -79,12 +87,47 @@ type Key = (Op, Vec<Aval>, Vec<bool>);
 
 static PLANS: Bounded<Key, Arc<Plan>> = Bounded::new();
 
+/// Plans of rows that this thread used last: finding one takes less time than a small row does.
+const RECENT: usize = 64;
+
+struct Recent {
+    row: usize,
+    aval: Aval,
+    needs: Few<bool>,
+    plan: Arc<Plan>,
+}
+
+thread_local! {
+    static RECENT_ROWS: RefCell<[Option<Recent>; RECENT]> = const { RefCell::new([const { None }; RECENT]) };
+}
+
 /// The gradient of a call for the operands that need it.
-pub(crate) fn plan_for(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Arc<Plan>> {
+pub(crate) fn plan_for(op: &Op, ins: &[&Data], outs: &[&Data], needs: &Few<bool>) -> Result<Arc<Plan>> {
+    let (Op::Map(map), Some(first)) = (op, ins.first()) else { return shared_plan(op, ins, outs, needs) };
+    // The operands of a row have one type.
+    let (row, aval) = (address(map.0), &first.aval);
+    let mix = |h: usize, x: usize| (h ^ x).wrapping_mul(0x9e37_79b9).rotate_right(7);
+    let at = needs.iter().map(|n| usize::from(*n)).chain(aval.shape.iter().copied()).fold(row, mix) % RECENT;
+    let is = |r: &&Recent| r.row == row && r.aval == *aval && *r.needs == **needs;
+    let found = |rows: &RefCell<[Option<Recent>; RECENT]>| {
+        rows.borrow()[at].as_ref().filter(is).map(|r| r.plan.clone())
+    };
+    if let Ok(Some(plan)) = RECENT_ROWS.try_with(found) {
+        return Ok(plan);
+    }
+    let plan = shared_plan(op, ins, outs, needs)?;
+    let recent = Recent { row, aval: aval.clone(), needs: needs.clone(), plan: plan.clone() };
+    let _ = RECENT_ROWS.try_with(|rows| rows.borrow_mut()[at].replace(recent));
+    Ok(plan)
+}
+
+fn shared_plan(op: &Op, ins: &[&Data], outs: &[&Data], needs: &[bool]) -> Result<Arc<Plan>> {
+    let avals = |datas: &[&Data]| datas.iter().map(|d| d.aval.clone()).collect::<Vec<Aval>>();
+    let (ins, outs) = (avals(ins), avals(outs));
     PLANS.get_or_make(
-        &(op, ins, needs),
-        |(o, i, n)| o == op && i == ins && n == needs,
-        || Ok(((op.clone(), ins.to_vec(), needs.to_vec()), Arc::new(derive(op, ins, outs, needs)?))),
+        &(op, &ins, needs),
+        |(o, i, n)| o == op && *i == ins && n == needs,
+        || Ok(((op.clone(), ins.clone(), needs.to_vec()), Arc::new(derive(op, &ins, &outs, needs)?))),
     )
 }
 
@@ -107,6 +150,8 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let places = |used: &[bool]| -> Vec<usize> { (0..used.len()).filter(|&i| used[i]).collect() };
     let name = format!("{}_vjp", op.name());
     Ok(Plan {
+        program: Program::of(&graph),
+        outs: outs.to_vec(),
         name: op.name().to_string(),
         call: (!writes.is_empty()).then(|| Call::new(&name, Vec::new(), Arc::new(graph)).into()),
         reads_in: places(used_in),

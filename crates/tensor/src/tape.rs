@@ -5,15 +5,16 @@
 //! derivative. Nodes are owned by the tensors they made, and are freed without recursion.
 
 use crate::data::Data;
+use crate::few::Few;
 use crate::plan::{Plan, plan_for};
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::Derivative;
-use gradus_ir::{Aval, Op, Result};
+use gradus_ir::{Op, Result};
 use gradus_mem::Handle;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A result of a tape node.
 #[derive(Clone)]
@@ -30,22 +31,23 @@ pub(crate) enum Target {
 
 /// One recorded call.
 pub(crate) struct Node {
-    /// Later calls have larger numbers.
+    /// Later calls have larger numbers, no two the same.
     pub(crate) order: u64,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) outs: Vec<Aval>,
     /// Where the user made the call.
     pub(crate) place: &'static Location<'static>,
-    pub(crate) targets: Vec<Option<Target>>,
+    pub(crate) targets: Few<Option<Target>>,
     pub(crate) saved: Mutex<Option<Saved>>,
-    /// Results whose gradient `retain_grad` asked for, and the gradient.
-    pub(crate) retained: Mutex<Vec<(usize, Option<Tensor>)>>,
+    pub(crate) retained: OnceLock<Box<Retained>>,
 }
+
+/// Results whose gradient `retain_grad` asked for, and the gradient.
+pub(crate) type Retained = Mutex<Vec<(usize, Option<Tensor>)>>;
 
 /// What the gradient graph reads: operands (cells with their version), then results.
 #[derive(Clone)]
 pub(crate) struct Saved {
-    pub(crate) ins: Vec<(Tensor, u64)>,
+    pub(crate) ins: Few<(Tensor, u64)>,
     pub(crate) outs: Vec<(usize, Data)>,
 }
 
@@ -55,28 +57,31 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 
 thread_local! {
     static GRAD: Cell<bool> = const { Cell::new(true) };
-    static GARBAGE: RefCell<Option<Vec<Garbage>>> = const { RefCell::new(None) };
+    static FREEING: Cell<bool> = const { Cell::new(false) };
+    static GARBAGE: RefCell<Vec<Garbage>> = const { RefCell::new(Vec::new()) };
 }
 
-type Garbage = (Vec<Option<Target>>, Option<Saved>);
+type Garbage = (Few<Option<Target>>, Option<Saved>);
+
+/// Room that the list of garbage keeps.
+const KEPT_GARBAGE: usize = 256;
 
 /// Dropping a long chain frees it from a list instead of by recursion.
 impl Drop for Node {
     fn drop(&mut self) {
-        let own = (std::mem::take(&mut self.targets), lock(&self.saved).take());
-        let queued = GARBAGE.try_with(|g| {
-            let mut g = g.borrow_mut();
-            let first = g.is_none();
-            g.get_or_insert_default().push(own);
-            first
-        });
-        if queued != Ok(true) {
+        let saved = self.saved.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let own = (std::mem::take(&mut self.targets), saved);
+        if FREEING.replace(true) {
+            // Of an ending thread, whose list is gone, what is left is dropped here.
+            let _ = GARBAGE.try_with(|g| g.borrow_mut().push(own));
             return;
         }
-        while let Some(next) = GARBAGE.with(|g| g.borrow_mut().as_mut().and_then(Vec::pop)) {
+        drop(own);
+        while let Ok(Some(next)) = GARBAGE.try_with(|g| g.borrow_mut().pop()) {
             drop(next);
         }
-        GARBAGE.with(|g| *g.borrow_mut() = None);
+        let _ = GARBAGE.try_with(|g| g.borrow_mut().shrink_to(KEPT_GARBAGE));
+        FREEING.set(false);
     }
 }
 
@@ -109,10 +114,10 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) fn record(
     op: &Op,
     ins: &[&Tensor],
-    datas: &[Data],
-    outs: &[Data],
+    datas: &[&Data],
+    outs: &[&Data],
     place: &'static Location<'static>,
-) -> Result<Option<Recorded>> {
+) -> Result<Option<Handle<Node>>> {
     if !grad_enabled() || ins.iter().all(|t| !t.requires_grad()) {
         return Ok(None);
     }
@@ -120,10 +125,8 @@ pub(crate) fn record(
     if !flows || op.def().derivative() == Derivative::Zero {
         return Ok(None);
     }
-    let needs: Vec<bool> = ins.iter().map(|t| t.requires_grad()).collect();
-    let avals: Vec<Aval> = datas.iter().map(|d| d.aval.clone()).collect();
-    let out_avals: Vec<Aval> = outs.iter().map(|d| d.aval.clone()).collect();
-    let plan = plan_for(op, &avals, &out_avals, &needs)?;
+    let needs: Few<bool> = ins.iter().map(|t| t.requires_grad()).collect();
+    let plan = plan_for(op, datas, outs, &needs)?;
     let version = |t: &Tensor| t.as_cell().map_or(0, |c| c.version());
     let saved = Saved {
         ins: plan.reads_in.iter().map(|&i| (ins[i].clone(), version(ins[i]))).collect(),
@@ -135,22 +138,12 @@ pub(crate) fn record(
         _ => None,
     };
     static ORDER: AtomicU64 = AtomicU64::new(0);
-    Ok(Some(Recorded(Handle::new(Node {
+    Ok(Some(Handle::new(Node {
         order: ORDER.fetch_add(1, Ordering::Relaxed),
         plan,
-        outs: out_avals,
         place,
-        targets: ins.iter().zip(&needs).map(target).collect(),
+        targets: ins.iter().zip(&*needs).map(target).collect(),
         saved: Mutex::new(Some(saved)),
-        retained: Mutex::new(Vec::new()),
-    }))))
-}
-
-/// A recorded call whose results are being made.
-pub(crate) struct Recorded(Handle<Node>);
-
-impl Recorded {
-    pub(crate) fn edge(&self, out: usize) -> Edge {
-        Edge { node: self.0.clone(), out }
-    }
+        retained: OnceLock::new(),
+    })))
 }

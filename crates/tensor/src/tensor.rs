@@ -6,6 +6,7 @@ use crate::tape::Edge;
 use crate::trace::Traced;
 use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
 use gradus_mem::Handle;
+use std::borrow::Cow;
 use std::panic::Location;
 
 /// An n-dimensional array, a cheap handle that is `Send + Sync`.
@@ -155,6 +156,20 @@ impl Tensor {
                  instead of branching on it",
                 n.aval
             ))),
+        }
+    }
+
+    /// The data, if this is data.
+    pub(crate) fn as_data(&self) -> Option<&Data> {
+        if let Inner::Data(d, _) = &*self.0 { Some(d) } else { None }
+    }
+
+    /// The data behind data, or behind a cell that no trace would capture.
+    pub(crate) fn here(&self) -> Option<Cow<'_, Data>> {
+        match &*self.0 {
+            Inner::Data(d, _) => Some(Cow::Borrowed(d)),
+            Inner::Cell(c) if !crate::trace::is_tracing() => c.value().as_data().cloned().map(Cow::Owned),
+            _ => None,
         }
     }
 

@@ -57,7 +57,7 @@ fn innermost() -> Option<Arc<Trace>> {
 
 /// Whether a function is being traced on this thread.
 pub(crate) fn is_tracing() -> bool {
-    innermost().is_some()
+    TRACES.with(|t| !t.borrow().is_empty())
 }
 
 /// The trace that must record an operation on these operands, if any. One without operands (an index, a constant)

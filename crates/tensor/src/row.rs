@@ -1,0 +1,222 @@
+//! Rows of the pointwise table on data, at once: their loops, and the small programs of rows that most gradients are.
+
+use crate::data::Data;
+use crate::few::Few;
+use gradus_cpu::vector::{self, Binary, Unary};
+use gradus_cpu::{map1, map2, map2_by, map2_scalar};
+use gradus_ir::graph::{Graph, Id};
+use gradus_ir::ops::{Form, Pointwise, Scalar, pointwise};
+use gradus_ir::{Aval, DType, reference};
+use gradus_mem::{Pod, Storage};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::LazyLock;
+
+/// The loop of a row.
+#[derive(Clone, Copy)]
+enum Lanes<T> {
+    Unary(Unary<T>),
+    Binary(Binary<T>),
+}
+
+/// An operand of a loop.
+enum Operand<'a, T> {
+    Line(&'a [T]),
+    /// One element, repeated.
+    One(T),
+}
+
+impl<'a, T: Pod> Operand<'a, T> {
+    /// Data that is row-major or one element repeated.
+    fn of(d: &'a Data) -> Option<Operand<'a, T>> {
+        let from = &d.storage.as_slice::<T>()[d.offset..];
+        match &d.strides {
+            None => Some(Operand::Line(&from[..d.aval.shape.numel()])),
+            Some(s) if s.iter().all(|&s| s == 0) => Some(Operand::One(from[0])),
+            Some(_) => None,
+        }
+    }
+}
+
+impl<T: Pod> Lanes<T> {
+    /// `None` if the operands do not fit, or memory cannot be had.
+    fn run(&self, first: Operand<'_, T>, second: Option<Operand<'_, T>>) -> Option<Storage> {
+        use Operand::{Line, One};
+        match (self, first, second) {
+            (Lanes::Unary(f), Line(x), None) => map1(*f, x),
+            (Lanes::Binary(f), Line(x), Some(Line(y))) => map2(f, x, y),
+            (Lanes::Binary(f), Line(x), Some(One(y))) => map2_scalar(f, x, y),
+            (Lanes::Binary(f), One(x), Some(Line(y))) => map2_by(f, x, y),
+            _ => None,
+        }
+    }
+}
+
+/// The loops of the rows that have them, by the address of the row.
+type Table<T> = HashMap<usize, Lanes<T>, BuildHasherDefault<ByAddress>>;
+
+static F32: LazyLock<Table<f32>> = LazyLock::new(table);
+static F64: LazyLock<Table<f64>> = LazyLock::new(table);
+
+fn table<T: vector::Element>() -> Table<T> {
+    let loops = vector::loops::<T>();
+    let one = |row: &'static Pointwise| {
+        let lanes = match (row.predicate, row.arity) {
+            (false, 1) => loops.unary(row.name).map(Lanes::Unary),
+            (false, 2) => loops.binary(row.name).map(Lanes::Binary),
+            _ => None,
+        };
+        Some((address(row), lanes?))
+    };
+    pointwise::rows().filter_map(one).collect()
+}
+
+pub(crate) fn address(row: &'static Pointwise) -> usize {
+    std::ptr::from_ref(row).addr()
+}
+
+/// Addresses of statics differ enough for one multiplication to spread them.
+#[derive(Default)]
+struct ByAddress(u64);
+
+impl Hasher for ByAddress {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_usize(usize::from(*b)));
+    }
+    fn write_usize(&mut self, address: usize) {
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+}
+
+/// A row of the table on one or two `f32` or `f64` operands of one type, each row-major or one repeated element.
+/// Anything else, errors included, is left to the compiler.
+pub(crate) fn run(row: &'static Pointwise, ins: &[&Data]) -> Option<Data> {
+    fn of<T: Pod>(table: &Table<T>, row: &'static Pointwise, ins: &[&Data]) -> Option<Storage> {
+        let lanes = table.get(&address(row))?;
+        match ins {
+            [a] => lanes.run(Operand::of(a)?, None),
+            [a, b] if a.aval == b.aval => lanes.run(Operand::of(a)?, Some(Operand::of(b)?)),
+            _ => None,
+        }
+    }
+    let aval = &ins.first()?.aval;
+    reference::reserve(aval.shape.numel().saturating_mul(aval.dtype.size())).ok()?;
+    let storage = match aval.dtype {
+        DType::F32 => of(&F32, row, ins)?,
+        DType::F64 => of(&F64, row, ins)?,
+        _ => return None,
+    };
+    Some(Data { storage, aval: aval.clone(), strides: None, offset: 0 })
+}
+
+/// Most steps of a program.
+const MOST_STEPS: usize = 8;
+
+/// Most elements for which several loops one after the other are less work than one compiled kernel.
+const MOST_ELEMENTS: usize = 2048;
+
+/// A graph of rows on operands of one float type, ready to run.
+pub(crate) enum Program {
+    F32(Steps<f32>),
+    F64(Steps<f64>),
+}
+
+pub(crate) struct Steps<T> {
+    steps: Vec<(Lanes<T>, Value<T>, Option<Value<T>>)>,
+    outputs: Vec<Value<T>>,
+}
+
+#[derive(Clone, Copy)]
+enum Value<T> {
+    Input(usize),
+    Step(usize),
+    Number(T),
+}
+
+/// What a program gives: one of its inputs, or new data.
+pub(crate) enum Output {
+    Input(usize),
+    New(Data),
+}
+
+impl Program {
+    /// The program of a graph, if it is one.
+    pub(crate) fn of(graph: &Graph) -> Option<Program> {
+        match graph.aval(graph.inputs().first()?.1).dtype {
+            DType::F32 => Some(Program::F32(Steps::of(graph, &F32, |x| x as f32)?)),
+            DType::F64 => Some(Program::F64(Steps::of(graph, &F64, |x| x)?)),
+            _ => None,
+        }
+    }
+
+    /// The outputs at these inputs, which have the types of the graph's. `None` if a layout does not fit, if a compiled
+    /// kernel would be faster, or if memory cannot be had.
+    pub(crate) fn run<'a>(&self, input: impl Fn(usize) -> Option<&'a Data>) -> Option<Few<Output>> {
+        match self {
+            Program::F32(steps) => steps.run(input),
+            Program::F64(steps) => steps.run(input),
+        }
+    }
+}
+
+impl<T: Pod> Steps<T> {
+    fn of(graph: &Graph, table: &Table<T>, number: impl Fn(f64) -> T) -> Option<Steps<T>> {
+        let aval = graph.aval(graph.inputs().first()?.1);
+        let mut steps = Vec::new();
+        let mut values: Vec<Value<T>> = Vec::with_capacity(graph.nodes().len());
+        let inputs: HashMap<Id, usize> =
+            graph.inputs().iter().enumerate().map(|(i, (_, id))| (*id, i)).collect();
+        for (k, node) in graph.nodes().iter().enumerate() {
+            let of = |i: usize| node.ins.get(i).and_then(|id| values.get(id.node as usize)).copied();
+            let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+            let is_line = node.outs.as_slice() == std::slice::from_ref(aval);
+            values.push(match (node.op.def().form(&ins), of(0)) {
+                (Form::Input, _) if is_line => Value::Input(*inputs.get(&Id { node: k as u32, out: 0 })?),
+                (Form::Constant(l), _) if l.dtype() == aval.dtype => Value::Number(number(l.splat()?)),
+                (Form::View(_), Some(x @ Value::Number(_))) => x,
+                (Form::Pointwise(Scalar::Row(row)), Some(x)) if is_line && steps.len() < MOST_STEPS => {
+                    steps.push((*table.get(&address(row))?, x, of(1)));
+                    Value::Step(steps.len() - 1)
+                }
+                _ => return None,
+            });
+        }
+        let output =
+            |id: &Id| values.get(id.node as usize).copied().filter(|v| !matches!(v, Value::Number(_)));
+        Some(Steps { steps, outputs: graph.outputs().iter().map(output).collect::<Option<_>>()? })
+    }
+
+    fn run<'a>(&self, input: impl Fn(usize) -> Option<&'a Data>) -> Option<Few<Output>> {
+        let aval = &input(0)?.aval;
+        let elements = aval.shape.numel();
+        if self.steps.len() > 1 && elements > MOST_ELEMENTS {
+            return None;
+        }
+        reference::reserve(elements.saturating_mul(size_of::<T>())).ok()?;
+        let mut made = [const { None::<Storage> }; MOST_STEPS];
+        for (k, (lanes, first, second)) in self.steps.iter().enumerate() {
+            let read = |value: Value<T>| match value {
+                Value::Input(i) => Operand::of(input(i)?),
+                Value::Step(k) => Some(Operand::Line(&made[k].as_ref()?.as_slice::<T>()[..elements])),
+                Value::Number(x) => Some(Operand::One(x)),
+            };
+            let second = match second {
+                Some(second) => Some(read(*second)?),
+                None => None,
+            };
+            made[k] = Some(lanes.run(read(*first)?, second)?);
+        }
+        let output = |value: &Value<T>| match value {
+            Value::Input(i) => Some(Output::Input(*i)),
+            Value::Step(k) => {
+                let storage = made[*k].clone()?;
+                Some(Output::New(Data { storage, aval: aval.clone(), strides: None, offset: 0 }))
+            }
+            Value::Number(_) => None,
+        };
+        self.outputs.iter().map(output).collect()
+    }
+}
