@@ -390,8 +390,8 @@ impl Lowering<'_> {
                     return Ok(View { source: Source::Value(value), layout });
                 }
                 Err(Unfit::Operand(o)) => {
-                    let value = self.copy(&ops[o].0.clone(), &ops[o].1.clone());
-                    ops[o].0 = self.whole(value);
+                    let summed: String = ops[0].2.chars().filter(|l| !out.contains(*l)).collect();
+                    ops[o] = self.summed_last(&ops[o].clone(), &summed);
                 }
                 Err(Unfit::Result) => {
                     let last = |l: &char| ops[1].2.contains(*l) && !ops[0].2.contains(*l);
@@ -400,6 +400,22 @@ impl Lowering<'_> {
             }
         }
         Err(Error::verify("a contraction is not a product of matrices"))
+    }
+
+    /// A copy of an operand with these labels last, in this order, so that they step as one axis.
+    fn summed_last(
+        &mut self,
+        (view, t, labels): &(View, Aval, String),
+        summed: &str,
+    ) -> (View, Aval, String) {
+        let kept = labels.chars().filter(|l| !summed.contains(*l));
+        let order: String = kept.chain(summed.chars().filter(|l| labels.contains(*l))).collect();
+        let from: Vec<usize> = order.chars().filter_map(|l| labels.chars().position(|o| o == l)).collect();
+        let strides = from.iter().map(|&a| view.layout.strides[a]).collect();
+        let t = t.with_shape(from.iter().map(|&a| t.shape[a]).collect::<Shape>());
+        let turned = View { layout: Layout { offset: view.layout.offset, strides }, ..view.clone() };
+        let value = self.copy(&turned, &t);
+        (self.whole(value), t, order)
     }
 
     /// The value of an output: computed, row-major, and not yet that of another.

@@ -2,12 +2,13 @@
 
 use gradus_ir::ops;
 use gradus_ir::transform;
-use gradus_ir::{Graph, Literal};
+use gradus_ir::{Graph, Literal, reference};
 use gradus_tensor::{Tensor, func, trace};
 use gradus_testkit::Failure;
 use gradus_testkit::catalog::graph_of;
 use gradus_testkit::checks::{describe, device};
-use gradus_testkit::random_graphs::Recipe;
+use gradus_testkit::random::Random;
+use gradus_testkit::random_graphs::{Grown, Recipe};
 use proptest::prelude::*;
 
 fn on_cpu(graph: &Graph, inputs: &[Literal]) -> gradus_ir::Result<Vec<Literal>> {
@@ -69,9 +70,7 @@ fn every_composite_and_its_gradient() {
         let Ok(pull) = transform::vjp(&graph, &wrt) else { continue };
         let mut inputs = sample.ins.clone();
         for aval in pull.input_avals().iter().skip(inputs.len()) {
-            let n = aval.shape.numel();
-            let seed = (0..n).map(|i| ((i * 37 + 11) % 23) as f64 / 11.0 - 1.0).collect();
-            inputs.push(Literal::floats(aval.dtype, &aval.shape, seed).expect("a cotangent"));
+            inputs.push(Random::new(inputs.len() as u64).literal(aval));
         }
         checked(&format!("gradient of {}", sample.name), &pull, &inputs, &mut failures);
     }
@@ -81,15 +80,18 @@ fn every_composite_and_its_gradient() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Fused, planned and poisoned graphs are the reference's.
+    /// Fused, planned and poisoned graphs are the reference's, in f64 but for rounding.
     #[test]
     fn random_graphs(seed in any::<u64>(), steps in prop::collection::vec(any::<[u16; 4]>(), 5..=30)) {
-        let grown = Recipe { seed, steps, smooth: false }.grow().expect("a graph");
-        let poisoned = |graph: &Graph, inputs: &[Literal]| {
-            let executable = gradus_cpu::Executable::new(graph)?.poisoned();
-            gradus_cpu::evaluate_on(gradus_cpu::Pool::global(), &executable, graph, inputs)
-        };
-        let outcome = device(&grown.graph, &grown.inputs, &poisoned);
-        prop_assert!(outcome.is_ok(), "{}", outcome.err().map(|f| f.of(describe(&grown.graph, &grown.inputs))).unwrap());
+        let Grown { graph, inputs } = Recipe { seed, steps, smooth: false }.grow().expect("a graph");
+        let executable = gradus_cpu::Executable::new(&graph).expect("a plan").poisoned();
+        let expected = reference::evaluate(&graph, &inputs).expect("the reference");
+        let found = gradus_cpu::evaluate_on(gradus_cpu::Pool::global(), &executable, &graph, &inputs);
+        for (e, f) in expected.iter().zip(&found.expect("the device")) {
+            let scale = e.f().iter().filter(|x| x.is_finite()).fold(1.0, |m: f64, x| m.max(x.abs()));
+            let close = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * scale;
+            prop_assert!(e.f().iter().zip(f.f()).all(close), "{e:?}\n{f:?}\n{}", executable.plan());
+            prop_assert_eq!(e.i(), f.i());
+        }
     }
 }

@@ -276,6 +276,8 @@ fn check_piece(axes: &[usize], piece: &Piece, numel: usize) {
     for (l, extent) in &piece.bounds {
         let used: Vec<usize> = (0..axes.len()).filter(|&a| l.strides[a] != 0).collect();
         match used[..] {
+            // Outside for every index: the piece is never read.
+            [] if l.offset < 0 || l.offset >= *extent as i64 => return,
             [] => {}
             [a] if l.strides[a] == 1 => {
                 let (low, high) = (-l.offset, *extent as i64 - 1 - l.offset);

@@ -156,7 +156,11 @@ fn bound(graph: &Graph) -> Option<Bound> {
     let mut ops = graph.nodes().iter().filter(|n| !matches!(n.op, Op::Input(_)));
     let (Some(node), None) = (ops.next(), ops.next()) else { return None };
     let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
-    if matches!(node.op.def().form(&ins), Form::Region(_)) { None } else { Some(node.op.def().bound()) }
+    // What holds graphs is as far off as they are.
+    match node.op.def().form(&ins) {
+        Form::Region(_) | Form::Switch(_) | Form::Scan(_) | Form::While(_) => None,
+        _ => Some(node.op.def().bound()),
+    }
 }
 
 /// How far each element of each output may be from the reference.
@@ -193,6 +197,9 @@ fn total_bound(graph: &Graph) -> f64 {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
         match (node.op.def().form(&ins), node.op.def().bound()) {
             (Form::Region(body), _) => total_bound(&body),
+            (Form::Switch(branches), _) => branches.iter().map(|b| total_bound(b)).fold(0.0, f64::max),
+            (Form::Scan(scan), _) => total_bound(&scan.body) * scan.length as f64,
+            (Form::While(op), _) => total_bound(&op.body) * op.bound.max(8) as f64,
             (_, Bound::Exact) => 0.0,
             (_, Bound::Ulps(n) | Bound::Terms(n) | Bound::Largest(n)) => n.max(1.0),
         }
