@@ -226,9 +226,10 @@ impl Program {
         // For elements the first turn in which they can be had; for rows the turn after which they are there.
         let mut turn: Vec<i64> = Vec::with_capacity(self.code.len());
         for line in &self.code {
+            // What goes over elements, as reductions do, comes after the values per row that it uses.
+            let over_elements = line.level == Level::Element || matches!(line.task, Task::Reduce { .. });
             let t = line.task.args().into_iter().map(|a: usize| {
-                let later = line.level == Level::Element && self.code[a].level == Level::Row;
-                turn[a] + later as i64
+                turn[a] + (over_elements && self.code[a].level == Level::Row) as i64
             });
             let first = if line.level == Level::Row { -1 } else { 0 };
             turn.push(t.max().unwrap_or(first).max(first));
