@@ -88,10 +88,12 @@ impl<T: Copy + Default> Patches<'_, T> {
             let count = (starts.row - place).min(lanes - lane);
             let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
             // A few lanes too many do no harm where more follow in the row: those are written later.
+            let behind = self.x.len() - from - steps.last().copied().unwrap_or(0);
+            let room = behind.min(width - lane);
             match count {
                 _ if starts.stride > 1 => rows.each(&mut out[lane..]),
-                1..=3 if lane + 4 <= width => rows.few::<4>(&mut out[lane..]),
-                5..=8 if lane + 8 <= width => rows.few::<8>(&mut out[lane..]),
+                1..=3 if room >= 4 => rows.few::<4>(&mut out[lane..]),
+                5..=8 if room >= 8 => rows.few::<8>(&mut out[lane..]),
                 1 => rows.few::<1>(&mut out[lane..]),
                 2 => rows.few::<2>(&mut out[lane..]),
                 3 => rows.few::<3>(&mut out[lane..]),
@@ -130,14 +132,12 @@ impl<T: Copy> Rows<'_, T> {
         }
     }
 
-    /// At most `N`, all at once, with what lies behind them.
+    /// `N`, all at once. There are as many in every row.
     #[inline(always)]
     fn few<const N: usize>(&self, out: &mut [T]) {
         for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
-            let x = &self.x[step..];
-            match (x.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
-                (Some(x), Some(to)) => *to = *x,
-                _ => to[..self.count].copy_from_slice(&x[..self.count]),
+            if let (Some(x), Some(to)) = (self.x[step..].first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+                *to = *x;
             }
         }
     }
