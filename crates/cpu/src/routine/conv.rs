@@ -3,11 +3,12 @@
 use super::patches::{Patches, Starts, steps};
 use super::spread::{Axis, spread, spread_axes};
 use super::{Call, Out, thin};
-use crate::gemm::{self, Operand, Output, Problem, Real, Strided};
+use crate::gemm::{self, Operand, Output, Problem, Real, Scratch, Strided};
 use crate::tile::memory;
 use gradus_ir::ops::Window;
 use gradus_ir::{Class, DType, Error, Kind, Result};
 use gradus_mem::Storage;
+use std::ops::Range;
 
 /// With fewer places of the result in an image, those of all images are the columns of one product.
 const FEW_PLACES: usize = 64;
@@ -97,9 +98,9 @@ impl Shape {
         Shape { axes, images, groups, channels, outputs, space, window, places }
     }
 
-    /// Of an operand with its zeros.
+    /// Of an operand with its zeros, where it has any.
     fn spread(&self) -> Shape {
-        let axes = spread_axes(&self.axes);
+        let axes = if self.is_plain() { self.axes.clone() } else { spread_axes(&self.axes) };
         let space = axes.iter().map(|a| a.extent).product();
         Shape { axes, space, ..*self }
     }
@@ -145,45 +146,65 @@ unsafe fn run<T: Real + thin::Number>(call: &Call<'_>, window: &Window, x: &[T],
     if given.images * given.groups * given.outputs * given.places == 0 {
         return;
     }
-    if given.is_plain() {
-        // SAFETY: the caller's promise.
-        return unsafe { plain(call, &given, x, w, out) };
-    }
-    let (s, channels) = (given.spread(), given.images * given.groups * given.channels);
-    let scratch = gemm::Scratch::take::<T>(channels * s.space);
-    let whole = Out(scratch.as_ptr::<T>());
-    call.parts(channels, s.space * size_of::<T>(), |from, to| {
-        for c in from..to {
-            // SAFETY: the channel is this task's.
-            spread(&x[c * given.space..][..given.space], &given.axes, unsafe {
-                whole.slice(c * s.space, s.space)
-            });
-        }
-    });
-    // SAFETY: the caller's promise; all channels are written.
-    unsafe { plain(call, &s, whole.slice(0, channels * s.space), w, out) }
+    let s = given.spread();
+    let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
+    let run = Run { call, given: &given, s: &s, steps: &steps, starts: &starts, w, out };
+    // SAFETY: the caller's promise.
+    unsafe { if s.is_merged() { run.merged(x) } else { run.images(x) } }
 }
 
-/// Where every patch lies within the operand.
-unsafe fn plain<T: Real + thin::Number>(call: &Call<'_>, s: &Shape, x: &[T], w: &[T], out: Out<T>) {
-    let (depth, image) = (s.channels * s.window, s.groups * s.channels * s.space);
-    let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
-    let (steps, starts, result) = (&steps[..], &starts, s.outputs * s.places);
-    let patches = |n: usize, g: usize| {
-        let from = n * image + g * s.channels * s.space;
-        Patches { x: &x[from.min(x.len())..], image, steps, starts }
-    };
-    let windows = |g: usize| &w[g * s.outputs * depth..];
-    let (all, columns) = (s.images * s.groups, s.images * s.places);
-    if s.is_merged() {
+/// A convolution under way.
+struct Run<'a, T> {
+    call: &'a Call<'a>,
+    /// As it is, and with zeros put around and between.
+    given: &'a Shape,
+    s: &'a Shape,
+    steps: &'a [usize],
+    starts: &'a Starts,
+    w: &'a [T],
+    out: Out<T>,
+}
+
+impl<T: Real + thin::Number> Run<'_, T> {
+    /// The windows of a group.
+    fn windows(&self, g: usize) -> &[T] {
+        &self.w[g * self.s.outputs * self.s.channels * self.s.window..]
+    }
+
+    /// Channels with their zeros.
+    fn spread(&self, x: &[T], channels: Range<usize>, to: &mut [T]) {
+        let (given, space) = (self.given, self.s.space);
+        for (c, to) in channels.zip(to.chunks_exact_mut(space)) {
+            spread(&x[c * given.space..][..given.space], &given.axes, to);
+        }
+    }
+
+    /// One product per group, with the places of all images as its columns.
+    unsafe fn merged(&self, x: &[T]) {
+        let (&Run { call, s, steps, starts, out, .. }, given) = (self, self.given);
+        let (image, columns, result) =
+            (s.groups * s.channels * s.space, s.images * s.places, s.outputs * s.places);
+        let scratch;
+        let x = if given.is_plain() {
+            x
+        } else {
+            scratch = Scratch::take::<T>(s.images * image);
+            let whole = Out(scratch.as_ptr::<T>());
+            call.parts(s.images * s.groups * s.channels, s.space * size_of::<T>(), |from, to| {
+                // SAFETY: these channels are this task's.
+                self.spread(x, from..to, unsafe { whole.slice(from * s.space, (to - from) * s.space) });
+            });
+            // SAFETY: all channels are written.
+            unsafe { whole.slice(0, s.images * image) }
+        };
         let one = |g: usize| {
-            let sums = gemm::Scratch::take::<T>(s.outputs * columns);
+            let sums = Scratch::take::<T>(s.outputs * columns);
             let sums = Out(sums.as_ptr::<T>());
-            let patches = patches(0, g);
+            let patches = Patches { x: &x[(g * s.channels * s.space).min(x.len())..], image, steps, starts };
             let whole = Strided { data: patches.x.as_ptr(), batch: 0, lane: image as isize, depth: 1 };
             let b = if s.is_whole() { Operand::Strided(whole) } else { Operand::Packed(&patches) };
             // SAFETY: the operands have these elements; the sums are this group's.
-            unsafe { gemm::gemm(call.pool, &s.problem(windows(g), columns, b, sums.at(0))) };
+            unsafe { gemm::gemm(call.pool, &s.problem(self.windows(g), columns, b, sums.at(0))) };
             call.parts(s.images, result * size_of::<T>(), |from, to| {
                 for (n, o) in (from..to).flat_map(|n| (0..s.outputs).map(move |o| (n, o))) {
                     let (from, to) = (o * columns + n * s.places, (n * s.groups + g) * result + o * s.places);
@@ -192,19 +213,35 @@ unsafe fn plain<T: Real + thin::Number>(call: &Call<'_>, s: &Shape, x: &[T], w: 
                 }
             });
         };
-        return if s.groups < MANY { (0..s.groups).for_each(one) } else { call.pool.run(s.groups, &one) };
+        if s.groups < MANY { (0..s.groups).for_each(one) } else { call.pool.run(s.groups, &one) }
     }
-    let one = |at: usize| {
-        let patches = patches(at / s.groups, at % s.groups);
-        let windows = windows(at % s.groups);
-        if s.is_thin() {
-            // SAFETY: the result of an image and group is this task's.
-            return thin::convolve(&patches, windows, unsafe { out.slice(at * result, result) });
-        }
-        let pointwise = Strided { data: patches.x.as_ptr(), batch: 0, lane: 1, depth: s.space as isize };
-        let b = if s.is_pointwise() { Operand::Strided(pointwise) } else { Operand::Packed(&patches) };
-        // SAFETY: the operands have these elements; the result of an image and group is this task's.
-        unsafe { gemm::gemm(call.pool, &s.problem(windows, s.places, b, out.at(at * result))) };
-    };
-    if all < MANY && !s.is_thin() { (0..all).for_each(one) } else { call.pool.run(all, &one) }
+
+    /// One product per image and group.
+    unsafe fn images(&self, x: &[T]) {
+        let (&Run { call, s, steps, starts, out, .. }, given) = (self, self.given);
+        let (image, result) = (s.channels * s.space, s.outputs * s.places);
+        let one = |at: usize| {
+            let scratch;
+            let x = if given.is_plain() {
+                &x[at * image..][..image]
+            } else {
+                scratch = Scratch::take::<T>(image);
+                // SAFETY: there is room for an image, and it is this task's.
+                let own = unsafe { Out(scratch.as_ptr::<T>()).slice(0, image) };
+                self.spread(x, at * s.channels..(at + 1) * s.channels, own);
+                own
+            };
+            let (patches, windows) = (Patches { x, image, steps, starts }, self.windows(at % s.groups));
+            if s.is_thin() {
+                // SAFETY: the result of an image and group is this task's.
+                return thin::convolve(&patches, windows, unsafe { out.slice(at * result, result) });
+            }
+            let pointwise = Strided { data: x.as_ptr(), batch: 0, lane: 1, depth: s.space as isize };
+            let b = if s.is_pointwise() { Operand::Strided(pointwise) } else { Operand::Packed(&patches) };
+            // SAFETY: the operands have these elements; the result of an image and group is this task's.
+            unsafe { gemm::gemm(call.pool, &s.problem(windows, s.places, b, out.at(at * result))) };
+        };
+        let all = s.images * s.groups;
+        if all < MANY && !s.is_thin() { (0..all).for_each(one) } else { call.pool.run(all, &one) }
+    }
 }

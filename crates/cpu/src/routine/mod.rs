@@ -118,9 +118,8 @@ impl<T> Out<T> {
     /// Elements as a slice.
     ///
     /// # Safety
-    /// They exist, hold values of the type, and nobody else uses them meanwhile.
-    #[allow(clippy::mut_from_ref, reason = "each task has a slice of its own")]
-    unsafe fn slice(&self, from: usize, count: usize) -> &mut [T] {
+    /// They exist, hold values of the type, and nobody else uses them while the slice lives.
+    unsafe fn slice<'s>(&self, from: usize, count: usize) -> &'s mut [T] {
         // SAFETY: the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.at(from), count) }
     }

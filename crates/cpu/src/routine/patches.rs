@@ -86,55 +86,71 @@ impl<T: Copy + Default> Patches<'_, T> {
             let (image, row, place) = (at / places, at % places / starts.row, at % starts.row);
             let from = image * self.image + starts.rows[row] + place * starts.stride;
             let count = (starts.row - place).min(lanes - lane);
-            let rows = Rows { x: &self.x[from..], steps, width };
-            let out = &mut out[lane..];
-            if starts.stride == 1 {
-                match count {
-                    1 => rows.copy::<1>(0, out),
-                    2 => rows.copy::<2>(0, out),
-                    3 => rows.copy::<3>(0, out),
-                    4..8 => {
-                        // Elements in the middle are copied twice.
-                        rows.copy::<4>(0, out);
-                        rows.copy::<4>(count - 4, out);
-                    }
-                    _ => {
-                        (0..count - 7).step_by(8).for_each(|i| rows.copy::<8>(i, out));
-                        rows.copy::<8>(count - 8, out);
-                    }
-                }
-            } else {
-                for (x, to) in rows.pairs(out) {
-                    (0..count).for_each(|i| to[i] = x[i * starts.stride]);
-                }
+            let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
+            // A few lanes too many do no harm where more follow in the row: those are written later.
+            let behind = self.x.len() - from - steps.last().copied().unwrap_or(0);
+            let room = behind.min(width - lane);
+            match count {
+                _ if starts.stride > 1 => rows.each(&mut out[lane..]),
+                1..=3 if room >= 4 => rows.few::<4>(&mut out[lane..]),
+                5..=8 if room >= 8 => rows.few::<8>(&mut out[lane..]),
+                1 => rows.few::<1>(&mut out[lane..]),
+                2 => rows.few::<2>(&mut out[lane..]),
+                3 => rows.few::<3>(&mut out[lane..]),
+                4 => rows.few::<4>(&mut out[lane..]),
+                5..=8 => rows.many::<4>(&mut out[lane..]),
+                _ => rows.many::<8>(&mut out[lane..]),
             }
             lane += count;
         }
-        if lanes < width {
-            out.chunks_exact_mut(width).for_each(|row| row[lanes..].fill(T::default()));
+        for row in out.chunks_exact_mut(width).filter(|_| lanes < width) {
+            let (eights, rest) = row[lanes..].as_chunks_mut::<8>();
+            eights.iter_mut().for_each(|eight| *eight = [T::default(); 8]);
+            rest.iter_mut().for_each(|x| *x = T::default());
         }
     }
 }
 
-/// A stretch of lanes at some steps, `width` apart where they go.
+/// A stretch of `count` lanes at some steps, `width` apart where they go.
 struct Rows<'a, T> {
     x: &'a [T],
     steps: &'a [usize],
     width: usize,
+    count: usize,
+    stride: usize,
 }
 
 impl<T: Copy> Rows<'_, T> {
-    /// Where each step is read from and written to.
+    /// One by one.
     #[inline(always)]
-    fn pairs<'o>(&self, out: &'o mut [T]) -> impl Iterator<Item = (&[T], &'o mut [T])> {
-        self.steps.iter().zip(out.chunks_mut(self.width)).map(|(&step, to)| (&self.x[step..], to))
+    fn each(&self, out: &mut [T]) {
+        for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
+            let x = &self.x[step..];
+            for i in 0..self.count {
+                to[i] = x[i * self.stride];
+            }
+        }
     }
 
-    /// Copies `N` lanes from the `first` on.
+    /// `N`, all at once. There are as many in every row.
     #[inline(always)]
-    fn copy<const N: usize>(&self, first: usize, out: &mut [T]) {
-        for (x, to) in self.pairs(out) {
-            if let (Some(x), Some(to)) = (x[first..].first_chunk::<N>(), to[first..].first_chunk_mut::<N>()) {
+    fn few<const N: usize>(&self, out: &mut [T]) {
+        for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
+            if let (Some(x), Some(to)) = (self.x[step..].first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+                *to = *x;
+            }
+        }
+    }
+
+    /// At least `N`, so many at once, of which the last overlap those before.
+    #[inline(always)]
+    fn many<const N: usize>(&self, out: &mut [T]) {
+        for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
+            let (x, to) = (&self.x[step..][..self.count], &mut to[..self.count]);
+            for (to, x) in to.as_chunks_mut::<N>().0.iter_mut().zip(x.as_chunks::<N>().0) {
+                *to = *x;
+            }
+            if let (Some(x), Some(to)) = (x.last_chunk::<N>(), to.last_chunk_mut::<N>()) {
                 *to = *x;
             }
         }

@@ -204,20 +204,21 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
         let view = windows(x, &slides, x.dtype().lowest());
         let counts: Vec<usize> = slides.iter().map(|s| s.count as usize).collect();
         let place = view.reshape([&lead[..], &counts, &[product(kernel)]].concat()).argmax(-1);
-        // The place in the window gives the position in the input, axis by axis.
-        let (mut position, mut left) = (scalar_zero(), place);
+        // The place in the window gives the position in the input, looked up axis by axis.
+        let mut position = scalar_zero();
         for (i, s) in slides.iter().enumerate() {
-            let behind = product(&kernel[i + 1..]) as i64;
-            let (k, rest) = (left.floor_div(behind), left.remainder(behind));
+            let (behind, size) = (product(&kernel[i + 1..]), kernel[i]);
+            let offsets = (0..product(kernel)).map(|k| (k / behind % size) as i64 * s.dilation).collect();
             let starts: Vec<i64> = (0..s.count).map(|p| p * s.stride - s.padding).collect();
             let axis = along(i, n, counts[i]);
-            let mut at = k * s.dilation + integers(starts, &axis[..]);
+            let offset = apply1(Take { axis: 0 }, &[&integers(offsets, [product(kernel)]), &place]);
+            let mut at = offset + integers(starts, &axis[..]);
             if s.padding > 0 {
                 // If everything is as low as the padding, that comes first; the first element is meant.
                 let first: Vec<i64> = (0..s.count).map(|p| s.first(p)).collect();
                 at = at.maximum(&integers(first, &axis[..]));
             }
-            (position, left) = (position * s.extent + at, rest);
+            position = position * s.extent + at;
         }
         (at_positions(x, &position, &lead, &spatial), position)
     });
