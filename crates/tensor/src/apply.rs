@@ -2,12 +2,10 @@
 
 use crate::data::Data;
 use crate::execute::execute;
-use crate::few::Few;
 use crate::tape::Edge;
 use crate::tensor::{Inner, Tensor};
 use crate::{row, tape, trace};
 use gradus_ir::attr::Attr;
-use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::call::Call;
 use gradus_ir::{Aval, Error, Graph, Op, Result};
 use std::panic::Location;
@@ -27,23 +25,16 @@ pub fn try_apply(op: impl Into<Op>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
 /// included, is left to the long way.
 pub(crate) fn at_once(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Option<Tensor> {
     let Op::Map(map) = op else { return None };
+    let row = |datas: &[&Data]| {
+        let out = Data::row_major(row::run(map.0, datas)?, &datas.first()?.aval);
+        let node = tape::record(op, ins, datas, &[&out], place).ok()?;
+        Some(Tensor::new(Inner::Data(out, node.map(|node| Edge { node, out: 0 }))))
+    };
     match ins {
-        [a] => row_at_once(op, map.0, ins, &[&*a.here()?], place),
-        [a, b] => row_at_once(op, map.0, ins, &[&*a.here()?, &*b.here()?], place),
+        [a] => a.with_data(|a| row(&[a])),
+        [a, b] => a.with_data(|a| b.with_data(|b| row(&[a, b]))),
         _ => None,
     }
-}
-
-fn row_at_once(
-    op: &Op,
-    row: &'static Pointwise,
-    ins: &[&Tensor],
-    datas: &[&Data],
-    place: &'static Location<'static>,
-) -> Option<Tensor> {
-    let out = row::run(row, datas)?;
-    let node = tape::record(op, ins, datas, &[&out], place).ok()?;
-    Some(Tensor::new(Inner::Data(out, node.map(|node| Edge { node, out: 0 }))))
 }
 
 fn at_length(op: Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
@@ -60,7 +51,7 @@ fn at_length(op: Op, ins: &[&Tensor], place: &'static Location<'static>) -> Resu
 fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
     let datas = ins.iter().map(|t| t.concrete()).collect::<Result<Vec<Data>>>()?;
     let outs = execute(op, &datas)?;
-    let (of_ins, of_outs): (Few<&Data>, Few<&Data>) = (datas.iter().collect(), outs.iter().collect());
+    let (of_ins, of_outs): (Vec<&Data>, Vec<&Data>) = (datas.iter().collect(), outs.iter().collect());
     let node = tape::record(op, ins, &of_ins, &of_outs, place)?;
     let wrap = |(out, data): (usize, Data)| {
         let node = node.as_ref().filter(|_| data.aval.dtype.is_differentiable());

@@ -1,6 +1,7 @@
 //! The backward pass: gradients travel from the roots to the leaves, each tape node once, latest first.
 
 use crate::apply::try_apply;
+use crate::data::Data;
 use crate::few::Few;
 use crate::plan::Plan;
 use crate::row::Output;
@@ -51,7 +52,7 @@ fn add(slot: &mut Option<Tensor>, g: Tensor) {
 impl Pass {
     fn send(&mut self, target: &Target, g: Tensor) {
         match target {
-            Target::Node(edge) => self.send_edge(edge, g),
+            Target::Node(node, out) => self.send_node(node, *out as usize, g),
             Target::Leaf(leaf) => {
                 let Some(cell) = leaf.as_cell() else { return };
                 let at = *self.leaf_at.entry(cell.addr()).or_insert_with(|| {
@@ -63,13 +64,10 @@ impl Pass {
         }
     }
 
-    fn send_edge(&mut self, edge: &Edge, g: Tensor) {
-        let new = || {
-            let cts = edge.node.plan.outs.iter().map(|_| None).collect();
-            Pending { node: edge.node.clone(), cts }
-        };
-        let pending = self.pending.entry(edge.node.order).or_insert_with(new);
-        add(&mut pending.cts[edge.out], g);
+    fn send_node(&mut self, node: &Handle<Node>, out: usize, g: Tensor) {
+        let new = || Pending { node: node.clone(), cts: Few::of(&node.plan.outs, |_| None) };
+        let pending = self.pending.entry(node.order).or_insert_with(new);
+        add(&mut pending.cts[out], g);
     }
 
     /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
@@ -78,14 +76,7 @@ impl Pass {
             for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
                 slot.clone_from(&cts[edge.out]);
             }
-            if let Some(retained) = node.retained.get() {
-                for (out, _) in lock(retained).iter() {
-                    if let Some(ct) = &cts[*out] {
-                        self.retained.push((Edge { node: node.clone(), out: *out }, ct.clone()));
-                    }
-                }
-            }
-            for (i, g) in pull_node(&node, &cts, how)? {
+            for (i, g) in pull_node(&node, &cts, how, &mut self.retained)? {
                 g.check()?;
                 if let Some(target) = &node.targets[i] {
                     self.send(target, g);
@@ -96,23 +87,31 @@ impl Pass {
     }
 }
 
-/// Gradients of the operands of one recorded call.
-fn pull_node(node: &Handle<Node>, cts: &[Option<Tensor>], how: Backward) -> Result<Few<(usize, Tensor)>> {
+/// Gradients of the operands of one recorded call; `retained` gets those of its results that are to be kept.
+fn pull_node(
+    node: &Handle<Node>,
+    cts: &[Option<Tensor>],
+    how: Backward,
+    retained: &mut Vec<(Edge, Tensor)>,
+) -> Result<Few<(usize, Tensor)>> {
     let plan = &*node.plan;
     let refuse = |why: &str| Err(Error::gradient(why).in_op(&plan.name, &plan.outs).at(node.place));
-    let mut kept = lock(&node.saved);
-    let Some(Saved { ins, .. }) = &*kept else {
+    let mut state = lock(&node.state);
+    for (out, _) in state.retained.iter().flat_map(|r| r.iter()) {
+        retained.extend(cts[*out].clone().map(|ct| (Edge { node: node.clone(), out: *out }, ct)));
+    }
+    let Some(saved) = &state.saved else {
         return refuse(
             "backward runs a second time through this call, whose values have been freed; \
              ask for `retain_graph` the first time",
         );
     };
     let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
-    if ins.iter().any(changed) {
+    if saved.iter().any(changed) {
         return refuse("a value needed for the gradient of this call has been changed in place since");
     }
-    let saved = if how.retain_graph || how.create_graph { kept.clone() } else { kept.take() };
-    drop(kept);
+    let saved = if how.retain_graph || how.create_graph { state.saved.clone() } else { state.saved.take() };
+    drop(state);
     let (Some(saved), Some(call)) = (saved, &plan.call) else { return Ok(Few::None) };
     if !how.create_graph
         && !is_tracing()
@@ -120,11 +119,11 @@ fn pull_node(node: &Handle<Node>, cts: &[Option<Tensor>], how: Backward) -> Resu
     {
         return Ok(grads);
     }
-    let Saved { ins, outs } = saved;
-    let mut operands: Vec<Tensor> = ins.into_iter().map(|(t, _)| t).collect();
-    for (out, data) in outs {
+    let mut operands: Vec<Tensor> = saved.into_iter().map(|(t, _)| t).collect();
+    for (t, &out) in operands.iter_mut().skip(plan.reads_in.len()).zip(&plan.reads_out) {
+        let Inner::Data(data, None) = &*t.0 else { continue };
         let edge = data.aval.dtype.is_differentiable().then(|| Edge { node: node.clone(), out });
-        operands.push(Tensor::new(Inner::Data(data, edge)));
+        *t = Tensor::new(Inner::Data(data.clone(), edge));
     }
     for &k in &plan.reads_ct {
         operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&plan.outs[k])));
@@ -137,25 +136,21 @@ fn pull_node(node: &Handle<Node>, cts: &[Option<Tensor>], how: Backward) -> Resu
 /// The same by the plan's program, if it has one that can run on these values.
 fn run_program(plan: &Plan, saved: &Saved, cts: &[Option<Tensor>]) -> Option<Few<(usize, Tensor)>> {
     let program = plan.program.as_ref()?;
-    let value = |(t, _): &(Tensor, u64)| t.as_cell().map_or_else(|| t.clone(), |c| c.value());
-    let ins: Few<Tensor> = saved.ins.iter().map(value).collect();
-    let ct = |i: usize| cts[*plan.reads_ct.get(i)?].as_ref();
-    let (first_out, first_ct) = (ins.len(), ins.len() + saved.outs.len());
-    let input = |i: usize| match i {
-        i if i < first_out => ins[i].as_data(),
-        i if i < first_ct => Some(&saved.outs[i - first_out].1),
-        i => ct(i - first_ct)?.as_data(),
+    // Of a cell, the value now: its version says that it is the one that was read.
+    let values = Few::of(saved, |(t, _)| t.as_cell().map(|c| c.value()));
+    let input = |i: usize| match (values.get(i), saved.get(i)) {
+        (Some(Some(value)), _) => Some(value),
+        (_, Some((t, _))) => Some(t),
+        _ => cts[*plan.reads_ct.get(i - saved.len())?].as_ref(),
     };
-    let tensor = |(output, &i): (Output, &usize)| {
-        let t = match output {
-            Output::New(data) => Tensor::data(data),
-            // Mostly the cotangent, handed on as it is.
-            Output::Input(k) if k >= first_ct => ct(k - first_ct)?.detach(),
-            Output::Input(k) => Tensor::data(input(k)?.clone()),
-        };
-        Some((i, t))
+    let aval = plan.outs.first()?;
+    let outputs = program.run(|i| input(i)?.as_data())?;
+    let tensor = |(output, &i): (Output, &usize)| match output {
+        Output::New(storage) => Some((i, Tensor::data(Data::row_major(storage, aval)))),
+        // Mostly the cotangent, handed on as it is.
+        Output::Input(k) => Some((i, input(k)?.detach())),
     };
-    program.run(input)?.into_iter().zip(&plan.writes).map(tensor).collect()
+    outputs.into_iter().zip(&plan.writes).map(tensor).collect()
 }
 
 /// Nothing is recorded during a pass unless the pass itself is to be differentiated.
@@ -220,10 +215,11 @@ impl Tensor {
     pub fn grad(&self) -> Option<Tensor> {
         match &*self.0 {
             Inner::Cell(c) => c.grad(),
-            Inner::Data(_, Some(edge)) => lock(edge.node.retained.get()?)
-                .iter()
-                .find(|(out, _)| *out == edge.out)
-                .and_then(|(_, g)| g.clone()),
+            Inner::Data(_, Some(edge)) => {
+                let state = lock(&edge.node.state);
+                let (_, grad) = state.retained.as_ref()?.iter().find(|(out, _)| *out == edge.out)?;
+                grad.clone()
+            }
             _ => None,
         }
     }
@@ -262,7 +258,8 @@ impl Tensor {
     /// Makes backward passes keep the gradient of this inner tensor.
     pub fn retain_grad(&self) {
         if let Inner::Data(_, Some(edge)) = &*self.0 {
-            let mut retained = lock(edge.node.retained.get_or_init(Box::default));
+            let mut state = lock(&edge.node.state);
+            let retained = state.retained.get_or_insert_default();
             if retained.iter().all(|(out, _)| *out != edge.out) {
                 retained.push((edge.out, None));
             }
@@ -293,9 +290,9 @@ impl Tensor {
             pass.run(how, &mut [])?;
             // Only now, so that a failed pass leaves every gradient as it was.
             for (edge, g) in pass.retained {
-                let Some(retained) = edge.node.retained.get() else { continue };
-                let mut kept = lock(retained);
-                if let Some((_, sum)) = kept.iter_mut().find(|(out, _)| *out == edge.out) {
+                let mut state = lock(&edge.node.state);
+                let mut kept = state.retained.iter_mut().flat_map(|r| r.iter_mut());
+                if let Some((_, sum)) = kept.find(|(out, _)| *out == edge.out) {
                     add(sum, g);
                 }
             }
@@ -313,7 +310,7 @@ impl Tensor {
 
 fn target_of(t: &Tensor) -> Target {
     match &*t.0 {
-        Inner::Data(_, Some(edge)) => Target::Node(edge.clone()),
+        Inner::Data(_, Some(edge)) => edge.into(),
         _ => Target::Leaf(t.clone()),
     }
 }
@@ -338,7 +335,7 @@ pub fn grad(
         let mut inner = Vec::new();
         for t in wrt {
             match target_of(t.check()?) {
-                Target::Node(edge) => inner.push((edge, None)),
+                Target::Node(node, out) => inner.push((Edge { node, out: out as usize }, None)),
                 Target::Leaf(_) if t.requires_grad() => {}
                 Target::Leaf(_) => {
                     return Err(Error::gradient("a tensor of `wrt` does not require gradients"));

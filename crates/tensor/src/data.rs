@@ -73,6 +73,12 @@ impl Data {
         Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
     }
 
+    /// Row-major data of this type.
+    #[inline]
+    pub(crate) fn row_major(storage: Storage, aval: &Aval) -> Data {
+        Data { storage, aval: aval.clone(), strides: None, offset: 0 }
+    }
+
     /// Strides in elements.
     pub(crate) fn strides(&self) -> Vec<i64> {
         match &self.strides {

@@ -15,6 +15,18 @@ pub(crate) enum Few<T> {
     Many(Vec<T>),
 }
 
+impl<T> Few<T> {
+    /// One item for each of these.
+    pub(crate) fn of<A>(from: &[A], mut f: impl FnMut(&A) -> T) -> Few<T> {
+        match from {
+            [] => Few::None,
+            [a] => Few::One([f(a)]),
+            [a, b] => Few::Two([f(a), f(b)]),
+            more => Few::Many(more.iter().map(f).collect()),
+        }
+    }
+}
+
 impl<T> Deref for Few<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
@@ -71,6 +83,7 @@ mod tests {
         for n in 0..5 {
             let mut few: Few<usize> = (0..n).collect();
             assert!(few.iter().copied().eq(0..n));
+            assert!(Few::of(&few, |i| i * 2).into_iter().eq((0..n).map(|i| i * 2)));
             few.iter_mut().for_each(|i| *i += 1);
             assert!(few.into_iter().eq(1..=n));
         }

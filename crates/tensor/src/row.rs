@@ -27,11 +27,12 @@ enum Operand<'a, T> {
 }
 
 impl<'a, T: Pod> Operand<'a, T> {
-    /// Data that is row-major or one element repeated.
-    fn of(d: &'a Data) -> Option<Operand<'a, T>> {
+    /// Data of `n` elements that are row-major or one repeated.
+    #[inline(always)]
+    fn of(d: &'a Data, n: usize) -> Option<Operand<'a, T>> {
         let from = &d.storage.as_slice::<T>()[d.offset..];
         match &d.strides {
-            None => Some(Operand::Line(&from[..d.aval.shape.numel()])),
+            None => Some(Operand::Line(&from[..n])),
             Some(s) if s.iter().all(|&s| s == 0) => Some(Operand::One(from[0])),
             Some(_) => None,
         }
@@ -40,6 +41,7 @@ impl<'a, T: Pod> Operand<'a, T> {
 
 impl<T: Pod> Lanes<T> {
     /// `None` if the operands do not fit, or memory cannot be had.
+    #[inline(always)]
     fn run(&self, first: Operand<'_, T>, second: Option<Operand<'_, T>>) -> Option<Storage> {
         use Operand::{Line, One};
         match (self, first, second) {
@@ -92,24 +94,24 @@ impl Hasher for ByAddress {
 }
 
 /// A row of the table on one or two `f32` or `f64` operands of one type, each row-major or one repeated element.
-/// Anything else, errors included, is left to the compiler.
-pub(crate) fn run(row: &'static Pointwise, ins: &[&Data]) -> Option<Data> {
-    fn of<T: Pod>(table: &Table<T>, row: &'static Pointwise, ins: &[&Data]) -> Option<Storage> {
+/// Anything else, errors included, is left to the compiler. The result has the type of the operands.
+pub(crate) fn run(row: &'static Pointwise, ins: &[&Data]) -> Option<Storage> {
+    fn of<T: Pod>(table: &Table<T>, row: &'static Pointwise, ins: &[&Data], n: usize) -> Option<Storage> {
         let lanes = table.get(&address(row))?;
         match ins {
-            [a] => lanes.run(Operand::of(a)?, None),
-            [a, b] if a.aval == b.aval => lanes.run(Operand::of(a)?, Some(Operand::of(b)?)),
+            [a] => lanes.run(Operand::of(a, n)?, None),
+            [a, b] if a.aval == b.aval => lanes.run(Operand::of(a, n)?, Some(Operand::of(b, n)?)),
             _ => None,
         }
     }
     let aval = &ins.first()?.aval;
-    reference::reserve(aval.shape.numel().saturating_mul(aval.dtype.size())).ok()?;
-    let storage = match aval.dtype {
-        DType::F32 => of(&F32, row, ins)?,
-        DType::F64 => of(&F64, row, ins)?,
-        _ => return None,
-    };
-    Some(Data { storage, aval: aval.clone(), strides: None, offset: 0 })
+    let n = aval.shape.numel();
+    reference::reserve(n.saturating_mul(aval.dtype.size())).ok()?;
+    match aval.dtype {
+        DType::F32 => of(&F32, row, ins, n),
+        DType::F64 => of(&F64, row, ins, n),
+        _ => None,
+    }
 }
 
 /// Most steps of a program.
@@ -126,7 +128,7 @@ pub(crate) enum Program {
 
 pub(crate) struct Steps<T> {
     steps: Vec<(Lanes<T>, Value<T>, Option<Value<T>>)>,
-    outputs: Vec<Value<T>>,
+    outputs: Few<Value<T>>,
 }
 
 #[derive(Clone, Copy)]
@@ -136,10 +138,10 @@ enum Value<T> {
     Number(T),
 }
 
-/// What a program gives: one of its inputs, or new data.
+/// What a program gives: one of its inputs, or new elements.
 pub(crate) enum Output {
     Input(usize),
-    New(Data),
+    New(Storage),
 }
 
 impl Program {
@@ -199,7 +201,7 @@ impl<T: Pod> Steps<T> {
         let mut made = [const { None::<Storage> }; MOST_STEPS];
         for (k, (lanes, first, second)) in self.steps.iter().enumerate() {
             let read = |value: Value<T>| match value {
-                Value::Input(i) => Operand::of(input(i)?),
+                Value::Input(i) => Operand::of(input(i)?, elements),
                 Value::Step(k) => Some(Operand::Line(&made[k].as_ref()?.as_slice::<T>()[..elements])),
                 Value::Number(x) => Some(Operand::One(x)),
             };
@@ -211,10 +213,7 @@ impl<T: Pod> Steps<T> {
         }
         let output = |value: &Value<T>| match value {
             Value::Input(i) => Some(Output::Input(*i)),
-            Value::Step(k) => {
-                let storage = made[*k].clone()?;
-                Some(Output::New(Data { storage, aval: aval.clone(), strides: None, offset: 0 }))
-            }
+            Value::Step(k) => made[*k].clone().map(Output::New),
             Value::Number(_) => None,
         };
         self.outputs.iter().map(output).collect()

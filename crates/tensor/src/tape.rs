@@ -14,7 +14,7 @@ use gradus_mem::Handle;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A result of a tape node.
 #[derive(Clone)]
@@ -25,8 +25,15 @@ pub(crate) struct Edge {
 
 /// Where the gradient of an operand goes.
 pub(crate) enum Target {
-    Node(Edge),
+    /// An edge, taken apart so that a target is no larger than one.
+    Node(Handle<Node>, u32),
     Leaf(Tensor),
+}
+
+impl From<&Edge> for Target {
+    fn from(edge: &Edge) -> Target {
+        Target::Node(edge.node.clone(), edge.out as u32)
+    }
 }
 
 /// One recorded call.
@@ -37,19 +44,23 @@ pub(crate) struct Node {
     /// Where the user made the call.
     pub(crate) place: &'static Location<'static>,
     pub(crate) targets: Few<Option<Target>>,
-    pub(crate) saved: Mutex<Option<Saved>>,
-    pub(crate) retained: OnceLock<Box<Retained>>,
+    pub(crate) state: Mutex<State>,
 }
 
-/// Results whose gradient `retain_grad` asked for, and the gradient.
-pub(crate) type Retained = Mutex<Vec<(usize, Option<Tensor>)>>;
+// With its count, a node takes two cache lines.
+const _: () = assert!(size_of::<Node>() <= 120);
 
-/// What the gradient graph reads: operands (cells with their version), then results.
-#[derive(Clone)]
-pub(crate) struct Saved {
-    pub(crate) ins: Few<(Tensor, u64)>,
-    pub(crate) outs: Vec<(usize, Data)>,
+/// What changes about a node.
+pub(crate) struct State {
+    /// What the gradient graph reads, until it is freed.
+    pub(crate) saved: Option<Saved>,
+    /// Results whose gradient `retain_grad` asked for, and the gradient. Seldom any, hence the box.
+    #[expect(clippy::box_collection, reason = "it is one pointer where there is none")]
+    pub(crate) retained: Option<Box<Vec<(usize, Option<Tensor>)>>>,
 }
+
+/// Operands (cells with their version), then results: these without the node that they would keep alive by it.
+pub(crate) type Saved = Few<(Tensor, u64)>;
 
 pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
@@ -69,7 +80,7 @@ const KEPT_GARBAGE: usize = 256;
 /// Dropping a long chain frees it from a list instead of by recursion.
 impl Drop for Node {
     fn drop(&mut self) {
-        let saved = self.saved.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let saved = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).saved.take();
         let own = (std::mem::take(&mut self.targets), saved);
         if FREEING.replace(true) {
             // Of an ending thread, whose list is gone, what is left is dropped here.
@@ -125,16 +136,18 @@ pub(crate) fn record(
     if !flows || op.def().derivative() == Derivative::Zero {
         return Ok(None);
     }
-    let needs: Few<bool> = ins.iter().map(|t| t.requires_grad()).collect();
+    let needs = Few::of(ins, |t| t.requires_grad());
     let plan = plan_for(op, datas, outs, &needs)?;
-    let version = |t: &Tensor| t.as_cell().map_or(0, |c| c.version());
-    let saved = Saved {
-        ins: plan.reads_in.iter().map(|&i| (ins[i].clone(), version(ins[i]))).collect(),
-        outs: plan.reads_out.iter().map(|&k| (k, outs[k].clone())).collect(),
+    let read_in = |&i: &usize| (ins[i].clone(), ins[i].as_cell().map_or(0, |c| c.version()));
+    let read_out = |&k: &usize| (Tensor::data(outs[k].clone()), 0);
+    let saved = match (&*plan.reads_in, &*plan.reads_out) {
+        (reads, []) => Few::of(reads, read_in),
+        ([], reads) => Few::of(reads, read_out),
+        (ins, outs) => ins.iter().map(read_in).chain(outs.iter().map(read_out)).collect(),
     };
-    let target = |(t, need): (&&Tensor, &bool)| match &*t.0 {
-        Inner::Data(_, Some(edge)) if *need => Some(Target::Node(edge.clone())),
-        Inner::Cell(_) if *need => Some(Target::Leaf((*t).clone())),
+    let target = |t: &&Tensor| match &*t.0 {
+        Inner::Data(_, Some(edge)) => Some(edge.into()),
+        Inner::Cell(c) if c.requires_grad() => Some(Target::Leaf((*t).clone())),
         _ => None,
     };
     static ORDER: AtomicU64 = AtomicU64::new(0);
@@ -142,8 +155,7 @@ pub(crate) fn record(
         order: ORDER.fetch_add(1, Ordering::Relaxed),
         plan,
         place,
-        targets: ins.iter().zip(&*needs).map(target).collect(),
-        saved: Mutex::new(Some(saved)),
-        retained: OnceLock::new(),
+        targets: Few::of(ins, target),
+        state: Mutex::new(State { saved: Some(saved), retained: None }),
     })))
 }

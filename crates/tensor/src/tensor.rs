@@ -6,7 +6,6 @@ use crate::tape::Edge;
 use crate::trace::Traced;
 use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
 use gradus_mem::Handle;
-use std::borrow::Cow;
 use std::panic::Location;
 
 /// An n-dimensional array, a cheap handle that is `Send + Sync`.
@@ -164,11 +163,11 @@ impl Tensor {
         if let Inner::Data(d, _) = &*self.0 { Some(d) } else { None }
     }
 
-    /// The data behind data, or behind a cell that no trace would capture.
-    pub(crate) fn here(&self) -> Option<Cow<'_, Data>> {
+    /// Hands over the data behind data, or behind a cell that no trace would capture.
+    pub(crate) fn with_data<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         match &*self.0 {
-            Inner::Data(d, _) => Some(Cow::Borrowed(d)),
-            Inner::Cell(c) if !crate::trace::is_tracing() => c.value().as_data().cloned().map(Cow::Owned),
+            Inner::Data(d, _) => f(d),
+            Inner::Cell(c) if !crate::trace::is_tracing() => f(c.value().as_data()?),
             _ => None,
         }
     }
