@@ -40,9 +40,10 @@ pub fn compile(graph: &Graph) -> Result<Plan> {
 
 /// The plan of a graph whose inputs lie as given.
 pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
-    let graph = simplify(&graph.inlined()?, &Options::default())?.graph;
+    let Simplified { graph, fired, .. } = simplify(&graph.inlined()?, &Options::default())?;
     let lowered = lower::lower(&graph, given)?;
     let mut plan = emit::emit(lowered, &graph)?;
+    plan.simplified = fired;
     memory::plan_memory(&mut plan);
     Ok(plan)
 }
