@@ -41,10 +41,11 @@ pub fn compile(graph: &Graph) -> Result<Plan> {
 
 /// The plan of a graph whose inputs lie as given.
 pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
-    let graph = simplify(&graph.inlined()?, &Options::default())?.graph;
+    let Simplified { graph, fired, .. } = simplify(&graph.inlined()?, &Options::default())?;
     let mut lowered = lower::lower(&graph, given)?;
     recompute::recompute(&mut lowered);
     let mut plan = emit::emit(lowered, &graph)?;
+    plan.simplified = fired;
     memory::plan_memory(&mut plan);
     Ok(plan)
 }

@@ -21,6 +21,8 @@ pub struct Plan {
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
+    /// Which rules of simplification fired before, and how often.
+    pub simplified: Vec<(&'static str, usize)>,
 }
 
 /// Row-major elements somewhere.

@@ -8,12 +8,17 @@ use gradus_ir::{Aval, Literal, reference};
 /// Larger results are computed when they are needed: a plan should not be larger than what it computes with.
 const MOST_BYTES: usize = 1 << 20;
 
-pub(super) fn rules() -> Vec<Rule> {
+/// One element each: asked first.
+pub(super) fn cheap() -> Vec<Rule> {
     vec![
         Rule::exact("splat", "a constant of equal elements = its element, repeated", splat),
         Rule::exact("fold repeated", "f(repeated constants) = f(constants), repeated", fold_repeated),
-        Rule::exact("fold", "f(constants) = its value", fold),
     ]
+}
+
+/// Many elements: asked where no law makes them fewer.
+pub(super) fn costly() -> Vec<Rule> {
+    vec![Rule::exact("fold", "f(constants) = its value", fold)]
 }
 
 fn splat(_: &Seen<'_>, node: &Node) -> Option<Expr> {

@@ -99,7 +99,7 @@ fn permuted(seen: &Seen<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
     if let Op::Permute(p) = &node.op {
         return Some(p.axes.clone());
     }
-    if reach == 0 || !seen.read_once(id) || !is_pointwise(seen, node) {
+    if reach == 0 || !is_pointwise(seen, node) {
         return None;
     }
     let mut found: Option<Vec<usize>> = None;
@@ -109,7 +109,7 @@ fn permuted(seen: &Seen<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
             return None;
         }
     }
-    found
+    found.filter(|_| seen.read_once(id))
 }
 
 fn is_pointwise(seen: &Seen<'_>, node: &Node) -> bool {

@@ -18,10 +18,10 @@ use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::ops::movement::{Broadcast, Reshape};
 use gradus_ir::ops::source::Constant;
 use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape};
+use std::cell::Cell;
 use std::collections::HashMap;
 
-/// Rounds over the whole graph. One does nearly all; what becomes possible because other readers of a value went away
-/// takes another.
+/// Rounds over the whole graph. One does all but what was refused because others read a value too: they may be gone then.
 const ROUNDS: usize = 4;
 /// Replacements of replacements: beyond this a value stays as it is, which is never wrong.
 const DEPTH: usize = 32;
@@ -40,7 +40,7 @@ pub struct Simplified {
     pub graph: Graph,
     /// Which rules fired and how often, in the order of the table.
     pub fired: Vec<(&'static str, usize)>,
-    /// Rounds it took, the last of which found nothing if there was room for it.
+    /// Rounds it took.
     pub rounds: usize,
 }
 
@@ -84,13 +84,14 @@ impl Rule {
 
 /// All rules, in the order in which they are asked.
 pub fn rules() -> Vec<Rule> {
-    let mut all = constants::rules();
+    let mut all = constants::cheap();
     all.extend(algebra::rules());
     all.extend(movement::rules());
     all.extend(pieces::rules());
     all.extend(reduce::rules());
     all.extend(labels::rules());
     all.extend(contract::rules());
+    all.extend(constants::costly());
     all
 }
 
@@ -109,10 +110,11 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
         let mut pass = Pass::new(&on, &graph);
         let next = pass.run(&graph)?;
         fired.iter_mut().zip(&pass.fired).for_each(|(all, now)| *all += now);
-        if pass.fired.iter().all(|&n| n == 0) {
+        let done = pass.fired.iter().all(|&n| n == 0);
+        graph = if done { graph } else { next };
+        if done || !pass.refused.get() {
             break;
         }
-        graph = next;
     }
     let fired = on.iter().zip(fired).filter(|(_, n)| *n > 0).map(|(r, n)| (r.name, n)).collect();
     Ok(Simplified { graph, fired, rounds })
@@ -122,6 +124,8 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
 struct Seen<'a> {
     nodes: &'a [Node],
     uses: &'a [usize],
+    /// Set where a rule would have fired if fewer read a value.
+    refused: &'a Cell<bool>,
 }
 
 impl<'a> Seen<'a> {
@@ -141,9 +145,11 @@ impl<'a> Seen<'a> {
         &self.aval(id).shape
     }
 
-    /// Whether nobody but the reader that is being looked at reads the value.
+    /// Whether nobody but the reader that is being looked at reads the value. Rules ask this last.
     fn read_once(&self, id: Id) -> bool {
-        self.uses.get(id.node as usize).is_none_or(|&n| n <= 1)
+        let once = self.uses.get(id.node as usize).is_none_or(|&n| n <= 1);
+        self.refused.set(self.refused.get() || !once);
+        once
     }
 
     /// The one element that a value repeats, if that is known.
@@ -209,12 +215,14 @@ struct Pass<'r> {
     /// How many read each new node, as far as the old graph tells.
     uses: Vec<usize>,
     fired: Vec<usize>,
+    refused: Cell<bool>,
 }
 
 impl<'r> Pass<'r> {
     fn new(rules: &'r [&'r Rule], graph: &Graph) -> Pass<'r> {
         let uses = Vec::with_capacity(graph.nodes().len());
-        Pass { rules, b: Builder::new(), simple: HashMap::new(), uses, fired: vec![0; rules.len()] }
+        let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], Cell::new(false));
+        Pass { rules, b: Builder::new(), simple, uses, fired, refused }
     }
 
     fn run(&mut self, graph: &Graph) -> Result<Graph> {
@@ -251,7 +259,7 @@ impl<'r> Pass<'r> {
             return Ok(*known);
         }
         let found = self.b.look(|nodes| {
-            let (seen, node) = (Seen { nodes, uses: &self.uses }, &nodes[at as usize]);
+            let (seen, node) = (Seen { nodes, uses: &self.uses, refused: &self.refused }, &nodes[at as usize]);
             let ask = |(i, rule): (usize, &&Rule)| {
                 let expr = match rule.rewrite {
                     Rewrite::Pattern(law) => law.rewrite(&seen, node),

@@ -93,7 +93,7 @@ fn pad_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 
 fn concat_in_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Concat(own) = &node.op else { return None };
-    let nested = |id: &Id| seen.read_once(*id) && *seen.op(*id) == node.op;
+    let nested = |id: &Id| *seen.op(*id) == node.op && seen.read_once(*id);
     if !node.ins.iter().any(nested) {
         return None;
     }
@@ -135,9 +135,9 @@ struct Pieces {
 
 fn sum_of_pieces(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let out = &node.outs[0];
-    let [x, y] = addends(node)?;
-    let (mut x, y) = (pieces(seen, x)?, pieces(seen, y)?);
-    if x.axis != y.axis || out.dtype.class() == Class::Bool {
+    let ids = addends(node)?;
+    let (mut x, y) = (pieces(seen, ids[0])?, pieces(seen, ids[1])?);
+    if x.axis != y.axis || out.dtype.class() == Class::Bool || !ids.iter().all(|id| seen.read_once(*id)) {
         return None;
     }
     let axis = x.axis;
@@ -176,9 +176,6 @@ fn addends(node: &Node) -> Option<[Id; 2]> {
 /// A pad along one axis, or what a sum of some has become: a concat, plus 0 unless of integers.
 fn pieces(seen: &Seen<'_>, id: Id) -> Option<Pieces> {
     let node = seen.node(id);
-    if !seen.read_once(id) {
-        return None;
-    }
     if let Op::Pad(p) = &node.op {
         let shape = seen.shape(node.ins[0]);
         let mut padded = (0..shape.rank()).filter(|&a| p.low[a] != 0 || p.high[a] != 0);

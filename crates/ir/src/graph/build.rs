@@ -3,6 +3,7 @@
 use super::{Graph, Id, Node, Var};
 use crate::ops::{Op, source};
 use crate::{Aval, Error, Literal, Result};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -111,16 +112,21 @@ impl Builder {
     pub fn try_apply_ids(&self, op: Op, ins: Vec<Id>) -> Result<(u32, u32)> {
         let mut s = self.state();
         s.check(&ins)?;
-        let key = (op, ins);
-        if let Some(&node) = s.known.get(&key) {
-            return Ok((node, s.nodes[node as usize].outs.len() as u32));
-        }
+        let State { nodes, known, .. } = &mut *s;
+        let place = match known.entry((op, ins)) {
+            Entry::Occupied(found) => {
+                let node = *found.get();
+                return Ok((node, nodes[node as usize].outs.len() as u32));
+            }
+            Entry::Vacant(place) => place,
+        };
+        let (op, ins) = place.key();
         let avals: Vec<Aval> =
-            key.1.iter().map(|id| s.nodes[id.node as usize].outs[id.out as usize].clone()).collect();
-        let outs = key.0.infer(&avals)?;
-        let (node, count) = (s.nodes.len() as u32, outs.len() as u32);
-        s.nodes.push(Node { op: key.0.clone(), ins: key.1.clone(), outs });
-        s.known.insert(key, node);
+            ins.iter().map(|id| nodes[id.node as usize].outs[id.out as usize].clone()).collect();
+        let outs = op.infer(&avals)?;
+        let (node, count) = (nodes.len() as u32, outs.len() as u32);
+        nodes.push(Node { op: op.clone(), ins: ins.clone(), outs });
+        place.insert(node);
         Ok((node, count))
     }
 
