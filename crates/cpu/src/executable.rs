@@ -5,7 +5,7 @@ use crate::nested;
 use crate::pool::Pool;
 use crate::tile::{Memory, Program};
 use crate::{product, routine};
-use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
+use gradus_compile::{Given, Kernel, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
 use gradus_mem::Storage;
 use std::sync::{Mutex, PoisonError};
@@ -55,18 +55,27 @@ impl Executable {
 
     /// Makes a plan ready.
     pub fn of(plan: Plan) -> Result<Executable> {
+        Executable::by(plan, &Program::new)
+    }
+
+    /// As [`Executable::of`], without generated code: what tests and benchmarks compare with.
+    pub fn interpreted(plan: Plan) -> Result<Executable> {
+        Executable::by(plan, &Program::interpreted)
+    }
+
+    fn by(plan: Plan, program: &dyn Fn(&Kernel, &[(DType, usize)]) -> Program) -> Result<Executable> {
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
         let mut work = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
             work.push(match step {
-                Step::Kernel(k) => Work::Program(Program::new(k, &buffers)),
+                Step::Kernel(k) => Work::Program(program(k, &buffers)),
                 Step::Contract(c) => match &c.finish {
-                    Some(k) => Work::Program(Program::new(k, &buffers)),
+                    Some(k) => Work::Program(program(k, &buffers)),
                     None => Work::None,
                 },
                 Step::Routine(_) => Work::None,
                 Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
-                    let plans = c.plans.iter().map(|p| Executable::of((**p).clone()));
+                    let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), program));
                     Work::Nested(plans.collect::<Result<Vec<_>>>()?)
                 }
             });
@@ -95,7 +104,11 @@ impl Executable {
     }
 
     /// As [`Executable::run`], telling how long each step took.
-    pub fn profile(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<(Vec<Storage>, Vec<Duration>)> {
+    pub fn profile(
+        &self,
+        pool: &Pool,
+        arguments: &mut Vec<Argument>,
+    ) -> Result<(Vec<Storage>, Vec<Duration>)> {
         let mut times = Vec::with_capacity(self.plan.steps.len());
         let outputs = self.run_watched(pool, arguments, Some(&mut times))?;
         Ok((outputs, times))
@@ -122,7 +135,8 @@ impl Executable {
         for (k, &b) in plan.outputs.iter().enumerate() {
             let bytes = plan.buffers[b].bytes();
             let donor = plan.donors[k].map(|i| &arguments[i]);
-            let free = |a: &&Argument| a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
+            let free =
+                |a: &&Argument| a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
             // SAFETY: the steps write every element of an output.
             let fresh = || unsafe { Storage::uninit(bytes) }.ok_or_else(|| memory_error(bytes));
             outputs.push(match donor.filter(free) {
@@ -200,7 +214,8 @@ impl Executable {
         }
         let kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // SAFETY: a value's place is written before it is read, by the order of the steps.
-        let fresh = || unsafe { Storage::uninit(self.plan.arena) }.ok_or_else(|| memory_error(self.plan.arena));
+        let fresh =
+            || unsafe { Storage::uninit(self.plan.arena) }.ok_or_else(|| memory_error(self.plan.arena));
         Ok(Some(kept.map_or_else(fresh, Ok)?))
     }
 }

@@ -69,6 +69,12 @@ impl Program {
     /// # Safety
     /// As for [`Program::run`].
     pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
+        if let Some(code) = &self.native {
+            return with_scratch(code.scratch(), |scratch| {
+                // SAFETY: the caller's promise; scratch memory is made of lines.
+                unsafe { code.run(memory.0, from * self.row, count * self.row, scratch) }
+            });
+        }
         with_scratch(self.scratch, |scratch| {
             let mut tile = Tile { p: self, memory, scratch, registers: vec![scratch; self.code.len()] };
             let mut at = from;
@@ -132,8 +138,11 @@ impl Tile<'_> {
         let (row, part) = (self.p.row, self.p.part());
         let turns = self.p.turns.len();
         for (turn, (elements, rows)) in self.p.turns.iter().enumerate() {
-            let reductions: Vec<usize> =
-                rows.iter().copied().filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. })).collect();
+            let reductions: Vec<usize> = rows
+                .iter()
+                .copied()
+                .filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. }))
+                .collect();
             // SAFETY: the caller's promise, here and below.
             unsafe {
                 reductions.iter().for_each(|&i| self.begin(i, 1));
@@ -292,14 +301,22 @@ impl Tile<'_> {
                     std::ptr::copy(x, to, cover.count * line.kind.size());
                 }
                 Func::Each { scalar, from, to: dtype } => {
-                    let args: Vec<*const u8> = l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
+                    let args: Vec<*const u8> =
+                        l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
                     scalar::each(*scalar, from, &args, *dtype, to, cover.count);
                 }
             }
         }
     }
 
-    unsafe fn float<T: Number>(&self, lanes: &Lanes<T>, args: &[Arg], level: Level, to: *mut u8, cover: Cover) {
+    unsafe fn float<T: Number>(
+        &self,
+        lanes: &Lanes<T>,
+        args: &[Arg],
+        level: Level,
+        to: *mut u8,
+        cover: Cover,
+    ) {
         let Cover { count, rows, row, .. } = cover;
         let x = |k: usize| self.registers[args[k].line].cast_const().cast::<T>();
         let constant = |k: usize| match &self.p.code[args[k].line].task {
@@ -314,7 +331,14 @@ impl Tile<'_> {
                 Lanes::OfBool(f) => f(self.registers[args[0].line], to.cast(), count),
                 Lanes::Binary(f) => {
                     let numbers = (args[0].number, args[1].number);
-                    binary(f, numbers, (constant(0), constant(1)), (x(0), x(1)), to.cast(), (count, rows, row));
+                    binary(
+                        f,
+                        numbers,
+                        (constant(0), constant(1)),
+                        (x(0), x(1)),
+                        to.cast(),
+                        (count, rows, row),
+                    );
                 }
                 Lanes::Compare(f) => {
                     let numbers = (args[0].number, args[1].number);
