@@ -5,6 +5,7 @@
 //! those of the loops over slices, from the same source; sums have the same order: results are the interpreter's, bit by
 //! bit (of NaN, only that it is one). What has no code is refused and left to the interpreter.
 
+mod allocate;
 mod emit;
 mod encode;
 mod functions;
