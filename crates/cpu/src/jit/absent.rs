@@ -5,10 +5,10 @@ use gradus_ir::DType;
 
 /// The code of a kernel: there is none.
 #[derive(Debug)]
-pub(crate) enum Code {}
+pub(crate) enum Native {}
 
-impl Code {
-    pub(crate) fn new(_: &Kernel, _: &[(DType, usize)]) -> Option<Code> {
+impl Native {
+    pub(crate) fn new(_: &Kernel, _: &[(DType, usize)]) -> Option<Native> {
         None
     }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// Lanes of a vector.
 pub(super) const LANES: usize = 16;
 /// Vectors of a round through a loop that folds: element `i` goes to lane `i` modulo 64, as in the loops over slices.
-const FOLDED: usize = 4;
+pub(super) const FOLDED: usize = 4;
 /// Registers with pointers; further pointers are read when they are needed.
 const POINTERS: [Gpr; 10] = [RBX, RBP, Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 /// Those that the caller wants back.

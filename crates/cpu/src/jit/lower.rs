@@ -69,7 +69,7 @@ pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lower
             Operation::Constant(l) if inst.dtype == DType::F32 => {
                 Typed::Float((l.f().first().copied()? as f32).into())
             }
-            Operation::Load(access) => {
+            Operation::Load(access) if inst.dtype == buffers[access.buffer].0 => {
                 let still = step(access)? == 0;
                 let at = place(access, inst.dtype);
                 match inst.dtype {

@@ -6,6 +6,7 @@
 //! bit (of NaN, only that it is one). What has no code is refused and left to the interpreter.
 
 mod allocate;
+mod columns;
 mod emit;
 mod encode;
 mod functions;
@@ -17,12 +18,56 @@ mod schedule;
 mod tests;
 
 use crate::feature::Isa;
+use columns::Columns;
 use emit::{LANES, Table};
 use gradus_compile::{Access, Kernel};
 use gradus_ir::DType;
 use memory::Pages;
 
-/// The code of a kernel.
+/// What runs a kernel.
+#[derive(Debug)]
+pub(crate) enum Native {
+    /// Along rows: code, and elements per parallel index.
+    Rows(Code, usize),
+    /// Along columns.
+    Columns(Columns),
+}
+
+impl Native {
+    /// The code of a kernel whose accesses lie in their buffers, if there is any.
+    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Native> {
+        if Isa::best() < Isa::Avx512 {
+            return None;
+        }
+        let rows = || Code::new(kernel, buffers).map(|code| Native::Rows(code, kernel.row_length()));
+        rows().or_else(|| Columns::new(kernel, buffers).map(Native::Columns))
+    }
+
+    /// Bytes of memory that a run needs for itself.
+    pub(crate) fn scratch(&self) -> usize {
+        match self {
+            Native::Rows(code, _) => code.scratch(),
+            Native::Columns(columns) => columns.scratch(),
+        }
+    }
+
+    /// Runs a range of parallel indices.
+    ///
+    /// # Safety
+    /// Memory is what the buffers were said to be; nobody else uses what is written. Scratch memory is as large as was
+    /// asked for and aligned to 64 bytes.
+    pub(crate) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Native::Rows(code, each) => code.run(memory, from * each, count * each, scratch),
+                Native::Columns(columns) => columns.run(memory, from, count, scratch),
+            }
+        }
+    }
+}
+
+/// The code of a kernel along rows.
 #[derive(Debug)]
 pub(crate) struct Code {
     pages: Pages,
@@ -40,11 +85,7 @@ pub(crate) struct Code {
 const ALIGN: usize = 64;
 
 impl Code {
-    /// The code of a kernel whose accesses lie in their buffers, if there is any.
-    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Code> {
-        if Isa::best() < Isa::Avx512 {
-            return None;
-        }
+    fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Code> {
         let lowered = lower::lower(kernel, buffers)?;
         let (turns, kept) = schedule::schedule(&lowered);
         let (code, slots) = emit::emit(&lowered, &turns, kept)?;
@@ -68,19 +109,35 @@ impl Code {
         (4 * self.row()).next_multiple_of(ALIGN)
     }
 
-    /// Bytes of memory that a run needs for itself.
-    pub(crate) fn scratch(&self) -> usize {
+    fn scratch(&self) -> usize {
         self.table_bytes() + self.kept * self.row_bytes()
     }
 
     /// Runs a range of indices, in row-major order; if the kernel reduces, whole rows.
     ///
     /// # Safety
-    /// Memory is what the buffers were said to be; nobody else uses what is written. Scratch memory is aligned to 64 bytes.
-    pub(crate) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
-        let (row, table) = (self.row(), self.table());
+    /// As for [`Native::run`].
+    unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
+        let row = self.row();
+        let (mut at, end) = (from, from + count);
+        while at < end {
+            let (first, start) = (at / row, at % row);
+            let n = (row - start).min(end - at);
+            let rows = if n == row { (end - at) / row } else { 1 };
+            // SAFETY: the caller's promise.
+            unsafe { self.block(memory, (first, rows), (start, n), scratch) };
+            at += rows * n;
+        }
+    }
+
+    /// Runs some of the elements of some rows: the first, and how many.
+    ///
+    /// # Safety
+    /// As for [`Native::run`].
+    unsafe fn block(&self, memory: &[*mut u8], rows: (usize, usize), elements: (usize, usize), scratch: *mut u8) {
+        let (table, words) = (self.table(), scratch.cast::<u64>());
         let outer = &self.axes[..self.axes.len() - 1];
-        let words = scratch.cast::<u64>();
+        let (start, n) = elements;
         // SAFETY: scratch memory has room for the table and the row buffers; the code reads and writes accesses at
         // indices of the kernel only, which lie in their buffers.
         unsafe {
@@ -90,23 +147,18 @@ impl Code {
                 put(table.pointer(self.accesses.len() + k), buffer as u64);
                 put(table.pitch(self.accesses.len() + k), 0);
             }
+            for unroll in 1..=emit::FOLDED {
+                let (whole, rest) = Table::counts(unroll);
+                let round = unroll * LANES;
+                put(whole, (n / round * round) as u64);
+                put(rest, (n % round) as u64);
+            }
             let run: extern "sysv64" fn(*mut u64) = std::mem::transmute(self.pages.start());
-            let (mut at, end) = (from, from + count);
-            while at < end {
-                let (first, start) = (at / row, at % row);
-                let n = (row - start).min(end - at);
-                // Whole rows along the last axis but one are one call.
-                let rows = match outer.last() {
-                    Some(extent) if n == row => (extent - first % extent).min((end - at) / row),
-                    _ => 1,
-                };
+            let (mut first, end) = (rows.0, rows.0 + rows.1);
+            while first < end {
+                // Rows along the last axis but one are one call.
+                let rows = outer.last().map_or(1, |extent| (extent - first % extent).min(end - first));
                 put(Table::ROWS, rows as u64);
-                for unroll in 1..=4 {
-                    let (whole, rest) = Table::counts(unroll);
-                    let round = unroll * LANES;
-                    put(whole, (n / round * round) as u64);
-                    put(rest, (n % round) as u64);
-                }
                 for (a, (access, size)) in self.accesses.iter().enumerate() {
                     let strides = &access.layout.strides;
                     let mut place = access.layout.offset + start as i64 * strides[outer.len()];
@@ -121,7 +173,7 @@ impl Code {
                     put(table.pitch(a), pitch as u64);
                 }
                 run(words);
-                at += rows * n;
+                first += rows;
             }
         }
     }

@@ -372,3 +372,51 @@ fn reductions() {
         case.check(random, &format!("reduction {turn}"));
     }
 }
+
+#[test]
+fn reductions_along_columns() {
+    let random = &mut Random(13);
+    for turn in 0..300 {
+        // Parallel axes, the last of which are the lanes, then reduced ones.
+        let axes = [1 + random.below(3), 1 + random.below(90), 1 + random.below(70), 1 + random.below(3)];
+        let [p, l, r, q] = axes.map(|e| e as i64);
+        let mut case = Case::new(&axes, 2);
+        case.kernel.columns = true;
+        let rows = [[l * r * q, 1, q * l, l], [0, 1, q * l, l], [r * q, 0, q, 1], [0, 0, q, 1]];
+        let mut floats = vec![case.load(random, 1, &rows[0], DType::F32)];
+        for _ in 0..random.below(3) {
+            let strides = random.of(&rows);
+            floats.push(case.load(random, 0, &strides, DType::F32));
+        }
+        let per_lane = case.load(random, 2, &[l, 1, 0, 0], DType::F32);
+        let mut last = floats[0];
+        for x in &floats[1..] {
+            last = case.row(random.of(&BINARY), &[last, *x]);
+        }
+        let scaled = case.row("exp", &[per_lane]);
+        last = case.row("mul", &[last, scaled]);
+        for _ in 0..random.below(3) {
+            let fold = case.fold(random.of(&[Combine::Sum, Combine::Max, Combine::Min]), last);
+            let own = case.row("tanh", &[fold]);
+            if random.below(2) == 0 {
+                case.store(random, 0, &[l, 1, 0, 0], own);
+            }
+            let two = case.row("add", &[own, per_lane]);
+            last = case.row(random.of(&BINARY), &[last, two]);
+        }
+        let total = case.fold(Combine::Sum, last);
+        match random.below(3) {
+            0 => case.store(random, 0, &[l, 1, 0, 0], total),
+            1 => {
+                let y = case.row("sub", &[last, total]);
+                case.store(random, 3, &rows[0], y);
+            }
+            _ => {
+                let y = case.row("sub", &[last, total]);
+                case.store(random, 3, &rows[0], y);
+                case.store(random, 0, &[l, 1, 0, 0], total);
+            }
+        }
+        case.check(random, &format!("columns {turn}, {p} outer"));
+    }
+}

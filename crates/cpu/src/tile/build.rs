@@ -3,7 +3,7 @@
 use super::Kind;
 use super::lanes::{Loop, loop_of};
 use super::memory::{Pieces, Place};
-use crate::jit::Code;
+use crate::jit::Native;
 use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::ops::Combine;
 use gradus_ir::{DType, Literal};
@@ -44,7 +44,7 @@ pub(crate) struct Program {
     pub(super) turns: Vec<(Vec<usize>, Vec<usize>)>,
     pub(super) scratch: usize,
     /// Code that does the same.
-    pub(crate) native: Option<Code>,
+    pub(crate) native: Option<Native>,
 }
 
 /// One instruction: what to do, and where its register is.
@@ -88,7 +88,7 @@ impl Program {
     pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Program {
         let mut program = Program::interpreted(kernel, buffers);
         // Accesses have been checked against their buffers.
-        program.native = Code::new(kernel, buffers);
+        program.native = Native::new(kernel, buffers);
         program
     }
 

@@ -72,7 +72,7 @@ impl Program {
         if let Some(code) = &self.native {
             return with_scratch(code.scratch(), |scratch| {
                 // SAFETY: the caller's promise; scratch memory is made of lines.
-                unsafe { code.run(memory.0, from * self.row, count * self.row, scratch) }
+                unsafe { code.run(memory.0, from, count, scratch) }
             });
         }
         with_scratch(self.scratch, |scratch| {
