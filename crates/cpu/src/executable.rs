@@ -5,7 +5,7 @@ use crate::nested;
 use crate::pool::Pool;
 use crate::tile::{Memory, Program};
 use crate::{product, routine};
-use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
+use gradus_compile::{Given, Kernel, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
 use gradus_mem::Storage;
 use std::sync::{Mutex, PoisonError};
@@ -57,18 +57,27 @@ impl Executable {
 
     /// Makes a plan ready.
     pub fn of(plan: Plan) -> Result<Executable> {
+        Executable::by(plan, &Program::new)
+    }
+
+    /// As [`Executable::of`], without generated code: what tests and benchmarks compare with.
+    pub fn interpreted(plan: Plan) -> Result<Executable> {
+        Executable::by(plan, &Program::interpreted)
+    }
+
+    fn by(plan: Plan, program: &dyn Fn(&Kernel, &[(DType, usize)]) -> Program) -> Result<Executable> {
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
         let mut work = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
             work.push(match step {
-                Step::Kernel(k) => Work::Program(Program::new(k, &buffers)),
+                Step::Kernel(k) => Work::Program(program(k, &buffers)),
                 Step::Contract(c) => match &c.finish {
-                    Some(k) => Work::Program(Program::new(k, &buffers)),
+                    Some(k) => Work::Program(program(k, &buffers)),
                     None => Work::None,
                 },
                 Step::Routine(_) => Work::None,
                 Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
-                    let plans = c.plans.iter().map(|p| Executable::of((**p).clone()));
+                    let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), program));
                     Work::Nested(plans.collect::<Result<Vec<_>>>()?)
                 }
             });

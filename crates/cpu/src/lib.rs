@@ -1,13 +1,18 @@
 //! The CPU device: runs plans on the processor's vector units and threads.
 //!
 //! [`Executable`] is a compiled graph. Below it: [`vector`] loops, [`gemm`] matrix products, a [`pool`] of threads, and
-//! the tile interpreter that runs fused kernels over them.
+//! what runs fused kernels: a code generator, and a tile interpreter for all that it refuses.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
 mod executable;
 pub mod feature;
 pub mod gemm;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod jit;
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[path = "jit/absent.rs"]
+mod jit;
 mod literal;
 mod map;
 mod nested;

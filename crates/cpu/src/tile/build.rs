@@ -3,6 +3,7 @@
 use super::Kind;
 use super::lanes::{Loop, loop_of};
 use super::memory::{Pieces, Place};
+use crate::jit::Native;
 use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::ops::Combine;
 use gradus_ir::{DType, Literal};
@@ -42,6 +43,8 @@ pub(crate) struct Program {
     /// Lines of each turn over a row: those per element, then those per row.
     pub(super) turns: Vec<(Vec<usize>, Vec<usize>)>,
     pub(super) scratch: usize,
+    /// Code that does the same.
+    pub(crate) native: Option<Native>,
 }
 
 /// One instruction: what to do, and where its register is.
@@ -81,8 +84,16 @@ pub(super) struct Write {
 }
 
 impl Program {
-    /// The program of a kernel over buffers of these types and sizes.
+    /// The program of a kernel over buffers of these types and sizes, with code for it if there is any.
     pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Program {
+        let mut program = Program::interpreted(kernel, buffers);
+        // Accesses have been checked against their buffers.
+        program.native = Native::new(kernel, buffers);
+        program
+    }
+
+    /// As [`Program::new`], without code.
+    pub(crate) fn interpreted(kernel: &Kernel, buffers: &[(DType, usize)]) -> Program {
         let (rows, row) = (kernel.rows(), kernel.row_length());
         let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
         let walk = match reduces {
@@ -126,6 +137,7 @@ impl Program {
             stores,
             turns: Vec::new(),
             scratch: 0,
+            native: None,
         };
         program.turns = program.turns_over_a_row();
         program.write_in_place();

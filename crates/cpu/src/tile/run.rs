@@ -37,6 +37,16 @@ thread_local! {
     static SCRATCH: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Runs with scratch memory that is the thread's own.
+fn with_lines(bytes: usize, f: impl FnOnce(*mut u8)) {
+    let (mut lines, registers) = SCRATCH.with(|s| s.borrow_mut().pop()).unwrap_or_default();
+    if lines.len() * 64 < bytes {
+        lines.resize(bytes.div_ceil(64), Line64([0; 64]));
+    }
+    f(lines.as_mut_ptr().cast());
+    SCRATCH.with(|s| s.borrow_mut().push((lines, registers)));
+}
+
 impl Program {
     /// Computes tiles with scratch memory that is the thread's own; nested runs each have theirs.
     fn with_tile(&self, memory: Memory<'_>, f: impl FnOnce(&mut Tile<'_>)) {
@@ -78,6 +88,12 @@ impl Program {
     /// # Safety
     /// As for [`Program::run`].
     pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
+        if let Some(code) = &self.native {
+            return with_lines(code.scratch(), |scratch| {
+                // SAFETY: the caller's promise; scratch memory is made of lines.
+                unsafe { code.run(memory.0, from, count, scratch) }
+            });
+        }
         self.with_tile(memory, |tile| {
             let mut at = from;
             while at < from + count {
@@ -110,6 +126,14 @@ impl Program {
         pitch: usize,
         times: usize,
     ) {
+        if let Some(code) = &self.native {
+            return with_lines(code.scratch(), |scratch| {
+                for t in 0..times {
+                    // SAFETY: the caller's promise; scratch memory is made of lines.
+                    unsafe { code.run(memory.0, from + t * pitch, count, scratch) };
+                }
+            });
+        }
         self.with_tile(memory, |tile| {
             let together = (self.tile / count.max(1)).clamp(1, times.max(1));
             let mut done = 0;

@@ -1,8 +1,9 @@
 //! The tables of loops, once for every instruction set from one source.
 
 use super::block::{self, Splat};
+use super::number::Plain;
 use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Masks, Select};
-use super::{double, half, single, wide};
+use super::{double, half, number, single, wide};
 
 /// The set of loops compiled for an instruction set.
 pub struct Set {
@@ -153,7 +154,7 @@ macro_rules! instance {
             const FUSED: bool = $fused;
 
             pub(super) static SET: Set = Set {
-                f32: loops! { $attr, f32, single::fma::<FUSED>,
+                f32: loops! { $attr, f32, number::plain_fma::<FUSED>,
                     unary! { $attr, f32 => f32,
                         neg(x) = -x;
                         reciprocal(x) = 1.0 / x;
@@ -166,16 +167,16 @@ macro_rules! instance {
                         trunc(x) = x.trunc();
                         sqrt(x) = x.sqrt();
                         rsqrt(x) = 1.0 / x.sqrt();
-                        exp(x) = single::exp::<FUSED>(x);
-                        exp2(x) = single::exp2::<FUSED>(x);
+                        exp(x) = single::exp(Plain::<FUSED>(x)).0;
+                        exp2(x) = single::exp2(Plain::<FUSED>(x)).0;
                         expm1(x) = wide::expm1::<FUSED>(x);
-                        log(x) = single::log::<FUSED>(x);
+                        log(x) = single::log(Plain::<FUSED>(x)).0;
                         log2(x) = wide::log2::<FUSED>(x);
                         log10(x) = wide::log10::<FUSED>(x);
                         log1p(x) = wide::log1p::<FUSED>(x);
-                        sigmoid(x) = single::sigmoid::<FUSED>(x);
-                        tanh(x) = single::tanh::<FUSED>(x);
-                        erf(x) = single::erf::<FUSED>(x);
+                        sigmoid(x) = single::sigmoid(Plain::<FUSED>(x)).0;
+                        tanh(x) = single::tanh(Plain::<FUSED>(x)).0;
+                        erf(x) = single::erf(Plain::<FUSED>(x)).0;
                         erfc(x) = wide::erfc::<FUSED>(x);
                         sin(x) = wide::sin::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).sin() as f32;
                         cos(x) = wide::cos::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).cos() as f32;

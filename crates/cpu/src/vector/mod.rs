@@ -26,7 +26,8 @@ mod block;
 mod double;
 mod half;
 mod isa;
-mod single;
+pub(crate) mod number;
+pub(crate) mod single;
 mod wide;
 
 use isa::Set;

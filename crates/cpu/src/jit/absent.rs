@@ -1,0 +1,24 @@
+//! Where there is no code generator.
+
+use gradus_compile::Kernel;
+use gradus_ir::DType;
+
+/// The code of a kernel: there is none.
+#[derive(Debug)]
+pub(crate) enum Native {}
+
+impl Native {
+    pub(crate) fn new(_: &Kernel, _: &[(DType, usize)]) -> Option<Native> {
+        None
+    }
+
+    pub(crate) fn scratch(&self) -> usize {
+        match *self {}
+    }
+
+    /// # Safety
+    /// Never called.
+    pub(crate) unsafe fn run(&self, _: &[*mut u8], _: usize, _: usize, _: *mut u8) {
+        match *self {}
+    }
+}

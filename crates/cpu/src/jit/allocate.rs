@@ -1,0 +1,342 @@
+//! Registers for the values of a body of steps, given out as its instructions are written.
+
+use super::emit::Emitter;
+use super::encode::*;
+use super::node::{Arg, Node, Op};
+use super::schedule::Step;
+use std::collections::HashMap;
+
+/// Masks of values.
+const MASKS: std::ops::Range<u8> = 3..8;
+
+/// Registers of a body.
+pub(super) struct Body {
+    /// The last step that uses each node.
+    last: HashMap<usize, usize>,
+    /// Registers of nodes, vectors or masks.
+    of: HashMap<usize, u8>,
+    /// Values from memory that have one.
+    pub(super) fixed: Vec<(Arg, u8)>,
+    /// The register that each fold goes to.
+    pub(super) folds: Vec<(usize, u8)>,
+    free: u64,
+    free_masks: u8,
+    /// Most registers used at once.
+    pub(super) most: usize,
+    limit: usize,
+    failed: bool,
+    now: usize,
+    lanes: Lanes,
+    copy: usize,
+    /// The node whose register the result takes over.
+    taken: Option<usize>,
+    /// Registers to give back after the step.
+    spent: Vec<u8>,
+}
+
+impl Body {
+    pub(super) fn new(steps: &[Step], e: &Emitter<'_>, limit: usize) -> Body {
+        let mut last = HashMap::new();
+        for (i, step) in steps.iter().enumerate() {
+            e.uses(step).iter().filter_map(Arg::node).for_each(|n| {
+                last.insert(n, i);
+            });
+        }
+        Body {
+            last,
+            of: HashMap::new(),
+            fixed: vec![],
+            folds: vec![],
+            free: if limit == 64 { u64::MAX } else { (1 << limit) - 1 },
+            free_masks: MASKS.fold(0, |all, k| all | 1 << k),
+            most: 0,
+            limit,
+            failed: false,
+            now: 0,
+            lanes: ALL,
+            copy: 0,
+            taken: None,
+            spent: vec![],
+        }
+    }
+
+    pub(super) fn check(&self) -> Option<()> {
+        (!self.failed).then_some(())
+    }
+
+    fn fresh(&mut self) -> u8 {
+        if self.free == 0 {
+            self.failed = true;
+            return 0;
+        }
+        let r = self.free.trailing_zeros() as u8;
+        self.free &= !(1 << r);
+        self.most = self.most.max(r as usize + 1);
+        self.failed |= r as usize >= self.limit;
+        r
+    }
+
+    fn fresh_mask(&mut self) -> u8 {
+        if self.free_masks == 0 {
+            self.failed = true;
+            return MASKS.start;
+        }
+        let k = self.free_masks.trailing_zeros() as u8;
+        self.free_masks &= !(1 << k);
+        k
+    }
+
+    pub(super) fn steps(&mut self, e: &mut Emitter<'_>, steps: &[Step], copy: usize, lanes: Lanes) {
+        (self.copy, self.lanes) = (copy, lanes);
+        for (now, step) in steps.iter().enumerate() {
+            self.now = now;
+            self.step(e, step);
+            for r in std::mem::take(&mut self.spent) {
+                self.free |= 1 << r;
+            }
+        }
+        // What nothing uses ends with the body.
+        for (n, r) in std::mem::take(&mut self.of) {
+            self.give_back(e, n, r);
+        }
+    }
+
+    fn give_back(&mut self, e: &Emitter<'_>, node: usize, r: u8) {
+        match e.node(node).is_mask() {
+            true => self.free_masks |= 1 << r,
+            false => self.free |= 1 << r,
+        }
+    }
+
+    /// Ends what a step uses last, so that its result may take the place.
+    fn end(&mut self, e: &Emitter<'_>, step: &Step) {
+        for n in e.uses(step).iter().filter_map(Arg::node) {
+            if self.last.get(&n) == Some(&self.now)
+                && let Some(r) = self.of.remove(&n)
+            {
+                if self.taken.take_if(|taken| *taken == n).is_none() {
+                    self.give_back(e, n, r);
+                }
+            }
+        }
+        for r in std::mem::take(&mut self.spent) {
+            self.free |= 1 << r;
+        }
+    }
+
+    fn held(&self, arg: Arg) -> Option<u8> {
+        let fixed = || self.fixed.iter().find(|f| f.0 == arg).map(|f| f.1);
+        arg.node().and_then(|n| self.of.get(&n).copied()).or_else(fixed)
+    }
+
+    /// An operand in a register.
+    fn reg(&mut self, e: &mut Emitter<'_>, arg: Arg) -> u8 {
+        self.held(arg).unwrap_or_else(|| {
+            let r = self.fresh();
+            let from = e.place(arg);
+            e.asm.vector(SPLAT, r, 0, Rm::Whole(from), None, ALL);
+            self.spent.push(r);
+            r
+        })
+    }
+
+    /// An operand in a register or in memory.
+    fn rm(&mut self, e: &mut Emitter<'_>, arg: Arg) -> Rm {
+        match self.held(arg) {
+            Some(r) => Rm::Reg(r),
+            None => Rm::Splat(e.place(arg)),
+        }
+    }
+
+    fn mask(&self, arg: Arg) -> u8 {
+        self.held(arg).unwrap_or(MASKS.start)
+    }
+
+    /// An operand in a register that the result may overwrite.
+    fn owned(&mut self, e: &mut Emitter<'_>, arg: Arg) -> u8 {
+        if let Some(n) = arg.node().filter(|n| self.last.get(n) == Some(&self.now))
+            && let Some(r) = self.of.get(&n)
+        {
+            self.taken = Some(n);
+            return *r;
+        }
+        let held = self.held(arg);
+        let r = self.fresh();
+        match held {
+            Some(from) => e.asm.vector(COPY, r, 0, Rm::Reg(from), None, ALL),
+            None => {
+                let from = e.place(arg);
+                e.asm.vector(SPLAT, r, 0, Rm::Whole(from), None, ALL);
+            }
+        }
+        r
+    }
+
+    fn step(&mut self, e: &mut Emitter<'_>, step: &Step) {
+        match *step {
+            Step::Compute(n) => self.compute(e, step, n),
+            Step::Keep(n, buffer) => {
+                let from = self.reg(e, Arg::Node(n));
+                let to = e.elements_at(e.lowered.accesses.len() + buffer, self.copy);
+                e.asm.vector(STORE, from, 0, Rm::Whole(to), None, self.written());
+                self.end(e, step);
+            }
+            Step::Recall(n, buffer) => {
+                let to = self.fresh();
+                let from = e.elements_at(e.lowered.accesses.len() + buffer, self.copy);
+                e.asm.vector(LOAD, to, 0, Rm::Whole(from), None, self.lanes);
+                self.of.insert(n, to);
+            }
+            Step::Fold(n) => {
+                let x = self.reg(e, e.node(n).args[0]);
+                let to = self.folds.iter().find(|f| f.0 == n).map_or(0, |f| f.1);
+                if let Op::Fold(fold) = e.node(n).op {
+                    e.fold(fold, to, x, self.lanes);
+                }
+                self.end(e, step);
+            }
+            Step::Store(i) => self.store(e, step, i),
+            Step::Save(n) => {
+                let from = self.reg(e, Arg::Node(n));
+                let to = e.slot(n);
+                e.asm.vector(STORE_ONE, from, 0, Rm::Whole(to), None, ALL);
+                self.end(e, step);
+            }
+        }
+    }
+
+    /// Lanes that are written to memory.
+    fn written(&self) -> Lanes {
+        Lanes { zero: false, ..self.lanes }
+    }
+
+    fn store(&mut self, e: &mut Emitter<'_>, step: &Step, i: usize) {
+        let store = e.lowered.stores[i];
+        let value = Arg::Node(store.node);
+        if e.node(store.node).is_mask() {
+            let (mask, bytes) = (self.mask(value), self.fresh());
+            e.asm.vector(SPLAT, bytes, 0, Rm::Whole(Mem::Pool(1)), None, Lanes { mask, zero: true });
+            let to = e.elements_at(store.access, self.copy);
+            e.asm.vector(NARROW, bytes, 0, Rm::Whole(to), None, self.written());
+            self.free |= 1 << bytes;
+        } else {
+            let from = self.reg(e, value);
+            if store.row {
+                let to = Mem::At(e.pointer(store.access), 0);
+                e.asm.vector(STORE_ONE, from, 0, Rm::Whole(to), None, ALL);
+            } else {
+                let to = e.elements_at(store.access, self.copy);
+                e.asm.vector(STORE, from, 0, Rm::Whole(to), None, self.written());
+            }
+        }
+        self.end(e, step);
+    }
+
+    fn compute(&mut self, e: &mut Emitter<'_>, step: &Step, n: usize) {
+        let Node { op, args, .. } = e.node(n).clone();
+        let to = match op {
+            Op::Load(access) => {
+                let to = self.fresh();
+                let from = e.elements_at(access, self.copy);
+                e.asm.vector(LOAD, to, 0, Rm::Whole(from), None, self.lanes);
+                to
+            }
+            Op::LoadMask(access) => {
+                let (bytes, to) = (self.fresh(), self.fresh_mask());
+                let from = e.elements_at(access, self.copy);
+                e.asm.vector(WIDEN, bytes, 0, Rm::Whole(from), None, self.lanes);
+                e.asm.vector(TEST, to, bytes, Rm::Reg(bytes), None, ALL);
+                self.free |= 1 << bytes;
+                to
+            }
+            Op::Binary(form) => {
+                let swaps = [ADD, MUL, AND, XOR, ADD_INT].contains(&form) && self.held(args[0]).is_none();
+                let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
+                let (a, b) = (self.reg(e, a), self.rm(e, b));
+                self.end(e, step);
+                let to = self.fresh();
+                e.asm.vector(form, to, a, b, None, ALL);
+                to
+            }
+            Op::Unary(form, imm) => {
+                let x = self.rm(e, args[0]);
+                self.end(e, step);
+                let to = self.fresh();
+                e.asm.vector(form, to, 0, x, imm, ALL);
+                to
+            }
+            Op::Shift(which, by) => {
+                let x = self.reg(e, args[0]);
+                self.end(e, step);
+                let to = self.fresh();
+                e.asm.vector(SHIFT, which, to, Rm::Reg(x), Some(by), ALL);
+                to
+            }
+            Op::Fma => self.fma(e, step, args[0], args[1], args[2]),
+            Op::Ternary(table) => {
+                let (b, to) = (self.reg(e, args[1]), self.owned(e, args[0]));
+                let c = self.rm(e, args[2]);
+                e.asm.vector(TERNARY, to, b, c, Some(table), ALL);
+                self.end(e, step);
+                to
+            }
+            Op::Compare(how) => {
+                let (a, b) = (self.reg(e, args[0]), self.rm(e, args[1]));
+                self.end(e, step);
+                let to = self.fresh_mask();
+                e.asm.vector(COMPARE, to, a, b, Some(how), ALL);
+                to
+            }
+            Op::Blend => {
+                let (mask, no, yes) = (self.mask(args[0]), self.reg(e, args[2]), self.rm(e, args[1]));
+                self.end(e, step);
+                let to = self.fresh();
+                e.asm.vector(BLEND, to, no, yes, None, Lanes { mask, zero: false });
+                to
+            }
+            Op::Logic(form) => {
+                let (a, b) = (self.mask(args[0]), self.mask(args[args.len() - 1]));
+                self.end(e, step);
+                let to = self.fresh_mask();
+                e.asm.mask(form, to, a, b);
+                to
+            }
+            // Folds are steps of their own.
+            Op::Fold(_) => 0,
+        };
+        self.of.insert(n, to);
+    }
+
+    /// The result takes the place of one of the operands: one that ends here, or a copy.
+    fn fma(&mut self, e: &mut Emitter<'_>, step: &Step, a: Arg, b: Arg, c: Arg) -> u8 {
+        let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
+        let ends = |s: &Self, arg: Arg| {
+            arg.node().is_some_and(|n| s.last.get(&n) == Some(&s.now) && s.of.contains_key(&n))
+        };
+        let (in_place, other) = match () {
+            () if self.held(b).is_none() && self.held(c).is_some() => (None, a),
+            () if self.held(b).is_none() => (Some(b), a),
+            () if ends(self, a) => (Some(a), b),
+            () if ends(self, b) => (Some(b), a),
+            () if ends(self, c) => (None, a),
+            () if self.held(c).is_none() => (Some(a), b),
+            () => (None, a),
+        };
+        match in_place {
+            Some(factor) => {
+                let (to, second) = (self.owned(e, factor), self.reg(e, other));
+                let third = self.rm(e, c);
+                e.asm.vector(FMA_213, to, second, third, None, ALL);
+                self.end(e, step);
+                to
+            }
+            None => {
+                let (to, second) = (self.owned(e, c), self.reg(e, other));
+                let third = self.rm(e, b);
+                e.asm.vector(FMA_231, to, second, third, None, ALL);
+                self.end(e, step);
+                to
+            }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Kernels that reduce along columns: their lanes are parallel indices, and a reduction is an array of lanes.
+//!
+//! Such a kernel is cut into kernels without reductions. Some run over all indices, the lanes inside, and add to arrays;
+//! others run over the lanes once and compute what depends on those. The arrays are buffers of a thread's own.
+
+use super::Code;
+use crate::vector;
+use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
+use gradus_ir::DType;
+use gradus_ir::ops::{Combine, Scalar, pointwise};
+
+/// Most lanes that are walked together: their arrays stay in the first cache.
+const LANES: usize = 1024;
+/// Sums are made of sums of so many rows, as in the interpreter, so that errors do not grow with their number.
+const FEW: usize = 32;
+
+/// The code of a kernel along columns.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    stages: Vec<Stage>,
+    /// Extent of the last parallel axis, and indices of the reduced ones.
+    lanes: usize,
+    reduced: usize,
+    /// Buffers of the plan, and arrays of lanes.
+    buffers: usize,
+    arrays: usize,
+}
+
+/// A part of the work on some lanes.
+#[derive(Debug)]
+struct Stage {
+    code: Code,
+    /// Whether it runs over all indices, not only over the lanes.
+    all: bool,
+    /// What it adds to arrays: to one for a few rows, which then goes to another.
+    folds: Vec<(Combine, usize, usize)>,
+}
+
+impl Columns {
+    /// The code of a kernel whose accesses lie in their buffers, if there is any.
+    pub(super) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Columns> {
+        let lane = kernel.parallel.checked_sub(1)?;
+        if !kernel.columns || kernel.axes.contains(&0) || kernel.parallel == kernel.axes.len() {
+            return None;
+        }
+        let lanes = kernel.axes[lane];
+        let mut cut = Cut { kernel, arrays: vec![None; kernel.body.len()], count: 0, failed: false };
+        let turn = turns(kernel);
+        let last = turn.iter().copied().max().unwrap_or(0).max(0);
+        let mut parts: Vec<(Kernel, bool, Vec<(Combine, usize, usize)>)> = Vec::new();
+        for now in -1..=last {
+            let mut all = Part::new(kernel, true, buffers.len());
+            let mut folds = Vec::new();
+            for (i, inst) in kernel.body.iter().enumerate().filter(|(i, _)| turn[*i] == now) {
+                let Operation::Reduce(combine) = inst.op else { continue };
+                let total = cut.array(i);
+                let few = cut.fresh();
+                folds.push((combine, few, total));
+                let x = cut.import(&mut all, inst.args[0]);
+                let access = all.array(few);
+                let sum = all.push(Operation::Load(access.clone()), vec![], inst.dtype);
+                let row = pointwise::find(name(combine)?)?;
+                let value = all.push(Operation::Scalar(Scalar::Row(row)), vec![sum, x], inst.dtype);
+                all.kernel.stores.push(Store { value, access });
+            }
+            if now == last {
+                let elements = |s: &&Store| kernel.body[s.value].level == Level::Element;
+                for store in kernel.stores.iter().filter(elements) {
+                    let value = cut.import(&mut all, store.value);
+                    let access = all.access(kernel, &store.access);
+                    all.kernel.stores.push(Store { value, access });
+                }
+            }
+            let mut own = Part::new(kernel, false, buffers.len());
+            for i in (0..kernel.body.len()).filter(|&i| turn[i] == now && is_lane(&kernel.body[i])) {
+                let used = |j: usize| kernel.body[j].args.contains(&i) && !(turn[j] == now && is_lane(&kernel.body[j]));
+                let value = cut.compute(&mut own, i);
+                if (0..kernel.body.len()).any(used) {
+                    let access = own.array(cut.array(i));
+                    own.kernel.stores.push(Store { value, access });
+                }
+            }
+            for store in &kernel.stores {
+                if kernel.body[store.value].level == Level::Row && turn[store.value] == now {
+                    let value = cut.import(&mut own, store.value);
+                    let access = own.access(kernel, &store.access);
+                    own.kernel.stores.push(Store { value, access });
+                }
+            }
+            parts.push((all.kernel, true, folds));
+            parts.push((own.kernel, false, vec![]));
+        }
+        if cut.failed {
+            return None;
+        }
+        let mut sizes = buffers.to_vec();
+        sizes.resize(buffers.len() + cut.count, (DType::F32, lanes));
+        let compiled = parts.into_iter().filter(|p| !p.0.stores.is_empty()).map(|(kernel, all, folds)| {
+            Some(Stage { code: Code::new(&kernel, &sizes)?, all, folds })
+        });
+        let stages = compiled.collect::<Option<Vec<_>>>()?;
+        Some(Columns { stages, lanes, reduced: kernel.row_length(), buffers: buffers.len(), arrays: cut.count })
+    }
+
+    fn array_bytes(&self) -> usize {
+        4 * LANES.min(self.lanes).next_multiple_of(16)
+    }
+
+    /// Bytes of memory that a run needs for itself.
+    pub(super) fn scratch(&self) -> usize {
+        let code = self.stages.iter().map(|s| s.code.scratch()).max().unwrap_or(0);
+        self.arrays * self.array_bytes() + code
+    }
+
+    /// Runs a range of parallel indices.
+    ///
+    /// # Safety
+    /// As for [`Native::run`](super::Native::run).
+    pub(super) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
+        let mut table = memory[..self.buffers].to_vec();
+        table.resize(self.buffers + self.arrays, scratch);
+        let (mut at, end) = (from, from + count);
+        while at < end {
+            let (outer, first) = (at / self.lanes, at % self.lanes);
+            let n = LANES.min(self.lanes - first).min(end - at);
+            for a in 0..self.arrays {
+                // Arrays hold these lanes only.
+                table[self.buffers + a] = scratch.wrapping_add(a * self.array_bytes()).wrapping_sub(4 * first);
+            }
+            // SAFETY: the caller's promise; arrays have room for these lanes.
+            unsafe {
+                let scratch = scratch.add(self.arrays * self.array_bytes());
+                for stage in &self.stages {
+                    match stage.all {
+                        true => self.fold(stage, &table, outer, (first, n), scratch),
+                        false => stage.code.block(&table, (outer, 1), (first, n), scratch),
+                    }
+                }
+            }
+            at += n;
+        }
+    }
+
+    /// Runs a stage over the reduced indices.
+    unsafe fn fold(&self, stage: &Stage, table: &[*mut u8], outer: usize, lanes: (usize, usize), scratch: *mut u8) {
+        let (first, n) = lanes;
+        let array = |a: usize| table[self.buffers + a].wrapping_add(4 * first).cast::<f32>();
+        // SAFETY: arrays have room for the lanes.
+        let clear = |a: usize, combine: Combine| unsafe {
+            let start = match combine {
+                Combine::Max => f32::NEG_INFINITY,
+                Combine::Min => f32::INFINITY,
+                _ => 0.0,
+            };
+            (0..n).for_each(|i| array(a).add(i).write(start));
+        };
+        stage.folds.iter().for_each(|f| clear(f.2, f.0));
+        let mut row = 0;
+        while row < self.reduced {
+            let rows = if stage.folds.is_empty() { self.reduced } else { FEW.min(self.reduced - row) };
+            stage.folds.iter().for_each(|f| clear(f.1, f.0));
+            // SAFETY: the caller's promise.
+            unsafe {
+                stage.code.block(table, (outer * self.reduced + row, rows), lanes, scratch);
+                for &(combine, few, total) in &stage.folds {
+                    let add = name(combine).and_then(|name| vector::loops::<f32>().binary(name));
+                    add.into_iter().for_each(|f| (f.vv)(array(total), array(few), array(total), n));
+                }
+            }
+            row += rows;
+        }
+    }
+}
+
+fn name(combine: Combine) -> Option<&'static str> {
+    match combine {
+        Combine::Sum => Some("add"),
+        Combine::Max => Some("maximum"),
+        Combine::Min => Some("minimum"),
+        _ => None,
+    }
+}
+
+/// Whether it is computed once per lane.
+fn is_lane(inst: &Inst) -> bool {
+    inst.level == Level::Row && matches!(inst.op, Operation::Scalar(_))
+}
+
+/// For elements the first turn in which they can be had; for lanes the turn after which they are there.
+fn turns(kernel: &Kernel) -> Vec<i64> {
+    let mut turn: Vec<i64> = Vec::with_capacity(kernel.body.len());
+    for inst in &kernel.body {
+        let first = if inst.level == Level::Row && !matches!(inst.op, Operation::Reduce(_)) { -1 } else { 0 };
+        let args = inst.args.iter().map(|&a| {
+            let later = first == 0 && kernel.body[a].level == Level::Row;
+            turn[a] + later as i64
+        });
+        turn.push(args.max().unwrap_or(first).max(first));
+    }
+    turn
+}
+
+/// The kernel being cut.
+struct Cut<'k> {
+    kernel: &'k Kernel,
+    /// The array of each value that others read.
+    arrays: Vec<Option<usize>>,
+    count: usize,
+    /// Whether an array would have to hold something else than `f32`.
+    failed: bool,
+}
+
+/// A kernel made of some of its instructions.
+struct Part {
+    kernel: Kernel,
+    buffers: usize,
+    /// Their numbers there.
+    of: Vec<Option<usize>>,
+}
+
+impl Cut<'_> {
+    fn fresh(&mut self) -> usize {
+        self.count += 1;
+        self.count - 1
+    }
+
+    fn array(&mut self, i: usize) -> usize {
+        self.failed |= self.kernel.body[i].dtype != DType::F32;
+        match self.arrays[i] {
+            Some(a) => a,
+            None => {
+                let a = self.fresh();
+                self.arrays[i] = Some(a);
+                a
+            }
+        }
+    }
+
+    /// The value of an instruction in a part: computed there, or read from its array.
+    fn import(&mut self, part: &mut Part, i: usize) -> usize {
+        if let Some(known) = part.of[i] {
+            return known;
+        }
+        let inst = &self.kernel.body[i];
+        if is_lane(inst) || matches!(inst.op, Operation::Reduce(_)) {
+            let access = part.array(self.array(i));
+            let value = part.push(Operation::Load(access), vec![], inst.dtype);
+            part.of[i] = Some(value);
+            return value;
+        }
+        self.compute(part, i)
+    }
+
+    fn compute(&mut self, part: &mut Part, i: usize) -> usize {
+        let inst = &self.kernel.body[i];
+        let args = inst.args.iter().map(|a| self.import(part, *a)).collect();
+        let op = match &inst.op {
+            Operation::Load(access) => Operation::Load(part.access(self.kernel, access)),
+            other => other.clone(),
+        };
+        let value = part.push(op, args, inst.dtype);
+        part.of[i] = Some(value);
+        value
+    }
+}
+
+impl Part {
+    /// Over all indices, the lanes inside, or over the parallel ones.
+    fn new(kernel: &Kernel, all: bool, buffers: usize) -> Part {
+        let mut axes = kernel.axes[..kernel.parallel - 1].to_vec();
+        if all {
+            axes.extend(&kernel.axes[kernel.parallel..]);
+        }
+        axes.push(kernel.axes[kernel.parallel - 1]);
+        let parallel = axes.len();
+        let part = Kernel { axes, parallel, columns: false, body: vec![], stores: vec![] };
+        Part { kernel: part, buffers, of: vec![None; kernel.body.len()] }
+    }
+
+    fn push(&mut self, op: Operation, args: Vec<usize>, dtype: DType) -> usize {
+        self.kernel.body.push(Inst { op, args, dtype, level: Level::Element });
+        self.kernel.body.len() - 1
+    }
+
+    /// An access of the kernel over the axes of the part.
+    fn access(&self, kernel: &Kernel, access: &Access) -> Access {
+        let old = &access.layout.strides;
+        let lane = kernel.parallel - 1;
+        let mut strides = old[..lane].to_vec();
+        if self.kernel.axes.len() == old.len() {
+            strides.extend(&old[kernel.parallel..]);
+        }
+        strides.push(old[lane]);
+        Access { buffer: access.buffer, layout: Layout { offset: access.layout.offset, strides } }
+    }
+
+    /// An array: an element per lane.
+    fn array(&self, a: usize) -> Access {
+        let mut strides = vec![0; self.kernel.axes.len() - 1];
+        strides.push(1);
+        Access { buffer: self.buffers + a, layout: Layout { offset: 0, strides } }
+    }
+}

@@ -1,0 +1,246 @@
+//! Values of code under construction, as scalar functions are written over them.
+
+use super::encode::{
+    ADD, ADD_INT, AND, DIV, FROM_INT, Form, MASK_AND, MASK_NOT, MASK_OR, MASK_XOR, MAX, MIN, MUL, ROUND,
+    SQRT, SUB, SUB_INT, XOR,
+};
+use super::node::{Arg, Nodes, Op};
+use crate::vector::number::Single;
+use crate::vector::single;
+use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
+
+/// A value: a number that is known, or a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value<'n> {
+    Number(u32),
+    Node(&'n Nodes, usize),
+}
+
+/// A value taken as an integer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bits<'n>(Value<'n>);
+
+/// A value per lane that is true or not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mask<'n>(pub(super) Value<'n>);
+
+const SIGN: u32 = 1 << 31;
+
+impl<'n> Value<'n> {
+    pub(super) fn arg(self) -> Arg {
+        match self {
+            Value::Number(bits) => Arg::Number(bits),
+            Value::Node(_, node) => Arg::Node(node),
+        }
+    }
+
+    /// The node of an operation, one of whose operands is a node.
+    fn of(op: Op, args: &[Value<'n>]) -> Value<'n> {
+        let nodes = args.iter().find_map(|a| match a {
+            Value::Node(nodes, _) => Some(*nodes),
+            Value::Number(_) => None,
+        });
+        match nodes {
+            Some(nodes) => Value::Node(nodes, nodes.push(op, args.iter().map(|a| a.arg()).collect())),
+            // Only numbers: functions of constants are folded before they come here. NaN shows where not.
+            None => Value::Number(f32::NAN.to_bits()),
+        }
+    }
+
+    fn binary(form: Form, a: Value<'n>, b: Value<'n>) -> Value<'n> {
+        Value::of(Op::Binary(form), &[a, b])
+    }
+
+    fn unary(form: Form, a: Value<'n>) -> Value<'n> {
+        Value::of(Op::Unary(form, None), &[a])
+    }
+
+    fn rounded(self, mode: u8) -> Value<'n> {
+        Value::of(Op::Unary(ROUND, Some(8 | mode)), &[self])
+    }
+
+    fn compare(self, how: u8, other: Value<'n>) -> Mask<'n> {
+        Mask(Value::of(Op::Compare(how), &[self, other]))
+    }
+
+    /// One of `self` and `b` by the form, which gives its last operand where they are equal or NaN; NaN if either is.
+    pub(super) fn extreme(self, form: Form, b: Value<'n>) -> Value<'n> {
+        match b {
+            Value::Number(bits) if f32::from_bits(bits).is_nan() => self + b,
+            Value::Number(_) => Value::binary(form, b, self),
+            Value::Node(..) => Value::select(b.is_nan(), b, Value::binary(form, b, self)),
+        }
+    }
+}
+
+impl From<f32> for Value<'_> {
+    fn from(x: f32) -> Self {
+        Value::Number(x.to_bits())
+    }
+}
+
+impl From<u32> for Bits<'_> {
+    fn from(x: u32) -> Self {
+        Bits(Value::Number(x))
+    }
+}
+
+macro_rules! operators {
+    ($($name:ident $f:ident $form:ident),*) => {$(
+        impl<'n> $name for Value<'n> {
+            type Output = Value<'n>;
+            fn $f(self, other: Self) -> Value<'n> {
+                Value::binary($form, self, other)
+            }
+        }
+    )*};
+    (bits $($name:ident $f:ident $form:ident),*) => {$(
+        impl<'n> $name for Bits<'n> {
+            type Output = Bits<'n>;
+            fn $f(self, other: Self) -> Bits<'n> {
+                Bits(Value::binary($form, self.0, other.0))
+            }
+        }
+    )*};
+}
+operators!(Add add ADD, Sub sub SUB, Mul mul MUL, Div div DIV);
+operators!(bits Add add ADD_INT, Sub sub SUB_INT, BitAnd bitand AND);
+
+impl Neg for Value<'_> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Value::binary(XOR, self, Value::Number(SIGN))
+    }
+}
+
+impl Shl<u8> for Bits<'_> {
+    type Output = Self;
+    fn shl(self, n: u8) -> Self {
+        Bits(Value::of(Op::Shift(6, n), &[self.0]))
+    }
+}
+
+impl Shr<u8> for Bits<'_> {
+    type Output = Self;
+    fn shr(self, n: u8) -> Self {
+        Bits(Value::of(Op::Shift(4, n), &[self.0]))
+    }
+}
+
+impl<'n> Single for Value<'n> {
+    type Bits = Bits<'n>;
+    type Mask = Mask<'n>;
+
+    fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
+        Value::of(Op::Fma, &[self, b.into(), c.into()])
+    }
+    fn abs(self) -> Self {
+        Value::binary(AND, self, Value::Number(!SIGN))
+    }
+    fn copysign(self, sign: Self) -> Self {
+        // Of each bit: the third says whether it is the second's or the first's.
+        Value::of(Op::Ternary(0xd8), &[self, sign, Value::Number(SIGN)])
+    }
+    fn lt(self, other: impl Into<Self>) -> Mask<'n> {
+        self.compare(0x11, other.into())
+    }
+    fn gt(self, other: impl Into<Self>) -> Mask<'n> {
+        self.compare(0x1e, other.into())
+    }
+    fn eq(self, other: impl Into<Self>) -> Mask<'n> {
+        self.compare(0x00, other.into())
+    }
+    fn is_nan(self) -> Mask<'n> {
+        self.compare(0x03, self)
+    }
+    fn select(mask: Mask<'n>, yes: impl Into<Self>, no: impl Into<Self>) -> Self {
+        Value::of(Op::Blend, &[mask.0, yes.into(), no.into()])
+    }
+    fn to_bits(self) -> Bits<'n> {
+        Bits(self)
+    }
+    fn from_bits(bits: Bits<'n>) -> Self {
+        bits.0
+    }
+    fn from_int(bits: Bits<'n>) -> Self {
+        Value::unary(FROM_INT, bits.0)
+    }
+}
+
+/// A function of one operand.
+type Unary = for<'n> fn(Value<'n>) -> Value<'n>;
+/// A function of two operands.
+type Binary = for<'n> fn(Value<'n>, Value<'n>) -> Value<'n>;
+
+fn one<'n>() -> Value<'n> {
+    1.0.into()
+}
+
+const UNARY: [(&str, Unary); 17] = [
+    ("neg", |x| -x),
+    ("reciprocal", |x| one() / x),
+    ("square", |x| x * x),
+    ("abs", |x| x.abs()),
+    ("sign", |x| Value::select(x.gt(0.0), 1.0, Value::select(x.lt(0.0), -1.0, 0.0))),
+    ("floor", |x| x.rounded(1)),
+    ("ceil", |x| x.rounded(2)),
+    ("round", |x| x.rounded(0)),
+    ("trunc", |x| x.rounded(3)),
+    ("sqrt", |x| Value::unary(SQRT, x)),
+    ("rsqrt", |x| one() / Value::unary(SQRT, x)),
+    ("exp", |x| single::exp(x)),
+    ("exp2", |x| single::exp2(x)),
+    ("log", |x| single::log(x)),
+    ("sigmoid", |x| single::sigmoid(x)),
+    ("tanh", |x| single::tanh(x)),
+    ("erf", |x| single::erf(x)),
+];
+
+const BINARY: [(&str, Binary); 7] = [
+    ("add", |a, b| a + b),
+    ("sub", |a, b| a - b),
+    ("mul", |a, b| a * b),
+    ("div", |a, b| a / b),
+    ("maximum", |a, b| a.extreme(MAX, b)),
+    ("minimum", |a, b| a.extreme(MIN, b)),
+    ("copysign", |a, b| a.copysign(b)),
+];
+
+/// Comparisons, and how the instruction calls them: none raises an exception on NaN.
+const COMPARE: [(&str, u8); 6] =
+    [("eq", 0x00), ("ne", 0x04), ("lt", 0x11), ("le", 0x12), ("gt", 0x1e), ("ge", 0x1d)];
+
+const LOGIC: [(&str, u8); 3] = [("and", MASK_AND), ("or", MASK_OR), ("xor", MASK_XOR)];
+
+fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+    table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+}
+
+/// The function of floats with that name, if there is one.
+pub(super) fn float<'n>(name: &str, args: &[Value<'n>]) -> Option<Value<'n>> {
+    match args {
+        [x] => find(&UNARY, name).map(|f| f(*x)),
+        [a, b] => find(&BINARY, name).map(|f| f(*a, *b)),
+        _ => None,
+    }
+}
+
+/// The test of floats with that name.
+pub(super) fn test<'n>(name: &str, args: &[Value<'n>]) -> Option<Mask<'n>> {
+    match (name, args) {
+        ("is_nan", [x]) => Some(x.is_nan()),
+        ("is_inf", [x]) => Some(x.abs().eq(f32::INFINITY)),
+        ("is_finite", [x]) => Some(x.abs().lt(f32::INFINITY)),
+        (_, [a, b]) => find(&COMPARE, name).map(|how| a.compare(how, *b)),
+        _ => None,
+    }
+}
+
+/// The logic of masks with that name.
+pub(super) fn logic<'n>(name: &str, args: &[Mask<'n>]) -> Option<Mask<'n>> {
+    match (name, args) {
+        ("not", [a]) => Some(Mask(Value::of(Op::Logic(MASK_NOT), &[a.0]))),
+        (_, [a, b]) => find(&LOGIC, name).map(|form| Mask(Value::of(Op::Logic(form), &[a.0, b.0]))),
+        _ => None,
+    }
+}

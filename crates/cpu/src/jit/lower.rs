@@ -1,0 +1,141 @@
+//! From kernels to nodes; what code cannot do is refused here.
+
+use super::functions::{self, Mask, Value};
+use super::node::{Fold, Node, Nodes, Op};
+use crate::vector::number::Single;
+use gradus_compile::{Access, Kernel, Level, Operation};
+use gradus_ir::DType;
+use gradus_ir::ops::{Combine, Scalar};
+
+/// Longest row that is added up in one go: sums of longer ones are made of sums of parts.
+const LONGEST_ROW: usize = 8192;
+/// Most nodes of a kernel: beyond, registers do not last and looking for equal ones takes long.
+const MOST: usize = 1000;
+
+/// A kernel as nodes.
+#[derive(Debug)]
+pub(super) struct Lowered {
+    pub(super) nodes: Vec<Node>,
+    /// What is read and written, and the bytes of an element.
+    pub(super) accesses: Vec<(Access, usize)>,
+    pub(super) stores: Vec<Store>,
+}
+
+/// A write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Store {
+    pub(super) node: usize,
+    pub(super) access: usize,
+    /// Whether it is one element per row.
+    pub(super) row: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Typed<'n> {
+    Float(Value<'n>),
+    Mask(Mask<'n>),
+}
+
+/// The nodes of a kernel whose last axis is the row.
+pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lowered> {
+    let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
+    let inner = *kernel.axes.last()?;
+    let rows = kernel.axes.len() - reduces as usize;
+    if kernel.axes.contains(&0)
+        || kernel.parallel != rows
+        || reduces && (kernel.columns || inner > LONGEST_ROW)
+    {
+        return None;
+    }
+    let nodes = Nodes::default();
+    let mut accesses: Vec<(Access, usize)> = Vec::new();
+    let mut place = |access: &Access, dtype: DType| {
+        let found = accesses.iter().position(|a| a.0 == *access);
+        found.unwrap_or_else(|| {
+            accesses.push((access.clone(), dtype.size()));
+            accesses.len() - 1
+        })
+    };
+    // How an access moves along a row: not at all, by one, or in a way that has no code.
+    let step =
+        |access: &Access| access.layout.strides.last().copied().filter(|s| inner == 1 || *s == 0 || *s == 1);
+    let mut typed: Vec<Typed<'_>> = Vec::with_capacity(kernel.body.len());
+    for inst in &kernel.body {
+        let args: Vec<Typed<'_>> = inst.args.iter().map(|a| typed[*a]).collect();
+        if !matches!(inst.dtype, DType::F32 | DType::Bool) {
+            return None;
+        }
+        typed.push(match &inst.op {
+            Operation::Constant(l) if inst.dtype == DType::F32 => {
+                Typed::Float((l.f().first().copied()? as f32).into())
+            }
+            Operation::Load(access) if inst.dtype == buffers[access.buffer].0 => {
+                let still = step(access)? == 0;
+                let at = place(access, inst.dtype);
+                match inst.dtype {
+                    DType::F32 => Typed::Float(Value::Node(&nodes, nodes.load(Op::Load(at), still))),
+                    _ if still && (reduces || inner > 1) => return None,
+                    _ => Typed::Mask(Mask(Value::Node(&nodes, nodes.load(Op::LoadMask(at), false)))),
+                }
+            }
+            Operation::Scalar(scalar) => apply(*scalar, &args, inst.dtype)?,
+            Operation::Reduce(combine) => {
+                let fold = match combine {
+                    Combine::Sum => Fold::Sum,
+                    Combine::Max => Fold::Max,
+                    Combine::Min => Fold::Min,
+                    _ => return None,
+                };
+                let [Typed::Float(x @ Value::Node(..))] = args[..] else { return None };
+                Typed::Float(Value::Node(&nodes, nodes.push(Op::Fold(fold), vec![x.arg()])))
+            }
+            _ => return None,
+        });
+    }
+    let mut stores = Vec::with_capacity(kernel.stores.len());
+    for store in &kernel.stores {
+        let row = reduces && kernel.body[store.value].level == Level::Row;
+        let (Typed::Float(value) | Typed::Mask(Mask(value))) = typed[store.value];
+        let is_mask = matches!(typed[store.value], Typed::Mask(_));
+        let dtype = buffers[store.access.buffer].0;
+        let fits = dtype == if is_mask { DType::Bool } else { DType::F32 };
+        let (true, false) = (fits, row && is_mask) else { return None };
+        if !row && step(&store.access)? == 0 && inner > 1 {
+            return None;
+        }
+        let node = value.arg().node()?;
+        stores.push(Store { node, access: place(&store.access, dtype), row });
+    }
+    drop(typed);
+    let nodes = nodes.take();
+    (nodes.len() <= MOST).then_some(Lowered { nodes, accesses, stores })
+}
+
+fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>> {
+    let floats: Option<Vec<Value<'n>>> =
+        args.iter().map(|a| if let Typed::Float(x) = a { Some(*x) } else { None }).collect();
+    // A function of constants alone has no place among the nodes.
+    let is_node = |a: &Typed<'n>| matches!(a, Typed::Mask(_) | Typed::Float(Value::Node(..)));
+    if !args.iter().any(is_node) {
+        return None;
+    }
+    match (scalar, args) {
+        (Scalar::Identity, [x]) => Some(*x),
+        (Scalar::Cast, [Typed::Float(_)]) if to == DType::F32 => Some(args[0]),
+        (Scalar::Cast, [Typed::Float(x)]) => functions::test("ne", &[*x, 0.0.into()]).map(Typed::Mask),
+        (Scalar::Cast, [Typed::Mask(_)]) if to == DType::Bool => Some(args[0]),
+        (Scalar::Cast, [Typed::Mask(m)]) => Some(Typed::Float(Value::select(*m, 1.0, 0.0))),
+        (Scalar::Select, [Typed::Mask(m), Typed::Float(a), Typed::Float(b)]) => {
+            Some(Typed::Float(Value::select(*m, *a, *b)))
+        }
+        (Scalar::Row(row), _) => match floats {
+            Some(floats) if row.predicate => functions::test(row.name, &floats).map(Typed::Mask),
+            Some(floats) => functions::float(row.name, &floats).map(Typed::Float),
+            None => {
+                let masks = args.iter().map(|a| if let Typed::Mask(m) = a { Some(*m) } else { None });
+                functions::logic(row.name, &masks.collect::<Option<Vec<_>>>()?).map(Typed::Mask)
+            }
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,180 @@
+//! The code generator: AVX-512 code for a [`Kernel`] of `f32`, where the tile interpreter would call a loop per
+//! instruction.
+//!
+//! A kernel becomes nodes ([`lower`]), nodes an order ([`schedule`]), and that code ([`emit`], [`encode`]). Functions are
+//! those of the loops over slices, from the same source; sums have the same order: results are the interpreter's, bit by
+//! bit (of NaN, only that it is one). What has no code is refused and left to the interpreter.
+
+mod allocate;
+mod columns;
+mod emit;
+mod encode;
+mod functions;
+mod lower;
+mod memory;
+mod node;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+use crate::feature::Isa;
+use columns::Columns;
+use emit::{LANES, Table};
+use gradus_compile::{Access, Kernel};
+use gradus_ir::DType;
+use memory::Pages;
+
+/// What runs a kernel.
+#[derive(Debug)]
+pub(crate) enum Native {
+    /// Along rows: code, and elements per parallel index.
+    Rows(Code, usize),
+    /// Along columns.
+    Columns(Columns),
+}
+
+impl Native {
+    /// The code of a kernel whose accesses lie in their buffers, if there is any.
+    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Native> {
+        if Isa::best() < Isa::Avx512 {
+            return None;
+        }
+        let rows = || Code::new(kernel, buffers).map(|code| Native::Rows(code, kernel.row_length()));
+        rows().or_else(|| Columns::new(kernel, buffers).map(Native::Columns))
+    }
+
+    /// Bytes of memory that a run needs for itself.
+    pub(crate) fn scratch(&self) -> usize {
+        match self {
+            Native::Rows(code, _) => code.scratch(),
+            Native::Columns(columns) => columns.scratch(),
+        }
+    }
+
+    /// Runs a range of parallel indices.
+    ///
+    /// # Safety
+    /// Memory is what the buffers were said to be; nobody else uses what is written. Scratch memory is as large as was
+    /// asked for and aligned to 64 bytes.
+    pub(crate) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Native::Rows(code, each) => code.run(memory, from * each, count * each, scratch),
+                Native::Columns(columns) => columns.run(memory, from, count, scratch),
+            }
+        }
+    }
+}
+
+/// The code of a kernel along rows.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pages: Pages,
+    /// Extents; the last axis is the row.
+    axes: Vec<usize>,
+    /// What is read and written, and the bytes of an element.
+    accesses: Vec<(Access, usize)>,
+    /// Row buffers.
+    kept: usize,
+    /// Values per row.
+    slots: usize,
+}
+
+/// Row buffers start at cache lines.
+const ALIGN: usize = 64;
+
+impl Code {
+    fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Code> {
+        let lowered = lower::lower(kernel, buffers)?;
+        let (turns, kept) = schedule::schedule(&lowered);
+        let (code, slots) = emit::emit(&lowered, &turns, kept)?;
+        let accesses = lowered.accesses;
+        Some(Code { pages: Pages::new(&code)?, axes: kernel.axes.clone(), accesses, kept, slots })
+    }
+
+    fn table(&self) -> Table {
+        Table { accesses: self.accesses.len() + self.kept }
+    }
+
+    fn row(&self) -> usize {
+        self.axes.last().copied().unwrap_or(1)
+    }
+
+    fn table_bytes(&self) -> usize {
+        (8 * self.table().words(self.slots)).next_multiple_of(ALIGN)
+    }
+
+    fn row_bytes(&self) -> usize {
+        (4 * self.row()).next_multiple_of(ALIGN)
+    }
+
+    fn scratch(&self) -> usize {
+        self.table_bytes() + self.kept * self.row_bytes()
+    }
+
+    /// Runs a range of indices, in row-major order; if the kernel reduces, whole rows.
+    ///
+    /// # Safety
+    /// As for [`Native::run`].
+    unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
+        let row = self.row();
+        let (mut at, end) = (from, from + count);
+        while at < end {
+            let (first, start) = (at / row, at % row);
+            let n = (row - start).min(end - at);
+            let rows = if n == row { (end - at) / row } else { 1 };
+            // SAFETY: the caller's promise.
+            unsafe { self.block(memory, (first, rows), (start, n), scratch) };
+            at += rows * n;
+        }
+    }
+
+    /// Runs some of the elements of some rows: the first, and how many.
+    ///
+    /// # Safety
+    /// As for [`Native::run`].
+    unsafe fn block(&self, memory: &[*mut u8], rows: (usize, usize), elements: (usize, usize), scratch: *mut u8) {
+        let (table, words) = (self.table(), scratch.cast::<u64>());
+        let outer = &self.axes[..self.axes.len() - 1];
+        let (start, n) = elements;
+        // SAFETY: scratch memory has room for the table and the row buffers; the code reads and writes accesses at
+        // indices of the kernel only, which lie in their buffers.
+        unsafe {
+            let put = |word: usize, value: u64| words.add(word).write(value);
+            for k in 0..self.kept {
+                let buffer = scratch.add(self.table_bytes() + k * self.row_bytes());
+                put(table.pointer(self.accesses.len() + k), buffer as u64);
+                put(table.pitch(self.accesses.len() + k), 0);
+            }
+            for unroll in 1..=emit::FOLDED {
+                let (whole, rest) = Table::counts(unroll);
+                let round = unroll * LANES;
+                put(whole, (n / round * round) as u64);
+                put(rest, (n % round) as u64);
+            }
+            let run: extern "sysv64" fn(*mut u64) = std::mem::transmute(self.pages.start());
+            let (mut first, end) = (rows.0, rows.0 + rows.1);
+            while first < end {
+                // Rows along the last axis but one are one call.
+                let rows = outer.last().map_or(1, |extent| (extent - first % extent).min(end - first));
+                put(Table::ROWS, rows as u64);
+                for (a, (access, size)) in self.accesses.iter().enumerate() {
+                    let strides = &access.layout.strides;
+                    let mut place = access.layout.offset + start as i64 * strides[outer.len()];
+                    let mut rest = first;
+                    for (extent, stride) in outer.iter().zip(strides).rev() {
+                        place += (rest % extent) as i64 * stride;
+                        rest /= extent;
+                    }
+                    let pitch = outer.len().checked_sub(1).map_or(0, |o| strides[o]) * *size as i64;
+                    let pointer = memory[access.buffer].wrapping_offset((place * *size as i64) as isize);
+                    put(table.pointer(a), pointer as u64);
+                    put(table.pitch(a), pitch as u64);
+                }
+                run(words);
+                first += rows;
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Values of a kernel as nodes: each is one instruction on vectors, or a few.
+
+use super::encode::Form;
+use std::cell::RefCell;
+
+/// What a node is computed by. Forms say which operands may be in memory: the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    /// An element, by its access.
+    Load(usize),
+    /// Whether a byte is not zero.
+    LoadMask(usize),
+    Binary(Form),
+    Unary(Form, Option<u8>),
+    /// Which shift, and by how much.
+    Shift(u8, u8),
+    /// The first operand times the second, plus the third.
+    Fma,
+    /// A function of three bits by its table.
+    Ternary(u8),
+    Compare(u8),
+    /// The second operand where the first, else the third.
+    Blend,
+    Logic(u8),
+    /// All elements of a row.
+    Fold(Fold),
+}
+
+/// How elements of a row become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fold {
+    Sum,
+    Max,
+    Min,
+}
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arg {
+    Node(usize),
+    Number(u32),
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Node {
+    pub(super) op: Op,
+    pub(super) args: Vec<Arg>,
+    /// Whether it is the same along a row.
+    pub(super) row: bool,
+}
+
+/// Nodes under construction, each there once.
+#[derive(Debug, Default)]
+pub(super) struct Nodes(RefCell<Vec<Node>>);
+
+impl Nodes {
+    /// The node of an operation.
+    pub(super) fn push(&self, op: Op, args: Vec<Arg>) -> usize {
+        let row = match op {
+            Op::Fold(_) => true,
+            _ => args.iter().all(|a| match a {
+                Arg::Node(n) => self.0.borrow()[*n].row,
+                Arg::Number(_) => true,
+            }),
+        };
+        self.insert(Node { op, args, row })
+    }
+
+    /// The node of something read.
+    pub(super) fn load(&self, op: Op, row: bool) -> usize {
+        self.insert(Node { op, args: vec![], row })
+    }
+
+    fn insert(&self, node: Node) -> usize {
+        let mut all = self.0.borrow_mut();
+        all.iter().position(|n| *n == node).unwrap_or_else(|| {
+            all.push(node);
+            all.len() - 1
+        })
+    }
+
+    pub(super) fn take(self) -> Vec<Node> {
+        self.0.into_inner()
+    }
+}
+
+impl Node {
+    pub(super) fn is_load(&self) -> bool {
+        matches!(self.op, Op::Load(_))
+    }
+
+    pub(super) fn is_fold(&self) -> bool {
+        matches!(self.op, Op::Fold(_))
+    }
+
+    /// Whether its value is a mask.
+    pub(super) fn is_mask(&self) -> bool {
+        matches!(self.op, Op::LoadMask(_) | Op::Compare(_) | Op::Logic(_))
+    }
+
+    /// Its operands that are nodes.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = usize> {
+        self.args.iter().filter_map(|a| a.node())
+    }
+}
+
+impl Arg {
+    pub(super) fn node(&self) -> Option<usize> {
+        match self {
+            Arg::Node(n) => Some(*n),
+            Arg::Number(_) => None,
+        }
+    }
+}

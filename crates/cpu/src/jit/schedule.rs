@@ -1,0 +1,182 @@
+//! In which order nodes are computed: turns over a row, as many as reductions that need one another.
+
+use super::lower::Lowered;
+use super::node::Node;
+
+/// From so many nodes on, an element's value is kept for later turns rather than computed again.
+const KEEP: usize = 4;
+
+/// A step of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Compute(usize),
+    /// Writes a node to a row buffer, by its number.
+    Keep(usize, usize),
+    /// Reads it there.
+    Recall(usize, usize),
+    /// Adds a node's operand to what it folds.
+    Fold(usize),
+    /// Writes a value out, by the number of its store.
+    Store(usize),
+    /// Writes a node of the row to its slot.
+    Save(usize),
+}
+
+/// One turn over a row: what is done per element, then once.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    pub(super) elements: Vec<Step>,
+    pub(super) row: Vec<Step>,
+}
+
+/// The turns of a kernel, and how many row buffers they need.
+pub(super) fn schedule(lowered: &Lowered) -> (Vec<Turn>, usize) {
+    let nodes = &lowered.nodes;
+    let live = live(lowered);
+    let turn = turns(nodes);
+    let last = (0..nodes.len()).filter(|&n| live[n]).map(|n| turn[n]).max().unwrap_or(0).max(0);
+    let saved = saved(lowered, &live, &turn);
+    let mut s = Schedule {
+        nodes,
+        cost: costs(nodes),
+        first: vec![None; nodes.len()],
+        kept: vec![None; nodes.len()],
+        count: 0,
+    };
+    let mut all: Vec<Turn> = Vec::new();
+    for now in -1..=last {
+        let mut elements = Vec::new();
+        let mut done = vec![false; nodes.len()];
+        let folds = |n: &usize| live[*n] && nodes[*n].is_fold() && turn[*n] == now;
+        for n in (0..nodes.len()).filter(folds) {
+            nodes[n].nodes().for_each(|a| s.visit(a, &mut done, &mut elements));
+            elements.push(Step::Fold(n));
+        }
+        if now == last {
+            let stores = || lowered.stores.iter().enumerate().filter(|(_, store)| !store.row);
+            stores().for_each(|(_, store)| s.visit(store.node, &mut done, &mut elements));
+            // All reads come before the writes, which may be to the same memory.
+            elements.extend(stores().map(|(i, _)| Step::Store(i)));
+        }
+        for step in &elements {
+            if let Step::Compute(n) = step {
+                s.first[*n].get_or_insert(all.len());
+            }
+        }
+        let mut row = Vec::new();
+        let mut done = vec![false; nodes.len()];
+        let own = |n: &usize| live[*n] && nodes[*n].row && turn[*n] == now;
+        for n in (0..nodes.len()).filter(own).filter(|&n| !nodes[n].is_fold() && !nodes[n].is_load()) {
+            if !nodes[n].is_mask() {
+                s.masks(n, &mut done, &mut row);
+                row.push(Step::Compute(n));
+                row.extend(saved[n].then_some(Step::Save(n)));
+            }
+        }
+        if now == last {
+            row.extend((0..lowered.stores.len()).filter(|&i| lowered.stores[i].row).map(Step::Store));
+        }
+        all.push(Turn { elements, row });
+    }
+    for n in 0..nodes.len() {
+        if let (Some(buffer), Some(first)) = (s.kept[n], s.first[n]) {
+            let steps = &mut all[first].elements;
+            let at = steps.iter().position(|step| *step == Step::Compute(n)).map_or(0, |at| at + 1);
+            steps.insert(at, Step::Keep(n, buffer));
+        }
+    }
+    (all, s.count)
+}
+
+struct Schedule<'a> {
+    nodes: &'a [Node],
+    cost: Vec<usize>,
+    /// The turn in which an element's value is computed first.
+    first: Vec<Option<usize>>,
+    /// Its row buffer.
+    kept: Vec<Option<usize>>,
+    count: usize,
+}
+
+impl Schedule<'_> {
+    /// Adds what is needed for a value of an element.
+    fn visit(&mut self, n: usize, done: &mut [bool], steps: &mut Vec<Step>) {
+        let node = &self.nodes[n];
+        if done[n] || node.row && !node.is_mask() {
+            return;
+        }
+        done[n] = true;
+        if self.first[n].is_some() && self.cost[n] >= KEEP && !node.is_mask() {
+            let count = &mut self.count;
+            let buffer = *self.kept[n].get_or_insert_with(|| {
+                *count += 1;
+                *count - 1
+            });
+            return steps.push(Step::Recall(n, buffer));
+        }
+        // Masks last: there are few registers for them.
+        for masks in [false, true] {
+            node.nodes()
+                .filter(|&a| self.nodes[a].is_mask() == masks)
+                .for_each(|a| self.visit(a, done, steps));
+        }
+        steps.push(Step::Compute(n));
+    }
+
+    /// Adds the masks that a node of the row needs.
+    fn masks(&self, n: usize, done: &mut [bool], steps: &mut Vec<Step>) {
+        for a in self.nodes[n].nodes().filter(|&a| self.nodes[a].is_mask()) {
+            if !std::mem::replace(&mut done[a], true) {
+                self.masks(a, done, steps);
+                steps.push(Step::Compute(a));
+            }
+        }
+    }
+}
+
+/// What is needed for the stores.
+fn live(lowered: &Lowered) -> Vec<bool> {
+    let mut live = vec![false; lowered.nodes.len()];
+    lowered.stores.iter().for_each(|s| live[s.node] = true);
+    for n in (0..live.len()).rev() {
+        if live[n] {
+            lowered.nodes[n].nodes().for_each(|a| live[a] = true);
+        }
+    }
+    live
+}
+
+/// For elements the first turn in which they can be had; for rows the turn after which they are there.
+fn turns(nodes: &[Node]) -> Vec<i64> {
+    let mut turn: Vec<i64> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let in_row = node.row && !node.is_fold();
+        let first = if in_row { -1 } else { 0 };
+        let args = node.nodes().map(|a| turn[a] + (!in_row && nodes[a].row) as i64);
+        turn.push(args.max().unwrap_or(first).max(first));
+    }
+    turn
+}
+
+/// Nodes of the row that are needed beyond the steps that compute them.
+fn saved(lowered: &Lowered, live: &[bool], turn: &[i64]) -> Vec<bool> {
+    let nodes = &lowered.nodes;
+    let mut saved = vec![false; nodes.len()];
+    lowered.stores.iter().for_each(|s| saved[s.node] = true);
+    for (n, node) in nodes.iter().enumerate().filter(|(n, _)| live[*n]) {
+        // Masks are computed where they are used, which may be anywhere.
+        let near = |a: usize| node.row && !node.is_fold() && !node.is_mask() && turn[a] == turn[n];
+        node.nodes().filter(|&a| !near(a)).for_each(|a| saved[a] = true);
+    }
+    saved
+}
+
+/// How many nodes a value takes, counted anew for each use.
+fn costs(nodes: &[Node]) -> Vec<usize> {
+    let mut cost: Vec<usize> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let args: usize = node.nodes().filter(|&a| !nodes[a].row).map(|a| cost[a]).sum();
+        cost.push((args + (!node.is_load() && !node.row) as usize).min(1 << 20));
+    }
+    cost
+}
