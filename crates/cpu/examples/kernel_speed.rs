@@ -14,8 +14,11 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 fn graph(inputs: &[&[usize]], f: impl for<'g> Fn(&[Var<'g>]) -> Var<'g>) -> Graph {
     let b = Builder::new();
-    let ins: Vec<Var<'_>> =
-        inputs.iter().enumerate().map(|(i, s)| b.input(&format!("x{i}"), Aval::new(DType::F32, *s))).collect();
+    let ins: Vec<Var<'_>> = inputs
+        .iter()
+        .enumerate()
+        .map(|(i, s)| b.input(&format!("x{i}"), Aval::new(DType::F32, *s)))
+        .collect();
     b.finish(&[f(&ins)]).unwrap()
 }
 
@@ -96,7 +99,9 @@ fn row(name: &str, graph: &Graph, pools: &[Pool]) {
 
 fn main() {
     let pools = [Pool::new(1), Pool::new(2)];
-    println!("µs interpreted, µs generated, ratio, GB/s of inputs and outputs: one thread, two; µs to generate");
+    println!(
+        "µs interpreted, µs generated, ratio, GB/s of inputs and outputs: one thread, two; µs to generate"
+    );
     row("gelu 64K", &graph(&[&[1 << 16]], gelu), &pools);
     row("gelu 4M", &graph(&[&[1 << 22]], gelu), &pools);
     row("add 64K", &graph(&[&[1 << 16], &[1 << 16]], |x| x[0] + x[1]), &pools);

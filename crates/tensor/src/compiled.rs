@@ -11,8 +11,8 @@ use gradus_ir::{Aval, Error, Graph, Result};
 use gradus_mem::Storage;
 use std::fmt::Write;
 use std::panic::Location;
-use std::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A way to run an executable.
 type Run<'a> = &'a mut dyn FnMut(&Executable, &mut Vec<Argument>) -> Result<Vec<Storage>>;

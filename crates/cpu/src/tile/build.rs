@@ -240,9 +240,11 @@ impl Program {
         for line in &self.code {
             // What goes over elements, as reductions do, comes after the values per row that it uses.
             let over_elements = line.level == Level::Element || matches!(line.task, Task::Reduce { .. });
-            let t = line.task.args().into_iter().map(|a: usize| {
-                turn[a] + (over_elements && self.code[a].level == Level::Row) as i64
-            });
+            let t = line
+                .task
+                .args()
+                .into_iter()
+                .map(|a: usize| turn[a] + (over_elements && self.code[a].level == Level::Row) as i64);
             let first = if line.level == Level::Row { -1 } else { 0 };
             turn.push(t.max().unwrap_or(first).max(first));
         }
