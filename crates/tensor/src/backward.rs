@@ -3,7 +3,6 @@
 use crate::apply::try_apply;
 use crate::data::Data;
 use crate::few::Few;
-use crate::plan::Plan;
 use crate::row::Output;
 use crate::tape::{Edge, GradMode, Node, Saved, Target, grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
@@ -70,87 +69,89 @@ impl Pass {
         add(&mut pending.cts[out], g);
     }
 
+    fn send_operand(&mut self, node: &Node, i: usize, g: Tensor) {
+        if let Some(target) = &node.targets[i] {
+            self.send(target, g);
+        }
+    }
+
     /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
     fn run(&mut self, how: Backward, wanted: &mut [(Edge, Option<Tensor>)]) -> Result<()> {
         while let Some((_, Pending { node, cts })) = self.pending.pop_last() {
             for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
                 slot.clone_from(&cts[edge.out]);
             }
-            for (i, g) in pull_node(&node, &cts, how, &mut self.retained)? {
-                g.check()?;
-                if let Some(target) = &node.targets[i] {
-                    self.send(target, g);
-                }
-            }
+            self.pull(&node, &cts, how)?;
         }
         Ok(())
     }
-}
 
-/// Gradients of the operands of one recorded call; `retained` gets those of its results that are to be kept.
-fn pull_node(
-    node: &Handle<Node>,
-    cts: &[Option<Tensor>],
-    how: Backward,
-    retained: &mut Vec<(Edge, Tensor)>,
-) -> Result<Few<(usize, Tensor)>> {
-    let plan = &*node.plan;
-    let refuse = |why: &str| Err(Error::gradient(why).in_op(&plan.name, &plan.outs).at(node.place));
-    let mut state = lock(&node.state);
-    for (out, _) in state.retained.iter().flat_map(|r| r.iter()) {
-        retained.extend(cts[*out].clone().map(|ct| (Edge { node: node.clone(), out: *out }, ct)));
+    /// Sends the gradients of the operands of one recorded call.
+    fn pull(&mut self, node: &Handle<Node>, cts: &[Option<Tensor>], how: Backward) -> Result<()> {
+        let plan = &*node.plan;
+        let refuse = |why: &str| Err(Error::gradient(why).in_op(&plan.name, &plan.outs).at(node.place));
+        let mut state = lock(&node.state);
+        for (out, _) in state.retained.iter().flat_map(|r| r.iter()) {
+            self.retained.extend(cts[*out].clone().map(|ct| (Edge { node: node.clone(), out: *out }, ct)));
+        }
+        let Some(saved) = &state.saved else {
+            return refuse(
+                "backward runs a second time through this call, whose values have been freed; \
+                 ask for `retain_graph` the first time",
+            );
+        };
+        let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
+        if saved.iter().any(changed) {
+            return refuse("a value needed for the gradient of this call has been changed in place since");
+        }
+        let saved =
+            if how.retain_graph || how.create_graph { state.saved.clone() } else { state.saved.take() };
+        drop(state);
+        let (Some(saved), Some(call)) = (saved, &plan.call) else { return Ok(()) };
+        if !how.create_graph && !is_tracing() && self.run_program(node, &saved, cts).is_some() {
+            return Ok(());
+        }
+        let mut operands: Vec<Tensor> = saved.into_iter().map(|(t, _)| t).collect();
+        for (t, &out) in operands.iter_mut().skip(plan.reads_in.len()).zip(&plan.reads_out) {
+            let Inner::Data(data, None) = &*t.0 else { continue };
+            let edge = data.aval.dtype.is_differentiable().then(|| Edge { node: node.clone(), out });
+            *t = Tensor::new(Inner::Data(data.clone(), edge));
+        }
+        for &k in &plan.reads_ct {
+            operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&plan.outs[k])));
+        }
+        let operands: Vec<&Tensor> = operands.iter().collect();
+        let grads = try_apply(call.clone(), &operands).map_err(|e| e.at(node.place))?;
+        for (&i, g) in plan.writes.iter().zip(grads) {
+            g.check()?;
+            self.send_operand(node, i, g);
+        }
+        Ok(())
     }
-    let Some(saved) = &state.saved else {
-        return refuse(
-            "backward runs a second time through this call, whose values have been freed; \
-             ask for `retain_graph` the first time",
-        );
-    };
-    let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
-    if saved.iter().any(changed) {
-        return refuse("a value needed for the gradient of this call has been changed in place since");
-    }
-    let saved = if how.retain_graph || how.create_graph { state.saved.clone() } else { state.saved.take() };
-    drop(state);
-    let (Some(saved), Some(call)) = (saved, &plan.call) else { return Ok(Few::None) };
-    if !how.create_graph
-        && !is_tracing()
-        && let Some(grads) = run_program(plan, &saved, cts)
-    {
-        return Ok(grads);
-    }
-    let mut operands: Vec<Tensor> = saved.into_iter().map(|(t, _)| t).collect();
-    for (t, &out) in operands.iter_mut().skip(plan.reads_in.len()).zip(&plan.reads_out) {
-        let Inner::Data(data, None) = &*t.0 else { continue };
-        let edge = data.aval.dtype.is_differentiable().then(|| Edge { node: node.clone(), out });
-        *t = Tensor::new(Inner::Data(data.clone(), edge));
-    }
-    for &k in &plan.reads_ct {
-        operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&plan.outs[k])));
-    }
-    let operands: Vec<&Tensor> = operands.iter().collect();
-    let grads = try_apply(call.clone(), &operands).map_err(|e| e.at(node.place))?;
-    Ok(plan.writes.iter().copied().zip(grads).collect())
-}
 
-/// The same by the plan's program, if it has one that can run on these values.
-fn run_program(plan: &Plan, saved: &Saved, cts: &[Option<Tensor>]) -> Option<Few<(usize, Tensor)>> {
-    let program = plan.program.as_ref()?;
-    // Of a cell, the value now: its version says that it is the one that was read.
-    let values = Few::of(saved, |(t, _)| t.as_cell().map(|c| c.value()));
-    let input = |i: usize| match (values.get(i), saved.get(i)) {
-        (Some(Some(value)), _) => Some(value),
-        (_, Some((t, _))) => Some(t),
-        _ => cts[*plan.reads_ct.get(i - saved.len())?].as_ref(),
-    };
-    let aval = plan.outs.first()?;
-    let outputs = program.run(|i| input(i)?.as_data())?;
-    let tensor = |(output, &i): (Output, &usize)| match output {
-        Output::New(storage) => Some((i, Tensor::data(Data::row_major(storage, aval)))),
-        // Mostly the cotangent, handed on as it is.
-        Output::Input(k) => Some((i, input(k)?.detach())),
-    };
-    outputs.into_iter().zip(&plan.writes).map(tensor).collect()
+    /// The same by the plan's program, if it has one that can run on these values.
+    fn run_program(&mut self, node: &Node, saved: &Saved, cts: &[Option<Tensor>]) -> Option<()> {
+        let plan = &*node.plan;
+        let (program, aval) = (plan.program.as_ref()?, plan.outs.first()?);
+        // Of a cell, the value now: its version says that it is the one that was read.
+        let values = Few::of(saved, |(t, _)| t.as_cell().map(|c| c.value()));
+        let input = |i: usize| match (values.get(i), saved.get(i)) {
+            (Some(Some(value)), _) => Some(value),
+            (_, Some((t, _))) => Some(t),
+            _ => cts[*plan.reads_ct.get(i - saved.len())?].as_ref(),
+        };
+        program.run(
+            |i| input(i)?.as_data(),
+            |k, output| {
+                let g = match output {
+                    Output::New(storage) => Some(Tensor::data(Data::row_major(storage, aval))),
+                    // Mostly the cotangent, handed on as it is.
+                    Output::Input(i) => input(i).map(Tensor::detach),
+                };
+                g.into_iter().for_each(|g| self.send_operand(node, plan.writes[k], g));
+            },
+        )
+    }
 }
 
 /// Nothing is recorded during a pass unless the pass itself is to be differentiated.

@@ -74,7 +74,7 @@ impl Data {
     }
 
     /// Row-major data of this type.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn row_major(storage: Storage, aval: &Aval) -> Data {
         Data { storage, aval: aval.clone(), strides: None, offset: 0 }
     }

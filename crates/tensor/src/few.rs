@@ -17,6 +17,7 @@ pub(crate) enum Few<T> {
 
 impl<T> Few<T> {
     /// One item for each of these.
+    #[inline(always)]
     pub(crate) fn of<A>(from: &[A], mut f: impl FnMut(&A) -> T) -> Few<T> {
         match from {
             [] => Few::None,

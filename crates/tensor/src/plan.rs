@@ -106,8 +106,11 @@ pub(crate) fn plan_for(op: &Op, ins: &[&Data], outs: &[&Data], needs: &Few<bool>
     let (Op::Map(map), Some(first)) = (op, ins.first()) else { return shared_plan(op, ins, outs, needs) };
     // The operands of a row have one type.
     let (row, aval) = (address(map.0), &first.aval);
-    let mix = |h: usize, x: usize| (h ^ x).wrapping_mul(0x9e37_79b9).rotate_right(7);
-    let at = needs.iter().map(|n| usize::from(*n)).chain(aval.shape.iter().copied()).fold(row, mix) % RECENT;
+    // Rows lie side by side and extents are small: their sum spreads well enough.
+    let mut at = row / 16;
+    needs.iter().for_each(|n| at = at.wrapping_mul(2) + usize::from(*n));
+    aval.shape.iter().for_each(|d| at = at.wrapping_mul(31).wrapping_add(*d));
+    let at = at % RECENT;
     let is = |r: &&Recent| r.row == row && r.aval == *aval && *r.needs == **needs;
     let found = |rows: &RefCell<[Option<Recent>; RECENT]>| {
         rows.borrow()[at].as_ref().filter(is).map(|r| r.plan.clone())

@@ -1,7 +1,6 @@
 //! Rows of the pointwise table on data, at once: their loops, and the small programs of rows that most gradients are.
 
 use crate::data::Data;
-use crate::few::Few;
 use gradus_cpu::vector::{self, Binary, Unary};
 use gradus_cpu::{map1, map2, map2_by, map2_scalar};
 use gradus_ir::graph::{Graph, Id};
@@ -128,7 +127,7 @@ pub(crate) enum Program {
 
 pub(crate) struct Steps<T> {
     steps: Vec<(Lanes<T>, Value<T>, Option<Value<T>>)>,
-    outputs: Few<Value<T>>,
+    outputs: Vec<Value<T>>,
 }
 
 #[derive(Clone, Copy)]
@@ -154,12 +153,16 @@ impl Program {
         }
     }
 
-    /// The outputs at these inputs, which have the types of the graph's. `None` if a layout does not fit, if a compiled
-    /// kernel would be faster, or if memory cannot be had.
-    pub(crate) fn run<'a>(&self, input: impl Fn(usize) -> Option<&'a Data>) -> Option<Few<Output>> {
+    /// Gives each output at these inputs, which have the types of the graph's. `None`, before any, if a layout does not
+    /// fit, if a compiled kernel would be faster, or if memory cannot be had.
+    pub(crate) fn run<'a>(
+        &self,
+        input: impl Fn(usize) -> Option<&'a Data>,
+        give: impl FnMut(usize, Output),
+    ) -> Option<()> {
         match self {
-            Program::F32(steps) => steps.run(input),
-            Program::F64(steps) => steps.run(input),
+            Program::F32(steps) => steps.run(input, give),
+            Program::F64(steps) => steps.run(input, give),
         }
     }
 }
@@ -191,7 +194,11 @@ impl<T: Pod> Steps<T> {
         Some(Steps { steps, outputs: graph.outputs().iter().map(output).collect::<Option<_>>()? })
     }
 
-    fn run<'a>(&self, input: impl Fn(usize) -> Option<&'a Data>) -> Option<Few<Output>> {
+    fn run<'a>(
+        &self,
+        input: impl Fn(usize) -> Option<&'a Data>,
+        mut give: impl FnMut(usize, Output),
+    ) -> Option<()> {
         let aval = &input(0)?.aval;
         let elements = aval.shape.numel();
         if self.steps.len() > 1 && elements > MOST_ELEMENTS {
@@ -211,11 +218,13 @@ impl<T: Pod> Steps<T> {
             };
             made[k] = Some(lanes.run(read(*first)?, second)?);
         }
-        let output = |value: &Value<T>| match value {
-            Value::Input(i) => Some(Output::Input(*i)),
-            Value::Step(k) => made[*k].clone().map(Output::New),
-            Value::Number(_) => None,
-        };
-        self.outputs.iter().map(output).collect()
+        for (k, value) in self.outputs.iter().enumerate() {
+            match value {
+                Value::Input(i) => give(k, Output::Input(*i)),
+                Value::Step(step) => made[*step].iter().for_each(|s| give(k, Output::New(s.clone()))),
+                Value::Number(_) => {} // `of` makes no such program
+            }
+        }
+        Some(())
     }
 }

@@ -26,10 +26,13 @@ pub(crate) enum Inner {
 }
 
 impl Tensor {
+    // Inlined, so that a tensor is written where it stays instead of being copied there.
+    #[inline(always)]
     pub(crate) fn new(inner: Inner) -> Tensor {
         Tensor(Handle::new(inner))
     }
 
+    #[inline(always)]
     pub(crate) fn data(data: Data) -> Tensor {
         Tensor::new(Inner::Data(data, None))
     }

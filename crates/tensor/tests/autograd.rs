@@ -218,3 +218,81 @@ fn a_leaf_takes_only_gradients_of_its_own_type() {
     assert_eq!(Tensor::from(true).select(true, false).dtype(), gradus_ir::DType::Bool);
     assert_eq!(f64s(&Tensor::from([f64::INFINITY]).imag()), [0.0]);
 }
+
+/// Small operands take a program of rows, large ones and other layouts a compiled kernel, `create_graph` the graph: the
+/// gradients are those of the formula each time.
+#[test]
+fn every_way_of_a_gradient_agrees() {
+    // Of tanh(x)·x / (1 + x²) + exp(-x), reading operands, results and cotangents.
+    let f = |x: &Tensor| x.tanh() * x / (x * x + 1.0) + (-x).exp();
+    let slope = |x: f64| {
+        let (t, d) = (x.tanh(), 1.0 + x * x);
+        ((1.0 - t * t) * x + t) / d - 2.0 * x * x * t / (d * d) - (-x).exp()
+    };
+    for n in [0usize, 1, 5, 64, 3000] {
+        let values: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin() * 2.0).collect();
+        let seeds: Vec<f64> = (0..n).map(|i| (i as f64 * 1.3).cos()).collect();
+        let right: Vec<f64> = values.iter().zip(&seeds).map(|(x, g)| slope(*x) * g).collect();
+        let check = |found: &Tensor| {
+            for (found, right) in f64s(found).iter().zip(&right) {
+                assert!((found - right).abs() < 1e-14, "{n}: {found} and {right}");
+            }
+            assert_eq!(found.numel(), n);
+        };
+        let seed = Tensor::from(seeds);
+        // A leaf, a leaf behind a view that is not row-major, and both with a recorded pass.
+        for create_graph in [false, true] {
+            let how = Backward { create_graph, ..Backward::default() };
+            let x = Tensor::from(values.clone()).requires_grad_();
+            f(&x).backward_as(Some(&seed), how).unwrap();
+            check(&x.grad().unwrap());
+            let x = Tensor::from(values.clone()).requires_grad_();
+            let twice = Tensor::stack(&[&x, &x], 1).t();
+            let y = f(&twice);
+            y.backward_as(Some(&Tensor::stack(&[&seed, &seed.zeros_like()], 0)), how).unwrap();
+            check(&x.grad().unwrap());
+        }
+        // A cotangent that is one element repeated.
+        let x = Tensor::from(values.clone()).requires_grad_();
+        f(&x).sum(()).backward().unwrap();
+        for (found, x) in f64s(&x.grad().unwrap()).iter().zip(&values) {
+            assert!((found - slope(*x)).abs() < 1e-14);
+        }
+    }
+}
+
+/// A gradient that is handed on unchanged is a value of its own: adding to it, or recording from its seed, changes
+/// nothing else.
+#[test]
+fn cotangents_handed_on_are_values() {
+    let (x, seed) = (Tensor::from([1.0, 2.0]).requires_grad_(), Tensor::from([3.0, 4.0]).requires_grad_());
+    for _ in 0..2 {
+        (&x + 1.0).backward_with(&seed).unwrap();
+    }
+    assert_eq!(f64s(&x.grad().unwrap()), [6.0, 8.0]);
+    assert_eq!(f64s(&seed), [3.0, 4.0]);
+    assert!(seed.grad().is_none() && !x.grad().unwrap().requires_grad());
+    no_grad(|| seed.set_(&Tensor::from([0.0, 0.0]))).unwrap();
+    assert_eq!(f64s(&x.grad().unwrap()), [6.0, 8.0]);
+    // One gradient for two operands of the same call, and for a leaf used twice.
+    let x = Tensor::from(2.0).requires_grad_();
+    (&x + &x).backward().unwrap();
+    assert_eq!(x.grad().unwrap().item::<f64>().unwrap(), 2.0);
+}
+
+#[test]
+fn numbers_beside_tensors() {
+    let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
+    assert_eq!(
+        (&x * 0.1).to_vec::<f32>().unwrap(),
+        [0.1, 0.2, 0.3, 0.4].map(|v: f64| (v * 10.0) as f32 * 0.1f32)
+    );
+    assert_eq!((1.0 - &x).to_vec::<f32>().unwrap(), [0.0, -1.0, -2.0, -3.0]);
+    assert_eq!((Tensor::from([1i64, 2]) + 0.5).to_vec::<f32>().unwrap(), [1.5, 2.5]);
+    assert_eq!((Tensor::from([1i64, 2]) * 3).to_vec::<i64>().unwrap(), [3, 6]);
+    assert_eq!((Tensor::from([true, false]) + 1).to_vec::<i64>().unwrap(), [2, 1]);
+    assert_eq!((Tensor::from(Vec::<f32>::new()) + 1.0).to_vec::<f32>().unwrap(), []);
+    let w = Tensor::from([2.0, 5.0]).requires_grad_();
+    (&w * 3.0).sum(()).backward().unwrap();
+    assert_eq!(f64s(&w.grad().unwrap()), [3.0, 3.0]);
+}
