@@ -259,7 +259,8 @@ impl<'r> Pass<'r> {
             return Ok(*known);
         }
         let found = self.b.look(|nodes| {
-            let (seen, node) = (Seen { nodes, uses: &self.uses, refused: &self.refused }, &nodes[at as usize]);
+            let (seen, node) =
+                (Seen { nodes, uses: &self.uses, refused: &self.refused }, &nodes[at as usize]);
             let ask = |(i, rule): (usize, &&Rule)| {
                 let expr = match rule.rewrite {
                     Rewrite::Pattern(law) => law.rewrite(&seen, node),

@@ -38,6 +38,7 @@ fn cases() -> Vec<Case> {
     vec![
         ("splat", v(F64, 1), |x| x[0].exp() * x[0].builder().constant(Literal::floats(F64, [PAIRS], vec![2.5; PAIRS]).unwrap()), "exp constant broadcast mul"),
         ("fold repeated", v(F64, 1), |x| x[0] * x[0].full_like(2.0).exp(), "constant broadcast mul"),
+        ("fold repeated", v(F64, 2), |x| x[0].full_like(2.0).lt(x[0].full_like(3.0)).select(x[0], x[1]), ""),
         ("fold", v(F64, 1), |x| x[0] * x[0].builder().iota(F64, [PAIRS], 0).sin(), "constant mul"),
         ("times one", v(F64, 1), |x| x[0] * 1.0, ""),
         ("times one", v(I8, 1), |x| 1.0 * x[0], ""),
