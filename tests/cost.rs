@@ -196,3 +196,46 @@ fn the_gradient_of_a_gpt_has_nothing_twice_and_nothing_for_nothing() {
         assert_eq!(common::count(&flat, "dot"), 3 * (12 * 6 + 1));
     }
 }
+
+/// What a compiler is given: fewer nodes that compute the same, each once.
+#[test]
+fn the_gradient_of_a_gpt_simplified() {
+    let gpt = Gpt { layers: 2, batch: 2, context: 5, width: 8, heads: 2, vocabulary: 7 };
+    let inputs = gpt.inputs();
+    let graph = trace(&inputs.iter().collect::<Vec<_>>(), |v| gpt.loss(v)).unwrap();
+    let weights: Vec<Id> = graph.inputs()[2..].iter().map(|(_, id)| *id).collect();
+    let both = transform::grad_with_loss(&graph, graph.outputs()[0], weights, transform::Unreachable::Error);
+    let flat = both.unwrap().inlined().unwrap();
+    let simple = gradus_compile::simplify(&flat, &gradus_compile::Options::default()).unwrap();
+    simple.graph.verify().unwrap();
+    lean(&simple.graph);
+    println!("{} nodes, then {}: {:?}", flat.nodes().len(), simple.graph.nodes().len(), simple.fired);
+    let counts = |name: &str| (common::count(&flat, name), common::count(&simple.graph, name));
+    assert!(simple.graph.nodes().len() + 50 < flat.nodes().len());
+    // Weights are transposed by labels; what is left turns heads into positions and back, through reshapes.
+    assert_eq!((counts("dot"), counts("permute")), ((39, 39), (12, 4)));
+    // Gradients of queries, keys and values lie side by side; the causal mask is known.
+    assert_eq!((counts("pad"), counts("concat"), counts("iota")), ((6, 0), (0, 2), (3, 0)));
+    // Regular numbers as weights, so that no softmax is flat; tokens are tokens.
+    let value = |(k, aval): (usize, &gradus::ir::Aval)| {
+        let n = aval.shape.numel();
+        match aval.dtype {
+            DType::I64 => {
+                Literal::ints(aval.dtype, &aval.shape, (0..n).map(|i| (i * 3 % 7) as i64).collect())
+            }
+            _ => {
+                let wave = |i: usize| (1.7 * i as f64 + k as f64).sin();
+                Literal::floats(aval.dtype, &aval.shape, (0..n).map(wave).collect())
+            }
+        }
+        .unwrap()
+    };
+    let point: Vec<Literal> = flat.input_avals().iter().enumerate().map(value).collect();
+    let [right, found] = [&flat, &simple.graph].map(|g| reference::evaluate(g, &point).unwrap());
+    for (a, b) in found.iter().zip(&right) {
+        assert!(b.f().iter().any(|x| *x != 0.0));
+        for (x, y) in a.f().iter().zip(b.f()) {
+            assert!((x - y).abs() <= 1e-6 * (1.0 + y.abs()), "{x} and {y}");
+        }
+    }
+}

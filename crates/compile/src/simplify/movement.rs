@@ -77,7 +77,7 @@ fn slice_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     for a in 0..shape.rank() {
         let out = node.outs[0].shape[a];
         // A step beyond the extent takes one element, and so does a step of 1 up to the next.
-        let step = inner.step[a].checked_mul(outer.step[a]).unwrap_or(usize::MAX);
+        let step = inner.step[a].saturating_mul(outer.step[a]);
         let start = if out == 0 {
             0
         } else {

@@ -45,7 +45,7 @@ impl Law {
     pub(super) fn rewrite(&self, seen: &Seen<'_>, node: &Node) -> Option<Expr> {
         let mut bound = Bound::default();
         let found = found(&self.find, seen, node, &mut bound) && (self.on)(class_giver(seen, node)?);
-        found.then(|| put(&self.put, seen, node, &bound)).flatten()
+        found.then(|| put(&self.put, node, &bound)).flatten()
     }
 }
 
@@ -82,9 +82,8 @@ fn all(terms: impl Iterator<Item = &'static Term>, seen: &Seen<'_>, ins: &[Id], 
     })
 }
 
-fn put(term: &Term, seen: &Seen<'_>, node: &Node, bound: &Bound) -> Option<Expr> {
-    let parts =
-        |terms: &[Term]| terms.iter().map(|t| put(t, seen, node, bound)).collect::<Option<Vec<Expr>>>();
+fn put(term: &Term, node: &Node, bound: &Bound) -> Option<Expr> {
+    let parts = |terms: &[Term]| terms.iter().map(|t| put(t, node, bound)).collect::<Option<Vec<Expr>>>();
     Some(match term {
         Term::Any(i) => Expr::Is(bound[*i]?),
         Term::Num(v) => Expr::full(&node.outs[0], *v),

@@ -43,5 +43,10 @@ proptest! {
         let mut inputs = grown.inputs.clone();
         inputs.extend(grown.inputs.iter().cloned());
         kept(&forward, &inputs)?;
+        let Ok(backward) = transform::vjp(&grown.graph, &wrt) else { return Ok(()) };
+        let types = backward.input_avals();
+        let cotangents = types.iter().enumerate().skip(wrt.len()).map(|(k, a)| super::filled(a, k, false));
+        let inputs: Vec<Literal> = grown.inputs.iter().cloned().chain(cotangents).collect();
+        kept(&backward, &inputs)?;
     }
 }
