@@ -14,8 +14,11 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 fn graph(inputs: &[&[usize]], f: impl for<'g> Fn(&[Var<'g>]) -> Var<'g>) -> Graph {
     let b = Builder::new();
-    let ins: Vec<Var<'_>> =
-        inputs.iter().enumerate().map(|(i, s)| b.input(&format!("x{i}"), Aval::new(DType::F32, *s))).collect();
+    let ins: Vec<Var<'_>> = inputs
+        .iter()
+        .enumerate()
+        .map(|(i, s)| b.input(&format!("x{i}"), Aval::new(DType::F32, *s)))
+        .collect();
     b.finish(&[f(&ins)]).unwrap()
 }
 
@@ -96,17 +99,22 @@ fn row(name: &str, graph: &Graph, pools: &[Pool]) {
 
 fn main() {
     let pools = [Pool::new(1), Pool::new(2)];
-    println!("µs interpreted, µs generated, ratio, GB/s of inputs and outputs: one thread, two; µs to generate");
+    println!(
+        "µs interpreted, µs generated, ratio, GB/s of inputs and outputs: one thread, two; µs to generate"
+    );
     row("gelu 64K", &graph(&[&[1 << 16]], gelu), &pools);
     row("gelu 4M", &graph(&[&[1 << 22]], gelu), &pools);
     row("add 64K", &graph(&[&[1 << 16], &[1 << 16]], |x| x[0] + x[1]), &pools);
     row("add 4M", &graph(&[&[1 << 22], &[1 << 22]], |x| x[0] + x[1]), &pools);
-    let matrix = [4096, 1024];
-    row("softmax", &graph(&[&matrix], softmax), &pools);
-    row("softmax gradient", &graph(&[&matrix, &matrix], softmax_grad), &pools);
-    let norm = graph(&[&matrix, &[1024], &[1024]], layer_norm);
-    row("layer norm", &norm, &pools);
-    row("layer norm gradient", &transform::vjp(&norm, &[0]).unwrap(), &pools);
-    row("all its gradients", &transform::vjp(&norm, &[0, 1, 2]).unwrap(), &pools);
-    row("sum of columns", &graph(&[&matrix], |x| x[0].sum(&[0])), &pools);
+    for rows in [256, 4096] {
+        println!("[{rows}, 1024]");
+        let matrix = [rows, 1024];
+        row("softmax", &graph(&[&matrix], softmax), &pools);
+        row("softmax gradient", &graph(&[&matrix, &matrix], softmax_grad), &pools);
+        let norm = graph(&[&matrix, &[1024], &[1024]], layer_norm);
+        row("layer norm", &norm, &pools);
+        row("layer norm gradient", &transform::vjp(&norm, &[0]).unwrap(), &pools);
+        row("all its gradients", &transform::vjp(&norm, &[0, 1, 2]).unwrap(), &pools);
+        row("sum of columns", &graph(&[&matrix], |x| x[0].sum(&[0])), &pools);
+    }
 }

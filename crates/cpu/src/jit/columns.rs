@@ -73,7 +73,9 @@ impl Columns {
             }
             let mut own = Part::new(kernel, false, buffers.len());
             for i in (0..kernel.body.len()).filter(|&i| turn[i] == now && is_lane(&kernel.body[i])) {
-                let used = |j: usize| kernel.body[j].args.contains(&i) && !(turn[j] == now && is_lane(&kernel.body[j]));
+                let used = |j: usize| {
+                    kernel.body[j].args.contains(&i) && !(turn[j] == now && is_lane(&kernel.body[j]))
+                };
                 let value = cut.compute(&mut own, i);
                 if (0..kernel.body.len()).any(used) {
                     let access = own.array(cut.array(i));
@@ -95,11 +97,18 @@ impl Columns {
         }
         let mut sizes = buffers.to_vec();
         sizes.resize(buffers.len() + cut.count, (DType::F32, lanes));
-        let compiled = parts.into_iter().filter(|p| !p.0.stores.is_empty()).map(|(kernel, all, folds)| {
-            Some(Stage { code: Code::new(&kernel, &sizes)?, all, folds })
-        });
+        let compiled = parts
+            .into_iter()
+            .filter(|p| !p.0.stores.is_empty())
+            .map(|(kernel, all, folds)| Some(Stage { code: Code::new(&kernel, &sizes)?, all, folds }));
         let stages = compiled.collect::<Option<Vec<_>>>()?;
-        Some(Columns { stages, lanes, reduced: kernel.row_length(), buffers: buffers.len(), arrays: cut.count })
+        Some(Columns {
+            stages,
+            lanes,
+            reduced: kernel.row_length(),
+            buffers: buffers.len(),
+            arrays: cut.count,
+        })
     }
 
     fn array_bytes(&self) -> usize {
@@ -125,7 +134,8 @@ impl Columns {
             let n = LANES.min(self.lanes - first).min(end - at);
             for a in 0..self.arrays {
                 // Arrays hold these lanes only.
-                table[self.buffers + a] = scratch.wrapping_add(a * self.array_bytes()).wrapping_sub(4 * first);
+                table[self.buffers + a] =
+                    scratch.wrapping_add(a * self.array_bytes()).wrapping_sub(4 * first);
             }
             // SAFETY: the caller's promise; arrays have room for these lanes.
             unsafe {
@@ -142,7 +152,14 @@ impl Columns {
     }
 
     /// Runs a stage over the reduced indices.
-    unsafe fn fold(&self, stage: &Stage, table: &[*mut u8], outer: usize, lanes: (usize, usize), scratch: *mut u8) {
+    unsafe fn fold(
+        &self,
+        stage: &Stage,
+        table: &[*mut u8],
+        outer: usize,
+        lanes: (usize, usize),
+        scratch: *mut u8,
+    ) {
         let (first, n) = lanes;
         let array = |a: usize| table[self.buffers + a].wrapping_add(4 * first).cast::<f32>();
         // SAFETY: arrays have room for the lanes.

@@ -43,6 +43,8 @@ pub(super) const SUB: Form = Form(1, 0, 0x5c);
 pub(super) const MIN: Form = Form(1, 0, 0x5d);
 pub(super) const DIV: Form = Form(1, 0, 0x5e);
 pub(super) const MAX: Form = Form(1, 0, 0x5f);
+/// The first operand times 2 to the power of the second.
+pub(super) const SCALE: Form = Form(2, 1, 0x2c);
 pub(super) const SQRT: Form = Form(1, 0, 0x51);
 pub(super) const AND: Form = Form(1, 1, 0xdb);
 pub(super) const XOR: Form = Form(1, 1, 0xef);

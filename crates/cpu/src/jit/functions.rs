@@ -2,7 +2,7 @@
 
 use super::encode::{
     ADD, ADD_INT, AND, DIV, FROM_INT, Form, MASK_AND, MASK_NOT, MASK_OR, MASK_XOR, MAX, MIN, MUL, ROUND,
-    SQRT, SUB, SUB_INT, XOR,
+    SCALE, SQRT, SUB, SUB_INT, XOR,
 };
 use super::node::{Arg, Nodes, Op};
 use crate::vector::number::Single;
@@ -25,6 +25,8 @@ pub(super) struct Bits<'n>(Value<'n>);
 pub(super) struct Mask<'n>(pub(super) Value<'n>);
 
 const SIGN: u32 = 1 << 31;
+const LESS: u8 = 0x11;
+const MORE: u8 = 0x1e;
 
 impl<'n> Value<'n> {
     pub(super) fn arg(self) -> Arg {
@@ -61,6 +63,22 @@ impl<'n> Value<'n> {
 
     fn compare(self, how: u8, other: Value<'n>) -> Mask<'n> {
         Mask(Value::of(Op::Compare(how), &[self, other]))
+    }
+
+    /// The smaller or larger of two by how they compare, which is one instruction with the same meaning: the second
+    /// unless the first is less, or more.
+    fn chosen(mask: Mask<'n>, yes: Value<'n>, no: Value<'n>) -> Option<Value<'n>> {
+        let Value::Node(nodes, n) = mask.0 else { return None };
+        let (op, args) = nodes.get(n);
+        let (in_order, swapped) = match op {
+            Op::Compare(LESS) => (MIN, MAX),
+            Op::Compare(MORE) => (MAX, MIN),
+            _ => return None,
+        };
+        match args[..] == [yes.arg(), no.arg()] {
+            true => Some(Value::binary(in_order, yes, no)),
+            false => (args[..] == [no.arg(), yes.arg()]).then(|| Value::binary(swapped, yes, no)),
+        }
     }
 
     /// One of `self` and `b` by the form, which gives its last operand where they are equal or NaN; NaN if either is.
@@ -142,10 +160,10 @@ impl<'n> Single for Value<'n> {
         Value::of(Op::Ternary(0xd8), &[self, sign, Value::Number(SIGN)])
     }
     fn lt(self, other: impl Into<Self>) -> Mask<'n> {
-        self.compare(0x11, other.into())
+        self.compare(LESS, other.into())
     }
     fn gt(self, other: impl Into<Self>) -> Mask<'n> {
-        self.compare(0x1e, other.into())
+        self.compare(MORE, other.into())
     }
     fn eq(self, other: impl Into<Self>) -> Mask<'n> {
         self.compare(0x00, other.into())
@@ -154,7 +172,8 @@ impl<'n> Single for Value<'n> {
         self.compare(0x03, self)
     }
     fn select(mask: Mask<'n>, yes: impl Into<Self>, no: impl Into<Self>) -> Self {
-        Value::of(Op::Blend, &[mask.0, yes.into(), no.into()])
+        let (yes, no) = (yes.into(), no.into());
+        Value::chosen(mask, yes, no).unwrap_or_else(|| Value::of(Op::Blend, &[mask.0, yes, no]))
     }
     fn to_bits(self) -> Bits<'n> {
         Bits(self)
@@ -164,6 +183,9 @@ impl<'n> Single for Value<'n> {
     }
     fn from_int(bits: Bits<'n>) -> Self {
         Value::unary(FROM_INT, bits.0)
+    }
+    fn scaled(self, t: Self) -> Self {
+        Value::binary(SCALE, self, t - single::ROUND.into())
     }
 }
 
@@ -208,7 +230,7 @@ const BINARY: [(&str, Binary); 7] = [
 
 /// Comparisons, and how the instruction calls them: none raises an exception on NaN.
 const COMPARE: [(&str, u8); 6] =
-    [("eq", 0x00), ("ne", 0x04), ("lt", 0x11), ("le", 0x12), ("gt", 0x1e), ("ge", 0x1d)];
+    [("eq", 0x00), ("ne", 0x04), ("lt", LESS), ("le", 0x12), ("gt", MORE), ("ge", 0x1d)];
 
 const LOGIC: [(&str, u8); 3] = [("and", MASK_AND), ("or", MASK_OR), ("xor", MASK_XOR)];
 

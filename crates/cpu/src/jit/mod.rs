@@ -134,7 +134,13 @@ impl Code {
     ///
     /// # Safety
     /// As for [`Native::run`].
-    unsafe fn block(&self, memory: &[*mut u8], rows: (usize, usize), elements: (usize, usize), scratch: *mut u8) {
+    unsafe fn block(
+        &self,
+        memory: &[*mut u8],
+        rows: (usize, usize),
+        elements: (usize, usize),
+        scratch: *mut u8,
+    ) {
         let (table, words) = (self.table(), scratch.cast::<u64>());
         let outer = &self.axes[..self.axes.len() - 1];
         let (start, n) = elements;

@@ -80,6 +80,12 @@ impl Nodes {
         })
     }
 
+    /// What a node is.
+    pub(super) fn get(&self, n: usize) -> (Op, Vec<Arg>) {
+        let node = &self.0.borrow()[n];
+        (node.op, node.args.clone())
+    }
+
     pub(super) fn take(self) -> Vec<Node> {
         self.0.into_inner()
     }

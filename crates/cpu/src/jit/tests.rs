@@ -420,3 +420,21 @@ fn reductions_along_columns() {
         case.check(random, &format!("columns {turn}, {p} outer"));
     }
 }
+
+/// Numbers of all sizes, also those whose results are below the normal ones.
+#[test]
+fn functions_everywhere() {
+    let random = &mut Random(17);
+    let bits: Vec<u8> = (0..1u32 << 18).flat_map(|i| (i << 14 | i >> 4).to_le_bytes()).collect();
+    let dense: Vec<u8> = (0..1 << 18).flat_map(|i| (i as f32 * 1e-3 - 131.0).to_le_bytes()).collect();
+    for name in UNARY {
+        for bytes in [&bits, &dense] {
+            let mut case = Case::new(&[1 << 18], 1);
+            let x = case.load(random, 0, &[1], DType::F32);
+            let y = case.row(name, &[x]);
+            case.store(random, 0, &[1], y);
+            case.buffers[0].1.clone_from(bytes);
+            case.check(random, name);
+        }
+    }
+}
