@@ -187,7 +187,7 @@ impl Assembler {
         self.bytes.extend([0xc5, 0x80 | second << 3 | (pair as u8) << 2, opcode, 0xc0 | to << 3 | b]);
     }
 
-    /// Mask 1: the first lanes, as many as `RDX` says. Uses `RSI`.
+    /// Mask 1: the first lanes, as many as `RDX` says. Uses `RSI`, and BMI2, which comes with AVX2.
     pub(super) fn mask_of_rest(&mut self) {
         self.bytes.extend([0xbe, 0xff, 0xff, 0xff, 0xff]); // mov esi, -1
         self.bytes.extend([0xc4, 0xe2, 0x68, 0xf5, 0xf6]); // bzhi esi, esi, edx

@@ -260,7 +260,12 @@ fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize
         let any =
             |r: &mut Random, all: &[usize]| if r.below(2) == 0 { last } else { all[r.below(all.len())] };
         let (a, b) = (last, any(random, &floats));
-        match random.below(10) {
+        match random.below(12) {
+            10 => masks.push(case.push(Operation::Scalar(Scalar::Cast), &[a], DType::Bool)),
+            11 if !masks.is_empty() => {
+                let p = random.of(&masks);
+                floats.push(case.push(Operation::Scalar(Scalar::Cast), &[p], DType::F32));
+            }
             0..3 => floats.push(case.row(random.of(&UNARY), &[a])),
             3..6 => {
                 let args = if random.below(2) == 0 { [a, b] } else { [b, a] };
