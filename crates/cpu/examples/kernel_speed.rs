@@ -106,12 +106,15 @@ fn main() {
     row("gelu 4M", &graph(&[&[1 << 22]], gelu), &pools);
     row("add 64K", &graph(&[&[1 << 16], &[1 << 16]], |x| x[0] + x[1]), &pools);
     row("add 4M", &graph(&[&[1 << 22], &[1 << 22]], |x| x[0] + x[1]), &pools);
-    let matrix = [4096, 1024];
-    row("softmax", &graph(&[&matrix], softmax), &pools);
-    row("softmax gradient", &graph(&[&matrix, &matrix], softmax_grad), &pools);
-    let norm = graph(&[&matrix, &[1024], &[1024]], layer_norm);
-    row("layer norm", &norm, &pools);
-    row("layer norm gradient", &transform::vjp(&norm, &[0]).unwrap(), &pools);
-    row("all its gradients", &transform::vjp(&norm, &[0, 1, 2]).unwrap(), &pools);
-    row("sum of columns", &graph(&[&matrix], |x| x[0].sum(&[0])), &pools);
+    for rows in [256, 4096] {
+        println!("[{rows}, 1024]");
+        let matrix = [rows, 1024];
+        row("softmax", &graph(&[&matrix], softmax), &pools);
+        row("softmax gradient", &graph(&[&matrix, &matrix], softmax_grad), &pools);
+        let norm = graph(&[&matrix, &[1024], &[1024]], layer_norm);
+        row("layer norm", &norm, &pools);
+        row("layer norm gradient", &transform::vjp(&norm, &[0]).unwrap(), &pools);
+        row("all its gradients", &transform::vjp(&norm, &[0, 1, 2]).unwrap(), &pools);
+        row("sum of columns", &graph(&[&matrix], |x| x[0].sum(&[0])), &pools);
+    }
 }

@@ -27,9 +27,12 @@ pub struct Executable {
 #[derive(Debug)]
 enum Work {
     None,
-    Program(Program),
+    Program(Box<Program>),
     Nested(Vec<Executable>),
 }
+
+/// How the program of a kernel over buffers of these types and sizes is made.
+type Make = fn(&Kernel, &[(DType, usize)]) -> Program;
 
 /// A value given to a run: row-major elements from an offset on.
 #[derive(Clone, Debug)]
@@ -57,22 +60,22 @@ impl Executable {
 
     /// Makes a plan ready.
     pub fn of(plan: Plan) -> Result<Executable> {
-        Executable::by(plan, &Program::new)
+        Executable::by(plan, Program::new)
     }
 
     /// As [`Executable::of`], without generated code: what tests and benchmarks compare with.
     pub fn interpreted(plan: Plan) -> Result<Executable> {
-        Executable::by(plan, &Program::interpreted)
+        Executable::by(plan, Program::interpreted)
     }
 
-    fn by(plan: Plan, program: &dyn Fn(&Kernel, &[(DType, usize)]) -> Program) -> Result<Executable> {
+    fn by(plan: Plan, program: Make) -> Result<Executable> {
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
         let mut work = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
             work.push(match step {
-                Step::Kernel(k) => Work::Program(program(k, &buffers)),
+                Step::Kernel(k) => Work::Program(Box::new(program(k, &buffers))),
                 Step::Contract(c) => match &c.finish {
-                    Some(k) => Work::Program(program(k, &buffers)),
+                    Some(k) => Work::Program(Box::new(program(k, &buffers))),
                     None => Work::None,
                 },
                 Step::Routine(_) => Work::None,

@@ -2,7 +2,7 @@
 
 use super::emit::Emitter;
 use super::encode::*;
-use super::node::{Arg, Node, Op};
+use super::node::{Action, Arg, Node};
 use super::schedule::Step;
 use std::collections::HashMap;
 
@@ -113,10 +113,9 @@ impl Body {
         for n in e.uses(step).iter().filter_map(Arg::node) {
             if self.last.get(&n) == Some(&self.now)
                 && let Some(r) = self.of.remove(&n)
+                && self.taken.take_if(|taken| *taken == n).is_none()
             {
-                if self.taken.take_if(|taken| *taken == n).is_none() {
-                    self.give_back(e, n, r);
-                }
+                self.give_back(e, n, r);
             }
         }
         for r in std::mem::take(&mut self.spent) {
@@ -190,7 +189,7 @@ impl Body {
             Step::Fold(n) => {
                 let x = self.reg(e, e.node(n).args[0]);
                 let to = self.folds.iter().find(|f| f.0 == n).map_or(0, |f| f.1);
-                if let Op::Fold(fold) = e.node(n).op {
+                if let Action::Fold(fold) = e.node(n).op {
                     e.fold(fold, to, x, self.lanes);
                 }
                 self.end(e, step);
@@ -235,13 +234,13 @@ impl Body {
     fn compute(&mut self, e: &mut Emitter<'_>, step: &Step, n: usize) {
         let Node { op, args, .. } = e.node(n).clone();
         let to = match op {
-            Op::Load(access) => {
+            Action::Load(access) => {
                 let to = self.fresh();
                 let from = e.elements_at(access, self.copy);
                 e.asm.vector(LOAD, to, 0, Rm::Whole(from), None, self.lanes);
                 to
             }
-            Op::LoadMask(access) => {
+            Action::LoadMask(access) => {
                 let (bytes, to) = (self.fresh(), self.fresh_mask());
                 let from = e.elements_at(access, self.copy);
                 e.asm.vector(WIDEN, bytes, 0, Rm::Whole(from), None, self.lanes);
@@ -249,7 +248,7 @@ impl Body {
                 self.free |= 1 << bytes;
                 to
             }
-            Op::Binary(form) => {
+            Action::Binary(form) => {
                 let swaps = [ADD, MUL, AND, XOR, ADD_INT].contains(&form) && self.held(args[0]).is_none();
                 let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
                 let (a, b) = (self.reg(e, a), self.rm(e, b));
@@ -258,43 +257,43 @@ impl Body {
                 e.asm.vector(form, to, a, b, None, ALL);
                 to
             }
-            Op::Unary(form, imm) => {
+            Action::Unary(form, imm) => {
                 let x = self.rm(e, args[0]);
                 self.end(e, step);
                 let to = self.fresh();
                 e.asm.vector(form, to, 0, x, imm, ALL);
                 to
             }
-            Op::Shift(which, by) => {
+            Action::Shift(which, by) => {
                 let x = self.reg(e, args[0]);
                 self.end(e, step);
                 let to = self.fresh();
                 e.asm.vector(SHIFT, which, to, Rm::Reg(x), Some(by), ALL);
                 to
             }
-            Op::Fma => self.fma(e, step, args[0], args[1], args[2]),
-            Op::Ternary(table) => {
+            Action::Fma => self.fma(e, step, args[0], args[1], args[2]),
+            Action::Ternary(table) => {
                 let (b, to) = (self.reg(e, args[1]), self.owned(e, args[0]));
                 let c = self.rm(e, args[2]);
                 e.asm.vector(TERNARY, to, b, c, Some(table), ALL);
                 self.end(e, step);
                 to
             }
-            Op::Compare(how) => {
+            Action::Compare(how) => {
                 let (a, b) = (self.reg(e, args[0]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh_mask();
                 e.asm.vector(COMPARE, to, a, b, Some(how), ALL);
                 to
             }
-            Op::Blend => {
+            Action::Blend => {
                 let (mask, no, yes) = (self.mask(args[0]), self.reg(e, args[2]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh();
                 e.asm.vector(BLEND, to, no, yes, None, Lanes { mask, zero: false });
                 to
             }
-            Op::Logic(form) => {
+            Action::Logic(form) => {
                 let (a, b) = (self.mask(args[0]), self.mask(args[args.len() - 1]));
                 self.end(e, step);
                 let to = self.fresh_mask();
@@ -302,7 +301,7 @@ impl Body {
                 to
             }
             // Folds are steps of their own.
-            Op::Fold(_) => 0,
+            Action::Fold(_) => 0,
         };
         self.of.insert(n, to);
     }

@@ -26,14 +26,17 @@ pub(crate) struct Columns {
     arrays: usize,
 }
 
+/// A reduction, the array of a few rows, and that of all.
+type Fold = (Combine, usize, usize);
+
 /// A part of the work on some lanes.
 #[derive(Debug)]
 struct Stage {
     code: Code,
     /// Whether it runs over all indices, not only over the lanes.
     all: bool,
-    /// What it adds to arrays: to one for a few rows, which then goes to another.
-    folds: Vec<(Combine, usize, usize)>,
+    /// What it adds to arrays.
+    folds: Vec<Fold>,
 }
 
 impl Columns {
@@ -47,7 +50,7 @@ impl Columns {
         let mut cut = Cut { kernel, arrays: vec![None; kernel.body.len()], count: 0, failed: false };
         let turn = turns(kernel);
         let last = turn.iter().copied().max().unwrap_or(0).max(0);
-        let mut parts: Vec<(Kernel, bool, Vec<(Combine, usize, usize)>)> = Vec::new();
+        let mut parts: Vec<(Kernel, bool, Vec<Fold>)> = Vec::new();
         for now in -1..=last {
             let mut all = Part::new(kernel, true, buffers.len());
             let mut folds = Vec::new();

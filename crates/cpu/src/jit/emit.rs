@@ -7,7 +7,7 @@
 use super::allocate::Body;
 use super::encode::*;
 use super::lower::Lowered;
-use super::node::{Arg, Fold, Node, Op};
+use super::node::{Action, Arg, Fold, Node};
 use super::schedule::{Step, Turn};
 use std::collections::HashMap;
 
@@ -134,7 +134,7 @@ impl Emitter<'_> {
         match arg {
             Arg::Number(bits) => Mem::Pool(bits),
             Arg::Node(n) => match self.node(n).op {
-                Op::Load(access) => Mem::At(self.pointer(access), 0),
+                Action::Load(access) => Mem::At(self.pointer(access), 0),
                 _ => self.slot(n),
             },
         }
@@ -215,7 +215,7 @@ impl Emitter<'_> {
 
     fn fold_of(&self, step: &Step) -> Option<(usize, Fold)> {
         let Step::Fold(n) = step else { return None };
-        let Op::Fold(fold) = self.node(*n).op else { return None };
+        let Action::Fold(fold) = self.node(*n).op else { return None };
         Some((*n, fold))
     }
 

@@ -43,6 +43,8 @@ pub(super) const SUB: Form = Form(1, 0, 0x5c);
 pub(super) const MIN: Form = Form(1, 0, 0x5d);
 pub(super) const DIV: Form = Form(1, 0, 0x5e);
 pub(super) const MAX: Form = Form(1, 0, 0x5f);
+/// The first operand times 2 to the power of the second.
+pub(super) const SCALE: Form = Form(2, 1, 0x2c);
 pub(super) const SQRT: Form = Form(1, 0, 0x51);
 pub(super) const AND: Form = Form(1, 1, 0xdb);
 pub(super) const XOR: Form = Form(1, 1, 0xef);
@@ -185,7 +187,7 @@ impl Assembler {
         self.bytes.extend([0xc5, 0x80 | second << 3 | (pair as u8) << 2, opcode, 0xc0 | to << 3 | b]);
     }
 
-    /// Mask 1: the first lanes, as many as `RDX` says. Uses `RSI`.
+    /// Mask 1: the first lanes, as many as `RDX` says. Uses `RSI`, and BMI2, which comes with AVX2.
     pub(super) fn mask_of_rest(&mut self) {
         self.bytes.extend([0xbe, 0xff, 0xff, 0xff, 0xff]); // mov esi, -1
         self.bytes.extend([0xc4, 0xe2, 0x68, 0xf5, 0xf6]); // bzhi esi, esi, edx

@@ -2,9 +2,9 @@
 
 use super::encode::{
     ADD, ADD_INT, AND, DIV, FROM_INT, Form, MASK_AND, MASK_NOT, MASK_OR, MASK_XOR, MAX, MIN, MUL, ROUND,
-    SQRT, SUB, SUB_INT, XOR,
+    SCALE, SQRT, SUB, SUB_INT, XOR,
 };
-use super::node::{Arg, Nodes, Op};
+use super::node::{Action, Arg, Nodes};
 use crate::vector::number::Single;
 use crate::vector::single;
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
@@ -25,6 +25,8 @@ pub(super) struct Bits<'n>(Value<'n>);
 pub(super) struct Mask<'n>(pub(super) Value<'n>);
 
 const SIGN: u32 = 1 << 31;
+const LESS: u8 = 0x11;
+const MORE: u8 = 0x1e;
 
 impl<'n> Value<'n> {
     pub(super) fn arg(self) -> Arg {
@@ -35,7 +37,7 @@ impl<'n> Value<'n> {
     }
 
     /// The node of an operation, one of whose operands is a node.
-    fn of(op: Op, args: &[Value<'n>]) -> Value<'n> {
+    fn of(op: Action, args: &[Value<'n>]) -> Value<'n> {
         let nodes = args.iter().find_map(|a| match a {
             Value::Node(nodes, _) => Some(*nodes),
             Value::Number(_) => None,
@@ -48,19 +50,35 @@ impl<'n> Value<'n> {
     }
 
     fn binary(form: Form, a: Value<'n>, b: Value<'n>) -> Value<'n> {
-        Value::of(Op::Binary(form), &[a, b])
+        Value::of(Action::Binary(form), &[a, b])
     }
 
     fn unary(form: Form, a: Value<'n>) -> Value<'n> {
-        Value::of(Op::Unary(form, None), &[a])
+        Value::of(Action::Unary(form, None), &[a])
     }
 
     fn rounded(self, mode: u8) -> Value<'n> {
-        Value::of(Op::Unary(ROUND, Some(8 | mode)), &[self])
+        Value::of(Action::Unary(ROUND, Some(8 | mode)), &[self])
     }
 
     fn compare(self, how: u8, other: Value<'n>) -> Mask<'n> {
-        Mask(Value::of(Op::Compare(how), &[self, other]))
+        Mask(Value::of(Action::Compare(how), &[self, other]))
+    }
+
+    /// The smaller or larger of two by how they compare, which is one instruction with the same meaning: the second
+    /// unless the first is less, or more.
+    fn chosen(mask: Mask<'n>, yes: Value<'n>, no: Value<'n>) -> Option<Value<'n>> {
+        let Value::Node(nodes, n) = mask.0 else { return None };
+        let (op, args) = nodes.get(n);
+        let (in_order, swapped) = match op {
+            Action::Compare(LESS) => (MIN, MAX),
+            Action::Compare(MORE) => (MAX, MIN),
+            _ => return None,
+        };
+        match args[..] == [yes.arg(), no.arg()] {
+            true => Some(Value::binary(in_order, yes, no)),
+            false => (args[..] == [no.arg(), yes.arg()]).then(|| Value::binary(swapped, yes, no)),
+        }
     }
 
     /// One of `self` and `b` by the form, which gives its last operand where they are equal or NaN; NaN if either is.
@@ -116,14 +134,14 @@ impl Neg for Value<'_> {
 impl Shl<u8> for Bits<'_> {
     type Output = Self;
     fn shl(self, n: u8) -> Self {
-        Bits(Value::of(Op::Shift(6, n), &[self.0]))
+        Bits(Value::of(Action::Shift(6, n), &[self.0]))
     }
 }
 
 impl Shr<u8> for Bits<'_> {
     type Output = Self;
     fn shr(self, n: u8) -> Self {
-        Bits(Value::of(Op::Shift(4, n), &[self.0]))
+        Bits(Value::of(Action::Shift(4, n), &[self.0]))
     }
 }
 
@@ -132,20 +150,20 @@ impl<'n> Single for Value<'n> {
     type Mask = Mask<'n>;
 
     fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
-        Value::of(Op::Fma, &[self, b.into(), c.into()])
+        Value::of(Action::Fma, &[self, b.into(), c.into()])
     }
     fn abs(self) -> Self {
         Value::binary(AND, self, Value::Number(!SIGN))
     }
     fn copysign(self, sign: Self) -> Self {
         // Of each bit: the third says whether it is the second's or the first's.
-        Value::of(Op::Ternary(0xd8), &[self, sign, Value::Number(SIGN)])
+        Value::of(Action::Ternary(0xd8), &[self, sign, Value::Number(SIGN)])
     }
     fn lt(self, other: impl Into<Self>) -> Mask<'n> {
-        self.compare(0x11, other.into())
+        self.compare(LESS, other.into())
     }
     fn gt(self, other: impl Into<Self>) -> Mask<'n> {
-        self.compare(0x1e, other.into())
+        self.compare(MORE, other.into())
     }
     fn eq(self, other: impl Into<Self>) -> Mask<'n> {
         self.compare(0x00, other.into())
@@ -154,7 +172,8 @@ impl<'n> Single for Value<'n> {
         self.compare(0x03, self)
     }
     fn select(mask: Mask<'n>, yes: impl Into<Self>, no: impl Into<Self>) -> Self {
-        Value::of(Op::Blend, &[mask.0, yes.into(), no.into()])
+        let (yes, no) = (yes.into(), no.into());
+        Value::chosen(mask, yes, no).unwrap_or_else(|| Value::of(Action::Blend, &[mask.0, yes, no]))
     }
     fn to_bits(self) -> Bits<'n> {
         Bits(self)
@@ -164,6 +183,9 @@ impl<'n> Single for Value<'n> {
     }
     fn from_int(bits: Bits<'n>) -> Self {
         Value::unary(FROM_INT, bits.0)
+    }
+    fn scaled(self, t: Self) -> Self {
+        Value::binary(SCALE, self, t - single::ROUND.into())
     }
 }
 
@@ -208,7 +230,7 @@ const BINARY: [(&str, Binary); 7] = [
 
 /// Comparisons, and how the instruction calls them: none raises an exception on NaN.
 const COMPARE: [(&str, u8); 6] =
-    [("eq", 0x00), ("ne", 0x04), ("lt", 0x11), ("le", 0x12), ("gt", 0x1e), ("ge", 0x1d)];
+    [("eq", 0x00), ("ne", 0x04), ("lt", LESS), ("le", 0x12), ("gt", MORE), ("ge", 0x1d)];
 
 const LOGIC: [(&str, u8); 3] = [("and", MASK_AND), ("or", MASK_OR), ("xor", MASK_XOR)];
 
@@ -239,8 +261,8 @@ pub(super) fn test<'n>(name: &str, args: &[Value<'n>]) -> Option<Mask<'n>> {
 /// The logic of masks with that name.
 pub(super) fn logic<'n>(name: &str, args: &[Mask<'n>]) -> Option<Mask<'n>> {
     match (name, args) {
-        ("not", [a]) => Some(Mask(Value::of(Op::Logic(MASK_NOT), &[a.0]))),
-        (_, [a, b]) => find(&LOGIC, name).map(|form| Mask(Value::of(Op::Logic(form), &[a.0, b.0]))),
+        ("not", [a]) => Some(Mask(Value::of(Action::Logic(MASK_NOT), &[a.0]))),
+        (_, [a, b]) => find(&LOGIC, name).map(|form| Mask(Value::of(Action::Logic(form), &[a.0, b.0]))),
         _ => None,
     }
 }

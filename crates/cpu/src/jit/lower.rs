@@ -1,7 +1,7 @@
 //! From kernels to nodes; what code cannot do is refused here.
 
 use super::functions::{self, Mask, Value};
-use super::node::{Fold, Node, Nodes, Op};
+use super::node::{Action, Fold, Node, Nodes};
 use crate::vector::number::Single;
 use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::DType;
@@ -73,9 +73,9 @@ pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lower
                 let still = step(access)? == 0;
                 let at = place(access, inst.dtype);
                 match inst.dtype {
-                    DType::F32 => Typed::Float(Value::Node(&nodes, nodes.load(Op::Load(at), still))),
+                    DType::F32 => Typed::Float(Value::Node(&nodes, nodes.load(Action::Load(at), still))),
                     _ if still && (reduces || inner > 1) => return None,
-                    _ => Typed::Mask(Mask(Value::Node(&nodes, nodes.load(Op::LoadMask(at), false)))),
+                    _ => Typed::Mask(Mask(Value::Node(&nodes, nodes.load(Action::LoadMask(at), false)))),
                 }
             }
             Operation::Scalar(scalar) => apply(*scalar, &args, inst.dtype)?,
@@ -87,7 +87,7 @@ pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lower
                     _ => return None,
                 };
                 let [Typed::Float(x @ Value::Node(..))] = args[..] else { return None };
-                Typed::Float(Value::Node(&nodes, nodes.push(Op::Fold(fold), vec![x.arg()])))
+                Typed::Float(Value::Node(&nodes, nodes.push(Action::Fold(fold), vec![x.arg()])))
             }
             _ => return None,
         });

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 /// What a node is computed by. Forms say which operands may be in memory: the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
+pub(super) enum Action {
     /// An element, by its access.
     Load(usize),
     /// Whether a byte is not zero.
@@ -44,7 +44,7 @@ pub(super) enum Arg {
 /// A node.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
-    pub(super) op: Op,
+    pub(super) op: Action,
     pub(super) args: Vec<Arg>,
     /// Whether it is the same along a row.
     pub(super) row: bool,
@@ -56,9 +56,9 @@ pub(super) struct Nodes(RefCell<Vec<Node>>);
 
 impl Nodes {
     /// The node of an operation.
-    pub(super) fn push(&self, op: Op, args: Vec<Arg>) -> usize {
+    pub(super) fn push(&self, op: Action, args: Vec<Arg>) -> usize {
         let row = match op {
-            Op::Fold(_) => true,
+            Action::Fold(_) => true,
             _ => args.iter().all(|a| match a {
                 Arg::Node(n) => self.0.borrow()[*n].row,
                 Arg::Number(_) => true,
@@ -68,7 +68,7 @@ impl Nodes {
     }
 
     /// The node of something read.
-    pub(super) fn load(&self, op: Op, row: bool) -> usize {
+    pub(super) fn load(&self, op: Action, row: bool) -> usize {
         self.insert(Node { op, args: vec![], row })
     }
 
@@ -80,6 +80,12 @@ impl Nodes {
         })
     }
 
+    /// What a node is.
+    pub(super) fn get(&self, n: usize) -> (Action, Vec<Arg>) {
+        let node = &self.0.borrow()[n];
+        (node.op, node.args.clone())
+    }
+
     pub(super) fn take(self) -> Vec<Node> {
         self.0.into_inner()
     }
@@ -87,16 +93,16 @@ impl Nodes {
 
 impl Node {
     pub(super) fn is_load(&self) -> bool {
-        matches!(self.op, Op::Load(_))
+        matches!(self.op, Action::Load(_))
     }
 
     pub(super) fn is_fold(&self) -> bool {
-        matches!(self.op, Op::Fold(_))
+        matches!(self.op, Action::Fold(_))
     }
 
     /// Whether its value is a mask.
     pub(super) fn is_mask(&self) -> bool {
-        matches!(self.op, Op::LoadMask(_) | Op::Compare(_) | Op::Logic(_))
+        matches!(self.op, Action::LoadMask(_) | Action::Compare(_) | Action::Logic(_))
     }
 
     /// Its operands that are nodes.

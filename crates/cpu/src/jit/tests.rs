@@ -260,7 +260,12 @@ fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize
         let any =
             |r: &mut Random, all: &[usize]| if r.below(2) == 0 { last } else { all[r.below(all.len())] };
         let (a, b) = (last, any(random, &floats));
-        match random.below(10) {
+        match random.below(12) {
+            10 => masks.push(case.push(Operation::Scalar(Scalar::Cast), &[a], DType::Bool)),
+            11 if !masks.is_empty() => {
+                let p = random.of(&masks);
+                floats.push(case.push(Operation::Scalar(Scalar::Cast), &[p], DType::F32));
+            }
             0..3 => floats.push(case.row(random.of(&UNARY), &[a])),
             3..6 => {
                 let args = if random.below(2) == 0 { [a, b] } else { [b, a] };
@@ -418,5 +423,23 @@ fn reductions_along_columns() {
             }
         }
         case.check(random, &format!("columns {turn}, {p} outer"));
+    }
+}
+
+/// Numbers of all sizes, also those whose results are below the normal ones.
+#[test]
+fn functions_everywhere() {
+    let random = &mut Random(17);
+    let bits: Vec<u8> = (0..1u32 << 18).flat_map(|i| (i << 14 | i >> 4).to_le_bytes()).collect();
+    let dense: Vec<u8> = (0..1 << 18).flat_map(|i| (i as f32 * 1e-3 - 131.0).to_le_bytes()).collect();
+    for name in UNARY {
+        for bytes in [&bits, &dense] {
+            let mut case = Case::new(&[1 << 18], 1);
+            let x = case.load(random, 0, &[1], DType::F32);
+            let y = case.row(name, &[x]);
+            case.store(random, 0, &[1], y);
+            case.buffers[0].1.clone_from(bytes);
+            case.check(random, name);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What functions of `f32` are written over: numbers, or values of code that is being generated.
 
+use super::single::powers;
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
 /// A number of `f32`, as functions without branches use it.
@@ -36,6 +37,8 @@ pub(crate) trait Single:
     fn from_bits(bits: Self::Bits) -> Self;
     /// The integer as a number.
     fn from_int(bits: Self::Bits) -> Self;
+    /// `self·2^n`, rounded once, for numbers near 1. `t` is `n` plus [`ROUND`](super::single::ROUND).
+    fn scaled(self, t: Self) -> Self;
 }
 
 /// A number; `FUSED` says whether a multiplication and an addition are one instruction: where they are not, asking
@@ -145,6 +148,11 @@ impl<const FUSED: bool> Single for Plain<FUSED> {
     #[inline(always)]
     fn from_int(bits: Word) -> Self {
         Plain(bits.0 as f32)
+    }
+    #[inline(always)]
+    fn scaled(self, t: Self) -> Self {
+        let (a, b) = powers(t);
+        self * a * b
     }
 }
 

@@ -8,7 +8,7 @@ use super::number::Single;
 use std::f32::consts::{LN_2, LOG2_E};
 
 /// Added to a small number it leaves the nearest integer in the last bits.
-const ROUND: f32 = 12_582_912.0;
+pub(crate) const ROUND: f32 = 12_582_912.0;
 // ln 2 in two parts, the first short enough that its product with any exponent is exact.
 const LN2_HI: f32 = 0.693_145_75;
 const LN2_LO: f32 = 1.428_606_8e-6;
@@ -37,7 +37,7 @@ fn exp_parts<N: Single>(x: N) -> (N, N) {
 
 /// `2^n` as two factors, as it may be out of range when the result is not. `t` is `n + ROUND`.
 #[inline(always)]
-fn powers<N: Single>(t: N) -> (N, N) {
+pub(super) fn powers<N: Single>(t: N) -> (N, N) {
     let n = t.to_bits() - ROUND.to_bits().into();
     let half = n >> 1;
     let power = |n: N::Bits| N::from_bits((n + 127.into()) << 23);
@@ -55,8 +55,7 @@ fn exp_near<N: Single>(x: N) -> N {
 #[inline(always)]
 pub(crate) fn exp<N: Single>(x: N) -> N {
     let (d, t) = exp_parts(clamp(x, -104.0, 89.0));
-    let (a, b) = powers(t);
-    (d + 1.0.into()) * a * b
+    (d + 1.0.into()).scaled(t)
 }
 
 #[inline(always)]
@@ -65,8 +64,7 @@ pub(crate) fn exp2<N: Single>(x: N) -> N {
     let t = x + ROUND.into();
     let r = x - (t - ROUND.into());
     let q = horner!(r; LN_2, 0.240_226_5, 0.055_503_566, 0.009_618_082, 0.001_339_109_4, 0.000_154_533_61);
-    let (a, b) = powers(t);
-    r.fma(q, 1.0) * a * b
+    r.fma(q, 1.0).scaled(t)
 }
 
 #[inline(always)]
