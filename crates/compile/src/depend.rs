@@ -74,9 +74,9 @@ impl Depend {
 
     /// Whether two units may become one: nothing may have to run between them.
     pub(crate) fn could_merge(&self, a: usize, b: usize) -> bool {
-        (0..self.before.len())
-            .filter(|&x| x != a && x != b)
-            .all(|x| !(self.needs(x, a) && self.needs(b, x)) && !(self.needs(x, b) && self.needs(a, x)))
+        let between =
+            |x: usize| (self.needs(x, a) && self.needs(b, x)) || (self.needs(x, b) && self.needs(a, x));
+        !(0..self.before.len()).any(|x| x != a && x != b && between(x))
     }
 
     /// Makes `b` part of `a`.

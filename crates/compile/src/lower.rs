@@ -164,7 +164,7 @@ impl Lowering<'_> {
     }
 
     fn constant(&mut self, l: Literal) -> View {
-        if l.splat().is_some() && l.data().len() > 0 {
+        if l.splat().is_some() && !l.data().is_empty() {
             let layout = Layout { offset: 0, strides: vec![0; l.aval().rank()] };
             return View { source: Source::Scalar(l.first()), layout };
         }
@@ -449,7 +449,7 @@ fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, Vec<usize>)> {
         // The outermost axis is cut enough as it is.
         return Some((shape.clone(), axes.iter().copied().filter(|&a| a != axis).collect()));
     }
-    let parts = (2..=wanted.min(extent / 16)).rev().find(|p| extent % p == 0)?;
+    let parts = (2..=wanted.min(extent / 16)).rev().find(|p| extent.is_multiple_of(*p))?;
     let cut = [parts, extent / parts];
     let new = shape[..axis].iter().chain(&cut).chain(&shape[axis + 1..]).copied().collect();
     let later = axes.iter().map(|&a| if a > axis { a + 1 } else { a });

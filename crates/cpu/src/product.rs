@@ -31,7 +31,6 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
         c.batch.iter().enumerate().filter(|(i, _)| Some(*i) != longest).map(|(_, b)| *b).collect();
     let turns: usize = others.iter().map(|b| b.0).product();
     let one = |turn: usize| {
-        let memory = memory;
         let mut at = c.offsets;
         let mut rest = turn;
         for (extent, steps) in others.iter().rev() {
@@ -39,7 +38,7 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
             rest /= extent;
             (0..3).for_each(|o| at[o] += i * steps[o]);
         }
-        let first = |o: usize| memory.0[c.buffers[o]].cast::<T>().wrapping_offset(at[o] as isize);
+        let first = |o: usize| memory.at(c.buffers[o]).cast::<T>().wrapping_offset(at[o] as isize);
         let strided = |o: usize, lane: i64, depth: i64| {
             let (batch, lane, depth) = (steps[o] as isize, lane as isize, depth as isize);
             Operand::Strided(Strided { data: first(o).cast_const(), batch, lane, depth })
@@ -47,7 +46,6 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
         let (start, row) = (at[2], c.m.1[1]);
         let follow = |tile: Tile<T>| {
             let Some(program) = finish else { return };
-            let memory = memory;
             // Indices of the kernel that follows are places in the product.
             let place = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
             // SAFETY: this block is finished, and only this thread uses it.

@@ -50,7 +50,7 @@ fn build(
 }
 
 fn spread<'g>(x: Var<'g>, axis: usize, shape: &Shape) -> Var<'g> {
-    x.reshape(&shape.with(axis, 1)).broadcast_to(shape)
+    x.reshape(shape.with(axis, 1)).broadcast_to(shape)
 }
 
 #[test]

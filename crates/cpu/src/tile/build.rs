@@ -202,8 +202,7 @@ impl Program {
         let mut free: Vec<(usize, (usize, usize, Level))> = Vec::new();
         let mut taken: Vec<(usize, usize, (usize, usize, Level))> = Vec::new();
         let mut end = 0;
-        for i in 0..self.code.len() {
-            let line = &self.code[i];
+        for (i, line) in self.code.iter_mut().enumerate() {
             let count = if line.level == Level::Element { elements } else { rows };
             // A reduction along columns has a second register, for sums of a few rows.
             let twice = matches!(line.task, Task::Reduce { .. }) as usize + 1;
@@ -228,7 +227,7 @@ impl Program {
                 }
             };
             taken.push((last[i], at, class));
-            self.code[i].at = at;
+            line.at = at;
         }
         self.scratch = end;
     }

@@ -5,6 +5,7 @@
 
 mod build;
 mod lanes;
+mod loops;
 pub(crate) mod memory;
 mod run;
 mod scalar;

@@ -2,13 +2,11 @@
 
 use super::build::{Line, Program, Task, Walk, Write};
 use super::lanes::{Arg, Func, Lanes, Loop};
+use super::loops::{Number, Splat, accumulate, binary, expand, reduce};
 use super::memory::{Place, read, runs, write};
 use super::{Kind, scalar};
 use crate::Pool;
-use crate::vector;
 use gradus_compile::Level;
-use gradus_ir::ops::Combine;
-use gradus_ir::{DType, Literal};
 use std::cell::RefCell;
 
 /// Below this many elements times lines a second thread does not pay.
@@ -19,6 +17,13 @@ const FEW: usize = 32;
 /// The memory of a plan's buffers.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a>(pub(crate) &'a [*mut u8]);
+
+impl Memory<'_> {
+    /// The first byte of a buffer.
+    pub(crate) fn at(&self, buffer: usize) -> *mut u8 {
+        self.0[buffer]
+    }
+}
 
 // SAFETY: threads write different places: every index of a kernel stores to its own.
 unsafe impl Send for Memory<'_> {}
@@ -77,7 +82,6 @@ impl Program {
             return unsafe { self.run_rows(memory, 0, self.rows) };
         }
         pool.run(chunks, &|c| {
-            let memory = memory;
             // SAFETY: the caller's promise; chunks are different rows.
             unsafe { self.run_rows(memory, c * rows, rows.min(self.rows - c * rows)) }
         });
@@ -519,147 +523,5 @@ impl Tile<'_> {
                 scalar::identity(*combine, *dtype, few, n);
             }
         }
-    }
-}
-
-/// One number as many.
-struct Splat(Vec<u128>);
-
-impl Splat {
-    fn new(l: &Literal, n: usize) -> Splat {
-        let mut room = vec![0u128; n];
-        // SAFETY: 16 bytes per element are room for every kind.
-        unsafe { scalar::fill(l, room.as_mut_ptr().cast(), n) };
-        Splat(room)
-    }
-}
-
-/// A float that loops run over.
-trait Number: Copy {
-    fn of(l: &Literal) -> Self;
-}
-
-impl Number for f32 {
-    fn of(l: &Literal) -> f32 {
-        l.f().first().copied().unwrap_or(0.0) as f32
-    }
-}
-
-impl Number for f64 {
-    fn of(l: &Literal) -> f64 {
-        l.f().first().copied().unwrap_or(0.0)
-    }
-}
-
-/// A loop of two operands, of which one may be a constant or a number per row.
-unsafe fn binary<T: Number, U>(
-    f: &vector::Binary<T, U>,
-    numbers: (bool, bool),
-    constants: (Option<T>, Option<T>),
-    (a, b): (*const T, *const T),
-    to: *mut U,
-    (count, rows, row): (usize, usize, usize),
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match (numbers, constants) {
-            (_, (Some(a), _)) => (f.sv)(a, b, to, count),
-            (_, (_, Some(b))) => (f.vs)(a, b, to, count),
-            ((true, _), _) => {
-                for r in 0..rows {
-                    (f.sv)(a.add(r).read(), b.add(r * row), to.add(r * row), row);
-                }
-            }
-            ((_, true), _) => {
-                for r in 0..rows {
-                    (f.vs)(a.add(r * row), b.add(r).read(), to.add(r * row), row);
-                }
-            }
-            _ => (f.vv)(a, b, to, count),
-        }
-    }
-}
-
-/// Each of `rows` elements `row` times.
-unsafe fn expand(size: usize, x: *const u8, rows: usize, row: usize, to: *mut u8) {
-    // SAFETY: the caller's promise, at any type of that size.
-    unsafe fn each<T: Copy>(x: *const u8, rows: usize, row: usize, to: *mut u8) {
-        for r in 0..rows {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let value = x.cast::<T>().add(r).read();
-                (0..row).for_each(|i| to.cast::<T>().add(r * row + i).write(value));
-            }
-        }
-    }
-    // SAFETY: the caller's promise.
-    unsafe {
-        match size {
-            1 => each::<u8>(x, rows, row, to),
-            4 => each::<u32>(x, rows, row, to),
-            8 => each::<u64>(x, rows, row, to),
-            _ => each::<[u64; 2]>(x, rows, row, to),
-        }
-    }
-}
-
-/// `to[at]` is all of `x` combined.
-unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usize, to: *mut u8, at: usize) {
-    unsafe fn float<T: vector::Element>(combine: Combine, x: *const T, n: usize) -> Option<T> {
-        let loops = vector::loops::<T>();
-        // SAFETY: the caller's promise.
-        unsafe {
-            match combine {
-                Combine::Sum => Some((loops.sum)(x, n)),
-                Combine::Max => Some((loops.max)(x, n)),
-                Combine::Min => Some((loops.min)(x, n)),
-                _ => None,
-            }
-        }
-    }
-    // SAFETY: the caller's promise.
-    unsafe {
-        match Kind::of(dtype) {
-            Kind::F32 => {
-                if let Some(y) = float::<f32>(combine, x.cast(), n) {
-                    return to.cast::<f32>().add(at).write(y);
-                }
-            }
-            Kind::F64 => {
-                if let Some(y) = float::<f64>(combine, x.cast(), n) {
-                    return to.cast::<f64>().add(at).write(y);
-                }
-            }
-            _ => {}
-        }
-        scalar::reduce(combine, dtype, x, n, to, at);
-    }
-}
-
-/// `to[i] = combine(to[i], x[i])`.
-unsafe fn accumulate(combine: Combine, dtype: DType, x: *const u8, to: *mut u8, n: usize) {
-    let name = match combine {
-        Combine::Sum => "add",
-        Combine::Prod => "mul",
-        Combine::Max => "maximum",
-        Combine::Min => "minimum",
-        Combine::LogSumExp => "logaddexp",
-    };
-    // SAFETY: the caller's promise.
-    unsafe {
-        match Kind::of(dtype) {
-            Kind::F32 => {
-                if let Some(f) = vector::loops::<f32>().binary(name) {
-                    return (f.vv)(to.cast(), x.cast(), to.cast(), n);
-                }
-            }
-            Kind::F64 => {
-                if let Some(f) = vector::loops::<f64>().binary(name) {
-                    return (f.vv)(to.cast(), x.cast(), to.cast(), n);
-                }
-            }
-            _ => {}
-        }
-        scalar::accumulate(combine, dtype, x, to, n);
     }
 }
