@@ -126,9 +126,12 @@ pub(crate) enum Program {
 }
 
 pub(crate) struct Steps<T> {
-    steps: Vec<(Lanes<T>, Value<T>, Option<Value<T>>)>,
+    steps: Vec<Step<T>>,
     outputs: Vec<Value<T>>,
 }
+
+/// The loop of a row, and what it reads.
+type Step<T> = (Lanes<T>, Value<T>, Option<Value<T>>);
 
 #[derive(Clone, Copy)]
 enum Value<T> {

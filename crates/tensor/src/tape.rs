@@ -54,10 +54,12 @@ const _: () = assert!(size_of::<Node>() <= 120);
 pub(crate) struct State {
     /// What the gradient graph reads, until it is freed.
     pub(crate) saved: Option<Saved>,
-    /// Results whose gradient `retain_grad` asked for, and the gradient. Seldom any, hence the box.
-    #[expect(clippy::box_collection, reason = "it is one pointer where there is none")]
-    pub(crate) retained: Option<Box<Vec<(usize, Option<Tensor>)>>>,
+    /// Seldom any, hence the box.
+    pub(crate) retained: Option<Box<Retained>>,
 }
+
+/// Results whose gradient `retain_grad` asked for, and the gradient.
+pub(crate) type Retained = Vec<(usize, Option<Tensor>)>;
 
 /// Operands (cells with their version), then results: these without the node that they would keep alive by it.
 pub(crate) type Saved = Few<(Tensor, u64)>;
