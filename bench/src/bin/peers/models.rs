@@ -71,7 +71,7 @@ pub(crate) fn gpt(layers: usize, batch: usize) -> Model {
     let data = vec![ints(190, &[batch, T], V as u64), ints(191, &[batch, T], V as u64)];
     fn loss(p: &[Tensor], d: &[Tensor]) -> Tensor {
         let batch = d[0].dim(0);
-        let norm = |x: &Tensor, w: &Tensor, b: &Tensor| x.layer_norm(&[D], Some(w), Some(b), 1e-5);
+        let norm = |x: &Tensor, w: &Tensor, b: &Tensor| x.layer_norm([D], Some(w), Some(b), 1e-5);
         let heads = |x: &Tensor| x.reshape([batch, T, H, D / H]).transpose(1, 2);
         let mut h = embedding(&d[0], &p[0], None) + &p[1];
         for q in p[2..p.len() - 3].chunks(PER_LAYER) {

@@ -97,7 +97,7 @@ fn compiled(ins: &[Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<
     let run = |step: Arc<Compiled>, ins: Arc<Vec<Tensor>>| move || step.run(&ins.iter().collect::<Vec<_>>());
     let (once, checked, kept) = (run(step.clone(), ins.clone()), run(step.clone(), ins.clone()), ins);
     Ok(Workload {
-        repeat: Box::new(move || Ok(drop(once()?))),
+        repeat: Box::new(move || once().map(drop).map_err(Failure::from)),
         reset: Box::new(|| Ok(())),
         check: Box::new(move || mean_abs(&checked()?)),
         inner: 1,
@@ -126,7 +126,7 @@ fn norm_inputs() -> Vec<Tensor> {
 }
 
 fn normed(x: &[Tensor]) -> Tensor {
-    x[0].layer_norm(&[1024], Some(&x[1]), Some(&x[2]), 1e-5)
+    x[0].layer_norm([1024], Some(&x[1]), Some(&x[2]), 1e-5)
 }
 
 /// Gradients for an upstream gradient.
