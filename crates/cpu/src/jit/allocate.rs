@@ -224,6 +224,7 @@ impl Body {
                 let to = Mem::At(e.pointer(store.access), 0);
                 e.asm.vector(STORE_ONE, from, 0, Rm::Whole(to), None, ALL);
             } else {
+                // Not past the caches: that is faster only for the largest results, which the next kernel then misses.
                 let to = e.elements_at(store.access, self.copy);
                 e.asm.vector(STORE, from, 0, Rm::Whole(to), None, self.written());
             }

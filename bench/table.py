@@ -1,0 +1,42 @@
+"""Prints the table of `bench/README.md` from a runner's results: python3 bench/table.py results.json [our name]
+
+Ratio = time of the best other system / ours, the median of the ratios of single rounds, with the 95 % interval of that
+median by order statistics. More than 1 means that we are faster."""
+import json, math, statistics, sys
+
+
+def interval(ratios):
+    ordered, n = sorted(ratios), len(ratios)
+    reach = 0.98 * math.sqrt(n)
+    low = max(0, math.floor(n / 2 - reach))
+    high = min(n - 1, math.ceil(n / 2 + reach) - 1)
+    return ordered[low], ordered[high]
+
+
+def rows(results, own):
+    for workload, systems in results.items():
+        ours = systems.get(own, {}).get("samples")
+        others = {name: s for name, s in systems.items() if name != own and s.get("samples")}
+        if not ours or not others:
+            continue
+        best = min(others, key=lambda name: statistics.median(others[name]["samples"]))
+        theirs = others[best]["samples"]
+        ratios = [t / o for t, o in zip(theirs, ours)]
+        low, high = interval(ratios)
+        agree = abs(systems[own]["check"] - others[best]["check"]) <= 1e-3 * abs(others[best]["check"])
+        yield (workload, statistics.median(ours), best, statistics.median(theirs), statistics.median(ratios), low, high,
+               "yes" if agree else "NO")
+
+
+def main():
+    data, own = json.load(open(sys.argv[1])), sys.argv[2] if len(sys.argv) > 2 else "ours"
+    meta = data["meta"]
+    print(f"{meta['date']}, {meta['cpu'].strip()}, {meta['threads']} threads, {meta['rounds']} rounds; "
+          + ", ".join(f"{name} {version}" for name, version in data["peers"].items() if name != own) + ".")
+    print("\n| workload | ours, ms | best other | its ms | ratio | 95 % | same value |\n|---|---|---|---|---|---|---|")
+    for w, ours, best, theirs, ratio, low, high, agree in rows(data["results"], own):
+        print(f"| {w} | {ours:.4g} | {best} | {theirs:.4g} | {ratio:.2f} | {low:.2f}–{high:.2f} | {agree} |")
+
+
+if __name__ == "__main__":
+    main()
