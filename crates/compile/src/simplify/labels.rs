@@ -54,7 +54,14 @@ fn summed(dot: &Dot) -> String {
 }
 
 fn same_sum(old: &Dot, new: &Dot, out: &Aval) -> bool {
-    out.dtype.class() <= Class::Int || summed(old) == summed(new)
+    (out.dtype.class() <= Class::Int || summed(old) == summed(new)) && (in_step(new) || !in_step(old))
+}
+
+/// Whether both operands have the labels that they share and sum in one order: then these are one axis of a product of
+/// matrices, else an operand has to be copied, which the permute would have been.
+fn in_step(dot: &Dot) -> bool {
+    let shared = |l: &char| !dot.out.contains(*l) && dot.lhs.contains(*l) && dot.rhs.contains(*l);
+    dot.lhs.chars().filter(shared).eq(dot.rhs.chars().filter(shared))
 }
 
 /// The labels in the order of the axes before a permute.

@@ -246,6 +246,7 @@ fn what_does_not_hold_is_left() {
         (vec![f64s(&[12])], |x| x[0].broadcast_to(&[3, 12].into()).sum(&[0])),
         (vec![f64s(&[2, 3]); 2], |x| pad(x[0], &[0, 2], &[0, 1]) + pad(x[1], &[0, 0], &[0, 3])),
         (vec![f64s(&[3, 4]), f64s(&[4, 3])], |x| x[0].permute(&[1, 0]).dot(x[1], "ab", "ab", "")),
+        (vec![f64s(&[3, 4, 2]), f64s(&[4, 3, 5])], |x| x[0].dot(x[1].permute(&[1, 0, 2]), "abi", "abj", "ij")),
         (vec![f64s(&[3, 1]), f64s(&[5])], |x| x[0].broadcast_to(&[3, 4].into()).dot(x[1], "ik", "j", "ij")),
     ];
     for (avals, build) in cases {
