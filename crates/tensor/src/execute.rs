@@ -22,6 +22,8 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         }
         _ => {}
     }
+    // Operands too: what repeats takes no memory, but nobody waits for a walk over more than memory could hold.
+    reserve(&avals)?;
     reserve(&outs)?;
     let executable = executable(op, ins, &avals)?;
     run(&executable, &mut ins.iter().map(argument).collect(), outs)
@@ -38,10 +40,10 @@ pub(crate) fn run(
     Ok(storages.into_iter().zip(outs).map(data).collect())
 }
 
-/// Refuses results that memory cannot hold.
-fn reserve(outs: &[Aval]) -> Result<()> {
+/// Refuses values that memory cannot hold.
+fn reserve(avals: &[Aval]) -> Result<()> {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
-    outs.iter().map(bytes).try_for_each(reference::reserve)
+    avals.iter().map(bytes).try_for_each(reference::reserve)
 }
 
 type Key = (Op, Vec<(Aval, Option<Box<[i64]>>)>);
