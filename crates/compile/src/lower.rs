@@ -7,7 +7,8 @@ use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::layout::Layout;
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
-use gradus_ir::{Aval, Class, DType, Error, Graph, Literal, Op, Result, Shape};
+use gradus_ir::reference::MOST_BYTES;
+use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape};
 
 /// Fewer parallel indices than this leave cores idle: such reductions are done in two turns.
 const FEW_ROWS: usize = 64;
@@ -123,7 +124,11 @@ impl Lowering<'_> {
         let ins: Vec<View> = node.ins.iter().map(|id| self.view(*id)).collect();
         let types: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
         let out = &node.outs[0];
-        Ok(vec![match node.op.def().form(&types) {
+        let form = node.op.def().form(&types);
+        if !matches!(form, Form::View(_) | Form::Reshape | Form::Iota { .. } | Form::Constant(_)) {
+            walkable(types.iter().chain(&node.outs))?;
+        }
+        Ok(vec![match form {
             Form::Constant(l) => self.constant(l),
             Form::Iota { axis } => {
                 let mut strides = vec![0; out.rank()];
@@ -424,6 +429,15 @@ impl Lowering<'_> {
         let value = self.row_major(&view, &aval);
         let own = matches!(self.to.values[value].1, Origin::Computed) && !self.to.outputs.contains(&value);
         if own { value } else { self.copy(&view, &aval) }
+    }
+}
+
+/// Refuses what is absurd to compute, even where fusion would need no memory for it.
+fn walkable<'a>(mut avals: impl Iterator<Item = &'a Aval>) -> Result<()> {
+    let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
+    match avals.find(|a| bytes(a) > MOST_BYTES) {
+        Some(a) => Err(Error::new(Kind::Memory { bytes: bytes(a) })),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Milliseconds of convolutions and their gradients, look-ups, sorting and their like, the best of several rounds.
 //!
-//! `cargo run --release -p gradus-cpu --example routine_speed`
+//! `cargo run --release -p gradus-cpu --bench routine`
 
 use gradus_cpu::{Argument, Executable, Pool};
 use gradus_ir::ops::Combine;
@@ -83,9 +83,9 @@ fn main() -> Result<(), Failure> {
     let sum = Scatter { axis: 0, combine: Some(Combine::Sum) };
     time("sum into", &graph_of(sum, &[table, index, rows])?, 50_000)?;
     let x = f32s(&[1024, 4096]);
-    time("sort", &graph_of(Sort { axis: 1, descending: false }, &[x.clone()])?, 1)?;
+    time("sort", &graph_of(Sort { axis: 1, descending: false }, std::slice::from_ref(&x))?, 1)?;
     let sum = Cumulate { combine: Combine::Sum, axis: 1, reverse: false };
-    time("running sum", &graph_of(sum, &[x.clone()])?, 1)?;
+    time("running sum", &graph_of(sum, std::slice::from_ref(&x))?, 1)?;
     time("position of the largest", &graph_of(ArgMax { axis: 1 }, &[x])?, 1)?;
     let state = Aval::new(DType::U32, [4]);
     time("random words", &graph_of(RandomBits { shape: [1024, 4096].into() }, &[state])?, 1)?;
