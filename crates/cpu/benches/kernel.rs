@@ -1,6 +1,6 @@
 //! Fused kernels as the interpreter runs them and as generated code, on one thread and on two.
 //!
-//! `cargo run --release -p gradus-cpu --bench kernel`
+//! `cargo bench -p gradus-cpu --bench kernel`
 
 use gradus_compile::compile;
 use gradus_cpu::{Argument, Executable, Pool};

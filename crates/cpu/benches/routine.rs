@@ -1,6 +1,6 @@
 //! Milliseconds of convolutions and their gradients, look-ups, sorting and their like, the best of several rounds.
 //!
-//! `cargo run --release -p gradus-cpu --bench routine`
+//! `cargo bench -p gradus-cpu --bench routine`
 
 use gradus_cpu::{Argument, Executable, Pool};
 use gradus_ir::ops::Combine;

@@ -1,6 +1,6 @@
 //! Nanoseconds per element of the loops on a tile of 1024, for each instruction set of this machine.
 //!
-//! `cargo run --release -p gradus-cpu --bench vector`
+//! `cargo bench -p gradus-cpu --bench vector`
 
 use gradus_cpu::vector::{Convert, Isa, Loops, conversions_on, loops_on};
 use std::hint::black_box;
