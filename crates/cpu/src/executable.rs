@@ -200,7 +200,8 @@ impl Executable {
     /// Memory for runs one after the other.
     pub(crate) fn session(&self) -> Result<Session<'_>> {
         let arena = self.arena()?;
-        let base = arena.as_ref().map_or(std::ptr::null_mut(), Storage::as_ptr);
+        // Values without elements have a place too, aligned and not null, that nobody reads.
+        let base = arena.as_ref().map_or(std::ptr::without_provenance_mut(64), Storage::as_ptr);
         let place = |b: &gradus_compile::Buffer| match b.place {
             Place::Arena(at) => base.wrapping_add(at),
             _ => std::ptr::null_mut(),
