@@ -79,9 +79,6 @@ impl<T: Copy + Default> Patches<'_, T> {
     fn pack_any(&self, panel: Panel, out: &mut [T]) {
         let (Panel { width, lanes, .. }, starts) = (panel, self.starts);
         let steps = &self.steps[panel.depth..panel.depth + panel.steps];
-        if steps.is_empty() {
-            return; // no depth, no patches: there may be no elements either
-        }
         let places = starts.rows.len() * starts.row;
         let mut lane = 0;
         while lane < lanes {
