@@ -36,7 +36,7 @@ fn main() {
     println!("Gflop/s, best of many");
     println!("{:<34} {:>9} {:>12} {:>12} {:>12}", "", "", threads[0], threads[1], threads[2]);
     for &shape in SHAPES {
-        for isa in Isa::available() {
+        for &isa in Isa::available() {
             row::<f32>("f32", shape, isa, &pools, 0.5);
         }
         row::<f64>("f64", shape, Isa::best(), &pools, 0.5);

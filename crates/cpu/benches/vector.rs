@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p gradus-cpu --bench vector`
 
-use gradus_cpu::vector::{Convert, Isa, Loops, conversions_on, loops_on};
+use gradus_cpu::Isa;
+use gradus_cpu::vector::{Convert, Loops, conversions_on, loops_on};
 use std::hint::black_box;
 use std::time::Instant;
 

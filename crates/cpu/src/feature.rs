@@ -20,9 +20,13 @@ impl Isa {
         *BEST.get_or_init(detect)
     }
 
-    /// Every set this processor can run.
-    pub fn available() -> impl Iterator<Item = Isa> {
-        [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| isa <= Isa::best())
+    /// Every set this processor can run, the best last.
+    pub fn available() -> &'static [Isa] {
+        match Isa::best() {
+            Isa::Portable => &[Isa::Portable],
+            Isa::Avx2 => &[Isa::Portable, Isa::Avx2],
+            Isa::Avx512 => &[Isa::Portable, Isa::Avx2, Isa::Avx512],
+        }
     }
 
     /// This set, or the best the processor has if that is less. What it returns can be run.

@@ -160,7 +160,7 @@ fn check<T: Number>(pools: &[Pool], case: Case) {
             Some((sum, (k as f64).sqrt().max(4.0) * T::EPSILON * size))
         })
         .collect();
-    for isa in Isa::available() {
+    for &isa in Isa::available() {
         let mut first: Option<Vec<T>> = None;
         for pool in pools {
             let mut c = before.clone();

@@ -1,6 +1,7 @@
 //! The loops against `f64`: over the whole range, on every instruction set of this machine.
 
-use gradus_cpu::vector::{Isa, Loops, loops_on};
+use gradus_cpu::Isa;
+use gradus_cpu::vector::{Loops, loops_on};
 
 /// How far a result is from the exact one, in units of the last place of `f32`. Infinity counts as the number
 /// after the largest. What must not differ at all is infinitely far: NaN, signs, exact zeros.

@@ -1,6 +1,7 @@
 //! What all loops share: lengths, memory, masks, reductions, conversions, and the same bits everywhere.
 
-use gradus_cpu::vector::{Element, Isa, Loops, conversions_on, loops_on, masks_on};
+use gradus_cpu::Isa;
+use gradus_cpu::vector::{Element, Loops, conversions_on, loops_on, masks_on};
 use std::fmt::Debug;
 
 /// Numbers of all kinds, for lengths beyond two blocks.

@@ -30,46 +30,8 @@ pub(crate) mod number;
 pub(crate) mod single;
 mod wide;
 
+use crate::Isa;
 use isa::Set;
-use std::sync::LazyLock;
-
-/// An instruction set with loops of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isa {
-    /// What every machine of the architecture has.
-    Portable,
-    /// AVX2 with fused multiplication and addition.
-    Avx2,
-    /// AVX-512 with its byte, word, double-word and vector-length parts.
-    Avx512,
-}
-
-impl Isa {
-    /// Those this machine can run, the best last.
-    pub fn available() -> &'static [Isa] {
-        static AVAILABLE: LazyLock<Vec<Isa>> = LazyLock::new(|| {
-            #[allow(unused_mut)]
-            let mut available = vec![Isa::Portable];
-            #[cfg(target_arch = "x86_64")]
-            {
-                use std::arch::is_x86_feature_detected as has;
-                if has!("avx2") && has!("fma") && has!("f16c") {
-                    available.push(Isa::Avx2);
-                    if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
-                        available.push(Isa::Avx512);
-                    }
-                }
-            }
-            available
-        });
-        &AVAILABLE
-    }
-
-    /// The best that this machine can run.
-    pub fn best() -> Isa {
-        Isa::available().last().copied().unwrap_or(Isa::Portable)
-    }
-}
 
 /// `y = f(x)`: operand, result, count.
 pub type Unary<T> = unsafe fn(*const T, *mut T, usize);
