@@ -32,7 +32,7 @@ enum Work {
 }
 
 /// How the program of a kernel over buffers of these types and sizes is made.
-type Make = fn(&Kernel, &[(DType, usize)]) -> Program;
+type Make = fn(&Kernel, &[(DType, usize)]) -> Result<Program>;
 
 /// A value given to a run: row-major elements from an offset on.
 #[derive(Clone, Debug)]
@@ -73,11 +73,14 @@ impl Executable {
         let mut work = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
             work.push(match step {
-                Step::Kernel(k) => Work::Program(Box::new(program(k, &buffers))),
-                Step::Contract(c) => match &c.finish {
-                    Some(k) => Work::Program(Box::new(program(k, &buffers))),
-                    None => Work::None,
-                },
+                Step::Kernel(k) => Work::Program(Box::new(program(k, &buffers)?)),
+                Step::Contract(c) => {
+                    product::check(c, &buffers)?;
+                    match &c.finish {
+                        Some(k) => Work::Program(Box::new(program(k, &buffers)?)),
+                        None => Work::None,
+                    }
+                }
                 Step::Routine(_) => Work::None,
                 Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
                     let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), program));

@@ -168,3 +168,26 @@ fn a_handed_over_argument_becomes_the_result() {
     assert_ne!(outs[0].as_ptr(), held.as_ptr());
     assert!(held.as_slice::<f32>().iter().all(|v| *v == 3.0));
 }
+
+#[test]
+fn more_axes_than_anyone_has() {
+    // Twenty axes of 2 in the other order, so that none merge with their neighbours.
+    let order: Vec<usize> = (0..20).rev().collect();
+    let (graph, inputs) = build(&[&[2; 20], &[2; 20]], |_, x| vec![x[0].permute(&order) + x[1]]);
+    let expected = reference::evaluate(&graph, &inputs).expect("the reference");
+    let executable = Executable::new(&graph).expect("a plan");
+    let found = evaluate_on(Pool::global(), &executable, &graph, &inputs).expect("the device");
+    assert_eq!(expected, found);
+}
+
+#[test]
+fn plans_that_leave_their_buffers_are_refused() {
+    let (graph, _) = build(&[&[4, 5], &[5, 6]], |_, x| vec![x[0].exp(), x[0].dot(x[1], "ik", "kj", "ij")]);
+    let plan = gradus_compile::compile(&graph).expect("a plan");
+    for b in 0..plan.inputs.len() {
+        let mut short = plan.clone();
+        short.buffers[b].numel -= 1;
+        let error = Executable::of(short).expect_err("an element is missing").to_string();
+        assert!(error.contains("leaves buffer"), "{error}");
+    }
+}

@@ -111,7 +111,7 @@ impl Compiled {
         }
         let found: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
         if found != self.types {
-            let why = format!("it was compiled for {:?}", self.types);
+            let why = format!("do not fit: it was compiled for {:?}", self.types);
             return Err(Error::shape(format!("arguments {found:?}"), why));
         }
         let mut taken = Taken { cells: Vec::new(), arguments };

@@ -2,11 +2,11 @@
 
 use super::Kind;
 use super::lanes::{Loop, loop_of};
-use super::memory::{Pieces, Place};
+use super::memory::{Pieces, Place, check};
 use crate::jit::Native;
 use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::ops::Combine;
-use gradus_ir::{DType, Literal};
+use gradus_ir::{DType, Literal, Result};
 
 /// Elements of a tile without reductions.
 const TILE: usize = 1024;
@@ -85,15 +85,16 @@ pub(super) struct Write {
 
 impl Program {
     /// The program of a kernel over buffers of these types and sizes, with code for it if there is any.
-    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Program {
-        let mut program = Program::interpreted(kernel, buffers);
+    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<Program> {
+        let mut program = Program::interpreted(kernel, buffers)?;
         // Accesses have been checked against their buffers.
         program.native = Native::new(kernel, buffers);
-        program
+        Ok(program)
     }
 
     /// As [`Program::new`], without code.
-    pub(crate) fn interpreted(kernel: &Kernel, buffers: &[(DType, usize)]) -> Program {
+    pub(crate) fn interpreted(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<Program> {
+        check(kernel, buffers)?;
         let (rows, row) = (kernel.rows(), kernel.row_length());
         let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
         let walk = match reduces {
@@ -116,9 +117,9 @@ impl Program {
             .stores
             .iter()
             .map(|s| {
-                let (dtype, numel) = buffers[s.access.buffer];
+                let dtype = buffers[s.access.buffer].0;
                 let span = span(kernel, walk, kernel.body[s.value].level);
-                Write { value: of[s.value], place: Place::new(&kernel.axes, span, &s.access, dtype, numel) }
+                Write { value: of[s.value], place: Place::new(&kernel.axes, span, &s.access, dtype) }
             })
             .collect();
         let elements = match walk {
@@ -142,7 +143,7 @@ impl Program {
         program.turns = program.turns_over_a_row();
         program.write_in_place();
         program.allocate(elements, tile);
-        program
+        Ok(program)
     }
 
     /// Elements of a part of a long row.
@@ -314,13 +315,13 @@ impl Build<'_> {
         let task = match &inst.op {
             Operation::Constant(l) => Task::Constant(l.clone()),
             Operation::Load(access) => {
-                let (dtype, numel) = self.buffers[access.buffer];
-                Task::Load(Place::new(&self.kernel.axes, span, access, dtype, numel))
+                let dtype = self.buffers[access.buffer].0;
+                Task::Load(Place::new(&self.kernel.axes, span, access, dtype))
             }
-            Operation::Pieces(pieces) => Task::Pieces(Pieces::new(self.kernel, pieces, self.buffers)),
+            Operation::Pieces(pieces) => Task::Pieces(Pieces::new(pieces, self.buffers)),
             Operation::Index(layout) => {
                 let access = Access { buffer: 0, layout: layout.clone() };
-                let place = Place::new(&self.kernel.axes, span, &access, inst.dtype, usize::MAX);
+                let place = Place::new(&self.kernel.axes, span, &access, inst.dtype);
                 Task::Index(place)
             }
             Operation::Reduce(combine) => {

@@ -1,8 +1,8 @@
 //! Moving elements between memory and registers: runs along the last axis, converted on the way.
 
 use super::Kind;
-use gradus_compile::{Access, Kernel, Layout, Piece};
-use gradus_ir::{C, DType};
+use gradus_compile::{Access, Kernel, Layout, Operation, Piece};
+use gradus_ir::{C, DType, Error, Result};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -17,25 +17,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// For registers that run over the first `span` axes. Panics if an index leads out of the buffer: plans that do
-    /// are not safe to run.
-    pub(super) fn new(axes: &[usize], span: usize, access: &Access, dtype: DType, numel: usize) -> Place {
+    /// For registers that run over the first `span` axes.
+    pub(super) fn new(axes: &[usize], span: usize, access: &Access, dtype: DType) -> Place {
         let layout = access.layout.clone();
-        if !axes.contains(&0) {
-            let (low, high) = reach(axes, &layout);
-            // tidy: a kernel that leaves its buffers is a fault of the compiler that must not run
-            assert!(low >= 0 && (high as u64) < numel as u64, "kernel leaves buffer {}", access.buffer);
-        }
         let is_whole = Layout::row_major(&axes[..span]).strides == layout.strides[..span];
         Place { buffer: access.buffer, dtype, layout, is_whole }
     }
-}
-
-/// The least and greatest place.
-fn reach(axes: &[usize], layout: &Layout) -> (i64, i64) {
-    let ends = axes.iter().zip(&layout.strides).map(|(&e, &s)| s * (e as i64 - 1));
-    let (low, high): (Vec<i64>, Vec<i64>) = ends.map(|e| (e.min(0), e.max(0))).unzip();
-    (layout.offset + low.iter().sum::<i64>(), layout.offset + high.iter().sum::<i64>())
 }
 
 /// Calls `f(first element of the run, its place, how many)` for the runs along the last axis of the row-major range
@@ -58,7 +45,14 @@ pub(super) fn runs(
         return;
     }
     let last = outer.len();
-    let mut index = [0usize; 16];
+    // Nearly all kernels have few axes; the others take memory for their index.
+    let (mut few, mut many) = ([0usize; 16], Vec::new());
+    let index: &mut [usize] = if last <= few.len() {
+        &mut few
+    } else {
+        many.resize(last, 0);
+        &mut many
+    };
     let mut rest = from / inner;
     let mut at = offset;
     for a in (0..last).rev() {
@@ -182,12 +176,11 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub(super) fn new(kernel: &Kernel, pieces: &[Piece], buffers: &[(DType, usize)]) -> Pieces {
+    pub(super) fn new(pieces: &[Piece], buffers: &[(DType, usize)]) -> Pieces {
         let one = |p: &Piece| {
-            let (dtype, numel) = buffers[p.access.buffer];
+            let dtype = buffers[p.access.buffer].0;
             let place =
                 Place { buffer: p.access.buffer, dtype, layout: p.access.layout.clone(), is_whole: false };
-            check_piece(&kernel.axes, p, numel);
             (place, p.bounds.clone())
         };
         Pieces { pieces: pieces.iter().map(one).collect() }
@@ -265,36 +258,55 @@ fn within(at: i64, step: i64, extent: usize, n: usize) -> (i64, i64) {
     }
 }
 
-/// Panics if a place within the bounds can lie outside the buffer, as far as the bounds tell axis by axis.
-fn check_piece(axes: &[usize], piece: &Piece, numel: usize) {
-    if axes.contains(&0) {
-        return;
+/// Refuses a kernel of which an index leads out of a buffer: it would not be safe to run.
+pub(super) fn check(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<()> {
+    if kernel.axes.contains(&0) {
+        return Ok(());
     }
-    // A bound on one axis alone narrows it; one on a cut axis is left to the clipped runs.
-    let mut ranges: Vec<(i64, i64)> = axes.iter().map(|&e| (0, e as i64 - 1)).collect();
-    let mut exact = true;
+    let all: Vec<(i64, i64)> = kernel.axes.iter().map(|&e| (0, e as i64 - 1)).collect();
+    let inside = |access: &Access, ranges: &[(i64, i64)]| {
+        let (low, high) = reach(ranges, &access.layout);
+        match low >= 0 && (high as u64) < buffers[access.buffer].1 as u64 {
+            true => Ok(()),
+            false => Err(Error::verify(format!("a kernel leaves buffer {}\n{kernel}", access.buffer))),
+        }
+    };
+    for inst in &kernel.body {
+        match &inst.op {
+            Operation::Load(access) => inside(access, &all)?,
+            Operation::Pieces(pieces) => {
+                for piece in pieces {
+                    within_bounds(&all, piece).map_or(Ok(()), |ranges| inside(&piece.access, &ranges))?;
+                }
+            }
+            _ => {}
+        }
+    }
+    kernel.stores.iter().try_for_each(|s| inside(&s.access, &all))
+}
+
+/// The least and greatest place over ranges of indices, the ends included.
+fn reach(ranges: &[(i64, i64)], layout: &Layout) -> (i64, i64) {
+    let ends = ranges.iter().zip(&layout.strides).map(|(r, &s)| (s * r.0, s * r.1));
+    ends.fold((layout.offset, layout.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
+}
+
+/// The indices at which a piece is read, where its bounds tell that axis by axis; those on a cut axis do not, and are left
+/// to the runs, which are clipped to them.
+fn within_bounds(all: &[(i64, i64)], piece: &Piece) -> Option<Vec<(i64, i64)>> {
+    let mut ranges = all.to_vec();
     for (l, extent) in &piece.bounds {
-        let used: Vec<usize> = (0..axes.len()).filter(|&a| l.strides[a] != 0).collect();
+        let used: Vec<usize> = (0..all.len()).filter(|&a| l.strides[a] != 0).collect();
         match used[..] {
             // Outside for every index: the piece is never read.
-            [] if l.offset < 0 || l.offset >= *extent as i64 => return,
+            [] if l.offset < 0 || l.offset >= *extent as i64 => return None,
             [] => {}
             [a] if l.strides[a] == 1 => {
                 let (low, high) = (-l.offset, *extent as i64 - 1 - l.offset);
                 ranges[a] = (ranges[a].0.max(low), ranges[a].1.min(high));
             }
-            _ => exact = false,
+            _ => return None,
         }
     }
-    if !exact || ranges.iter().any(|(low, high)| low > high) {
-        return;
-    }
-    let l = &piece.access.layout;
-    let ends = ranges
-        .iter()
-        .zip(&l.strides)
-        .map(|(r, &s)| if s < 0 { (s * r.1, s * r.0) } else { (s * r.0, s * r.1) });
-    let (low, high) = ends.fold((l.offset, l.offset), |(a, b), (c, d)| (a + c, b + d));
-    // tidy: as in `Place::new`
-    assert!(low >= 0 && (high as u64) < numel as u64, "kernel leaves buffer {}", piece.access.buffer);
+    ranges.iter().all(|(low, high)| low <= high).then_some(ranges)
 }
