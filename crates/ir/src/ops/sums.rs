@@ -108,9 +108,10 @@ impl<'a> Steps<'a> {
         let before = (self.kept.len(), self.left);
         let operand = |id: &Id| if self.varies[id.node as usize] { self.sum(*id) } else { Sum::Same(*id) };
         let operands: Vec<Sum> = node.ins.iter().map(operand).collect();
-        // No sum may take more room than that of the whole.
+        // No sum may take more room than that of the whole, nor as much for nothing.
         let carried: usize = operands.iter().map(|s| self.carried(s)).sum();
-        if carried < self.numel(id) {
+        let for_something = operands.iter().any(Sum::has_product);
+        if carried < self.numel(id) || carried == self.numel(id) && for_something {
             return Some(Sum::Of(node.op.clone(), operands));
         }
         self.kept.truncate(before.0);
@@ -134,6 +135,14 @@ impl Sum {
             Sum::Carried(id) if !to.contains(id) => to.push(*id),
             Sum::Of(_, operands) => operands.iter().for_each(|s| s.in_carries(to)),
             _ => {}
+        }
+    }
+
+    fn has_product(&self) -> bool {
+        match self {
+            Sum::Product(..) => true,
+            Sum::Of(_, operands) => operands.iter().any(Sum::has_product),
+            Sum::Carried(_) | Sum::Same(_) => false,
         }
     }
 
