@@ -5,11 +5,15 @@
 //! step is traced once whatever the schedule. An [`Optimizer`] applies rules to groups of parameters, and holds the cells.
 
 mod adaptive;
+mod lbfgs;
 mod momentum;
+mod scaled;
 mod schedule;
 
 pub use adaptive::{Adam, AdamW};
-pub use momentum::Sgd;
+pub use lbfgs::{Lbfgs, LbfgsOptions};
+pub use momentum::{Lion, Sgd};
+pub use scaled::{Adafactor, Adagrad, RmsProp};
 pub use schedule::Schedule;
 
 use gradus_ir::{DType, Error, Result};

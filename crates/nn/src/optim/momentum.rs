@@ -51,3 +51,39 @@ impl Rule for Sgd {
 pub(super) fn decayed(p: &Tensor, g: &Tensor, decay: f64) -> Tensor {
     if decay == 0.0 { g.clone() } else { g + p * decay }
 }
+
+/// Lion: the sign of a momentum.
+#[derive(Clone, Copy, Debug)]
+pub struct Lion {
+    /// The learning rate.
+    pub rate: f64,
+    /// How much of the momentum goes into the direction, and how much of it is kept.
+    pub betas: (f64, f64),
+    /// Pulls parameters towards 0: by this much of them, times the rate.
+    pub weight_decay: f64,
+}
+
+impl Default for Lion {
+    fn default() -> Lion {
+        Lion { rate: 1e-4, betas: (0.9, 0.99), weight_decay: 0.0 }
+    }
+}
+
+impl Rule for Lion {
+    fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn state(&self, p: &Tensor) -> Vec<(&'static str, Tensor)> {
+        vec![("exp_avg", p.zeros_like())]
+    }
+
+    fn numbers(&self, rate: f64, _: u64) -> Vec<f64> {
+        vec![rate, 1.0 - rate * self.weight_decay]
+    }
+
+    fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        let toward = |beta: f64| &state[0] * beta + g * (1.0 - beta);
+        (p * &n[1] - &n[0] * toward(self.betas.0).sign(), vec![toward(self.betas.1)])
+    }
+}
