@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-cuda", &["gradus-compile", "gradus-ir", "gradus-mem"]),
     ("gradus-tensor", &["gradus-ir", "gradus-mem", "gradus-compile", "gradus-cpu"]),
     ("gradus-lang", &["gradus-tensor", "gradus-ir"]),
-    ("gradus-nn", &["gradus-tensor", "gradus-ir"]),
+    ("gradus-nn", &["gradus-tensor", "gradus-ir", "gradus-mem"]),
     ("gradus-models", &["gradus-nn", "gradus-tensor"]),
     ("gradus-testkit", &["gradus-ir", "gradus-tensor", "gradus-compile", "gradus-cpu"]),
     (

@@ -122,8 +122,14 @@ impl Compiled {
             return Err(Error::shape(format!("arguments {found:?}"), why));
         }
         let mut taken = Taken { cells: Vec::new(), arguments };
-        for t in &self.traced.captured {
+        let cells = self.traced.captured.iter().zip(&self.traced.graph.inputs()[ins.len()..]);
+        for (t, (_, input)) in cells {
             let Some(cell) = t.as_cell() else { continue };
+            let (now, then) = (cell.aval(), self.traced.graph.aval(*input));
+            if now != *then {
+                let why = format!("was {then} when the function was compiled; compile it again");
+                return Err(Error::shape(format!("a cell of type {now}"), why));
+            }
             if self.traced.written.iter().any(|w| w.is_same(t)) {
                 taken.take(cell)?;
             } else {

@@ -61,7 +61,7 @@ pub use tensor::Tensor;
 pub use trace::{Outputs, TracedFunction, trace, trace_function};
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
-    value_and_grad, value_and_grad_as, vjp, vmap,
+    value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vmap,
 };
 
 pub mod autograd {

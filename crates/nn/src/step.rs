@@ -1,0 +1,284 @@
+//! Compiled training: forward pass, backward pass and update as one executable that changes cells in place.
+
+use crate::capture::capturing;
+use crate::module::{Mode, Module, Part};
+use crate::optim::Optimizer;
+use gradus_ir::{Aval, Error, Result};
+use gradus_tensor::{Compiled, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
+
+/// What a step gives.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The loss, before the update.
+    pub loss: Tensor,
+    /// What else the loss function returned.
+    pub outputs: Vec<Tensor>,
+    /// The intermediates that were asked for, by name.
+    pub captured: Vec<(String, Tensor)>,
+}
+
+impl Outcome {
+    /// An intermediate that was asked for.
+    pub fn captured(&self, name: &str) -> Option<&Tensor> {
+        self.captured.iter().find(|(n, _)| n == name).map(|(_, t)| t)
+    }
+}
+
+type Loss<'m> = Box<dyn Fn(&[Tensor]) -> Vec<Tensor> + 'm>;
+
+/// A training step, compiled for every type of batch it has met. Made by [`compile_training`].
+pub struct Step<'m> {
+    loss: Loss<'m>,
+    pub(crate) parts: Vec<(String, Part)>,
+    optimizer: Optimizer,
+    names: Vec<String>,
+    /// Batches whose gradients are averaged before an update, and how many of them have been seen.
+    batches: Batches,
+    /// Tensors in a batch.
+    fields: usize,
+    known: Vec<Known>,
+}
+
+struct Batches {
+    of: u64,
+    seen: u64,
+    /// Sums of gradients, if there is more than one batch.
+    sums: Vec<Tensor>,
+}
+
+/// What a compiled step was compiled for.
+#[derive(PartialEq)]
+struct Key {
+    types: Vec<Aval>,
+    /// Which layers are training and which parameters frozen.
+    settings: Vec<bool>,
+    /// Whether this batch ends in an update.
+    updates: bool,
+}
+
+struct Known {
+    key: Key,
+    compiled: Compiled,
+    outputs: usize,
+    captured: Vec<String>,
+}
+
+/// Compiles a loss of a model and a batch, its gradients, and the optimiser's update, at the types of these inputs. Batches of
+/// other types are compiled when they come. Layers are in the mode they are in when that happens.
+///
+/// ```
+/// use gradus_nn::{Forward, Linear, Module, Optimizer, compile_training, optim::Sgd};
+/// use gradus_tensor::{Generator, Reduction, Tensor, mse_loss};
+/// let model = Linear::new(1, 1, &Generator::new(0));
+/// let (x, y) = (Tensor::from([[0.0f32], [1.0], [2.0]]), Tensor::from([[1.0f32], [3.0], [5.0]]));
+/// let sgd = Optimizer::new(model.parameters(), Sgd { rate: 0.1, ..Sgd::default() });
+/// let loss = |m: &Linear, b: &[Tensor]| mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean);
+/// let mut step = compile_training(&model, loss, sgd, &[&x, &y]).unwrap();
+/// for _ in 0..300 {
+///     step.run(&[&x, &y]).unwrap();
+/// }
+/// assert!((model.weight.item::<f32>().unwrap() - 2.0).abs() < 1e-3);
+/// ```
+#[track_caller]
+pub fn compile_training<'m, M: Module, R: Outputs>(
+    model: &'m M,
+    loss: impl Fn(&M, &[Tensor]) -> R + 'm,
+    optimizer: Optimizer,
+    inputs: &[&Tensor],
+) -> Result<Step<'m>> {
+    let place = std::panic::Location::caller();
+    let loss: Loss<'m> = Box::new(move |batch| loss(model, batch).outputs());
+    let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
+    let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
+    let mut step = Step { loss, parts, optimizer, names, batches, fields: inputs.len(), known };
+    step.compiled(inputs).map_err(|e| e.or_at(place))?;
+    Ok(step)
+}
+
+impl Step<'_> {
+    /// One step on a batch.
+    #[track_caller]
+    pub fn run(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
+        let place = std::panic::Location::caller();
+        self.run_on(batch).map_err(|e| e.or_at(place))
+    }
+
+    fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
+        let at = self.compiled(batch)?;
+        let known = &self.known[at];
+        let before = self.optimizer.steps();
+        if known.key.updates {
+            self.optimizer.advance()?;
+        }
+        let mut outs = match known.compiled.run(batch) {
+            Ok(outs) => outs,
+            Err(e) => {
+                self.optimizer.resume(before);
+                return Err(e);
+            }
+        };
+        self.batches.seen = (self.batches.seen + 1) % self.batches.of;
+        let captured = outs.split_off(known.outputs);
+        let captured = known.captured.iter().cloned().zip(captured).collect();
+        let outputs = outs.split_off(1);
+        let loss = outs.pop().ok_or_else(|| Error::gradient("the loss function gives nothing"))?;
+        Ok(Outcome { loss, outputs, captured })
+    }
+
+    /// Gives back these intermediates, which the loss function [`capture`](crate::capture())s. A name that it does not is an
+    /// error of the next run.
+    pub fn captures(mut self, names: &[&str]) -> Self {
+        self.names = names.iter().map(|n| n.to_string()).collect();
+        self.known.clear();
+        self
+    }
+
+    /// Updates after so many batches, with the average of their gradients.
+    pub fn accumulate(mut self, batches: u64) -> Self {
+        let most = if batches > 1 { usize::MAX } else { 0 };
+        let sums = self.optimizer.parameters().take(most).map(|(_, p)| p.zeros_like().cell()).collect();
+        self.batches = Batches { of: batches.max(1), seen: 0, sums };
+        self.known.clear();
+        self
+    }
+
+    /// The optimiser.
+    pub fn optimizer(&self) -> &Optimizer {
+        &self.optimizer
+    }
+
+    /// The number of executables: one per type of batch, and per setting of layers and parameters.
+    pub fn compilations(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The plan for a batch, as text.
+    pub fn explain(&mut self, batch: &[&Tensor]) -> Result<String> {
+        let at = self.compiled(batch)?;
+        Ok(self.known[at].compiled.explain())
+    }
+
+    /// How long each part of a step takes, the longest first. The step is taken.
+    pub fn profile(&mut self, batch: &[&Tensor]) -> Result<String> {
+        let at = self.compiled(batch)?;
+        self.optimizer.advance()?;
+        self.known[at].compiled.profile(batch)
+    }
+
+    /// Sums of gradients that an update waits for.
+    pub(crate) fn sums(&self) -> &[Tensor] {
+        &self.batches.sums
+    }
+
+    /// Steps that were taken, and batches seen since.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.optimizer.steps(), self.batches.seen)
+    }
+
+    /// Goes on from these counts.
+    pub(crate) fn set_counts(&mut self, steps: u64, seen: u64) {
+        self.optimizer.resume(steps);
+        self.batches.seen = seen % self.batches.of;
+    }
+
+    fn settings(&self) -> Vec<bool> {
+        let setting = |(_, part): &(String, Part)| match part {
+            Part::Param(p) => Some(p.requires_grad()),
+            Part::Mode(m) => Some(m.is_training()),
+            Part::Buffer(_) | Part::Generator(_) => None,
+        };
+        self.parts.iter().filter_map(setting).collect()
+    }
+
+    /// The position of the executable for a batch.
+    fn compiled(&mut self, batch: &[&Tensor]) -> Result<usize> {
+        if batch.len() != self.fields {
+            let why = format!("do not fit: the step was made for batches of {}", self.fields);
+            return Err(Error::value(format!("{} tensors", batch.len()), why));
+        }
+        let mut types = Vec::with_capacity(batch.len());
+        for t in batch {
+            types.extend(t.check()?.aval());
+        }
+        let updates = self.batches.seen + 1 == self.batches.of;
+        let key = Key { types, settings: self.settings(), updates };
+        if let Some(at) = self.known.iter().position(|k| k.key == key) {
+            return Ok(at);
+        }
+        let (mut outputs, mut captured) = (0, Vec::new());
+        let mut whole = |batch: &[Tensor]| {
+            let trained = self.optimizer.trained();
+            let (outs, grads) = value_and_grad_of(&trained.iter().collect::<Vec<_>>(), || {
+                let (mut outs, named) = capturing(|| (self.loss)(batch));
+                outputs = outs.len();
+                captured = named.iter().map(|(n, _)| n.clone()).collect();
+                outs.extend(self.chosen(named));
+                outs
+            })?;
+            self.end(&grads, updates)?;
+            Ok(outs)
+        };
+        let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
+        let compiled = compile(batch, failing)?;
+        captured.retain(|n| self.names.contains(n));
+        self.known.push(Known { key, compiled, outputs, captured });
+        Ok(self.known.len() - 1)
+    }
+
+    /// The intermediates that were asked for, in the order they came.
+    fn chosen(&self, named: Vec<(String, Tensor)>) -> Vec<Tensor> {
+        if let Some(missing) = self.names.iter().find(|n| named.iter().all(|(m, _)| m != *n)) {
+            let names: Vec<&str> = named.iter().map(|(n, _)| n.as_str()).collect();
+            let why = format!("is not captured by the loss function; it captures {names:?}");
+            return vec![Tensor::failed(Error::value(format!("`{missing}`"), why))];
+        }
+        named.into_iter().filter(|(n, _)| self.names.contains(n)).map(|(_, t)| t).collect()
+    }
+
+    /// What becomes of the gradients of a batch.
+    fn end(&self, grads: &[Tensor], updates: bool) -> Result<()> {
+        let n = self.batches.of as f64;
+        if self.batches.sums.is_empty() {
+            return self.optimizer.update(grads);
+        }
+        let trained = self.optimizer.parameters().zip(&self.batches.sums);
+        let sums: Vec<&Tensor> =
+            trained.filter(|((_, p), _)| p.requires_grad()).map(|(_, sum)| sum).collect();
+        if !updates {
+            return sums.iter().zip(grads).try_for_each(|(sum, g)| sum.set_(&(*sum + g)));
+        }
+        let means: Vec<Tensor> = sums.iter().zip(grads).map(|(sum, g)| (*sum + g) / n).collect();
+        self.optimizer.update(&means)?;
+        sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))
+    }
+}
+
+/// A function of a model, compiled for every type of argument it has met. It reads the model's cells as they are at each run.
+pub struct Evaluate<'m> {
+    f: Jit<Loss<'m>>,
+}
+
+/// Compiles a function of a model for use rather than training: layers are traced with training off, and no gradients are
+/// computed. It shares its parameters with whatever trains them.
+pub fn compile_forward<'m, M: Module, R: Outputs>(
+    model: &'m M,
+    f: impl Fn(&M, &[Tensor]) -> R + 'm,
+) -> Evaluate<'m> {
+    let modes: Vec<Mode> = model.parts().into_iter().filter_map(|(_, part)| part.mode()).collect();
+    let f: Loss<'m> = Box::new(move |x| {
+        let before: Vec<bool> = modes.iter().map(Mode::is_training).collect();
+        modes.iter().for_each(|m| m.set(false));
+        let outs = f(model, x).outputs();
+        modes.iter().zip(before).for_each(|(m, training)| m.set(training));
+        outs
+    });
+    Evaluate { f: jit(f) }
+}
+
+impl Evaluate<'_> {
+    /// Runs it.
+    #[track_caller]
+    pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+        self.f.call(ins)
+    }
+}

@@ -1,0 +1,145 @@
+//! Files of weights and of whole runs: what comes back, and what is refused.
+
+use gradus_nn::checkpoint::safetensors::{Notes, Reader, write};
+use gradus_nn::checkpoint::{load, read, save};
+use gradus_nn::{Linear, Module, module};
+use gradus_tensor::{Generator, Tensor};
+use std::path::PathBuf;
+
+struct Two {
+    a: Linear,
+    b: Linear,
+}
+module!(Two { a, b });
+
+fn two(seed: u64, width: usize) -> Two {
+    let g = Generator::new(seed);
+    Two { a: Linear::new(3, width, &g), b: Linear::new(width, 2, &g) }
+}
+
+fn weights(m: &impl Module) -> Vec<Vec<f32>> {
+    m.state().iter().map(|(_, t)| t.to_vec().unwrap()).collect()
+}
+
+/// A path of its own for each test, in a folder that is removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("gradus-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn weights_come_back() {
+    let folder = Folder::new("weights");
+    let (a, b) = (two(1, 4), two(2, 4));
+    assert_ne!(weights(&a), weights(&b));
+    save(folder.file("m.safetensors"), &a).unwrap();
+    load(folder.file("m.safetensors"), &b).unwrap();
+    assert_eq!(weights(&a), weights(&b));
+    let names: Vec<String> =
+        read(folder.file("m.safetensors")).unwrap().into_iter().map(|(n, _)| n).collect();
+    assert_eq!(names, ["a.bias", "a.weight", "b.bias", "b.weight"]);
+    // Nothing is left beside the file.
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+#[test]
+fn every_dtype_and_note_comes_back() {
+    let folder = Folder::new("dtypes");
+    let x = Tensor::from([-1.5f32, 0.0, 2.0]);
+    let all: Vec<(String, Tensor)> = gradus_ir::DType::ALL
+        .iter()
+        .filter(|d| **d != gradus_ir::DType::C128)
+        .map(|d| (format!("x.{d}"), x.to_dtype(*d)))
+        .chain([("empty".to_string(), Tensor::zeros([0, 3])), ("scalar".to_string(), Tensor::from(7i64))])
+        .collect();
+    let notes: Notes = [("author".to_string(), "\"me\"".to_string())].into();
+    write(folder.file("all"), &all, &notes).unwrap();
+    let file = Reader::open(folder.file("all")).unwrap();
+    assert_eq!(file.notes().collect::<Vec<_>>(), [("author", "\"me\"")]);
+    for (name, t) in &all {
+        let back = file.tensor(name).unwrap();
+        assert_eq!((back.aval(), back.to_bytes().unwrap()), (t.aval(), t.to_bytes().unwrap()), "{name}");
+    }
+    let e = write(folder.file("c"), &[("z".to_string(), x.to_dtype(gradus_ir::DType::C128))], &notes);
+    assert!(e.unwrap_err().to_string().contains("`z` cannot be written"));
+    assert!(!folder.file("c").exists());
+}
+
+#[test]
+fn damage_is_found_and_named_and_changes_nothing() {
+    let folder = Folder::new("damage");
+    let (a, b) = (two(1, 4), two(2, 4));
+    let path = folder.file("m");
+    save(&path, &a).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let before = weights(&b);
+    let refused = |bytes: &[u8], why: &str| {
+        std::fs::write(&path, bytes).unwrap();
+        let e = load(&path, &b).unwrap_err().to_string();
+        assert!(e.contains(why), "{e} does not say {why}");
+        assert_eq!(weights(&b), before);
+    };
+    // The last tensor of the file is `b.weight`.
+    let mut flipped = whole.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    refused(&flipped, "`b.weight` is damaged");
+    refused(&whole[..whole.len() - 1], "is truncated: `b.weight` is not all there");
+    let data = whole.len() - weights(&a).concat().len() * 4;
+    refused(&whole[..data], "is truncated: `a.bias` is not all there");
+    refused(&whole[..data - 1], "is truncated, or is no safetensors file");
+    refused(&whole[..5], "is truncated, or is no safetensors file");
+    refused(b"", "is truncated, or is no safetensors file");
+    // Cut anywhere, or with any bit of the header turned, it is an error or all is as it was written.
+    for cut in 0..whole.len() {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        assert!(load(&path, &b).is_err(), "cut at {cut}");
+        assert_eq!(weights(&b), before);
+    }
+    for at in 0..data {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &bytes).unwrap();
+        if load(&path, &b).is_ok() {
+            assert_eq!(weights(&b), weights(&a), "bit {} of byte {at}", at % 8);
+            b.state().iter().zip(&before).for_each(|((_, t), v)| {
+                t.data_().set_(&Tensor::from_slice(v, t.shape())).unwrap();
+            });
+        }
+        assert_eq!(weights(&b), before);
+    }
+}
+
+#[test]
+fn files_of_other_models_are_refused() {
+    let folder = Folder::new("other");
+    let (a, wide) = (two(1, 4), two(2, 5));
+    let path = folder.file("m");
+    save(&path, &a).unwrap();
+    let before = weights(&wide);
+    let e = load(&path, &wide).unwrap_err().to_string();
+    assert!(e.contains("`a.weight` is f32[4,3], and the model's is f32[5,3]"), "{e}");
+    assert_eq!(weights(&wide), before);
+    let e = load(&path, &a.a).unwrap_err().to_string();
+    assert!(e.contains("has no tensor `weight`"), "{e}");
+    let more: Vec<_> = a.state().into_iter().chain([("c".to_string(), Tensor::from([1.0f32]))]).collect();
+    write(&path, &more, &Notes::new()).unwrap();
+    let e = load(&path, &a).unwrap_err().to_string();
+    assert!(e.contains("has a tensor `c`, and the model has none of that name"), "{e}");
+    assert!(load(folder.file("absent"), &a).unwrap_err().to_string().contains("absent"));
+    assert!(save(folder.file("no/such/folder"), &a).is_err());
+}

@@ -1,0 +1,163 @@
+//! Compiled training against the same training by hand, eagerly.
+
+use gradus_ir::{DType, Result};
+use gradus_nn::optim::{Adam, Sgd};
+use gradus_nn::{
+    Clip, Forward, Linear, Module, Optimizer, Schedule, Sequential, capture, compile_forward,
+    compile_training,
+};
+use gradus_tensor::{Generator, Reduction, Tensor, mse_loss};
+
+fn net() -> Sequential {
+    let g = Generator::new(1);
+    let net = Sequential::new().then(Linear::new(3, 8, &g)).then(Tensor::tanh).then(Linear::new(8, 2, &g));
+    net.to_dtype(DType::F64).unwrap();
+    net
+}
+
+fn batch(seed: u64, n: usize) -> [Tensor; 2] {
+    let g = Generator::new(seed);
+    [g.randn([n, 3]).to_dtype(DType::F64), g.randn([n, 2]).to_dtype(DType::F64)]
+}
+
+fn loss(m: &Sequential, b: &[Tensor]) -> Tensor {
+    mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean)
+}
+
+fn weights(m: &impl Module) -> Vec<f64> {
+    m.state().iter().flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect()
+}
+
+#[track_caller]
+fn close(a: &[f64], b: &[f64], within: f64) {
+    assert_eq!(a.len(), b.len());
+    for (x, y) in a.iter().zip(b) {
+        assert!((x - y).abs() <= within, "{x} is not {y}");
+    }
+}
+
+fn adam(m: &Sequential) -> Optimizer {
+    let adam = Adam { rate: 0.05, weight_decay: 0.01, ..Adam::default() };
+    let falling = Schedule::new(|step| 1.0 / (1.0 + step as f64));
+    Optimizer::new(m.parameters(), adam).clip(Clip::Norm(0.5)).schedule(falling).average(0.9)
+}
+
+#[test]
+fn a_compiled_step_is_the_eager_step() {
+    let (compiled, eager) = (net(), net());
+    let mut by_hand = adam(&eager);
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&compiled, loss, adam(&compiled), &[&x, &y]).unwrap();
+    for i in 0..10 {
+        let b = batch(10 + i, 4);
+        let found = step.run(&[&b[0], &b[1]]).unwrap().loss.item::<f64>().unwrap();
+        let right = loss(&eager, &b);
+        right.backward().unwrap();
+        by_hand.step().unwrap();
+        close(&[found], &[right.item::<f64>().unwrap()], 1e-12);
+        close(&weights(&compiled), &weights(&eager), 1e-12);
+    }
+    assert_eq!(step.compilations(), 1);
+    let averages = |o: &Optimizer| {
+        let own = o.state().into_iter().filter(|(n, _)| n.starts_with("average."));
+        own.flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect::<Vec<_>>()
+    };
+    close(&averages(step.optimizer()), &averages(&by_hand), 1e-12);
+    // Swapped twice, nothing has changed.
+    let before = weights(&compiled);
+    step.optimizer().swap_average().unwrap();
+    close(&weights(&compiled), &averages(&by_hand), 1e-12);
+    step.optimizer().swap_average().unwrap();
+    assert_eq!(weights(&compiled), before);
+}
+
+#[test]
+fn other_batches_are_compiled_once() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap();
+    for n in [4, 7, 4, 7, 1] {
+        let [x, y] = batch(3, n);
+        step.run(&[&x, &y]).unwrap();
+    }
+    assert_eq!((step.compilations(), step.optimizer().steps()), (3, 5));
+    // Freezing is another program: what is frozen stays.
+    m.parameters()[0].1.set_requires_grad(false).unwrap();
+    let before = m.parameters()[0].1.to_vec::<f64>().unwrap();
+    step.run(&[&x, &y]).unwrap();
+    assert_eq!(step.compilations(), 4);
+    assert_eq!(m.parameters()[0].1.to_vec::<f64>().unwrap(), before);
+    assert_ne!(m.parameters()[1].1.to_vec::<f64>().unwrap(), before);
+}
+
+#[test]
+fn captures_come_back_by_name() {
+    let m = net();
+    let with_capture = |m: &Sequential, b: &[Tensor]| {
+        let y = m.forward(&b[0]);
+        capture("prediction", &y);
+        capture("error", &(&y - &b[1]));
+        [mse_loss(&y, &b[1], Reduction::Mean), y.mean(())]
+    };
+    let [x, y] = batch(2, 4);
+    let right = (m.forward(&x) - &y).to_vec::<f64>().unwrap();
+    let mean = m.forward(&x).mean(()).item::<f64>().unwrap();
+    let step = compile_training(&m, with_capture, adam(&m), &[&x, &y]).unwrap();
+    let outcome = step.captures(&["error"]).run(&[&x, &y]).unwrap();
+    close(&outcome.captured("error").unwrap().to_vec::<f64>().unwrap(), &right, 1e-12);
+    close(&[outcome.outputs[0].item().unwrap()], &[mean], 1e-12);
+    assert!(outcome.captured("prediction").is_none());
+    let step = compile_training(&m, with_capture, adam(&m), &[&x, &y]).unwrap();
+    let e = step.captures(&["hidden"]).run(&[&x, &y]).unwrap_err().to_string();
+    assert!(e.contains("`hidden` is not captured by the loss function"), "{e}");
+}
+
+#[test]
+fn accumulated_batches_are_one_large_batch() {
+    let (whole, parts) = (net(), net());
+    let [x, y] = batch(2, 6);
+    let sgd =
+        |m: &Sequential| Optimizer::new(m.parameters(), Sgd { rate: 0.1, momentum: 0.9, ..Sgd::default() });
+    let mut one = compile_training(&whole, loss, sgd(&whole), &[&x, &y]).unwrap();
+    let part = |i: usize| [x.narrow(0, 2 * i, 2), y.narrow(0, 2 * i, 2)];
+    let [x0, y0] = part(0);
+    let mut three = compile_training(&parts, loss, sgd(&parts), &[&x0, &y0]).unwrap().accumulate(3);
+    for _ in 0..4 {
+        one.run(&[&x, &y]).unwrap();
+        for i in 0..3 {
+            let [x, y] = part(i);
+            three.run(&[&x, &y]).unwrap();
+        }
+        close(&weights(&whole), &weights(&parts), 1e-12);
+    }
+    assert_eq!((three.optimizer().steps(), three.compilations()), (4, 2));
+}
+
+#[test]
+fn a_forward_executable_shares_the_parameters() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap();
+    let tested = compile_forward(&m, loss);
+    let loss_of = || -> Result<f64> { tested.run(&[&x, &y])?[0].item::<f64>() };
+    for _ in 0..3 {
+        // The loss of a step is that before its update.
+        let before = loss_of().unwrap();
+        close(&[step.run(&[&x, &y]).unwrap().loss.item().unwrap()], &[before], 1e-12);
+        assert!(loss_of().unwrap() < before);
+    }
+}
+
+#[test]
+fn a_failed_run_changes_nothing() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap();
+    let before = weights(&m);
+    assert!(step.run(&[&x]).is_err());
+    assert!(step.run(&[&x, &batch(2, 3)[1]]).is_err());
+    assert_eq!((weights(&m), step.optimizer().steps()), (before, 0));
+    // Eagerly, a gradient that is missing is an error that names the parameter.
+    let e = adam(&m).step().unwrap_err().to_string();
+    assert!(e.contains("0.weight has no gradient"), "{e}");
+}
