@@ -13,7 +13,8 @@ fn load(text: &str) -> Program {
 
 /// Numbers that look random and are the same every time.
 fn numbers(seed: &str, n: usize) -> Vec<f64> {
-    let mut state = seed.bytes().fold(0x9E3779B97F4A7C15u64, |h, b| (h ^ b as u64).wrapping_mul(0x100000001B3));
+    let mut state =
+        seed.bytes().fold(0x9E3779B97F4A7C15u64, |h, b| (h ^ b as u64).wrapping_mul(0x100000001B3));
     let mut next = || {
         state ^= state << 13;
         state ^= state >> 7;
@@ -96,7 +97,10 @@ fn sums_products_and_broadcasts() {
 
 #[test]
 fn residuals_and_unused_branches() {
-    check("V[i] = tanh(X[i])\nZ[i] = V[i] + X[i]\nDbg[i] = X[i] Y[i]\nLoss = Z[i] Z[i] Y[i]", &[("X", &[4]), ("Y", &[4])]);
+    check(
+        "V[i] = tanh(X[i])\nZ[i] = V[i] + X[i]\nDbg[i] = X[i] Y[i]\nLoss = Z[i] Z[i] Y[i]",
+        &[("X", &[4]), ("Y", &[4])],
+    );
 }
 
 #[test]
@@ -129,18 +133,30 @@ fn calls_nested_and_as_factors() {
     let g = check("Y[h] = gelu(W[h,d] X[d])\nLoss = Y[h] Y[h]", &[("W", &[2, 3]), ("X", &[3])]);
     assert!(g.contains("Grad_W[h, d] = Grad_Y[h] gelu_grad(W[h, d'] X[d']) X[d]"), "{g}");
     check("Y[i] = A[i] gelu(B[i])\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
-    check("Y[b] = relu(W[t,d] H[b,d]) V[t]\nLoss = Y[b] Y[b]", &[("W", &[2, 3]), ("H", &[4, 3]), ("V", &[2])]);
+    check(
+        "Y[b] = relu(W[t,d] H[b,d]) V[t]\nLoss = Y[b] Y[b]",
+        &[("W", &[2, 3]), ("H", &[4, 3]), ("V", &[2])],
+    );
     check("Y[i] = gelu(tanh(A[i] B[i]) + sin(A[i]))\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
     check("S[i.,j] = softmax(X[i,j])\nLoss = S[i,j] W[i,j]", &[("X", &[3, 4]), ("W", &[3, 4])]);
     check("S[i,j] = softmax(X[i,j], axis=\"j\") W[i]\nLoss = S[i,j] S[i,j]", &[("X", &[3, 4]), ("W", &[3])]);
     check("Y[b,t] = softmax(W[t,d] H[b,d])\nLoss = Y[b,t] Y[b,t]", &[("W", &[2, 3]), ("H", &[4, 3])]);
     check("Loss = mse_loss(relu(A[i] - 0.6), B[i])", &[("A", &[5]), ("B", &[5])]);
-    check("Y[p,e] = attention(Q[p,d], K[m,d], V[m,e])\nLoss = Y[p,e] Y[p,e]", &[("Q", &[3, 2]), ("K", &[4, 2]), ("V", &[4, 2])]);
-    check("Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q], padding=1)\nLoss = Y[n,o,u,v] Y[n,o,u,v]", &[("X", &[1, 2, 4, 4]), ("K", &[2, 2, 3, 3])]);
+    check(
+        "Y[p,e] = attention(Q[p,d], K[m,d], V[m,e])\nLoss = Y[p,e] Y[p,e]",
+        &[("Q", &[3, 2]), ("K", &[4, 2]), ("V", &[4, 2])],
+    );
+    check(
+        "Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q], padding=1)\nLoss = Y[n,o,u,v] Y[n,o,u,v]",
+        &[("X", &[1, 2, 4, 4]), ("K", &[2, 2, 3, 3])],
+    );
     check("Y[i] = solve(A[i,j], B[i])\nLoss = Y[i] Y[i]", &[("A", &[2, 2]), ("B", &[2])]);
     check("Y[i,j] = inv(A[i,j])\nLoss = Y[i,j] Y[i,j]", &[("A", &[2, 2])]);
     check("Y[i,k] = concat(A[i,a], B[i,b], axis=1)\nLoss = Y[i,k] Y[i,k]", &[("A", &[2, 2]), ("B", &[2, 3])]);
-    check("Y[i] = cumsum(A[i]) logsumexp(B[i,j], axis=\"j\")\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3, 2])]);
+    check(
+        "Y[i] = cumsum(A[i]) logsumexp(B[i,j], axis=\"j\")\nLoss = Y[i] Y[i]",
+        &[("A", &[3]), ("B", &[3, 2])],
+    );
 }
 
 #[test]
@@ -149,16 +165,25 @@ fn operators_conditions_and_guards() {
     check("Y[i] = (A[i,j] - B[i]) ** 2 + A[i,j] ** 3\nLoss = Y[i] Y[i]", &[("A", &[3, 2]), ("B", &[3])]);
     check("Y[i] = A[i] ** B[i]\nLoss = -Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
     check("Y[i] = A[i] > 0.6 ? A[i] B[i] : B[i] ** 2\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);
-    check("Y[i] = case { A[i] > 0.8 -> A[i], A[i] > 0.5 -> 2 A[i] B[i], default -> B[i] }\nLoss = Y[i] Y[i]", &[("A", &[7]), ("B", &[7])]);
+    check(
+        "Y[i] = case { A[i] > 0.8 -> A[i], A[i] > 0.5 -> 2 A[i] B[i], default -> B[i] }\nLoss = Y[i] Y[i]",
+        &[("A", &[7]), ("B", &[7])],
+    );
     check("Y[i] when A[i] > 0.6 = A[i] B[i]\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);
-    check("Y[i] = A[i] even(i) + where(A[i] > 0.5, B[i], A[i])\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);
+    check(
+        "Y[i] = A[i] even(i) + where(A[i] > 0.5, B[i], A[i])\nLoss = Y[i] Y[i]",
+        &[("A", &[5]), ("B", &[5])],
+    );
 }
 
 #[test]
 fn own_functions() {
     let f = "fn dot(a[x], b[x]) -> s { s = a[x] * b[x] }\nfn scaled(a[x], k) -> y[x] { let n = dot(a[x], a[x])\n y[x] = k a[x] / (1 + n) }\n";
     check(&format!("{f}Y[i] = dot(A[i,k], B[i,k])\nLoss = Y[i] Y[i]"), &[("A", &[2, 3]), ("B", &[2, 3])]);
-    check(&format!("{f}Y[i,k] = scaled(A[i,k], C)\nLoss = Y[i,k] B[k] Y[i,k]"), &[("A", &[2, 3]), ("B", &[3]), ("C", &[])]);
+    check(
+        &format!("{f}Y[i,k] = scaled(A[i,k], C)\nLoss = Y[i,k] B[k] Y[i,k]"),
+        &[("A", &[2, 3]), ("B", &[3]), ("C", &[])],
+    );
 }
 
 #[test]
@@ -173,17 +198,22 @@ fn virtual_time_back_through_time() {
 #[test]
 fn fixpoints_have_the_implicit_gradient() {
     check("X[i] = tanh(0.3 A[i,j] X[j] + B[i])\nLoss = X[i] X[i]", &[("A", &[3, 3]), ("B", &[3])]);
-    check("P[i] = 0.2 A[i,j] Q[j] + B[i]\nQ[i] = 0.5 P[i] + 0.1 B[i] P[i]\nLoss = P[i] Q[i]", &[("A", &[3, 3]), ("B", &[3])]);
+    check(
+        "P[i] = 0.2 A[i,j] Q[j] + B[i]\nQ[i] = 0.5 P[i] + 0.1 B[i] P[i]\nLoss = P[i] Q[i]",
+        &[("A", &[3, 3]), ("B", &[3])],
+    );
 }
 
 #[test]
 fn gradients_of_gradients() {
     let text = "Y[i] = gelu(A[i,j] B[j])\nS[i] = softmax(Y[i])\nLoss = S[i] Y[i] Y[i]";
     let first = load(text).gradient(&GradientOptions::default()).unwrap();
-    let twice = format!("{text}\n{}Norm = Grad_A[i,j] Grad_A[i,j] + Grad_B[i] Grad_B[i]\n", first.text()).replace("Loss", "L");
+    let twice = format!("{text}\n{}Norm = Grad_A[i,j] Grad_A[i,j] + Grad_B[i] Grad_B[i]\n", first.text())
+        .replace("Loss", "L");
     let twice = twice.replace("Norm", "Loss");
     let program = load(&twice);
-    let second = program.gradient(&GradientOptions { loss: Some("Loss".into()), ..Default::default() }).unwrap();
+    let second =
+        program.gradient(&GradientOptions { loss: Some("Loss".into()), ..Default::default() }).unwrap();
     assert!(second.equations.iter().all(|e| e.target.name.starts_with("Grad2_")), "{}", second.text());
     let whole = load(&format!("{twice}\n{}", second.text()));
     let a = Tensor::from_slice(&numbers("A", 6), [2, 3]);
@@ -195,7 +225,9 @@ fn gradients_of_gradients() {
     let at = |by: f64| {
         let mut moved = inputs.clone();
         moved.insert("A".into(), &a + &(&direction * by));
-        program.run(&moved, &settings(None), &["Loss".into()]).unwrap()[&Name::from("Loss")].item::<f64>().unwrap()
+        program.run(&moved, &settings(None), &["Loss".into()]).unwrap()[&Name::from("Loss")]
+            .item::<f64>()
+            .unwrap()
     };
     let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
     assert!((slope - difference).abs() < 1e-7 * (1.0 + difference.abs()), "{slope} {difference}");

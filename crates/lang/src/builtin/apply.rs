@@ -41,7 +41,14 @@ impl Callee {
     }
 
     /// The cotangent of one argument from that of the result: the last argument.
-    fn pulled(&self, order: usize, wrt: &[Name], args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
+    fn pulled(
+        &self,
+        order: usize,
+        wrt: &[Name],
+        args: &[Named],
+        s: &Settings,
+        around: &Around<'_>,
+    ) -> Result<Named> {
         let Some((last, inner_wrt)) = wrt.split_last().filter(|_| order > 0) else {
             return self.plain(args, s, around);
         };
@@ -103,12 +110,12 @@ impl Callee {
     fn plain(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args),
-            Base::Row(row) => return Ok(checked(pointwise(args, |t| spread(t, |t| apply1(*row, t))))?),
+            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
             Base::Table(b) => *b,
         };
         let refs = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
         match b.shape {
-            Shape::Pointwise => Ok(checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s))))?),
+            Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
             Shape::OfIndex => checked(Named::new(refs(&[args[0].tensor.clone()]), args[0].axes.clone())),
             Shape::Part => {
                 let axes = super::arrays::slice_axes(s.word("at"), &args[0].axes);
@@ -132,8 +139,12 @@ impl Callee {
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.aligned(axes)).collect();
                 let tensor = refs(&tensors);
                 let gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, axes.len())).collect();
-                let left: Vec<Name> =
-                    axes.iter().enumerate().filter(|(i, _)| !gone.contains(i)).map(|(_, a)| a.clone()).collect();
+                let left: Vec<Name> = axes
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| !gone.contains(i))
+                    .map(|(_, a)| a.clone())
+                    .collect();
                 if tensor.rank() == 0 {
                     return checked(Named::new(tensor, Vec::new()));
                 }

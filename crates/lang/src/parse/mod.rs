@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 64 << 20;
 pub(crate) const MOST_FAULTS: usize = 50;
 
 /// The statements of a text.
-pub fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
+pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
     let mut faults = Vec::new();
     if source.text.len() > MOST_BYTES {
         let span = Span { file, start: 0, end: 0 };
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         is
     }
 
-    fn expect(&mut self, sign: &str, what: &str) -> Read<Span> {
+    fn need(&mut self, sign: &str, what: &str) -> Read<Span> {
         if self.is(sign) { Ok(self.next().1) } else { Err(self.expected(what)) }
     }
 
