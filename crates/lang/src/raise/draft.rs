@@ -74,7 +74,13 @@ impl Drafts {
     }
 
     /// An equation for a new tensor with these indices on the left.
-    pub(crate) fn equation(&mut self, left: Vec<usize>, more: Vec<usize>, how: Projection, value: Expr) -> Seen {
+    pub(crate) fn equation(
+        &mut self,
+        left: Vec<usize>,
+        more: Vec<usize>,
+        how: Projection,
+        value: Expr,
+    ) -> Seen {
         let name = self.fresh();
         self.add(name.clone(), left.clone(), more, how, value);
         let sources = (0..left.len()).map(Source::Axis).collect();
@@ -82,7 +88,7 @@ impl Drafts {
     }
 
     fn add(&mut self, name: Name, left: Vec<usize>, more: Vec<usize>, projection: Projection, value: Expr) {
-        let used = crate::scope::occurrences(&value);
+        let used: BTreeSet<Name> = value.refs().into_iter().flat_map(crate::scope::keys).collect();
         for (k, kind) in left.iter().enumerate() {
             if !used.contains(&local(k)) {
                 self.declared.insert(*kind);

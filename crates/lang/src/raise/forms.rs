@@ -79,9 +79,13 @@ impl Raise<'_> {
             Form::View(map) => self.view(&map, drafts),
             Form::Reshape => self.reshaped(drafts),
             Form::Pointwise(_) => self.pointwise(drafts),
-            Form::Contract { lhs, rhs, out } if self.is_plain() => Some(self.contraction([&lhs, &rhs], &out, drafts)),
+            Form::Contract { lhs, rhs, out } if self.is_plain() => {
+                Some(self.contraction([&lhs, &rhs], &out, drafts))
+            }
             Form::Reduce { combine, axes } if self.is_plain() => Some(self.reduction(combine, &axes, drafts)),
-            Form::Cumulate { combine, axis, reverse: false } if self.is_plain() => self.running(combine, axis, drafts),
+            Form::Cumulate { combine, axis, reverse: false } if self.is_plain() => {
+                self.running(combine, axis, drafts)
+            }
             Form::Concat { axis } if self.is_plain() => Some(self.joined(axis, drafts)),
             Form::Region(body) => return self.region(&body, drafts),
             _ => None,
@@ -95,12 +99,12 @@ impl Raise<'_> {
     fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
         let Data::F(numbers) = l.data() else { return None };
         let numbers = numbers.to_vec();
-        if numbers.iter().any(|x| !x.is_finite()) {
+        if numbers.is_empty() || numbers.iter().any(|x| !x.is_finite()) {
             return None;
         }
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
-        if let ([x], true) = (&numbers[..], kinds.is_empty()) {
-            return Some(Seen { base: Base::Number(*x), kinds });
+        if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
+            return Some(Seen { base: Base::Number(numbers[0]), kinds });
         }
         let array = Array { shape: self.extents(0), numbers: numbers.into() };
         let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
@@ -113,7 +117,9 @@ impl Raise<'_> {
         let [x] = self.ins else { return None };
         let extents = self.extents(0);
         let from = &self.graph.aval(self.node.ins[0]).shape;
-        let readers = |axis: usize| map.steps.iter().enumerate().filter(move |(_, s)| matches!(s, Some((a, _)) if *a == axis));
+        let readers = |axis: usize| {
+            map.steps.iter().enumerate().filter(move |(_, s)| matches!(s, Some((a, _)) if *a == axis))
+        };
         if (0..from.rank()).any(|a| readers(a).count() > 1) {
             return None;
         }
@@ -160,7 +166,10 @@ impl Raise<'_> {
         let mut kinds = Vec::new();
         for (r, s) in map.steps.iter().enumerate() {
             kinds.push(match s {
-                Some((axis, 1)) if map.offset[*axis] == 0 && self.graph.aval(self.node.ins[0]).shape[*axis] == extents[r] => {
+                Some((axis, 1))
+                    if map.offset[*axis] == 0
+                        && self.graph.aval(self.node.ins[0]).shape[*axis] == extents[r] =>
+                {
                     x.kinds[*axis]
                 }
                 _ => drafts.kind(extents[r]),
@@ -226,7 +235,8 @@ impl Raise<'_> {
         let extents = self.extents(0);
         let mut kinds = Vec::new();
         for (axis, n) in extents.iter().enumerate() {
-            let mut of: Vec<usize> = self.ins.iter().filter(|s| s.reads(axis)).map(|s| s.kinds[axis]).collect();
+            let mut of: Vec<usize> =
+                self.ins.iter().filter(|s| s.reads(axis)).map(|s| s.kinds[axis]).collect();
             of.extend(self.ins.iter().filter(|s| !s.reads(axis)).filter_map(|s| s.kinds.get(axis).copied()));
             let first = of.first().copied().unwrap_or_else(|| drafts.kind(*n));
             of.iter().for_each(|k| drafts.join(first, *k));
@@ -316,7 +326,11 @@ impl Raise<'_> {
     }
 
     fn reduction(&self, combine: Combine, axes: &[usize], drafts: &mut Drafts) -> Seen {
-        let x = if axes.iter().all(|a| self.ins[0].reads(*a)) { self.ins[0].clone() } else { drafts.solid(&self.ins[0]) };
+        let x = if axes.iter().all(|a| self.ins[0].reads(*a)) {
+            self.ins[0].clone()
+        } else {
+            drafts.solid(&self.ins[0])
+        };
         let (left, more, places) = self.split(&x, axes);
         let value = operand(&x, &places);
         let how = match combine {
@@ -325,7 +339,8 @@ impl Raise<'_> {
             Combine::Max => Projection::Max,
             Combine::Min => Projection::Min,
             Combine::LogSumExp => {
-                let names = (left.len()..left.len() + more.len()).map(|k| Kind::Text(local(k)).bare()).collect();
+                let names =
+                    (left.len()..left.len() + more.len()).map(|k| Kind::Text(local(k)).bare()).collect();
                 let value = call("logsumexp", vec![value], vec![("axis", Kind::List(names).bare())]);
                 return drafts.equation(left, more, Projection::Sum, value);
             }
@@ -343,7 +358,8 @@ impl Raise<'_> {
         };
         let x = drafts.solid(&self.ins[0]);
         let places: Vec<usize> = (0..x.kinds.len()).collect();
-        let value = call(function, vec![operand(&x, &places)], vec![("axis", Kind::Text(local(axis)).bare())]);
+        let value =
+            call(function, vec![operand(&x, &places)], vec![("axis", Kind::Text(local(axis)).bare())]);
         Some(drafts.equation(x.kinds, Vec::new(), Projection::Sum, value))
     }
 
@@ -385,13 +401,21 @@ impl Raise<'_> {
             Some(Attr::Map(args)) => args.clone(),
             _ => Vec::new(),
         };
+        if let (Some(function), [], [_, _]) = (name.strip_suffix("_vjp"), &args[..], self.ins) {
+            return self.slope(function, drafts);
+        }
         let callee = builtin::find(name, &Default::default())?;
-        let exact = callee.order == 0 && &*callee.name() == &**name && callee.params().len() == self.ins.len();
+        let exact =
+            callee.order == 0 && &*callee.name() == &**name && callee.params().len() == self.ins.len();
         match (callee.shape(), &args[..]) {
             // The language's `gelu` is the other one.
             (Shape::Pointwise, []) if exact && self.ins.len() == 1 => {
                 let (kinds, operands) = self.together(drafts);
-                let exactly = if &**name == "gelu" { vec![("approximate", Kind::Text("none".into()).bare())] } else { Vec::new() };
+                let exactly = if &**name == "gelu" {
+                    vec![("approximate", Kind::Text("none".into()).bare())]
+                } else {
+                    Vec::new()
+                };
                 Some(drafts.equation(kinds, Vec::new(), Projection::Sum, call(name, operands, exactly)))
             }
             (Shape::Along, [(key, Attr::Int(axis))]) if exact && key == "axis" => {
@@ -406,19 +430,38 @@ impl Raise<'_> {
         }
     }
 
+    /// The gradient of a function of one number: the cotangent times its slope.
+    fn slope(&self, function: &str, drafts: &mut Drafts) -> Option<Seen> {
+        let callee = builtin::find(function, &Default::default())?;
+        let exact = callee.order == 0 && &*callee.name() == function && callee.params().len() == 1;
+        if callee.shape() != Shape::Pointwise || !exact || function == "gelu" {
+            return None;
+        }
+        let (kinds, mut e) = self.together(drafts);
+        let (g, x) = (e.pop()?, e.pop()?);
+        let slope = call(&format!("{function}_grad"), vec![x], Vec::new());
+        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Product(vec![g, slope]).bare()))
+    }
+
     /// An op as the graph of itself.
     fn literally(&self, out: usize, drafts: &mut Drafts) -> Result<Seen> {
         let b = Builder::new();
-        let ins: Vec<_> =
-            self.node.ins.iter().enumerate().map(|(i, id)| b.input(&format!("x{i}"), self.graph.aval(*id).clone())).collect();
+        let ins: Vec<_> = self
+            .node
+            .ins
+            .iter()
+            .enumerate()
+            .map(|(i, id)| b.input(&format!("x{i}"), self.graph.aval(*id).clone()))
+            .collect();
         let outs = b.apply(self.node.op.clone(), &ins);
         let graph = b.finish(&outs[out..=out])?;
         let text = graph.to_string().split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "`");
         let solid: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
         let extents = self.extents(out);
-        let shares = solid.iter().position(|s| s.kinds.len() == extents.len()).filter(|i| {
-            self.graph.aval(self.node.ins[*i]).shape[..] == extents[..]
-        });
+        let shares = solid
+            .iter()
+            .position(|s| s.kinds.len() == extents.len())
+            .filter(|i| self.graph.aval(self.node.ins[*i]).shape[..] == extents[..]);
         let left: Vec<usize> = match shares {
             Some(i) => solid[i].kinds.clone(),
             None => extents.iter().map(|n| drafts.kind(*n)).collect(),
