@@ -18,6 +18,7 @@ mod solve;
 mod source;
 mod token;
 
+pub use builtin::builtins;
 pub use diagnostic::{Diagnostic, Result, Severity};
 pub use gradient::{Gradient, GradientOptions};
 pub use parse::parse_query;
