@@ -25,7 +25,7 @@ module!(Bengio { embed, layers });
 
 impl Bengio {
     fn new(g: &Generator) -> Result<Bengio> {
-        let layers = [(T * E, D), (D, D), (D, V)].map(|(i, o)| Linear::without_bias(i, o, g));
+        let layers = [(T * E, D), (D, D), (D, V)].map(|(i, o)| Linear::new(i, o, g).without_bias());
         for layer in &layers {
             layer.weight.data_().set_(&init::kaiming_normal(layer.weight.shape(), init::Gain::Tanh, g))?;
         }
