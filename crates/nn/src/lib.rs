@@ -8,11 +8,13 @@
 mod capture;
 pub mod checkpoint;
 pub mod data;
+mod finite;
 pub mod init;
 pub mod layers;
 pub mod module;
 pub mod optim;
 mod step;
+mod summary;
 mod train;
 
 pub use capture::capture;
@@ -20,4 +22,5 @@ pub use layers::*;
 pub use module::{Buffer, Forward, Mode, Module, Param, Part, Visitor};
 pub use optim::{Clip, Optimizer, Rule, Schedule};
 pub use step::{Evaluate, Outcome, Step, compile_forward, compile_training};
+pub use summary::summary;
 pub use train::{Config, Ended, Progress, train};

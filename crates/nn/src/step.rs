@@ -1,6 +1,7 @@
 //! Compiled training: forward pass, backward pass and update as one executable that changes cells in place.
 
 use crate::capture::capturing;
+use crate::finite;
 use crate::module::{Mode, Module, Part};
 use crate::optim::Optimizer;
 use gradus_ir::{Aval, Error, Result};
@@ -36,6 +37,8 @@ pub struct Step<'m> {
     batches: Batches,
     /// Tensors in a batch.
     fields: usize,
+    /// Whether what is not finite is an error.
+    finite: bool,
     known: Vec<Known>,
 }
 
@@ -90,7 +93,8 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     let loss: Loss<'m> = Box::new(move |batch| loss(model, batch).outputs());
     let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
     let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
-    let mut step = Step { loss, parts, optimizer, names, batches, fields: inputs.len(), known };
+    let (fields, finite) = (inputs.len(), false);
+    let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
     step.compiled(inputs).map_err(|e| e.or_at(place))?;
     Ok(step)
 }
@@ -110,7 +114,8 @@ impl Step<'_> {
         if known.key.updates {
             self.optimizer.advance()?;
         }
-        let mut outs = match known.compiled.run(batch) {
+        let run = || if self.finite { run_finite(&known.compiled, batch) } else { known.compiled.run(batch) };
+        let mut outs = match run() {
             Ok(outs) => outs,
             Err(e) => {
                 self.optimizer.resume(before);
@@ -139,6 +144,13 @@ impl Step<'_> {
         let sums = self.optimizer.parameters().take(most).map(|(_, p)| p.zeros_like().cell()).collect();
         self.batches = Batches { of: batches.max(1), seen: 0, sums };
         self.known.clear();
+        self
+    }
+
+    /// From now on a step after which a result, a parameter or any state is not finite is an error that names the op which
+    /// made it so, and changes nothing. It takes time and memory: each step is checked, and keeps what was before.
+    pub fn check_finite(mut self) -> Self {
+        self.finite = true;
         self
     }
 
@@ -251,6 +263,23 @@ impl Step<'_> {
         self.optimizer.update(&means)?;
         sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))
     }
+}
+
+/// Runs a step; if anything is not finite afterwards, everything is as before, and the error says why.
+fn run_finite(compiled: &Compiled, batch: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let before: Vec<Tensor> = compiled.cells().iter().map(|c| c.data_().detach()).collect();
+    let outs = compiled.run(batch)?;
+    let mut all = outs.iter().chain(compiled.cells());
+    if all.try_fold(true, |so_far, t| Ok::<_, Error>(so_far && finite::is_finite(t)?))? {
+        return Ok(outs);
+    }
+    for (cell, value) in compiled.cells().iter().zip(&before) {
+        cell.data_().set_(value)?;
+    }
+    let ins: Vec<Tensor> = batch.iter().map(|t| t.detach()).chain(before).collect();
+    let why = finite::explain(compiled.graph(), &ins)?;
+    let why = why.unwrap_or_else(|| "run op by op, the step has finite results".to_string());
+    Err(Error::value("a step", format!("gives numbers that are not finite: {why}")))
 }
 
 /// A function of a model, compiled for every type of argument it has met. It reads the model's cells as they are at each run.

@@ -149,6 +149,29 @@ fn a_forward_executable_shares_the_parameters() {
 }
 
 #[test]
+fn what_is_not_finite_is_found_and_named() {
+    let m = net();
+    let risky = |m: &Sequential, b: &[Tensor]| {
+        // Zero where the second field is: the logarithm is then infinite, and its gradient NaN.
+        let y = (m.forward(&b[0]).square() * &b[1]).log();
+        (y.softmax(-1) * &y).sum(())
+    };
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, risky, adam(&m), &[&x, &y]).unwrap().check_finite();
+    step.run(&[&x, &y.square()]).unwrap();
+    let before = (weights(&m), step.optimizer().steps());
+    let run =
+        |step: &mut gradus_nn::Step<'_>, x: &Tensor, y: &Tensor| step.run(&[x, y]).unwrap_err().to_string();
+    let e = run(&mut step, &x, &y.zeros_like());
+    assert!(e.contains("`log` made an infinity (f64[4,2] from f64[4,2]), in `value_and_grad`"), "{e}");
+    let e = run(&mut step, &x, &(-y.square()));
+    assert!(e.contains("`log` made NaN (f64[4,2] from f64[4,2])"), "{e}");
+    let e = run(&mut step, &(&x * f64::NAN), &y);
+    assert!(e.contains("the input `x` (f64[4,3]) was not finite to begin with"), "{e}");
+    assert_eq!((weights(&m), step.optimizer().steps()), before);
+}
+
+#[test]
 fn a_failed_run_changes_nothing() {
     let m = net();
     let [x, y] = batch(2, 4);
