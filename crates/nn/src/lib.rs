@@ -8,6 +8,7 @@
 mod capture;
 pub mod checkpoint;
 pub mod data;
+pub mod file;
 mod finite;
 pub mod init;
 pub mod layers;

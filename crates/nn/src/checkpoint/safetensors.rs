@@ -1,6 +1,6 @@
 //! The safetensors format: a header of names, types and places, then the elements.
 
-use super::atomic;
+use crate::file::atomic;
 use gradus_ir::{Aval, DType, Error, Result, Shape};
 use gradus_mem::FileMap;
 use gradus_tensor::Tensor;
