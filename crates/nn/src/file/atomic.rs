@@ -29,6 +29,20 @@ pub(crate) fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     })
 }
 
+/// Removes what writers that died have left aside. For whoever knows that nobody else is writing this file.
+pub(crate) fn clear(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let begins = format!(".{}.", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let own = entry.file_name();
+        let own = own.to_string_lossy();
+        if own.starts_with(&begins) && own.ends_with(".part") {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
