@@ -2,10 +2,11 @@
 
 use crate::capture::capturing;
 use crate::finite;
-use crate::module::{Mode, Module, Part};
+use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
 use gradus_ir::{Aval, Error, Result};
 use gradus_tensor::{Compiled, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
+use std::borrow::Borrow;
 
 /// What a step gives.
 #[derive(Clone, Debug)]
@@ -87,7 +88,7 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     model: &'m M,
     loss: impl Fn(&M, &[Tensor]) -> R + 'm,
     optimizer: Optimizer,
-    inputs: &[&Tensor],
+    inputs: &[impl Borrow<Tensor>],
 ) -> Result<Step<'m>> {
     let place = std::panic::Location::caller();
     let loss: Loss<'m> = Box::new(move |batch| loss(model, batch).outputs());
@@ -95,16 +96,20 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
     let (fields, finite) = (inputs.len(), false);
     let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
-    step.compiled(inputs).map_err(|e| e.or_at(place))?;
+    step.compiled(&refs(inputs)).map_err(|e| e.or_at(place))?;
     Ok(step)
+}
+
+fn refs<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<&Tensor> {
+    tensors.iter().map(Borrow::borrow).collect()
 }
 
 impl Step<'_> {
     /// One step on a batch.
     #[track_caller]
-    pub fn run(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
+    pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
         let place = std::panic::Location::caller();
-        self.run_on(batch).map_err(|e| e.or_at(place))
+        self.run_on(&refs(batch)).map_err(|e| e.or_at(place))
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
@@ -165,16 +170,16 @@ impl Step<'_> {
     }
 
     /// The plan for a batch, as text.
-    pub fn explain(&mut self, batch: &[&Tensor]) -> Result<String> {
-        let at = self.compiled(batch)?;
+    pub fn explain(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        let at = self.compiled(&refs(batch))?;
         Ok(self.known[at].compiled.explain())
     }
 
     /// How long each part of a step takes, the longest first. The step is taken.
-    pub fn profile(&mut self, batch: &[&Tensor]) -> Result<String> {
-        let at = self.compiled(batch)?;
+    pub fn profile(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        let at = self.compiled(&refs(batch))?;
         self.optimizer.advance()?;
-        self.known[at].compiled.profile(batch)
+        self.known[at].compiled.profile(&refs(batch))
     }
 
     /// Sums of gradients that an update waits for.
@@ -293,21 +298,15 @@ pub fn compile_forward<'m, M: Module, R: Outputs>(
     model: &'m M,
     f: impl Fn(&M, &[Tensor]) -> R + 'm,
 ) -> Evaluate<'m> {
-    let modes: Vec<Mode> = model.parts().into_iter().filter_map(|(_, part)| part.mode()).collect();
-    let f: Loss<'m> = Box::new(move |x| {
-        let before: Vec<bool> = modes.iter().map(Mode::is_training).collect();
-        modes.iter().for_each(|m| m.set(false));
-        let outs = f(model, x).outputs();
-        modes.iter().zip(before).for_each(|(m, training)| m.set(training));
-        outs
-    });
+    let modes = model.modes();
+    let f: Loss<'m> = Box::new(move |x| evaluating(&modes, || f(model, x).outputs()));
     Evaluate { f: jit(f) }
 }
 
 impl Evaluate<'_> {
     /// Runs it.
     #[track_caller]
-    pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
-        self.f.call(ins)
+    pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
+        self.f.call(&refs(ins))
     }
 }

@@ -1,10 +1,11 @@
 //! A model as a table: what it holds, how large it is, how much arithmetic it takes.
 
-use crate::module::{Module, Part};
+use crate::module::{Module, Part, evaluating};
 use gradus_ir::Result;
 use gradus_tensor::{Outputs, Tensor, trace};
 
-/// The parameters and buffers of a model with their types and counts, and the arithmetic of a function of it at these inputs.
+/// The parameters and buffers of a model with their types and counts, and the arithmetic of a function of it at these inputs,
+/// when it is not training.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, summary};
@@ -18,7 +19,7 @@ pub fn summary<M: Module, R: Outputs>(
     f: impl FnOnce(&M, &[Tensor]) -> R,
     inputs: &[&Tensor],
 ) -> Result<String> {
-    let graph = trace(inputs, |x| f(model, x))?;
+    let graph = evaluating(&model.modes(), || trace(inputs, |x| f(model, x)))?;
     let (mut rows, mut trained, mut frozen, mut bytes) = (Vec::new(), 0, 0, 0);
     for (name, part) in model.parts() {
         let (t, mark) = match part {

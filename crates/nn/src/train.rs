@@ -64,7 +64,7 @@ pub fn train(
     };
     while done < config.batches {
         let batch = loader.next_batch()?;
-        let outcome = step.run(&batch.iter().collect::<Vec<_>>())?;
+        let outcome = step.run(&batch)?;
         done += 1;
         let rate = step.optimizer().rate();
         each(&Progress { batch: done, batches: config.batches, rate, outcome: &outcome })?;

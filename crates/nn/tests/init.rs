@@ -91,7 +91,6 @@ fn a_summary_counts() {
     let g = Generator::new(0);
     let net = Sequential::new().then(Linear::new(3, 4, &g)).then(Tensor::relu).then(BatchNorm::new(4));
     net.parameters()[1].1.set_requires_grad(false).unwrap();
-    net.eval();
     let table = summary(&net, |m, x| m.forward(&x[0]), &[&Tensor::zeros([2, 3])]).unwrap();
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines[0], "0.weight               f32[4,3]  12");
