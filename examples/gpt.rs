@@ -1,7 +1,7 @@
 //! A character GPT on Shakespeare's sonnets.
 //!
-//! After 200 batches its loss is below 2.6 nats (guessing is 4.13, letter frequencies 3.2); after 5000, with
-//! `cargo run --release --example gpt -- 5000`, it is near 1.5 and samples look like verse.
+//! After 200 batches its loss is below 2.6 nats (guessing is 4.13); after 5000, with
+//! `cargo run --release --example gpt -- 5000`, it is 1.14 on the text it has read, and samples look like verse.
 
 use gradus::nn::data::{Characters, Loader, Windows};
 use gradus::nn::{

@@ -60,6 +60,13 @@ fn compile_at<R: Outputs>(types: Vec<Aval>, f: impl FnOnce(&[Tensor]) -> R) -> R
     Ok(Compiled { traced, executable, types })
 }
 
+/// Makes one plan of a graph.
+pub fn compile_graph(graph: &Arc<Graph>) -> Result<Compiled> {
+    let executable = Executable::new(graph)?;
+    let traced = TracedFunction { graph: graph.clone(), captured: Vec::new(), written: Vec::new() };
+    Ok(Compiled { traced, executable, types: graph.input_avals() })
+}
+
 impl Compiled {
     /// The graph, cells included as inputs behind the function's own.
     pub fn graph(&self) -> &Graph {

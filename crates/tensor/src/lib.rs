@@ -35,7 +35,7 @@ pub use apply::{apply, apply_n, apply1, call, try_apply};
 pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
 pub use backward::Backward;
-pub use compiled::{Compiled, Jit, compile, jit};
+pub use compiled::{Compiled, Jit, compile, compile_graph, jit};
 pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use data::Element;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
