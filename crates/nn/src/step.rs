@@ -7,6 +7,7 @@ use crate::optim::Optimizer;
 use gradus_ir::{Aval, Error, Result};
 use gradus_tensor::{Compiled, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
 use std::borrow::Borrow;
+use std::ops::Deref;
 
 /// What a step gives.
 #[derive(Clone, Debug)]
@@ -68,7 +69,8 @@ struct Known {
 }
 
 /// Compiles a loss of a model and a batch, its gradients, and the optimiser's update, at the types of these inputs. Batches of
-/// other types are compiled when they come. Layers are in the mode they are in when that happens.
+/// other types are compiled when they come. Layers are in the mode they are in when that happens. The model may be borrowed, or
+/// owned in a `Box` or `Arc`.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, Module, Optimizer, compile_training, optim::Sgd};
@@ -85,15 +87,15 @@ struct Known {
 /// ```
 #[track_caller]
 pub fn compile_training<'m, M: Module, R: Outputs>(
-    model: &'m M,
+    model: impl Deref<Target = M> + 'm,
     loss: impl Fn(&M, &[Tensor]) -> R + 'm,
     optimizer: Optimizer,
     inputs: &[impl Borrow<Tensor>],
 ) -> Result<Step<'m>> {
     let place = std::panic::Location::caller();
-    let loss: Loss<'m> = Box::new(move |batch| loss(model, batch).outputs());
-    let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
     let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
+    let loss: Loss<'m> = Box::new(move |batch| loss(&model, batch).outputs());
+    let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
     let (fields, finite) = (inputs.len(), false);
     let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
     step.compiled(&refs(inputs)).map_err(|e| e.or_at(place))?;
@@ -162,6 +164,13 @@ impl Step<'_> {
     /// The optimiser.
     pub fn optimizer(&self) -> &Optimizer {
         &self.optimizer
+    }
+
+    /// The optimiser begins anew, and so does the average over batches. Parameters stay as they are.
+    pub fn restart(&mut self) -> Result<()> {
+        self.batches.seen = 0;
+        self.batches.sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))?;
+        self.optimizer.restart()
     }
 
     /// The number of executables: one per type of batch, and per setting of layers and parameters.
@@ -295,11 +304,11 @@ pub struct Evaluate<'m> {
 /// Compiles a function of a model for use rather than training: layers are traced with training off, and no gradients are
 /// computed. It shares its parameters with whatever trains them.
 pub fn compile_forward<'m, M: Module, R: Outputs>(
-    model: &'m M,
+    model: impl Deref<Target = M> + 'm,
     f: impl Fn(&M, &[Tensor]) -> R + 'm,
 ) -> Evaluate<'m> {
     let modes = model.modes();
-    let f: Loss<'m> = Box::new(move |x| evaluating(&modes, || f(model, x).outputs()));
+    let f: Loss<'m> = Box::new(move |x| evaluating(&modes, || f(&model, x).outputs()));
     Evaluate { f: jit(f) }
 }
 

@@ -72,6 +72,27 @@ fn a_compiled_step_is_the_eager_step() {
 }
 
 #[test]
+fn a_restarted_step_repeats_itself() {
+    let m = net();
+    let first: Vec<Tensor> = m.parameters().iter().map(|(_, p)| p.detach()).collect();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap().accumulate(2);
+    let mut run = |n: usize| {
+        for (value, (_, p)) in first.iter().zip(m.parameters()) {
+            p.data_().set_(value).unwrap();
+        }
+        step.restart().unwrap();
+        (0..n).for_each(|_| drop(step.run(&[&x, &y]).unwrap()));
+        let state: Vec<f64> =
+            step.optimizer().state().iter().flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect();
+        (weights(&m), state)
+    };
+    let right = run(6);
+    assert_ne!(run(5), right);
+    assert_eq!(run(6), right);
+}
+
+#[test]
 fn other_batches_are_compiled_once() {
     let m = net();
     let [x, y] = batch(2, 4);
