@@ -7,7 +7,7 @@ use gradus::nn::data::{Characters, Loader, Windows};
 use gradus::nn::{
     Cache, Clip, Embedding, Forward, LayerNorm, Linear, Module, Optimizer, Schedule, TransformerBlock,
 };
-use gradus::nn::{compile_forward, compile_training, init, module, optim::AdamW};
+use gradus::nn::{Sampling, compile_forward, compile_training, init, module, optim::AdamW};
 use gradus::{CrossEntropyOptions, DType, Generator, Result, Tensor, cross_entropy};
 
 /// Batch, context, width, heads, layers.
@@ -95,12 +95,14 @@ pub(crate) fn train(batches: u64) -> Result<f32> {
 /// Tokens one after the other, each computed from the caches of those before.
 pub(crate) fn sample(gpt: &Gpt, n: usize, g: &Generator) -> Result<Vec<i64>> {
     let caches: Vec<Cache> = gpt.blocks.iter().map(|b| b.self_attn.cache(1, T)).collect();
-    let next = compile_forward(gpt, |m, x| m.logits(&x[0], &caches).reshape([-1]).softmax(0));
-    let mut tokens = vec![0i64];
-    while tokens.len() < n {
-        let odds = next.run(&[Tensor::from([[tokens[tokens.len() - 1]]])])?.remove(0);
-        tokens.push(g.multinomial(&odds, 1, true).item::<i64>()?);
-    }
+    let step = compile_forward(gpt, |m, x| m.logits(&x[0], &caches));
+    let next = |token: i64| Ok(step.run(&[Tensor::from([[token]])])?.remove(0));
+    let mut tokens = Vec::new();
+    let kept = |token: i64| {
+        tokens.push(token);
+        tokens.len() < n
+    };
+    Sampling { temperature: 0.8, ..Sampling::default() }.generate(0, g, next, kept)?;
     Ok(tokens)
 }
 

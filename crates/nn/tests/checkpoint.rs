@@ -57,6 +57,12 @@ fn every_dtype_and_note_comes_back() {
         let back = file.tensor(name).unwrap();
         assert_eq!((back.aval(), back.to_bytes().unwrap()), (t.aval(), t.to_bytes().unwrap()), "{name}");
     }
+    // The same, in whatever order, is the same file.
+    let backwards: Vec<(String, Tensor)> = all.iter().rev().cloned().collect();
+    write(folder.file("again"), &backwards, &notes).unwrap();
+    assert_eq!(std::fs::read(folder.file("again")).unwrap(), std::fs::read(folder.file("all")).unwrap());
+    let twice = [&all[..1], &all[..1]].concat();
+    assert!(write(folder.file("c"), &twice, &notes).unwrap_err().to_string().contains("is there twice"));
     let e = write(folder.file("c"), &[("z".to_string(), x.to_dtype(gradus_ir::DType::C128))], &notes);
     assert!(e.unwrap_err().to_string().contains("`z` cannot be written"));
     assert!(!folder.file("c").exists());

@@ -4,7 +4,7 @@ mod common;
 
 use common::Folder;
 use gradus_ir::Result;
-use gradus_nn::checkpoint::read;
+use gradus_nn::checkpoint::{read, safetensors::write};
 use gradus_nn::data::{Loader, Tensors};
 use gradus_nn::optim::AdamW;
 use gradus_nn::{
@@ -73,7 +73,7 @@ fn a_stopped_run_goes_on_with_the_same_losses() {
     let folder = Folder::new("stopped");
     let (right, losses) = whole(&folder);
     let names: Vec<&str> = right.iter().map(|(n, _)| n.as_str()).collect();
-    for name in ["model.0.weight", "model.1.running_var", "generator.3.generator", "sum.0"] {
+    for name in ["model.0.weight", "model.1.running_var", "generator.3.generator", "generator", "sum.0"] {
         assert!(names.contains(&name), "{name} is not in {names:?}");
     }
     assert!(names.contains(&"optimizer.0.weight.exp_avg") && names.contains(&"average.0.weight"));
@@ -91,6 +91,16 @@ fn a_stopped_run_goes_on_with_the_same_losses() {
             Ended::Stopped => stops += 1,
         }
     }
+    // A checkpoint of another model is refused, and nothing has changed.
+    let other = folder.file("other");
+    std::fs::copy(folder.file("whole"), &other).unwrap();
+    let tensors: Vec<_> = read(&other).unwrap().into_iter().filter(|(n, _)| n != "model.0.bias").collect();
+    write(&other, &tensors, &[("steps".into(), "1".into()), ("seen".into(), "0".into())].into()).unwrap();
+    let e = run(&other, BATCHES, 0, Duration::ZERO, |_, _| true).unwrap_err().to_string();
+    assert!(e.contains("has no tensor `model.0.bias`"), "{e}");
+    write(&other, &tensors, &Default::default()).unwrap();
+    let e = run(&other, BATCHES, 0, Duration::ZERO, |_, _| true).unwrap_err().to_string();
+    assert!(e.contains("the note `steps` is ``, which is no count"), "{e}");
     assert!(stops > 5, "{stops}");
     assert_eq!(seen, losses);
     assert!(content(&path) == right);

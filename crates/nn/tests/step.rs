@@ -155,6 +155,22 @@ fn accumulated_batches_are_one_large_batch() {
 }
 
 #[test]
+fn half_precision_trains() {
+    for dtype in [DType::BF16, DType::F16, DType::F32] {
+        let m = net();
+        m.to_dtype(dtype).unwrap();
+        let [x, y] = batch(2, 16).map(|t| t.to_dtype(dtype));
+        let adam = Optimizer::new(m.parameters(), Adam { rate: 0.02, eps: 1e-4, ..Adam::default() });
+        let mut step = compile_training(&m, loss, adam.clip(Clip::Norm(1.0)), &[&x, &y]).unwrap();
+        let mut run = || step.run(&[&x, &y]).unwrap().loss.to_dtype(DType::F64).item::<f64>().unwrap();
+        let first = run();
+        let last = (0..60).map(|_| run()).last().unwrap();
+        assert!(last < first * 0.6, "{dtype}: from {first} to {last}");
+        assert!(m.parameters().iter().all(|(_, p)| p.dtype() == dtype));
+    }
+}
+
+#[test]
 fn a_forward_executable_shares_the_parameters() {
     let m = net();
     let [x, y] = batch(2, 4);

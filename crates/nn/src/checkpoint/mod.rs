@@ -8,7 +8,7 @@ pub mod safetensors;
 use crate::module::{Module, Part};
 use crate::step::Step;
 use gradus_ir::{Error, Result};
-use gradus_tensor::Tensor;
+use gradus_tensor::{Tensor, default_generator};
 use safetensors::{Notes, Reader};
 use std::path::Path;
 
@@ -78,11 +78,19 @@ impl Step<'_> {
             Part::Mode(_) => None,
         };
         let sums = self.sums().iter().enumerate().map(|(i, t)| (format!("sum.{i}"), t.clone()));
-        self.parts.iter().filter_map(named).chain(self.optimizer().state()).chain(sums).collect()
+        let default = ("generator".to_string(), default_generator().state().clone());
+        self.parts
+            .iter()
+            .filter_map(named)
+            .chain(self.optimizer().state())
+            .chain(sums)
+            .chain([default])
+            .collect()
     }
 
-    /// Writes everything that the run needs to go on: parameters, optimiser, generators, counts, and these notes (a
-    /// loader's position, for example).
+    /// Writes everything that the run needs to go on: parameters, buffers and generators of the model, the default
+    /// generator, the optimiser, counts, and these notes (a loader's position, for example). A cell that the loss function
+    /// changes and the model does not hold is not among them: make it a [`Buffer`](crate::Buffer).
     pub fn save(&self, path: impl AsRef<Path>, notes: &Notes) -> Result<()> {
         let (steps, seen) = self.counts();
         let mut all = notes.clone();
