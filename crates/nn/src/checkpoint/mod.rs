@@ -3,8 +3,7 @@
 //! Files are written aside and renamed, so that a path never holds half a checkpoint. Loading checks every name and type
 //! and reads every tensor before the first cell is changed.
 
-pub(crate) mod atomic;
-pub mod safetensors;
+pub use gradus_files::safetensors;
 
 use crate::module::{Module, Part};
 use crate::step::Step;

@@ -6,12 +6,12 @@ use std::io::Write;
 use std::path::Path;
 
 /// What went wrong with a file.
-pub(crate) fn failed(path: &Path, why: impl ToString) -> Error {
+pub fn failed(path: &Path, why: impl ToString) -> Error {
     Error::file(path.display().to_string(), why.to_string())
 }
 
 /// Writes a file such that at any moment, whatever dies, the path holds its old content or all of the new.
-pub(crate) fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
+pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let Some(name) = path.file_name() else { return Err(failed(path, "is no name of a file")) };
     // In the same folder, since renaming does not cross file systems; named by process, so that two do not mix.
     let aside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
