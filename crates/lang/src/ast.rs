@@ -17,8 +17,8 @@ pub enum Index {
     Moment(i64),
     /// One place: `0`, `-1`.
     At(i64),
-    /// A range: `0:2`, `1::2`, `-2:`.
-    Slice(Option<i64>, Option<i64>, Option<i64>),
+    /// A range: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name: `s=0:2`.
+    Slice(Option<Name>, Option<i64>, Option<i64>, Option<i64>),
 }
 
 /// An index, where it stands, and whether it is the equation's default axis (`p'.`).

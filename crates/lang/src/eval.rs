@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::named::{Named, contracted, pointwise, union};
 use crate::program::{Program, number};
 use crate::run::Options;
-use crate::scope::{Names, beside, key, keys, occurrences};
+use crate::scope::{Names, beside, bound_by, in_order, key, keys, occurrences};
 use crate::source::Span;
 use gradus_ir::Error;
 use gradus_tensor::{Ix, Tensor};
@@ -79,8 +79,12 @@ impl<'a> Term<'a> {
         moment: Option<&'a HashMap<(Name, i64), Value>>,
         equation: &'a Equation,
     ) -> Eval<Term<'a>> {
-        let left = keys(&equation.target);
-        let left = if moment.is_some() { left.into_iter().filter(|k| !k.starts_with('*')).collect() } else { left };
+        let mut left = keys(&equation.target);
+        if moment.is_some() {
+            let times = equation.target.places.iter().filter(|p| matches!(p.index, Index::Time(..)));
+            let times: Vec<Name> = times.filter_map(key).collect();
+            left.retain(|k| !times.contains(k));
+        }
         let mut term = Term { program, options, values, batch, moment, equation, left, sizes: HashMap::new() };
         for r in equation.reads() {
             term.note_sizes(r)?;
@@ -371,13 +375,18 @@ impl<'a> Term<'a> {
             given.push((k.clone(), self.setting(value)?));
         }
         let mut around = keep.clone();
-        for axis in self.settings(&given, Vec::new()).words("axis") {
-            around.insert(axis);
-        }
+        around.extend(bound_by(call));
         let params = callee.params();
         let mut args = Vec::with_capacity(call.args.len());
         for (i, arg) in call.args.iter().enumerate() {
-            let value = self.eval(arg, &beside(&around, &call.args, arg))?;
+            let mut value = self.eval(arg, &beside(&around, &call.args, arg))?;
+            if !matches!(arg.kind, Kind::Ref(_)) {
+                // What is computed on the way has its indices as the left side has them.
+                let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
+                if order.len() == value.axes.len() {
+                    value = Named::new(value.aligned(&order), order);
+                }
+            }
             let raw = matches!(params.get(i).map(String::as_str), Some("ids" | "target"));
             args.push(if raw { value } else { value.float(self.options.float) });
         }
@@ -526,7 +535,7 @@ impl<'a> Term<'a> {
             parts.push(match &place.index {
                 Index::At(at) => within(*at)?,
                 Index::Moment(at) => within(if *at < 0 { *at } else { at - value.start })?,
-                Index::Slice(a, b, by) => {
+                Index::Slice(_, a, b, by) => {
                     let bound = |x: &Option<i64>| x.map(|x| x as isize);
                     Ix::Range(bound(a), bound(b), bound(by).unwrap_or(1))
                 }

@@ -5,6 +5,7 @@ pub mod ast;
 mod builtin;
 mod diagnostic;
 mod eval;
+mod gradient;
 mod named;
 mod order;
 mod parse;
@@ -17,6 +18,7 @@ mod source;
 mod token;
 
 pub use diagnostic::{Diagnostic, Result, Severity};
+pub use gradient::{Gradient, GradientOptions};
 pub use parse::parse_query;
 pub use program::{Definition, Faults, Loader, NoImports, Param, Program};
 pub use run::{Lowered, Settings};

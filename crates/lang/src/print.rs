@@ -17,7 +17,10 @@ impl Display for Index {
             }
             Index::Moment(at) => write!(f, "*{at}"),
             Index::At(at) => write!(f, "{at}"),
-            Index::Slice(start, stop, step) => {
+            Index::Slice(name, start, stop, step) => {
+                if let Some(name) = name {
+                    write!(f, "{name}=")?;
+                }
                 let bound = |f: &mut Formatter<'_>, b: &Option<i64>| b.map_or(Ok(()), |b| write!(f, "{b}"));
                 bound(f, start)?;
                 f.write_char(':')?;
@@ -109,6 +112,10 @@ impl Display for AtLeast<'_> {
 
 impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // A constant is a tensor of numbers, and looks like one.
+        if let ("const", [Expr { kind: Kind::Number(x), .. }]) = (&*self.function, &self.args[..]) {
+            return write!(f, "const({x:?})");
+        }
         write!(f, "{}(", self.function)?;
         list(f, &self.args)?;
         for (i, (name, value)) in self.named.iter().enumerate() {

@@ -110,6 +110,15 @@ impl Program {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
+    /// The same, looked up again after equations were added.
+    pub(crate) fn again(mut self) -> std::result::Result<Program, Faults> {
+        let mut faults = Vec::new();
+        self.definitions.clear();
+        self.names.clear();
+        self.resolve(&mut faults);
+        if faults.is_empty() { Ok(self) } else { Err(Faults { sources: self.sources, faults }) }
+    }
+
     /// What is known of a name.
     pub fn definition(&self, name: &str) -> Option<&Definition> {
         self.definitions.get(name)

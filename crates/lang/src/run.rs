@@ -133,10 +133,10 @@ impl Program {
         lowered.run(inputs)
     }
 
-    /// What is shown of a name: of what moves with time, its last moment.
+    /// What is shown of a name: of a state, which is written ahead of its time, its last moment.
     fn shown(&self, name: &Name, value: &Value) -> Tensor {
         let moving = |e: &&crate::ast::Equation| {
-            e.target.name == *name && e.target.places.iter().any(|p| matches!(p.index, crate::ast::Index::Time(..)))
+            e.target.name == *name && e.target.places.iter().any(|p| matches!(p.index, crate::ast::Index::Time(_, 1..)))
         };
         match self.definition(name).and_then(|d| d.time) {
             Some(axis) if self.equations.iter().any(|e| moving(&e)) => {

@@ -1,7 +1,7 @@
 //! The two programs of the seed: their values, and their gradient programs byte for byte.
 
 use gradus_ir::DType;
-use gradus_lang::{Program, Settings, Source};
+use gradus_lang::{GradientOptions, Program, Settings, Source};
 use std::collections::BTreeMap;
 
 fn load(text: &str) -> Program {
@@ -19,4 +19,15 @@ fn loss(text: &str) -> f64 {
 fn losses() {
     assert!((loss(include_str!("seed/mlp.eq")) - 0.994097233248).abs() < 1e-12);
     assert!((loss(include_str!("seed/attention.eq")) - 0.279249727660).abs() < 1e-12);
+}
+
+fn gradient_text(forward: &str) -> String {
+    let gradient = load(forward).gradient(&GradientOptions::default()).unwrap_or_else(|f| panic!("{f}"));
+    format!("{forward}\n{}", gradient.text())
+}
+
+#[test]
+fn gradient_programs_are_those_of_the_page() {
+    assert_eq!(gradient_text(include_str!("seed/mlp.eq")), include_str!("seed/mlp.grad.eq"));
+    assert_eq!(gradient_text(include_str!("seed/attention.eq")), include_str!("seed/attention.grad.eq"));
 }

@@ -110,6 +110,10 @@ impl Callee {
         match b.shape {
             Shape::Pointwise => Ok(checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s))))?),
             Shape::OfIndex => checked(Named::new(refs(&[args[0].tensor.clone()]), args[0].axes.clone())),
+            Shape::Part => {
+                let axes = super::arrays::slice_axes(s.word("at"), &args[0].axes);
+                checked(Named::new(refs(&[args[0].tensor.clone()]), axes))
+            }
             Shape::Positional => {
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.tensor.clone()).collect();
                 let tensor = refs(&tensors);

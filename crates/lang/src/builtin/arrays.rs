@@ -2,6 +2,7 @@
 
 use super::table::positional;
 use super::{Builtin, Derivative, Settings, Shape};
+use crate::ast::Name;
 use gradus_ir::{DType, Error};
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions};
@@ -63,12 +64,23 @@ pub(super) fn slice(a: &[&Tensor], s: &Settings) -> Tensor {
     }
 }
 
+/// The names of the axes that are left: a range's own name or text, the tensor's where all of an axis stays.
+pub(super) fn slice_axes(text: &str, axes: &[Name]) -> Vec<Name> {
+    let left = |(i, t): (usize, &str)| match t.trim() {
+        ":" => axes.get(i).cloned(),
+        t if !t.contains(':') => None,
+        t => Some(t.split_once('=').map_or(t, |(name, _)| name).into()),
+    };
+    text.split(',').enumerate().filter_map(left).collect()
+}
+
 fn places(text: &str) -> Option<Vec<Ix>> {
     let bound = |t: &str| match t.trim() {
         "" => Some(None),
         t => t.parse::<isize>().ok().map(Some),
     };
     let place = |t: &str| {
+        let t = t.split_once('=').map_or(t, |(_, range)| range);
         let parts: Vec<&str> = t.split(':').collect();
         match parts[..] {
             [one] => one.trim().parse().ok().map(Ix::At),
@@ -192,7 +204,7 @@ pub(super) static ARRAYS: &[Builtin] = &[
         Tensor::linspace(s.number("start", 0.0), s.number("stop", 1.0), s.whole("n", 2)).to_dtype(s.float)
     })
     .with(Derivative::Stop),
-    positional("slice", X, &["at"], slice),
+    Builtin { name: "slice", params: X, settings: &["at"], shape: Shape::Part, derivative: Derivative::Core, apply: slice },
     positional("matmul", &["x", "y"], NO, |a, _| a[0].matmul(a[1])),
     positional("transpose", X, NO, |a, _| a[0].transpose(-2, -1)),
     positional("reshape", X, &["shape"], |a, s| a[0].reshape(s.wholes("shape").unwrap_or_default())),

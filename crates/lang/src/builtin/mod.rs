@@ -26,6 +26,8 @@ pub(crate) enum Shape {
     Reduce,
     /// By position: names mean nothing to it.
     Positional,
+    /// The part of one tensor that a text describes.
+    Part,
     /// Of an index itself.
     OfIndex,
 }

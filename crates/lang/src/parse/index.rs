@@ -1,7 +1,7 @@
 //! What stands between the brackets of a tensor.
 
 use super::{Parser, Read};
-use crate::ast::{Expr, Index, Kind, Place};
+use crate::ast::{Expr, Index, Kind, Name, Place};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::token::Token;
@@ -34,12 +34,9 @@ impl Parser<'_> {
             }
         } else if self.peek() == Token::Name {
             let (name, _) = self.name("an index")?;
-            Index::Named(name, self.offset()?)
-        } else if self.is(":") || self.is("::") {
-            self.slice(None)?
+            if self.eat("=") { self.range(Some(name))? } else { Index::Named(name, self.offset()?) }
         } else {
-            let at = self.whole("an index, a whole number or a range")?;
-            if self.is(":") || self.is("::") { self.slice(Some(at))? } else { Index::At(at) }
+            self.range(None)?
         };
         let dotted = self.eat(".");
         Ok(Place { index, dotted, span: start.to(self.last_span()) })
@@ -52,14 +49,23 @@ impl Parser<'_> {
         if self.is("-") { self.whole("a whole number") } else { Ok(0) }
     }
 
+    /// A range, perhaps with a name, or one place.
+    fn range(&mut self, name: Option<Name>) -> Read<Index> {
+        if self.is(":") || self.is("::") {
+            return self.slice(name, None);
+        }
+        let at = self.whole("an index, a whole number or a range")?;
+        if self.is(":") || self.is("::") || name.is_some() { self.slice(name, Some(at)) } else { Ok(Index::At(at)) }
+    }
+
     /// `:stop:step` after a start.
-    fn slice(&mut self, start: Option<i64>) -> Read<Index> {
+    fn slice(&mut self, name: Option<Name>, start: Option<i64>) -> Read<Index> {
         let bound = |p: &mut Self| match p.peek() {
             Token::Number(_) | Token::Sign("-") => p.whole("a whole number").map(Some),
             _ => Ok(None),
         };
         if self.eat("::") {
-            return Ok(Index::Slice(start, None, bound(self)?));
+            return Ok(Index::Slice(name, start, None, bound(self)?));
         }
         self.expect(":", "`:`")?;
         let stop = bound(self)?;
@@ -67,7 +73,7 @@ impl Parser<'_> {
         if step == Some(0) {
             return Err(Diagnostic::error(self.last_span(), "a range cannot have steps of 0"));
         }
-        Ok(Index::Slice(start, stop, step))
+        Ok(Index::Slice(name, start, stop, step))
     }
 }
 

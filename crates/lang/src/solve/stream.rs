@@ -53,6 +53,7 @@ impl<'a> Solver<'a> {
         let mut edges = Vec::new();
         for (reader, i) in group.iter().enumerate() {
             for e in self.own(*i) {
+                self.check_times(e)?;
                 for r in e.reads() {
                     let Some(read) = names.iter().position(|n| *n == r.name) else { continue };
                     match (offset(&e.target.places), offset(&r.places)) {
@@ -66,6 +67,22 @@ impl<'a> Solver<'a> {
             }
         }
         Ok(edges)
+    }
+
+    /// Time is either at hand or laid out, not both in one equation of a loop.
+    fn check_times(&self, e: &Equation) -> Eval<()> {
+        let time = e.target.places.iter().find_map(|p| match &p.index {
+            Index::Time(name, _) => Some(name),
+            _ => None,
+        });
+        for r in e.reads() {
+            let plain = |p: &&Place| matches!((&p.index, time), (Index::Named(n, _), Some(t)) if n == t);
+            if let Some(p) = r.places.iter().find(plain) {
+                let what = format!("`{}` stands for time here", p.index);
+                return Err(Diagnostic::error(p.span, what).help(format!("write *{}", p.index)).into());
+            }
+        }
+        Ok(())
     }
 
     #[allow(clippy::too_many_arguments)]
