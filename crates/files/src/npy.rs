@@ -40,9 +40,10 @@ pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let dtype = tensor.dtype();
     let word = DTYPES.iter().find(|d| d.0 == dtype).map_or("f4", |d| d.1);
     let order = if dtype.size() == 1 { '|' } else { '<' };
-    let shape: Vec<String> = tensor.shape().iter().map(|n| format!("{n},")).collect();
-    let mut header =
-        format!("{{'descr': '{order}{word}', 'fortran_order': False, 'shape': ({}), }}", shape.join(" "));
+    // As Python writes tuples: a comma behind a single number, and none behind the last of several.
+    let extents: Vec<String> = tensor.shape().iter().map(|n| n.to_string()).collect();
+    let extents = if let [one] = &extents[..] { format!("{one},") } else { extents.join(", ") };
+    let mut header = format!("{{'descr': '{order}{word}', 'fortran_order': False, 'shape': ({extents}), }}");
     // Elements begin at a multiple of 64 bytes, behind a new line.
     while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
