@@ -51,6 +51,9 @@ impl Value {
 /// What names stand for; `None` where that failed.
 pub(crate) type Values = HashMap<Name, Option<Value>>;
 
+/// The sizes of indices, and where each was first seen.
+pub(crate) type Sizes = HashMap<Name, (usize, Span)>;
+
 /// What is around a term.
 pub(crate) struct Term<'a> {
     pub(crate) program: &'a Program,
@@ -62,7 +65,7 @@ pub(crate) struct Term<'a> {
     pub(crate) moment: Option<&'a HashMap<(Name, i64), Value>>,
     pub(crate) equation: &'a Equation,
     left: Vec<Name>,
-    sizes: HashMap<Name, (usize, Span)>,
+    sizes: Sizes,
 }
 
 /// A tensor error at a place in the program.
@@ -89,11 +92,12 @@ impl<'a> Term<'a> {
             let times: Vec<Name> = times.filter_map(key).collect();
             left.retain(|k| !times.contains(k));
         }
-        let mut term =
-            Term { program, options, values, batch, moment, equation, left, sizes: HashMap::new() };
-        for r in equation.reads() {
-            term.note_sizes(r)?;
+        let mut term = Term { program, options, values, batch, moment, equation, left, sizes: Sizes::new() };
+        let mut sizes = Sizes::new();
+        for part in [&equation.value].into_iter().chain(&equation.guard) {
+            term.note_sizes(part, &mut sizes)?;
         }
+        term.sizes = sizes;
         Ok(term)
     }
 

@@ -50,7 +50,9 @@ fn check_with(text: &str, shapes: &[(&str, &[usize])], steps: Option<usize>) -> 
         plan.run(&ins).unwrap()[0].item::<f64>().unwrap()
     };
     for (name, x) in &inputs {
-        let g = &found[&Name::from(format!("Grad_{name}"))];
+        let Some(g) = found.get(&Name::from(format!("Grad_{name}"))) else {
+            panic!("{text}\n{shown}\nno Grad_{name}")
+        };
         assert_eq!(g.shape(), x.shape(), "{text}\n{shown}\nGrad_{name}");
         let direction = Tensor::from_slice(&numbers(&format!("direction {name}"), x.numel()), x.shape());
         let slope = (g * &direction).sum(()).item::<f64>().unwrap();
@@ -150,6 +152,13 @@ fn calls_nested_and_as_factors() {
         "Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q], padding=1)\nLoss = Y[n,o,u,v] Y[n,o,u,v]",
         &[("X", &[1, 2, 4, 4]), ("K", &[2, 2, 3, 3])],
     );
+    let volumes: &[(&str, &[usize])] = &[("X", &[1, 1, 3, 3, 3]), ("K", &[2, 1, 2, 2, 2])];
+    check("Y[n,o,x,y,z] = conv3d(X[n,c,x,y,z], K[o,c,p,q,r])\nLoss = Y[n,o,x,y,z] Y[n,o,x,y,z]", volumes);
+    let images: &[(&str, &[usize])] = &[("X", &[1, 2, 3, 3]), ("K", &[2, 1, 2, 2])];
+    check(
+        "Y[n,o,x,y] = conv_transpose2d(X[n,c,x,y], K[c,o,p,q], stride=2)\nLoss = Y[n,o,x,y] Y[n,o,x,y]",
+        images,
+    );
     check("Y[i] = solve(A[i,j], B[i])\nLoss = Y[i] Y[i]", &[("A", &[2, 2]), ("B", &[2])]);
     check("Y[i,j] = inv(A[i,j])\nLoss = Y[i,j] Y[i,j]", &[("A", &[2, 2])]);
     check("Y[i,k] = concat(A[i,a], B[i,b], axis=1)\nLoss = Y[i,k] Y[i,k]", &[("A", &[2, 2]), ("B", &[2, 3])]);
@@ -231,4 +240,96 @@ fn gradients_of_gradients() {
     };
     let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
     assert!((slope - difference).abs() < 1e-7 * (1.0 + difference.abs()), "{slope} {difference}");
+}
+
+/// One program for every builtin that has a derivative: `X` is 4 by 4, `P` is 4 by 4 and far from symmetric.
+fn program_of(name: &str) -> Option<String> {
+    let of = |rhs: &str| Some(format!("Y[i,j] = {rhs}\nLoss = Y[i,j] Y[i,j] V[j]"));
+    let vector = |rhs: &str| Some(format!("Y[i] = {rhs}\nLoss = Y[i] Y[i] V[i]"));
+    let scalar = |rhs: &str| Some(format!("Y = {rhs}\nLoss = Y Y V[i]"));
+    match name {
+        // Nothing to differentiate, or tested by hand above.
+        "step" | "argmax" | "argmin" | "argsort" | "any" | "all" | "one_hot" | "tucker_dense" | "even"
+        | "odd" | "index" | "size" | "causal_mask" | "eye" | "arange" | "linspace" | "ones_like"
+        | "zeros_like" | "stop_gradient" | "graph" | "case" | "where" | "slice" | "attention" | "conv2d"
+        | "conv3d" | "conv_transpose2d" | "concat" | "is_nan" | "is_finite" | "is_inf" => None,
+        "rope" => of("rope(X[i,j])"),
+        "sig" => of("sig(X[i,j], 0.7)"),
+        "masked_softmax" => of("masked_softmax(X[i,j], X[i,j] > 0.5, axis=\"j\")"),
+        "softmax_grad" | "log_softmax_grad" => of(&format!("{name}(X[i,j], P[i,j], axis=\"j\")")),
+        "layer_norm" => of("layer_norm(X[i,j], V[j], V[j])"),
+        "rms_norm" => of("rms_norm(X[i,j], V[j])"),
+        "topk" => Some("Y[i,k] = topk(X[i,j], k=2)\nLoss = Y[i,k] Y[i,k] V[i]".into()),
+        "glu" => Some("Y[i,k] = glu(X[i,j])\nLoss = Y[i,k] Y[i,k] V[i]".into()),
+        "fftfilter" => of("fftfilter(X[i,j], P[i,j])"),
+        "clamp" => of("clamp(X[i,j], min=0.4, max=0.9)"),
+        "lerp" => of("lerp(X[i,j], P[i,j], V[j])"),
+        "max" | "min" | "sum" | "mean" | "prod" | "var" | "std" | "norm" | "logsumexp" => {
+            vector(&format!("{name}(X[i,j], axis=\"j\")"))
+        }
+        "cross_entropy" => scalar("cross_entropy(X[i,j], P[i,j], axis=\"j\", label_smoothing=0.1)"),
+        "binary_cross_entropy" => scalar("binary_cross_entropy(0.5 X[i,j], 0.5 P[i,j])"),
+        n if n.ends_with("_loss") || n.starts_with("binary_cross") => scalar(&format!("{n}(X[i,j], P[i,j])")),
+        "matmul" | "solve" | "lstsq" => of(&format!("{name}(X[i,k], P[k,j])")),
+        "transpose" | "inv" | "pinv" | "matrix_exp" | "tril" | "triu" => of(&format!("{name}(X[i,j])")),
+        "det" | "logdet" | "trace" => scalar(&format!("{name}(X[i,j])")),
+        "cholesky" => {
+            Some("S[i,k] = X[i,j] X[k,j]\nY[i,j] = cholesky(S[i,j])\nLoss = Y[i,j] Y[i,j] V[j]".into())
+        }
+        "qr" => of("qr(X[i,j], part=\"r\")"),
+        "svd" => vector("svd(X[i,j])"),
+        "eigh" => Some("S[i,j] = X[i,j] + X[j,i]\nY[i] = eigh(S[i,j])\nLoss = Y[i] Y[i] V[i]".into()),
+        "diag" => vector("diag(X[i,j])"),
+        "reshape" => Some("Y[a,b] = reshape(X[i,j], shape=[2, 8])\nLoss = Y[a,b] Y[a,b] V[i]".into()),
+        "flatten" => Some("Y[a] = flatten(X[i,j])\nLoss = Y[a] Y[a] V[i]".into()),
+        "kron" => Some("Y[a,b] = kron(X[i,j], P[i,j])\nLoss = Y[a,b] Y[a,b] V[i]".into()),
+        "embedding" => {
+            let text =
+                "Ids[b] = const([1, 3, 1])\nY[b,d] = embedding(Ids[b], X[v,d])\nLoss = Y[b,d] Y[b,d] V[d]";
+            Some(text.into())
+        }
+        "conv1d" => Some("Y[n,o,t] = conv1d(A[n,c,s], B[o,c,k])\nLoss = Y[n,o,t] Y[n,o,t] V[i]".into()),
+        "max_pool1d" | "avg_pool1d" => {
+            Some(format!("Y[n,c,s] = {name}(A[n,c,s], kernel=2)\nLoss = Y[n,c,s] Y[n,c,s] V[i]"))
+        }
+        "max_pool2d" | "avg_pool2d" => {
+            Some(format!("Y[n,c,t] = {name}(A[n,c,s], kernel=2)\nLoss = Y[n,c,t] Y[n,c,t] V[i]"))
+        }
+        _ => {
+            let (_, text) = gradus_lang::builtins().into_iter().find(|b| b.0 == name)?;
+            let operands = text
+                .split_once('(')?
+                .1
+                .split([',', ')'])
+                .filter(|p| !p.contains('=') && !p.trim().is_empty());
+            let names = ["X[i,j]", "P[i,j]", "V[j]"];
+            // Where a function is defined, and not too steep for differences.
+            let names = match name {
+                "logit" | "atanh" | "acos" | "asin" | "erfinv" => ["0.6 X[i,j]", "", ""],
+                "acosh" => ["X[i,j] + 1.5", "", ""],
+                _ => names,
+            };
+            of(&format!("{name}({})", names[..operands.count().min(3)].join(", ")))
+        }
+    }
+}
+
+#[test]
+fn every_builtin() {
+    let mut checked = 0;
+    for (name, _) in gradus_lang::builtins() {
+        let Some(text) = program_of(name) else { continue };
+        let shapes: [(&str, &[usize]); 5] =
+            [("X", &[4, 4]), ("P", &[4, 4]), ("V", &[4]), ("A", &[1, 2, 8]), ("B", &[1, 2, 3])];
+        let program = load(&text);
+        let shapes: Vec<_> = shapes.into_iter().filter(|(n, _)| program.is_input(n)).collect();
+        let gradient = program.gradient(&GradientOptions::default()).unwrap();
+        if !gradient.warnings.is_empty() {
+            assert!(gradient.warnings[0].message.contains("has no derivative"), "{name}");
+            continue;
+        }
+        check(&text, &shapes);
+        checked += 1;
+    }
+    assert!(checked > 100, "{checked}");
 }

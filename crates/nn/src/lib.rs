@@ -8,7 +8,6 @@
 mod capture;
 pub mod checkpoint;
 pub mod data;
-pub mod file;
 mod finite;
 pub mod init;
 pub mod layers;
@@ -20,6 +19,7 @@ mod summary;
 mod train;
 
 pub use capture::capture;
+pub use gradus_files as file;
 pub use layers::*;
 pub use module::{Buffer, Forward, Mode, Module, Param, Part, Visitor};
 pub use optim::{Clip, Optimizer, Rule, Schedule};

@@ -132,7 +132,9 @@ impl Callee {
                 let first = broadcast(&args[0], &axes, args);
                 let rest = args[1..].iter().map(|a| a.aligned(&axes).expand_as(&first));
                 let tensors: Vec<Tensor> = [first.clone()].into_iter().chain(rest).collect();
-                checked(Named::new(refs(&tensors), axes))
+                let tensor = refs(&tensors);
+                let axes = resized(&tensor, &first, axes, around.left);
+                checked(Named::new(tensor, axes))
             }
             Shape::Reduce => {
                 let axes = &args[0].axes;
@@ -163,6 +165,16 @@ impl Callee {
 
 fn wrapped(axis: isize, rank: usize) -> usize {
     if axis < 0 { (axis + rank as isize).max(0) as usize } else { axis as usize }
+}
+
+/// Where a function has changed the extent of an axis, the axis is called as the left side calls what is new there.
+fn resized(out: &Tensor, x: &Tensor, mut axes: Vec<Name>, left: &[Name]) -> Vec<Name> {
+    let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
+    let changed = (0..axes.len()).find(|i| out.dim(*i as isize) != x.dim(*i as isize));
+    if let (Some(i), [name]) = (changed, &new[..]) {
+        axes[i] = (*name).clone();
+    }
+    axes
 }
 
 /// The first argument repeated along axes that only the others have.
@@ -202,7 +214,8 @@ fn by_position(rank: usize, args: &[Named], left: &[Name]) -> Vec<Name> {
 fn cotangent_for(g: &Named, out: &Named, by_place: bool) -> Result<Tensor> {
     let shape = out.tensor.shape();
     let dtype = out.tensor.dtype();
-    if by_place && g.tensor.rank() == out.tensor.rank() {
+    let by_name = out.axes.iter().all(|a| g.axes.contains(a));
+    if (by_place || !by_name) && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
         return Ok(g.tensor.to_dtype(dtype).expand(shape.to_vec()));
     }
     let g = g.projected(&out.axes, Projection::Sum);

@@ -8,6 +8,7 @@ use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions};
 use gradus_tensor::func::{conv, pool};
 use gradus_tensor::{AttentionOptions, Ix, Tensor};
+use std::sync::Arc;
 
 /// `1 / (1 + exp(-x / T))`; without a temperature, or at one that is 0 for all purposes, the hard step.
 pub(super) fn sigmoid_at(x: &Tensor, t: Option<&Tensor>, outside: Option<f64>) -> Tensor {
@@ -107,6 +108,19 @@ pub(super) fn tucker_dense(a: &[&Tensor], s: &Settings) -> Tensor {
         out = u.matmul(&u.t().matmul(&flat)).reshape_as(&moved).movedim(0, axis as isize);
     }
     out.gt(s.number("threshold", 0.5)).to_dtype(a[0].dtype())
+}
+
+/// A graph written as text, its quotes turned, applied to tensors: what raised programs are made of where the language
+/// has no words of its own.
+pub(super) fn graph(a: &[&Tensor], s: &Settings) -> Tensor {
+    let apply = || {
+        let graph = Arc::new(gradus_ir::graph::parse(&s.word("text").replace('`', "\""))?);
+        let types = graph.input_avals();
+        let given: Vec<Tensor> = a.iter().zip(&types).map(|(t, aval)| t.to_dtype(aval.dtype)).collect();
+        let outs = gradus_tensor::call("graph", &graph, &given.iter().collect::<Vec<_>>())?;
+        outs.into_iter().next().ok_or_else(|| Error::value("the graph", "must have an output"))
+    };
+    apply().unwrap_or_else(Tensor::failed)
 }
 
 fn conv_options(s: &Settings) -> ConvOptions {
@@ -284,6 +298,7 @@ pub(super) static ARRAYS: &[Builtin] = &[
     positional("triu", X, &["diagonal"], |a, s| a[0].triu(s.integer("diagonal", 0) as isize)),
     positional("kron", &["x", "y"], NO, |a, _| a[0].kron(a[1])),
     positional("tucker_dense", X, &["rank", "threshold"], tucker_dense).with(Derivative::None),
+    positional("graph", &["*x"], &["text"], graph),
     super::table::positional("concat", &["*x"], &["axis"], |a, s| match a {
         // One argument: its last two axes become one.
         [one] if one.rank() >= 2 => one.flatten(-2, -1),

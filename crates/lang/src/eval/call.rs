@@ -55,7 +55,8 @@ impl Term<'_> {
                     value = Named::new(value.aligned(&order), order);
                 }
             }
-            let raw = matches!(params.get(i).map(String::as_str), Some("ids" | "target"));
+            let raw = matches!(params.get(i).map(String::as_str), Some("ids" | "target"))
+                || &*call.function == "graph";
             args.push(if raw { value } else { value.float(self.options.float) });
         }
         let axes = match (callee.shape(), args.first()) {

@@ -1,15 +1,33 @@
 //! Tensors at their indices: sizes noted and checked, places taken, offsets filled with 0.
 
-use super::{Eval, Fault, Term, Value, fault};
-use crate::ast::{Index, Name, Ref};
+use super::{Eval, Fault, Sizes, Term, Value, fault};
+use crate::ast::{Expr, Index, Kind, Name, Ref};
+use crate::builtin::{self, Base, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::named::Named;
 use crate::scope::key;
 use gradus_tensor::{Ix, Tensor};
 
 impl<'a> Term<'a> {
-    /// The sizes that a tensor gives to its indices; they must agree with those seen before.
-    pub(super) fn note_sizes(&mut self, r: &Ref) -> Eval<()> {
+    /// The sizes that tensors give to the indices of an expression; they must agree. A function that knows places only
+    /// may have one size in an argument and another elsewhere.
+    pub(super) fn note_sizes(&self, e: &Expr, sizes: &mut Sizes) -> Eval<()> {
+        match &e.kind {
+            Kind::Ref(r) => self.note_size(r, sizes),
+            Kind::Call(call) if self.knows_places_only(&call.function) => {
+                call.args.iter().try_for_each(|arg| self.note_sizes(arg, &mut Sizes::new()))
+            }
+            _ => e.parts().into_iter().try_for_each(|part| self.note_sizes(part, sizes)),
+        }
+    }
+
+    fn knows_places_only(&self, function: &Name) -> bool {
+        let callee = builtin::find(function, self.program);
+        callee.is_some_and(|c| c.shape() == Shape::Positional && !matches!(c.base, Base::User(_)))
+    }
+
+    /// The sizes of one tensor.
+    fn note_size(&self, r: &Ref, sizes: &mut Sizes) -> Eval<()> {
         if self.options.numbers.contains_key(&r.name) && r.places.is_empty() {
             return Ok(());
         }
@@ -43,7 +61,7 @@ impl<'a> Term<'a> {
                     .and(*span, "declared here")
                     .into());
             }
-            match self.sizes.get(name) {
+            match sizes.get(name) {
                 Some((before, span)) if *before != n => {
                     let what = format!("index `{name}` has size {n} in `{}`, but {before} elsewhere", r.name);
                     let fault = Diagnostic::error(place.span, what).here(format!("{n} here"));
@@ -51,7 +69,7 @@ impl<'a> Term<'a> {
                 }
                 Some(_) => {}
                 None => {
-                    self.sizes.insert(name.clone(), (n, place.span));
+                    sizes.insert(name.clone(), (n, place.span));
                 }
             }
         }

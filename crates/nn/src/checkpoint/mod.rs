@@ -3,7 +3,7 @@
 //! Files are written aside and renamed, so that a path never holds half a checkpoint. Loading checks every name and type
 //! and reads every tensor before the first cell is changed.
 
-pub mod safetensors;
+pub use gradus_files::safetensors;
 
 use crate::module::{Module, Part};
 use crate::step::Step;
@@ -29,7 +29,7 @@ pub fn load_as(path: impl AsRef<Path>, model: &impl Module, name: impl Fn(&str) 
     load_cells(&Reader::open(path)?, &renamed, false)
 }
 
-/// Gives a model these parameters and buffers by name, all or none: those of [`npz::read`](crate::file::npz::read), for example.
+/// Gives a model these parameters and buffers by name, all or none: those of [`npz::read`](gradus_files::npz::read), for example.
 pub fn set_state(model: &impl Module, tensors: &[(String, Tensor)]) -> Result<()> {
     let own = model.state();
     let mut values = Vec::with_capacity(own.len());

@@ -1,6 +1,6 @@
 //! IDX, the format of MNIST: a type, extents, and elements with the most significant byte first.
 
-use super::{atomic, bytes};
+use crate::{atomic, bytes};
 use gradus_ir::{Aval, DType, Result, Shape};
 use gradus_tensor::Tensor;
 use std::path::Path;

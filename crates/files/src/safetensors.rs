@@ -1,6 +1,6 @@
 //! The safetensors format: a header of names, types and places, then the elements.
 
-use crate::file::atomic;
+use crate::atomic;
 use gradus_ir::{Aval, DType, Error, Result, Shape};
 use gradus_mem::FileMap;
 use gradus_tensor::Tensor;
@@ -135,7 +135,7 @@ impl Reader {
     }
 
     /// An error that names the file.
-    pub(crate) fn failed(&self, why: impl ToString) -> Error {
+    pub fn failed(&self, why: impl ToString) -> Error {
         atomic::failed(&self.path, why)
     }
 }

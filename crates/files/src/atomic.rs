@@ -6,12 +6,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// What went wrong with a file.
-pub(crate) fn failed(path: &Path, why: impl ToString) -> Error {
+pub fn failed(path: &Path, why: impl ToString) -> Error {
     Error::file(path.display().to_string(), why.to_string())
 }
 
 /// Writes a file such that at any moment, whatever dies, the path holds its old content or all of the new.
-pub(crate) fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
+pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let all = |file: &mut dyn Write| {
         parts.iter().try_for_each(|part| file.write_all(part)).map_err(|e| failed(path, e))
     };
@@ -19,7 +19,7 @@ pub(crate) fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
 }
 
 /// As [`write`], with a function that writes it part by part.
-pub(crate) fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+pub fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let Some(name) = path.file_name() else { return Err(failed(path, "is no name of a file")) };
     // In the same folder, since renaming does not cross file systems; named by process, so that two do not mix.
     let aside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
@@ -35,7 +35,7 @@ pub(crate) fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Re
 }
 
 /// Removes what writers that died have left aside. For whoever knows that nobody else is writing this file.
-pub(crate) fn clear(path: &Path) {
+pub fn clear(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let begins = format!(".{}.", name.to_string_lossy());

@@ -1,6 +1,6 @@
 //! Tables of numbers as text, with commas between.
 
-use super::{atomic, bytes};
+use crate::{atomic, bytes};
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Images in PNG: `[height, width, channels]` of `u8`.
 
-use super::{atomic, bytes};
+use crate::{atomic, bytes};
 use gradus_ir::{DType, Result};
 use gradus_tensor::Tensor;
 use png::{BitDepth, ColorType, Decoder, Encoder, Transformations};
