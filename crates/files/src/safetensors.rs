@@ -4,7 +4,9 @@ use crate::atomic;
 use gradus_ir::{Aval, DType, Error, Result, Shape};
 use gradus_mem::FileMap;
 use gradus_tensor::Tensor;
-use safetensors::tensor::{Dtype, Metadata, SafeTensorError, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, Metadata, SafeTensorError, SafeTensors};
+use serde_json::json;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -29,28 +31,39 @@ const DTYPES: &[(DType, Dtype)] = &[
 /// Prefix of the notes that hold checksums of tensors.
 const SUM: &str = "crc32.";
 
-/// Writes tensors and notes to a file, all or nothing, with a checksum for each tensor among the notes.
+/// Writes tensors and notes to a file, all or nothing, with a checksum for each tensor among the notes. The same tensors and
+/// notes are the same bytes, in whatever order they come.
 pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes) -> Result<()> {
     let path = path.as_ref();
-    let mut named = Vec::with_capacity(tensors.len());
-    for (name, t) in tensors {
+    // Large elements first, so that all are aligned.
+    let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
+    order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
+    let (mut header, mut notes, mut from) = (serde_json::Map::new(), notes.clone(), 0);
+    for (name, t) in &order {
         let refused = |e: Error| atomic::failed(path, format!("`{name}` cannot be written: {e}"));
         let dtype = t.check().map_err(refused)?.dtype();
         let Some((_, theirs)) = DTYPES.iter().find(|(ours, _)| *ours == dtype) else {
             return Err(refused(Error::dtype(dtype, "the format does not have it")));
         };
-        named.push((name, *theirs, t.shape().to_vec(), t.to_bytes().map_err(refused)?));
+        let bytes = t.to_bytes().map_err(refused)?;
+        notes.insert(format!("{SUM}{name}"), crc32fast::hash(&bytes).to_string());
+        let place = json!([from, from + bytes.len()]);
+        from += bytes.len();
+        let row = json!({ "dtype": theirs.to_string(), "shape": t.shape().to_vec(), "data_offsets": place });
+        if header.insert(name.to_string(), row).is_some() {
+            return Err(refused(Error::value("the name", "is there twice")));
+        }
     }
-    let sums =
-        named.iter().map(|(name, .., bytes)| (format!("{SUM}{name}"), crc32fast::hash(bytes).to_string()));
-    let notes = notes.clone().into_iter().chain(sums).collect();
-    let mut views = Vec::with_capacity(named.len());
-    for (name, dtype, shape, bytes) in &named {
-        let view = TensorView::new(*dtype, shape.clone(), bytes).map_err(|e| atomic::failed(path, e))?;
-        views.push((name.as_str(), view));
-    }
-    let file = serialize(views, Some(notes)).map_err(|e| atomic::failed(path, e))?;
-    atomic::write(path, &[&file])
+    header.insert("__metadata__".to_string(), json!(notes));
+    let mut header = serde_json::Value::Object(header).to_string();
+    header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
+    atomic::write_with(path, |file| {
+        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(|e| atomic::failed(path, e));
+        put(&(header.len() as u64).to_le_bytes())?;
+        put(header.as_bytes())?;
+        // One after the other: a model need not fit into memory twice.
+        order.iter().try_for_each(|(_, t)| put(&t.to_bytes()?))
+    })
 }
 
 /// A file of tensors, read by memory map: only what is asked for is read.

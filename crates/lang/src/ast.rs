@@ -235,9 +235,11 @@ impl Expr {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => Vec::new(),
             Kind::List(parts) | Kind::Product(parts) | Kind::Sum(parts) => parts.iter().collect(),
             Kind::Call(call) => call.args.iter().chain(call.named.iter().map(|(_, e)| e)).collect(),
-            Kind::Quotient(two) | Kind::Power(two) | Kind::Compare(_, two) | Kind::And(two) | Kind::Or(two) => {
-                two.iter().collect()
-            }
+            Kind::Quotient(two)
+            | Kind::Power(two)
+            | Kind::Compare(_, two)
+            | Kind::And(two)
+            | Kind::Or(two) => two.iter().collect(),
             Kind::Choose(three) => three.iter().collect(),
             Kind::Negative(one) | Kind::Not(one) | Kind::Reduce(_, _, one) => vec![one],
             Kind::Case(cases, otherwise) => cases.iter().flatten().chain(otherwise.as_deref()).collect(),
@@ -248,7 +250,9 @@ impl Expr {
     pub fn map_parts(&self, f: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         let two = |two: &[Expr; 2], f: &mut dyn FnMut(&Expr) -> Expr| Box::new([f(&two[0]), f(&two[1])]);
         let kind = match &self.kind {
-            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => self.kind.clone(),
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => {
+                self.kind.clone()
+            }
             Kind::List(parts) => Kind::List(parts.iter().map(f).collect()),
             Kind::Product(parts) => Kind::Product(parts.iter().map(f).collect()),
             Kind::Sum(parts) => Kind::Sum(parts.iter().map(f).collect()),

@@ -106,7 +106,7 @@ impl Diagnostic {
 }
 
 /// The nearest name, if it is near enough to be what was meant.
-pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = 1 + wrong.len() / 4;
     let near = |name: &'a str| (distance(wrong, name), name);
     names.into_iter().map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)

@@ -1,15 +1,19 @@
 //! One term of one equation: from its expression to a tensor with named axes.
 
-use crate::ast::{Array, Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Projection, Ref};
-use crate::builtin::{self, Around, Setting, Settings, Shape};
+mod call;
+mod reference;
+
+pub(crate) use reference::window;
+
+use crate::ast::{Array, Comparison, Equation, Expr, Index, Kind, Name, Projection};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::named::{Named, contracted, pointwise, union};
-use crate::program::{Program, number};
+use crate::program::Program;
 use crate::run::Options;
-use crate::scope::{Names, beside, bound_by, in_order, key, keys, occurrences};
+use crate::scope::{Names, beside, key, keys, occurrences};
 use crate::source::Span;
 use gradus_ir::Error;
-use gradus_tensor::{Ix, Tensor};
+use gradus_tensor::Tensor;
 use std::collections::HashMap;
 
 /// Why something has no value.
@@ -47,6 +51,9 @@ impl Value {
 /// What names stand for; `None` where that failed.
 pub(crate) type Values = HashMap<Name, Option<Value>>;
 
+/// The sizes of indices, and where each was first seen.
+pub(crate) type Sizes = HashMap<Name, (usize, Span)>;
+
 /// What is around a term.
 pub(crate) struct Term<'a> {
     pub(crate) program: &'a Program,
@@ -58,7 +65,7 @@ pub(crate) struct Term<'a> {
     pub(crate) moment: Option<&'a HashMap<(Name, i64), Value>>,
     pub(crate) equation: &'a Equation,
     left: Vec<Name>,
-    sizes: HashMap<Name, (usize, Span)>,
+    sizes: Sizes,
 }
 
 /// A tensor error at a place in the program.
@@ -85,74 +92,13 @@ impl<'a> Term<'a> {
             let times: Vec<Name> = times.filter_map(key).collect();
             left.retain(|k| !times.contains(k));
         }
-        let mut term = Term { program, options, values, batch, moment, equation, left, sizes: HashMap::new() };
-        for r in equation.reads() {
-            term.note_sizes(r)?;
+        let mut term = Term { program, options, values, batch, moment, equation, left, sizes: Sizes::new() };
+        let mut sizes = Sizes::new();
+        for part in [&equation.value].into_iter().chain(&equation.guard) {
+            term.note_sizes(part, &mut sizes)?;
         }
+        term.sizes = sizes;
         Ok(term)
-    }
-
-    /// The sizes that a tensor gives to its indices; they must agree with those seen before.
-    fn note_sizes(&mut self, r: &Ref) -> Eval<()> {
-        if self.options.numbers.contains_key(&r.name) && r.places.is_empty() {
-            return Ok(());
-        }
-        let value = self.value(r)?.clone();
-        let timed = self.timed(r);
-        let own = value.tensor.rank() - value.batch.len();
-        let indices = r.places.len() - usize::from(timed);
-        if own != indices {
-            let count = |n: usize, of: &str| if n == 1 { format!("1 {of}is") } else { format!("{n} {of}es") };
-            let what = format!("`{}` has shape {}: {} for {indices} indices", r.name, value.tensor.shape(), count(own, "ax"));
-            return Err(Diagnostic::error(r.span, what.replace("1 axis", "one axis")).into());
-        }
-        let mut axis = value.batch.len();
-        for place in &r.places {
-            if timed && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
-                continue;
-            }
-            let n = value.tensor.dim(axis as isize);
-            axis += 1;
-            let Index::Named(name, _) = &place.index else { continue };
-            let declared = self.options.axes.get(name);
-            if let Some((size, span)) = declared.filter(|(size, _)| *size != n) {
-                let what = format!("index `{name}` has size {size}, but `{}` has {n} there", r.name);
-                return Err(Diagnostic::error(place.span, what).here(format!("{n} here")).and(*span, "declared here").into());
-            }
-            match self.sizes.get(name) {
-                Some((before, span)) if *before != n => {
-                    let what = format!("index `{name}` has size {n} in `{}`, but {before} elsewhere", r.name);
-                    let fault = Diagnostic::error(place.span, what).here(format!("{n} here"));
-                    return Err(fault.and(*span, format!("{before} here")).into());
-                }
-                Some(_) => {}
-                None => {
-                    self.sizes.insert(name.clone(), (n, place.span));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a tensor is looked up at the moment at hand, without its time axis.
-    fn timed(&self, r: &Ref) -> bool {
-        self.moment.is_some() && r.places.iter().any(|p| matches!(p.index, Index::Time(..)))
-    }
-
-    fn value(&self, r: &Ref) -> Eval<&'a Value> {
-        if let Some(moment) = self.moment
-            && let Some(offset) = r.places.iter().find_map(|p| match &p.index {
-                Index::Time(_, by) => Some(*by),
-                _ => None,
-            })
-        {
-            return moment.get(&(r.name.clone(), offset)).ok_or(Fault::Silent);
-        }
-        match self.values.get(&r.name) {
-            Some(Some(value)) => Ok(value),
-            Some(None) => Err(Fault::Silent),
-            None => Err(Diagnostic::error(r.span, format!("`{}` has no value", r.name)).into()),
-        }
     }
 
     /// The term, with the axes of the left side only (and those a call brought along).
@@ -173,11 +119,16 @@ impl<'a> Term<'a> {
                 let beside: Names = keep.union(&around).cloned().collect();
                 let mut value = self.spine(&e.value, &beside, !sums)?;
                 if let Some(guard) = &e.guard {
-                    let truth = self.eval(guard, &keep.union(&occurrences(&e.value)).cloned().collect())?.truth();
+                    let truth =
+                        self.eval(guard, &keep.union(&occurrences(&e.value)).cloned().collect())?.truth();
                     let number = value.float(self.options.float);
                     value = pointwise(&[truth, number], |t| t[0].select(t[1], 0.0));
                 }
-                let numbers = if value.axes.iter().all(|a| wanted.contains(a)) { value } else { value.float(self.options.float) };
+                let numbers = if value.axes.iter().all(|a| wanted.contains(a)) {
+                    value
+                } else {
+                    value.float(self.options.float)
+                };
                 numbers.projected(&wanted, e.projection)
             }
         };
@@ -288,7 +239,10 @@ impl<'a> Term<'a> {
                 let parts: Vec<&Expr> = e.parts();
                 let one = |p: &Expr| {
                     let mut around = keep.clone();
-                    parts.iter().filter(|q| !std::ptr::eq(**q, p)).for_each(|q| around.extend(occurrences(q)));
+                    parts
+                        .iter()
+                        .filter(|q| !std::ptr::eq(**q, p))
+                        .for_each(|q| around.extend(occurrences(q)));
                     self.eval(p, &around)
                 };
                 let mut below = match otherwise {
@@ -341,229 +295,8 @@ impl<'a> Term<'a> {
             let axes = if tensor.rank() == 0 { Vec::new() } else { self.left.clone() };
             return Ok(Named::new(tensor, axes));
         }
-        let what = format!("this has shape {}, but the left side has {} indices", tensor.shape(), self.left.len());
+        let what =
+            format!("this has shape {}, but the left side has {} indices", tensor.shape(), self.left.len());
         Err(Diagnostic::error(span, what).and(self.equation.target.span, "the left side").into())
     }
-
-    fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
-        let declared = self.options.axes.get(index).map(|a| a.0);
-        let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared) else {
-            let what = format!("the size of index `{index}` is not known here");
-            return Err(Diagnostic::error(span, what).help(format!("declare it: axis {index} = 4")).into());
-        };
-        let places = Named::new(Tensor::iota(self.options.float, [n], 0), vec![index.clone()]);
-        let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
-        let settings = self.settings(&[], Vec::new());
-        let around = Around { left: &self.left, own: &|_, _| Err(Error::verify("no function of an index")) };
-        let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
-        Ok(if value.tensor.rank() == 0 { Named::new(value.tensor, Vec::new()) } else { value })
-    }
-
-    fn settings(&self, given: &[(Name, Setting)], axes: Vec<isize>) -> Settings {
-        let by_name = self.options.temperatures.get(&self.equation.target.name);
-        let temperature = by_name.or_else(|| self.options.temperatures.get("*")).copied();
-        Settings { given: given.to_vec(), axes, float: self.options.float, temperature }
-    }
-
-    fn call(&self, call: &Call, span: Span, keep: &Names) -> Eval<Named> {
-        if &*call.function == "const" {
-            return self.constant(call, span);
-        }
-        let Some(callee) = builtin::find(&call.function, self.program) else { return Err(Fault::Silent) };
-        let mut given = Vec::new();
-        for (k, value) in &call.named {
-            given.push((k.clone(), self.setting(value)?));
-        }
-        let mut around = keep.clone();
-        around.extend(bound_by(call));
-        let params = callee.params();
-        let mut args = Vec::with_capacity(call.args.len());
-        for (i, arg) in call.args.iter().enumerate() {
-            let mut value = self.eval(arg, &beside(&around, &call.args, arg))?;
-            if !matches!(arg.kind, Kind::Ref(_)) {
-                // What is computed on the way has its indices as the left side has them.
-                let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
-                if order.len() == value.axes.len() {
-                    value = Named::new(value.aligned(&order), order);
-                }
-            }
-            let raw = matches!(params.get(i).map(String::as_str), Some("ids" | "target"));
-            args.push(if raw { value } else { value.float(self.options.float) });
-        }
-        let axes = match (callee.shape(), args.first()) {
-            (Shape::Along | Shape::Reduce, Some(first)) => self.axes(&given, &callee, first, call)?,
-            (Shape::Positional, Some(first)) if given.iter().any(|(k, _)| &**k == "axis") => {
-                self.axes(&given, &callee, first, call)?
-            }
-            _ => vec![-1],
-        };
-        let settings = self.settings(&given, axes);
-        let inner = std::cell::RefCell::new(None);
-        let own = |f: &Function, args: &[Named]| {
-            self.own(f, args).map_err(|e| {
-                *inner.borrow_mut() = Some(e);
-                Error::value(f.name.to_string(), "failed")
-            })
-        };
-        let result = callee.apply(&args, &settings, &Around { left: &self.left, own: &own });
-        match (inner.take(), result) {
-            (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
-            (Some(Fault::Silent), _) => Err(Fault::Silent),
-            (None, result) => result.map_err(|x| fault(span, &x)),
-        }
-    }
-
-    fn constant(&self, call: &Call, span: Span) -> Eval<Named> {
-        match call.args.first().map(|a| (&a.kind, a)) {
-            Some((Kind::Array(array), _)) => self.array(array, span),
-            Some((_, other)) => {
-                let x = number(other, &self.options.numbers)?;
-                Ok(Named::scalar(x, self.options.float))
-            }
-            None => Err(Diagnostic::error(span, "`const` needs a number or a list of numbers").into()),
-        }
-    }
-
-    fn setting(&self, e: &Expr) -> Eval<Setting> {
-        Ok(match &e.kind {
-            Kind::Text(t) => Setting::Word(t.clone()),
-            Kind::List(parts) => Setting::List(parts.iter().map(|p| self.setting(p)).collect::<Eval<_>>()?),
-            Kind::Array(a) => Setting::List(a.numbers.iter().map(|x| Setting::Number(*x)).collect()),
-            _ => Setting::Number(number(e, &self.options.numbers)?),
-        })
-    }
-
-    /// The axes of a call as places in its first argument: as given, else the dotted index, else the last; a
-    /// reduction without any goes over all of them.
-    fn axes(&self, given: &[(Name, Setting)], callee: &builtin::Callee, first: &Named, call: &Call) -> Eval<Vec<isize>> {
-        let span = call.named.iter().find(|(k, _)| &**k == "axis").map(|(_, v)| v.span);
-        let span = span.or(call.args.first().map(|a| a.span)).unwrap_or_default();
-        let one = |s: &Setting| match s {
-            Setting::Word(w) => self.has(first, w, span).map(|p| p as isize),
-            Setting::Number(x) if x.fract() == 0.0 && x.abs() <= first.axes.len() as f64 => Ok(*x as isize),
-            _ => Err(Diagnostic::error(span, "an axis is the name of an index or its place").into()),
-        };
-        if let Some((_, s)) = given.iter().find(|(k, _)| &**k == "axis") {
-            return match s {
-                Setting::List(each) => each.iter().map(one).collect(),
-                s => Ok(vec![one(s)?]),
-            };
-        }
-        let dotted = self.equation.target.places.iter().find(|p| p.dotted).and_then(key);
-        if let Some(at) = dotted.and_then(|d| first.position(&d)) {
-            return Ok(vec![at as isize]);
-        }
-        if first.axes.is_empty() {
-            return Err(Diagnostic::error(span, format!("`{}` needs an index to work along", call.function)).into());
-        }
-        let last = first.axes.len() as isize - 1;
-        let single = matches!(&*callee.name(), "argmax" | "argmin" | "cross_entropy");
-        if callee.shape() == Shape::Reduce && !single {
-            return Ok((0..=last).collect());
-        }
-        Ok(vec![last])
-    }
-
-    /// A function of the program's own: its parameters take the last axes of the arguments, axes before those stay.
-    fn own(&self, f: &Function, args: &[Named]) -> Eval<Named> {
-        let mut values = Values::new();
-        let mut names: HashMap<Name, Name> = HashMap::new();
-        let mut batch: Vec<Name> = Vec::new();
-        let outer = |a: &Name| Name::from(format!("^{a}"));
-        for (param, arg) in f.params.iter().zip(args) {
-            let Some(spare) = arg.axes.len().checked_sub(param.places.len()) else {
-                let what = format!("`{}` of `{}` has {} indices, the argument has {}", param.name, f.name, param.places.len(), arg.axes.len());
-                return Err(Diagnostic::error(param.span, what).into());
-            };
-            let brought: Vec<Name> = arg.axes[..spare].iter().map(outer).collect();
-            for b in &brought {
-                if !batch.contains(b) {
-                    batch.push(b.clone());
-                }
-            }
-            for (place, actual) in param.places.iter().zip(&arg.axes[spare..]) {
-                if let Index::Named(formal, 0) = &place.index {
-                    names.entry(formal.clone()).or_insert_with(|| actual.clone());
-                }
-            }
-            values.insert(param.name.clone(), Some(Value { tensor: arg.tensor.clone(), batch: brought, start: 0 }));
-        }
-        let mut solver = crate::solve::Solver::new(self.program, self.options, &f.body, values, batch);
-        solver.solve();
-        if let Some(d) = solver.faults.into_iter().next() {
-            return Err(d.into());
-        }
-        let Some(Some(value)) = solver.values.remove(&f.result.name) else { return Err(Fault::Silent) };
-        let mut axes: Vec<Name> = value.batch.iter().map(|b| b.trim_start_matches('^').into()).collect();
-        let own = keys(&f.result);
-        let known = own.iter().all(|k| names.contains_key(k));
-        if !known && axes.len() + own.len() == self.left.len() {
-            axes = self.left.clone();
-        } else {
-            axes.extend(own.iter().map(|k| names.get(k).unwrap_or(k).clone()));
-        }
-        Ok(Named::new(value.tensor, axes).diagonal())
-    }
-
-    /// A tensor at its indices.
-    fn reference(&self, r: &Ref) -> Eval<Named> {
-        if let Some(x) = self.options.numbers.get(&r.name).filter(|_| r.places.is_empty()) {
-            return Ok(Named::scalar(*x, self.options.float));
-        }
-        let value = self.value(r)?;
-        let timed = self.timed(r);
-        let places = r.places.iter().filter(|p| !(timed && matches!(p.index, Index::Time(..))));
-        let mut parts = vec![Ix::Range(None, None, 1); value.batch.len()];
-        let mut axes: Vec<(Name, i64, bool)> = value.batch.iter().map(|b| (b.clone(), 0, false)).collect();
-        for (i, place) in places.enumerate() {
-            let n = value.tensor.dim((value.batch.len() + i) as isize) as i64;
-            let within = |at: i64| {
-                let from_front = if at < 0 { at + n } else { at };
-                if (0..n).contains(&from_front) {
-                    return Ok(Ix::At(from_front as isize));
-                }
-                let what = format!("place {at} is outside of `{}`, which has {n} places there", r.name);
-                Err(Fault::from(Diagnostic::error(place.span, what)))
-            };
-            let named = key(place);
-            match &place.index {
-                Index::Named(_, by) => axes.extend(named.map(|k| (k, *by, false))),
-                Index::Time(_, by) => axes.extend(named.map(|k| (k, *by - value.start, true))),
-                Index::Slice(..) => axes.extend(named.map(|k| (k, 0, false))),
-                Index::At(_) | Index::Moment(_) => {}
-            }
-            parts.push(match &place.index {
-                Index::At(at) => within(*at)?,
-                Index::Moment(at) => within(if *at < 0 { *at } else { at - value.start })?,
-                Index::Slice(_, a, b, by) => {
-                    let bound = |x: &Option<i64>| x.map(|x| x as isize);
-                    Ix::Range(bound(a), bound(b), bound(by).unwrap_or(1))
-                }
-                _ => Ix::Range(None, None, 1),
-            });
-        }
-        let plain = parts.iter().all(|p| matches!(p, Ix::Range(None, None, 1)));
-        let mut tensor = if plain { value.tensor.clone() } else { value.tensor.at(parts) };
-        for (axis, (_, by, time)) in axes.iter().enumerate() {
-            let n = tensor.dim(axis as isize);
-            let len = if *time { self.options.steps } else { n };
-            if *by != 0 || len != n {
-                tensor = window(&tensor, axis, *by, len);
-            }
-        }
-        tensor.check().map_err(|x| fault(r.span, &x))?;
-        Ok(Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal())
-    }
 }
-
-/// Elements `from..from + len` along an axis; 0 where there are none.
-pub(crate) fn window(t: &Tensor, axis: usize, from: i64, len: usize) -> Tensor {
-    let (n, len) = (t.dim(axis as isize) as i64, len as i64);
-    let (first, last) = (from.clamp(0, n), (from + len).clamp(0, n));
-    let inside = t.narrow(axis as isize, first as usize, (last - first).max(0) as usize);
-    let mut padding = vec![(0, 0); t.rank()];
-    let before = (-from).clamp(0, len);
-    padding[axis] = (before, len - before - (last - first).max(0));
-    if padding[axis] == (0, 0) { inside } else { inside.pad_zeros(&padding) }
-}
-

@@ -52,6 +52,10 @@ impl Program {
         let loss = self.loss(options.loss.as_ref()).map_err(|d| vec![d])?;
         let whole = Span::default();
         for name in &options.wrt {
+            if let Some(d) = self.definition(name).filter(|d| d.relation) {
+                let what = format!("`{name}` is a Boolean relation and has no gradient");
+                return Err(vec![Diagnostic::error(d.span, what)]);
+            }
             if self.definition(name).is_none() {
                 let what = format!("there is no tensor `{name}` to differentiate by");
                 let names = self.names.iter().map(|n| &**n);
@@ -78,15 +82,20 @@ impl Program {
         let prefix = self.prefix();
         let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
         let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
-        for name in options.wrt.iter().filter(|n| !with.contains(&gradient_of(n))) {
-            if blocked.is_empty() {
-                let what = format!("`{loss}` does not depend on `{name}`");
-                let at = self.definition(name).map(|d| d.span).unwrap_or_default();
-                return Err(vec![Diagnostic::error(at, what)]);
+        if let Some(name) = options.wrt.iter().find(|n| !with.contains(&gradient_of(n))) {
+            if !blocked.is_empty() {
+                return Err(blocked);
             }
-            return Err(blocked);
+            let what = format!("`{loss}` does not depend on `{name}`");
+            let at = self.definition(name).map(|d| d.span).unwrap_or_default();
+            return Err(vec![Diagnostic::error(at, what)]);
         }
-        let names = self.names.iter().map(|n| (n.clone(), gradient_of(n))).filter(|(_, g)| with.contains(g)).collect();
+        let names = self
+            .names
+            .iter()
+            .map(|n| (n.clone(), gradient_of(n)))
+            .filter(|(_, g)| with.contains(g))
+            .collect();
         let equations = if options.merged { merge::merged(lines) } else { lines };
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
@@ -100,7 +109,9 @@ impl Program {
         if let Some(name) = asked {
             let Some(d) = self.definition(name).filter(|d| !d.equations.is_empty()) else {
                 let names = self.names.iter().map(|n| &**n);
-                return Err(Diagnostic::error(whole, format!("no equation defines `{name}`")).nearest(name, names));
+                return Err(
+                    Diagnostic::error(whole, format!("no equation defines `{name}`")).nearest(name, names)
+                );
             };
             if d.rank > 0 {
                 let what = format!("`{name}` has {} indices; only a scalar can be differentiated", d.rank);

@@ -115,10 +115,12 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     }
     const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     if all.len() > LETTERS.len() {
-        let why = format!("has {} different indices, at most {} fit in one product", all.len(), LETTERS.len());
+        let why =
+            format!("has {} different indices, at most {} fit in one product", all.len(), LETTERS.len());
         return Err(Error::value("the product", why));
     }
-    let label = |a: &Name| all.iter().position(|b| a == b).and_then(|i| LETTERS.get(i..=i)).unwrap_or_default();
+    let label =
+        |a: &Name| all.iter().position(|b| a == b).and_then(|i| LETTERS.get(i..=i)).unwrap_or_default();
     let spelled = |axes: &[Name]| axes.iter().map(label).collect::<String>();
     let terms: Vec<String> = factors.iter().map(|f| spelled(&f.axes)).collect();
     let equation = format!("{}->{}", terms.join(","), spelled(&axes));

@@ -81,7 +81,11 @@ impl Display for Array {
 
 /// Shortest text that reads back as the same number.
 fn number(f: &mut Formatter<'_>, x: f64) -> fmt::Result {
-    if x != 0.0 && x.is_finite() && !(1e-5..1e16).contains(&x.abs()) { write!(f, "{x:e}") } else { write!(f, "{x}") }
+    if x != 0.0 && x.is_finite() && !(1e-5..1e16).contains(&x.abs()) {
+        write!(f, "{x:e}")
+    } else {
+        write!(f, "{x}")
+    }
 }
 
 /// How tightly an expression binds.
@@ -168,11 +172,14 @@ impl Display for Expr {
             }
             Kind::Negative(e) => {
                 // `-2` is a number of its own.
-                let number = matches!(e.kind, Kind::Number(_)) || matches!(&e.kind, Kind::Product(p) if matches!(p[0].kind, Kind::Number(_)));
+                let number = matches!(e.kind, Kind::Number(_))
+                    || matches!(&e.kind, Kind::Product(p) if matches!(p[0].kind, Kind::Number(_)));
                 if number { write!(f, "-({e})") } else { write!(f, "-{}", AtLeast(6, e)) }
             }
             Kind::Power(two) => write!(f, "{} ** {}", AtLeast(9, &two[0]), AtLeast(7, &two[1])),
-            Kind::Compare(c, two) => write!(f, "{} {} {}", AtLeast(4, &two[0]), c.sign(), AtLeast(4, &two[1])),
+            Kind::Compare(c, two) => {
+                write!(f, "{} {} {}", AtLeast(4, &two[0]), c.sign(), AtLeast(4, &two[1]))
+            }
             Kind::And(two) => write!(f, "{} && {}", AtLeast(2, &two[0]), AtLeast(3, &two[1])),
             Kind::Or(two) => write!(f, "{} || {}", AtLeast(1, &two[0]), AtLeast(2, &two[1])),
             Kind::Not(e) => write!(f, "!{}", AtLeast(7, e)),

@@ -136,7 +136,8 @@ impl Program {
     /// What is shown of a name: of a state, which is written ahead of its time, its last moment.
     fn shown(&self, name: &Name, value: &Value) -> Tensor {
         let moving = |e: &&crate::ast::Equation| {
-            e.target.name == *name && e.target.places.iter().any(|p| matches!(p.index, crate::ast::Index::Time(_, 1..)))
+            e.target.name == *name
+                && e.target.places.iter().any(|p| matches!(p.index, crate::ast::Index::Time(_, 1..)))
         };
         match self.definition(name).and_then(|d| d.time) {
             Some(axis) if self.equations.iter().any(|e| moving(&e)) => {
@@ -147,7 +148,11 @@ impl Program {
         }
     }
 
-    fn options(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Result<Options, Vec<Diagnostic>> {
+    fn options(
+        &self,
+        inputs: &BTreeMap<Name, Aval>,
+        settings: &Settings,
+    ) -> Result<Options, Vec<Diagnostic>> {
         for (name, x) in &settings.set {
             let whole = Span::default();
             let known = self.params.iter().find(|(n, _)| n == name);
@@ -158,7 +163,10 @@ impl Program {
                     return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
                 }
                 Some((_, p)) if p.fixed => {
-                    return Err(vec![Diagnostic::error(p.span, format!("`{name}` is a constant and cannot be set"))]);
+                    return Err(vec![Diagnostic::error(
+                        p.span,
+                        format!("`{name}` is a constant and cannot be set"),
+                    )]);
                 }
                 Some(_) => {}
             }
@@ -232,7 +240,8 @@ impl Program {
             }
             let expected = d.rank - usize::from(d.time.is_some() && !d.equations.is_empty());
             if aval.shape.rank() != expected {
-                let what = format!("the input `{name}` has shape {}, but {expected} indices here", aval.shape);
+                let what =
+                    format!("the input `{name}` has shape {}, but {expected} indices here", aval.shape);
                 faults.push(Diagnostic::error(d.span, what));
             }
         }
@@ -269,7 +278,11 @@ impl Lowered {
     }
 
     /// Runs the plan of the graph.
-    pub fn run_with(&self, compiled: &Compiled, inputs: &BTreeMap<Name, Tensor>) -> Result<BTreeMap<Name, Tensor>, Faults> {
+    pub fn run_with(
+        &self,
+        compiled: &Compiled,
+        inputs: &BTreeMap<Name, Tensor>,
+    ) -> Result<BTreeMap<Name, Tensor>, Faults> {
         let given: Vec<&Tensor> = self.inputs.iter().filter_map(|n| inputs.get(n)).collect();
         let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
         let mut outs = compiled.run(&given).map_err(failed)?;
@@ -277,11 +290,16 @@ impl Lowered {
         for ((name, span), moved) in self.verdicts.iter().zip(moved) {
             let moved = moved.to_dtype(DType::F64).item::<f64>().map_err(failed)?;
             // NaN never comes to rest.
-            if !(moved <= 1.0) && !self.allow_unconverged {
-                let what = format!("`{name}` did not come to rest: in the last round it moved by {:.1e}", moved * self.tolerance);
-                return Err(self.faulty(Diagnostic::error(*span, what).here("needs itself").help(
-                    "allow more rounds, a larger tolerance, or values that did not come to rest",
-                )));
+            if (moved > 1.0 || moved.is_nan()) && !self.allow_unconverged {
+                let what = format!(
+                    "`{name}` did not come to rest: in the last round it moved by {:.1e}",
+                    moved * self.tolerance
+                );
+                return Err(self.faulty(
+                    Diagnostic::error(*span, what)
+                        .here("needs itself")
+                        .help("allow more rounds, a larger tolerance, or values that did not come to rest"),
+                ));
             }
         }
         Ok(self.outputs.iter().cloned().zip(outs).collect())

@@ -119,7 +119,8 @@ pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) ->
     match &e.kind {
         Kind::Ref(_) | Kind::Of(..) => occurrences(e),
         Kind::Product(factors) => {
-            let each: Vec<Names> = factors.iter().map(|f| free(f, &beside(keep, factors, f), program)).collect();
+            let each: Vec<Names> =
+                factors.iter().map(|f| free(f, &beside(keep, factors, f), program)).collect();
             let times = |name: &Name| each.iter().filter(|s| s.contains(name)).count();
             let all: Names = each.iter().flatten().cloned().collect();
             all.into_iter().filter(|n| keep.contains(n) || times(n) < 2).collect()
@@ -201,7 +202,8 @@ fn renamed_words(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Exp
 
 /// A name that is not taken: the same with primes.
 pub(crate) fn fresh(name: &str, taken: &Names) -> Name {
-    let base = if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
+    let base =
+        if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
     let mut out = base.to_string();
     while taken.contains(&*out) {
         out.push('\'');

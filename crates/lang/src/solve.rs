@@ -119,7 +119,12 @@ impl<'a> Solver<'a> {
         self.names[name].1.iter().map(|i| &self.equations[*i]).collect()
     }
 
-    fn term(&self, e: &'a Equation, values: &Values, moment: Option<&HashMap<(Name, i64), Value>>) -> Eval<Named> {
+    fn term(
+        &self,
+        e: &'a Equation,
+        values: &Values,
+        moment: Option<&HashMap<(Name, i64), Value>>,
+    ) -> Eval<Named> {
         Term::new(self.program, self.options, values, &self.batch, moment, e)?.evaluate()
     }
 

@@ -37,7 +37,8 @@ impl Source {
 
     /// Line and column of a byte, from 1.
     pub fn position(&self, byte: u32) -> (usize, usize) {
-        let before = &self.text[..self.text.floor_char_boundary(byte as usize)];
+        let end = (0..=byte as usize).rev().find(|i| self.text.is_char_boundary(*i)).unwrap_or(0);
+        let before = &self.text[..end];
         let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
         (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
     }

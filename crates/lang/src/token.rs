@@ -5,7 +5,7 @@ use crate::source::Span;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Token {
+pub(crate) enum Token {
     /// A name: letters, digits, underscores, then primes.
     Name,
     /// A number.
@@ -22,15 +22,15 @@ pub enum Token {
 
 /// The signs, longest first.
 const SIGNS: &[&str] = &[
-    "**", "->", "::", "+=", "==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "=", "<", ">", "!", "?", ":", "(",
-    ")", "[", "]", "{", "}", ",", ".", ";", "@",
+    "**", "->", "::", "+=", "==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "=", "<", ">", "!", "?",
+    ":", "(", ")", "[", "]", "{", "}", ",", ".", ";", "@",
 ];
 
 /// A token and where it stands.
-pub type Spanned = (Token, Span);
+pub(crate) type Spanned = (Token, Span);
 
 /// All tokens of a text, comments left out, ending in `End`; what is no token is reported and skipped.
-pub fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec<Spanned> {
+pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec<Spanned> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(text.len() / 3 + 1);
     let mut at = 0;
@@ -71,7 +71,10 @@ pub fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec<Spanne
                 if bytes.get(at) == Some(&b'"') {
                     at += 1;
                 } else {
-                    faults.push(Diagnostic::error(span(start, at), "this text has no closing `\"` on its line"));
+                    faults.push(Diagnostic::error(
+                        span(start, at),
+                        "this text has no closing `\"` on its line",
+                    ));
                 }
                 Token::Text
             }

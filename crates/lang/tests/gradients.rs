@@ -13,7 +13,8 @@ fn load(text: &str) -> Program {
 
 /// Numbers that look random and are the same every time.
 fn numbers(seed: &str, n: usize) -> Vec<f64> {
-    let mut state = seed.bytes().fold(0x9E3779B97F4A7C15u64, |h, b| (h ^ b as u64).wrapping_mul(0x100000001B3));
+    let mut state =
+        seed.bytes().fold(0x9E3779B97F4A7C15u64, |h, b| (h ^ b as u64).wrapping_mul(0x100000001B3));
     let mut next = || {
         state ^= state << 13;
         state ^= state >> 7;
@@ -49,7 +50,9 @@ fn check_with(text: &str, shapes: &[(&str, &[usize])], steps: Option<usize>) -> 
         plan.run(&ins).unwrap()[0].item::<f64>().unwrap()
     };
     for (name, x) in &inputs {
-        let g = &found[&Name::from(format!("Grad_{name}"))];
+        let Some(g) = found.get(&Name::from(format!("Grad_{name}"))) else {
+            panic!("{text}\n{shown}\nno Grad_{name}")
+        };
         assert_eq!(g.shape(), x.shape(), "{text}\n{shown}\nGrad_{name}");
         let direction = Tensor::from_slice(&numbers(&format!("direction {name}"), x.numel()), x.shape());
         let slope = (g * &direction).sum(()).item::<f64>().unwrap();
@@ -96,7 +99,10 @@ fn sums_products_and_broadcasts() {
 
 #[test]
 fn residuals_and_unused_branches() {
-    check("V[i] = tanh(X[i])\nZ[i] = V[i] + X[i]\nDbg[i] = X[i] Y[i]\nLoss = Z[i] Z[i] Y[i]", &[("X", &[4]), ("Y", &[4])]);
+    check(
+        "V[i] = tanh(X[i])\nZ[i] = V[i] + X[i]\nDbg[i] = X[i] Y[i]\nLoss = Z[i] Z[i] Y[i]",
+        &[("X", &[4]), ("Y", &[4])],
+    );
 }
 
 #[test]
@@ -129,18 +135,37 @@ fn calls_nested_and_as_factors() {
     let g = check("Y[h] = gelu(W[h,d] X[d])\nLoss = Y[h] Y[h]", &[("W", &[2, 3]), ("X", &[3])]);
     assert!(g.contains("Grad_W[h, d] = Grad_Y[h] gelu_grad(W[h, d'] X[d']) X[d]"), "{g}");
     check("Y[i] = A[i] gelu(B[i])\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
-    check("Y[b] = relu(W[t,d] H[b,d]) V[t]\nLoss = Y[b] Y[b]", &[("W", &[2, 3]), ("H", &[4, 3]), ("V", &[2])]);
+    check(
+        "Y[b] = relu(W[t,d] H[b,d]) V[t]\nLoss = Y[b] Y[b]",
+        &[("W", &[2, 3]), ("H", &[4, 3]), ("V", &[2])],
+    );
     check("Y[i] = gelu(tanh(A[i] B[i]) + sin(A[i]))\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
     check("S[i.,j] = softmax(X[i,j])\nLoss = S[i,j] W[i,j]", &[("X", &[3, 4]), ("W", &[3, 4])]);
     check("S[i,j] = softmax(X[i,j], axis=\"j\") W[i]\nLoss = S[i,j] S[i,j]", &[("X", &[3, 4]), ("W", &[3])]);
     check("Y[b,t] = softmax(W[t,d] H[b,d])\nLoss = Y[b,t] Y[b,t]", &[("W", &[2, 3]), ("H", &[4, 3])]);
     check("Loss = mse_loss(relu(A[i] - 0.6), B[i])", &[("A", &[5]), ("B", &[5])]);
-    check("Y[p,e] = attention(Q[p,d], K[m,d], V[m,e])\nLoss = Y[p,e] Y[p,e]", &[("Q", &[3, 2]), ("K", &[4, 2]), ("V", &[4, 2])]);
-    check("Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q], padding=1)\nLoss = Y[n,o,u,v] Y[n,o,u,v]", &[("X", &[1, 2, 4, 4]), ("K", &[2, 2, 3, 3])]);
+    check(
+        "Y[p,e] = attention(Q[p,d], K[m,d], V[m,e])\nLoss = Y[p,e] Y[p,e]",
+        &[("Q", &[3, 2]), ("K", &[4, 2]), ("V", &[4, 2])],
+    );
+    check(
+        "Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q], padding=1)\nLoss = Y[n,o,u,v] Y[n,o,u,v]",
+        &[("X", &[1, 2, 4, 4]), ("K", &[2, 2, 3, 3])],
+    );
+    let volumes: &[(&str, &[usize])] = &[("X", &[1, 1, 3, 3, 3]), ("K", &[2, 1, 2, 2, 2])];
+    check("Y[n,o,x,y,z] = conv3d(X[n,c,x,y,z], K[o,c,p,q,r])\nLoss = Y[n,o,x,y,z] Y[n,o,x,y,z]", volumes);
+    let images: &[(&str, &[usize])] = &[("X", &[1, 2, 3, 3]), ("K", &[2, 1, 2, 2])];
+    check(
+        "Y[n,o,x,y] = conv_transpose2d(X[n,c,x,y], K[c,o,p,q], stride=2)\nLoss = Y[n,o,x,y] Y[n,o,x,y]",
+        images,
+    );
     check("Y[i] = solve(A[i,j], B[i])\nLoss = Y[i] Y[i]", &[("A", &[2, 2]), ("B", &[2])]);
     check("Y[i,j] = inv(A[i,j])\nLoss = Y[i,j] Y[i,j]", &[("A", &[2, 2])]);
     check("Y[i,k] = concat(A[i,a], B[i,b], axis=1)\nLoss = Y[i,k] Y[i,k]", &[("A", &[2, 2]), ("B", &[2, 3])]);
-    check("Y[i] = cumsum(A[i]) logsumexp(B[i,j], axis=\"j\")\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3, 2])]);
+    check(
+        "Y[i] = cumsum(A[i]) logsumexp(B[i,j], axis=\"j\")\nLoss = Y[i] Y[i]",
+        &[("A", &[3]), ("B", &[3, 2])],
+    );
 }
 
 #[test]
@@ -149,16 +174,25 @@ fn operators_conditions_and_guards() {
     check("Y[i] = (A[i,j] - B[i]) ** 2 + A[i,j] ** 3\nLoss = Y[i] Y[i]", &[("A", &[3, 2]), ("B", &[3])]);
     check("Y[i] = A[i] ** B[i]\nLoss = -Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
     check("Y[i] = A[i] > 0.6 ? A[i] B[i] : B[i] ** 2\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);
-    check("Y[i] = case { A[i] > 0.8 -> A[i], A[i] > 0.5 -> 2 A[i] B[i], default -> B[i] }\nLoss = Y[i] Y[i]", &[("A", &[7]), ("B", &[7])]);
+    check(
+        "Y[i] = case { A[i] > 0.8 -> A[i], A[i] > 0.5 -> 2 A[i] B[i], default -> B[i] }\nLoss = Y[i] Y[i]",
+        &[("A", &[7]), ("B", &[7])],
+    );
     check("Y[i] when A[i] > 0.6 = A[i] B[i]\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);
-    check("Y[i] = A[i] even(i) + where(A[i] > 0.5, B[i], A[i])\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);
+    check(
+        "Y[i] = A[i] even(i) + where(A[i] > 0.5, B[i], A[i])\nLoss = Y[i] Y[i]",
+        &[("A", &[5]), ("B", &[5])],
+    );
 }
 
 #[test]
 fn own_functions() {
     let f = "fn dot(a[x], b[x]) -> s { s = a[x] * b[x] }\nfn scaled(a[x], k) -> y[x] { let n = dot(a[x], a[x])\n y[x] = k a[x] / (1 + n) }\n";
     check(&format!("{f}Y[i] = dot(A[i,k], B[i,k])\nLoss = Y[i] Y[i]"), &[("A", &[2, 3]), ("B", &[2, 3])]);
-    check(&format!("{f}Y[i,k] = scaled(A[i,k], C)\nLoss = Y[i,k] B[k] Y[i,k]"), &[("A", &[2, 3]), ("B", &[3]), ("C", &[])]);
+    check(
+        &format!("{f}Y[i,k] = scaled(A[i,k], C)\nLoss = Y[i,k] B[k] Y[i,k]"),
+        &[("A", &[2, 3]), ("B", &[3]), ("C", &[])],
+    );
 }
 
 #[test]
@@ -173,17 +207,22 @@ fn virtual_time_back_through_time() {
 #[test]
 fn fixpoints_have_the_implicit_gradient() {
     check("X[i] = tanh(0.3 A[i,j] X[j] + B[i])\nLoss = X[i] X[i]", &[("A", &[3, 3]), ("B", &[3])]);
-    check("P[i] = 0.2 A[i,j] Q[j] + B[i]\nQ[i] = 0.5 P[i] + 0.1 B[i] P[i]\nLoss = P[i] Q[i]", &[("A", &[3, 3]), ("B", &[3])]);
+    check(
+        "P[i] = 0.2 A[i,j] Q[j] + B[i]\nQ[i] = 0.5 P[i] + 0.1 B[i] P[i]\nLoss = P[i] Q[i]",
+        &[("A", &[3, 3]), ("B", &[3])],
+    );
 }
 
 #[test]
 fn gradients_of_gradients() {
     let text = "Y[i] = gelu(A[i,j] B[j])\nS[i] = softmax(Y[i])\nLoss = S[i] Y[i] Y[i]";
     let first = load(text).gradient(&GradientOptions::default()).unwrap();
-    let twice = format!("{text}\n{}Norm = Grad_A[i,j] Grad_A[i,j] + Grad_B[i] Grad_B[i]\n", first.text()).replace("Loss", "L");
+    let twice = format!("{text}\n{}Norm = Grad_A[i,j] Grad_A[i,j] + Grad_B[i] Grad_B[i]\n", first.text())
+        .replace("Loss", "L");
     let twice = twice.replace("Norm", "Loss");
     let program = load(&twice);
-    let second = program.gradient(&GradientOptions { loss: Some("Loss".into()), ..Default::default() }).unwrap();
+    let second =
+        program.gradient(&GradientOptions { loss: Some("Loss".into()), ..Default::default() }).unwrap();
     assert!(second.equations.iter().all(|e| e.target.name.starts_with("Grad2_")), "{}", second.text());
     let whole = load(&format!("{twice}\n{}", second.text()));
     let a = Tensor::from_slice(&numbers("A", 6), [2, 3]);
@@ -195,8 +234,102 @@ fn gradients_of_gradients() {
     let at = |by: f64| {
         let mut moved = inputs.clone();
         moved.insert("A".into(), &a + &(&direction * by));
-        program.run(&moved, &settings(None), &["Loss".into()]).unwrap()[&Name::from("Loss")].item::<f64>().unwrap()
+        program.run(&moved, &settings(None), &["Loss".into()]).unwrap()[&Name::from("Loss")]
+            .item::<f64>()
+            .unwrap()
     };
     let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
     assert!((slope - difference).abs() < 1e-7 * (1.0 + difference.abs()), "{slope} {difference}");
+}
+
+/// One program for every builtin that has a derivative: `X` is 4 by 4, `P` is 4 by 4 and far from symmetric.
+fn program_of(name: &str) -> Option<String> {
+    let of = |rhs: &str| Some(format!("Y[i,j] = {rhs}\nLoss = Y[i,j] Y[i,j] V[j]"));
+    let vector = |rhs: &str| Some(format!("Y[i] = {rhs}\nLoss = Y[i] Y[i] V[i]"));
+    let scalar = |rhs: &str| Some(format!("Y = {rhs}\nLoss = Y Y V[i]"));
+    match name {
+        // Nothing to differentiate, or tested by hand above.
+        "step" | "argmax" | "argmin" | "argsort" | "any" | "all" | "one_hot" | "tucker_dense" | "even"
+        | "odd" | "index" | "size" | "causal_mask" | "eye" | "arange" | "linspace" | "ones_like"
+        | "zeros_like" | "stop_gradient" | "graph" | "case" | "where" | "slice" | "attention" | "conv2d"
+        | "conv3d" | "conv_transpose2d" | "concat" | "is_nan" | "is_finite" | "is_inf" => None,
+        "rope" => of("rope(X[i,j])"),
+        "sig" => of("sig(X[i,j], 0.7)"),
+        "masked_softmax" => of("masked_softmax(X[i,j], X[i,j] > 0.5, axis=\"j\")"),
+        "softmax_grad" | "log_softmax_grad" => of(&format!("{name}(X[i,j], P[i,j], axis=\"j\")")),
+        "layer_norm" => of("layer_norm(X[i,j], V[j], V[j])"),
+        "rms_norm" => of("rms_norm(X[i,j], V[j])"),
+        "topk" => Some("Y[i,k] = topk(X[i,j], k=2)\nLoss = Y[i,k] Y[i,k] V[i]".into()),
+        "glu" => Some("Y[i,k] = glu(X[i,j])\nLoss = Y[i,k] Y[i,k] V[i]".into()),
+        "fftfilter" => of("fftfilter(X[i,j], P[i,j])"),
+        "clamp" => of("clamp(X[i,j], min=0.4, max=0.9)"),
+        "lerp" => of("lerp(X[i,j], P[i,j], V[j])"),
+        "max" | "min" | "sum" | "mean" | "prod" | "var" | "std" | "norm" | "logsumexp" => {
+            vector(&format!("{name}(X[i,j], axis=\"j\")"))
+        }
+        "cross_entropy" => scalar("cross_entropy(X[i,j], P[i,j], axis=\"j\", label_smoothing=0.1)"),
+        "binary_cross_entropy" => scalar("binary_cross_entropy(0.5 X[i,j], 0.5 P[i,j])"),
+        n if n.ends_with("_loss") || n.starts_with("binary_cross") => scalar(&format!("{n}(X[i,j], P[i,j])")),
+        "matmul" | "solve" | "lstsq" => of(&format!("{name}(X[i,k], P[k,j])")),
+        "transpose" | "inv" | "pinv" | "matrix_exp" | "tril" | "triu" => of(&format!("{name}(X[i,j])")),
+        "det" | "logdet" | "trace" => scalar(&format!("{name}(X[i,j])")),
+        "cholesky" => {
+            Some("S[i,k] = X[i,j] X[k,j]\nY[i,j] = cholesky(S[i,j])\nLoss = Y[i,j] Y[i,j] V[j]".into())
+        }
+        "qr" => of("qr(X[i,j], part=\"r\")"),
+        "svd" => vector("svd(X[i,j])"),
+        "eigh" => Some("S[i,j] = X[i,j] + X[j,i]\nY[i] = eigh(S[i,j])\nLoss = Y[i] Y[i] V[i]".into()),
+        "diag" => vector("diag(X[i,j])"),
+        "reshape" => Some("Y[a,b] = reshape(X[i,j], shape=[2, 8])\nLoss = Y[a,b] Y[a,b] V[i]".into()),
+        "flatten" => Some("Y[a] = flatten(X[i,j])\nLoss = Y[a] Y[a] V[i]".into()),
+        "kron" => Some("Y[a,b] = kron(X[i,j], P[i,j])\nLoss = Y[a,b] Y[a,b] V[i]".into()),
+        "embedding" => {
+            let text =
+                "Ids[b] = const([1, 3, 1])\nY[b,d] = embedding(Ids[b], X[v,d])\nLoss = Y[b,d] Y[b,d] V[d]";
+            Some(text.into())
+        }
+        "conv1d" => Some("Y[n,o,t] = conv1d(A[n,c,s], B[o,c,k])\nLoss = Y[n,o,t] Y[n,o,t] V[i]".into()),
+        "max_pool1d" | "avg_pool1d" => {
+            Some(format!("Y[n,c,s] = {name}(A[n,c,s], kernel=2)\nLoss = Y[n,c,s] Y[n,c,s] V[i]"))
+        }
+        "max_pool2d" | "avg_pool2d" => {
+            Some(format!("Y[n,c,t] = {name}(A[n,c,s], kernel=2)\nLoss = Y[n,c,t] Y[n,c,t] V[i]"))
+        }
+        _ => {
+            let (_, text) = gradus_lang::builtins().into_iter().find(|b| b.0 == name)?;
+            let operands = text
+                .split_once('(')?
+                .1
+                .split([',', ')'])
+                .filter(|p| !p.contains('=') && !p.trim().is_empty());
+            let names = ["X[i,j]", "P[i,j]", "V[j]"];
+            // Where a function is defined, and not too steep for differences.
+            let names = match name {
+                "logit" | "atanh" | "acos" | "asin" | "erfinv" => ["0.6 X[i,j]", "", ""],
+                "acosh" => ["X[i,j] + 1.5", "", ""],
+                _ => names,
+            };
+            of(&format!("{name}({})", names[..operands.count().min(3)].join(", ")))
+        }
+    }
+}
+
+#[test]
+fn every_builtin() {
+    let mut checked = 0;
+    for (name, _) in gradus_lang::builtins() {
+        let Some(text) = program_of(name) else { continue };
+        let shapes: [(&str, &[usize]); 5] =
+            [("X", &[4, 4]), ("P", &[4, 4]), ("V", &[4]), ("A", &[1, 2, 8]), ("B", &[1, 2, 3])];
+        let program = load(&text);
+        let shapes: Vec<_> = shapes.into_iter().filter(|(n, _)| program.is_input(n)).collect();
+        let gradient = program.gradient(&GradientOptions::default()).unwrap();
+        if !gradient.warnings.is_empty() {
+            assert!(gradient.warnings[0].message.contains("has no derivative"), "{name}");
+            continue;
+        }
+        check(&text, &shapes);
+        checked += 1;
+    }
+    assert!(checked > 100, "{checked}");
 }

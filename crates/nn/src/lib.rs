@@ -8,16 +8,22 @@
 mod capture;
 pub mod checkpoint;
 pub mod data;
+mod finite;
 pub mod init;
 pub mod layers;
 pub mod module;
 pub mod optim;
+mod sample;
 mod step;
+mod summary;
 mod train;
 
 pub use capture::capture;
+pub use gradus_files as file;
 pub use layers::*;
 pub use module::{Buffer, Forward, Mode, Module, Param, Part, Visitor};
 pub use optim::{Clip, Optimizer, Rule, Schedule};
+pub use sample::Sampling;
 pub use step::{Evaluate, Outcome, Step, compile_forward, compile_training};
+pub use summary::summary;
 pub use train::{Config, Ended, Progress, train};

@@ -106,11 +106,13 @@ pub enum Part {
     Generator(Generator),
 }
 
-impl Part {
-    /// The mode, if this is one.
-    pub(crate) fn mode(self) -> Option<Mode> {
-        if let Part::Mode(mode) = self { Some(mode) } else { None }
-    }
+/// Runs a function with layers not training, and gives them back as they were.
+pub(crate) fn evaluating<R>(modes: &[Mode], f: impl FnOnce() -> R) -> R {
+    let before: Vec<bool> = modes.iter().map(Mode::is_training).collect();
+    modes.iter().for_each(|m| m.set(false));
+    let result = f();
+    modes.iter().zip(before).for_each(|(m, training)| m.set(training));
+    result
 }
 
 /// Collects what modules hold, under dotted names.
@@ -171,13 +173,15 @@ pub trait Module {
         self.parts().into_iter().filter_map(saved).collect()
     }
 
+    /// Whether layers are training, for those that behave differently then.
+    fn modes(&self) -> Vec<Mode> {
+        let mode = |(_, part)| if let Part::Mode(mode) = part { Some(mode) } else { None };
+        self.parts().into_iter().filter_map(mode).collect()
+    }
+
     /// Layers that behave differently in training are told whether it is training.
     fn train(&self, training: bool) {
-        for (_, part) in self.parts() {
-            if let Part::Mode(mode) = part {
-                mode.set(training);
-            }
-        }
+        self.modes().iter().for_each(|m| m.set(training));
     }
 
     /// Training is over: `train(false)`.

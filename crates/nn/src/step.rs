@@ -1,10 +1,13 @@
 //! Compiled training: forward pass, backward pass and update as one executable that changes cells in place.
 
 use crate::capture::capturing;
-use crate::module::{Mode, Module, Part};
+use crate::finite;
+use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
 use gradus_ir::{Aval, Error, Result};
 use gradus_tensor::{Compiled, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
+use std::borrow::Borrow;
+use std::ops::Deref;
 
 /// What a step gives.
 #[derive(Clone, Debug)]
@@ -36,6 +39,8 @@ pub struct Step<'m> {
     batches: Batches,
     /// Tensors in a batch.
     fields: usize,
+    /// Whether what is not finite is an error.
+    finite: bool,
     known: Vec<Known>,
 }
 
@@ -64,7 +69,8 @@ struct Known {
 }
 
 /// Compiles a loss of a model and a batch, its gradients, and the optimiser's update, at the types of these inputs. Batches of
-/// other types are compiled when they come. Layers are in the mode they are in when that happens.
+/// other types are compiled when they come. Layers are in the mode they are in when that happens. The model may be borrowed, or
+/// owned in a `Box` or `Arc`.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, Module, Optimizer, compile_training, optim::Sgd};
@@ -81,26 +87,31 @@ struct Known {
 /// ```
 #[track_caller]
 pub fn compile_training<'m, M: Module, R: Outputs>(
-    model: &'m M,
+    model: impl Deref<Target = M> + 'm,
     loss: impl Fn(&M, &[Tensor]) -> R + 'm,
     optimizer: Optimizer,
-    inputs: &[&Tensor],
+    inputs: &[impl Borrow<Tensor>],
 ) -> Result<Step<'m>> {
     let place = std::panic::Location::caller();
-    let loss: Loss<'m> = Box::new(move |batch| loss(model, batch).outputs());
-    let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
     let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
-    let mut step = Step { loss, parts, optimizer, names, batches, fields: inputs.len(), known };
-    step.compiled(inputs).map_err(|e| e.or_at(place))?;
+    let loss: Loss<'m> = Box::new(move |batch| loss(&model, batch).outputs());
+    let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
+    let (fields, finite) = (inputs.len(), false);
+    let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
+    step.compiled(&refs(inputs)).map_err(|e| e.or_at(place))?;
     Ok(step)
+}
+
+fn refs<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<&Tensor> {
+    tensors.iter().map(Borrow::borrow).collect()
 }
 
 impl Step<'_> {
     /// One step on a batch.
     #[track_caller]
-    pub fn run(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
+    pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
         let place = std::panic::Location::caller();
-        self.run_on(batch).map_err(|e| e.or_at(place))
+        self.run_on(&refs(batch)).map_err(|e| e.or_at(place))
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
@@ -110,7 +121,8 @@ impl Step<'_> {
         if known.key.updates {
             self.optimizer.advance()?;
         }
-        let mut outs = match known.compiled.run(batch) {
+        let run = || if self.finite { run_finite(&known.compiled, batch) } else { known.compiled.run(batch) };
+        let mut outs = match run() {
             Ok(outs) => outs,
             Err(e) => {
                 self.optimizer.resume(before);
@@ -142,9 +154,23 @@ impl Step<'_> {
         self
     }
 
+    /// From now on a step after which a result, a parameter or any state is not finite is an error that names the op which
+    /// made it so, and changes nothing. It takes time and memory: each step is checked, and keeps what was before.
+    pub fn check_finite(mut self) -> Self {
+        self.finite = true;
+        self
+    }
+
     /// The optimiser.
     pub fn optimizer(&self) -> &Optimizer {
         &self.optimizer
+    }
+
+    /// The optimiser begins anew, and so does the average over batches. Parameters stay as they are.
+    pub fn restart(&mut self) -> Result<()> {
+        self.batches.seen = 0;
+        self.batches.sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))?;
+        self.optimizer.restart()
     }
 
     /// The number of executables: one per type of batch, and per setting of layers and parameters.
@@ -153,16 +179,16 @@ impl Step<'_> {
     }
 
     /// The plan for a batch, as text.
-    pub fn explain(&mut self, batch: &[&Tensor]) -> Result<String> {
-        let at = self.compiled(batch)?;
+    pub fn explain(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        let at = self.compiled(&refs(batch))?;
         Ok(self.known[at].compiled.explain())
     }
 
     /// How long each part of a step takes, the longest first. The step is taken.
-    pub fn profile(&mut self, batch: &[&Tensor]) -> Result<String> {
-        let at = self.compiled(batch)?;
+    pub fn profile(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        let at = self.compiled(&refs(batch))?;
         self.optimizer.advance()?;
-        self.known[at].compiled.profile(batch)
+        self.known[at].compiled.profile(&refs(batch))
     }
 
     /// Sums of gradients that an update waits for.
@@ -253,6 +279,23 @@ impl Step<'_> {
     }
 }
 
+/// Runs a step; if anything is not finite afterwards, everything is as before, and the error says why.
+fn run_finite(compiled: &Compiled, batch: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let before: Vec<Tensor> = compiled.cells().iter().map(|c| c.data_().detach()).collect();
+    let outs = compiled.run(batch)?;
+    let mut all = outs.iter().chain(compiled.cells());
+    if all.try_fold(true, |so_far, t| Ok::<_, Error>(so_far && finite::is_finite(t)?))? {
+        return Ok(outs);
+    }
+    for (cell, value) in compiled.cells().iter().zip(&before) {
+        cell.data_().set_(value)?;
+    }
+    let ins: Vec<Tensor> = batch.iter().map(|t| t.detach()).chain(before).collect();
+    let why = finite::explain(compiled.graph(), &ins)?;
+    let why = why.unwrap_or_else(|| "run op by op, the step has finite results".to_string());
+    Err(Error::value("a step", format!("gives numbers that are not finite: {why}")))
+}
+
 /// A function of a model, compiled for every type of argument it has met. It reads the model's cells as they are at each run.
 pub struct Evaluate<'m> {
     f: Jit<Loss<'m>>,
@@ -261,24 +304,18 @@ pub struct Evaluate<'m> {
 /// Compiles a function of a model for use rather than training: layers are traced with training off, and no gradients are
 /// computed. It shares its parameters with whatever trains them.
 pub fn compile_forward<'m, M: Module, R: Outputs>(
-    model: &'m M,
+    model: impl Deref<Target = M> + 'm,
     f: impl Fn(&M, &[Tensor]) -> R + 'm,
 ) -> Evaluate<'m> {
-    let modes: Vec<Mode> = model.parts().into_iter().filter_map(|(_, part)| part.mode()).collect();
-    let f: Loss<'m> = Box::new(move |x| {
-        let before: Vec<bool> = modes.iter().map(Mode::is_training).collect();
-        modes.iter().for_each(|m| m.set(false));
-        let outs = f(model, x).outputs();
-        modes.iter().zip(before).for_each(|(m, training)| m.set(training));
-        outs
-    });
+    let modes = model.modes();
+    let f: Loss<'m> = Box::new(move |x| evaluating(&modes, || f(&model, x).outputs()));
     Evaluate { f: jit(f) }
 }
 
 impl Evaluate<'_> {
     /// Runs it.
     #[track_caller]
-    pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
-        self.f.call(ins)
+    pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
+        self.f.call(&refs(ins))
     }
 }

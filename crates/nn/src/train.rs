@@ -1,6 +1,7 @@
 //! The training loop that programs around this crate share: batches, checkpoints, and what it tells them.
 
 use crate::data::{Loader, Position};
+use gradus_files::atomic;
 use crate::step::{Outcome, Step};
 use gradus_ir::{Error, Result};
 use std::path::PathBuf;
@@ -63,7 +64,7 @@ pub fn train(
     };
     while done < config.batches {
         let batch = loader.next_batch()?;
-        let outcome = step.run(&batch.iter().collect::<Vec<_>>())?;
+        let outcome = step.run(&batch)?;
         done += 1;
         let rate = step.optimizer().rate();
         each(&Progress { batch: done, batches: config.batches, rate, outcome: &outcome })?;
@@ -83,6 +84,8 @@ fn resume(config: &Config, step: &mut Step<'_>, loader: &mut Loader) -> Result<u
     let Some(path) = config.checkpoint.as_ref().filter(|path| config.resume && path.exists()) else {
         return Ok(0);
     };
+    // Whoever resumes a run is the only one to write its checkpoints.
+    atomic::clear(path);
     let notes = step.load(path)?;
     let number = |key: &str| {
         let count = notes.get(key).and_then(|text| text.parse::<u64>().ok());

@@ -1,10 +1,13 @@
 //! Files of weights and of whole runs: what comes back, and what is refused.
 
+mod common;
+
+use common::Folder;
 use gradus_nn::checkpoint::safetensors::{Notes, Reader, write};
-use gradus_nn::checkpoint::{load, read, save};
+use gradus_nn::checkpoint::{load, load_as, read, save, set_state};
+use gradus_nn::file::npz;
 use gradus_nn::{Linear, Module, module};
 use gradus_tensor::{Generator, Tensor};
-use std::path::PathBuf;
 
 struct Two {
     a: Linear,
@@ -19,27 +22,6 @@ fn two(seed: u64, width: usize) -> Two {
 
 fn weights(m: &impl Module) -> Vec<Vec<f32>> {
     m.state().iter().map(|(_, t)| t.to_vec().unwrap()).collect()
-}
-
-/// A path of its own for each test, in a folder that is removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("gradus-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[test]
@@ -75,6 +57,12 @@ fn every_dtype_and_note_comes_back() {
         let back = file.tensor(name).unwrap();
         assert_eq!((back.aval(), back.to_bytes().unwrap()), (t.aval(), t.to_bytes().unwrap()), "{name}");
     }
+    // The same, in whatever order, is the same file.
+    let backwards: Vec<(String, Tensor)> = all.iter().rev().cloned().collect();
+    write(folder.file("again"), &backwards, &notes).unwrap();
+    assert_eq!(std::fs::read(folder.file("again")).unwrap(), std::fs::read(folder.file("all")).unwrap());
+    let twice = [&all[..1], &all[..1]].concat();
+    assert!(write(folder.file("c"), &twice, &notes).unwrap_err().to_string().contains("is there twice"));
     let e = write(folder.file("c"), &[("z".to_string(), x.to_dtype(gradus_ir::DType::C128))], &notes);
     assert!(e.unwrap_err().to_string().contains("`z` cannot be written"));
     assert!(!folder.file("c").exists());
@@ -142,4 +130,35 @@ fn files_of_other_models_are_refused() {
     assert!(e.contains("has a tensor `c`, and the model has none of that name"), "{e}");
     assert!(load(folder.file("absent"), &a).unwrap_err().to_string().contains("absent"));
     assert!(save(folder.file("no/such/folder"), &a).is_err());
+}
+
+#[test]
+fn names_are_mapped_and_archives_read() {
+    let folder = Folder::new("names");
+    let (a, b) = (two(1, 4), two(2, 4));
+    let path = folder.file("m");
+    // As some other program names them, with something that we do not have.
+    let theirs: Vec<(String, Tensor)> = a.state().into_iter().map(|(n, t)| (format!("net.{n}"), t)).collect();
+    let more: Vec<_> = theirs.iter().cloned().chain([("epoch".to_string(), Tensor::from(3i64))]).collect();
+    write(&path, &more, &Notes::new()).unwrap();
+    load_as(&path, &b, |own| format!("net.{own}")).unwrap();
+    assert_eq!(weights(&a), weights(&b));
+    assert!(
+        load_as(&path, &b, |own| own.to_string()).unwrap_err().to_string().contains("no tensor `a.weight`")
+    );
+    let c = two(3, 4);
+    npz::write(&path, &a.state()).unwrap();
+    set_state(&c, &npz::read(&path).unwrap()).unwrap();
+    assert_eq!(weights(&a), weights(&c));
+    let before = weights(&b);
+    let e = set_state(&b, &a.a.state()).unwrap_err().to_string();
+    assert!(e.contains("`a.weight` is missing"), "{e}");
+    let wide = two(1, 5).state();
+    assert!(
+        set_state(&b, &wide).unwrap_err().to_string().contains("`a.weight` of type f32[5,3] does not fit")
+    );
+    assert!(
+        set_state(&b, &[&a.state()[..], &more[4..]].concat()).unwrap_err().to_string().contains("`epoch`")
+    );
+    assert_eq!(weights(&b), before);
 }

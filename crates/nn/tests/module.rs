@@ -17,7 +17,7 @@ module!(Model { embed, layers, seen, mode, noise, head; width });
 
 fn model() -> Model {
     let g = Generator::new(3);
-    let layers = vec![Linear::new(4, 4, &g), Linear::without_bias(4, 2, &g)];
+    let layers = vec![Linear::new(4, 4, &g), Linear::new(4, 2, &g).without_bias()];
     let seen = Buffer::new(&Tensor::from([0i64]));
     Model {
         embed: Embedding::new(5, 4, &g),

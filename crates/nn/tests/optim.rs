@@ -77,9 +77,9 @@ fn check(name: &str, make: impl Fn(&Function) -> Optimizer) {
         follows(name, step, shown(&f, &optimizer));
     }
     let f = Function::new();
-    let mut compiled = compile_training(&f, |f, _| f.loss(), make(&f), &[]).unwrap();
+    let mut compiled = compile_training(&f, |f, _| f.loss(), make(&f), &[] as &[Tensor]).unwrap();
     for step in 1..=50 {
-        compiled.run(&[]).unwrap();
+        compiled.run(&[] as &[Tensor]).unwrap();
         follows(name, step, shown(&f, compiled.optimizer()));
     }
     assert_eq!(compiled.compilations(), 1);

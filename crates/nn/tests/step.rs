@@ -72,6 +72,27 @@ fn a_compiled_step_is_the_eager_step() {
 }
 
 #[test]
+fn a_restarted_step_repeats_itself() {
+    let m = net();
+    let first: Vec<Tensor> = m.parameters().iter().map(|(_, p)| p.detach()).collect();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap().accumulate(2);
+    let mut run = |n: usize| {
+        for (value, (_, p)) in first.iter().zip(m.parameters()) {
+            p.data_().set_(value).unwrap();
+        }
+        step.restart().unwrap();
+        (0..n).for_each(|_| drop(step.run(&[&x, &y]).unwrap()));
+        let state: Vec<f64> =
+            step.optimizer().state().iter().flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect();
+        (weights(&m), state)
+    };
+    let right = run(6);
+    assert_ne!(run(5), right);
+    assert_eq!(run(6), right);
+}
+
+#[test]
 fn other_batches_are_compiled_once() {
     let m = net();
     let [x, y] = batch(2, 4);
@@ -134,6 +155,22 @@ fn accumulated_batches_are_one_large_batch() {
 }
 
 #[test]
+fn half_precision_trains() {
+    for dtype in [DType::BF16, DType::F16, DType::F32] {
+        let m = net();
+        m.to_dtype(dtype).unwrap();
+        let [x, y] = batch(2, 16).map(|t| t.to_dtype(dtype));
+        let adam = Optimizer::new(m.parameters(), Adam { rate: 0.02, eps: 1e-4, ..Adam::default() });
+        let mut step = compile_training(&m, loss, adam.clip(Clip::Norm(1.0)), &[&x, &y]).unwrap();
+        let mut run = || step.run(&[&x, &y]).unwrap().loss.to_dtype(DType::F64).item::<f64>().unwrap();
+        let first = run();
+        let last = (0..60).map(|_| run()).last().unwrap();
+        assert!(last < first * 0.6, "{dtype}: from {first} to {last}");
+        assert!(m.parameters().iter().all(|(_, p)| p.dtype() == dtype));
+    }
+}
+
+#[test]
 fn a_forward_executable_shares_the_parameters() {
     let m = net();
     let [x, y] = batch(2, 4);
@@ -146,6 +183,29 @@ fn a_forward_executable_shares_the_parameters() {
         close(&[step.run(&[&x, &y]).unwrap().loss.item().unwrap()], &[before], 1e-12);
         assert!(loss_of().unwrap() < before);
     }
+}
+
+#[test]
+fn what_is_not_finite_is_found_and_named() {
+    let m = net();
+    let risky = |m: &Sequential, b: &[Tensor]| {
+        // Zero where the second field is: the logarithm is then infinite, and its gradient NaN.
+        let y = (m.forward(&b[0]).square() * &b[1]).log();
+        (y.softmax(-1) * &y).sum(())
+    };
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, risky, adam(&m), &[&x, &y]).unwrap().check_finite();
+    step.run(&[&x, &y.square()]).unwrap();
+    let before = (weights(&m), step.optimizer().steps());
+    let run =
+        |step: &mut gradus_nn::Step<'_>, x: &Tensor, y: &Tensor| step.run(&[x, y]).unwrap_err().to_string();
+    let e = run(&mut step, &x, &y.zeros_like());
+    assert!(e.contains("`log` made an infinity (f64[4,2] from f64[4,2]), in `value_and_grad`"), "{e}");
+    let e = run(&mut step, &x, &(-y.square()));
+    assert!(e.contains("`log` made NaN (f64[4,2] from f64[4,2])"), "{e}");
+    let e = run(&mut step, &(&x * f64::NAN), &y);
+    assert!(e.contains("the input `x` (f64[4,3]) was not finite to begin with"), "{e}");
+    assert_eq!((weights(&m), step.optimizer().steps()), before);
 }
 
 #[test]

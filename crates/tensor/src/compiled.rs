@@ -73,6 +73,11 @@ impl Compiled {
         &self.traced.graph
     }
 
+    /// The cells that the function reads or writes, in the order of their inputs.
+    pub fn cells(&self) -> &[Tensor] {
+        &self.traced.captured
+    }
+
     /// The plan as text: buffers, their places, and the kernels in order.
     pub fn explain(&self) -> String {
         self.executable.plan().to_string()

@@ -41,7 +41,14 @@ impl Callee {
     }
 
     /// The cotangent of one argument from that of the result: the last argument.
-    fn pulled(&self, order: usize, wrt: &[Name], args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
+    fn pulled(
+        &self,
+        order: usize,
+        wrt: &[Name],
+        args: &[Named],
+        s: &Settings,
+        around: &Around<'_>,
+    ) -> Result<Named> {
         let Some((last, inner_wrt)) = wrt.split_last().filter(|_| order > 0) else {
             return self.plain(args, s, around);
         };
@@ -103,12 +110,12 @@ impl Callee {
     fn plain(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args),
-            Base::Row(row) => return Ok(checked(pointwise(args, |t| spread(t, |t| apply1(*row, t))))?),
+            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
             Base::Table(b) => *b,
         };
         let refs = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
         match b.shape {
-            Shape::Pointwise => Ok(checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s))))?),
+            Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
             Shape::OfIndex => checked(Named::new(refs(&[args[0].tensor.clone()]), args[0].axes.clone())),
             Shape::Part => {
                 let axes = super::arrays::slice_axes(s.word("at"), &args[0].axes);
@@ -125,15 +132,21 @@ impl Callee {
                 let first = broadcast(&args[0], &axes, args);
                 let rest = args[1..].iter().map(|a| a.aligned(&axes).expand_as(&first));
                 let tensors: Vec<Tensor> = [first.clone()].into_iter().chain(rest).collect();
-                checked(Named::new(refs(&tensors), axes))
+                let tensor = refs(&tensors);
+                let axes = resized(&tensor, &first, axes, around.left);
+                checked(Named::new(tensor, axes))
             }
             Shape::Reduce => {
                 let axes = &args[0].axes;
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.aligned(axes)).collect();
                 let tensor = refs(&tensors);
                 let gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, axes.len())).collect();
-                let left: Vec<Name> =
-                    axes.iter().enumerate().filter(|(i, _)| !gone.contains(i)).map(|(_, a)| a.clone()).collect();
+                let left: Vec<Name> = axes
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| !gone.contains(i))
+                    .map(|(_, a)| a.clone())
+                    .collect();
                 if tensor.rank() == 0 {
                     return checked(Named::new(tensor, Vec::new()));
                 }
@@ -152,6 +165,16 @@ impl Callee {
 
 fn wrapped(axis: isize, rank: usize) -> usize {
     if axis < 0 { (axis + rank as isize).max(0) as usize } else { axis as usize }
+}
+
+/// Where a function has changed the extent of an axis, the axis is called as the left side calls what is new there.
+fn resized(out: &Tensor, x: &Tensor, mut axes: Vec<Name>, left: &[Name]) -> Vec<Name> {
+    let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
+    let changed = (0..axes.len()).find(|i| out.dim(*i as isize) != x.dim(*i as isize));
+    if let (Some(i), [name]) = (changed, &new[..]) {
+        axes[i] = (*name).clone();
+    }
+    axes
 }
 
 /// The first argument repeated along axes that only the others have.
@@ -191,7 +214,8 @@ fn by_position(rank: usize, args: &[Named], left: &[Name]) -> Vec<Name> {
 fn cotangent_for(g: &Named, out: &Named, by_place: bool) -> Result<Tensor> {
     let shape = out.tensor.shape();
     let dtype = out.tensor.dtype();
-    if by_place && g.tensor.rank() == out.tensor.rank() {
+    let by_name = out.axes.iter().all(|a| g.axes.contains(a));
+    if (by_place || !by_name) && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
         return Ok(g.tensor.to_dtype(dtype).expand(shape.to_vec()));
     }
     let g = g.projected(&out.axes, Projection::Sum);

@@ -8,6 +8,7 @@ use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions};
 use gradus_tensor::func::{conv, pool};
 use gradus_tensor::{AttentionOptions, Ix, Tensor};
+use std::sync::Arc;
 
 /// `1 / (1 + exp(-x / T))`; without a temperature, or at one that is 0 for all purposes, the hard step.
 pub(super) fn sigmoid_at(x: &Tensor, t: Option<&Tensor>, outside: Option<f64>) -> Tensor {
@@ -98,7 +99,8 @@ pub(super) fn tucker_dense(a: &[&Tensor], s: &Settings) -> Tensor {
     for axis in 0..out.rank() {
         let n = out.dim(axis as isize);
         let default = (n as f64).sqrt().ceil() as usize;
-        let rank = s.wholes("rank").and_then(|r| r.get(axis).or(r.first()).copied()).unwrap_or(default).min(n);
+        let rank =
+            s.wholes("rank").and_then(|r| r.get(axis).or(r.first()).copied()).unwrap_or(default).min(n);
         let moved = out.movedim(axis as isize, 0);
         let flat = moved.reshape([n as i64, -1]);
         let (u, _, _) = flat.svd();
@@ -108,9 +110,27 @@ pub(super) fn tucker_dense(a: &[&Tensor], s: &Settings) -> Tensor {
     out.gt(s.number("threshold", 0.5)).to_dtype(a[0].dtype())
 }
 
+/// A graph written as text, its quotes turned, applied to tensors: what raised programs are made of where the language
+/// has no words of its own.
+pub(super) fn graph(a: &[&Tensor], s: &Settings) -> Tensor {
+    let apply = || {
+        let graph = Arc::new(gradus_ir::graph::parse(&s.word("text").replace('`', "\""))?);
+        let types = graph.input_avals();
+        let given: Vec<Tensor> = a.iter().zip(&types).map(|(t, aval)| t.to_dtype(aval.dtype)).collect();
+        let outs = gradus_tensor::call("graph", &graph, &given.iter().collect::<Vec<_>>())?;
+        outs.into_iter().next().ok_or_else(|| Error::value("the graph", "must have an output"))
+    };
+    apply().unwrap_or_else(Tensor::failed)
+}
+
 fn conv_options(s: &Settings) -> ConvOptions {
     let padding = if s.word("padding") == "same" { Padding::Same } else { s.each("padding", 0).into() };
-    ConvOptions { stride: s.each("stride", 1), padding, dilation: s.each("dilation", 1), groups: s.whole("groups", 1) }
+    ConvOptions {
+        stride: s.each("stride", 1),
+        padding,
+        dilation: s.each("dilation", 1),
+        groups: s.whole("groups", 1),
+    }
 }
 
 fn transpose_options(s: &Settings) -> ConvTransposeOptions {
@@ -198,13 +218,22 @@ pub(super) static ARRAYS: &[Builtin] = &[
         Tensor::ones([n, n]).to_dtype(s.float).tril(0)
     })
     .with(Derivative::Stop),
-    positional("eye", NO, &["n"], |_, s| Tensor::eye(s.whole("n", 0)).to_dtype(s.float)).with(Derivative::Stop),
-    positional("arange", NO, &["n"], |_, s| Tensor::iota(s.float, [s.whole("n", 0)], 0)).with(Derivative::Stop),
+    positional("eye", NO, &["n"], |_, s| Tensor::eye(s.whole("n", 0)).to_dtype(s.float))
+        .with(Derivative::Stop),
+    positional("arange", NO, &["n"], |_, s| Tensor::iota(s.float, [s.whole("n", 0)], 0))
+        .with(Derivative::Stop),
     positional("linspace", NO, &["start", "stop", "n"], |_, s| {
         Tensor::linspace(s.number("start", 0.0), s.number("stop", 1.0), s.whole("n", 2)).to_dtype(s.float)
     })
     .with(Derivative::Stop),
-    Builtin { name: "slice", params: X, settings: &["at"], shape: Shape::Part, derivative: Derivative::Core, apply: slice },
+    Builtin {
+        name: "slice",
+        params: X,
+        settings: &["at"],
+        shape: Shape::Part,
+        derivative: Derivative::Core,
+        apply: slice,
+    },
     positional("matmul", &["x", "y"], NO, |a, _| a[0].matmul(a[1])),
     positional("transpose", X, NO, |a, _| a[0].transpose(-2, -1)),
     positional("reshape", X, &["shape"], |a, s| a[0].reshape(s.wholes("shape").unwrap_or_default())),
@@ -216,9 +245,15 @@ pub(super) static ARRAYS: &[Builtin] = &[
     positional("embedding", &["ids", "table"], NO, |a, _| {
         gradus_tensor::embedding(&a[0].to_dtype(DType::I64), a[1], None)
     }),
-    positional("conv1d", &["x", "w", "?bias"], CONV, |a, s| conv::conv1d(a[0], a[1], a.get(2).copied(), &conv_options(s))),
-    positional("conv2d", &["x", "w", "?bias"], CONV, |a, s| conv::conv2d(a[0], a[1], a.get(2).copied(), &conv_options(s))),
-    positional("conv3d", &["x", "w", "?bias"], CONV, |a, s| conv::conv3d(a[0], a[1], a.get(2).copied(), &conv_options(s))),
+    positional("conv1d", &["x", "w", "?bias"], CONV, |a, s| {
+        conv::conv1d(a[0], a[1], a.get(2).copied(), &conv_options(s))
+    }),
+    positional("conv2d", &["x", "w", "?bias"], CONV, |a, s| {
+        conv::conv2d(a[0], a[1], a.get(2).copied(), &conv_options(s))
+    }),
+    positional("conv3d", &["x", "w", "?bias"], CONV, |a, s| {
+        conv::conv3d(a[0], a[1], a.get(2).copied(), &conv_options(s))
+    }),
     positional(
         "conv_transpose2d",
         &["x", "w", "?bias"],
@@ -263,6 +298,7 @@ pub(super) static ARRAYS: &[Builtin] = &[
     positional("triu", X, &["diagonal"], |a, s| a[0].triu(s.integer("diagonal", 0) as isize)),
     positional("kron", &["x", "y"], NO, |a, _| a[0].kron(a[1])),
     positional("tucker_dense", X, &["rank", "threshold"], tucker_dense).with(Derivative::None),
+    positional("graph", &["*x"], &["text"], graph),
     super::table::positional("concat", &["*x"], &["axis"], |a, s| match a {
         // One argument: its last two axes become one.
         [one] if one.rank() >= 2 => one.flatten(-2, -1),

@@ -88,6 +88,14 @@ pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     table.chain(pointwise::rows().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
 }
 
+/// The functions of the language, each as it is called: `softmax(x, axis=)`.
+pub fn builtins() -> Vec<(&'static str, String)> {
+    let program = Program::default();
+    let table = table::TABLE.iter().flat_map(|t| t.iter()).map(|b| b.name);
+    let all = table.chain(pointwise::rows().map(|r| r.name));
+    all.filter_map(|name| find(name, &program).map(|c| (name, c.signature().text(name)))).collect()
+}
+
 /// The function of this name: the program's own before builtins, capitals aside, itself before a derivative.
 pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
     let base = |name: &str| {

@@ -82,7 +82,9 @@ static POINTWISE: &[Builtin] = &[
     }),
     pointwise("logsigmoid", X, NO, |a, _| a[0].logsigmoid()),
     pointwise("softsign", X, NO, |a, _| a[0].softsign()),
-    pointwise("hardtanh", X, &["min", "max"], |a, s| a[0].hardtanh(s.number("min", -1.0), s.number("max", 1.0))),
+    pointwise("hardtanh", X, &["min", "max"], |a, s| {
+        a[0].hardtanh(s.number("min", -1.0), s.number("max", 1.0))
+    }),
     pointwise("hardsigmoid", X, NO, |a, _| a[0].hardsigmoid()),
     pointwise("hardswish", X, NO, |a, _| a[0].hardswish()),
     pointwise("tanhshrink", X, NO, |a, _| a[0].tanhshrink()),
@@ -138,8 +140,11 @@ static ALONG: &[Builtin] = &[
     along("rope", &["x", "?pos"], &["base"], rope),
     along("fftfilter", &["x", "h"], NO, |a, s| {
         let norm = gradus_tensor::FftNorm::default;
-        (a[0].rfft(None, s.axis(), norm()) * a[1].rfft(None, s.axis(), norm()))
-            .irfft(a[0].dim(s.axis()), s.axis(), norm())
+        (a[0].rfft(None, s.axis(), norm()) * a[1].rfft(None, s.axis(), norm())).irfft(
+            a[0].dim(s.axis()),
+            s.axis(),
+            norm(),
+        )
     }),
 ];
 

@@ -83,7 +83,10 @@ impl Walk<'_> {
     /// All contributions of one equation.
     pub(super) fn equation(&mut self, e: &Equation) {
         let target = &e.target.name;
-        if !self.reached.contains(target) || !self.wanted.contains(target) || matches!(e.value.kind, Kind::Text(_)) {
+        if !self.reached.contains(target)
+            || !self.wanted.contains(target)
+            || matches!(e.value.kind, Kind::Text(_))
+        {
             return;
         }
         let e = with_named_ranges(e);
@@ -222,7 +225,8 @@ impl Walk<'_> {
         let zero = || Kind::Number(0.0).bare();
         let all: Vec<Expr> = cases.iter().flatten().chain(otherwise).cloned().collect();
         let only = |at: usize| {
-            let own = |(i, [c, _]): (usize, &[Expr; 2])| [c.clone(), if i == at { ct.clone() } else { zero() }];
+            let own =
+                |(i, [c, _]): (usize, &[Expr; 2])| [c.clone(), if i == at { ct.clone() } else { zero() }];
             let cases: Vec<[Expr; 2]> = cases.iter().enumerate().map(own).collect();
             let otherwise = if at == cases.len() { ct.clone() } else { zero() };
             Kind::Case(cases, Some(Box::new(otherwise))).bare()
@@ -251,7 +255,11 @@ impl Walk<'_> {
         }
         let named = self.with_axis(&callee, c);
         let mut around = keep.clone();
-        around.extend(bound_by(&Call { function: c.function.clone(), args: Vec::new(), named: named.clone() }));
+        around.extend(bound_by(&Call {
+            function: c.function.clone(),
+            args: Vec::new(),
+            named: named.clone(),
+        }));
         let args: Vec<Expr> = c.args.iter().map(|a| self.apart(a, &beside(&around, &c.args, a))).collect();
         let function = format!("{}_grad", c.function);
         if callee.derivative() == Derivative::OfResult {
@@ -267,7 +275,8 @@ impl Walk<'_> {
         for (i, arg) in c.args.iter().enumerate() {
             let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
             // Conditions, masks, places: nothing flows into them.
-            let still = matches!(param, "condition" | "mask" | "ids" | "pos") || (&*c.function == "case" && i % 2 == 0 && i + 1 < c.args.len());
+            let still = matches!(param, "condition" | "mask" | "ids" | "pos")
+                || (&*c.function == "case" && i % 2 == 0 && i + 1 < c.args.len());
             if still {
                 continue;
             }
@@ -316,9 +325,11 @@ impl Walk<'_> {
         let d = self.program.definition(&equation.target.name)?;
         let alone = d.equations.len() == 1 && equation.guard.is_none() && equation.value == *e;
         let left: Names = keys(&equation.target).into_iter().collect();
-        let plain_places = equation.target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(..)));
+        let plain_places =
+            equation.target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(..)));
         let same = free(e, &left, self.program) == left;
-        (alone && plain_places && same).then(|| reference(equation.target.name.clone(), plain(&equation.target.places)))
+        (alone && plain_places && same)
+            .then(|| reference(equation.target.name.clone(), plain(&equation.target.places)))
     }
 
     /// The line that adds a cotangent to the gradient of a tensor.
@@ -333,7 +344,10 @@ impl Walk<'_> {
         } else {
             for place in &mut places {
                 let Index::Named(name, by) = &place.index else { continue };
-                if *by != 0 && shiftable(&ct) && r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1 {
+                if *by != 0
+                    && shiftable(&ct)
+                    && r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1
+                {
                     ct = shifted(&ct, name, -by);
                     place.index = Index::Named(name.clone(), 0);
                 }
@@ -342,7 +356,10 @@ impl Walk<'_> {
             let there = free(&ct, &target.iter().cloned().collect(), self.program);
             let missing = target.iter().any(|k| !there.contains(k));
             if missing {
-                ct = times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new())]);
+                ct = times(
+                    ct,
+                    [call("ones_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new())],
+                );
             }
         }
         if r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
@@ -441,7 +458,9 @@ fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
         _ => p.clone(),
     };
     match &e.kind {
-        Kind::Ref(r) => Kind::Ref(Ref { places: r.places.iter().map(moved).collect(), ..r.clone() }).at(e.span),
+        Kind::Ref(r) => {
+            Kind::Ref(Ref { places: r.places.iter().map(moved).collect(), ..r.clone() }).at(e.span)
+        }
         _ => e.map_parts(&mut |p| shifted(p, name, by)),
     }
 }

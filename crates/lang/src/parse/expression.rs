@@ -14,7 +14,7 @@ impl Parser<'_> {
         }
         self.inside_lines(|p| {
             let yes = p.expression()?;
-            p.expect(":", "`:` and what holds otherwise")?;
+            p.need(":", "`:` and what holds otherwise")?;
             let no = p.expression()?;
             let span = condition.span.to(no.span);
             Ok(Kind::Choose(Box::new([condition, yes, no])).at(span))
@@ -184,16 +184,21 @@ impl Parser<'_> {
                 self.next();
                 let e = self.inside(|p| {
                     let e = p.expression()?;
-                    p.expect(")", "`)`")?;
+                    p.need(")", "`)`")?;
                     Ok(e)
                 })?;
-                Ok(Expr { span: start.to(self.last_span()), ..e })
+                let span = start.to(self.last_span());
+                // A sum between parentheses is one factor: it is not split into terms.
+                Ok(match e.kind {
+                    Kind::Sum(_) => Kind::Product(vec![e]).at(span),
+                    kind => kind.at(span),
+                })
             }
             Token::Sign("[") => self.list(),
             Token::Sign("@") => {
                 self.next();
                 let (name, _) = self.name("the name of a function")?;
-                self.expect("(", "`(`")?;
+                self.need("(", "`(`")?;
                 self.call(name, start)
             }
             Token::Name if self.is_word("reduce") && self.peek_after() == Token::Sign("(") => self.reduce(),
@@ -211,7 +216,7 @@ impl Parser<'_> {
             let (inner, _) = self.name("the name of a function")?;
             name = format!("{name}::{inner}").into();
             let span = span.to(self.last_span());
-            self.expect("(", "`(`")?;
+            self.need("(", "`(`")?;
             return self.call(name, span);
         }
         if self.eat("(") {
@@ -235,7 +240,10 @@ impl Parser<'_> {
                 } else if let Some((key, _)) = named.last() {
                     let key = key.clone();
                     let span = p.span();
-                    return Err(Diagnostic::error(span, format!("what has no keyword must stand before `{key}=`")));
+                    return Err(Diagnostic::error(
+                        span,
+                        format!("what has no keyword must stand before `{key}=`"),
+                    ));
                 } else {
                     args.push(p.expression()?);
                 }
@@ -243,7 +251,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            p.expect(")", "`,` or `)`")?;
+            p.need(")", "`,` or `)`")?;
             let span = start.to(p.last_span());
             Ok(Kind::Call(Box::new(Call { function, args, named })).at(span))
         })
@@ -262,12 +270,15 @@ impl Parser<'_> {
             while p.eat(",") {
                 axes.push(p.name("an index")?.0);
             }
-            p.expect(")", "`,` or `)`")?;
+            p.need(")", "`,` or `)`")?;
             Ok((how, axes))
         })?;
         if axes.is_empty() {
-            return Err(Diagnostic::error(start.to(self.last_span()), "`reduce` needs the indices to reduce")
-                .help("write reduce(sum, j) A[i,j]"));
+            return Err(Diagnostic::error(
+                start.to(self.last_span()),
+                "`reduce` needs the indices to reduce",
+            )
+            .help("write reduce(sum, j) A[i,j]"));
         }
         let body = self.inside_lines(Self::unary)?;
         let span = start.to(body.span);
@@ -287,12 +298,12 @@ impl Parser<'_> {
                     otherwise = Some(Box::new(p.expression()?));
                 } else {
                     let condition = p.expression()?;
-                    p.expect("->", "`->`")?;
+                    p.need("->", "`->`")?;
                     cases.push([condition, p.expression()?]);
                 }
                 while p.eat(",") || p.eat(";") {}
             }
-            p.expect("}", "`}`")?;
+            p.need("}", "`}`")?;
             Ok(Kind::Case(cases, otherwise).at(start.to(p.last_span())))
         })
     }
@@ -309,7 +320,7 @@ impl Parser<'_> {
                         break;
                     }
                 }
-                p.expect("]", "`,` or `]`")?;
+                p.need("]", "`,` or `]`")?;
                 return Ok(Kind::List(parts).at(start.to(p.last_span())));
             }
             let mut numbers = Vec::new();
@@ -328,7 +339,9 @@ impl Parser<'_> {
                 self.inside(|p| p.rows(numbers))?
             } else {
                 let negative = self.eat("-");
-                let Token::Number(x) = self.peek() else { return Err(self.expected("a number or a list of numbers")) };
+                let Token::Number(x) = self.peek() else {
+                    return Err(self.expected("a number or a list of numbers"));
+                };
                 self.next();
                 numbers.push(if negative { -x } else { x });
                 Vec::new()
@@ -340,7 +353,8 @@ impl Parser<'_> {
                     [] => "a number".to_string(),
                     [n, ..] => format!("a list of {n}"),
                 };
-                let what = format!("the list is ragged: here {}, before {}", describe(&shape), describe(before));
+                let what =
+                    format!("the list is ragged: here {}, before {}", describe(&shape), describe(before));
                 return Err(Diagnostic::error(span.to(self.last_span()), what));
             }
             inner = Some(shape);
@@ -349,7 +363,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect("]", "`,` or `]`")?;
+        self.need("]", "`,` or `]`")?;
         Ok([count].into_iter().chain(inner.unwrap_or_default()).collect())
     }
 }

@@ -17,7 +17,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            p.expect("]", "`,` or `]`")?;
+            p.need("]", "`,` or `]`")?;
             Ok((places, p.last_span()))
         })
     }
@@ -30,7 +30,9 @@ impl Parser<'_> {
                     let (name, _) = self.name("the name of a time index")?;
                     Index::Time(name, self.offset()?)
                 }
-                _ => Index::Moment(self.whole("the name of a time index, as in `*t`, or a moment, as in `*0`")?),
+                _ => Index::Moment(
+                    self.whole("the name of a time index, as in `*t`, or a moment, as in `*0`")?,
+                ),
             }
         } else if self.peek() == Token::Name {
             let (name, _) = self.name("an index")?;
@@ -55,7 +57,11 @@ impl Parser<'_> {
             return self.slice(name, None);
         }
         let at = self.whole("an index, a whole number or a range")?;
-        if self.is(":") || self.is("::") || name.is_some() { self.slice(name, Some(at)) } else { Ok(Index::At(at)) }
+        if self.is(":") || self.is("::") || name.is_some() {
+            self.slice(name, Some(at))
+        } else {
+            Ok(Index::At(at))
+        }
     }
 
     /// `:stop:step` after a start.
@@ -67,7 +73,7 @@ impl Parser<'_> {
         if self.eat("::") {
             return Ok(Index::Slice(name, start, None, bound(self)?));
         }
-        self.expect(":", "`:`")?;
+        self.need(":", "`:`")?;
         let stop = bound(self)?;
         let step = if self.eat(":") { bound(self)? } else { None };
         if step == Some(0) {

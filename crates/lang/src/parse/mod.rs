@@ -26,7 +26,7 @@ pub(crate) struct Extent {
 }
 
 /// The statements of a text.
-pub fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
+pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
     Ok(parse_with_extents(source, file)?.0)
 }
 
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         is
     }
 
-    fn expect(&mut self, sign: &str, what: &str) -> Read<Span> {
+    fn need(&mut self, sign: &str, what: &str) -> Read<Span> {
         if self.is(sign) { Ok(self.next().1) } else { Err(self.expected(what)) }
     }
 

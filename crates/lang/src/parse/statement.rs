@@ -61,7 +61,7 @@ impl Parser<'_> {
         match self.peek() {
             Token::Text => {
                 let (path, _) = self.quoted("a file name")?;
-                self.expect("=", "`=`")?;
+                self.need("=", "`=`")?;
                 self.skip_lines();
                 let value = self.expression()?;
                 let span = start.to(value.span);
@@ -77,7 +77,7 @@ impl Parser<'_> {
             ("axis", Token::Name) => {
                 self.next();
                 let (name, _) = self.name("an index")?;
-                self.expect("=", "`=` and a size")?;
+                self.need("=", "`=` and a size")?;
                 let value = self.expression()?;
                 let span = start.to(value.span);
                 Ok(Statement::Axis(name, value, span))
@@ -119,7 +119,7 @@ impl Parser<'_> {
             let open = std::mem::take(&mut p.open);
             let statements = p.statements();
             p.open = open;
-            p.expect("}", "`}`")?;
+            p.need("}", "`}`")?;
             Ok(statements)
         })
     }
@@ -149,10 +149,12 @@ impl Parser<'_> {
             whole = match &*kind {
                 "int" => true,
                 "float" => false,
-                other => return Err(Diagnostic::error(span, format!("expected int or float, found `{other}`"))),
+                other => {
+                    return Err(Diagnostic::error(span, format!("expected int or float, found `{other}`")));
+                }
             };
         }
-        self.expect("=", "`=` and a value")?;
+        self.need("=", "`=` and a value")?;
         self.skip_lines();
         let value = self.expression()?;
         let span = start.to(value.span);
@@ -162,7 +164,7 @@ impl Parser<'_> {
     fn function(&mut self) -> Read<Statement> {
         let start = self.next().1;
         let (name, _) = self.name("the name of the function")?;
-        self.expect("(", "`(`")?;
+        self.need("(", "`(`")?;
         let params = self.inside(|p| {
             let mut params = Vec::new();
             while !p.is(")") {
@@ -171,13 +173,13 @@ impl Parser<'_> {
                     break;
                 }
             }
-            p.expect(")", "`,` or `)`")?;
+            p.need(")", "`,` or `)`")?;
             Ok(params)
         })?;
-        self.expect("->", "`->` and what the function gives")?;
+        self.need("->", "`->` and what the function gives")?;
         let result = self.target()?;
         let span = start.to(self.last_span());
-        self.expect("{", "`{`")?;
+        self.need("{", "`{`")?;
         let mut body = Vec::new();
         for statement in self.inside_block()? {
             match statement {
@@ -207,7 +209,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            p.expect(")", "`,` or `)`")?;
+            p.need(")", "`,` or `)`")?;
             Ok(args)
         })?;
         let places = places_of(&args).ok_or_else(|| {

@@ -94,7 +94,12 @@ impl Program {
             let Some(d) = self.definition(&r.name) else { return };
             if r.places.len() != d.rank && r.span != d.span {
                 let count = |n: usize| if n == 1 { "1 index".into() } else { format!("{n} indices") };
-                let what = format!("`{}` has {} here and {} elsewhere", r.name, count(r.places.len()), count(d.rank));
+                let what = format!(
+                    "`{}` has {} here and {} elsewhere",
+                    r.name,
+                    count(r.places.len()),
+                    count(d.rank)
+                );
                 let there = if d.equations.is_empty() { "first read here" } else { "defined here" };
                 faults.push(Diagnostic::error(r.span, what).and(d.span, there));
             }
@@ -161,7 +166,9 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
         Kind::Sum(parts) => parts.iter().map(|p| number(p, known)).sum::<Result<f64, _>>()?,
         Kind::Quotient(parts) => two(parts).map(|(a, b)| a / b)?,
         Kind::Power(parts) => two(parts).map(|(a, b)| a.powf(b))?,
-        Kind::Call(call) if &*call.function == "const" && call.args.len() == 1 => number(&call.args[0], known)?,
+        Kind::Call(call) if &*call.function == "const" && call.args.len() == 1 => {
+            number(&call.args[0], known)?
+        }
         _ => return Err(Diagnostic::error(e.span, "expected numbers and parameters only")),
     })
 }
@@ -273,14 +280,16 @@ impl Look<'_> {
             if signature.is_param(key) && !many {
                 let at = params.iter().position(|p| p.trim_start_matches('?') == &**key);
                 if at != Some(args.len()) {
-                    let what = format!("`{key}` cannot be given here: it is given already, or one before it is not");
+                    let what =
+                        format!("`{key}` cannot be given here: it is given already, or one before it is not");
                     return Err(Diagnostic::error(value.span, what).help(is()));
                 }
                 args.push(value.clone());
             } else if signature.takes(key) && !named.iter().any(|(k, _)| k == key) {
                 named.push((key.clone(), self.word(value)));
             } else {
-                let fault = Diagnostic::error(value.span, format!("`{}` has no keyword `{key}`", call.function));
+                let fault =
+                    Diagnostic::error(value.span, format!("`{}` has no keyword `{key}`", call.function));
                 return Err(match crate::diagnostic::nearest(key, signature.keys()) {
                     Some(near) => fault.help(format!("did you mean `{near}=`?")),
                     None => fault.help(is()),
@@ -288,7 +297,8 @@ impl Look<'_> {
             }
         }
         if args.len() < signature.least() {
-            let what = format!("`{}` needs {} arguments, {} given", call.function, signature.least(), args.len());
+            let what =
+                format!("`{}` needs {} arguments, {} given", call.function, signature.least(), args.len());
             return Err(Diagnostic::error(e.span, what).help(is()));
         }
         Ok(Call { function: call.function.clone(), args, named })

@@ -76,8 +76,12 @@ impl<'a> Solver<'a> {
             let Some(e) = self.own(*i).first().copied() else { continue };
             for (p, place) in e.target.places.iter().enumerate() {
                 if known[g][p].is_none() && !timed(place) {
-                    let what = format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
-                    let help = format!("`{}` needs itself; declare the size: axis {} = 4", e.target.name, place.index);
+                    let what =
+                        format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
+                    let help = format!(
+                        "`{}` needs itself; declare the size: axis {} = 4",
+                        e.target.name, place.index
+                    );
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
             }
@@ -94,7 +98,8 @@ impl<'a> Solver<'a> {
                 Kind::Product(factors) => factors.iter().collect(),
                 _ => vec![&e.value],
             };
-            !e.guard.as_ref().is_some_and(reads) && factors.iter().all(|f| matches!(f.kind, Kind::Ref(_)) || !reads(f))
+            !e.guard.as_ref().is_some_and(reads)
+                && factors.iter().all(|f| matches!(f.kind, Kind::Ref(_)) || !reads(f))
         };
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
@@ -128,7 +133,11 @@ impl<'a> Solver<'a> {
             let (full, new) = carries.split_at(n);
             match self.derived(group, &names, full, new) {
                 Ok(found) => {
-                    let fresh: Vec<Tensor> = found.iter().zip(full).map(|(f, known)| f.logical_and(&known.logical_not())).collect();
+                    let fresh: Vec<Tensor> = found
+                        .iter()
+                        .zip(full)
+                        .map(|(f, known)| f.logical_and(&known.logical_not()))
+                        .collect();
                     let grown = full.iter().zip(&fresh).map(|(k, f)| k.logical_or(f));
                     grown.chain(fresh.iter().cloned()).collect()
                 }
@@ -198,8 +207,15 @@ impl<'a> Solver<'a> {
                     changed[at] = Kind::Ref(Ref { name: fresh(&r.name), ..r.clone() }).at(factor.span);
                     let value = Kind::Product(changed).at(e.value.span);
                     let rule = Equation { value, ..e.clone() };
-                    let term =
-                        crate::eval::Term::new(self.program, self.options, &values, &self.batch, None, &rule)?.evaluate()?;
+                    let term = crate::eval::Term::new(
+                        self.program,
+                        self.options,
+                        &values,
+                        &self.batch,
+                        None,
+                        &rule,
+                    )?
+                    .evaluate()?;
                     found = found.logical_or(&self.placed_rule(e, term)?);
                 }
             }

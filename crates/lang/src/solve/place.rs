@@ -27,7 +27,8 @@ impl<'a> Solver<'a> {
         let sizes = self.sizes(terms, moments, inside)?;
         let batch: Vec<Name> =
             self.batch.iter().filter(|b| terms.iter().any(|(_, v)| v.axes.contains(b))).cloned().collect();
-        let extents: Vec<usize> = batch.iter().filter_map(|b| terms.iter().find_map(|t| t.1.size(b))).collect();
+        let extents: Vec<usize> =
+            batch.iter().filter_map(|b| terms.iter().find_map(|t| t.1.size(b))).collect();
         let start = moments.map_or(0, |m| m.0);
         let mut sum: Option<Tensor> = None;
         for (e, value) in terms {
@@ -82,7 +83,8 @@ impl<'a> Solver<'a> {
         let rank = terms.first().map_or(0, |t| t.0.target.places.len());
         let mut sizes = Vec::with_capacity(rank);
         for p in 0..rank {
-            let mut found: Option<(usize, Span)> = inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
+            let mut found: Option<(usize, Span)> =
+                inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
             let mut least = 0;
             let mut missing = None;
             for (e, value) in terms {
@@ -111,7 +113,8 @@ impl<'a> Solver<'a> {
                 }
                 match (own.or(declared), found) {
                     (Some((n, at)), Some((before, other))) if n != before => {
-                        let what = format!("`{}` has size {n} at this place, but {before} elsewhere", e.target.name);
+                        let what =
+                            format!("`{}` has size {n} at this place, but {before} elsewhere", e.target.name);
                         let fault = Diagnostic::error(at, what).here(format!("{n} here"));
                         let other = if other == Span::default() { e.target.span } else { other };
                         return Err(fault.and(other, format!("{before} here")).into());
@@ -123,11 +126,18 @@ impl<'a> Solver<'a> {
             }
             match (found, missing) {
                 (Some((n, at)), _) if least > n => {
-                    return Err(Diagnostic::error(at, format!("place {} is outside of {n} places", least - 1)).into());
+                    return Err(Diagnostic::error(
+                        at,
+                        format!("place {} is outside of {n} places", least - 1),
+                    )
+                    .into());
                 }
                 (Some((n, _)), _) => sizes.push(n),
                 (None, Some(place)) => {
-                    let what = format!("the size of index `{}` is not known: it stands on the left only", place.index);
+                    let what = format!(
+                        "the size of index `{}` is not known: it stands on the left only",
+                        place.index
+                    );
                     let help = format!("declare it (axis {} = 4), or use it on the right", place.index);
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }

@@ -18,6 +18,11 @@ fn offset(places: &[Place]) -> Option<i64> {
     })
 }
 
+/// Whether an equation reads any of these names.
+fn loops(e: &Equation, names: &[Name]) -> bool {
+    e.reads().iter().any(|r| names.contains(&r.name))
+}
+
 /// One reading of a name of the group by another: how many moments before.
 struct Edge {
     reader: usize,
@@ -41,7 +46,9 @@ impl<'a> Solver<'a> {
         let order = components(&now);
         if order.iter().any(|c| c.len() > 1) || now.iter().enumerate().any(|(i, n)| n.contains(&i)) {
             let what = format!("`{}` needs itself at the same moment", names[0]);
-            return Err(Diagnostic::error(span, what).help("a state is written one step ahead: H[i,*t+1] = …").into());
+            return Err(Diagnostic::error(span, what)
+                .help("a state is written one step ahead: H[i,*t+1] = …")
+                .into());
         }
         let order: Vec<usize> = order.into_iter().flatten().collect();
         let sizes = self.group_sizes(group)?;
@@ -52,14 +59,15 @@ impl<'a> Solver<'a> {
     fn edges(&self, group: &[usize], names: &[Name]) -> Eval<Vec<Edge>> {
         let mut edges = Vec::new();
         for (reader, i) in group.iter().enumerate() {
-            for e in self.own(*i) {
+            for e in self.own(*i).into_iter().filter(|e| loops(e, names)) {
                 self.check_times(e)?;
                 for r in e.reads() {
                     let Some(read) = names.iter().position(|n| *n == r.name) else { continue };
                     match (offset(&e.target.places), offset(&r.places)) {
                         (Some(a), Some(b)) => edges.push(Edge { reader, read, lag: a - b }),
                         _ => {
-                            let what = format!("`{}` needs itself, but not at one moment from another", r.name);
+                            let what =
+                                format!("`{}` needs itself, but not at one moment from another", r.name);
                             return Err(Diagnostic::error(r.span, what).into());
                         }
                     }
@@ -108,7 +116,7 @@ impl<'a> Solver<'a> {
         let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
         let moment = Tensor::iota(float, [length], 0) + low as f64;
         stacks.push(moment);
-        for e in group.iter().flat_map(|i| self.own(*i)) {
+        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| loops(e, names)) {
             let by = offset(&e.target.places).unwrap_or(0);
             for r in e.reads().into_iter().filter(|r| !names.contains(&r.name)) {
                 let Some(own) = offset(&r.places) else { continue };
@@ -125,19 +133,21 @@ impl<'a> Solver<'a> {
                 stacks.push(rows);
             }
         }
-        // Terms for one moment only, and given starts, are added at that moment.
+        // Terms that do not need the group, and given starts, are known for all moments at once.
         let extents = |g: usize| {
             let own = sizes[g].iter().zip(self.time_places(group[g])).filter(|(_, time)| !time);
             own.map(|(n, _)| n.unwrap_or(1)).collect::<Vec<_>>()
         };
-        let zeros: Vec<Tensor> = (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(float)).collect();
+        let zeros: Vec<Tensor> =
+            (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(float)).collect();
         let mut extra: Vec<Tensor> = Vec::new();
         for (g, i) in group.iter().enumerate() {
-            extra.push(self.at_moments(*i, &names[g], &zeros[g], low, length)?);
+            extra.push(self.known(*i, names, &names[g], &zeros[g], low, length)?);
         }
         let first_extra = stacks.len();
         stacks.extend(extra);
-        let carries: Vec<&Tensor> = (0..names.len()).flat_map(|g| std::iter::repeat_n(&zeros[g], lags)).collect();
+        let carries: Vec<&Tensor> =
+            (0..names.len()).flat_map(|g| std::iter::repeat_n(&zeros[g], lags)).collect();
         let inputs: Vec<&Tensor> = stacks.iter().collect();
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
         let step = |carries: &[Tensor], at: &[Tensor]| {
@@ -150,7 +160,15 @@ impl<'a> Solver<'a> {
                         lag => carries.get(own * lags + lag - 1).cloned(),
                     }
                 };
-                match self.at_once(group[g], &sizes[g], &at[0], &slices, at, &|n, lag| earlier(n, lag, &known), names) {
+                match self.at_once(
+                    group[g],
+                    &sizes[g],
+                    &at[0],
+                    &slices,
+                    at,
+                    &|n, lag| earlier(n, lag, &known),
+                    names,
+                ) {
                     Ok(sum) => {
                         let extra = &at[first_extra + g];
                         known[g] = Some(sum.map_or_else(|| extra.clone(), |s| &s + extra));
@@ -190,28 +208,47 @@ impl<'a> Solver<'a> {
         places.iter().map(|p| matches!(p.index, Index::Time(..) | Index::Moment(_)))
     }
 
-    /// What stands at single moments: a start that was given, and equations with a moment on the left.
-    fn at_moments(&self, name: usize, own: &Name, zero: &Tensor, low: i64, length: usize) -> Eval<Tensor> {
+    /// What is known without the loop: a start that was given, single moments, and equations that read nothing of the
+    /// group.
+    fn known(
+        &self,
+        name: usize,
+        names: &[Name],
+        own: &Name,
+        zero: &Tensor,
+        low: i64,
+        length: usize,
+    ) -> Eval<Tensor> {
         let mut extents = vec![length];
         extents.extend(zero.shape().iter());
         let mut rows = Tensor::zeros(extents).to_dtype(zero.dtype());
-        let put = |rows: Tensor, slice: &Tensor, at: i64| {
-            rows + window(&slice.unsqueeze(0), 0, low - at, length)
-        };
+        let put =
+            |rows: Tensor, slice: &Tensor, at: i64| rows + window(&slice.unsqueeze(0), 0, low - at, length);
         if let Some(Some(given)) = self.values.get(own) {
             rows = put(rows, &given.tensor.to_dtype(zero.dtype()), 0);
         }
-        for e in self.own(name) {
+        for e in self.own(name).into_iter().filter(|e| !loops(e, names)) {
             let at = e.target.places.iter().find_map(|p| match p.index {
                 Index::Moment(at) => Some(at),
                 _ => None,
             });
-            let Some(at) = at else { continue };
+            let Some(at) = at else {
+                let term = self.term(e, &self.values, None)?.float(self.options.float);
+                let value = self.joined(&[(e, term)], false, None)?;
+                let axis = self.time_places(name).position(|t| t).unwrap_or(0);
+                rows =
+                    rows + window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                continue;
+            };
             let at = if at < 0 { low + length as i64 + at } else { at };
             let term = self.term(e, &self.values, None)?;
             let sizes: Vec<Option<usize>> = {
                 let mut own = zero.shape().to_vec().into_iter();
-                e.target.places.iter().map(|p| if matches!(p.index, Index::Moment(_)) { None } else { own.next() }).collect()
+                e.target
+                    .places
+                    .iter()
+                    .map(|p| if matches!(p.index, Index::Moment(_)) { None } else { own.next() })
+                    .collect()
             };
             let value = self.joined(&[(e, term)], false, Some(&sizes))?;
             rows = put(rows, &value.tensor.to_dtype(zero.dtype()), at);
@@ -232,7 +269,7 @@ impl<'a> Solver<'a> {
         names: &[Name],
     ) -> Eval<Option<Tensor>> {
         let mut sum: Option<Tensor> = None;
-        for e in self.own(name) {
+        for e in self.own(name).into_iter().filter(|e| loops(e, names)) {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
             for r in e.reads() {
@@ -251,7 +288,14 @@ impl<'a> Solver<'a> {
         Ok(sum)
     }
 
-    fn within(&self, e: &'a Equation, term: Named, sizes: &[Option<usize>], moment: &Tensor, by: i64) -> Eval<Tensor> {
+    fn within(
+        &self,
+        e: &'a Equation,
+        term: Named,
+        sizes: &[Option<usize>],
+        moment: &Tensor,
+        by: i64,
+    ) -> Eval<Tensor> {
         let term = term.float(self.options.float);
         let value = self.joined(&[(e, term)], false, Some(sizes))?.tensor.to_dtype(self.options.float);
         let t = moment - by as f64;

@@ -8,7 +8,7 @@ pub use gradus_files::safetensors;
 use crate::module::{Module, Part};
 use crate::step::Step;
 use gradus_ir::{Error, Result};
-use gradus_tensor::Tensor;
+use gradus_tensor::{Tensor, default_generator};
 use safetensors::{Notes, Reader};
 use std::path::Path;
 
@@ -20,6 +20,36 @@ pub fn save(path: impl AsRef<Path>, model: &impl Module) -> Result<()> {
 /// Reads a model's parameters and buffers: all of them, under the names and types that they have, or none.
 pub fn load(path: impl AsRef<Path>, model: &impl Module) -> Result<()> {
     load_cells(&Reader::open(path)?, &model.state(), true)
+}
+
+/// As [`load`], from a file that knows the tensors by other names: `name` says which, of the model's own names. What else the
+/// file has is left.
+pub fn load_as(path: impl AsRef<Path>, model: &impl Module, name: impl Fn(&str) -> String) -> Result<()> {
+    let renamed: Vec<(String, Tensor)> = model.state().into_iter().map(|(own, t)| (name(&own), t)).collect();
+    load_cells(&Reader::open(path)?, &renamed, false)
+}
+
+/// Gives a model these parameters and buffers by name, all or none: those of [`npz::read`](gradus_files::npz::read), for example.
+pub fn set_state(model: &impl Module, tensors: &[(String, Tensor)]) -> Result<()> {
+    let own = model.state();
+    let mut values = Vec::with_capacity(own.len());
+    for (name, cell) in &own {
+        let Some((_, value)) = tensors.iter().find(|(n, _)| n == name) else {
+            return Err(Error::value(format!("`{name}`"), "is missing"));
+        };
+        if value.check()?.aval() != cell.aval() {
+            let [own, found] = [cell, value].map(|t| t.aval().map_or_else(String::new, |a| a.to_string()));
+            return Err(Error::shape(
+                format!("`{name}` of type {found}"),
+                format!("does not fit the model's {own}"),
+            ));
+        }
+        values.push(value);
+    }
+    if let Some((other, _)) = tensors.iter().find(|(n, _)| own.iter().all(|(own, _)| own != n)) {
+        return Err(Error::value(format!("`{other}`"), "is not in the model"));
+    }
+    own.iter().zip(values).try_for_each(|((_, cell), value)| cell.data_().set_(value))
 }
 
 /// Gives cells the values that a file has for them, all or none. If it is to be `exact`, the file must have nothing else.
@@ -48,11 +78,19 @@ impl Step<'_> {
             Part::Mode(_) => None,
         };
         let sums = self.sums().iter().enumerate().map(|(i, t)| (format!("sum.{i}"), t.clone()));
-        self.parts.iter().filter_map(named).chain(self.optimizer().state()).chain(sums).collect()
+        let default = ("generator".to_string(), default_generator().state().clone());
+        self.parts
+            .iter()
+            .filter_map(named)
+            .chain(self.optimizer().state())
+            .chain(sums)
+            .chain([default])
+            .collect()
     }
 
-    /// Writes everything that the run needs to go on: parameters, optimiser, generators, counts, and these notes (a
-    /// loader's position, for example).
+    /// Writes everything that the run needs to go on: parameters, buffers and generators of the model, the default
+    /// generator, the optimiser, counts, and these notes (a loader's position, for example). A cell that the loss function
+    /// changes and the model does not hold is not among them: make it a [`Buffer`](crate::Buffer).
     pub fn save(&self, path: impl AsRef<Path>, notes: &Notes) -> Result<()> {
         let (steps, seen) = self.counts();
         let mut all = notes.clone();

@@ -1,8 +1,10 @@
 //! Data: things that batches are taken from, and the loader that takes them.
 
 mod loader;
+mod text;
 
 pub use loader::{Loader, Position};
+pub use text::Characters;
 
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;

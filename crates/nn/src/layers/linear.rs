@@ -2,6 +2,7 @@
 
 use crate::module::{Forward, Param};
 use crate::{init, module};
+use gradus_tensor::func::linear;
 use gradus_tensor::{Generator, Tensor, embedding};
 
 /// `x · weightᵀ + bias` along the last axis.
@@ -15,28 +16,23 @@ pub struct Linear {
 module!(Linear { weight, bias });
 
 impl Linear {
-    /// A layer of this many inputs and outputs, with a bias.
+    /// A layer of this many inputs and outputs.
     #[track_caller]
     pub fn new(inputs: usize, outputs: usize, g: &Generator) -> Linear {
-        let bias = Some(Param::new(&init::within_fan([outputs], inputs, g)));
-        Linear { bias, ..Linear::without_bias(inputs, outputs, g) }
+        let weight = Param::new(&init::within_fan([outputs, inputs], inputs, g));
+        Linear { weight, bias: Some(Param::new(&init::within_fan([outputs], inputs, g))) }
     }
 
-    /// A layer without a bias.
-    #[track_caller]
-    pub fn without_bias(inputs: usize, outputs: usize, g: &Generator) -> Linear {
-        Linear { weight: Param::new(&init::within_fan([outputs, inputs], inputs, g)), bias: None }
+    /// The same layer without its bias.
+    pub fn without_bias(self) -> Linear {
+        Linear { bias: None, ..self }
     }
 }
 
 impl Forward for Linear {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        let y = x.matmul(&self.weight.t());
-        match &self.bias {
-            Some(bias) => y + &**bias,
-            None => y,
-        }
+        linear(x, &self.weight, self.bias.as_deref())
     }
 }
 

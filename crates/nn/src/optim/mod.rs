@@ -240,6 +240,20 @@ impl Optimizer {
         Ok(())
     }
 
+    /// Begins anew: no steps taken, state and averages as at first. Parameters stay as they are.
+    pub fn restart(&mut self) -> Result<()> {
+        for group in &self.groups {
+            for ((_, p), cells) in group.parameters.iter().zip(&group.state) {
+                let first = group.rule.state(&p.data_());
+                cells.iter().zip(&first).try_for_each(|((_, cell), (_, value))| cell.set_(value))?;
+            }
+        }
+        let averages = self.average.iter().flat_map(|a| &a.cells);
+        self.parameters().zip(averages).try_for_each(|((_, p), cell)| cell.set_(&p.data_().detach()))?;
+        self.steps = 0;
+        Ok(())
+    }
+
     /// Forgets all gradients.
     pub fn zero_grad(&self) {
         self.parameters().for_each(|(_, p)| p.zero_grad());
