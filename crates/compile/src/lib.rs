@@ -1,16 +1,18 @@
-//! From graphs to plans: inline regions, simplify, fuse into kernels, place memory.
+//! From graphs to plans: inline regions, lighten loops, simplify, fuse into kernels, place memory.
 //!
 //! Each stage has one representation that can be printed and checked: [`Graph`](gradus_ir::Graph), then units of
 //! fused ops, then a [`Plan`] of [`Kernel`]s. Devices run plans; nothing here knows one.
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod contraction;
 mod depend;
 mod emit;
 mod group;
 mod kernel;
 mod layout;
+mod loops;
 mod lower;
 mod memory;
 mod plan;
@@ -41,9 +43,11 @@ pub fn compile(graph: &Graph) -> Result<Plan> {
 
 /// The plan of a graph whose inputs lie as given.
 pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
-    let Simplified { graph, fired, .. } = simplify(&graph.inlined()?, &Options::default())?;
+    let Simplified { graph, fired, .. } =
+        simplify(&loops::lightened(&graph.inlined()?)?, &Options::default())?;
     let mut lowered = lower::lower(&graph, given)?;
     recompute::recompute(&mut lowered);
+    beside::merge(&mut lowered);
     let mut plan = emit::emit(lowered, &graph)?;
     plan.simplified = fired;
     memory::plan_memory(&mut plan);

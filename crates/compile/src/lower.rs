@@ -428,7 +428,39 @@ impl Lowering<'_> {
         let (view, aval) = (self.view(id), self.graph.aval(id).clone());
         let value = self.row_major(&view, &aval);
         let own = matches!(self.to.values[value].1, Origin::Computed) && !self.to.outputs.contains(&value);
-        if own { value } else { self.copy(&view, &aval) }
+        if own { value } else { self.copied_beside(&view, &aval) }
+    }
+
+    /// A copy made by a loop nest that reads the value anyway, if there is one. Nobody reads it here: it holds up nothing.
+    fn copied_beside(&mut self, view: &View, aval: &Aval) -> Value {
+        let value = self.new_value(aval.clone(), Origin::Computed);
+        let (shape, dtype) = (aval.shape.clone(), aval.dtype);
+        let member = Member {
+            value,
+            task: Task::Scalar(Scalar::Identity),
+            args: vec![view.clone()],
+            space: shape.clone(),
+            shape,
+            dtype,
+        };
+        let producers = self.producers(&view.value().into_iter().collect::<Vec<_>>());
+        let joined = self.to.units.iter().enumerate().find_map(|(u, unit)| match unit {
+            Unit::Group(group)
+                if view.value().is_some_and(|v| group.reads().contains(&v))
+                    && self.to.depend.could_join(u, &producers) =>
+            {
+                group.joined(&member).ok().map(|g| (u, g))
+            }
+            _ => None,
+        });
+        match joined {
+            Some((u, group)) => {
+                self.to.units[u] = Unit::Group(group);
+                self.to.home[value] = Some(u);
+            }
+            None => self.place(member),
+        }
+        value
     }
 }
 

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 /// Batch, m, n, k, and whether A and B are stored transposed.
 const SHAPES: &[(usize, usize, usize, usize, bool, bool)] = &[
+    (1, 32, 512, 128, false, false),
+    (1, 32, 128, 512, false, false),
+    (1, 32, 128, 512, false, true),
     (1, 64, 64, 64, false, false),
     (1, 128, 128, 128, false, false),
     (1, 512, 512, 512, false, false),

@@ -3,9 +3,10 @@
 use crate::literal::{from_memory, to_memory};
 use crate::nested;
 use crate::pool::Pool;
+use crate::rolled::{Counts, Rolled};
 use crate::tile::{Memory, Program};
 use crate::{product, routine};
-use gradus_compile::{Given, Kernel, Place, Plan, Step, compile, compile_with};
+use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
 use gradus_mem::Storage;
 use std::sync::{Mutex, PoisonError};
@@ -29,10 +30,8 @@ enum Work {
     None,
     Program(Box<Program>),
     Nested(Vec<Executable>),
+    Rolled(Box<Rolled>),
 }
-
-/// How the program of a kernel over buffers of these types and sizes is made.
-type Make = fn(&Kernel, &[(DType, usize)]) -> Result<Program>;
 
 /// A value given to a run: row-major elements from an offset on.
 #[derive(Clone, Debug)]
@@ -60,15 +59,17 @@ impl Executable {
 
     /// Makes a plan ready.
     pub fn of(plan: Plan) -> Result<Executable> {
-        Executable::by(plan, Program::new)
+        Executable::by(plan, true)
     }
 
     /// As [`Executable::of`], without generated code: what tests and benchmarks compare with.
     pub fn interpreted(plan: Plan) -> Result<Executable> {
-        Executable::by(plan, Program::interpreted)
+        Executable::by(plan, false)
     }
 
-    fn by(plan: Plan, program: Make) -> Result<Executable> {
+    /// With generated code where there is some, or without.
+    fn by(plan: Plan, native: bool) -> Result<Executable> {
+        let program = if native { Program::new } else { Program::interpreted };
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
         let mut work = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
@@ -83,8 +84,13 @@ impl Executable {
                 }
                 Step::Routine(_) => Work::None,
                 Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
-                    let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), program));
-                    Work::Nested(plans.collect::<Result<Vec<_>>>()?)
+                    match rolled(step, &buffers, native) {
+                        Some(rolled) => Work::Rolled(Box::new(rolled)),
+                        None => {
+                            let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), native));
+                            Work::Nested(plans.collect::<Result<Vec<_>>>()?)
+                        }
+                    }
                 }
             });
         }
@@ -309,6 +315,13 @@ impl Drop for Session<'_> {
     }
 }
 
+/// A loop as one program, if it can be.
+fn rolled(step: &Step, buffers: &[(DType, usize)], native: bool) -> Option<Rolled> {
+    let Step::Scan { control, shared, carries, length, reverse } = step else { return None };
+    let counts = Counts { shared: *shared, carries: *carries, length: *length, reverse: *reverse };
+    Rolled::new(control, counts, buffers, native)
+}
+
 unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, plan: &Plan) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe {
@@ -317,6 +330,7 @@ unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, pl
             (Step::Contract(c), Work::Program(program)) => product::run(c, Some(program), pool, memory),
             (Step::Contract(c), _) => product::run(c, None, pool, memory),
             (Step::Routine(r), _) => routine::run(r, pool, memory)?,
+            (Step::Scan { .. }, Work::Rolled(rolled)) => rolled.run(pool, memory),
             (Step::Switch(c), Work::Nested(n)) => nested::switch(c, n, pool, memory, plan)?,
             (Step::Scan { control, shared, carries, length, reverse }, Work::Nested(n)) => {
                 let counts = (*shared, *carries, *length);

@@ -18,6 +18,7 @@ mod map;
 mod nested;
 pub mod pool;
 mod product;
+mod rolled;
 mod routine;
 mod tile;
 pub mod vector;

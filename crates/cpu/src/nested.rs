@@ -92,10 +92,9 @@ pub(crate) unsafe fn scan(
         let mut session = body.session()?;
         for step in 0..length {
             let i = if reverse { length - 1 - step } else { step };
-            let slices = |stacks: &'_ [usize]| stacks.iter().map(|b| slice(b, i)).collect::<Vec<_>>();
-            let (x, y) = (slices(xs), slices(ys));
-            let ins = fixed.iter().map(place).chain(state.places(state.now)).chain(x);
-            let outs = state.places(1 - state.now).chain(y);
+            let at = |b: &usize| slice(b, i);
+            let ins = fixed.iter().map(place).chain(state.places(state.now)).chain(xs.iter().map(at));
+            let outs = state.places(1 - state.now).chain(ys.iter().map(at));
             session.run(pool, ins, outs, None)?;
             state.now = 1 - state.now;
         }

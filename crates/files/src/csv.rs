@@ -1,6 +1,6 @@
-//! Tables of numbers as text, with commas between, or tabs and spaces in `.tsv`.
+//! Tables of numbers as text, with commas between.
 
-use crate::{atomic, ending, text};
+use crate::{atomic, bytes};
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
 use std::path::Path;
@@ -27,29 +27,20 @@ impl Table {
 /// Reads a table of numbers. The first line is names if any of its fields is no number.
 pub fn read(path: impl AsRef<Path>) -> Result<Table> {
     let path = path.as_ref();
-    parse(&text(path)?, separator(path)).map_err(|why| atomic::failed(path, why))
+    let text = String::from_utf8(bytes(path)?).map_err(|_| atomic::failed(path, "is not UTF-8 text"))?;
+    parse(&text).map_err(|why| atomic::failed(path, why))
 }
 
-/// What stands between the fields of a file.
-pub(crate) fn separator(path: &Path) -> char {
-    if ending(path) == "tsv" { '\t' } else { ',' }
-}
-
-/// The lines of a table with their numbers; empty ones and comments are none.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.trim().starts_with('#'))
-}
-
-fn parse(text: &str, separator: char) -> std::result::Result<Table, String> {
-    let mut lines = lines(text).peekable();
+fn parse(text: &str) -> std::result::Result<Table, String> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let Some((_, first)) = lines.peek() else { return Err("is empty".to_string()) };
-    let first = fields(first, separator)?;
+    let first = fields(first)?;
     let columns = first.len();
     let named = first.iter().any(|f| number(f).is_none());
     let names = if named { first } else { Vec::new() };
     let mut values = Vec::new();
     for (i, line) in lines.skip(named as usize) {
-        let fields = fields(line, separator).map_err(|why| format!("line {}: {why}", i + 1))?;
+        let fields = fields(line).map_err(|why| format!("line {}: {why}", i + 1))?;
         if fields.len() != columns {
             return Err(format!("line {} has {} fields, and the first has {columns}", i + 1, fields.len()));
         }
@@ -66,7 +57,7 @@ fn number(field: &str) -> Option<f64> {
 }
 
 /// The fields of a line, without spaces around; quotes may hold commas, and two of them stand for one.
-pub(crate) fn fields(line: &str, separator: char) -> std::result::Result<Vec<String>, String> {
+fn fields(line: &str) -> std::result::Result<Vec<String>, String> {
     let (mut all, mut field, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = line.chars().peekable();
     while let Some(c) = letters.next() {
@@ -76,7 +67,7 @@ pub(crate) fn fields(line: &str, separator: char) -> std::result::Result<Vec<Str
                 field.push('"');
             }
             '"' => quoted = !quoted,
-            c if c == separator && !quoted => all.push(std::mem::take(&mut field).trim().to_string()),
+            ',' if !quoted => all.push(std::mem::take(&mut field).trim().to_string()),
             c => field.push(c),
         }
     }

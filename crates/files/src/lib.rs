@@ -23,7 +23,7 @@ use std::path::Path;
 pub const MOST_BYTES: u64 = 4 << 30;
 
 /// The endings of files that hold tensors.
-pub const ENDINGS: &[&str] = &["npy", "npz", "json", "csv", "tsv", "safetensors", "txt", "md", "idx", "png"];
+pub const ENDINGS: &[&str] = &["npy", "npz", "json", "csv", "tsv", "safetensors", "txt", "md"];
 
 /// What is wanted of a file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,15 +47,7 @@ pub fn ending(path: &Path) -> String {
 pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
     match ending(path).as_str() {
         "npy" => npy::read(path),
-        "npz" => {
-            let all = npz::read(path)?;
-            let names: Vec<String> = all.iter().map(|(n, _)| n.clone()).collect();
-            let name = chosen(path, wanted.name, &names)?;
-            let found = all.into_iter().find(|(n, _)| *n == name).map(|(_, t)| t);
-            found.ok_or_else(|| failed(path, "holds no arrays"))
-        }
-        "idx" => idx::read(path),
-        "png" => png::read(path),
+        "npz" => npz::read_one(path, wanted.name),
         "json" => json::read(path, wanted.name),
         "csv" | "tsv" if wanted.relation => table::Facts::read(path)?.tensor(wanted.extents, 0),
         "csv" | "tsv" => table::read(path, wanted.rank),

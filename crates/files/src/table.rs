@@ -1,7 +1,7 @@
 //! Tables as text: rows of numbers, or facts of a relation as whole numbers.
 
 use crate::atomic::{self, failed};
-use crate::{csv, text};
+use crate::{ending, text};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 use std::fmt::Write;
@@ -10,19 +10,51 @@ use std::path::Path;
 /// How many truth values the facts of a file may stand for.
 const MOST_ELEMENTS: usize = 1 << 28;
 
-/// A table of numbers. One row or one column can be a list.
+/// The rows of a file with the number of their line; comments and empty lines left out.
+fn rows<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = (usize, Vec<&'a str>)> {
+    let comma = ending(path) == "csv";
+    let split = move |line: &'a str| match comma {
+        true => line.split(',').map(str::trim).collect(),
+        false => line.split_whitespace().collect::<Vec<_>>(),
+    };
+    let lines = text.lines().map(str::trim).enumerate();
+    lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#')).map(move |(i, l)| (i + 1, split(l)))
+}
+
+/// A table of numbers; a first line of words is a heading. One row or one column can be a list.
 pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
-    let values = csv::read(path)?.values;
-    let (height, width) = (values.dim(0), values.dim(1));
-    match rank {
-        Some(0) if height * width == 1 => Ok(values.squeeze([0, 1])),
-        Some(1) if height <= 1 || width <= 1 => Ok(values.reshape([-1])),
-        None | Some(2) => Ok(values),
+    let text = text(path)?;
+    let (mut numbers, mut height, mut width) = (Vec::new(), 0, None);
+    for (line, row) in rows(path, &text) {
+        let read: Vec<Option<f64>> = row.iter().map(|x| x.parse::<f64>().ok()).collect();
+        if height == 0 && width.is_none() && read.iter().all(Option::is_none) {
+            width = Some(row.len());
+            continue;
+        }
+        let expected = *width.get_or_insert(row.len());
+        if row.len() != expected {
+            return Err(failed(
+                path,
+                format!("line {line} has {} columns, those before {expected}", row.len()),
+            ));
+        }
+        if let Some(at) = read.iter().position(Option::is_none) {
+            return Err(failed(path, format!("line {line}, column {}: `{}` is no number", at + 1, row[at])));
+        }
+        numbers.extend(read.into_iter().flatten());
+        height += 1;
+    }
+    let width = width.unwrap_or(0);
+    let shape = match rank {
+        Some(0) if numbers.len() == 1 => vec![],
+        Some(1) if height <= 1 || width <= 1 => vec![numbers.len()],
+        None | Some(2) => vec![height, width],
         Some(rank) => {
             let why = format!("is a table of {height} rows and {width} columns, and {rank} axes are wanted");
-            Err(failed(path, why))
+            return Err(failed(path, why));
         }
-    }
+    };
+    Ok(Tensor::from_slice(&numbers, shape))
 }
 
 /// Writes one row per line; a scalar is one row, a list one column. Truth values are written as the places that hold.
@@ -67,30 +99,22 @@ impl Facts {
     pub fn read(path: &Path) -> Result<Facts> {
         let text = text(path)?;
         let mut facts: Vec<Vec<usize>> = Vec::new();
-        for (i, line) in csv::lines(&text) {
-            let line_fault = |why: String| failed(path, format!("line {}{why}", i + 1));
-            let row =
-                csv::fields(line, csv::separator(path)).map_err(|why| line_fault(format!(": {why}")))?;
+        for (line, row) in rows(path, &text) {
             let read: Vec<Option<usize>> = row.iter().map(|x| x.parse().ok()).collect();
             if facts.is_empty() && read.iter().all(Option::is_none) {
                 continue;
             }
             if let Some(at) = read.iter().position(Option::is_none) {
-                return Err(line_fault(format!(
-                    ", field {}: `{}` is no whole number from 0 on",
-                    at + 1,
-                    row[at]
-                )));
+                let why =
+                    format!("line {line}, column {}: `{}` is no whole number from 0 on", at + 1, row[at]);
+                return Err(failed(path, why));
             }
             let fact: Vec<usize> = read.into_iter().flatten().collect();
             if let Some(first) = facts.first()
                 && first.len() != fact.len()
             {
-                return Err(line_fault(format!(
-                    " has {} fields, and the first has {}",
-                    fact.len(),
-                    first.len()
-                )));
+                let why = format!("line {line} has {} columns, those before {}", fact.len(), first.len());
+                return Err(failed(path, why));
             }
             facts.push(fact);
         }

@@ -1,8 +1,8 @@
 //! The training loop that programs around this crate share: batches, checkpoints, and what it tells them.
 
 use crate::data::{Loader, Position};
-use gradus_files::atomic;
 use crate::step::{Outcome, Step};
+use gradus_files::atomic;
 use gradus_ir::{Error, Result};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

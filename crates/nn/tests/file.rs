@@ -53,7 +53,8 @@ fn arrays_come_back() {
         assert_eq!(back.to_bytes().unwrap(), x.to_dtype(dtype).to_bytes().unwrap(), "{dtype}");
         assert_eq!(back.aval(), x.to_dtype(dtype).aval());
     }
-    assert!(npy::write(folder.file("b"), &x.to_dtype(DType::BF16)).is_err());
+    npy::write(folder.file("b"), &x.to_dtype(DType::BF16)).unwrap();
+    assert_eq!(npy::read(folder.file("b")).unwrap().aval(), x.aval());
     let two = [("a".to_string(), x.t()), ("deep.name".to_string(), Tensor::from(3i64))];
     npz::write(folder.file("x.npz"), &two).unwrap();
     let back = npz::read(folder.file("x.npz")).unwrap();
@@ -78,8 +79,8 @@ fn damaged_arrays_are_refused() {
         npy::read(folder.file("x")).unwrap_err().to_string()
     };
     assert!(text("<f4", "<q4").contains("elements of type `<q4`, which is not supported"));
-    assert!(text("(2, 2)", "(2, z)").contains("has a shape (2, z) that is none"));
-    assert!(text("(2, 2)", "(9, 9)").contains("324 bytes of elements are not all there"));
+    assert!(text("(2, 2)", "(2, z)").contains("has an axis of `z`"));
+    assert!(text("(2, 2)", "(9, 9)").contains("16 bytes of elements, but [9, 9] of f32 need another number"));
     npz::write(folder.file("z"), &[("first".to_string(), x.clone()), ("second".to_string(), x)]).unwrap();
     let whole = std::fs::read(folder.file("z")).unwrap();
     let mut flipped = whole.clone();

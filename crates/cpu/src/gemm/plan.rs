@@ -47,7 +47,7 @@ impl Plan {
         let (a, b) = (Lie::of(&problem.a), Lie::of(&problem.b));
         let dot = m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
         // Where B is read in place every strip of A is met again and again, and so not packed either.
-        let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 4 * mr || k * n <= 8 << 10);
+        let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 6 * mr || k * n <= 8 << 10);
         let direct_a = direct_b || a == Lie::Depth;
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {

@@ -21,4 +21,16 @@ impl Native {
     pub(crate) unsafe fn run(&self, _: &[*mut u8], _: usize, _: usize, _: *mut u8) {
         match *self {}
     }
+
+    /// # Safety
+    /// Never called.
+    pub(crate) unsafe fn run_block(&self, _: &[*mut u8], _: (usize, usize), _: (usize, usize), _: *mut u8) {
+        match *self {}
+    }
+
+    /// # Safety
+    /// Never called.
+    pub(crate) unsafe fn run_rows(&self, _: &[*mut u8], _: (usize, usize), _: (usize, usize), _: *mut u8) {
+        match *self {}
+    }
 }

@@ -20,7 +20,7 @@ mod tests;
 use crate::feature::Isa;
 use columns::Columns;
 use emit::{LANES, Table};
-use gradus_compile::{Access, Kernel};
+use gradus_compile::{Access, Kernel, Layout};
 use gradus_ir::DType;
 use memory::Pages;
 
@@ -48,6 +48,50 @@ impl Native {
         match self {
             Native::Rows(code, _) => code.scratch(),
             Native::Columns(columns) => columns.scratch(),
+        }
+    }
+
+    /// Runs some of the elements of some rows one after the other: the first, and how many. For kernels without
+    /// reductions, which all go along rows.
+    ///
+    /// # Safety
+    /// As for [`Native::run`].
+    pub(crate) unsafe fn run_rows(
+        &self,
+        memory: &[*mut u8],
+        rows: (usize, usize),
+        elements: (usize, usize),
+        scratch: *mut u8,
+    ) {
+        if let Native::Rows(code, _) = self {
+            // SAFETY: the caller's promise.
+            unsafe { code.block(memory, rows, elements, scratch) }
+        }
+    }
+
+    /// Runs a block of a kernel without reductions: indices, the first and how many, and so again `pitch` further, so
+    /// many times.
+    ///
+    /// # Safety
+    /// As for [`Native::run`].
+    pub(crate) unsafe fn run_block(
+        &self,
+        memory: &[*mut u8],
+        (from, count): (usize, usize),
+        (pitch, times): (usize, usize),
+        scratch: *mut u8,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Native::Rows(code, _) if code.axes.len() == 1 => {
+                    code.strips(memory, (from, pitch, times), (0, count), scratch);
+                }
+                Native::Rows(code, _) if pitch == code.row() && from % pitch + count <= pitch => {
+                    code.block(memory, (from / pitch, times), (from % pitch, count), scratch);
+                }
+                _ => (0..times).for_each(|t| self.run(memory, from + t * pitch, count, scratch)),
+            }
         }
     }
 
@@ -141,9 +185,60 @@ impl Code {
         elements: (usize, usize),
         scratch: *mut u8,
     ) {
-        let (table, words) = (self.table(), scratch.cast::<u64>());
         let outer = &self.axes[..self.axes.len() - 1];
-        let (start, n) = elements;
+        let (mut first, end) = (rows.0, rows.0 + rows.1);
+        while first < end {
+            // Rows along the last axis but one are one call.
+            let rows = outer.last().map_or(1, |extent| (extent - first % extent).min(end - first));
+            let place = |layout: &Layout| {
+                let (mut place, mut rest) = (layout.offset, first);
+                for (extent, stride) in outer.iter().zip(&layout.strides).rev() {
+                    place += (rest % extent) as i64 * stride;
+                    rest /= extent;
+                }
+                (place, outer.len().checked_sub(1).map_or(0, |o| layout.strides[o]))
+            };
+            // SAFETY: the caller's promise.
+            unsafe { self.call(memory, rows, elements, scratch, place) };
+            first += rows;
+        }
+    }
+
+    /// Runs stretches of a kernel of one axis as if they were rows: the first index, how far to the next, how many.
+    ///
+    /// # Safety
+    /// As for [`Native::run`].
+    unsafe fn strips(
+        &self,
+        memory: &[*mut u8],
+        (from, pitch, times): (usize, usize, usize),
+        elements: (usize, usize),
+        scratch: *mut u8,
+    ) {
+        let place = |layout: &Layout| {
+            (layout.offset + from as i64 * layout.strides[0], pitch as i64 * layout.strides[0])
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.call(memory, times, elements, scratch, place) }
+    }
+
+    /// Calls the code: so many rows, elements of each, and for a layout the place of the first row and the step to the
+    /// next.
+    ///
+    /// # Safety
+    /// As for [`Native::run`].
+    unsafe fn call(
+        &self,
+        memory: &[*mut u8],
+        rows: usize,
+        (start, n): (usize, usize),
+        scratch: *mut u8,
+        place: impl Fn(&Layout) -> (i64, i64),
+    ) {
+        if rows == 0 {
+            return;
+        }
+        let (table, words) = (self.table(), scratch.cast::<u64>());
         // SAFETY: scratch memory has room for the table and the row buffers; the code reads and writes accesses at
         // indices of the kernel only, which lie in their buffers.
         unsafe {
@@ -159,28 +254,16 @@ impl Code {
                 put(whole, (n / round * round) as u64);
                 put(rest, (n % round) as u64);
             }
-            let run: extern "sysv64" fn(*mut u64) = std::mem::transmute(self.pages.start());
-            let (mut first, end) = (rows.0, rows.0 + rows.1);
-            while first < end {
-                // Rows along the last axis but one are one call.
-                let rows = outer.last().map_or(1, |extent| (extent - first % extent).min(end - first));
-                put(Table::ROWS, rows as u64);
-                for (a, (access, size)) in self.accesses.iter().enumerate() {
-                    let strides = &access.layout.strides;
-                    let mut place = access.layout.offset + start as i64 * strides[outer.len()];
-                    let mut rest = first;
-                    for (extent, stride) in outer.iter().zip(strides).rev() {
-                        place += (rest % extent) as i64 * stride;
-                        rest /= extent;
-                    }
-                    let pitch = outer.len().checked_sub(1).map_or(0, |o| strides[o]) * *size as i64;
-                    let pointer = memory[access.buffer].wrapping_offset((place * *size as i64) as isize);
-                    put(table.pointer(a), pointer as u64);
-                    put(table.pitch(a), pitch as u64);
-                }
-                run(words);
-                first += rows;
+            put(Table::ROWS, rows as u64);
+            for (a, (access, size)) in self.accesses.iter().enumerate() {
+                let (first, pitch) = place(&access.layout);
+                let along = access.layout.strides.last().map_or(0, |s| start as i64 * s);
+                let bytes = (first + along) * *size as i64;
+                put(table.pointer(a), memory[access.buffer].wrapping_offset(bytes as isize) as u64);
+                put(table.pitch(a), (pitch * *size as i64) as u64);
             }
+            let run: extern "sysv64" fn(*mut u64) = std::mem::transmute(self.pages.start());
+            run(words);
         }
     }
 }

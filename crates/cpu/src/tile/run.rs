@@ -132,10 +132,8 @@ impl Program {
     ) {
         if let Some(code) = &self.native {
             return with_lines(code.scratch(), |scratch| {
-                for t in 0..times {
-                    // SAFETY: the caller's promise; scratch memory is made of lines.
-                    unsafe { code.run(memory.0, from + t * pitch, count, scratch) };
-                }
+                // SAFETY: the caller's promise; scratch memory is made of lines.
+                unsafe { code.run_block(memory.0, (from, count), (pitch, times), scratch) };
             });
         }
         self.with_tile(memory, |tile| {
@@ -157,6 +155,34 @@ impl Program {
                     unsafe { tile.rows(Block { from: first, count, pitch, times }) };
                 }
                 done += times;
+            }
+        });
+    }
+}
+
+impl Program {
+    /// Runs a kernel without reductions row after row, since each may read what the one before wrote: some rows, of
+    /// `row` elements, the first and how many; and of each some elements, no more than a tile holds.
+    ///
+    /// # Safety
+    /// As for [`Program::run`], but for what earlier rows write.
+    pub(crate) unsafe fn run_in_order(
+        &self,
+        memory: Memory<'_>,
+        rows: (usize, usize),
+        row: usize,
+        elements: (usize, usize),
+    ) {
+        if let Some(code) = &self.native {
+            return with_lines(code.scratch(), |scratch| {
+                // SAFETY: the caller's promise; scratch memory is made of lines.
+                unsafe { code.run_rows(memory.0, rows, elements, scratch) }
+            });
+        }
+        self.with_tile(memory, |tile| {
+            for r in rows.0..rows.0 + rows.1 {
+                // SAFETY: the caller's promise.
+                unsafe { tile.rows(Block::of(r * row + elements.0, elements.1)) };
             }
         });
     }

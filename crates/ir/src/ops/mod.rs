@@ -19,6 +19,7 @@ pub mod scan;
 pub mod select;
 pub mod sort;
 pub mod source;
+mod sums;
 pub mod switch;
 pub mod while_loop;
 pub mod window;

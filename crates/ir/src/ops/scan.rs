@@ -1,7 +1,9 @@
 //! A loop of known length: carries from step to step, an input slice and an output slice per step.
 
+use super::sums::{After, Steps, Sum, opened, same};
 use super::switch::{avals, build, full, placed};
 use super::*;
+use crate::graph::Id;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
 use crate::{DType, Shape, op_struct};
 
@@ -11,7 +13,7 @@ op_struct! {
     /// (carries, an output slice each). Results: the last carries, then the outputs with a leading axis of steps.
     ///
     /// In reverse mode the forward loop runs once more, keeping the carries of every step, and one loop goes back
-    /// over them. A scan of scans keeps only the outer carries and runs the inner loops again: that is all there
+    /// over them; what all steps share gets sums, of products behind the loop. A scan of scans keeps only the outer carries and runs the inner loops again: that is all there
     /// is to checkpointing.
     pub struct Scan = "scan" {
         /// One step.
@@ -140,7 +142,7 @@ impl Primitive for Scan {
         let b = rule.ins[0].builder();
         let (takes, gives) = (self.body.input_avals(), self.body.output_avals());
         let (shared, _, xs) = self.split(rule.ins);
-        let (ts, tc, tx) = self.split(&takes);
+        let (_, tc, tx) = self.split(&takes);
         let (oc, oy) = gives.split_at(self.carries);
         // Forward again, keeping the carries each step began with.
         let kept = build(&takes, |r, ins| {
@@ -149,22 +151,15 @@ impl Primitive for Scan {
         });
         let kept = self.apply(b, kept, (self.shared, self.carries), rule.ins);
         let Some(kept) = kept.get(self.carries..) else { return vec![None; needs.len()] };
-        // Back: carries are the cotangents of the carries and the sums for what is shared; inputs are the kept
-        // carries, the forward inputs and the cotangents of the outputs; outputs are cotangents of the inputs.
+        // Back: carries are the cotangents of the carries; inputs are the kept carries, the forward inputs and the
+        // cotangents of the outputs; outputs are cotangents of the inputs. What is shared gets a sum over the steps.
         let (ct_carries, ct_ys) = cts.split_at(self.carries);
         let stacks: Vec<Aval> = oy.iter().map(|y| stacked(y, self.length)).collect();
         let first = full(b, oc, ct_carries);
-        let sums = full(b, ts, &vec![None; ts.len()]);
         let ct_ys = full(b, &stacks, ct_ys);
-        let carries = [&first[..], &sums].concat();
         let inputs = [kept, xs, &ct_ys].concat();
-        let operands = [shared, &carries, &inputs].concat();
-        let types: Vec<Aval> = avals(shared)
-            .into_iter()
-            .chain(avals(&carries))
-            .chain(avals(&inputs).iter().map(slice_of))
-            .collect();
-        let (n, m, s) = (shared.len(), first.len(), sums.len());
+        let slices: Vec<Aval> = avals(&inputs).iter().map(slice_of).collect();
+        let (n, m) = (shared.len(), first.len());
         // Everything that carries a derivative flows between steps, whether or not it is asked for outside.
         let inner: Vec<bool> = takes
             .iter()
@@ -175,24 +170,62 @@ impl Primitive for Scan {
                     && (*need || (self.shared..self.shared + self.carries).contains(&i))
             })
             .collect();
-        let body = build(&types, |r, ins| {
+        let mut reached = Vec::new();
+        let types = [avals(shared), avals(&first), slices.clone()].concat();
+        let step = build(&types, |r, ins| {
             let (shared, rest) = ins.split_at(n);
             let (ct_c, rest) = rest.split_at(m);
-            let (sums, rest) = rest.split_at(s);
             let (carries, rest) = rest.split_at(tc.len());
             let (xs, ct_y) = rest.split_at(tx.len());
             let cts = [placed(oc, ct_c.iter().copied()), placed(oy, ct_y.iter().copied())].concat();
             let point = [shared, carries, xs].concat();
             let grads = vjp_into(r, &self.body, &point, &cts, &inner).1;
             let (gs, gc, gx) = self.split(&grads);
-            let sums: Vec<Var<'_>> = full(r, ts, gs).into_iter().zip(sums).map(|(g, sum)| *sum + g).collect();
-            [full(r, tc, gc), sums, full(r, tx, gx)].concat()
+            reached = gs.iter().map(Option::is_some).collect();
+            let gs: Vec<Var<'_>> = gs.iter().flatten().copied().collect();
+            [full(r, tc, gc), gs, full(r, tx, gx)].concat()
+        });
+        let s = reached.iter().filter(|r| **r).count();
+        let step = match step.and_then(|step| opened(&step, m..m + s)) {
+            Ok(step) => step,
+            Err(e) => {
+                b.fail(e);
+                return vec![None; needs.len()];
+            }
+        };
+        let outs = step.outputs();
+        let mut steps = Steps::new(&step, n, n + m, &outs[m + s..]);
+        let sums: Vec<Sum> = outs[m..m + s].iter().map(|id| steps.sum(*id)).collect();
+        let (kept, mut carried) = (steps.kept, Vec::new());
+        sums.iter().for_each(|sum| sum.in_carries(&mut carried));
+        let zeros: Vec<Var<'g>> = carried.iter().map(|id| b.zeros(step.aval(*id))).collect();
+        let carries = [&first[..], &zeros].concat();
+        let types = [avals(shared), avals(&carries), slices].concat();
+        let body = build(&types, |r, ins| {
+            let (before, sums, slices) =
+                (&ins[..n + m], &ins[n + m..n + carries.len()], &ins[n + carries.len()..]);
+            let values = r.inline_all(&step, &[before, slices].concat());
+            let value = |id: &Id| values[id.node as usize][id.out as usize];
+            let added = carried.iter().zip(sums).map(|(id, sum)| *sum + value(id));
+            outs[..m].iter().map(value).chain(added).chain(kept[inputs.len()..].iter().map(value)).collect()
         });
         let back = Scan { reverse: !self.reverse, ..self.clone() };
-        let found = back.apply(b, body, (n, m + s), &operands);
-        let part =
-            |from: usize, n: usize| found.get(from..from + n).map_or_else(Vec::new, <[Var<'g>]>::to_vec);
-        [placed(ts, part(m, s)), placed(tc, part(0, m)), placed(tx, part(m + s, differentiable(tx)))].concat()
+        let found = back.apply(b, body, (n, carries.len()), &[shared, &carries, &inputs].concat());
+        let at = |i: usize| found.get(i).copied().unwrap_or(found[0]);
+        let place = |list: &[Id], id: Id| list.iter().position(|other| *other == id).unwrap_or_default();
+        let outside = same(b, &step, shared, &sums);
+        let after = After {
+            carried: &|id| at(m + place(&carried, id)),
+            stack: &|id| match place(&kept, id) {
+                i if i < inputs.len() => inputs[i],
+                i => at(carries.len() + i - inputs.len()),
+            },
+            same: &|id| outside[id.node as usize][id.out as usize],
+        };
+        let mut sums = sums.iter().map(|sum| sum.built(b, &after));
+        let gs = reached.iter().map(|r| if *r { sums.next() } else { None }).collect();
+        let gx = (0..differentiable(tx)).map(|i| at(carries.len() + i));
+        [gs, placed(tc, (0..m).map(at)), placed(tx, gx)].concat()
     }
 
     // The batch axis of inputs moves behind the steps; carries are batched as soon as anything is.

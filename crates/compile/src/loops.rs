@@ -1,0 +1,316 @@
+//! Loops: what need not be done step by step is done before them, and loops that take the same steps are one.
+//!
+//! Within a step, what depends on shared operands alone is computed once. Products that depend on no carry are computed
+//! for all steps at once, as one large product (and where steps are small, functions too), as far as that at most doubles
+//! what the loop reads and writes; so does the way back of a recurrence with the products of its way forward. A shared
+//! operand of a product is turned once. All of it is exact: every element is computed from the same numbers in the same
+//! order.
+
+use gradus_ir::graph::{Builder, Id, Node, Var};
+use gradus_ir::ops::dot::Dot;
+use gradus_ir::ops::movement::Permute;
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::{Form, Op};
+use gradus_ir::transform::vmap_into;
+use gradus_ir::{Aval, Graph, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Elements of a value of a step up to which a vector is not filled: steps of no more do functions of the inputs alone,
+/// too, better for all steps at once.
+const SMALL: usize = 64;
+
+/// The same graph with lighter loops.
+pub(crate) fn lightened(graph: &Graph) -> Result<Graph> {
+    if !graph.nodes().iter().any(|n| matches!(n.op, Op::Scan(_))) {
+        return Ok(graph.clone());
+    }
+    let together = together(graph)?;
+    let b = Builder::new();
+    let mut values: Vec<Vec<Var<'_>>> = Vec::with_capacity(graph.nodes().len());
+    let mut inputs = graph.inputs().iter();
+    for (i, node) in graph.nodes().iter().enumerate() {
+        let operands: Vec<Var<'_>> =
+            node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+        values.push(match (&node.op, together.get(&i)) {
+            (Op::Input(_), _) => {
+                let name = inputs.next().map_or("", |(name, _)| name.as_str());
+                vec![b.input(name, node.outs[0].clone())]
+            }
+            // Its steps are taken by an earlier one.
+            (_, Some(Together::In(first, outs))) => outs.iter().map(|&k| values[*first][k]).collect(),
+            (_, Some(Together::All(scan))) => Lighter::new(scan).apply(&b, &operands)?,
+            (Op::Scan(scan), None) => Lighter::new(scan).apply(&b, &operands)?,
+            (op, _) => b.try_apply(op.clone(), &operands)?,
+        });
+    }
+    let outputs: Vec<Var<'_>> =
+        graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+    b.finish(&outputs)
+}
+
+/// What becomes of a loop that takes the steps of another.
+enum Together {
+    /// It gives what all of them give.
+    All(Scan),
+    /// It is part of that one: its results by number.
+    In(usize, Vec<usize>),
+}
+
+/// Loops over the same operands whose steps carry the same: a recurrence and the one that keeps its carries.
+fn together(graph: &Graph) -> Result<HashMap<usize, Together>> {
+    let mut found: HashMap<usize, Together> = HashMap::new();
+    let scans: Vec<(usize, &Node, &Scan)> = graph
+        .nodes()
+        .iter()
+        .enumerate()
+        .filter_map(|(i, n)| if let Op::Scan(s) = &n.op { Some((i, n, s)) } else { None })
+        .collect();
+    for (k, (i, node, scan)) in scans.iter().enumerate() {
+        let how = |s: &Scan| (s.shared, s.carries, s.length, s.reverse);
+        let alike = |(_, n, s): &&(usize, &Node, &Scan)| n.ins == node.ins && how(s) == how(scan);
+        let Some((first, _, other)) = scans[..k].iter().find(alike) else { continue };
+        let whole = match found.get(first) {
+            Some(Together::All(whole)) => whole.clone(),
+            Some(Together::In(..)) => continue,
+            None => (*other).clone(),
+        };
+        if let Some((both, outs)) = joined(&whole, scan)? {
+            found.insert(*first, Together::All(both));
+            found.insert(*i, Together::In(*first, outs));
+        }
+    }
+    Ok(found)
+}
+
+/// A loop that gives what both give, and where the results of the second are.
+fn joined(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>> {
+    let r = Builder::new();
+    let ins: Vec<Var<'_>> = first.body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
+    let (mut outs, others) = (r.inline(&first.body, &ins), r.inline(&second.body, &ins));
+    let carries = first.carries;
+    let ids = |outs: &[Var<'_>]| outs.iter().take(carries).map(|v| v.id()).collect::<Vec<_>>();
+    if ids(&outs) != ids(&others) {
+        return Ok(None);
+    }
+    let mut place: Vec<usize> = (0..carries).collect();
+    for other in &others[carries..] {
+        let known = (carries..outs.len()).find(|&k| outs[k].id() == other.id());
+        place.push(known.unwrap_or(outs.len()));
+        if known.is_none() {
+            outs.push(*other);
+        }
+    }
+    let body = Arc::new(r.finish(&outs)?);
+    Ok(Some((Scan { body, ..first.clone() }, place)))
+}
+
+/// On what a value of a step depends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum On {
+    /// On shared operands at most.
+    Shared,
+    /// On slices of the inputs too.
+    Slices,
+    /// On carries.
+    Carries,
+}
+
+struct Lighter<'s> {
+    scan: &'s Scan,
+    on: Vec<On>,
+}
+
+impl<'s> Lighter<'s> {
+    fn new(scan: &'s Scan) -> Lighter<'s> {
+        let mut on: Vec<On> = Vec::with_capacity(scan.body.nodes().len());
+        for node in scan.body.nodes() {
+            on.push(match input(node) {
+                Some(i) if i < scan.shared => On::Shared,
+                Some(i) if i >= scan.shared + scan.carries => On::Slices,
+                Some(_) => On::Carries,
+                None => node.ins.iter().map(|id| on[id.node as usize]).max().unwrap_or(On::Shared),
+            });
+        }
+        Lighter { scan, on }
+    }
+
+    fn on(&self, id: Id) -> On {
+        self.on[id.node as usize]
+    }
+
+    fn form(&self, node: &Node) -> Form {
+        let types: Vec<Aval> = node.ins.iter().map(|id| self.scan.body.aval(*id).clone()).collect();
+        node.op.def().form(&types)
+    }
+
+    /// Values of shared operands that steps use and that are more than a way to read them.
+    fn once(&self) -> Vec<Id> {
+        let body = &self.scan.body;
+        let used = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on != On::Shared);
+        let mut once: Vec<Id> = Vec::new();
+        for id in
+            used.flat_map(|(n, _)| &n.ins).chain(body.outputs()).filter(|id| self.on(**id) == On::Shared)
+        {
+            let mut id = *id;
+            let form = loop {
+                let node = &body.nodes()[id.node as usize];
+                match self.form(node) {
+                    Form::View(_) | Form::Reshape => id = node.ins[0],
+                    form => break form,
+                }
+            };
+            let given = matches!(form, Form::Input | Form::Constant(_) | Form::Iota { .. });
+            if !given && !once.contains(&id) {
+                once.push(id);
+            }
+        }
+        once
+    }
+
+    /// Products, and of small steps functions, for all steps at once: as many as take no more room than what the loop reads and writes anyway.
+    fn ahead(&self) -> Vec<Id> {
+        let body = &self.scan.body;
+        let elements = |a: &Aval| a.shape.numel();
+        let slices =
+            body.input_avals()[self.scan.shared + self.scan.carries..].iter().map(elements).sum::<usize>();
+        let mut left = slices + body.output_avals()[self.scan.carries..].iter().map(elements).sum::<usize>();
+        let small = body.nodes().iter().flat_map(|n| &n.outs).all(|a| elements(a) <= SMALL);
+        // Whether steps use a value for what comes before does not have.
+        let mut used = vec![false; body.nodes().len()];
+        let within = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on == On::Carries);
+        within.flat_map(|(n, _)| &n.ins).chain(body.outputs()).for_each(|id| used[id.node as usize] = true);
+        let (mut ahead, mut ready) = (Vec::new(), vec![false; body.nodes().len()]);
+        for (i, node) in body.nodes().iter().enumerate() {
+            let simple = node.ins.iter().all(|id| ready[id.node as usize]);
+            ready[i] = match (self.on[i], self.form(node)) {
+                (On::Shared, _) | (On::Slices, Form::Input) => true,
+                (On::Slices, Form::Pointwise(_)) if simple && !(small && used[i]) => true,
+                (On::Slices, Form::Contract { .. } | Form::Pointwise(_)) if simple => {
+                    let rest = left.checked_sub(elements(&node.outs[0]));
+                    left = rest.unwrap_or(left);
+                    ahead.extend(rest.map(|_| Id { node: i as u32, out: 0 }));
+                    rest.is_some()
+                }
+                // What a product is made of is computed before as well as in the steps: it must cost little.
+                (On::Slices, Form::View(_) | Form::Reshape) => simple,
+                (On::Slices, Form::Pad { .. } | Form::Concat { .. }) => simple,
+                _ => false,
+            };
+        }
+        ahead
+    }
+
+    /// Shared operands of products that steps still do, whose lanes do not lie side by side: product, operand and order.
+    fn turned(&self, once: &[Id]) -> Vec<(usize, usize, Vec<usize>)> {
+        let mut turned = Vec::new();
+        for (i, node) in self.scan.body.nodes().iter().enumerate() {
+            let Op::Dot(dot) = &node.op else { continue };
+            for (operand, id) in node.ins.iter().enumerate() {
+                let is_input = input(&self.scan.body.nodes()[id.node as usize]).is_some();
+                let known = self.on(*id) == On::Shared && (is_input || once.contains(id));
+                let (own, _) = labels(dot, operand);
+                let lane = |l: &char| dot.out.contains(*l);
+                let summed_last = own.chars().last().is_some_and(|l| !lane(&l));
+                if self.on[i] == On::Carries && known && summed_last {
+                    let all = || own.chars().enumerate();
+                    let order = all().filter(|(_, l)| !lane(l)).chain(all().filter(|(_, l)| lane(l)));
+                    turned.push((i, operand, order.map(|(a, _)| a).collect()));
+                }
+            }
+        }
+        turned
+    }
+
+    fn apply<'g>(&self, b: &'g Builder, operands: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+        let Scan { body, shared, carries, length, .. } = self.scan;
+        let (once, ahead) = (self.once(), self.ahead());
+        let turned = self.turned(&once);
+        if once.is_empty() && ahead.is_empty() && turned.is_empty() {
+            return b.try_apply(self.scan.clone(), operands);
+        }
+        let (first, rest) = operands.split_at(*shared);
+        let (start, slices) = rest.split_at(*carries);
+        // What is computed before: of shared operands as it is, of slices for all steps.
+        let before = |ids: &[Id]| -> Result<Graph> {
+            let r = Builder::new();
+            let ins: Vec<Var<'_>> = body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
+            let values = r.inline_all(body, &ins);
+            r.finish(&ids.iter().map(|id| values[id.node as usize][id.out as usize]).collect::<Vec<_>>())
+        };
+        // Carries are not read by either.
+        let slice = |x: &Var<'g>| x.slice_axis(0, 0, 1).reshape(&x.shape()[1..]);
+        let one_step: Vec<Var<'g>> = match length {
+            0 => return b.try_apply(self.scan.clone(), operands),
+            _ => first.iter().chain(start).copied().chain(slices.iter().map(slice)).collect(),
+        };
+        let mut new_shared = b.inline(&before(&once)?, &one_step);
+        let batched: Vec<bool> = (0..operands.len()).map(|i| i >= shared + carries).collect();
+        let new_slices = vmap_into(b, &before(&ahead)?, operands, &batched, *length);
+        for (i, operand, order) in &turned {
+            let id = body.nodes()[*i].ins[*operand];
+            let from = match input(&body.nodes()[id.node as usize]) {
+                Some(i) => first[i],
+                None => new_shared[once.iter().position(|o| *o == id).unwrap_or_default()],
+            };
+            new_shared.push(b.apply1(Permute { axes: order.clone() }, &[from]));
+        }
+        let types = |vars: &[Var<'g>]| vars.iter().map(|v| v.aval()).collect::<Vec<_>>();
+        let slice_type = |a: Aval| a.with_shape(&a.shape[1..]);
+        let r = Builder::new();
+        let inputs = |types: Vec<Aval>| types.into_iter().map(|a| r.input("x", a)).collect::<Vec<_>>();
+        let (own_shared, more_shared) = (inputs(types(first)), inputs(types(&new_shared)));
+        let own_carries = inputs(types(start));
+        let own_slices = inputs(types(slices).into_iter().map(slice_type).collect());
+        let more_slices = inputs(types(&new_slices).into_iter().map(slice_type).collect());
+        let own = [own_shared, own_carries, own_slices].concat();
+        let mut values: Vec<Vec<Var<'_>>> = Vec::with_capacity(body.nodes().len());
+        for (i, node) in body.nodes().iter().enumerate() {
+            let mut op = node.op.clone();
+            let mut operands: Vec<Var<'_>> =
+                node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+            for (k, (_, operand, order)) in turned.iter().enumerate().filter(|(_, t)| t.0 == i) {
+                operands[*operand] = more_shared[once.len() + k];
+                op = relabelled(&op, *operand, order);
+            }
+            let mut outs = match input(node) {
+                Some(i) => vec![own[i]],
+                None => r.try_apply(op, &operands)?,
+            };
+            let is = |id: &Id| id.node as usize == i;
+            for (id, new) in once.iter().zip(&more_shared).chain(ahead.iter().zip(&more_slices)) {
+                if is(id) {
+                    outs[id.out as usize] = *new;
+                }
+            }
+            values.push(outs);
+        }
+        let outs: Vec<Var<'_>> =
+            body.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+        let scan =
+            Scan { body: Arc::new(r.finish(&outs)?), shared: shared + new_shared.len(), ..self.scan.clone() };
+        let all = [first, &new_shared, start, slices, &new_slices].concat();
+        b.try_apply(scan, &all)
+    }
+}
+
+/// The number of an input.
+fn input(node: &Node) -> Option<usize> {
+    if let Op::Input(input) = &node.op { Some(input.index) } else { None }
+}
+
+/// Labels of an operand of a product, and of the other.
+fn labels(dot: &Dot, operand: usize) -> (&str, &str) {
+    if operand == 0 { (&dot.lhs, &dot.rhs) } else { (&dot.rhs, &dot.lhs) }
+}
+
+/// The product of an operand whose axes are in another order.
+fn relabelled(op: &Op, operand: usize, order: &[usize]) -> Op {
+    let Op::Dot(dot) = op else { return op.clone() };
+    let own: Vec<char> = labels(dot, operand).0.chars().collect();
+    let new: String = order.iter().map(|&a| own[a]).collect();
+    match operand {
+        0 => Dot::new(new, dot.rhs.clone(), dot.out.clone()).into(),
+        _ => Dot::new(dot.lhs.clone(), new, dot.out.clone()).into(),
+    }
+}

@@ -1,0 +1,140 @@
+//! Loops whose step is one elementwise kernel: steps are rows of a larger kernel, whose program takes them in order.
+//!
+//! A carry has one place, which every step reads and writes; stacks are walked by their slices. Every element goes its own
+//! way through the steps, so that threads share the elements.
+
+use crate::pool::Pool;
+use crate::tile::{Memory, Program};
+use gradus_compile::{Access, Control, Kernel, Layout, Operation, Place, Plan, Step};
+use gradus_ir::DType;
+
+/// Elements of all steps, times instructions, that are worth a thread.
+const GRAIN: usize = 1 << 16;
+
+/// How many operands of a loop are shared, how many carried, and how many steps it has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    pub(crate) shared: usize,
+    pub(crate) carries: usize,
+    pub(crate) length: usize,
+    pub(crate) reverse: bool,
+}
+
+/// Most elements that are taken through the steps together.
+const MOST: usize = 1024;
+
+/// A loop as a program.
+#[derive(Debug)]
+pub(crate) struct Rolled {
+    program: Program,
+    /// Elements of a row, of which threads take some; and all rows but those of one step.
+    inner: usize,
+    outer: usize,
+    length: usize,
+    cost: usize,
+    /// Where carries start and where they stay: buffers, bytes.
+    carries: Vec<(usize, usize, usize)>,
+}
+
+impl Rolled {
+    /// The program of a loop over buffers of its plan, if its step is such a kernel; with generated code or without.
+    pub(crate) fn new(
+        control: &Control,
+        counts: Counts,
+        buffers: &[(DType, usize)],
+        native: bool,
+    ) -> Option<Rolled> {
+        let kernel = one_kernel(control, counts, buffers)?;
+        let make = if native { Program::new } else { Program::interpreted };
+        let program = make(&kernel, buffers).ok()?;
+        let first = control.ins[counts.shared..].iter().zip(&control.outs).take(counts.carries);
+        let bytes = |b: usize| buffers[b].1 * buffers[b].0.size();
+        let carries = first.map(|(from, to)| (*from, *to, bytes(*to))).collect();
+        let (inner, outer) = (*kernel.axes.last()?, kernel.axes[..kernel.axes.len() - 2].iter().product());
+        Some(Rolled { program, inner, outer, length: counts.length, cost: kernel.body.len(), carries })
+    }
+
+    /// # Safety
+    /// Memory is that of the loop's plan, and nobody else uses it meanwhile.
+    pub(crate) unsafe fn run(&self, pool: &Pool, memory: Memory<'_>) {
+        for &(from, to, bytes) in &self.carries {
+            // SAFETY: both buffers are so large, and different.
+            unsafe { std::ptr::copy_nonoverlapping(memory.at(from), memory.at(to), bytes) };
+        }
+        let work = self.outer * self.inner * self.length * self.cost;
+        let parts = (work / GRAIN / self.outer).clamp(1, self.inner.div_ceil(64));
+        let each = self.inner.div_ceil(parts).next_multiple_of(64).min(MOST);
+        let parts = self.inner.div_ceil(each);
+        pool.run(self.outer * parts, &|chunk| {
+            let (row, start) = (chunk / parts * self.length, chunk % parts * each);
+            // SAFETY: the caller's promise; chunks are different elements, which no other reads or writes.
+            unsafe {
+                let elements = (start, each.min(self.inner - start));
+                self.program.run_in_order(memory, (row, self.length), self.inner, elements);
+            }
+        });
+    }
+}
+
+/// The kernel of all steps: the step's own with an axis of steps before its last, over the buffers of the loop's plan.
+fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> Option<Kernel> {
+    let Counts { shared, carries, length, reverse } = counts;
+    let plan: &Plan = control.plans.first()?;
+    let [Step::Kernel(step)] = &plan.steps[..] else { return None };
+    let mut kernel = step.clone();
+    if kernel.parallel < kernel.axes.len() || kernel.axes.contains(&0) || length < 2 {
+        return None;
+    }
+    if kernel.axes.is_empty() {
+        kernel.axes.push(1);
+        layouts(&mut kernel)?.into_iter().for_each(|l| l.layout.strides.push(1));
+    }
+    let at = kernel.axes.len() - 1;
+    kernel.axes.insert(at, length);
+    kernel.parallel = kernel.axes.len();
+    let carried = |access: &Access| match plan.buffers[access.buffer].place {
+        Place::Input(i) => i.checked_sub(shared).filter(|c| *c < carries),
+        Place::Output(k) => Some(k).filter(|k| *k < carries),
+        _ => None,
+    };
+    // A carry is read where it is written and nowhere else.
+    let mut of: Vec<Option<Layout>> = vec![None; carries];
+    for access in layouts(&mut kernel)? {
+        if let Some(c) = carried(access) {
+            let known = of[c].get_or_insert_with(|| access.layout.clone());
+            if *known != access.layout {
+                return None;
+            }
+        }
+    }
+    for access in layouts(&mut kernel)? {
+        let stack = match plan.buffers[access.buffer].place {
+            Place::Input(i) if i < shared => Err(control.ins[i]),
+            Place::Input(i) if i < shared + carries => Err(control.outs[i - shared]),
+            Place::Input(i) => Ok(control.ins[i]),
+            Place::Output(k) if k < carries => Err(control.outs[k]),
+            Place::Output(k) => Ok(control.outs[k]),
+            Place::Constant(_) | Place::Arena(_) => return None,
+        };
+        let (Ok(buffer) | Err(buffer)) = stack;
+        access.buffer = buffer;
+        let slice = if stack.is_ok() { (buffers[buffer].1 / length) as i64 } else { 0 };
+        access.layout.offset += if reverse { slice * (length as i64 - 1) } else { 0 };
+        access.layout.strides.insert(at, if reverse { -slice } else { slice });
+    }
+    Some(kernel)
+}
+
+/// Everything a kernel of plain loads reads and writes.
+fn layouts(kernel: &mut Kernel) -> Option<Vec<&mut Access>> {
+    let mut all = Vec::new();
+    for inst in &mut kernel.body {
+        match &mut inst.op {
+            Operation::Load(access) => all.push(access),
+            Operation::Constant(_) | Operation::Scalar(_) => {}
+            _ => return None,
+        }
+    }
+    all.extend(kernel.stores.iter_mut().map(|s| &mut s.access));
+    Some(all)
+}

@@ -1,0 +1,180 @@
+//! Loops on the device: as one program, with what comes before them, and joined, against the reference; the same bits
+//! for any number of threads, with generated code and without.
+
+use gradus_compile::{Plan, Step, compile};
+use gradus_cpu::{Executable, Pool, evaluate_on};
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::transform::vjp;
+use gradus_ir::{Aval, DType, Graph, Literal, reference};
+use std::sync::Arc;
+
+fn numbers(aval: &Aval, seed: usize) -> Literal {
+    let one = |i: usize| ((i * 37 + seed * 101 + 11) % 257) as f64 / 128.5 - 1.0;
+    Literal::floats(aval.dtype, &aval.shape, (0..aval.shape.numel()).map(one).collect()).unwrap().rounded()
+}
+
+/// A scan over (shared, carries, slices) of these shapes, given by a step.
+struct Loop<'a> {
+    dtype: DType,
+    shared: &'a [&'a [usize]],
+    carries: &'a [&'a [usize]],
+    slices: &'a [&'a [usize]],
+    length: usize,
+    reverse: bool,
+}
+
+impl Loop<'_> {
+    fn graph(&self, step: impl for<'r> Fn(&[Var<'r>]) -> Vec<Var<'r>>) -> Graph {
+        let r = Builder::new();
+        let of = |s: &&[usize]| Aval::new(self.dtype, *s);
+        let takes: Vec<Aval> = [self.shared, self.carries, self.slices].concat().iter().map(of).collect();
+        let ins: Vec<Var<'_>> = takes.iter().map(|a| r.input("x", a.clone())).collect();
+        let body = Arc::new(r.finish(&step(&ins)).unwrap());
+        let (shared, carries) = (self.shared.len(), self.carries.len());
+        let b = Builder::new();
+        let stack = |a: &Aval| a.with_shape([&[self.length], &a.shape[..]].concat());
+        let outer =
+            takes.iter().enumerate().map(|(i, a)| if i < shared + carries { a.clone() } else { stack(a) });
+        let ins: Vec<Var<'_>> = outer.map(|a| b.input("x", a)).collect();
+        let scan = Scan { body, shared, carries, length: self.length, reverse: self.reverse };
+        b.finish(&b.apply(scan, &ins)).unwrap()
+    }
+}
+
+/// The plan, after the values have been found right.
+fn checked(graph: &Graph, bound: f64) -> Plan {
+    let inputs: Vec<Literal> = graph.input_avals().iter().enumerate().map(|(i, a)| numbers(a, i)).collect();
+    let right = reference::evaluate(graph, &inputs).unwrap();
+    let plan = compile(graph).unwrap();
+    let coded = Executable::of(plan.clone()).unwrap().poisoned();
+    let interpreted = Executable::interpreted(plan.clone()).unwrap().poisoned();
+    let mut first: Option<Vec<Literal>> = None;
+    for threads in [1, 2, 3] {
+        let pool = Pool::new(threads);
+        for executable in [&coded, &interpreted] {
+            let found = evaluate_on(&pool, executable, graph, &inputs).unwrap();
+            for (f, r) in found.iter().zip(&right) {
+                let scale = r.f().iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+                for (i, (a, b)) in f.f().iter().zip(r.f()).enumerate() {
+                    assert!((a - b).abs() <= bound * scale, "element {i}: {a} is not {b}\n{plan}");
+                }
+                assert_eq!(f.i(), r.i());
+            }
+            assert_eq!(&found, first.get_or_insert(found.clone()), "other bits on {threads} threads");
+        }
+    }
+    plan
+}
+
+fn scans(plan: &Plan) -> Vec<&Step> {
+    plan.steps.iter().filter(|s| matches!(s, Step::Scan { .. })).collect()
+}
+
+/// Kernels and products of a step of a loop.
+fn steps_of(step: &Step) -> (usize, usize) {
+    let Step::Scan { control, .. } = step else { return (0, 0) };
+    let count = |f: fn(&Step) -> bool| control.plans[0].steps.iter().filter(|s| f(s)).count();
+    (count(|s| matches!(s, Step::Kernel(_))), count(|s| matches!(s, Step::Contract(_))))
+}
+
+#[test]
+fn elementwise_steps_of_any_shape() {
+    for dtype in [DType::F32, DType::F64] {
+        for reverse in [false, true] {
+            for (shape, length) in
+                [(vec![], 50), (vec![3], 7), (vec![5, 130], 4), (vec![2, 2500], 3), (vec![40], 1)]
+            {
+                let s = &shape[..];
+                let own = Loop { dtype, shared: &[s], carries: &[s, s], slices: &[s], length, reverse };
+                // The carries change places; an output is a carry as it was before, another comes from all of them.
+                let graph = own.graph(|v| {
+                    let (w, a, b, x) = (v[0], v[1], v[2], v[3]);
+                    vec![b, (a * w + x).tanh(), a, b * x - w]
+                });
+                let plan = checked(&graph, 1e-5);
+                let small = shape.iter().product::<usize>() <= 1024;
+                assert!(!small || steps_of(scans(&plan)[0]) == (1, 0), "{plan}");
+                let graph = own.graph(|v| vec![v[1].sin() + v[3], v[2] * v[0] + v[1].cos(), v[1]]);
+                checked(&graph, 1e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_carry_read_elsewhere_than_it_is_written() {
+    let own = Loop {
+        dtype: DType::F32,
+        shared: &[],
+        carries: &[&[6, 6]],
+        slices: &[&[6]],
+        length: 9,
+        reverse: false,
+    };
+    let graph = own.graph(|v| {
+        let turned = v[0].permute(&[1, 0]) * 0.5;
+        let spread = v[1].reshape([6, 1]).broadcast_to(&[6, 6].as_slice().into());
+        vec![turned + spread, v[0].sum(&[0])]
+    });
+    checked(&graph, 1e-5);
+}
+
+fn recurrence(reverse: bool) -> Graph {
+    let shared: [&[usize]; 2] = [&[24, 16], &[16]];
+    let own = Loop {
+        dtype: DType::F32,
+        shared: &shared,
+        carries: &[&[6, 24]],
+        slices: &[&[6, 24]],
+        length: 11,
+        reverse,
+    };
+    own.graph(|v| {
+        let bias = (v[1] * 2.0).broadcast_to(&[6, 16].as_slice().into());
+        let gates = (v[2].dot(v[0], "bi", "ij", "bj") + bias).tanh();
+        let h = gates.dot(v[0], "bj", "ij", "bi") + v[3];
+        vec![h, h * v[3]]
+    })
+}
+
+#[test]
+fn what_depends_on_no_carry_is_computed_before() {
+    for reverse in [false, true] {
+        let forward = recurrence(reverse);
+        let plan = checked(&forward, 1e-5);
+        assert_eq!(scans(&plan).len(), 1);
+        // The doubled bias comes before, and the second product finds its weights turned.
+        assert_eq!(plan.steps.len(), 3, "{plan}");
+        let pull = vjp(&forward, &[0, 1, 2, 3]).unwrap();
+        let plan = checked(&pull, 1e-4);
+        let loops = scans(&plan);
+        assert_eq!(loops.len(), 2);
+        // Back, a step has the two products of the carry; those of its values and of the weights are outside.
+        assert_eq!((steps_of(loops[0]).1, steps_of(loops[1]).1), (2, 2), "{plan}");
+        assert_eq!(plan.steps.iter().filter(|s| matches!(s, Step::Contract(_))).count(), 4, "{plan}");
+    }
+}
+
+#[test]
+fn a_loop_and_the_one_that_keeps_its_carries_are_one() {
+    let forward = recurrence(false);
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> = forward.input_avals().into_iter().map(|a| b.input("x", a)).collect();
+    let cts: Vec<Var<'_>> = forward.output_avals().into_iter().map(|a| b.input("g", a)).collect();
+    let pull = vjp(&forward, &[0, 1, 2, 3]).unwrap();
+    let outs = [b.inline(&forward, &ins), b.inline(&pull, &[&ins[..], &cts].concat())].concat();
+    let both = b.finish(&outs).unwrap();
+    let plan = checked(&both, 1e-4);
+    assert_eq!(scans(&plan).len(), 2, "{plan}");
+}
+
+#[test]
+fn small_steps_do_functions_of_their_inputs_before() {
+    let own =
+        Loop { dtype: DType::F32, shared: &[], carries: &[&[]], slices: &[&[]], length: 300, reverse: true };
+    let graph = own.graph(|v| vec![v[0] * v[1].cos()]);
+    let plan = checked(&graph, 1e-5);
+    assert_eq!(plan.steps.len(), 2, "{plan}");
+    assert!(!scans(&plan)[0].to_string().contains("cos"), "{plan}");
+}
