@@ -5,6 +5,7 @@ pub mod ast;
 mod builtin;
 mod diagnostic;
 mod eval;
+mod format;
 mod gradient;
 mod named;
 mod order;
@@ -20,6 +21,7 @@ mod token;
 
 pub use builtin::builtins;
 pub use diagnostic::{Diagnostic, Result, Severity};
+pub use format::format;
 pub use gradient::{Gradient, GradientOptions};
 pub use parse::parse_query;
 pub use program::{Definition, Faults, Loader, NoImports, Param, Program};

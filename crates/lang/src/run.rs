@@ -249,7 +249,7 @@ impl Program {
     }
 
     /// The names that these need, themselves included.
-    pub(crate) fn needed(&self, wanted: &[Name]) -> HashSet<Name> {
+    pub fn needed(&self, wanted: &[Name]) -> HashSet<Name> {
         let mut needed: HashSet<Name> = HashSet::new();
         let mut work: Vec<Name> = wanted.to_vec();
         while let Some(name) = work.pop() {

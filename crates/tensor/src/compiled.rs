@@ -82,6 +82,16 @@ impl Compiled {
         self.executable.plan().explained()
     }
 
+    /// Bytes of temporaries.
+    pub fn arena(&self) -> usize {
+        self.executable.plan().arena
+    }
+
+    /// What each step of the plan is, in order: a kernel, a product, a routine by its name, a choice or a loop.
+    pub fn steps(&self) -> Vec<&str> {
+        self.executable.plan().steps.iter().map(|step| step.name()).collect()
+    }
+
     /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near
     /// that comes to what this machine can do (`Roof::measured`).
     #[track_caller]

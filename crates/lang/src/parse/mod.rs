@@ -17,8 +17,21 @@ const MOST_BYTES: usize = 64 << 20;
 /// How many faults one run shows.
 pub(crate) const MOST_FAULTS: usize = 50;
 
+/// Where a statement stands, from its first to its last token, and where those inside of it stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Extent {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) inside: Vec<Extent>,
+}
+
 /// The statements of a text.
 pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
+    Ok(parse_with_extents(source, file)?.0)
+}
+
+/// The statements of a text, and where they stand.
+pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Statement>, Vec<Extent>)> {
     let mut faults = Vec::new();
     if source.text.len() > MOST_BYTES {
         let span = Span { file, start: 0, end: 0 };
@@ -26,21 +39,21 @@ pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
         return Err(vec![Diagnostic::error(span, what)]);
     }
     let tokens = tokens(&source.text, file, &mut faults);
-    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 0, nested: 0, faults };
+    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 0, nested: 0, faults, inside: Vec::new() };
     let statements = parser.statements();
     parser.faults.sort_by_key(Diagnostic::span);
     parser.faults.truncate(MOST_FAULTS);
     if parser.faults.iter().any(|d| d.severity == Severity::Error) {
         return Err(parser.faults);
     }
-    Ok(statements)
+    Ok((statements, parser.inside))
 }
 
 /// One reference with constants in it, as in a query: `Anc(1, x)`.
 pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
     let mut faults = Vec::new();
     let tokens = tokens(&source.text, 0, &mut faults);
-    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 1, nested: 0, faults };
+    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 1, nested: 0, faults, inside: Vec::new() };
     let read = parser.expression();
     match read {
         Ok(e) if parser.faults.is_empty() && parser.peek() == Token::End => Ok(e),
@@ -62,6 +75,8 @@ struct Parser<'a> {
     open: usize,
     nested: usize,
     faults: Vec<Diagnostic>,
+    /// Where the statements of the block read last stand.
+    inside: Vec<Extent>,
 }
 
 impl<'a> Parser<'a> {

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::index::places_of;
-use super::{Parser, Read};
+use super::{Extent, Parser, Read};
 use crate::ast::{Equation, Function, Kind, Projection, Ref, Statement};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -10,16 +10,23 @@ use crate::token::Token;
 impl Parser<'_> {
     /// All statements up to the end of the text, or to `}` inside a block.
     pub(super) fn statements(&mut self) -> Vec<Statement> {
-        let mut out = Vec::new();
+        let (mut out, mut extents) = (Vec::new(), Vec::new());
         loop {
             while matches!(self.peek(), Token::Line | Token::Sign(";")) {
                 self.next();
             }
             if self.peek() == Token::End || (self.nested > 0 && self.is("}")) {
+                self.inside = extents;
                 return out;
             }
+            let start = self.span().start as usize;
+            self.inside.clear();
             match self.statement().and_then(|s| self.ended().map(|()| s)) {
-                Ok(statement) => out.push(statement),
+                Ok(statement) => {
+                    let end = self.last_span().end as usize;
+                    extents.push(Extent { start, end, inside: std::mem::take(&mut self.inside) });
+                    out.push(statement);
+                }
                 Err(fault) => {
                     self.faults.push(fault);
                     self.recover();

@@ -129,6 +129,12 @@ impl Program {
         }
     }
 
+    /// The declared size of an index, with these values of the parameters.
+    pub fn size(&self, index: &str, numbers: &HashMap<Name, f64>) -> Option<usize> {
+        let (size, _) = self.axes.get(index)?;
+        number(size, numbers).ok().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as usize)
+    }
+
     /// The parameters' values, some of them given from outside.
     pub fn numbers(&self, set: &HashMap<Name, f64>) -> Result<HashMap<Name, f64>, Diagnostic> {
         let mut out = HashMap::new();
