@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub use gradus_draw as draw;
+pub use gradus_files as files;
 pub use gradus_ir as ir;
 pub use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, Shape};
+pub use gradus_lang as lang;
+pub use gradus_nn as nn;
 pub use gradus_tensor::*;

@@ -15,7 +15,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-cuda", &["gradus-compile", "gradus-ir", "gradus-mem"]),
     ("gradus-tensor", &["gradus-ir", "gradus-mem", "gradus-compile", "gradus-cpu"]),
     ("gradus-lang", &["gradus-tensor", "gradus-ir"]),
-    ("gradus-nn", &["gradus-tensor", "gradus-ir"]),
+    ("gradus-files", &["gradus-tensor", "gradus-ir", "gradus-mem"]),
+    ("gradus-nn", &["gradus-files", "gradus-tensor", "gradus-ir"]),
     ("gradus-models", &["gradus-nn", "gradus-tensor"]),
     ("gradus-testkit", &["gradus-ir", "gradus-tensor", "gradus-compile", "gradus-cpu"]),
     (
@@ -29,6 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gradus-wgpu",
             "gradus-cuda",
             "gradus-tensor",
+            "gradus-files",
             "gradus-lang",
             "gradus-nn",
             "gradus-models",

@@ -23,6 +23,8 @@ pub struct Plan {
     pub arena: usize,
     /// Which rules of simplification fired before, and how often.
     pub simplified: Vec<(&'static str, usize)>,
+    /// What did not join the loop nest of an operand, and why.
+    pub apart: Vec<(String, &'static str)>,
 }
 
 /// Row-major elements somewhere.
@@ -118,6 +120,18 @@ pub struct Control {
 }
 
 impl Step {
+    /// What it is: a kernel, a product, a routine by its name, a choice or a loop.
+    pub fn name(&self) -> &str {
+        match self {
+            Step::Kernel(_) => "kernel",
+            Step::Contract(_) => "product",
+            Step::Routine(r) => r.op.name(),
+            Step::Switch(_) => "switch",
+            Step::Scan { .. } => "scan",
+            Step::While { .. } => "while",
+        }
+    }
+
     /// Buffers read.
     pub fn reads(&self) -> Vec<usize> {
         match self {

@@ -91,6 +91,13 @@ pub enum Kind {
         /// Which one, and where.
         why: String,
     },
+    /// A file that cannot be read or written, or does not hold what it should.
+    File {
+        /// Its path.
+        path: String,
+        /// Why.
+        why: String,
+    },
     /// Memory that could not be had.
     Memory {
         /// Bytes asked for.
@@ -127,6 +134,11 @@ impl Error {
     /// Something that cannot be traced.
     pub fn trace(why: impl Into<String>) -> Error {
         Error::new(Kind::Trace { why: why.into() })
+    }
+
+    /// A file that cannot be used.
+    pub fn file(path: impl Into<String>, why: impl Into<String>) -> Error {
+        Error::new(Kind::File { path: path.into(), why: why.into() })
     }
 
     /// A broken invariant.
@@ -210,6 +222,7 @@ impl fmt::Display for Kind {
             Kind::Gradient { why } | Kind::Trace { why } => f.write_str(why),
             Kind::Text { line, column, why } => write!(f, "line {line}, column {column}: {why}"),
             Kind::Verify { why } => write!(f, "graph is not well formed: {why}"),
+            Kind::File { path, why } => write!(f, "{path}: {why}"),
             Kind::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be had"),
         }
     }

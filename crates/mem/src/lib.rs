@@ -19,12 +19,14 @@
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
+mod file;
 mod handle;
 mod live;
 mod pod;
 mod pool;
 mod storage;
 
+pub use file::FileMap;
 pub use handle::Handle;
 pub use live::live_bytes;
 pub use pod::Pod;

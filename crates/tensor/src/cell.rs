@@ -6,8 +6,9 @@
 
 use crate::data::Data;
 use crate::tensor::{Inner, Tensor};
-use gradus_ir::{Aval, Error, Result};
+use gradus_ir::{Aval, DType, Error, Result};
 use gradus_mem::Handle;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A handle on a cell's state; `detached` handles do not take part in autograd.
@@ -19,7 +20,7 @@ pub(crate) struct Cell {
 
 struct Shared {
     state: Mutex<State>,
-    requires_grad: bool,
+    requires_grad: AtomicBool,
 }
 
 struct State {
@@ -32,6 +33,7 @@ impl Cell {
     /// A cell holding this data.
     pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
         let state = Mutex::new(State { value, version: 0, grad: None });
+        let requires_grad = AtomicBool::new(requires_grad);
         Cell { shared: Handle::new(Shared { state, requires_grad }), detached: false }
     }
 
@@ -53,7 +55,7 @@ impl Cell {
     }
 
     pub(crate) fn requires_grad(&self) -> bool {
-        self.shared.requires_grad && !self.detached
+        self.shared.requires_grad.load(Ordering::Relaxed) && !self.detached
     }
 
     pub(crate) fn is_same(&self, other: &Cell) -> bool {
@@ -67,6 +69,15 @@ impl Cell {
 
     pub(crate) fn detached(&self) -> Cell {
         Cell { detached: true, ..self.clone() }
+    }
+
+    pub(crate) fn is_detached(&self) -> bool {
+        self.detached
+    }
+
+    /// The handle that takes part in autograd if the cell does.
+    pub(crate) fn attached(&self) -> Cell {
+        Cell { detached: false, ..self.clone() }
     }
 
     pub(crate) fn grad(&self) -> Option<Tensor> {
@@ -110,11 +121,7 @@ impl Cell {
                 format!("cannot replace {own}"),
             ));
         }
-        let mut state = self.state();
-        state.version += 1;
-        let old = std::mem::replace(&mut state.value, Tensor::data(data));
-        drop(state);
-        drop(old);
+        self.put_back(data, true);
         Ok(())
     }
 }
@@ -166,6 +173,45 @@ impl Tensor {
             crate::trace::write_cell(self, cell, value)
         };
         swap().map_err(|e| e.or_at(place))
+    }
+
+    /// Whether backward passes collect gradients for a leaf from now on. What was recorded before keeps what it knew.
+    #[track_caller]
+    pub fn set_requires_grad(&self, on: bool) -> Result<()> {
+        let place = std::panic::Location::caller();
+        let Some(cell) = self.check()?.as_cell() else {
+            return Err(Error::gradient("only a cell can be told whether it requires gradients").at(place));
+        };
+        if on && !cell.aval().dtype.is_differentiable() {
+            let why = format!("a cell of type {} cannot require gradients", cell.aval());
+            return Err(Error::gradient(why).at(place));
+        }
+        cell.shared.requires_grad.store(on, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Converts a cell's value to another dtype, the one way in which a cell's type changes. Its gradient is dropped, and
+    /// functions compiled with the cell as it was refuse to run.
+    #[track_caller]
+    pub fn convert_(&self, dtype: DType) -> Result<()> {
+        let place = std::panic::Location::caller();
+        let convert = || {
+            let Some(cell) = self.check()?.as_cell() else {
+                return Err(Error::value("conversion in place", "acts on a cell (`cell`, `requires_grad_`)"));
+            };
+            if crate::trace::is_tracing() {
+                return Err(Error::trace("a cell changes its type; do it before the function is traced"));
+            }
+            if cell.requires_grad() && !dtype.is_differentiable() {
+                let why = format!("a leaf that requires gradients cannot become {dtype}");
+                return Err(Error::gradient(why));
+            }
+            let value = cell.value().to_dtype(dtype).concrete()?;
+            cell.set_grad(None);
+            cell.put_back(value, true);
+            Ok(())
+        };
+        convert().map_err(|e: Error| e.or_at(place))
     }
 
     /// The same cell, outside of autograd: reading it gives constants, and writing it is always allowed.

@@ -1,8 +1,8 @@
 //! To and from `Vec`, nested arrays, slices, numbers and `ndarray`.
 
-use crate::data::Element;
+use crate::data::{Data, Element};
 use crate::tensor::Tensor;
-use gradus_ir::{Error, Result, Shape};
+use gradus_ir::{Aval, Error, Result, Shape};
 use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
 use std::panic::Location;
 
@@ -97,6 +97,19 @@ impl Tensor {
             .map_err(|e| Error::shape(format!("to_ndarray of {}", self.shape()), e.to_string()).at(place))
     }
 
+    /// The elements in row-major order as bytes, least significant first: how files hold them.
+    #[track_caller]
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let place = Location::caller();
+        little_endian().and_then(|()| self.concrete()?.bytes()).map_err(|e| e.or_at(place))
+    }
+
+    /// Row-major elements of a type from bytes, least significant first.
+    #[track_caller]
+    pub fn from_bytes(aval: &Aval, bytes: &[u8]) -> Tensor {
+        Tensor::from_result(little_endian().and_then(|()| Data::from_bytes(aval, bytes)).map(Tensor::data))
+    }
+
     /// The elements of a matrix, row by row.
     #[track_caller]
     pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
@@ -109,4 +122,12 @@ impl Tensor {
             }
         }
     }
+}
+
+/// Files are written as memory is, which must then be in their order.
+fn little_endian() -> Result<()> {
+    if cfg!(target_endian = "little") {
+        return Ok(());
+    }
+    Err(Error::value("bytes", "are only read and written on machines whose least significant byte is first"))
 }

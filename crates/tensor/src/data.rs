@@ -115,6 +115,28 @@ impl Data {
         self.read(None, T::load)
     }
 
+    /// Elements in row-major order as they lie in memory.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
+        let size = self.aval.dtype.size();
+        let whole = crate::execute::row_major(self)?;
+        let from = whole.offset * size;
+        Ok(whole.storage.as_slice::<u8>()[from..from + self.aval.shape.numel() * size].to_vec())
+    }
+
+    /// From row-major elements as they lie in memory.
+    pub(crate) fn from_bytes(aval: &Aval, bytes: &[u8]) -> Result<Data> {
+        let needed = aval.shape.checked_numel().and_then(|n| n.checked_mul(aval.dtype.size()));
+        if needed != Some(bytes.len()) {
+            let why = format!("do not hold {aval}, which takes {}", needed.unwrap_or(usize::MAX));
+            return Err(Error::shape(format!("{} bytes", bytes.len()), why));
+        }
+        if aval.dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
+            return Err(Error::value("a truth value", "must be stored as 0 or 1"));
+        }
+        let storage = Storage::from_slice(bytes).ok_or_else(|| memory(bytes.len()))?;
+        Ok(Data::row_major(storage, aval))
+    }
+
     /// As a literal in the carrier of its class.
     pub(crate) fn literal(&self) -> Result<Literal> {
         Literal::new(self.aval.clone(), self.carried(None)?)

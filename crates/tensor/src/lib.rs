@@ -22,6 +22,7 @@ mod ops;
 mod place;
 mod plan;
 mod print;
+mod profile;
 mod random;
 mod reduce;
 mod region;
@@ -35,7 +36,7 @@ pub use apply::{apply, apply_n, apply1, call, try_apply};
 pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
 pub use backward::Backward;
-pub use compiled::{Compiled, Jit, compile, jit};
+pub use compiled::{Compiled, Jit, compile, compile_graph, jit};
 pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use data::Element;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
@@ -61,7 +62,7 @@ pub use tensor::Tensor;
 pub use trace::{Outputs, TracedFunction, trace, trace_function};
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
-    value_and_grad, value_and_grad_as, vjp, vmap,
+    value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vmap,
 };
 
 pub mod autograd {

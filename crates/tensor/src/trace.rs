@@ -7,6 +7,7 @@
 use crate::cell::Cell;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::Id;
+use gradus_ir::ops::select::StopGradient;
 use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
 use std::cell::RefCell;
 use std::panic::Location;
@@ -102,6 +103,12 @@ impl Trace {
                 Err(Error::trace("a value of an inner trace cannot be used outside of it"))
             }
             Inner::Node(n) => Ok(self.capture(t, &n.aval)),
+            Inner::Cell(c) if c.is_detached() => {
+                let whole = Tensor::new(Inner::Cell(c.attached()));
+                let id = self.capture(&whole, &c.aval());
+                let (node, _) = self.builder.try_apply_ids(Op::from(StopGradient {}), vec![id])?;
+                Ok(Id { node, out: 0 })
+            }
             Inner::Cell(c) => Ok(self.capture(t, &c.aval())),
             Inner::Data(d, _) => {
                 // Repeated elements stay repeated: the constant holds each once.
@@ -141,7 +148,7 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor) -> Result
     if new.as_ref() != Some(&own) {
         return Err(Error::shape(format!("a value of type {new:?}"), format!("cannot replace {own}")));
     }
-    trace.capture(tensor, &own);
+    trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
     let now = trace.read(value)?;
     if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.is_same(tensor)) {
         c.now = now;

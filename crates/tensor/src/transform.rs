@@ -220,6 +220,50 @@ pub fn value_and_grad_as<R: Outputs>(
     Ok((outs, grads))
 }
 
+/// Outputs of a function, and the gradients of the first, a real scalar, for cells that the function reads: zeros where
+/// nothing flows. What a model and its loss compute is such a function, of the model's parameters.
+///
+/// The function runs once, so it may write cells (statistics, random generators): they have their new values afterwards.
+///
+/// ```
+/// use gradus_tensor::{All, Tensor, value_and_grad_of};
+/// let w = Tensor::from([1.0, 2.0]).requires_grad_();
+/// let (loss, grads) = value_and_grad_of(&[&w], || w.square().sum(All)).unwrap();
+/// assert_eq!(loss[0].item::<f64>().unwrap(), 5.0);
+/// assert_eq!(grads[0].to_vec::<f64>().unwrap(), [2.0, 4.0]);
+/// ```
+#[track_caller]
+pub fn value_and_grad_of<R: Outputs>(
+    cells: &[&Tensor],
+    f: impl FnOnce() -> R,
+) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
+    let place = Location::caller();
+    let traced = trace_function(&[], |_| f()).map_err(|e| e.or_at(place))?;
+    let Some(loss) = traced.graph.outputs().first().copied() else {
+        return Err(
+            Error::gradient("a gradient is of a real scalar, and the function gives nothing").at(place)
+        );
+    };
+    let read: Vec<Option<usize>> =
+        cells.iter().map(|c| traced.captured.iter().position(|t| t.is_same(c))).collect();
+    let wrt = read.iter().flatten().map(|&i| traced.graph.inputs()[i].1);
+    let both = transform::grad_with_loss(&traced.graph, loss, wrt, Unreachable::Zeros);
+    let both = Arc::new(both.map_err(|e| e.or_at(place))?);
+    let operands: Vec<&Tensor> = traced.captured.iter().collect();
+    let mut outs = call("value_and_grad", &both, &operands)?;
+    let mut grads = outs.split_off(traced.graph.outputs().len()).into_iter();
+    let written = outs.split_off(outs.len() - traced.written.len());
+    for (cell, value) in traced.written.iter().zip(&written) {
+        cell.data_().set_(value)?;
+    }
+    let flowing = |(i, c): (&Option<usize>, &&Tensor)| match i {
+        Some(_) => grads.next().unwrap_or_else(|| c.zeros_like()),
+        None => c.zeros_like(),
+    };
+    let grads = read.iter().zip(cells).map(flowing).collect();
+    Ok((outs, grads))
+}
+
 /// Gradients of a function whose first output is a real scalar, for all differentiable operands.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! To and from Rust's own containers, and which dtype comes out of a mixed expression.
 
-use gradus_ir::{C, DType, Literal};
+use gradus_ir::{Aval, C, DType, Literal};
 use gradus_tensor::{Element, Tensor};
 use half::{bf16, f16};
 use ndarray::{Array, Array2, ArrayD, ArrayView2, arr0, s};
@@ -242,4 +242,18 @@ fn making() {
     assert_eq!(x.ones_like().to_vec::<i8>().unwrap(), [1, 1]);
     assert_eq!(x.full_like(7.0).aval(), x.aval());
     assert_eq!(Tensor::iota(DType::F64, [2, 2], 0).to_vec::<f64>().unwrap(), [0.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn bytes_come_and_go() {
+    let x = Tensor::from([[1.5f32, -2.0, 3.0], [4.0, 5.0, f32::NAN]]);
+    let bytes = x.t().to_bytes().unwrap();
+    assert_eq!(bytes[..8], [1.5f32.to_le_bytes(), 4.0f32.to_le_bytes()].concat());
+    let aval = Aval::new(DType::F32, [3, 2]);
+    assert_eq!(Tensor::from_bytes(&aval, &bytes).to_bytes().unwrap(), bytes);
+    let e = Tensor::from_bytes(&aval, &bytes[1..]).check().unwrap_err().to_string();
+    assert!(e.contains("23 bytes do not hold f32[3,2], which takes 24"), "{e}");
+    let flags = Tensor::from_bytes(&Aval::new(DType::Bool, [3]), &[1, 0, 1]);
+    assert_eq!(flags.to_vec::<bool>().unwrap(), [true, false, true]);
+    assert!(Tensor::from_bytes(&Aval::new(DType::Bool, [1]), &[2]).error().is_some());
 }

@@ -1,8 +1,9 @@
 //! Transforms of functions: values against formulas, composition in any order, captured values.
 
+use gradus_ir::DType;
 use gradus_tensor::{
-    Tensor, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize, no_grad, trace,
-    value_and_grad, vjp, vmap,
+    Tensor, checkpoint, compile, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
+    no_grad, trace, value_and_grad, value_and_grad_of, vjp, vmap,
 };
 
 fn f64s(t: &Tensor) -> Vec<f64> {
@@ -169,4 +170,49 @@ fn a_function_with_its_own_rule_in_every_mode() {
     assert!(e.contains("must take everything it reads as an operand"), "{e}");
     let e = custom_vjp(&[&x], |x| x[0].sum(()), |_, _, g| g[0].clone()).unwrap_err().to_string();
     assert!(e.contains("the gradient of custom_vjp must take") && e.contains("tests/transforms.rs"), "{e}");
+}
+
+#[test]
+fn gradients_for_cells_that_are_read() {
+    let (w, unused) = (Tensor::from([1.0, -2.0]).requires_grad_(), Tensor::from([3.0]).requires_grad_());
+    let mean = Tensor::from(0.0).cell();
+    let run = || {
+        value_and_grad_of(&[&w, &unused], || {
+            let now = w.square().sum(());
+            // A statistic that the function keeps, and a second path that gradients do not take.
+            mean.set_(&(&mean * 0.5 + now.stop_gradient() * 0.5)).unwrap();
+            [&now + (w.detach() * &w).sum(()), w.sum(())]
+        })
+        .unwrap()
+    };
+    let (outs, grads) = run();
+    close(&f64s(&outs[0]), &[10.0]);
+    close(&f64s(&outs[1]), &[-1.0]);
+    close(&f64s(&grads[0]), &[3.0, -6.0]);
+    close(&f64s(&grads[1]), &[0.0]);
+    close(&f64s(&mean), &[2.5]);
+    run();
+    close(&f64s(&mean), &[3.75]);
+    assert!(w.grad().is_none());
+}
+
+#[test]
+fn a_cell_is_frozen_converted_and_refused() {
+    let w = Tensor::from([1.0, -2.0]).requires_grad_();
+    let square = || w.square().sum(());
+    let f = compile(&[], |_| square()).unwrap();
+    close(&f64s(&f.run(&[]).unwrap()[0]), &[5.0]);
+    w.set_requires_grad(false).unwrap();
+    assert!(!square().requires_grad());
+    w.set_requires_grad(true).unwrap();
+    square().backward().unwrap();
+    close(&f64s(&w.grad().unwrap()), &[2.0, -4.0]);
+    w.convert_(DType::F32).unwrap();
+    assert_eq!(w.to_vec::<f32>().unwrap(), [1.0, -2.0]);
+    assert!(w.grad().is_none() && w.requires_grad());
+    let e = f.run(&[]).unwrap_err().to_string();
+    assert!(e.contains("a cell of type f32[2] was f64[2] when the function was compiled"), "{e}");
+    assert!(w.convert_(DType::I64).is_err());
+    assert!(Tensor::from([1, 2]).cell().set_requires_grad(true).is_err());
+    assert!(Tensor::from([1.0]).convert_(DType::F32).is_err());
 }

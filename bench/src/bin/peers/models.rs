@@ -3,18 +3,32 @@
 use crate::inputs::{fill, full, ints};
 use gradus::func::conv::{ConvOptions, conv2d};
 use gradus::func::pool::{MaxPoolOptions, max_pool};
+use gradus::nn::{Param, module};
 use gradus::{
     AttentionOptions, CrossEntropyOptions, Tensor, cross_entropy, embedding, scaled_dot_product_attention,
 };
 
 /// A loss over parameters and data.
 pub(crate) struct Model {
-    /// First values of the parameters.
-    pub(crate) parameters: Vec<Tensor>,
+    pub(crate) parameters: Vec<Param>,
+    /// Their first values.
+    pub(crate) first: Vec<Tensor>,
     /// Inputs and targets.
     pub(crate) data: Vec<Tensor>,
     /// The loss.
     pub(crate) loss: fn(&[Tensor], &[Tensor]) -> Tensor,
+}
+module!(Model { parameters; first, data, loss });
+
+impl Model {
+    fn new(first: Vec<Tensor>, data: Vec<Tensor>, loss: fn(&[Tensor], &[Tensor]) -> Tensor) -> Model {
+        Model { parameters: first.iter().map(Param::new).collect(), first, data, loss }
+    }
+
+    /// The parameters as tensors.
+    pub(crate) fn cells(&self) -> Vec<Tensor> {
+        self.parameters.iter().map(|p| (**p).clone()).collect()
+    }
 }
 
 fn entropy(logits: &Tensor, targets: &Tensor) -> Tensor {
@@ -36,7 +50,7 @@ pub(crate) fn mlp() -> Model {
         let h = (h.matmul(&p[2]) + &p[3]).relu();
         entropy(&(h.matmul(&p[4]) + &p[5]), &d[1])
     }
-    Model { parameters, data, loss }
+    Model::new(parameters, data, loss)
 }
 
 /// Vocabulary, context, batch, heads and width of the GPT.
@@ -87,7 +101,7 @@ pub(crate) fn gpt(layers: usize, batch: usize) -> Model {
         let logits = norm(&h, w, b).matmul(head);
         entropy(&logits.reshape([batch * T, V]), &d[1].reshape([batch * T]))
     }
-    Model { parameters, data, loss }
+    Model::new(parameters, data, loss)
 }
 
 /// Two convolutions, a pool and two linear layers.
@@ -112,7 +126,7 @@ pub(crate) fn cnn() -> Model {
         let h = (h.matmul(&p[4]) + &p[5]).relu();
         entropy(&(h.matmul(&p[6]) + &p[7]), &d[1])
     }
-    Model { parameters, data, loss }
+    Model::new(parameters, data, loss)
 }
 
 /// The language model of Bengio et al.
@@ -130,5 +144,5 @@ pub(crate) fn bengio() -> Model {
         let h = (x.matmul(&p[1]) + &p[2]).tanh();
         entropy(&(h.matmul(&p[3]) + &p[4]), &d[1])
     }
-    Model { parameters, data, loss }
+    Model::new(parameters, data, loss)
 }

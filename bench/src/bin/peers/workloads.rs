@@ -3,7 +3,11 @@
 use crate::Failure;
 use crate::inputs::fill;
 use crate::models::{self, Model};
-use gradus::{All, Compiled, ScanOptions, Tensor, compile, scan, value_and_grad, vjp};
+use gradus::nn::optim::{Adam, Sgd};
+use gradus::nn::{Module, Optimizer, Rule, compile_training};
+use gradus::{All, Compiled, ScanOptions, Tensor, compile, scan, vjp};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 type Action = Box<dyn FnMut() -> Result<(), Failure>>;
@@ -56,11 +60,11 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
         "W3.softmax_fb" => compiled(&[rows(), upstream()], |x| pulled(&x[..1], &x[1], |x| x[0].softmax(-1)))?,
         "W3.ln" => compiled(&norm_inputs()[..3], |x| vec![normed(x)])?,
         "W3.ln_fb" => compiled(&norm_inputs(), |x| pulled(&x[..3], &x[3], normed))?,
-        "W4" => training(models::mlp(), Rule::Adam)?,
-        "W5" => training(models::gpt(4, 16), Rule::Adam)?,
-        "W6" => training(models::cnn(), Rule::Sgd(0.01))?,
+        "W4" => training(models::mlp(), Adam::default())?,
+        "W5" => training(models::gpt(4, 16), Adam::default())?,
+        "W6" => training(models::cnn(), Sgd { rate: 0.01, ..Sgd::default() })?,
         "W7" => lstm()?,
-        "W8" => training(models::bengio(), Rule::Sgd(0.1))?,
+        "W8" => training(models::bengio(), Sgd { rate: 0.1, ..Sgd::default() })?,
         "W9.nograd" => eager_add(false),
         "W9.grad" => eager_add(true),
         "W11" => eager_chain(),
@@ -73,7 +77,7 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
             // Layers and batch, to see how cost grows.
             (_, Some(size)) => {
                 let (layers, batch) = size.split_once('x').ok_or("W5.LAYERSxBATCH")?;
-                training(models::gpt(layers.parse()?, batch.parse()?), Rule::Adam)?
+                training(models::gpt(layers.parse()?, batch.parse()?), Adam::default())?
             }
             _ => return Err(format!("no workload {name}").into()),
         },
@@ -136,56 +140,25 @@ fn pulled(ins: &[Tensor], g: &Tensor, f: impl FnOnce(&[Tensor]) -> Tensor) -> Ve
     grads.unwrap_or_else(|e| vec![Tensor::failed(e)])
 }
 
-/// How parameters are updated.
-#[derive(Clone, Copy)]
-enum Rule {
-    Adam,
-    Sgd(f64),
-}
-
 /// Forward, backward and update as one compiled step over cells.
-fn training(model: Model, rule: Rule) -> Result<Workload, Failure> {
-    let cells: Vec<Tensor> = model.parameters.iter().map(Tensor::cell).collect();
-    let zeros = |p: &Tensor| Tensor::zeros(p.shape()).cell();
-    let (m, v): (Vec<Tensor>, Vec<Tensor>) = match rule {
-        Rule::Adam => (cells.iter().map(zeros).collect(), cells.iter().map(zeros).collect()),
-        Rule::Sgd(_) => (Vec::new(), Vec::new()),
-    };
-    let t = Tensor::from(0.0f32).cell();
-    let data: Vec<&Tensor> = model.data.iter().collect();
-    let step = Arc::new(compile(&data, |d| {
-        let parameters: Vec<&Tensor> = cells.iter().collect();
-        let loss_and = value_and_grad(&parameters, |p| (model.loss)(p, d));
-        let (loss, grads) = match loss_and {
-            Ok((mut outs, grads)) => (outs.swap_remove(0), grads),
-            Err(e) => return Tensor::failed(e),
-        };
-        match update(rule, &cells, &m, &v, &t, &grads) {
-            Ok(()) => loss,
-            Err(e) => Tensor::failed(e),
-        }
-    })?);
-    let first = model.parameters.clone();
+fn training(model: Model, rule: impl Rule + 'static) -> Result<Workload, Failure> {
+    let (data, model) = (model.data.clone(), Rc::new(model));
+    let optimizer = Optimizer::new(model.parameters(), rule);
+    let loss = |m: &Model, d: &[Tensor]| (m.loss)(&m.cells(), d);
+    let step = Rc::new(RefCell::new(compile_training(model.clone(), loss, optimizer, &data)?));
     let reset = {
-        let (cells, m, v, t) = (cells.clone(), m.clone(), v.clone(), t.clone());
+        let step = step.clone();
         move || -> Result<(), Failure> {
-            for (cell, value) in cells.iter().zip(&first) {
+            for (cell, value) in model.parameters.iter().zip(&model.first) {
                 // A copy of its own, so that the step may write into it.
-                cell.set_(&(value + 0.0))?;
+                cell.data_().set_(&(value + 0.0))?;
             }
-            for cell in m.iter().chain(&v).chain([&t]) {
-                cell.set_(&Tensor::zeros(cell.shape()))?;
-            }
-            Ok(())
+            Ok(step.borrow_mut().restart()?)
         }
     };
-    let data = Arc::new(model.data.clone());
     let once = {
         let (step, data) = (step.clone(), data.clone());
-        move || -> Result<f64, Failure> {
-            let loss = step.run(&data.iter().collect::<Vec<_>>())?;
-            Ok(f64::from(loss[0].item::<f32>()?))
-        }
+        move || -> Result<f64, Failure> { Ok(f64::from(step.borrow_mut().run(&data)?.loss.item::<f32>()?)) }
     };
     let (repeat, checked, back) = (once.clone(), once, reset.clone());
     Ok(Workload {
@@ -201,42 +174,8 @@ fn training(model: Model, rule: Rule) -> Result<Workload, Failure> {
             Ok(loss)
         }),
         inner: 1,
-        explain: Some(Box::new(move || Ok(step.profile(&data.iter().collect::<Vec<_>>())?))),
+        explain: Some(Box::new(move || Ok(step.borrow_mut().profile(&data)?))),
     })
-}
-
-fn update(
-    rule: Rule,
-    cells: &[Tensor],
-    m: &[Tensor],
-    v: &[Tensor],
-    t: &Tensor,
-    grads: &[Tensor],
-) -> gradus::Result<()> {
-    match rule {
-        Rule::Sgd(rate) => {
-            for (p, g) in cells.iter().zip(grads) {
-                p.set_(&(p - g * rate))?;
-            }
-        }
-        Rule::Adam => {
-            let (rate, b1, b2, eps) = (1e-3, 0.9, 0.999, 1e-8);
-            let now = t + 1.0;
-            t.set_(&now)?;
-            // b^t as exp(t log b).
-            let c1 = 1.0 - (&now * f64::ln(b1)).exp();
-            let c2 = (1.0 - (&now * f64::ln(b2)).exp()).sqrt();
-            let size = rate / c1;
-            for (((p, m), v), g) in cells.iter().zip(m).zip(v).zip(grads) {
-                let m1 = m * b1 + g * (1.0 - b1);
-                let v1 = v * b2 + g * g * (1.0 - b2);
-                p.set_(&(p - &size * &m1 / (v1.sqrt() / &c2 + eps)))?;
-                m.set_(&m1)?;
-                v.set_(&v1)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Gradients of an LSTM over 64 steps.

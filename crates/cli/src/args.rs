@@ -1,0 +1,241 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Tensor equations: run them, differentiate them into equations, check and explain them.
+#[derive(Parser, Debug)]
+#[command(name = "gradus", version, about, long_about = None, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  gradus run mlp.eq                     the values of a program
+  gradus grad mlp.eq                    its gradient, as equations
+  gradus check mlp.eq                   whether its gradients are right
+  echo 'Y = 1 + 2' | gradus run -       a program from standard input
+
+Exit codes: 0 all is well, 1 the program or its run failed, 2 the command line is wrong.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Run a program: the values of its exports, or of all names that nothing else uses
+    #[command(after_help = "\
+Examples:
+  gradus run mlp.eq
+  gradus run mlp.eq --input X=x.npy --set rate=0.1 --only Loss,Probs
+  gradus run rnn.eq --steps 20 --f64 --json
+  gradus run report.eq --out results")]
+    Run(RunArgs),
+    /// The gradient of a program, as a program
+    #[command(after_help = "\
+Examples:
+  gradus grad mlp.eq                                the program and its gradient equations
+  gradus grad mlp.eq --wrt W1,W2 --gradients-only   only what these gradients need
+  gradus grad mlp.eq --merged -o mlp.grad.eq        one line per gradient, into a file
+  gradus grad mlp.eq | gradus run - --only Grad_W1  gradients are programs: run them")]
+    Grad(GradArgs),
+    /// Check a program, then every gradient against finite differences and forward mode
+    #[command(after_help = "\
+Examples:
+  gradus check mlp.eq
+  gradus check mlp.eq --loss Energy --input X=x.npy")]
+    Check(CheckArgs),
+    /// What every equation costs: einsum, contraction order, arithmetic, bytes, time, kernels
+    #[command(after_help = "\
+Examples:
+  gradus explain mlp.eq
+  gradus explain mlp.eq --json
+  gradus explain mlp.eq --svg mlp.svg
+  gradus grad mlp.eq | gradus explain -")]
+    Explain(ExplainArgs),
+    /// Write a program in the one form that all programs are printed in; comments and blank lines stay
+    #[command(after_help = "\
+Examples:
+  gradus fmt mlp.eq           rewrites the file
+  gradus fmt mlp.eq --check   changes nothing, fails if something would change
+  gradus fmt - < mlp.eq       to standard output")]
+    Fmt(FmtArgs),
+    /// Ask for rows of a relation or elements of a tensor; only what they need is computed
+    #[command(after_help = "\
+Examples:
+  gradus query family.eq 'Anc(1, x)'    everyone of whom 1 is an ancestor
+  gradus query family.eq 'Anc(1, 4)'    yes or no
+  gradus query mlp.eq 'Probs[0, o]'     numbers with their indices")]
+    Query(QueryArgs),
+    /// Type equations and see their values
+    #[command(after_help = "\
+Examples:
+  gradus repl
+  gradus repl mlp.eq    begins with the equations of a file")]
+    Repl(ReplArgs),
+    /// Completions for a shell
+    #[command(after_help = "\
+Examples:
+  gradus completions bash > ~/.local/share/bash-completion/completions/gradus
+  gradus completions fish > ~/.config/fish/completions/gradus.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// A name and something behind `=`.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+fn pair(text: &str) -> Result<Pair, String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok(Pair { name: name.trim().to_string(), value: value.trim().to_string() })
+        }
+        _ => Err("expected NAME=VALUE".into()),
+    }
+}
+
+/// Where programs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Device {
+    /// The processor.
+    Cpu,
+}
+
+/// What a run is given, whatever it is for.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Given {
+    /// A tensor from a file (.npy .npz .json .csv .tsv .safetensors .txt): inputs, and instead of the files that a program names
+    #[arg(long = "input", value_name = "NAME=FILE", value_parser = pair)]
+    pub(crate) inputs: Vec<Pair>,
+    /// A parameter, or a small input: --set rate=0.1, --set 'X=[1, 2, 3]'
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(crate) set: Vec<Pair>,
+    /// The temperature of sig in the equations of a name, * for all
+    #[arg(long = "temperature", value_name = "NAME=T", value_parser = pair)]
+    pub(crate) temperatures: Vec<Pair>,
+    /// How many steps virtual time has
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<usize>,
+    /// How many rounds a fixpoint may take
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<usize>,
+    /// How far numbers may still move when a fixpoint counts as reached, relative to their size
+    #[arg(long, value_name = "X")]
+    pub(crate) tolerance: Option<f64>,
+    /// Give values of fixpoints that were not reached
+    #[arg(long)]
+    pub(crate) allow_unconverged: bool,
+    /// Compute in f64 instead of f32
+    #[arg(long)]
+    pub(crate) f64: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// The program, - for standard input
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) given: Given,
+    /// The names to give, and nothing else
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Write every value, and the files that the program names, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where to run
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) device: Device,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GradArgs {
+    /// The program, - for standard input
+    pub(crate) file: PathBuf,
+    /// The scalar to differentiate: without, Loss, or the only one that nothing else uses
+    #[arg(long, value_name = "NAME")]
+    pub(crate) loss: Option<String>,
+    /// The names whose gradients are wanted: without, all
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) wrt: Vec<String>,
+    /// All contributions to a gradient in one line
+    #[arg(long)]
+    pub(crate) merged: bool,
+    /// Leave the program itself out
+    #[arg(long)]
+    pub(crate) gradients_only: bool,
+    /// Write to a file
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The program, - for standard input
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) given: Given,
+    /// The scalar to differentiate: without, Loss, or else all outputs with random weights
+    #[arg(long, value_name = "NAME")]
+    pub(crate) loss: Option<String>,
+    /// How far a gradient may be from finite differences, relative to its size
+    #[arg(long, value_name = "X", default_value_t = 1e-6)]
+    pub(crate) within: f64,
+    /// Where random directions begin
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// The program, - for standard input
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) given: Given,
+    /// The names to compute, and nothing else
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draw the program into a file
+    #[arg(long, value_name = "OUT")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FmtArgs {
+    /// The programs, - for standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing; fail if something would change
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct QueryArgs {
+    /// The program, - for standard input
+    pub(crate) file: PathBuf,
+    /// A tensor with names to bind and numbers to hold: Anc(1, x), Probs[0, o]
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) given: Given,
+    /// One JSON list of rows instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplArgs {
+    /// A program to begin with
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) given: Given,
+}

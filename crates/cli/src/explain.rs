@@ -1,0 +1,267 @@
+//! `gradus explain`: what every equation costs on its own, and what the program costs as one plan.
+
+use crate::args::ExplainArgs;
+use crate::given::Ready;
+use crate::{Done, Terminal, open, run, show};
+use gradus::files::atomic;
+use gradus::ir::ops::Form;
+use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Ref};
+use gradus::lang::{Lowered, Program};
+use gradus::{Aval, Compiled, Graph, Tensor};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// How many times a plan runs; the shortest time counts.
+const RUNS: usize = 5;
+
+pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
+    let opened = open::program(&args.file, terminal)?;
+    let program = &opened.program;
+    let wanted = run::wanted(program, &args.only)?;
+    let ready = args.given.ready(&opened, &wanted)?;
+    let lowered = program.lower(&avals(&ready.inputs), &ready.settings, &wanted)?;
+    if let Some(path) = &args.svg {
+        atomic::write(path, &[gradus::draw::svg(&lowered.graph).as_bytes()])?;
+    }
+    let needed = program.needed(&wanted);
+    // Values of all names that are needed, for equations to be run one by one.
+    let computed: Vec<Name> = needed.iter().filter(|n| !ready.inputs.contains_key(*n)).cloned().collect();
+    let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
+    values.extend(ready.inputs.iter().map(|(n, t)| (n.clone(), t.clone())));
+    let mut lines = Vec::new();
+    for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
+        if !matches!(e.value.kind, Kind::Text(_)) {
+            lines.push(Line::new(program, e, &values, &ready)?);
+        }
+    }
+    let whole = Cost::of(&lowered, &ready.inputs)?;
+    match args.json {
+        true => {
+            let equations: Vec<Value> = lines.iter().map(Line::json).collect();
+            writeln!(terminal.out, "{}", json!({"equations": equations, "program": whole.json()}))?;
+        }
+        false => write!(terminal.out, "{}", text(&lines, &whole))?,
+    }
+    Ok(())
+}
+
+fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
+    tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
+}
+
+/// What running something costs.
+struct Cost {
+    flops: u64,
+    bytes: u64,
+    time: Duration,
+    steps: Vec<String>,
+    arena: usize,
+    /// Products of two in the order they are computed, with their arithmetic.
+    order: Vec<(String, u64)>,
+}
+
+impl Cost {
+    fn of(lowered: &Lowered, inputs: &BTreeMap<Name, Tensor>) -> Done<Cost> {
+        let graph = lowered.graph.inlined()?;
+        let stats = graph.stats();
+        let compiled = lowered.compiled()?;
+        let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
+        let time = fastest(&compiled, &ins)?;
+        let steps = compiled.steps().into_iter().map(str::to_string).collect();
+        Ok(Cost {
+            flops: stats.flops,
+            bytes: stats.bytes,
+            time,
+            steps,
+            arena: compiled.arena(),
+            order: order(&graph),
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "flops": self.flops,
+            "bytes": self.bytes,
+            "seconds": self.time.as_secs_f64(),
+            "kernels": self.steps,
+            "arena": self.arena,
+        })
+    }
+
+    /// How many steps of each kind: `2 kernel, 1 product`.
+    fn kinds(&self) -> String {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for step in &self.steps {
+            match counts.iter_mut().find(|c| c.0 == step) {
+                Some(c) => c.1 += 1,
+                None => counts.push((step, 1)),
+            }
+        }
+        let each: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
+        if each.is_empty() { "none".into() } else { each.join(", ") }
+    }
+}
+
+fn fastest(compiled: &Compiled, ins: &[&Tensor]) -> Done<Duration> {
+    let mut best = Duration::MAX;
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        compiled.run(ins)?;
+        best = best.min(start.elapsed());
+    }
+    Ok(best)
+}
+
+/// The contractions of a graph, in order.
+fn order(graph: &Graph) -> Vec<(String, u64)> {
+    let mut out = Vec::new();
+    for node in graph.nodes() {
+        let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+        let Form::Contract { lhs, rhs, out: result } = node.op.def().form(&ins) else { continue };
+        let mut extents: BTreeMap<char, usize> = BTreeMap::new();
+        for (labels, aval) in [&lhs, &rhs].into_iter().zip(&ins) {
+            extents.extend(labels.chars().zip(aval.shape.iter().copied()));
+        }
+        let flops = extents.values().fold(2u64, |n, e| n.saturating_mul(*e as u64));
+        out.push((format!("{lhs},{rhs}->{result}"), flops));
+    }
+    out
+}
+
+/// One equation.
+struct Line {
+    text: String,
+    einsum: Option<String>,
+    line: usize,
+    shape: Vec<usize>,
+    cost: Cost,
+}
+
+impl Line {
+    fn new(program: &Program, e: &Equation, values: &BTreeMap<Name, Tensor>, ready: &Ready) -> Done<Line> {
+        // Under another name, so that what it reads of itself is an input: one round of a fixpoint.
+        let name = Name::from(format!("{} of one equation", e.target.name));
+        let alone = Equation { target: Ref { name: name.clone(), ..e.target.clone() }, ..e.clone() };
+        let around = Program {
+            sources: program.sources.clone(),
+            functions: program.functions.clone(),
+            axes: program.axes.clone(),
+            params: program.params.clone(),
+            ..Program::default()
+        };
+        let one = around.extended(&[alone])?;
+        let reads = e.reads();
+        let inputs: BTreeMap<Name, Tensor> = values
+            .iter()
+            .filter(|(n, _)| reads.iter().any(|r| r.name == **n))
+            .map(|(n, t)| (n.clone(), t.clone()))
+            .collect();
+        let lowered = one.lower(&avals(&inputs), &ready.settings, &[name])?;
+        let shape = lowered.graph.output_avals().first().map(|a| a.shape.to_vec()).unwrap_or_default();
+        let cost = Cost::of(&lowered, &inputs)?;
+        let line = program.sources.first().map_or(0, |s| s.position(e.span.start).0);
+        Ok(Line { text: shortened(&e.to_string()), einsum: einsum(e), line, shape, cost })
+    }
+
+    fn json(&self) -> Value {
+        let order: Vec<Value> =
+            self.cost.order.iter().map(|(c, f)| json!({"einsum": c, "flops": f})).collect();
+        let mut value = self.cost.json();
+        if let Some(object) = value.as_object_mut() {
+            object.insert("equation".into(), json!(self.text));
+            object.insert("line".into(), json!(self.line));
+            object.insert("einsum".into(), json!(self.einsum));
+            object.insert("order".into(), json!(order));
+            object.insert("shape".into(), json!(self.shape));
+        }
+        value
+    }
+}
+
+/// Long lists of numbers are not what an explanation is about.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= 80 {
+        text.to_string()
+    } else {
+        format!("{}…", text.chars().take(79).collect::<String>())
+    }
+}
+
+/// The einsum of an equation that is a product of tensors.
+fn einsum(e: &Equation) -> Option<String> {
+    let factors: Vec<&Expr> = match &e.value.kind {
+        Kind::Product(factors) => factors.iter().collect(),
+        _ => vec![&e.value],
+    };
+    let mut terms = Vec::new();
+    for f in factors {
+        match &f.kind {
+            Kind::Ref(r) => terms.push(labels(r)?),
+            Kind::Number(_) => {}
+            _ => return None,
+        }
+    }
+    terms.push(labels(&e.target)?);
+    // Letters stand side by side, longer names apart.
+    let apart = if terms.iter().flatten().all(|l| l.chars().count() == 1) { "" } else { " " };
+    let mut spelled: Vec<String> = terms.iter().map(|t| t.join(apart)).collect();
+    let left = spelled.pop()?;
+    let between = if apart.is_empty() { "," } else { ", " };
+    let arrow = if apart.is_empty() { "->" } else { " -> " };
+    Some(format!("{}{arrow}{left}", spelled.join(between)))
+}
+
+fn labels(r: &Ref) -> Option<Vec<String>> {
+    let label = |i: &Index| match i {
+        Index::Named(name, 0) => Some(name.to_string()),
+        _ => None,
+    };
+    r.places.iter().map(|p| label(&p.index)).collect()
+}
+
+fn text(lines: &[Line], whole: &Cost) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let _ = writeln!(out, "{}: {}", line.line, line.text);
+        if let Some(einsum) = line.einsum.as_ref().filter(|_| !line.cost.order.is_empty()) {
+            let _ = writeln!(out, "    einsum   {einsum}");
+        }
+        for (i, (contraction, flops)) in line.cost.order.iter().enumerate() {
+            let _ = writeln!(
+                out,
+                "    {}  {contraction}  {flops} FLOPs",
+                if i == 0 { "order  " } else { "then   " }
+            );
+        }
+        let _ = writeln!(
+            out,
+            "    {} FLOPs, {} bytes, {:?}, {}",
+            line.cost.flops,
+            line.cost.bytes,
+            line.cost.time,
+            line.cost.kinds()
+        );
+    }
+    let rows: Vec<Vec<String>> = [("equations one by one", None), ("the program as one plan", Some(whole))]
+        .into_iter()
+        .map(|(name, cost)| {
+            let sum = |f: &dyn Fn(&Cost) -> u64| match cost {
+                Some(c) => f(c),
+                None => lines.iter().map(|l| f(&l.cost)).sum(),
+            };
+            let micros = sum(&|c| c.time.as_nanos() as u64) as f64 / 1e3;
+            vec![
+                name.to_string(),
+                sum(&|c| c.flops).to_string(),
+                sum(&|c| c.bytes).to_string(),
+                format!("{micros:.1}"),
+                sum(&|c| c.steps.len() as u64).to_string(),
+            ]
+        })
+        .collect();
+    let _ = write!(out, "\n{}", show::table(&["", "FLOPs", "bytes", "µs", "kernels"], &rows));
+    let _ = writeln!(out, "\nthe plan: {}; {} bytes of temporaries", whole.kinds(), whole.arena);
+    out
+}

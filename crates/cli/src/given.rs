@@ -1,0 +1,148 @@
+//! What a program is given: tensors from files and from the command line, parameters, settings.
+
+use crate::args::{Given, Pair};
+use crate::open::Opened;
+use crate::{Done, Failure};
+use gradus::files::{self, Wanted, json, table::Facts};
+use gradus::lang::ast::{Index, Kind, Name, Place};
+use gradus::lang::{Diagnostic, Faults, Program, Settings};
+use gradus::{DType, Tensor};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// Settings and inputs of a run.
+pub(crate) struct Ready {
+    pub(crate) settings: Settings,
+    pub(crate) inputs: BTreeMap<Name, Tensor>,
+}
+
+impl Given {
+    /// The settings alone, with numbers of this dtype.
+    pub(crate) fn settings(&self, program: &Program, float: DType) -> Done<Settings> {
+        let number = |p: &Pair| {
+            let x = p.value.parse::<f64>();
+            x.map_err(|_| Failure::Usage(format!("{}={}: expected a number", p.name, p.value)))
+        };
+        let mut settings = Settings {
+            float,
+            steps: self.steps,
+            tolerance: self.tolerance,
+            allow_unconverged: self.allow_unconverged,
+            ..Settings::default()
+        };
+        if let Some(rounds) = self.rounds {
+            settings.rounds = rounds;
+        }
+        for p in &self.temperatures {
+            settings.temperatures.insert(p.name.as_str().into(), number(p)?);
+        }
+        for p in self.set.iter().filter(|p| !program.is_input(&p.name)) {
+            settings.set.insert(p.name.as_str().into(), number(p)?);
+        }
+        Ok(settings)
+    }
+
+    /// Everything that these names of a program need.
+    pub(crate) fn ready(&self, opened: &Opened, wanted: &[Name]) -> Done<Ready> {
+        let float = if self.f64 { DType::F64 } else { DType::F32 };
+        self.ready_in(opened, wanted, float)
+    }
+
+    /// The same with numbers of this dtype.
+    pub(crate) fn ready_in(&self, opened: &Opened, wanted: &[Name], float: DType) -> Done<Ready> {
+        let program = &opened.program;
+        let settings = self.settings(program, float)?;
+        let mut inputs = BTreeMap::new();
+        for p in self.set.iter().filter(|p| program.is_input(&p.name)) {
+            let failed = |why: String| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
+            let value = serde_json::from_str(&p.value).map_err(|e| failed(e.to_string()))?;
+            inputs.insert(p.name.as_str().into(), json::from_value(&value).map_err(failed)?);
+        }
+        for p in &self.inputs {
+            let name: Name = p.name.as_str().into();
+            inputs.insert(
+                name.clone(),
+                files::read(
+                    Path::new(&p.value),
+                    &asked(program, &name, &extents(program, &name, &settings)),
+                )?,
+            );
+        }
+        sources(opened, wanted, &settings, &mut inputs)?;
+        // Numbers are those of the program; whole numbers and truth values stay what they are.
+        for t in inputs.values_mut() {
+            if matches!(t.dtype(), DType::F32 | DType::F64 | DType::F16 | DType::BF16) && t.dtype() != float {
+                *t = t.to_dtype(float);
+            }
+        }
+        Ok(Ready { settings, inputs })
+    }
+}
+
+fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {
+    let d = program.definition(name);
+    // A start that is given to a state has no axis for time.
+    let rank = d.map(|d| d.rank - usize::from(d.time.is_some() && !d.equations.is_empty()));
+    Wanted { name, rank, relation: d.is_some_and(|d| d.relation), extents }
+}
+
+/// The declared sizes of a name's axes.
+fn extents(program: &Program, name: &str, settings: &Settings) -> Vec<Option<usize>> {
+    let Some(d) = program.definition(name) else { return Vec::new() };
+    declared(program, &d.places, &program.numbers(&settings.set).unwrap_or_default())
+}
+
+/// The declared sizes of indices.
+pub(crate) fn declared(
+    program: &Program,
+    places: &[Place],
+    numbers: &HashMap<Name, f64>,
+) -> Vec<Option<usize>> {
+    let size = |place: &Place| match &place.index {
+        Index::Named(name, _) => program.size(name, numbers),
+        _ => None,
+    };
+    places.iter().map(size).collect()
+}
+
+/// Reads the files that needed names are given by, except those that were given otherwise. All facts speak of one domain:
+/// axes of relations that have no declared size have that of the largest number in any of the files.
+fn sources(
+    opened: &Opened,
+    wanted: &[Name],
+    settings: &Settings,
+    inputs: &mut BTreeMap<Name, Tensor>,
+) -> Done {
+    let program = &opened.program;
+    let needed = program.needed(wanted);
+    let mut facts: HashMap<Name, Facts> = HashMap::new();
+    for e in &program.equations {
+        let (Kind::Text(text), name) = (&e.value.kind, &e.target.name) else { continue };
+        if inputs.contains_key(name) || !needed.contains(name) {
+            continue;
+        }
+        let path: PathBuf = opened.folder.join(&**text);
+        let at = |failure: gradus::Error| {
+            let why = crate::first_line(&failure.to_string());
+            Failure::Program(Faults {
+                sources: program.sources.clone(),
+                faults: vec![Diagnostic::error(e.value.span, why)],
+            })
+        };
+        if program.definition(name).is_some_and(|d| d.relation)
+            && matches!(&*files::ending(&path), "csv" | "tsv")
+        {
+            facts.insert(name.clone(), Facts::read(&path).map_err(at)?);
+        } else {
+            let tensor =
+                files::read(&path, &asked(program, name, &extents(program, name, settings))).map_err(at)?;
+            inputs.insert(name.clone(), tensor);
+        }
+    }
+    let domain = facts.values().map(Facts::domain).max().unwrap_or(0);
+    for (name, facts) in facts {
+        let tensor = facts.tensor(&extents(program, &name, settings), domain)?;
+        inputs.insert(name, tensor);
+    }
+    Ok(())
+}

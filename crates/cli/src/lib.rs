@@ -1,0 +1,98 @@
+//! The command `gradus`, as a library: `main` is a function of arguments and a terminal, so that tests call it.
+#![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod explain;
+mod fmt;
+mod given;
+mod grad;
+mod open;
+mod query;
+mod repl;
+mod run;
+mod show;
+mod terminal;
+
+pub use terminal::Terminal;
+
+use args::{Cli, Verb};
+use clap::{CommandFactory, Parser};
+use gradus::lang::Faults;
+use std::ffi::OsString;
+
+/// Why a verb did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The program is wrong, or its run failed.
+    Program(Faults),
+    /// Something else went wrong: a file, a size, a gradient that is not right.
+    Run(String),
+    /// The command line is wrong.
+    Usage(String),
+}
+
+pub(crate) type Done<T = ()> = Result<T, Failure>;
+
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Failure {
+        Failure::Program(faults)
+    }
+}
+
+impl From<gradus::Error> for Failure {
+    fn from(e: gradus::Error) -> Failure {
+        Failure::Run(first_line(&e.to_string()))
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(e: std::io::Error) -> Failure {
+        Failure::Run(e.to_string())
+    }
+}
+
+/// Without the place in our own source, which says nothing to the user of a command.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_string()
+}
+
+/// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.
+pub fn main<I, T>(args: I, terminal: &mut Terminal<'_>) -> u8
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) => {
+            let text = if terminal.colour { e.render().ansi().to_string() } else { e.render().to_string() };
+            let to = if e.use_stderr() { &mut terminal.err } else { &mut terminal.out };
+            let _ = write!(to, "{text}");
+            return e.exit_code() as u8;
+        }
+    };
+    let done = match &cli.verb {
+        Verb::Run(args) => run::run(args, terminal),
+        Verb::Grad(args) => grad::run(args, terminal),
+        Verb::Check(args) => check::run(args, terminal),
+        Verb::Explain(args) => explain::run(args, terminal),
+        Verb::Fmt(args) => fmt::run(args, terminal),
+        Verb::Query(args) => query::run(args, terminal),
+        Verb::Repl(args) => repl::run(args, terminal),
+        Verb::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "gradus", &mut text);
+            terminal.out.write_all(&text).map_err(Failure::from)
+        }
+    };
+    let (code, text) = match done {
+        Ok(()) => return terminal.flushed(),
+        Err(Failure::Program(faults)) => (1, faults.render(terminal.colour)),
+        Err(Failure::Run(why)) => (1, terminal.marked("error", &why)),
+        Err(Failure::Usage(why)) => (2, terminal.marked("error", &why)),
+    };
+    let _ = terminal.out.flush();
+    let _ = writeln!(terminal.err, "{text}");
+    code
+}

@@ -1,0 +1,59 @@
+//! Programs from files and from standard input, with what they import.
+
+use crate::{Done, Failure, Terminal};
+use gradus::lang::{Loader, Program, Source};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// How long a program may be; the parser says the same with a place.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A program and the folder that its files are relative to.
+pub(crate) struct Opened {
+    pub(crate) program: Program,
+    pub(crate) folder: PathBuf,
+}
+
+/// Reads imports relative to a folder.
+pub(crate) struct Beside<'a>(pub(crate) &'a Path);
+
+impl Loader for Beside<'_> {
+    fn load(&self, path: &str) -> Result<String, String> {
+        let file = std::fs::File::open(self.0.join(path)).map_err(|e| e.to_string())?;
+        let mut text = String::new();
+        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|e| e.to_string())?;
+        Ok(text)
+    }
+}
+
+/// The text of a program; `-` is standard input.
+pub(crate) fn text(file: &Path, terminal: &mut Terminal<'_>) -> Done<Source> {
+    let mut text = String::new();
+    if file == Path::new("-") {
+        terminal.input.by_ref().take(MOST_BYTES + 1).read_to_string(&mut text)?;
+        return Ok(Source::new("<stdin>", text));
+    }
+    let failed = |e: std::io::Error| Failure::Run(format!("{}: {e}", file.display()));
+    let opened = std::fs::File::open(file).map_err(failed)?;
+    opened.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+    Ok(Source::new(file.display().to_string(), text))
+}
+
+/// The folder that the files of a program are relative to.
+pub(crate) fn folder(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if file != Path::new("-") && !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A program, checked as far as that goes without sizes; what is doubtful is said.
+pub(crate) fn program(file: &Path, terminal: &mut Terminal<'_>) -> Done<Opened> {
+    let source = text(file, terminal)?;
+    let folder = folder(file);
+    let program = Program::load(source, &Beside(&folder))?;
+    for warning in &program.warnings {
+        let _ = writeln!(terminal.err, "{}", warning.render(&program.sources, terminal.colour));
+    }
+    Ok(Opened { program, folder })
+}

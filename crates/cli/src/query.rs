@@ -1,0 +1,187 @@
+//! `gradus query`.
+
+use crate::args::QueryArgs;
+use crate::{Done, Failure, Terminal, open, show};
+use gradus::lang::ast::{Expr, Index, Kind, Name};
+use gradus::lang::{Diagnostic, Faults, Program, Source, Span, parse_query};
+use gradus::{DType, Tensor};
+
+/// One place of a query: a number to hold or a name to bind.
+enum Part {
+    At(i64),
+    Bind(Name),
+}
+
+pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
+    let opened = open::program(&args.file, terminal)?;
+    let (name, parts) = parse(&opened.program, &args.query)?;
+    let wanted = [name.clone()];
+    let ready = args.given.ready(&opened, &wanted)?;
+    let value = match ready.inputs.get(&name) {
+        Some(value) => value.clone(),
+        None => opened
+            .program
+            .run(&ready.inputs, &ready.settings, &wanted)?
+            .remove(&name)
+            .ok_or_else(|| Failure::Run(format!("`{name}` has no value")))?,
+    };
+    let answer = rows(&args.query, &name, &parts, &value)?;
+    let text = if args.json { answer.json(&name) } else { answer.text() };
+    write!(terminal.out, "{text}")?;
+    Ok(())
+}
+
+fn wrong(query: &str, span: Span, what: String) -> Faults {
+    Faults { sources: vec![Source::new("query", query)], faults: vec![Diagnostic::error(span, what)] }
+}
+
+/// The tensor asked for and its places.
+fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
+    let source = Source::new("query", query);
+    let expr = parse_query(&source).map_err(|faults| Faults { sources: vec![source], faults })?;
+    let not_a_query =
+        || wrong(query, expr.span, "a query is a tensor with its indices: Anc(1, x), Probs[0, o]".into());
+    let (name, parts): (Name, Option<Vec<Part>>) = match &expr.kind {
+        Kind::Ref(r) => {
+            let part = |i: &Index| match i {
+                Index::Named(name, 0) => Some(Part::Bind(name.clone())),
+                Index::At(at) => Some(Part::At(*at)),
+                _ => None,
+            };
+            (r.name.clone(), r.places.iter().map(|p| part(&p.index)).collect())
+        }
+        Kind::Call(call) if call.named.is_empty() => {
+            let part = |e: &Expr| match &e.kind {
+                Kind::Ref(r) if r.places.is_empty() => Some(Part::Bind(r.name.clone())),
+                Kind::Number(x) if x.fract() == 0.0 && x.abs() < 9e15 => Some(Part::At(*x as i64)),
+                _ => None,
+            };
+            (call.function.clone(), call.args.iter().map(part).collect())
+        }
+        _ => return Err(not_a_query().into()),
+    };
+    let parts = parts.ok_or_else(not_a_query)?;
+    let Some(d) = program.definition(&name) else {
+        let what = format!("the program has no tensor `{name}`");
+        let fault = Diagnostic::error(expr.span, what).nearest(&name, program.names.iter().map(|n| &**n));
+        return Err(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] }.into());
+    };
+    if parts.len() != d.rank {
+        let what = format!("`{name}` has {} indices, {} are given", d.rank, parts.len());
+        return Err(wrong(query, expr.span, what).into());
+    }
+    Ok((name, parts))
+}
+
+/// What a query found.
+struct Answer {
+    names: Vec<Name>,
+    /// What the names are bound to, with the value there.
+    rows: Vec<(Vec<usize>, f64)>,
+    truth: bool,
+}
+
+fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer> {
+    let truth = value.dtype() == DType::Bool;
+    let shape = value.shape().to_vec();
+    if shape.len() != parts.len() {
+        let what = format!("`{name}` has shape {} here; its moments cannot be asked for", value.shape());
+        return Err(wrong(query, Span::default(), what).into());
+    }
+    let mut names: Vec<Name> = Vec::new();
+    for (part, n) in parts.iter().zip(&shape) {
+        match part {
+            Part::At(at) if !(-(*n as i64)..*n as i64).contains(at) => {
+                let what = format!("place {at} is outside of `{name}`, which has {n} places there");
+                return Err(wrong(query, Span::default(), what).into());
+            }
+            Part::Bind(name) if !names.contains(name) => names.push(name.clone()),
+            _ => {}
+        }
+    }
+    let numbers = value.to_dtype(DType::F64).to_vec::<f64>()?;
+    let mut found = Vec::new();
+    let mut at = vec![0usize; shape.len()];
+    for x in numbers {
+        if (!truth || x != 0.0)
+            && let Some(row) = bound(parts, &names, &at, &shape)
+        {
+            found.push((row, x));
+        }
+        for axis in (0..shape.len()).rev() {
+            at[axis] += 1;
+            if at[axis] < shape[axis] {
+                break;
+            }
+            at[axis] = 0;
+        }
+    }
+    Ok(Answer { names, rows: found, truth })
+}
+
+/// What names are bound to at a place, if the place fits the query.
+fn bound(parts: &[Part], names: &[Name], at: &[usize], shape: &[usize]) -> Option<Vec<usize>> {
+    let mut row: Vec<Option<usize>> = vec![None; names.len()];
+    for ((part, i), n) in parts.iter().zip(at).zip(shape) {
+        match part {
+            Part::At(held) => {
+                let held = if *held < 0 { held + *n as i64 } else { *held };
+                if held != *i as i64 {
+                    return None;
+                }
+            }
+            Part::Bind(name) => {
+                let own = row.get_mut(names.iter().position(|m| m == name)?)?;
+                if own.is_some_and(|before| before != *i) {
+                    return None;
+                }
+                *own = Some(*i);
+            }
+        }
+    }
+    row.into_iter().collect()
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        if self.names.is_empty() {
+            return match (self.truth, self.rows.first()) {
+                (true, row) => if row.is_some() { "yes\n" } else { "no\n" }.to_string(),
+                (false, Some((_, x))) => format!("{x}\n"),
+                (false, None) => String::new(),
+            };
+        }
+        let mut heading: Vec<&str> = self.names.iter().map(|n| &**n).collect();
+        if !self.truth {
+            heading.push("value");
+        }
+        let row = |(bound, x): &(Vec<usize>, f64)| {
+            let value = (!self.truth).then(|| x.to_string());
+            bound.iter().map(usize::to_string).chain(value).collect::<Vec<_>>()
+        };
+        show::table(&heading, &self.rows.iter().map(row).collect::<Vec<_>>())
+    }
+
+    /// A list of rows, an object each; of a query without names, one value.
+    fn json(&self, name: &str) -> String {
+        let value = |x: f64| serde_json::Value::from(x);
+        if self.names.is_empty() {
+            let one = match (self.truth, self.rows.first()) {
+                (true, row) => row.is_some().into(),
+                (false, row) => row.map_or(serde_json::Value::Null, |r| value(r.1)),
+            };
+            return format!("{one}\n");
+        }
+        let row = |(bound, x): &(Vec<usize>, f64)| {
+            let mut object = serde_json::Map::new();
+            for (n, i) in self.names.iter().zip(bound) {
+                object.insert(n.to_string(), (*i).into());
+            }
+            if !self.truth {
+                object.insert(name.to_string(), value(*x));
+            }
+            serde_json::Value::Object(object)
+        };
+        format!("{}\n", serde_json::Value::Array(self.rows.iter().map(row).collect()))
+    }
+}

@@ -1,0 +1,189 @@
+//! `gradus repl`: equations are added one by one, and what they define is shown. A line that is wrong changes nothing.
+
+use crate::args::{Given, ReplArgs};
+use crate::open::{Beside, Opened};
+use crate::{Done, Failure, Terminal, open, show};
+use gradus::lang::ast::{Name, Statement};
+use gradus::lang::{GradientOptions, Program, Source};
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Type equations, and see what they define:  A[i] = const([1, 2, 3])
+A name alone shows its value:              A
+:list            the program so far
+:grad [LOSS]     its gradient equations
+:drop NAME       forgets the equations of a name
+:load FILE       adds the equations of a file
+:save FILE       writes the program
+:quit            ends (also Ctrl-D)";
+
+/// A program as it grows.
+struct Session<'a> {
+    text: String,
+    folder: PathBuf,
+    given: &'a Given,
+    colour: bool,
+}
+
+pub(crate) fn run(args: &ReplArgs, terminal: &mut Terminal<'_>) -> Done {
+    let mut session =
+        Session { text: String::new(), folder: ".".into(), given: &args.given, colour: terminal.colour };
+    if let Some(file) = &args.file {
+        session.folder = open::folder(file);
+        session.text = open::program(file, terminal)?.program.sources[0].text.to_string();
+    }
+    if !terminal.interactive {
+        let mut line = String::new();
+        while terminal.input.read_line(&mut line)? > 0 {
+            let Some(answer) = session.line(&line) else { break };
+            write!(terminal.out, "{answer}")?;
+            line.clear();
+        }
+        return Ok(());
+    }
+    writeln!(terminal.out, "Equations end with the line; :help says what else there is.")?;
+    terminal.out.flush()?;
+    edited(&mut session, terminal)
+}
+
+/// Reads lines with editing and history until the end.
+fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
+    let failed = |e: rustyline::error::ReadlineError| Failure::Run(e.to_string());
+    let mut editor = rustyline::DefaultEditor::new().map_err(failed)?;
+    let history = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".gradus_history"));
+    if let Some(history) = &history {
+        // The first time there is none.
+        let _ = editor.load_history(history);
+    }
+    loop {
+        match editor.readline("gradus> ") {
+            Ok(line) => {
+                let _ = editor.add_history_entry(&line);
+                let Some(answer) = session.line(&line) else { break };
+                write!(terminal.out, "{answer}")?;
+                terminal.out.flush()?;
+            }
+            Err(rustyline::error::ReadlineError::Interrupted) => {}
+            Err(rustyline::error::ReadlineError::Eof) => break,
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    if let Some(history) = &history {
+        let _ = editor.save_history(history);
+    }
+    Ok(())
+}
+
+impl Session<'_> {
+    /// What a line answers; nothing when it ends the session.
+    fn line(&mut self, line: &str) -> Option<String> {
+        let line = line.trim();
+        let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let answer = match command {
+            "" => Ok(String::new()),
+            ":quit" | ":q" | ":exit" => return None,
+            ":help" | ":h" => Ok(format!("{HELP}\n")),
+            ":list" => {
+                Ok(if self.text.is_empty() { String::new() } else { format!("{}\n", self.text.trim_end()) })
+            }
+            ":grad" => self.gradient(rest.trim()),
+            ":drop" => self.dropped(rest.trim()),
+            ":load" => self.loaded(rest.trim()),
+            ":save" => self.saved(rest.trim()),
+            _ if command.starts_with(':') => {
+                Err(Failure::Usage(format!("no command `{command}`; :help lists them")))
+            }
+            _ => self.equations(line),
+        };
+        Some(answer.unwrap_or_else(|failure| match failure {
+            Failure::Program(faults) => format!("{}\n", faults.render(self.colour)),
+            Failure::Run(why) | Failure::Usage(why) => format!("error: {why}\n"),
+        }))
+    }
+
+    fn program(&self, text: &str) -> Done<Program> {
+        Ok(Program::load(Source::new("repl", text), &Beside(&self.folder))?)
+    }
+
+    /// A name to show, or statements to add.
+    fn equations(&mut self, line: &str) -> Done<String> {
+        let program = self.program(&self.text)?;
+        let word = line.trim_end_matches(';');
+        if program.definition(word).is_some() {
+            return self.value(program, &[word.into()]);
+        }
+        let text = format!(
+            "{}{}{line}\n",
+            self.text,
+            if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" }
+        );
+        let grown = self.program(&text)?;
+        let before = program.statements.len();
+        let mut defined: Vec<Name> = Vec::new();
+        for statement in grown.statements.iter().skip(before) {
+            if let Statement::Equation(e) = statement
+                && !defined.contains(&e.target.name)
+            {
+                defined.push(e.target.name.clone());
+            }
+        }
+        // An equation whose inputs are not there yet waits for them.
+        let waiting: Vec<&Name> =
+            grown.needed(&defined).iter().filter_map(|n| grown.inputs().find(|i| *i == n)).collect();
+        let given = |n: &Name| self.given.inputs.iter().chain(&self.given.set).any(|p| p.name == **n);
+        let waiting: Vec<String> =
+            waiting.into_iter().filter(|n| !given(n)).map(|n| format!("`{n}`")).collect();
+        if !waiting.is_empty() {
+            self.text = text;
+            return Ok(format!("waits for {}\n", waiting.join(", ")));
+        }
+        let shown = if defined.is_empty() { String::new() } else { self.value(grown, &defined)? };
+        self.text = text;
+        Ok(shown)
+    }
+
+    fn value(&self, program: Program, names: &[Name]) -> Done<String> {
+        let opened = Opened { program, folder: self.folder.clone() };
+        let ready = self.given.ready(&opened, names)?;
+        let mut values = opened.program.run(&ready.inputs, &ready.settings, names)?;
+        values.extend(ready.inputs);
+        let each = names.iter().filter_map(|n| Some(show::tensor(&opened.program, n, values.get(n)?)));
+        Ok(each.collect())
+    }
+
+    fn gradient(&self, loss: &str) -> Done<String> {
+        let loss = (!loss.is_empty()).then(|| Name::from(loss));
+        Ok(self
+            .program(&self.text)?
+            .gradient(&GradientOptions { loss, ..GradientOptions::default() })?
+            .text())
+    }
+
+    fn dropped(&mut self, name: &str) -> Done<String> {
+        let program = self.program(&self.text)?;
+        let kept = |s: &&Statement| !matches!(s, Statement::Equation(e) if *e.target.name == *name);
+        let statements: Vec<&Statement> = program.statements.iter().filter(kept).collect();
+        if statements.len() == program.statements.len() {
+            return Err(Failure::Run(format!("no equation defines `{name}`")));
+        }
+        self.text = statements.iter().map(|s| format!("{s}\n")).collect();
+        Ok(String::new())
+    }
+
+    fn loaded(&mut self, file: &str) -> Done<String> {
+        let path = self.folder.join(file);
+        let failed = |e: std::io::Error| Failure::Run(format!("{}: {e}", path.display()));
+        let text = format!("{}{}\n", self.text, std::fs::read_to_string(&path).map_err(failed)?);
+        let program = self.program(&text)?;
+        self.text = text;
+        Ok(format!("{} equations\n", program.equations.len()))
+    }
+
+    fn saved(&self, file: &str) -> Done<String> {
+        if file.is_empty() {
+            return Err(Failure::Usage(":save needs a file".into()));
+        }
+        gradus::files::atomic::write(&self.folder.join(file), &[self.text.as_bytes()])?;
+        Ok(String::new())
+    }
+}

@@ -1,0 +1,211 @@
+//! `gradus run`.
+
+use crate::args::RunArgs;
+use crate::{Done, Failure, Terminal, open, show};
+use gradus::Tensor;
+use gradus::files::{self, json, tokens::Tokens};
+use gradus::lang::ast::{Expr, Kind, Name};
+use gradus::lang::{Diagnostic, Faults, Program};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// A file to write: where, and what of which name.
+struct Sink<'a> {
+    path: PathBuf,
+    name: Name,
+    /// The largest of it only.
+    top: Option<usize>,
+    value: &'a Expr,
+}
+
+pub(crate) fn run(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
+    let opened = open::program(&args.file, terminal)?;
+    let program = &opened.program;
+    let shown = wanted(program, &args.only)?;
+    let sinks = match &args.out {
+        Some(out) => sinks(program, out)?,
+        None => Vec::new(),
+    };
+    let mut all = shown.clone();
+    for sink in &sinks {
+        if !all.contains(&sink.name) {
+            all.push(sink.name.clone());
+        }
+    }
+    let ready = args.given.ready(&opened, &all)?;
+    // A name that is given by a file or an input has its value already.
+    let computed: Vec<Name> =
+        all.iter().filter(|n| !ready.inputs.contains_key(*n) || has_equations(program, n)).cloned().collect();
+    let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
+    for (name, t) in &ready.inputs {
+        values.entry(name.clone()).or_insert_with(|| t.clone());
+    }
+    let values_of = |names: &[Name]| -> Vec<(Name, Tensor)> {
+        names.iter().filter_map(|n| Some((n.clone(), values.get(n)?.clone()))).collect()
+    };
+    let shown = values_of(&shown);
+    if let Some(out) = &args.out {
+        write(program, &opened.folder, out, &shown, &sinks, &values)?;
+    }
+    match args.json {
+        true => writeln!(terminal.out, "{}", show::object(&shown)?)?,
+        false => show::text(program, &shown, terminal)?,
+    }
+    if args.out.is_none() && !program.sinks.is_empty() {
+        let n = program.sinks.len();
+        let files = if n == 1 { "a file".to_string() } else { format!("{n} files") };
+        writeln!(terminal.err, "note: the program names {files} to write, which needs --out DIR")?;
+    }
+    Ok(())
+}
+
+fn has_equations(program: &Program, name: &Name) -> bool {
+    let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
+    own.iter().any(|i| !matches!(program.equations[*i].value.kind, Kind::Text(_)))
+}
+
+/// The names asked for, or what the program gives.
+pub(crate) fn wanted(program: &Program, only: &[String]) -> Done<Vec<Name>> {
+    if only.is_empty() {
+        return Ok(program.outputs());
+    }
+    let mut faults = Vec::new();
+    for name in only.iter().filter(|n| program.definition(n.trim()).is_none()) {
+        let fault =
+            Diagnostic::error(Default::default(), format!("there is no tensor `{}` to give", name.trim()));
+        faults.push(fault.nearest(name, program.names.iter().map(|n| &**n)));
+    }
+    match faults.is_empty() {
+        true => Ok(only.iter().map(|n| n.trim().into()).collect()),
+        false => Err(Faults { sources: program.sources.clone(), faults }.into()),
+    }
+}
+
+/// The files that a program names, if all of them can be written below the folder.
+fn sinks<'a>(program: &'a Program, out: &Path) -> Done<Vec<Sink<'a>>> {
+    let mut faults = Vec::new();
+    let mut sinks = Vec::new();
+    for (path, value, span) in &program.sinks {
+        let mut refuse = |what: String, help: &str| {
+            faults.push(Diagnostic::error(*span, what).help(help.to_string()));
+        };
+        let Some(inside) = below(out, path) else {
+            refuse(
+                format!("`{path}` lies outside of the output folder"),
+                "write a path without `..` that is not absolute",
+            );
+            continue;
+        };
+        if !matches!(
+            &*files::ending(&inside),
+            "npy" | "npz" | "json" | "csv" | "tsv" | "jsonl" | "safetensors"
+        ) {
+            let help = "files end in .npy, .npz, .json, .csv, .tsv, .jsonl or .safetensors";
+            refuse(format!("`{path}` has no ending that is known"), help);
+            continue;
+        }
+        match written(value) {
+            Some((name, top)) => sinks.push(Sink { path: inside, name, top, value }),
+            None => refuse(
+                "a file takes a tensor, or the largest of one".into(),
+                "write \"out.npy\" = Y[i], or \"out.jsonl\" = topk(Y[i], k=5)",
+            ),
+        }
+    }
+    if faults.is_empty() {
+        Ok(sinks)
+    } else {
+        Err(Faults { sources: program.sources.clone(), faults }.into())
+    }
+}
+
+/// What a file takes: a tensor, or the largest of one.
+fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
+    match &value.kind {
+        Kind::Ref(r) => Some((r.name.clone(), None)),
+        Kind::Call(call) if &*call.function == "topk" => {
+            let (name, None) = written(call.args.first()?)? else { return None };
+            let k = match call.named.iter().find(|(key, _)| &**key == "k").map(|(_, e)| &e.kind) {
+                Some(Kind::Number(x)) if x.fract() == 0.0 && *x >= 0.0 => *x as usize,
+                Some(_) => return None,
+                None => 5,
+            };
+            Some((name, Some(k)))
+        }
+        _ => None,
+    }
+}
+
+/// A path inside of a folder, unless it leaves it.
+fn below(folder: &Path, path: &str) -> Option<PathBuf> {
+    let inside = Path::new(path).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    let named = Path::new(path).file_name().is_some() && !path.contains('\\') && !path.contains('\0');
+    (inside && named).then(|| folder.join(path))
+}
+
+fn write(
+    program: &Program,
+    folder: &Path,
+    out: &Path,
+    shown: &[(Name, Tensor)],
+    sinks: &[Sink<'_>],
+    values: &BTreeMap<Name, Tensor>,
+) -> Done {
+    std::fs::create_dir_all(out).map_err(|e| Failure::Run(format!("{}: {e}", out.display())))?;
+    for (name, t) in shown {
+        files::write(&out.join(format!("{name}.npy")), name, t)?;
+    }
+    for sink in sinks {
+        let Some(value) = values.get(&sink.name) else { continue };
+        let value = in_order(program, &sink.name, sink.value, value);
+        inside(out, &sink.path)?;
+        match sink.top {
+            Some(k) => {
+                let k = k.min(value.dim(-1));
+                let (top, places) = value.topk(k, -1, true);
+                match &*files::ending(&sink.path) {
+                    "jsonl" => json::write_top(&sink.path, &sink.name, &top, &places)?,
+                    _ => files::write(&sink.path, &sink.name, &top)?,
+                }
+            }
+            None => files::write(&sink.path, &sink.name, &value)?,
+        }
+    }
+    // The vocabulary of a text, beside the values that were computed from it.
+    for e in &program.equations {
+        let Kind::Text(text) = &e.value.kind else { continue };
+        let path = folder.join(&**text);
+        if matches!(&*files::ending(&path), "txt" | "md") && values.contains_key(&e.target.name) {
+            let beside = out.join(format!("{}.txt", e.target.name));
+            Tokens::read(&path)?.write_vocabulary(&beside)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of a file, made if it is not there; a link that leads out of the output folder is refused.
+fn inside(out: &Path, path: &Path) -> Done {
+    let folder = path.parent().unwrap_or(out);
+    std::fs::create_dir_all(folder)?;
+    if !folder.canonicalize()?.starts_with(out.canonicalize()?) {
+        return Err(Failure::Run(format!("{}: lies outside of the output folder", path.display())));
+    }
+    Ok(())
+}
+
+/// A tensor with its axes in the order in which its indices are written.
+fn in_order(program: &Program, name: &Name, value: &Expr, t: &Tensor) -> Tensor {
+    let (Some(d), refs) = (program.definition(name), value.refs()) else { return t.clone() };
+    let Some(r) = refs.first().filter(|r| r.places.len() == d.rank && d.rank == t.rank()) else {
+        return t.clone();
+    };
+    let order: Option<Vec<isize>> = r
+        .places
+        .iter()
+        .map(|p| d.places.iter().position(|q| q.index == p.index).map(|at| at as isize))
+        .collect();
+    match order {
+        Some(order) if order.iter().enumerate().any(|(i, at)| i as isize != *at) => t.permute(order),
+        _ => t.clone(),
+    }
+}

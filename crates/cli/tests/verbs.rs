@@ -1,0 +1,236 @@
+//! Every verb: what it writes, and with which code it ends.
+
+mod common;
+
+use common::{Folder, gradus, gradus_with, output, root};
+use serde_json::Value;
+
+fn seed(name: &str) -> String {
+    root().join("crates/lang/tests/seed").join(name).display().to_string()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn run_shows_values() {
+    let text = output("X[i] = const([1, 2])\nY[i] = X[i] X[i]\nZ = Y[i]", &["run", "-", "--only", "Y,Z"]);
+    assert_eq!(text, "Y[i]: f32 2\n[1. 4.]\n\nZ: f32\n5.\n");
+}
+
+#[test]
+fn run_json_is_one_object() {
+    let text = output(
+        "Y[i,j] = const([[1, 2.5], [3, 4]])\nS = 0.1\nR(x) = P(x)\nP(x) = Y[x,0] > 1",
+        &["run", "-", "--json"],
+    );
+    let value = json(&text);
+    assert_eq!(value["S"], json(r#"{"shape": [], "dtype": "f32", "data": 0.1}"#));
+    let all = json(&output("Y[i,j] = const([[1, 2.5], [3, 4]])", &["run", "-", "--json"]));
+    assert_eq!(all, json(r#"{"Y": {"shape": [2, 2], "dtype": "f32", "data": [[1, 2.5], [3, 4]]}}"#));
+    assert_eq!(value["R"], json(r#"{"shape": [2], "dtype": "bool", "data": [false, true]}"#));
+}
+
+#[test]
+fn run_of_the_seed_programs_in_f64() {
+    for (file, loss) in [("mlp.eq", 0.994097233248), ("attention.eq", 0.279249727660)] {
+        let value = json(&output("", &["run", &seed(file), "--json", "--f64"]));
+        assert_eq!(value["Loss"]["dtype"], "f64");
+        assert!((value["Loss"]["data"].as_f64().unwrap() - loss).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn inputs_come_from_files_and_from_the_command_line() {
+    let folder = Folder::new("inputs");
+    let program = folder.file("p.eq", "param k = 2\nY[i] = k A[i,j] B[j] s");
+    let a = folder.file("a.csv", "1,2\n3,4\n");
+    let b = folder.file("b.json", r#"{"B": [10, 1]}"#);
+    let (a, b) = (format!("A={a}"), format!("B={b}"));
+    let args = ["run", &program, "--input", &a, "--input", &b, "--set", "s=0.5", "--set", "k=4", "--json"];
+    assert_eq!(json(&output("", &args))["Y"]["data"], json("[24, 68]"));
+    let missing = gradus(&["run", &program, "--input", &a]);
+    assert_eq!(missing.code, 1);
+    assert!(
+        missing.err.contains("`B` has no equation, so it is an input, and none was given"),
+        "{}",
+        missing.err
+    );
+    let unknown = gradus(&["run", &program, "--input", &a, "--input", &b, "--set", "s=1", "--set", "kk=1"]);
+    assert!(unknown.err.contains("did you mean `k`?"), "{}", unknown.err);
+}
+
+#[test]
+fn sources_are_read_and_sinks_written_below_the_folder_only() {
+    let folder = Folder::new("sinks");
+    folder.file("par.tsv", "0\t1\n1\t2\n");
+    folder.file("male.tsv", "3\n");
+    let program = folder.file(
+        "p.eq",
+        "Par(x,y) = \"par.tsv\"\nMale(x) = \"male.tsv\"\nAnc(x,y) = Par(x,y)\nAnc(x,z) = Par(x,y) Anc(y,z)\n\
+         Both(x) = Anc(x,y) Male(x)\nS[i] = const([3, 1, 2])\n\"deep/anc.tsv\" = Anc(x,y)\n\"top.jsonl\" = topk(S[i], k=2)\nexport Anc",
+    );
+    let out = folder.0.join("out").display().to_string();
+    let text = output("", &["run", &program, "--out", &out]);
+    assert!(text.starts_with("Anc(x, y): bool 3×3\n"), "{text}");
+    assert_eq!(folder.read("out/deep/anc.tsv"), "0\t1\n0\t2\n1\t2\n");
+    assert!(folder.read("out/top.jsonl").contains("{\"row\": [], \"rank\": 1, \"index\": 2, \"value\": 2}"));
+    assert!(folder.0.join("out/Anc.npy").exists());
+    // Facts speak of one domain: with the second file, of four things.
+    assert!(output("", &["run", &program, "--only", "Both"]).starts_with("Both(x): bool 4\n"));
+    for path in ["../x.npy", "/tmp/x.npy", "a/../../x.npy"] {
+        let bad = folder.file("bad.eq", &format!("Y = 1\n\"{path}\" = Y"));
+        let refused = gradus(&["run", &bad, "--out", &out]);
+        assert_eq!(refused.code, 1);
+        assert!(refused.err.contains("lies outside of the output folder"), "{}", refused.err);
+    }
+    assert!(!folder.0.join("x.npy").exists());
+}
+
+#[test]
+fn texts_are_read_with_their_vocabulary() {
+    let folder = Folder::new("texts");
+    folder.file("a.txt", "a b a");
+    let program = folder.file("p.eq", "T[p,v] = \"a.txt\"\nC[v] = T[p,v]");
+    let out = folder.0.join("out").display().to_string();
+    let text = output("", &["run", &program, "--json", "--out", &out]);
+    assert_eq!(json(&text)["C"]["data"], json("[2, 1]"));
+    assert_eq!(folder.read("out/T.vocab.json"), "[\"a\",\"b\"]\n");
+    assert!(!folder.0.join("a.vocab.json").exists(), "nothing is written beside the program");
+}
+
+#[test]
+fn grad_gives_the_page_and_runs() {
+    for name in ["mlp", "attention"] {
+        let expected = std::fs::read_to_string(seed(&format!("{name}.grad.eq"))).unwrap();
+        assert_eq!(output("", &["grad", &seed(&format!("{name}.eq"))]), expected);
+    }
+    let only = output("", &["grad", &seed("mlp.eq"), "--wrt", "W2", "--gradients-only"]);
+    assert!(only.ends_with("Grad_W2[o, h] = Grad_Logits[b, o] Activation[b, h]\n"), "{only}");
+    assert!(!only.contains("Grad_W1"));
+    let merged = output("", &["grad", &seed("attention.eq"), "--merged", "--gradients-only"]);
+    assert_eq!(merged.lines().filter(|l| l.starts_with("Grad_X")).count(), 1);
+    let folder = Folder::new("grad");
+    let file = folder.0.join("g.eq").display().to_string();
+    assert_eq!(output("", &["grad", &seed("mlp.eq"), "-o", &file]), "");
+    let value = json(&output(&folder.read("g.eq"), &["run", "-", "--only", "Grad_B2", "--json", "--f64"]));
+    assert_eq!(value["Grad_B2"]["shape"], json("[2]"));
+    let wrong = gradus(&["grad", &seed("mlp.eq"), "--wrt", "W3"]);
+    assert_eq!(wrong.code, 1);
+    assert!(
+        wrong.err.contains("did you mean `W1`?") || wrong.err.contains("did you mean `W2`?"),
+        "{}",
+        wrong.err
+    );
+}
+
+#[test]
+fn check_says_whether_gradients_are_right() {
+    for name in ["mlp.eq", "attention.eq"] {
+        let text = output("", &["check", &seed(name)]);
+        assert!(text.contains("no fault found"), "{text}");
+        let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
+        assert!(rows.len() >= 12 && rows.iter().all(|r| r.ends_with("  ok")), "{text}");
+    }
+    // At a kink there is no gradient: the table says so, and the command fails.
+    let kink = gradus_with("X[i] = const([0, 1])\nLoss = relu(X[i])", &["check", "-"]);
+    assert_eq!(kink.code, 1);
+    assert!(
+        kink.out.contains("WRONG") && kink.err.contains("gradients are wrong, or do not exist here: X"),
+        "{}",
+        kink.err
+    );
+    // Without a loss, outputs are weighted; inputs of declared sizes are random.
+    let text = output("axis i = 3\naxis j = 2\nY[i] = tanh(A[i,j] B[j])", &["check", "-"]);
+    assert!(
+        text.contains("gradients of Weighted") && text.lines().filter(|l| l.ends_with("  ok")).count() >= 3,
+        "{text}"
+    );
+}
+
+#[test]
+fn explain_counts_what_is_really_computed() {
+    let program = "A[i,j] = const([[1,2],[3,4],[5,6]])\nB[j] = const([1,2])\nC[i] = const([1,1,1])\nY = A[i,j] B[j] C[i]";
+    let value = json(&output(program, &["explain", "-", "--json"]));
+    let last = value["equations"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["einsum"], "ij,j,i->");
+    let order = last["order"].as_array().unwrap();
+    let sum: u64 = order.iter().map(|o| o["flops"].as_u64().unwrap()).sum();
+    // Two products of two, not all three at once: 12, then 4 or 6, by which axis goes first.
+    assert!(order.len() == 2 && (sum == 16 || sum == 18), "{last}");
+    assert!(value["program"]["seconds"].as_f64().unwrap() >= 0.0);
+    let folder = Folder::new("explain");
+    let svg = folder.0.join("p.svg").display().to_string();
+    let text = output("", &["explain", &seed("mlp.eq"), "--svg", &svg]);
+    assert!(text.contains("einsum   hd,bd->bh") && text.contains("the program as one plan"), "{text}");
+    assert!(folder.read("p.svg").starts_with("<svg"));
+}
+
+#[test]
+fn fmt_rewrites_or_checks() {
+    let folder = Folder::new("fmt");
+    let file = folder.file("p.eq", "# top\n\n\nA[i]=const( [1,2] )   # tail\nB = A[i] A[i]; C=B\n");
+    let unformatted = gradus(&["fmt", &file, "--check"]);
+    assert_eq!(unformatted.code, 1);
+    assert!(unformatted.err.contains("p.eq"));
+    assert_eq!(output("", &["fmt", &file]), "");
+    let text = folder.read("p.eq");
+    assert_eq!(text, "# top\n\n\nA[i] = const([1, 2])  # tail\nB = A[i] A[i]\nC = B\n");
+    assert_eq!(output("", &["fmt", &file, "--check"]), "");
+    assert_eq!(output(&text, &["fmt", "-"]), text);
+}
+
+#[test]
+fn query_binds_names() {
+    let program = "Par(x,y) = E[x,y] > 0\nE[x,y] = const([[0,1,0],[0,0,1],[0,0,0]])\nAnc(x,y) = Par(x,y)\nAnc(x,z) = Par(x,y) Anc(y,z)";
+    let ask = |query: &str| output(program, &["query", "-", query]);
+    assert_eq!(ask("Anc(0, x)"), "x\n1\n2\n");
+    assert_eq!(ask("Anc(x, y)"), "x  y\n0  1\n0  2\n1  2\n");
+    assert_eq!(ask("Anc(x, x)"), "x\n");
+    assert_eq!(ask("Anc(0, 2)"), "yes\n");
+    assert_eq!(ask("Anc(2, 0)"), "no\n");
+    assert_eq!(ask("E[0, y]"), "y  value\n0      0\n1      1\n2      0\n");
+    assert_eq!(output(program, &["query", "-", "Anc(0,x)", "--json"]), "[{\"x\":1},{\"x\":2}]\n");
+    let wrong = gradus_with(program, &["query", "-", "Anz(0,x)"]);
+    assert_eq!(wrong.code, 1);
+    assert!(wrong.err.contains("did you mean `Anc`?"), "{}", wrong.err);
+    assert!(gradus_with(program, &["query", "-", "Anc(0)"]).err.contains("`Anc` has 2 indices, 1 are given"));
+    assert!(gradus_with(program, &["query", "-", "Anc(7,x)"]).err.contains("place 7 is outside of `Anc`"));
+}
+
+#[test]
+fn repl_lives_through_errors() {
+    let typed = "A[i] = const([1, 2, 3])\nB = A[i] Q[i]\nB = A[i] A[i\nC = A[i] A[j]\nA\n:grad C\n:nonsense\n:drop C\n:list\n:quit\nnever";
+    let text = output(typed, &["repl"]);
+    let expected = [
+        "A[i]: f32 3\n[1. 2. 3.]\n",
+        "waits for `Q`\n",
+        "expected",
+        "C: f32\n36.\n",
+        "Grad_C = const(1.0)\n",
+        "no command `:nonsense`",
+        "A[i] = const([1, 2, 3])\n",
+    ];
+    let mut rest = &text[..];
+    for part in expected {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+        rest = &rest[at + part.len()..];
+    }
+    assert!(!rest.contains("C ="), "{text}");
+}
+
+#[test]
+fn usage_and_help() {
+    assert_eq!(gradus(&["run"]).code, 2);
+    assert_eq!(gradus(&["walk"]).code, 2);
+    assert_eq!(gradus(&["run", "x.eq", "--set", "a"]).code, 2);
+    assert_eq!(gradus_with("Y = 1", &["run", "-", "--temperature", "Y=warm"]).code, 2);
+    assert_eq!(gradus(&["run", "no-such-file.eq"]).code, 1);
+    for verb in ["run", "grad", "check", "explain", "fmt", "query", "repl", "completions"] {
+        let help = gradus(&[verb, "--help"]);
+        assert_eq!(help.code, 0);
+        assert!(help.out.contains("Examples:"), "{verb}: {}", help.out);
+    }
+    assert!(output("", &["completions", "bash"]).contains("_gradus"));
+}

@@ -1,0 +1,60 @@
+//! Files that are whole or absent: written aside, then renamed.
+
+use gradus_ir::{Error, Result};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// What went wrong with a file.
+pub fn failed(path: &Path, why: impl ToString) -> Error {
+    Error::file(path.display().to_string(), why.to_string())
+}
+
+/// Writes a file such that at any moment, whatever dies, the path holds its old content or all of the new.
+pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
+    let all = |file: &mut dyn Write| {
+        parts.iter().try_for_each(|part| file.write_all(part)).map_err(|e| failed(path, e))
+    };
+    write_with(path, all)
+}
+
+/// As [`write`], with a function that writes it part by part.
+pub fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let Some(name) = path.file_name() else { return Err(failed(path, "is no name of a file")) };
+    // In the same folder, since renaming does not cross file systems; named by process, so that two do not mix.
+    let aside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
+    let cannot = |e: std::io::Error| failed(path, format!("cannot be written: {e}"));
+    let write = || {
+        let mut file = BufWriter::new(File::create(&aside).map_err(cannot)?);
+        content(&mut file)?;
+        // The bytes before the name: otherwise a crash of the machine could leave a name without them.
+        file.into_inner().map_err(|e| cannot(e.into_error()))?.sync_all().map_err(cannot)?;
+        fs::rename(&aside, path).and_then(|()| sync_folder(path)).map_err(cannot)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&aside)))
+}
+
+/// Removes what writers that died have left aside. For whoever knows that nobody else is writing this file.
+pub fn clear(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let begins = format!(".{}.", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let own = entry.file_name();
+        let own = own.to_string_lossy();
+        if own.starts_with(&begins) && own.ends_with(".part") {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Nested lists of numbers, and objects of a shape, a dtype and such a list.
+
+use crate::atomic::{self, failed};
+use crate::chosen;
+use gradus_ir::{DType, Result};
+use gradus_tensor::Tensor;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its name.
+pub fn read(path: &Path, name: &str) -> Result<Tensor> {
+    let value: Value = serde_json::from_slice(&crate::bytes(path)?)
+        .map_err(|e| failed(path, format!("is no JSON that can be read: {e}")))?;
+    let value = match &value {
+        Value::Object(all) if !all.contains_key("data") => {
+            let names: Vec<String> = all.keys().cloned().collect();
+            &all[&chosen(path, name, &names)?]
+        }
+        other => other,
+    };
+    from_value(value).map_err(|why| failed(path, why))
+}
+
+/// The tensor that a value describes.
+pub fn from_value(value: &Value) -> std::result::Result<Tensor, String> {
+    let Value::Object(described) = value else { return list(value) };
+    let tensor = list(described.get("data").ok_or("has no `data`")?)?;
+    let tensor = match described.get("shape") {
+        Some(shape) => {
+            let shape: Vec<usize> =
+                serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is none")?;
+            // An empty list does not say how long its rows would be.
+            let empty = shape.contains(&0) && tensor.shape().numel() == 0;
+            if *tensor.shape() != *shape && !empty {
+                return Err(format!("has shape {shape:?}, but its data has {:?}", &*tensor.shape()));
+            }
+            if empty { Tensor::zeros(shape).to_dtype(DType::F64) } else { tensor }
+        }
+        None => tensor,
+    };
+    match described.get("dtype") {
+        Some(Value::String(dtype)) => {
+            let dtype =
+                DType::parse(dtype).ok_or_else(|| format!("has the dtype `{dtype}`, which is not known"))?;
+            Ok(tensor.to_dtype(dtype))
+        }
+        Some(_) => Err("has a `dtype` that is no text".into()),
+        None => Ok(tensor),
+    }
+}
+
+fn list(value: &Value) -> std::result::Result<Tensor, String> {
+    fn level(
+        value: &Value,
+        at: usize,
+        shape: &mut Vec<usize>,
+        out: &mut Vec<f64>,
+    ) -> std::result::Result<(), String> {
+        let items = match value {
+            Value::Array(items) => items,
+            number => {
+                if shape.get(at).is_some() {
+                    return Err("is ragged: a number stands where a list is expected".into());
+                }
+                out.push(match number {
+                    Value::Number(n) => n.as_f64().ok_or("has a number that is none")?,
+                    Value::Bool(b) => f64::from(u8::from(*b)),
+                    Value::String(s) if matches!(&**s, "NaN" | "inf" | "-inf") => {
+                        s.parse().unwrap_or(f64::NAN)
+                    }
+                    other => return Err(format!("has `{other}` where a number is expected")),
+                });
+                return Ok(());
+            }
+        };
+        match shape.get(at) {
+            None if out.is_empty() => shape.push(items.len()),
+            Some(n) if *n == items.len() => {}
+            _ => return Err(format!("is ragged: a list of {} does not fit to those before it", items.len())),
+        }
+        items.iter().try_for_each(|item| level(item, at + 1, shape, out))
+    }
+    let (mut shape, mut numbers) = (Vec::new(), Vec::new());
+    level(value, 0, &mut shape, &mut numbers)?;
+    if shape.iter().product::<usize>() != numbers.len() {
+        return Err("is ragged".into());
+    }
+    Ok(Tensor::from_slice(&numbers, shape))
+}
+
+/// `{"shape": […], "dtype": "f32", "data": […]}`; a scalar's data is a number. What JSON has no numbers for is a text, and
+/// a complex number a pair.
+pub fn to_text(tensor: &Tensor) -> Result<String> {
+    let dtype = tensor.check()?.dtype();
+    let shape: Vec<usize> = tensor.shape().to_vec();
+    let items: Vec<String> = match dtype {
+        DType::Bool => tensor.to_vec::<bool>()?.iter().map(bool::to_string).collect(),
+        DType::I64 => tensor.to_vec::<i64>()?.iter().map(i64::to_string).collect(),
+        // The shortest digits that give the same number again are those of its own type.
+        DType::F32 => tensor.to_vec::<f32>()?.into_iter().map(|x| number(x.into(), &x)).collect(),
+        d if d.is_complex() => {
+            let part = |t: Tensor| t.to_dtype(DType::F64).to_vec::<f64>();
+            let (re, im) = (part(tensor.real())?, part(tensor.imag())?);
+            re.iter().zip(&im).map(|(a, b)| format!("[{}, {}]", number(*a, a), number(*b, b))).collect()
+        }
+        _ => tensor.to_dtype(DType::F64).to_vec::<f64>()?.iter().map(|x| number(*x, x)).collect(),
+    };
+    let mut text = format!("{{\"shape\": {shape:?}, \"dtype\": \"{}\", \"data\": ", dtype.name());
+    nested(&shape, &mut items.iter(), &mut text);
+    text.push('}');
+    Ok(text)
+}
+
+/// A number as JSON writes it; vast and tiny ones with an exponent.
+fn number(x: f64, own: &(impl std::fmt::Display + std::fmt::LowerExp)) -> String {
+    match x {
+        x if x.is_nan() => "\"NaN\"".into(),
+        x if x.is_infinite() => if x > 0.0 { "\"inf\"" } else { "\"-inf\"" }.into(),
+        x if x != 0.0 && !(1e-5..1e16).contains(&x.abs()) => format!("{own:e}"),
+        _ => own.to_string(),
+    }
+}
+
+fn nested<'a>(shape: &[usize], items: &mut impl Iterator<Item = &'a String>, out: &mut String) {
+    let Some((n, inner)) = shape.split_first() else {
+        return out.push_str(items.next().map_or("null", |x| x));
+    };
+    out.push('[');
+    for i in 0..*n {
+        out.push_str(if i == 0 { "" } else { ", " });
+        nested(inner, items, out);
+    }
+    out.push(']');
+}
+
+pub(crate) fn write(path: &Path, tensor: &Tensor) -> Result<()> {
+    atomic::write(path, &[to_text(tensor)?.as_bytes(), b"\n"])
+}
+
+/// One line per element, `{"index": […], "value": x}`, behind a line that says what they are.
+pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
+    let shape = tensor.check()?.shape().to_vec();
+    let mut text = heading(name, &shape, "\"index\", \"value\"");
+    for (at, x) in crate::numbers(path, tensor)?.iter().enumerate() {
+        let _ = writeln!(text, "{{\"index\": {:?}, \"value\": {}}}", unravel(at, &shape), number(*x, x));
+    }
+    atomic::write(path, &[text.as_bytes()])
+}
+
+/// The largest elements along the last axis, one line each: `{"row": […], "rank": 0, "index": i, "value": x}`, behind a
+/// line that says what they are.
+pub fn write_top(path: &Path, name: &str, values: &Tensor, places: &Tensor) -> Result<()> {
+    let shape = values.check()?.shape().to_vec();
+    let mut text = heading(name, &shape, "\"row\", \"rank\", \"index\", \"value\"");
+    let places = crate::numbers(path, places)?;
+    for ((at, x), place) in crate::numbers(path, values)?.iter().enumerate().zip(places) {
+        let mut row = unravel(at, &shape);
+        let rank = row.pop().unwrap_or(0);
+        let x = number(*x, x);
+        let _ = writeln!(text, "{{\"row\": {row:?}, \"rank\": {rank}, \"index\": {place}, \"value\": {x}}}");
+    }
+    atomic::write(path, &[text.as_bytes()])
+}
+
+fn heading(name: &str, shape: &[usize], columns: &str) -> String {
+    format!("{{\"name\": {}, \"shape\": {shape:?}, \"columns\": [{columns}]}}\n", json!(name))
+}
+
+/// The place of an element in row-major order, axis by axis.
+fn unravel(mut at: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|n| {
+            let i = at % n.max(&1);
+            at /= n.max(&1);
+            i
+        })
+        .collect();
+    index.reverse();
+    index
+}

@@ -1,0 +1,128 @@
+//! NumPy's format of one array: a header that is a Python dictionary, then the elements.
+
+use crate::atomic::{self, failed};
+use gradus_ir::{Aval, DType, Result, Shape};
+use gradus_tensor::Tensor;
+use std::path::Path;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Ours beside NumPy's kind and size. What NumPy does not have is written as the next one that holds it.
+const DTYPES: &[(DType, &str)] = &[
+    (DType::F32, "f4"),
+    (DType::F64, "f8"),
+    (DType::F16, "f2"),
+    (DType::I8, "i1"),
+    (DType::U8, "u1"),
+    (DType::I32, "i4"),
+    (DType::U32, "u4"),
+    (DType::I64, "i8"),
+    (DType::Bool, "b1"),
+    (DType::C64, "c8"),
+    (DType::C128, "c16"),
+];
+
+/// The array in a file.
+pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
+    let path = path.as_ref();
+    parse(&crate::bytes(path)?).map_err(|why| failed(path, why))
+}
+
+/// Writes an array.
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    atomic::write(path.as_ref(), &[&to_bytes(tensor)?])
+}
+
+/// An array with its header.
+pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
+    let tensor =
+        if tensor.check()?.dtype() == DType::BF16 { tensor.to_dtype(DType::F32) } else { tensor.clone() };
+    let dtype = tensor.dtype();
+    let word = DTYPES.iter().find(|d| d.0 == dtype).map_or("f4", |d| d.1);
+    let order = if dtype.size() == 1 { '|' } else { '<' };
+    // As Python writes tuples: a comma behind a single number, and none behind the last of several.
+    let extents: Vec<String> = tensor.shape().iter().map(|n| n.to_string()).collect();
+    let extents = if let [one] = &extents[..] { format!("{one},") } else { extents.join(", ") };
+    let mut header = format!("{{'descr': '{order}{word}', 'fortran_order': False, 'shape': ({extents}), }}");
+    // Elements begin at a multiple of 64 bytes, behind a new line.
+    while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut out = MAGIC.to_vec();
+    out.extend([1, 0]);
+    out.extend((header.len() as u16).to_le_bytes());
+    out.extend(header.as_bytes());
+    out.extend(tensor.to_bytes()?);
+    Ok(out)
+}
+
+/// The array that bytes hold, or why they hold none.
+pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
+    let cut = || "is truncated".to_string();
+    let rest = bytes.strip_prefix(MAGIC).ok_or("is no .npy file")?;
+    let (length, header) = match rest {
+        [1, _, a, b, rest @ ..] => (u16::from_le_bytes([*a, *b]) as usize, rest),
+        [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
+        [version, ..] => return Err(format!("is of version {version} of its format, which is not known")),
+        [] => return Err(cut()),
+    };
+    let (header, elements) = header.split_at_checked(length).ok_or_else(cut)?;
+    let header = std::str::from_utf8(header).map_err(|_| "has a header that is no text")?;
+    let descr = value(header, "descr")?.trim_matches(['\'', '"']);
+    let fortran = match value(header, "fortran_order")? {
+        "True" => true,
+        "False" => false,
+        other => return Err(format!("has the order `{other}`, which is not known")),
+    };
+    let mut extents = Vec::new();
+    for n in
+        value(header, "shape")?.trim_matches(['(', ')']).split(',').map(str::trim).filter(|n| !n.is_empty())
+    {
+        extents.push(n.trim_end_matches('L').parse::<usize>().map_err(|_| format!("has an axis of `{n}`"))?);
+    }
+    let (order, word) = descr.split_at_checked(1).ok_or("has no type")?;
+    let known = DTYPES.iter().find(|d| d.1 == word);
+    let Some((dtype, _)) = known.filter(|_| matches!(order, "<" | ">" | "|" | "=")) else {
+        return Err(format!("holds elements of type `{descr}`, which is not supported"));
+    };
+    // Before anything is allocated: the elements must be there.
+    let count = extents.iter().try_fold(dtype.size(), |n, e| n.checked_mul(*e));
+    if count != Some(elements.len()) {
+        return Err(format!(
+            "has {} bytes of elements, but {extents:?} of {dtype} need another number",
+            elements.len()
+        ));
+    }
+    let swapped: Vec<u8>;
+    let elements = if order == ">" {
+        let part = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
+        swapped = elements.chunks(part).flat_map(|e| e.iter().rev().copied()).collect();
+        &swapped
+    } else {
+        elements
+    };
+    if *dtype == DType::Bool && elements.iter().any(|b| *b > 1) {
+        return Err("has truth values that are neither 0 nor 1".into());
+    }
+    if fortran {
+        extents.reverse();
+    }
+    let tensor = Tensor::from_bytes(&Aval::new(*dtype, extents.iter().copied().collect::<Shape>()), elements);
+    let backwards: Vec<isize> = (0..extents.len() as isize).rev().collect();
+    let tensor = if fortran { tensor.permute(backwards) } else { tensor };
+    tensor.check().map_err(|e| e.to_string())?;
+    Ok(tensor)
+}
+
+/// The text of one entry of the dictionary.
+fn value<'a>(header: &'a str, key: &str) -> std::result::Result<&'a str, String> {
+    let none = || format!("has no `{key}` in its header");
+    let at = ['\'', '"'].iter().find_map(|q| header.find(&format!("{q}{key}{q}"))).ok_or_else(none)?;
+    let rest = header[at + key.len() + 2..].trim_start().strip_prefix(':').ok_or_else(none)?.trim_start();
+    let end = match rest.starts_with('(') {
+        true => rest.find(')').map(|e| e + 1),
+        false => rest.find([',', '}']),
+    };
+    rest.get(..end.ok_or_else(none)?).map(str::trim).ok_or_else(none)
+}

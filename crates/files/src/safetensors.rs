@@ -1,0 +1,163 @@
+//! The safetensors format: a header of names, types and places, then the elements.
+
+use crate::atomic;
+use gradus_ir::{Aval, DType, Error, Result, Shape};
+use gradus_mem::FileMap;
+use gradus_tensor::Tensor;
+use safetensors::tensor::{Dtype, Metadata, SafeTensorError, SafeTensors};
+use serde_json::json;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Text that goes with the tensors of a file.
+pub type Notes = BTreeMap<String, String>;
+
+/// Ours beside theirs. What is on neither side cannot be exchanged.
+const DTYPES: &[(DType, Dtype)] = &[
+    (DType::F32, Dtype::F32),
+    (DType::F64, Dtype::F64),
+    (DType::BF16, Dtype::BF16),
+    (DType::F16, Dtype::F16),
+    (DType::I8, Dtype::I8),
+    (DType::U8, Dtype::U8),
+    (DType::I32, Dtype::I32),
+    (DType::U32, Dtype::U32),
+    (DType::I64, Dtype::I64),
+    (DType::Bool, Dtype::BOOL),
+    (DType::C64, Dtype::C64),
+];
+
+/// Prefix of the notes that hold checksums of tensors.
+const SUM: &str = "crc32.";
+
+/// Writes tensors and notes to a file, all or nothing, with a checksum for each tensor among the notes. The same tensors and
+/// notes are the same bytes, in whatever order they come.
+pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes) -> Result<()> {
+    let path = path.as_ref();
+    // Large elements first, so that all are aligned.
+    let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
+    order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
+    let (mut header, mut notes, mut from) = (serde_json::Map::new(), notes.clone(), 0);
+    for (name, t) in &order {
+        let refused = |e: Error| atomic::failed(path, format!("`{name}` cannot be written: {e}"));
+        let dtype = t.check().map_err(refused)?.dtype();
+        let Some((_, theirs)) = DTYPES.iter().find(|(ours, _)| *ours == dtype) else {
+            return Err(refused(Error::dtype(dtype, "the format does not have it")));
+        };
+        let bytes = t.to_bytes().map_err(refused)?;
+        notes.insert(format!("{SUM}{name}"), crc32fast::hash(&bytes).to_string());
+        let place = json!([from, from + bytes.len()]);
+        from += bytes.len();
+        let row = json!({ "dtype": theirs.to_string(), "shape": t.shape().to_vec(), "data_offsets": place });
+        if header.insert(name.to_string(), row).is_some() {
+            return Err(refused(Error::value("the name", "is there twice")));
+        }
+    }
+    header.insert("__metadata__".to_string(), json!(notes));
+    let mut header = serde_json::Value::Object(header).to_string();
+    header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
+    atomic::write_with(path, |file| {
+        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(|e| atomic::failed(path, e));
+        put(&(header.len() as u64).to_le_bytes())?;
+        put(header.as_bytes())?;
+        // One after the other: a model need not fit into memory twice.
+        order.iter().try_for_each(|(_, t)| put(&t.to_bytes()?))
+    })
+}
+
+/// A file of tensors, read by memory map: only what is asked for is read.
+pub struct Reader {
+    path: PathBuf,
+    map: FileMap,
+    /// Where elements begin.
+    from: usize,
+    header: Metadata,
+    notes: Notes,
+}
+
+impl Reader {
+    /// Opens a file and checks that its header describes it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Reader> {
+        let path = path.as_ref().to_path_buf();
+        let map = FileMap::open(&path).map_err(|e| atomic::failed(&path, e))?;
+        let (header, metadata) = match SafeTensors::read_metadata(&map) {
+            Ok(read) => read,
+            Err(e) => return Err(atomic::failed(&path, explained(&map, e))),
+        };
+        let notes = metadata.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
+        Ok(Reader { path, map, from: 8 + header, header: metadata, notes })
+    }
+
+    /// The text that goes with the tensors.
+    pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.notes.iter().filter(|(key, _)| !key.starts_with(SUM));
+        own.map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// One of the notes.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        self.notes.get(key).map(String::as_str)
+    }
+
+    /// The names of the tensors, in the order of the file.
+    pub fn names(&self) -> Vec<String> {
+        self.header.offset_keys()
+    }
+
+    /// The type of a tensor.
+    pub fn aval(&self, name: &str) -> Result<Aval> {
+        let Some(info) = self.header.info(name) else {
+            return Err(self.failed(format!("has no tensor `{name}`")));
+        };
+        let ours = DTYPES.iter().find(|(_, theirs)| *theirs == info.dtype);
+        let Some((dtype, _)) = ours else {
+            return Err(self.failed(format!("`{name}` is of type {}, which is not supported", info.dtype)));
+        };
+        Ok(Aval::new(*dtype, info.shape.iter().copied().collect::<Shape>()))
+    }
+
+    /// A tensor; its checksum is compared if the file has one.
+    pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        let aval = self.aval(name)?;
+        let places = self.header.info(name).map(|i| i.data_offsets);
+        let bytes = places.and_then(|(from, to)| self.map.get(self.from + from..self.from + to));
+        let Some(bytes) = bytes else {
+            return Err(self.failed(format!("`{name}` lies outside of the file")));
+        };
+        let sum = self.notes.get(&format!("{SUM}{name}"));
+        if sum.is_some_and(|sum| *sum != crc32fast::hash(bytes).to_string()) {
+            return Err(self.failed(format!("`{name}` is damaged: its checksum is not what it was")));
+        }
+        let t = Tensor::from_bytes(&aval, bytes);
+        t.check().map_err(|e| self.failed(format!("`{name}` cannot be read: {e}")))?;
+        Ok(t)
+    }
+
+    /// An error that names the file.
+    pub fn failed(&self, why: impl ToString) -> Error {
+        atomic::failed(&self.path, why)
+    }
+}
+
+/// What is wrong with a file; if it is too short, which tensor is not all there.
+fn explained(bytes: &[u8], e: SafeTensorError) -> String {
+    let header = || {
+        let n = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
+        let n = usize::try_from(n).ok()?;
+        let value: serde_json::Value = serde_json::from_slice(bytes.get(8..n.checked_add(8)?)?).ok()?;
+        let left = (bytes.len() - n - 8) as u64;
+        let end = |v: &serde_json::Value| v["data_offsets"][1].as_u64();
+        let cut = value.as_object()?.iter().filter(|(_, v)| end(v).is_some_and(|end| end > left));
+        cut.min_by_key(|(_, v)| end(v)).map(|(name, _)| name.clone())
+    };
+    match (e, header()) {
+        (SafeTensorError::MetadataIncompleteBuffer, Some(name)) => {
+            format!("is truncated: `{name}` is not all there")
+        }
+        (SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength, _) => {
+            "is truncated, or is no safetensors file".to_string()
+        }
+        (e, _) => format!("is damaged, or is no safetensors file: {e}"),
+    }
+}

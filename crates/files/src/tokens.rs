@@ -1,0 +1,95 @@
+//! Texts as tokens: words between blanks, numbered by a vocabulary that lies beside the text or is made from it.
+
+use crate::atomic::{self, failed};
+use crate::text;
+use gradus_ir::Result;
+use gradus_tensor::Tensor;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// How many elements the one-hot form of a text may have.
+const MOST_ELEMENTS: usize = 1 << 28;
+
+/// The tokens of a text and its vocabulary.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// The vocabulary, in the order of its numbers.
+    pub words: Vec<String>,
+    /// The number of each token.
+    pub ids: Vec<usize>,
+}
+
+/// Where the vocabulary of a text lies: `notes.txt` has `notes.vocab.json`.
+pub fn vocabulary_of(path: &Path) -> PathBuf {
+    path.with_extension("vocab.json")
+}
+
+impl Tokens {
+    /// The tokens of a file. Without a vocabulary beside it, words are numbered as they first appear.
+    pub fn read(path: &Path) -> Result<Tokens> {
+        let text = text(path)?;
+        let beside = vocabulary_of(path);
+        let given = beside.exists();
+        let mut words: Vec<String> = if given {
+            let all = serde_json::from_str(&crate::text(&beside)?);
+            all.map_err(|e| failed(&beside, format!("is no list of words: {e}")))?
+        } else {
+            Vec::new()
+        };
+        let mut numbers: HashMap<String, usize> =
+            words.iter().cloned().enumerate().map(|(i, w)| (w, i)).collect();
+        let mut ids = Vec::new();
+        for word in text.split_whitespace() {
+            let id = match numbers.get(word) {
+                Some(id) => *id,
+                None if given => {
+                    return Err(failed(
+                        path,
+                        format!("has the word `{word}`, which its vocabulary does not have"),
+                    ));
+                }
+                None => {
+                    words.push(word.to_string());
+                    numbers.insert(word.to_string(), words.len() - 1);
+                    words.len() - 1
+                }
+            };
+            ids.push(id);
+        }
+        Ok(Tokens { words, ids })
+    }
+
+    /// Writes the vocabulary beside a text of this name.
+    pub fn write_vocabulary(&self, text: &Path) -> Result<()> {
+        let list = serde_json::Value::from(self.words.clone()).to_string();
+        atomic::write(&vocabulary_of(text), &[list.as_bytes(), b"\n"])
+    }
+}
+
+/// The tokens: one-hot rows, position by vocabulary, or the numbers alone where one axis is wanted.
+pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
+    let tokens = Tokens::read(path)?;
+    match rank {
+        Some(1) => {
+            let ids: Vec<i64> = tokens.ids.iter().map(|id| *id as i64).collect();
+            Ok(Tensor::from_slice(&ids, [ids.len()]))
+        }
+        None | Some(2) => {
+            let (n, width) = (tokens.ids.len(), tokens.words.len());
+            let Some(count) = n.checked_mul(width).filter(|c| *c <= MOST_ELEMENTS) else {
+                let why = format!(
+                    "has {n} tokens of {width} words, more than {MOST_ELEMENTS} elements in one-hot form"
+                );
+                return Err(failed(path, why));
+            };
+            let mut rows = vec![0.0f32; count];
+            for (row, id) in tokens.ids.iter().enumerate() {
+                if let Some(x) = rows.get_mut(row * width + id) {
+                    *x = 1.0;
+                }
+            }
+            Ok(Tensor::from_slice(&rows, [n, width]))
+        }
+        Some(rank) => Err(failed(path, format!("is a text: it has one or two axes, not {rank}"))),
+    }
+}

@@ -1,0 +1,180 @@
+//! Every format: what NumPy wrote is read, what is written comes back, what is wrong is refused with its reason.
+
+use gradus_files::{Wanted, json, npy, read, table, tokens, write};
+use gradus_ir::DType;
+use gradus_tensor::Tensor;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of its own for a test, gone when it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("gradus-files-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn numpy(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy").join(name)
+}
+
+fn wanted(name: &str) -> Wanted<'_> {
+    Wanted { name, ..Wanted::default() }
+}
+
+fn values(t: &Tensor) -> Vec<f64> {
+    t.to_dtype(DType::F64).to_vec().unwrap()
+}
+
+fn refused<T: std::fmt::Debug>(result: gradus_ir::Result<T>, why: &str) {
+    let e = result.unwrap_err().to_string();
+    assert!(e.contains(why), "{e}");
+}
+
+#[test]
+fn what_numpy_wrote_is_read() {
+    let rows = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25];
+    for (file, dtype) in [("f4.npy", DType::F32), ("fortran.npy", DType::F64)] {
+        let t = read(&numpy(file), &wanted("")).unwrap();
+        assert_eq!((t.dtype(), &*t.shape(), values(&t)), (dtype, &[2, 3][..], rows.to_vec()), "{file}");
+    }
+    let big = read(&numpy("big.npy"), &wanted("")).unwrap();
+    assert_eq!((big.dtype(), values(&big)), (DType::I32, vec![1.0, -2.0, 300000.0]));
+    assert_eq!(read(&numpy("scalar.npy"), &wanted("")).unwrap().item::<f64>().unwrap(), 2.5);
+    assert_eq!(read(&numpy("bool.npy"), &wanted("")).unwrap().to_vec::<bool>().unwrap(), [true, false]);
+    assert_eq!(values(&read(&numpy("two.npz"), &wanted("B")).unwrap()), [7.0, 8.0]);
+    assert_eq!(values(&read(&numpy("packed.npz"), &wanted("other")).unwrap()), vec![0.0; 10_000]);
+    refused(read(&numpy("two.npz"), &wanted("C")), "has no tensor `C`, only: A, B");
+    refused(read(&numpy("i2.npy"), &wanted("")), "holds elements of type `<i2`, which is not supported");
+}
+
+#[test]
+fn what_is_written_comes_back() {
+    let folder = Folder::new("back");
+    let t = Tensor::from([[1.5f32, -2.0, 0.1], [4.0, 1e-7, 3e8]]);
+    for file in ["a.npy", "a.npz", "a.json", "a.csv", "a.tsv", "a.safetensors"] {
+        let path = folder.0.join(file);
+        write(&path, "A", &t).unwrap();
+        let back = read(&path, &wanted("A")).unwrap();
+        assert_eq!(&*back.shape(), &[2, 3], "{file}");
+        assert_eq!(back.to_dtype(DType::F32).to_vec::<f32>().unwrap(), t.to_vec::<f32>().unwrap(), "{file}");
+    }
+    // A list is a column, a scalar one number.
+    let list = folder.0.join("list.csv");
+    write(&list, "A", &Tensor::from([1.0, 2.0])).unwrap();
+    let back = read(&list, &Wanted { rank: Some(1), ..wanted("A") }).unwrap();
+    assert_eq!((&*back.shape(), values(&back)), (&[2][..], vec![1.0, 2.0]));
+    refused(write(&list, "A", &Tensor::zeros([2, 2, 2])), "cannot hold 3 axes");
+    refused(write(&folder.0.join("a.xyz"), "A", &t), "has no ending that is known");
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 7, "nothing is left aside");
+}
+
+#[test]
+fn damage_is_refused_before_anything_is_allocated() {
+    let whole = npy::to_bytes(&Tensor::from([1.0f64, 2.0])).unwrap();
+    for cut in 0..whole.len() {
+        assert!(npy::parse(&whole[..cut]).is_err(), "{cut}");
+    }
+    let vast = String::from_utf8_lossy(&whole[10..whole.len() - 16]).replace("(2,)", "(999999999999999999,)");
+    let mut bytes = whole[..8].to_vec();
+    bytes.extend((vast.len() as u16).to_le_bytes());
+    bytes.extend(vast.as_bytes());
+    assert!(npy::parse(&bytes).unwrap_err().contains("need another number"));
+    let folder = Folder::new("damage");
+    refused(read(&folder.file("a.npz", "PK"), &wanted("A")), "is damaged, or is no .npz file");
+    refused(read(&folder.file("a.json", "[[1, 2], [3]]"), &wanted("A")), "is ragged");
+    refused(read(&folder.file("b.json", "[1, [2]]"), &wanted("A")), "is ragged");
+    refused(read(&folder.file("c.json", "[1, \"two\"]"), &wanted("A")), "where a number is expected");
+    let deep = folder.file("d.json", &"[".repeat(100_000));
+    refused(read(&deep, &wanted("A")), "is no JSON that can be read");
+    refused(read(&folder.file("a.csv", "1,2\n3\n"), &wanted("A")), "line 2 has 1 columns, those before 2");
+    refused(read(&folder.file("b.csv", "1,2\n3,x\n"), &wanted("A")), "line 2, column 2: `x` is no number");
+    refused(read(&folder.0.join("none.npy"), &wanted("A")), "cannot be read");
+}
+
+#[test]
+fn json_of_objects_and_scalars() {
+    let folder = Folder::new("json");
+    let text = r#"{"X": {"shape": [2], "dtype": "f32", "data": [1, 0.5]}, "Y": 3}"#;
+    let path = folder.file("all.json", text);
+    let x = read(&path, &wanted("X")).unwrap();
+    assert_eq!((x.dtype(), values(&x)), (DType::F32, vec![1.0, 0.5]));
+    assert_eq!(read(&path, &wanted("Y")).unwrap().item::<f64>().unwrap(), 3.0);
+    let shown = json::to_text(&Tensor::from(0.1f32)).unwrap();
+    assert_eq!(shown, r#"{"shape": [], "dtype": "f32", "data": 0.1}"#);
+    let odd = json::to_text(&Tensor::from([f64::NAN, f64::INFINITY, 1e300])).unwrap();
+    assert!(odd.ends_with(r#""data": ["NaN", "inf", 1e300]}"#), "{odd}");
+    let back = values(&read(&folder.file("odd.json", &odd), &wanted("X")).unwrap());
+    assert!(back[0].is_nan() && back[1..] == [f64::INFINITY, 1e300]);
+    let wrong = r#"{"shape": [3], "data": [1, 2]}"#;
+    refused(read(&folder.file("wrong.json", wrong), &wanted("X")), "has shape [3], but its data has [2]");
+}
+
+#[test]
+fn facts_are_truth_values() {
+    let folder = Folder::new("facts");
+    let path = folder.file("par.tsv", "# parents\nfrom\tto\n0\t1\n1\t2\n");
+    let facts = table::Facts::read(&path).unwrap();
+    assert_eq!(facts.domain(), 3);
+    let t = facts.tensor(&[None, None], 4).unwrap();
+    assert_eq!((t.dtype(), &*t.shape()), (DType::Bool, &[4, 4][..]));
+    let holds: Vec<usize> = (0..16).filter(|i| values(&t)[*i] != 0.0).collect();
+    assert_eq!(holds, [1, 6]);
+    let back = folder.0.join("back.csv");
+    write(&back, "P", &t).unwrap();
+    assert_eq!(fs::read_to_string(&back).unwrap(), "0,1\n1,2\n");
+    refused(facts.tensor(&[None, Some(2)], 0), "speaks of 2, but the axis has size 2");
+    refused(facts.tensor(&[None], 0), "has 2 columns, and the relation has 1 places");
+    let vast = table::Facts::read(&folder.file("vast.csv", "0,999999999999\n")).unwrap();
+    refused(vast.tensor(&[None, None], 0), "in all");
+    refused(table::Facts::read(&folder.file("bad.csv", "0,1\n1,-2\n")), "is no whole number from 0 on");
+}
+
+#[test]
+fn texts_are_tokens_of_a_vocabulary() {
+    let folder = Folder::new("tokens");
+    let path = folder.file("a.txt", "to be or\nnot to be");
+    let hot = read(&path, &wanted("T")).unwrap();
+    assert_eq!(&*hot.shape(), &[6, 4]);
+    let ids = read(&path, &Wanted { rank: Some(1), ..wanted("T") }).unwrap();
+    assert_eq!(ids.to_vec::<i64>().unwrap(), [0, 1, 2, 3, 0, 1]);
+    assert_eq!(values(&hot.argmax(-1)), [0.0, 1.0, 2.0, 3.0, 0.0, 1.0]);
+    tokens::Tokens::read(&path).unwrap().write_vocabulary(&path).unwrap();
+    assert_eq!(
+        fs::read_to_string(folder.0.join("a.vocab.json")).unwrap(),
+        "[\"to\",\"be\",\"or\",\"not\"]\n"
+    );
+    fs::write(&path, "be quiet").unwrap();
+    refused(read(&path, &wanted("T")), "has the word `quiet`, which its vocabulary does not have");
+}
+
+#[test]
+fn rows_as_lines() {
+    let folder = Folder::new("rows");
+    let x = Tensor::from([[1.0, 3.0, 2.0]]);
+    let (values, places) = x.topk(2, -1, true);
+    let path = folder.0.join("top.jsonl");
+    json::write_top(&path, "X", &values, &places).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[1], r#"{"row": [0], "rank": 0, "index": 1, "value": 3}"#);
+    assert_eq!(lines[2], r#"{"row": [0], "rank": 1, "index": 2, "value": 2}"#);
+    write(&path, "X", &x).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().nth(2).unwrap(), r#"{"index": [0, 1], "value": 3}"#);
+}

@@ -1,0 +1,381 @@
+//! Programs as trees: what the parser makes of text, and what the printer makes text of.
+
+use crate::source::Span;
+use std::sync::Arc;
+
+/// A name of a tensor, an index or a function.
+pub type Name = Arc<str>;
+
+/// What stands at one place between the brackets of `A[…]`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// `i`, `p'`, `i+1`.
+    Named(Name, i64),
+    /// Virtual time: `*t`, `*t+1`.
+    Time(Name, i64),
+    /// One moment: `*0` the first, `*-1` the last.
+    Moment(i64),
+    /// One place: `0`, `-1`.
+    At(i64),
+    /// A range: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name: `s=0:2`.
+    Slice(Option<Name>, Option<i64>, Option<i64>, Option<i64>),
+}
+
+/// An index, where it stands, and whether it is the equation's default axis (`p'.`).
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The index.
+    pub index: Index,
+    /// Whether a dot follows.
+    pub dotted: bool,
+    /// Where.
+    pub span: Span,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        (&self.index, self.dotted) == (&other.index, other.dotted)
+    }
+}
+
+impl Place {
+    /// A plain index.
+    pub fn named(name: &Name) -> Place {
+        Place { index: Index::Named(name.clone(), 0), dotted: false, span: Span::default() }
+    }
+}
+
+/// A tensor with its indices.
+#[derive(Clone, Debug)]
+pub struct Ref {
+    /// The tensor.
+    pub name: Name,
+    /// Its indices.
+    pub places: Vec<Place>,
+    /// Written with parentheses: a Boolean relation.
+    pub relation: bool,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+impl PartialEq for Ref {
+    fn eq(&self, other: &Ref) -> bool {
+        (&self.name, &self.places, self.relation) == (&other.name, &other.places, other.relation)
+    }
+}
+
+/// How indices that are not on the left go away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Projection {
+    /// Added.
+    Sum,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// The mean.
+    Avg,
+    /// Multiplied.
+    Prod,
+}
+
+impl Projection {
+    /// All of them.
+    pub const ALL: [Projection; 5] =
+        [Projection::Sum, Projection::Max, Projection::Min, Projection::Avg, Projection::Prod];
+
+    /// Its word, as in `max=`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Projection::Sum => "sum",
+            Projection::Max => "max",
+            Projection::Min => "min",
+            Projection::Avg => "avg",
+            Projection::Prod => "prod",
+        }
+    }
+
+    /// The one with this word.
+    pub fn from_word(word: &str) -> Option<Projection> {
+        if word == "mean" {
+            return Some(Projection::Avg);
+        }
+        Projection::ALL.into_iter().find(|p| p.word() == word)
+    }
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`.
+    Eq,
+    /// `!=`.
+    Ne,
+    /// `<`.
+    Lt,
+    /// `<=`.
+    Le,
+    /// `>`.
+    Gt,
+    /// `>=`.
+    Ge,
+}
+
+impl Comparison {
+    /// All of them with their signs.
+    pub const SIGNS: [(Comparison, &'static str); 6] = [
+        (Comparison::Eq, "=="),
+        (Comparison::Ne, "!="),
+        (Comparison::Lt, "<"),
+        (Comparison::Le, "<="),
+        (Comparison::Gt, ">"),
+        (Comparison::Ge, ">="),
+    ];
+
+    /// Its sign.
+    pub fn sign(self) -> &'static str {
+        Comparison::SIGNS.iter().find(|(c, _)| *c == self).map_or("", |(_, s)| s)
+    }
+}
+
+/// A nested list of numbers, checked to be rectangular.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The extents.
+    pub shape: Vec<usize>,
+    /// The numbers, row by row.
+    pub numbers: Arc<[f64]>,
+}
+
+/// An expression and where it stands. Equality looks at the expression alone.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// The expression.
+    pub kind: Kind,
+    /// Where.
+    pub span: Span,
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.kind == other.kind
+    }
+}
+
+/// A call of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The function.
+    pub function: Name,
+    /// What it is applied to.
+    pub args: Vec<Expr>,
+    /// What is given by name.
+    pub named: Vec<(Name, Expr)>,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(Arc<str>),
+    /// `[[1, 2], [3, 4]]`.
+    Array(Array),
+    /// `["i", "j"]`, `[i, j]`.
+    List(Vec<Expr>),
+    /// A tensor.
+    Ref(Ref),
+    /// A call.
+    Call(Box<Call>),
+    /// A function of an index itself: `even(i)`.
+    Of(Name, Name),
+    /// `A B`, `A * B`.
+    Product(Vec<Expr>),
+    /// `A / B`.
+    Quotient(Box<[Expr; 2]>),
+    /// `A + B - C`.
+    Sum(Vec<Expr>),
+    /// `-A`.
+    Negative(Box<Expr>),
+    /// `A ** B`.
+    Power(Box<[Expr; 2]>),
+    /// `A < B`.
+    Compare(Comparison, Box<[Expr; 2]>),
+    /// `A && B`.
+    And(Box<[Expr; 2]>),
+    /// `A || B`.
+    Or(Box<[Expr; 2]>),
+    /// `!A`.
+    Not(Box<Expr>),
+    /// `C ? A : B`.
+    Choose(Box<[Expr; 3]>),
+    /// `case { C -> A, D -> B, default -> E }`: the first condition that holds.
+    Case(Vec<[Expr; 2]>, Option<Box<Expr>>),
+    /// `reduce(max, j) A`.
+    Reduce(Projection, Vec<Name>, Box<Expr>),
+}
+
+impl Kind {
+    /// As an expression that stands nowhere.
+    pub fn bare(self) -> Expr {
+        Expr { kind: self, span: Span::default() }
+    }
+
+    /// As an expression at a place.
+    pub fn at(self, span: Span) -> Expr {
+        Expr { kind: self, span }
+    }
+}
+
+impl Expr {
+    /// The parts of an expression, in order.
+    pub fn parts(&self) -> Vec<&Expr> {
+        match &self.kind {
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => Vec::new(),
+            Kind::List(parts) | Kind::Product(parts) | Kind::Sum(parts) => parts.iter().collect(),
+            Kind::Call(call) => call.args.iter().chain(call.named.iter().map(|(_, e)| e)).collect(),
+            Kind::Quotient(two)
+            | Kind::Power(two)
+            | Kind::Compare(_, two)
+            | Kind::And(two)
+            | Kind::Or(two) => two.iter().collect(),
+            Kind::Choose(three) => three.iter().collect(),
+            Kind::Negative(one) | Kind::Not(one) | Kind::Reduce(_, _, one) => vec![one],
+            Kind::Case(cases, otherwise) => cases.iter().flatten().chain(otherwise.as_deref()).collect(),
+        }
+    }
+
+    /// The same with every part changed.
+    pub fn map_parts(&self, f: &mut impl FnMut(&Expr) -> Expr) -> Expr {
+        let two = |two: &[Expr; 2], f: &mut dyn FnMut(&Expr) -> Expr| Box::new([f(&two[0]), f(&two[1])]);
+        let kind = match &self.kind {
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => {
+                self.kind.clone()
+            }
+            Kind::List(parts) => Kind::List(parts.iter().map(f).collect()),
+            Kind::Product(parts) => Kind::Product(parts.iter().map(f).collect()),
+            Kind::Sum(parts) => Kind::Sum(parts.iter().map(f).collect()),
+            Kind::Call(call) => {
+                let args = call.args.iter().map(&mut *f).collect();
+                let named = call.named.iter().map(|(n, e)| (n.clone(), f(e))).collect();
+                Kind::Call(Box::new(Call { function: call.function.clone(), args, named }))
+            }
+            Kind::Quotient(parts) => Kind::Quotient(two(parts, f)),
+            Kind::Power(parts) => Kind::Power(two(parts, f)),
+            Kind::Compare(sign, parts) => Kind::Compare(*sign, two(parts, f)),
+            Kind::And(parts) => Kind::And(two(parts, f)),
+            Kind::Or(parts) => Kind::Or(two(parts, f)),
+            Kind::Choose(p) => Kind::Choose(Box::new([f(&p[0]), f(&p[1]), f(&p[2])])),
+            Kind::Negative(part) => Kind::Negative(Box::new(f(part))),
+            Kind::Not(part) => Kind::Not(Box::new(f(part))),
+            Kind::Reduce(how, names, part) => Kind::Reduce(*how, names.clone(), Box::new(f(part))),
+            Kind::Case(cases, otherwise) => Kind::Case(
+                cases.iter().map(|[c, v]| [f(c), f(v)]).collect(),
+                otherwise.as_ref().map(|e| Box::new(f(e))),
+            ),
+        };
+        Expr { kind, span: self.span }
+    }
+
+    /// Every tensor read, left to right, with indices as written.
+    pub fn refs(&self) -> Vec<&Ref> {
+        let mut out = Vec::new();
+        self.each_ref(&mut |r| out.push(r));
+        out
+    }
+
+    fn each_ref<'a>(&'a self, f: &mut impl FnMut(&'a Ref)) {
+        match &self.kind {
+            Kind::Ref(r) => f(r),
+            _ => {
+                for part in self.parts() {
+                    part.each_ref(f);
+                }
+            }
+        }
+    }
+}
+
+/// `Y[i] = …`.
+#[derive(Clone, Debug)]
+pub struct Equation {
+    /// The left side.
+    pub target: Ref,
+    /// Where it holds (`when`); elsewhere it gives nothing.
+    pub guard: Option<Expr>,
+    /// How indices go away.
+    pub projection: Projection,
+    /// The right side.
+    pub value: Expr,
+    /// Whether the name is only for its neighbours (`let`).
+    pub local: bool,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `fn f(a[i], b) -> y[i] { … }`.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: Name,
+    /// What it is applied to.
+    pub params: Vec<Ref>,
+    /// What it gives.
+    pub result: Ref,
+    /// Its equations.
+    pub body: Vec<Equation>,
+    /// Its head.
+    pub span: Span,
+}
+
+/// One statement.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// An equation.
+    Equation(Equation),
+    /// `"out.npy" = Y[i]`.
+    Sink(Arc<str>, Expr, Span),
+    /// `export A, B`.
+    Export(Vec<(Name, Span)>),
+    /// `axis i = 4`.
+    Axis(Name, Expr, Span),
+    /// `param D: int = 8`, `const K = 3` (which nobody may change).
+    Param {
+        /// Its name.
+        name: Name,
+        /// Whether it must be a whole number.
+        whole: bool,
+        /// Whether it may be changed from outside.
+        fixed: bool,
+        /// Its value.
+        value: Expr,
+        /// All of it.
+        span: Span,
+    },
+    /// A function.
+    Function(Function),
+    /// `import "file" as name`.
+    Import(Arc<str>, Option<Name>, Span),
+    /// `{ … }`: names given by `let` end with it.
+    Block(Vec<Statement>, Span),
+}
+
+impl Statement {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Statement::Equation(e) => e.span,
+            Statement::Sink(_, _, s)
+            | Statement::Axis(_, _, s)
+            | Statement::Import(_, _, s)
+            | Statement::Block(_, s)
+            | Statement::Param { span: s, .. } => *s,
+            Statement::Export(names) => match (names.first(), names.last()) {
+                (Some(a), Some(b)) => a.1.to(b.1),
+                _ => Span::default(),
+            },
+            Statement::Function(f) => f.span,
+        }
+    }
+}

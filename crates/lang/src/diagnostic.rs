@@ -1,0 +1,133 @@
+//! What is wrong with a program, where, and what would fit; shown with the lines it is about.
+
+use crate::source::{Source, Span};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// Result of anything that looks at programs: all that is wrong, not only the first.
+pub type Result<T> = std::result::Result<T, Vec<Diagnostic>>;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The program is refused.
+    Error,
+    /// The program is run, but hardly means what it says.
+    Warning,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where, with a word on each place; the first is the place itself.
+    pub labels: Vec<(Span, String)>,
+    /// What would fit.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(span: Span, message: impl Into<String>) -> Diagnostic {
+        let labels = vec![(span, String::new())];
+        Diagnostic { severity: Severity::Error, message: message.into(), labels, help: None }
+    }
+
+    /// A warning at a place.
+    pub fn warning(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(span, message) }
+    }
+
+    /// With a word at the place itself.
+    pub fn here(mut self, text: impl Into<String>) -> Diagnostic {
+        if let Some(first) = self.labels.first_mut() {
+            first.1 = text.into();
+        }
+        self
+    }
+
+    /// With a second place.
+    pub fn and(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.labels.push((span, text.into()));
+        self
+    }
+
+    /// With what would fit.
+    pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// With the nearest of some names, if one is near.
+    pub fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+        match nearest(wrong, names) {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// The place itself.
+    pub fn span(&self) -> Span {
+        self.labels.first().map(|l| l.0).unwrap_or_default()
+    }
+
+    /// The message with the lines it is about, in colour or not.
+    pub fn render(&self, sources: &[Source], colour: bool) -> String {
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let mut group = Group::with_title(level.primary_title(self.message.as_str()));
+        let mut files: Vec<u32> = Vec::new();
+        for (span, _) in &self.labels {
+            if !files.contains(&span.file) {
+                files.push(span.file);
+            }
+        }
+        for file in files {
+            let Some(source) = sources.get(file as usize) else { continue };
+            let mut snippet = Snippet::source(&*source.text).path(&*source.name).fold(true);
+            for (i, (span, text)) in self.labels.iter().enumerate().filter(|(_, l)| l.0.file == file) {
+                let kind = if i == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                let end = (span.end as usize).min(source.text.len());
+                let mark = kind.span((span.start as usize).min(end)..end);
+                snippet = snippet.annotation(if text.is_empty() { mark } else { mark.label(text.as_str()) });
+            }
+            group = group.element(snippet);
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        renderer.render(&[group]).to_string()
+    }
+}
+
+/// The nearest name, if it is near enough to be what was meant.
+pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = 1 + wrong.len() / 4;
+    let near = |name: &'a str| (distance(wrong, name), name);
+    names.into_iter().map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
+}
+
+/// How many letters must be put in, left out, changed or swapped, capitals aside.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
+    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
+    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}

@@ -1,0 +1,302 @@
+//! One term of one equation: from its expression to a tensor with named axes.
+
+mod call;
+mod reference;
+
+pub(crate) use reference::window;
+
+use crate::ast::{Array, Comparison, Equation, Expr, Index, Kind, Name, Projection};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::named::{Named, contracted, pointwise, union};
+use crate::program::Program;
+use crate::run::Options;
+use crate::scope::{Names, beside, key, keys, occurrences};
+use crate::source::Span;
+use gradus_ir::Error;
+use gradus_tensor::Tensor;
+use std::collections::HashMap;
+
+/// Why something has no value.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// Something is wrong here.
+    Shown(Box<Diagnostic>),
+    /// Something it needs has no value, which was reported there.
+    Silent,
+}
+
+impl From<Diagnostic> for Fault {
+    fn from(d: Diagnostic) -> Fault {
+        Fault::Shown(Box::new(d))
+    }
+}
+
+pub(crate) type Eval<T> = std::result::Result<T, Fault>;
+
+/// What a name stands for: axes that a call brought along first, then its own by place.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub(crate) tensor: Tensor,
+    pub(crate) batch: Vec<Name>,
+    /// The moment of the first slice along the time axis, where there is one.
+    pub(crate) start: i64,
+}
+
+impl Value {
+    pub(crate) fn new(tensor: Tensor) -> Value {
+        Value { tensor, batch: Vec::new(), start: 0 }
+    }
+}
+
+/// What names stand for; `None` where that failed.
+pub(crate) type Values = HashMap<Name, Option<Value>>;
+
+/// The sizes of indices, and where each was first seen.
+pub(crate) type Sizes = HashMap<Name, (usize, Span)>;
+
+/// What is around a term.
+pub(crate) struct Term<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) options: &'a Options,
+    pub(crate) values: &'a Values,
+    /// Axes that a call brought along: they stay whatever the left side says.
+    pub(crate) batch: &'a [Name],
+    /// Values at the moment at hand, by name and offset, inside of a loop over time.
+    pub(crate) moment: Option<&'a HashMap<(Name, i64), Value>>,
+    pub(crate) equation: &'a Equation,
+    left: Vec<Name>,
+    sizes: Sizes,
+}
+
+/// A tensor error at a place in the program.
+pub(crate) fn fault(span: Span, e: &Error) -> Fault {
+    let whole = e.to_string();
+    // Places in our own source say nothing to the writer of a program.
+    let text = whole.split("\n").next().unwrap_or_default();
+    Diagnostic::error(span, text.to_string()).into()
+}
+
+impl<'a> Term<'a> {
+    /// The context of an equation; sizes of its indices are checked here.
+    pub(crate) fn new(
+        program: &'a Program,
+        options: &'a Options,
+        values: &'a Values,
+        batch: &'a [Name],
+        moment: Option<&'a HashMap<(Name, i64), Value>>,
+        equation: &'a Equation,
+    ) -> Eval<Term<'a>> {
+        let mut left = keys(&equation.target);
+        if moment.is_some() {
+            let times = equation.target.places.iter().filter(|p| matches!(p.index, Index::Time(..)));
+            let times: Vec<Name> = times.filter_map(key).collect();
+            left.retain(|k| !times.contains(k));
+        }
+        let mut term = Term { program, options, values, batch, moment, equation, left, sizes: Sizes::new() };
+        let mut sizes = Sizes::new();
+        for part in [&equation.value].into_iter().chain(&equation.guard) {
+            term.note_sizes(part, &mut sizes)?;
+        }
+        term.sizes = sizes;
+        Ok(term)
+    }
+
+    /// The term, with the axes of the left side only (and those a call brought along).
+    pub(crate) fn evaluate(&self) -> Eval<Named> {
+        let e = self.equation;
+        let mut keep: Names = self.left.iter().cloned().collect();
+        keep.extend(self.batch.iter().cloned());
+        let mut wanted: Vec<Name> = self.batch.to_vec();
+        wanted.extend(self.left.iter().filter(|l| !self.batch.contains(l)).cloned());
+        let sums = e.projection == Projection::Sum;
+        let value = match (&e.value.kind, &e.guard) {
+            (Kind::Product(factors), None) if sums => {
+                let factors = self.factors(factors, &keep)?;
+                contracted(&factors, &wanted).map_err(|x| fault(e.value.span, &x))?
+            }
+            _ => {
+                let around = e.guard.as_ref().map(occurrences).unwrap_or_default();
+                let beside: Names = keep.union(&around).cloned().collect();
+                let mut value = self.spine(&e.value, &beside, !sums)?;
+                if let Some(guard) = &e.guard {
+                    let truth =
+                        self.eval(guard, &keep.union(&occurrences(&e.value)).cloned().collect())?.truth();
+                    let number = value.float(self.options.float);
+                    value = pointwise(&[truth, number], |t| t[0].select(t[1], 0.0));
+                }
+                let numbers = if value.axes.iter().all(|a| wanted.contains(a)) {
+                    value
+                } else {
+                    value.float(self.options.float)
+                };
+                numbers.projected(&wanted, e.projection)
+            }
+        };
+        value.tensor.check().map_err(|x| fault(e.value.span, &x))?;
+        Ok(value)
+    }
+
+    /// Factors as numbers, each keeping what the others use.
+    fn factors(&self, factors: &[Expr], keep: &Names) -> Eval<Vec<Named>> {
+        let one = |f: &Expr| Ok(self.eval(f, &beside(keep, factors, f))?.float(self.options.float));
+        factors.iter().map(one).collect()
+    }
+
+    /// The outermost part of a term. Where indices go away by something else than a sum, products leave them to it.
+    fn spine(&self, e: &Expr, keep: &Names, whole: bool) -> Eval<Named> {
+        match &e.kind {
+            Kind::Product(factors) if whole => {
+                let factors = self.factors(factors, keep)?;
+                let all = union(&factors);
+                contracted(&factors, &all).map_err(|x| fault(e.span, &x))
+            }
+            Kind::Negative(one) => {
+                let one = self.spine(one, keep, whole)?.float(self.options.float);
+                Ok(Named { tensor: -&one.tensor, ..one })
+            }
+            Kind::Quotient(two) => {
+                let over = self.spine(&two[0], &beside(keep, &two[..], &two[0]), whole)?;
+                let under = self.eval(&two[1], &beside(keep, &two[..], &two[1]))?;
+                Ok(self.two(over, under, |a, b| a / b))
+            }
+            _ => self.eval(e, keep),
+        }
+    }
+
+    fn two(&self, a: Named, b: Named, f: impl FnOnce(&Tensor, &Tensor) -> Tensor) -> Named {
+        let float = self.options.float;
+        pointwise(&[a.float(float), b.float(float)], |t| f(t[0], t[1]))
+    }
+
+    /// An expression's value: every index of it that appears once, or that something outside uses.
+    pub(crate) fn eval(&self, e: &Expr, keep: &Names) -> Eval<Named> {
+        let float = self.options.float;
+        let part = |i: usize, parts: &[Expr]| self.eval(&parts[i], &beside(keep, parts, &parts[i]));
+        let value = match &e.kind {
+            Kind::Number(x) => Named::scalar(*x, float),
+            Kind::Text(_) => return Err(Diagnostic::error(e.span, "a text is no value here").into()),
+            Kind::List(_) => return Err(Diagnostic::error(e.span, "a list of names is no value").into()),
+            Kind::Array(array) => self.array(array, e.span)?,
+            Kind::Ref(r) => self.reference(r)?,
+            Kind::Of(function, index) => self.of_index(function, index, e.span)?,
+            Kind::Call(call) => self.call(call, e.span, keep)?,
+            Kind::Product(factors) => {
+                let values = self.factors(factors, keep)?;
+                let times = |a: &Name| values.iter().filter(|v| v.axes.contains(a)).count();
+                let left: Vec<Name> =
+                    union(&values).into_iter().filter(|a| keep.contains(a) || times(a) < 2).collect();
+                contracted(&values, &left).map_err(|x| fault(e.span, &x))?
+            }
+            Kind::Quotient(two) => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| a / b),
+            Kind::Sum(terms) => {
+                let mut sum: Option<Named> = None;
+                for (i, _) in terms.iter().enumerate() {
+                    let term = part(i, terms)?.float(float);
+                    sum = Some(match sum {
+                        Some(before) => self.two(before, term, |a, b| a + b),
+                        None => term,
+                    });
+                }
+                sum.unwrap_or_else(|| Named::scalar(0.0, float))
+            }
+            Kind::Negative(one) => {
+                let one = self.eval(one, keep)?.float(float);
+                Named { tensor: -&one.tensor, ..one }
+            }
+            Kind::Power(two) => match two[1].kind {
+                Kind::Number(2.0) => {
+                    let one = part(0, &two[..])?.float(float);
+                    Named { tensor: one.tensor.square(), ..one }
+                }
+                _ => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| a.pow(b)),
+            },
+            Kind::Compare(c, two) => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| match c {
+                Comparison::Eq => a.eq(b),
+                Comparison::Ne => a.ne(b),
+                Comparison::Lt => a.lt(b),
+                Comparison::Le => a.le(b),
+                Comparison::Gt => a.gt(b),
+                Comparison::Ge => a.ge(b),
+            }),
+            Kind::And(two) => {
+                let both = [part(0, &two[..])?.truth(), part(1, &two[..])?.truth()];
+                pointwise(&both, |t| t[0].logical_and(t[1]))
+            }
+            Kind::Or(two) => {
+                let both = [part(0, &two[..])?.truth(), part(1, &two[..])?.truth()];
+                pointwise(&both, |t| t[0].logical_or(t[1]))
+            }
+            Kind::Not(one) => {
+                let one = self.eval(one, keep)?.truth();
+                Named { tensor: one.tensor.logical_not(), ..one }
+            }
+            Kind::Choose(three) => {
+                let condition = part(0, &three[..])?.truth();
+                let (yes, no) = (part(1, &three[..])?.float(float), part(2, &three[..])?.float(float));
+                pointwise(&[condition, yes, no], |t| t[0].select(t[1], t[2]))
+            }
+            Kind::Case(cases, otherwise) => {
+                let parts: Vec<&Expr> = e.parts();
+                let one = |p: &Expr| {
+                    let mut around = keep.clone();
+                    parts
+                        .iter()
+                        .filter(|q| !std::ptr::eq(**q, p))
+                        .for_each(|q| around.extend(occurrences(q)));
+                    self.eval(p, &around)
+                };
+                let mut below = match otherwise {
+                    Some(e) => one(e)?.float(float),
+                    None => Named::scalar(0.0, float),
+                };
+                for [condition, value] in cases.iter().rev() {
+                    let (c, v) = (one(condition)?.truth(), one(value)?.float(float));
+                    below = pointwise(&[c, v, below], |t| t[0].select(t[1], t[2]));
+                }
+                below
+            }
+            Kind::Reduce(how, axes, body) => {
+                let mut around = keep.clone();
+                around.extend(axes.iter().cloned());
+                let value = self.eval(body, &around)?.float(float);
+                for axis in axes {
+                    self.has(&value, axis, body.span)?;
+                }
+                let left: Vec<Name> = value.axes.iter().filter(|a| !axes.contains(a)).cloned().collect();
+                value.projected(&left, *how)
+            }
+        };
+        value.tensor.check().map_err(|x| fault(e.span, &x))?;
+        Ok(value)
+    }
+
+    fn has(&self, value: &Named, axis: &str, span: Span) -> Eval<usize> {
+        value.position(axis).ok_or_else(|| {
+            let what = format!("there is no index `{axis}` here");
+            let fault = Diagnostic::error(span, what);
+            let names: Vec<&str> = value.axes.iter().map(|a| &**a).collect();
+            let fault = match nearest(axis, names.iter().copied()) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault.help(format!("the indices are {}", names.join(", "))),
+            };
+            fault.into()
+        })
+    }
+
+    fn array(&self, array: &Array, span: Span) -> Eval<Named> {
+        let tensor = Tensor::from_slice(&array.numbers, array.shape.clone()).to_dtype(self.options.float);
+        tensor.check().map_err(|x| fault(span, &x))?;
+        self.by_left(tensor, span)
+    }
+
+    /// A value without names takes those of the left side.
+    fn by_left(&self, tensor: Tensor, span: Span) -> Eval<Named> {
+        if tensor.rank() == self.left.len() || tensor.rank() == 0 {
+            let axes = if tensor.rank() == 0 { Vec::new() } else { self.left.clone() };
+            return Ok(Named::new(tensor, axes));
+        }
+        let what =
+            format!("this has shape {}, but the left side has {} indices", tensor.shape(), self.left.len());
+        Err(Diagnostic::error(span, what).and(self.equation.target.span, "the left side").into())
+    }
+}

@@ -1,0 +1,193 @@
+//! Calls: arguments, settings, axes, and functions of the program's own.
+
+use super::{Eval, Fault, Term, Value, Values, fault};
+use crate::ast::{Call, Expr, Function, Index, Kind, Name};
+use crate::builtin::{self, Around, Setting, Settings, Shape};
+use crate::diagnostic::Diagnostic;
+use crate::named::Named;
+use crate::program::number;
+use crate::scope::{Names, beside, bound_by, in_order, key, keys};
+use crate::source::Span;
+use gradus_ir::Error;
+use gradus_tensor::Tensor;
+use std::collections::HashMap;
+
+impl Term<'_> {
+    pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
+        let declared = self.options.axes.get(index).map(|a| a.0);
+        let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared) else {
+            let what = format!("the size of index `{index}` is not known here");
+            return Err(Diagnostic::error(span, what).help(format!("declare it: axis {index} = 4")).into());
+        };
+        let places = Named::new(Tensor::iota(self.options.float, [n], 0), vec![index.clone()]);
+        let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
+        let settings = self.settings(&[], Vec::new());
+        let around = Around { left: &self.left, own: &|_, _| Err(Error::verify("no function of an index")) };
+        let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
+        Ok(if value.tensor.rank() == 0 { Named::new(value.tensor, Vec::new()) } else { value })
+    }
+
+    fn settings(&self, given: &[(Name, Setting)], axes: Vec<isize>) -> Settings {
+        let by_name = self.options.temperatures.get(&self.equation.target.name);
+        let temperature = by_name.or_else(|| self.options.temperatures.get("*")).copied();
+        Settings { given: given.to_vec(), axes, float: self.options.float, temperature }
+    }
+
+    pub(super) fn call(&self, call: &Call, span: Span, keep: &Names) -> Eval<Named> {
+        if &*call.function == "const" {
+            return self.constant(call, span);
+        }
+        let Some(callee) = builtin::find(&call.function, self.program) else { return Err(Fault::Silent) };
+        let mut given = Vec::new();
+        for (k, value) in &call.named {
+            given.push((k.clone(), self.setting(value)?));
+        }
+        let mut around = keep.clone();
+        around.extend(bound_by(call));
+        let params = callee.params();
+        let mut args = Vec::with_capacity(call.args.len());
+        for (i, arg) in call.args.iter().enumerate() {
+            let mut value = self.eval(arg, &beside(&around, &call.args, arg))?;
+            if !matches!(arg.kind, Kind::Ref(_)) {
+                // What is computed on the way has its indices as the left side has them.
+                let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
+                if order.len() == value.axes.len() {
+                    value = Named::new(value.aligned(&order), order);
+                }
+            }
+            let raw = matches!(params.get(i).map(String::as_str), Some("ids" | "target"))
+                || &*call.function == "graph";
+            args.push(if raw { value } else { value.float(self.options.float) });
+        }
+        let axes = match (callee.shape(), args.first()) {
+            (Shape::Along | Shape::Reduce, Some(first)) => self.axes(&given, &callee, first, call)?,
+            (Shape::Positional, Some(first)) if given.iter().any(|(k, _)| &**k == "axis") => {
+                self.axes(&given, &callee, first, call)?
+            }
+            _ => vec![-1],
+        };
+        let settings = self.settings(&given, axes);
+        let inner = std::cell::RefCell::new(None);
+        let own = |f: &Function, args: &[Named]| {
+            self.own(f, args).map_err(|e| {
+                *inner.borrow_mut() = Some(e);
+                Error::value(f.name.to_string(), "failed")
+            })
+        };
+        let result = callee.apply(&args, &settings, &Around { left: &self.left, own: &own });
+        match (inner.take(), result) {
+            (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
+            (Some(Fault::Silent), _) => Err(Fault::Silent),
+            (None, result) => result.map_err(|x| fault(span, &x)),
+        }
+    }
+
+    fn constant(&self, call: &Call, span: Span) -> Eval<Named> {
+        match call.args.first().map(|a| (&a.kind, a)) {
+            Some((Kind::Array(array), _)) => self.array(array, span),
+            Some((_, other)) => {
+                let x = number(other, &self.options.numbers)?;
+                Ok(Named::scalar(x, self.options.float))
+            }
+            None => Err(Diagnostic::error(span, "`const` needs a number or a list of numbers").into()),
+        }
+    }
+
+    fn setting(&self, e: &Expr) -> Eval<Setting> {
+        Ok(match &e.kind {
+            Kind::Text(t) => Setting::Word(t.clone()),
+            Kind::List(parts) => Setting::List(parts.iter().map(|p| self.setting(p)).collect::<Eval<_>>()?),
+            Kind::Array(a) => Setting::List(a.numbers.iter().map(|x| Setting::Number(*x)).collect()),
+            _ => Setting::Number(number(e, &self.options.numbers)?),
+        })
+    }
+
+    /// The axes of a call as places in its first argument: as given, else the dotted index, else the last; a
+    /// reduction without any goes over all of them.
+    fn axes(
+        &self,
+        given: &[(Name, Setting)],
+        callee: &builtin::Callee,
+        first: &Named,
+        call: &Call,
+    ) -> Eval<Vec<isize>> {
+        let span = call.named.iter().find(|(k, _)| &**k == "axis").map(|(_, v)| v.span);
+        let span = span.or(call.args.first().map(|a| a.span)).unwrap_or_default();
+        let one = |s: &Setting| match s {
+            Setting::Word(w) => self.has(first, w, span).map(|p| p as isize),
+            Setting::Number(x) if x.fract() == 0.0 && x.abs() <= first.axes.len() as f64 => Ok(*x as isize),
+            _ => Err(Diagnostic::error(span, "an axis is the name of an index or its place").into()),
+        };
+        if let Some((_, s)) = given.iter().find(|(k, _)| &**k == "axis") {
+            return match s {
+                Setting::List(each) => each.iter().map(one).collect(),
+                s => Ok(vec![one(s)?]),
+            };
+        }
+        let dotted = self.equation.target.places.iter().find(|p| p.dotted).and_then(key);
+        if let Some(at) = dotted.and_then(|d| first.position(&d)) {
+            return Ok(vec![at as isize]);
+        }
+        if first.axes.is_empty() {
+            return Err(
+                Diagnostic::error(span, format!("`{}` needs an index to work along", call.function)).into()
+            );
+        }
+        let last = first.axes.len() as isize - 1;
+        let single = matches!(&*callee.name(), "argmax" | "argmin" | "cross_entropy");
+        if callee.shape() == Shape::Reduce && !single {
+            return Ok((0..=last).collect());
+        }
+        Ok(vec![last])
+    }
+
+    /// A function of the program's own: its parameters take the last axes of the arguments, axes before those stay.
+    fn own(&self, f: &Function, args: &[Named]) -> Eval<Named> {
+        let mut values = Values::new();
+        let mut names: HashMap<Name, Name> = HashMap::new();
+        let mut batch: Vec<Name> = Vec::new();
+        let outer = |a: &Name| Name::from(format!("^{a}"));
+        for (param, arg) in f.params.iter().zip(args) {
+            let Some(spare) = arg.axes.len().checked_sub(param.places.len()) else {
+                let what = format!(
+                    "`{}` of `{}` has {} indices, the argument has {}",
+                    param.name,
+                    f.name,
+                    param.places.len(),
+                    arg.axes.len()
+                );
+                return Err(Diagnostic::error(param.span, what).into());
+            };
+            let brought: Vec<Name> = arg.axes[..spare].iter().map(outer).collect();
+            for b in &brought {
+                if !batch.contains(b) {
+                    batch.push(b.clone());
+                }
+            }
+            for (place, actual) in param.places.iter().zip(&arg.axes[spare..]) {
+                if let Index::Named(formal, 0) = &place.index {
+                    names.entry(formal.clone()).or_insert_with(|| actual.clone());
+                }
+            }
+            values.insert(
+                param.name.clone(),
+                Some(Value { tensor: arg.tensor.clone(), batch: brought, start: 0 }),
+            );
+        }
+        let mut solver = crate::solve::Solver::new(self.program, self.options, &f.body, values, batch);
+        solver.solve();
+        if let Some(d) = solver.faults.into_iter().next() {
+            return Err(d.into());
+        }
+        let Some(Some(value)) = solver.values.remove(&f.result.name) else { return Err(Fault::Silent) };
+        let mut axes: Vec<Name> = value.batch.iter().map(|b| b.trim_start_matches('^').into()).collect();
+        let own = keys(&f.result);
+        let known = own.iter().all(|k| names.contains_key(k));
+        if !known && axes.len() + own.len() == self.left.len() {
+            axes = self.left.clone();
+        } else {
+            axes.extend(own.iter().map(|k| names.get(k).unwrap_or(k).clone()));
+        }
+        Ok(Named::new(value.tensor, axes).diagonal())
+    }
+}

@@ -1,0 +1,160 @@
+//! Tensors at their indices: sizes noted and checked, places taken, offsets filled with 0.
+
+use super::{Eval, Fault, Sizes, Term, Value, fault};
+use crate::ast::{Expr, Index, Kind, Name, Ref};
+use crate::builtin::{self, Base, Shape};
+use crate::diagnostic::Diagnostic;
+use crate::named::Named;
+use crate::scope::key;
+use gradus_tensor::{Ix, Tensor};
+
+impl<'a> Term<'a> {
+    /// The sizes that tensors give to the indices of an expression; they must agree. A function that knows places only
+    /// may have one size in an argument and another elsewhere.
+    pub(super) fn note_sizes(&self, e: &Expr, sizes: &mut Sizes) -> Eval<()> {
+        match &e.kind {
+            Kind::Ref(r) => self.note_size(r, sizes),
+            Kind::Call(call) if self.knows_places_only(&call.function) => {
+                call.args.iter().try_for_each(|arg| self.note_sizes(arg, &mut Sizes::new()))
+            }
+            _ => e.parts().into_iter().try_for_each(|part| self.note_sizes(part, sizes)),
+        }
+    }
+
+    fn knows_places_only(&self, function: &Name) -> bool {
+        let callee = builtin::find(function, self.program);
+        callee.is_some_and(|c| c.shape() == Shape::Positional && !matches!(c.base, Base::User(_)))
+    }
+
+    /// The sizes of one tensor.
+    fn note_size(&self, r: &Ref, sizes: &mut Sizes) -> Eval<()> {
+        if self.options.numbers.contains_key(&r.name) && r.places.is_empty() {
+            return Ok(());
+        }
+        let value = self.value(r)?.clone();
+        let timed = self.timed(r);
+        let own = value.tensor.rank() - value.batch.len();
+        let indices = r.places.len() - usize::from(timed);
+        if own != indices {
+            let count = |n: usize, of: &str| if n == 1 { format!("1 {of}is") } else { format!("{n} {of}es") };
+            let what = format!(
+                "`{}` has shape {}: {} for {indices} indices",
+                r.name,
+                value.tensor.shape(),
+                count(own, "ax")
+            );
+            return Err(Diagnostic::error(r.span, what.replace("1 axis", "one axis")).into());
+        }
+        let mut axis = value.batch.len();
+        for place in &r.places {
+            if timed && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+                continue;
+            }
+            let n = value.tensor.dim(axis as isize);
+            axis += 1;
+            let Index::Named(name, _) = &place.index else { continue };
+            let declared = self.options.axes.get(name);
+            if let Some((size, span)) = declared.filter(|(size, _)| *size != n) {
+                let what = format!("index `{name}` has size {size}, but `{}` has {n} there", r.name);
+                return Err(Diagnostic::error(place.span, what)
+                    .here(format!("{n} here"))
+                    .and(*span, "declared here")
+                    .into());
+            }
+            match sizes.get(name) {
+                Some((before, span)) if *before != n => {
+                    let what = format!("index `{name}` has size {n} in `{}`, but {before} elsewhere", r.name);
+                    let fault = Diagnostic::error(place.span, what).here(format!("{n} here"));
+                    return Err(fault.and(*span, format!("{before} here")).into());
+                }
+                Some(_) => {}
+                None => {
+                    sizes.insert(name.clone(), (n, place.span));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a tensor is looked up at the moment at hand, without its time axis.
+    fn timed(&self, r: &Ref) -> bool {
+        self.moment.is_some() && r.places.iter().any(|p| matches!(p.index, Index::Time(..)))
+    }
+
+    pub(super) fn value(&self, r: &Ref) -> Eval<&'a Value> {
+        if let Some(moment) = self.moment
+            && let Some(offset) = r.places.iter().find_map(|p| match &p.index {
+                Index::Time(_, by) => Some(*by),
+                _ => None,
+            })
+        {
+            return moment.get(&(r.name.clone(), offset)).ok_or(Fault::Silent);
+        }
+        match self.values.get(&r.name) {
+            Some(Some(value)) => Ok(value),
+            Some(None) => Err(Fault::Silent),
+            None => Err(Diagnostic::error(r.span, format!("`{}` has no value", r.name)).into()),
+        }
+    }
+
+    /// A tensor at its indices.
+    pub(super) fn reference(&self, r: &Ref) -> Eval<Named> {
+        if let Some(x) = self.options.numbers.get(&r.name).filter(|_| r.places.is_empty()) {
+            return Ok(Named::scalar(*x, self.options.float));
+        }
+        let value = self.value(r)?;
+        let timed = self.timed(r);
+        let places = r.places.iter().filter(|p| !(timed && matches!(p.index, Index::Time(..))));
+        let mut parts = vec![Ix::Range(None, None, 1); value.batch.len()];
+        let mut axes: Vec<(Name, i64, bool)> = value.batch.iter().map(|b| (b.clone(), 0, false)).collect();
+        for (i, place) in places.enumerate() {
+            let n = value.tensor.dim((value.batch.len() + i) as isize) as i64;
+            let within = |at: i64| {
+                let from_front = if at < 0 { at + n } else { at };
+                if (0..n).contains(&from_front) {
+                    return Ok(Ix::At(from_front as isize));
+                }
+                let what = format!("place {at} is outside of `{}`, which has {n} places there", r.name);
+                Err(Fault::from(Diagnostic::error(place.span, what)))
+            };
+            let named = key(place);
+            match &place.index {
+                Index::Named(_, by) => axes.extend(named.map(|k| (k, *by, false))),
+                Index::Time(_, by) => axes.extend(named.map(|k| (k, *by - value.start, true))),
+                Index::Slice(..) => axes.extend(named.map(|k| (k, 0, false))),
+                Index::At(_) | Index::Moment(_) => {}
+            }
+            parts.push(match &place.index {
+                Index::At(at) => within(*at)?,
+                Index::Moment(at) => within(if *at < 0 { *at } else { at - value.start })?,
+                Index::Slice(_, a, b, by) => {
+                    let bound = |x: &Option<i64>| x.map(|x| x as isize);
+                    Ix::Range(bound(a), bound(b), bound(by).unwrap_or(1))
+                }
+                _ => Ix::Range(None, None, 1),
+            });
+        }
+        let plain = parts.iter().all(|p| matches!(p, Ix::Range(None, None, 1)));
+        let mut tensor = if plain { value.tensor.clone() } else { value.tensor.at(parts) };
+        for (axis, (_, by, time)) in axes.iter().enumerate() {
+            let n = tensor.dim(axis as isize);
+            let len = if *time { self.options.steps } else { n };
+            if *by != 0 || len != n {
+                tensor = window(&tensor, axis, *by, len);
+            }
+        }
+        tensor.check().map_err(|x| fault(r.span, &x))?;
+        Ok(Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal())
+    }
+}
+
+/// Elements `from..from + len` along an axis; 0 where there are none.
+pub(crate) fn window(t: &Tensor, axis: usize, from: i64, len: usize) -> Tensor {
+    let (n, len) = (t.dim(axis as isize) as i64, len as i64);
+    let (first, last) = (from.clamp(0, n), (from + len).clamp(0, n));
+    let inside = t.narrow(axis as isize, first as usize, (last - first).max(0) as usize);
+    let mut padding = vec![(0, 0); t.rank()];
+    let before = (-from).clamp(0, len);
+    padding[axis] = (before, len - before - (last - first).max(0));
+    if padding[axis] == (0, 0) { inside } else { inside.pad_zeros(&padding) }
+}

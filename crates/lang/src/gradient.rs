@@ -1,0 +1,180 @@
+//! The gradient of a program as a program: one line per contribution, in reverse order.
+//!
+//! Only index algebra is differentiated here. For a call, the line calls the function's gradient, which is the core's.
+
+mod back;
+mod merge;
+
+use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
+use crate::diagnostic::Diagnostic;
+use crate::program::{Faults, Program};
+use crate::source::Span;
+use std::collections::{BTreeMap, HashSet};
+
+/// What to differentiate.
+#[derive(Clone, Debug, Default)]
+pub struct GradientOptions {
+    /// The scalar to differentiate; without, `Loss`, or the only scalar that nothing else uses.
+    pub loss: Option<Name>,
+    /// The names whose gradients are wanted; none are all.
+    pub wrt: Vec<Name>,
+    /// Contributions to one gradient on one line.
+    pub merged: bool,
+}
+
+/// Gradient equations.
+#[derive(Clone, Debug)]
+pub struct Gradient {
+    /// What was differentiated.
+    pub loss: Name,
+    /// The equations, in order.
+    pub equations: Vec<Equation>,
+    /// The gradient's name of every name that has one.
+    pub names: BTreeMap<Name, Name>,
+    /// What has no derivative where one would be needed.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Gradient {
+    /// The equations as text, a line each.
+    pub fn text(&self) -> String {
+        self.equations.iter().map(|e| format!("{e}\n")).collect()
+    }
+}
+
+impl Program {
+    /// The gradient equations of a scalar.
+    pub fn gradient(&self, options: &GradientOptions) -> Result<Gradient, Faults> {
+        self.differentiated(options).map_err(|faults| Faults { sources: self.sources.clone(), faults })
+    }
+
+    fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {
+        let loss = self.loss(options.loss.as_ref()).map_err(|d| vec![d])?;
+        let whole = Span::default();
+        for name in &options.wrt {
+            if let Some(d) = self.definition(name).filter(|d| d.relation) {
+                let what = format!("`{name}` is a Boolean relation and has no gradient");
+                return Err(vec![Diagnostic::error(d.span, what)]);
+            }
+            if self.definition(name).is_none() {
+                let what = format!("there is no tensor `{name}` to differentiate by");
+                let names = self.names.iter().map(|n| &**n);
+                return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
+            }
+        }
+        let mut walk = back::Walk {
+            program: self,
+            prefix: self.prefix(),
+            reached: self.needed(std::slice::from_ref(&loss)),
+            wanted: self.leading_to(&options.wrt),
+            lines: Vec::new(),
+            blocked: Vec::new(),
+            equation: None,
+        };
+        let one = Kind::Number(1.0).bare();
+        let seed = Call { function: "const".into(), args: vec![one], named: Vec::new() };
+        let target = Ref { name: walk.name(&loss), places: Vec::new(), relation: false, span: whole };
+        walk.emit(target, Kind::Call(Box::new(seed)).bare());
+        for e in self.equations.iter().rev() {
+            walk.equation(e);
+        }
+        let (lines, blocked) = (walk.lines, walk.blocked);
+        let prefix = self.prefix();
+        let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
+        let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
+        if let Some(name) = options.wrt.iter().find(|n| !with.contains(&gradient_of(n))) {
+            if !blocked.is_empty() {
+                return Err(blocked);
+            }
+            let what = format!("`{loss}` does not depend on `{name}`");
+            let at = self.definition(name).map(|d| d.span).unwrap_or_default();
+            return Err(vec![Diagnostic::error(at, what)]);
+        }
+        let names = self
+            .names
+            .iter()
+            .map(|n| (n.clone(), gradient_of(n)))
+            .filter(|(_, g)| with.contains(g))
+            .collect();
+        let equations = if options.merged { merge::merged(lines) } else { lines };
+        let mut warnings = blocked;
+        warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
+        Ok(Gradient { loss, equations, names, warnings })
+    }
+
+    /// The scalar to differentiate.
+    fn loss(&self, asked: Option<&Name>) -> Result<Name, Diagnostic> {
+        let whole = Span::default();
+        let scalar = |n: &&Name| self.definition(n).is_some_and(|d| d.rank == 0 && !d.equations.is_empty());
+        if let Some(name) = asked {
+            let Some(d) = self.definition(name).filter(|d| !d.equations.is_empty()) else {
+                let names = self.names.iter().map(|n| &**n);
+                return Err(
+                    Diagnostic::error(whole, format!("no equation defines `{name}`")).nearest(name, names)
+                );
+            };
+            if d.rank > 0 {
+                let what = format!("`{name}` has {} indices; only a scalar can be differentiated", d.rank);
+                let indices: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
+                let help = format!("sum it first: Loss = {name}[{}]", indices.join(", "));
+                return Err(Diagnostic::error(d.span, what).help(help));
+            }
+            return Ok(name.clone());
+        }
+        let outputs = self.outputs();
+        let mut candidates: Vec<&Name> = outputs.iter().filter(scalar).collect();
+        if let Some(loss) = self.names.iter().filter(scalar).find(|n| n.eq_ignore_ascii_case("loss")) {
+            candidates = vec![loss];
+        }
+        match candidates[..] {
+            [one] => Ok(one.clone()),
+            [] => Err(Diagnostic::error(whole, "no scalar to differentiate: nothing is called `Loss`")
+                .help("name one that an equation defines, with --loss")),
+            _ => {
+                let names: Vec<&str> = candidates.iter().map(|n| &***n).collect();
+                let what = format!("several scalars could be differentiated: {}", names.join(", "));
+                Err(Diagnostic::error(whole, what).help("choose one with --loss"))
+            }
+        }
+    }
+
+    /// What gradients are called: `Grad_`, or `Grad2_` and so on where the program has such names already.
+    fn prefix(&self) -> String {
+        let taken = |p: &str| self.names.iter().any(|n| n.starts_with(p));
+        let numbered = (2..).map(|n| format!("Grad{n}_"));
+        std::iter::once("Grad_".to_string()).chain(numbered).find(|p| !taken(p)).unwrap_or_default()
+    }
+
+    /// The names that depend on some of these, themselves included; all names if there are none.
+    fn leading_to(&self, wrt: &[Name]) -> HashSet<Name> {
+        if wrt.is_empty() {
+            return self.names.iter().cloned().collect();
+        }
+        let mut readers: BTreeMap<&Name, Vec<&Name>> = BTreeMap::new();
+        for e in &self.equations {
+            for r in e.reads() {
+                readers.entry(&r.name).or_default().push(&e.target.name);
+            }
+        }
+        let mut out: HashSet<Name> = HashSet::new();
+        let mut work: Vec<&Name> = wrt.iter().collect();
+        while let Some(name) = work.pop() {
+            if out.insert(name.clone()) {
+                work.extend(readers.get(name).into_iter().flatten());
+            }
+        }
+        out
+    }
+
+    /// The program with further equations, checked again.
+    pub fn extended(&self, equations: &[Equation]) -> Result<Program, Faults> {
+        let mut out = self.clone();
+        out.equations.extend(equations.iter().cloned());
+        out.again()
+    }
+}
+
+/// An equation that stands nowhere.
+fn line(target: Ref, value: Expr) -> Equation {
+    Equation { target, guard: None, projection: Projection::Sum, value, local: false, span: Span::default() }
+}

@@ -1,0 +1,492 @@
+//! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
+
+use super::line;
+use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::builtin::{self, Callee, Derivative, Shape};
+use crate::diagnostic::Diagnostic;
+use crate::program::Program;
+use crate::scope::{Names, beside, bound_by, free, fresh, in_order, key, keys, occurrences, renamed};
+use crate::source::Span;
+use std::collections::{HashMap, HashSet};
+
+pub(super) struct Walk<'a> {
+    pub(super) program: &'a Program,
+    pub(super) prefix: String,
+    /// The names that the loss depends on.
+    pub(super) reached: HashSet<Name>,
+    /// The names that depend on what is asked for.
+    pub(super) wanted: HashSet<Name>,
+    pub(super) lines: Vec<Equation>,
+    /// Where a derivative would be needed and there is none.
+    pub(super) blocked: Vec<Diagnostic>,
+    /// The equation at hand.
+    pub(super) equation: Option<Equation>,
+}
+
+fn reference(name: Name, places: Vec<Place>) -> Expr {
+    Kind::Ref(Ref { name, places, relation: false, span: Span::default() }).bare()
+}
+
+fn call(function: String, args: Vec<Expr>, named: Vec<(Name, Expr)>) -> Expr {
+    Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
+}
+
+fn text(t: &str) -> Expr {
+    Kind::Text(t.into()).bare()
+}
+
+fn negative(e: Expr) -> Expr {
+    match e.kind {
+        Kind::Negative(inner) => *inner,
+        _ => Kind::Negative(Box::new(e)).bare(),
+    }
+}
+
+/// A product, with its sign in front.
+fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
+    let others: Vec<Expr> = others.into_iter().collect();
+    if others.is_empty() {
+        return ct;
+    }
+    if let Kind::Negative(inner) = ct.kind {
+        return negative(times(*inner, others));
+    }
+    let mut factors = match ct.kind {
+        Kind::Product(factors) => factors,
+        _ => vec![ct],
+    };
+    factors.extend(others);
+    Kind::Product(factors).bare()
+}
+
+fn over(ct: Expr, under: Expr) -> Expr {
+    match ct.kind {
+        Kind::Negative(inner) => negative(over(*inner, under)),
+        _ => Kind::Quotient(Box::new([ct, under])).bare(),
+    }
+}
+
+/// Places without the dot of a default axis.
+fn plain(places: &[Place]) -> Vec<Place> {
+    places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
+}
+
+impl Walk<'_> {
+    pub(super) fn name(&self, of: &Name) -> Name {
+        format!("{}{of}", self.prefix).into()
+    }
+
+    pub(super) fn emit(&mut self, target: Ref, value: Expr) {
+        self.lines.push(line(target, value));
+    }
+
+    /// All contributions of one equation.
+    pub(super) fn equation(&mut self, e: &Equation) {
+        let target = &e.target.name;
+        if !self.reached.contains(target)
+            || !self.wanted.contains(target)
+            || matches!(e.value.kind, Kind::Text(_))
+        {
+            return;
+        }
+        let e = with_named_ranges(e);
+        self.equation = Some(e.clone());
+        if e.target.relation || self.program.definition(target).is_some_and(|d| d.relation) {
+            let reads = e.reads().into_iter().any(|r| self.flows(r));
+            if reads {
+                let what = format!("the Boolean relation `{target}` has no derivative");
+                self.blocked.push(Diagnostic::error(e.span, what).here("a threshold"));
+            }
+            return;
+        }
+        let mut ct = reference(self.name(target), plain(&e.target.places));
+        let left: Names = keys(&e.target).into_iter().collect();
+        let gone: Vec<Name> = if e.projection == Projection::Sum {
+            Vec::new()
+        } else {
+            let all = occurrences(&e.value);
+            free(&e.value, &all, self.program).into_iter().filter(|n| !left.contains(n)).collect()
+        };
+        let mut keep = left;
+        if let Some(guard) = &e.guard {
+            keep.extend(occurrences(guard));
+            ct = Kind::Choose(Box::new([guard.clone(), ct, Kind::Number(0.0).bare()])).bare();
+        }
+        if !gone.is_empty() {
+            ct = reduced(e.projection, e.value.clone(), ct, &gone);
+            keep.extend(occurrences(&e.value));
+        }
+        self.back(&e.value, ct, &keep);
+    }
+
+    /// Whether a gradient is wanted at a tensor.
+    fn flows(&self, r: &Ref) -> bool {
+        let is_number = self.program.params.iter().any(|(n, _)| *n == r.name);
+        let relation = self.program.definition(&r.name).is_some_and(|d| d.relation);
+        !is_number && !relation && self.wanted.contains(&r.name)
+    }
+
+    fn reads_wanted(&self, e: &Expr) -> bool {
+        e.refs().into_iter().any(|r| self.flows(r))
+    }
+
+    /// Contributions of an expression whose cotangent is given.
+    fn back(&mut self, e: &Expr, ct: Expr, keep: &Names) {
+        if !self.reads_wanted(e) {
+            return;
+        }
+        match &e.kind {
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::List(_) | Kind::Of(..) => {}
+            // Conditions carry nothing.
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
+            Kind::Ref(r) => self.contribute(r, ct),
+            Kind::Product(factors) => {
+                for (i, factor) in factors.iter().enumerate() {
+                    let others = factors.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, f)| f.clone());
+                    self.back(factor, times(ct.clone(), others), &beside(keep, factors, factor));
+                }
+            }
+            Kind::Quotient(two) => {
+                let [a, b] = &**two;
+                let (na, nb) = (beside(keep, &two[..], a), beside(keep, &two[..], b));
+                let under = self.apart(b, &nb);
+                self.back(a, over(ct.clone(), under.clone()), &na);
+                if self.reads_wanted(b) {
+                    let squared = Kind::Power(Box::new([under, Kind::Number(2.0).bare()])).bare();
+                    let above = self.apart(a, &na);
+                    self.back(b, negative(over(times(ct, [above]), squared)), &nb);
+                }
+            }
+            Kind::Sum(terms) => {
+                for term in terms {
+                    self.back(term, ct.clone(), &beside(keep, terms, term));
+                }
+            }
+            Kind::Negative(one) => self.back(one, negative(ct), keep),
+            Kind::Power(two) => self.power(two, ct, keep),
+            Kind::Choose(three) => {
+                let [c, yes, no] = &**three;
+                let zero = || Kind::Number(0.0).bare();
+                let choose = |a: Expr, b: Expr| Kind::Choose(Box::new([c.clone(), a, b])).bare();
+                self.back(yes, choose(ct.clone(), zero()), &beside(keep, &three[..], yes));
+                self.back(no, choose(zero(), ct), &beside(keep, &three[..], no));
+            }
+            Kind::Case(cases, otherwise) => self.cases(cases, otherwise.as_deref(), &ct, keep),
+            Kind::Reduce(how, axes, body) => {
+                let mut around = keep.clone();
+                around.extend(axes.iter().cloned());
+                let ct = match how {
+                    Projection::Sum => ct,
+                    how => reduced(*how, self.apart(body, &around), ct, axes),
+                };
+                self.back(body, ct, &around);
+            }
+            Kind::Call(c) => self.call(e, c, ct, keep),
+        }
+    }
+
+    /// A copy of a part whose inner sums keep to themselves: their indices get names that nothing else has.
+    fn apart(&self, e: &Expr, keep: &Names) -> Expr {
+        let Some(equation) = &self.equation else { return e.clone() };
+        let left = free(e, keep, self.program);
+        let mut taken = occurrences(&equation.value);
+        taken.extend(keys(&equation.target));
+        taken.extend(equation.guard.iter().flat_map(occurrences));
+        let mut names = HashMap::new();
+        for bound in occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)) {
+            let new = fresh(&bound, &taken);
+            taken.insert(new.clone());
+            names.insert(bound, new);
+        }
+        if names.is_empty() { e.clone() } else { renamed(e, &names) }
+    }
+
+    fn power(&mut self, two: &[Expr; 2], ct: Expr, keep: &Names) {
+        let [base, exponent] = two;
+        let (nb, ne) = (beside(keep, &two[..], base), beside(keep, &two[..], exponent));
+        let (x, y) = (self.apart(base, &nb), self.apart(exponent, &ne));
+        if let Kind::Number(n) = exponent.kind {
+            let mut factors = vec![Kind::Number(n).bare()];
+            if n == 2.0 {
+                factors.push(x);
+            } else {
+                factors.push(Kind::Power(Box::new([x, Kind::Number(n - 1.0).bare()])).bare());
+            }
+            return self.back(base, times(ct, factors), &nb);
+        }
+        for (part, name, keep) in [(base, "x", nb), (exponent, "y", ne)] {
+            let args = vec![x.clone(), y.clone(), ct.clone()];
+            self.back(part, call("pow_grad".into(), args, vec![("wrt".into(), text(name))]), &keep);
+        }
+    }
+
+    /// The value of a case holds where its condition is the first that does.
+    fn cases(&mut self, cases: &[[Expr; 2]], otherwise: Option<&Expr>, ct: &Expr, keep: &Names) {
+        let zero = || Kind::Number(0.0).bare();
+        let all: Vec<Expr> = cases.iter().flatten().chain(otherwise).cloned().collect();
+        let only = |at: usize| {
+            let own =
+                |(i, [c, _]): (usize, &[Expr; 2])| [c.clone(), if i == at { ct.clone() } else { zero() }];
+            let cases: Vec<[Expr; 2]> = cases.iter().enumerate().map(own).collect();
+            let otherwise = if at == cases.len() { ct.clone() } else { zero() };
+            Kind::Case(cases, Some(Box::new(otherwise))).bare()
+        };
+        let mut around = keep.clone();
+        all.iter().for_each(|p| around.extend(occurrences(p)));
+        for (i, [_, value]) in cases.iter().enumerate() {
+            self.back(value, only(i), &around);
+        }
+        if let Some(value) = otherwise {
+            self.back(value, only(cases.len()), &around);
+        }
+    }
+
+    fn call(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
+        let Some(callee) = builtin::find(&c.function, self.program) else { return };
+        match callee.derivative() {
+            Derivative::Stop => return,
+            Derivative::None => {
+                let what = format!("`{}` has no derivative", c.function);
+                let help = "stop_gradient(…) around it says that none is meant";
+                self.blocked.push(Diagnostic::error(e.span, what).here("needed here").help(help));
+                return;
+            }
+            _ => {}
+        }
+        let named = self.with_axis(&callee, c);
+        let mut around = keep.clone();
+        around.extend(bound_by(&Call {
+            function: c.function.clone(),
+            args: Vec::new(),
+            named: named.clone(),
+        }));
+        let args: Vec<Expr> = c.args.iter().map(|a| self.apart(a, &beside(&around, &c.args, a))).collect();
+        let function = format!("{}_grad", c.function);
+        if callee.derivative() == Derivative::OfResult {
+            let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
+            return self.back(&c.args[0], call(function, vec![y, ct], named), &around);
+        }
+        let settled = named.iter().any(|(k, _)| &**k == "wrt");
+        if callee.shape() == Shape::Pointwise && c.args.len() == 1 && !settled {
+            return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
+        }
+        let params = callee.params();
+        let many = params.first().is_some_and(|p| p.starts_with('*'));
+        for (i, arg) in c.args.iter().enumerate() {
+            let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
+            // Conditions, masks, places: nothing flows into them.
+            let still = matches!(param, "condition" | "mask" | "ids" | "pos")
+                || (&*c.function == "case" && i % 2 == 0 && i + 1 < c.args.len());
+            if still {
+                continue;
+            }
+            let which = if many { i.to_string() } else { param.to_string() };
+            let mut all = args.clone();
+            all.push(ct.clone());
+            let ct = call(function.clone(), all, with_respect_to(&named, &which));
+            self.back(arg, ct, &beside(&around, &c.args, arg));
+        }
+    }
+
+    /// The settings of a call, with its axis written out.
+    fn with_axis(&self, callee: &Callee, c: &Call) -> Vec<(Name, Expr)> {
+        let mut named = c.named.clone();
+        let needs = matches!(callee.shape(), Shape::Along | Shape::Reduce);
+        if !needs || named.iter().any(|(k, _)| &**k == "axis") {
+            return named;
+        }
+        let dotted = self.equation.iter().flat_map(|e| &e.target.places).find(|p| p.dotted).and_then(key);
+        let arg = c.args.first().map(|a| match &a.kind {
+            Kind::Ref(r) => keys(r),
+            _ => {
+                let left = self.equation.as_ref().map(|e| keys(&e.target)).unwrap_or_default();
+                let around = beside(&left.iter().cloned().collect(), &c.args, a);
+                in_order(a, &left, &free(a, &around, self.program))
+            }
+        });
+        let own = arg.unwrap_or_default();
+        let single = callee.shape() == Shape::Along || matches!(&*callee.name(), "cross_entropy");
+        let axis = match dotted.filter(|d| own.is_empty() || own.contains(d)) {
+            Some(d) => text(&d),
+            None if single => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),
+            None if own.is_empty() => return named,
+            None if own.len() == 1 => text(&own[0]),
+            None => Kind::List(own.iter().map(|n| text(n)).collect()).bare(),
+        };
+        // Beside `wrt`, and before it.
+        let at = named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(named.len());
+        named.insert(at, ("axis".into(), axis));
+        named
+    }
+
+    /// The left side, where it is this expression's value and nothing else.
+    fn result(&self, e: &Expr) -> Option<Expr> {
+        let equation = self.equation.as_ref()?;
+        let d = self.program.definition(&equation.target.name)?;
+        let alone = d.equations.len() == 1 && equation.guard.is_none() && equation.value == *e;
+        let left: Names = keys(&equation.target).into_iter().collect();
+        let plain_places =
+            equation.target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(..)));
+        let same = free(e, &left, self.program) == left;
+        (alone && plain_places && same)
+            .then(|| reference(equation.target.name.clone(), plain(&equation.target.places)))
+    }
+
+    /// The line that adds a cotangent to the gradient of a tensor.
+    fn contribute(&mut self, r: &Ref, ct: Expr) {
+        if !self.flows(r) {
+            return;
+        }
+        let cut = r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Slice(..)));
+        let (mut places, mut ct) = (plain(&r.places), ct);
+        if cut {
+            (places, ct) = self.uncut(r, ct);
+        } else {
+            for place in &mut places {
+                let Index::Named(name, by) = &place.index else { continue };
+                if *by != 0
+                    && shiftable(&ct)
+                    && r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1
+                {
+                    ct = shifted(&ct, name, -by);
+                    place.index = Index::Named(name.clone(), 0);
+                }
+            }
+            let target: Vec<Name> = places.iter().filter_map(key).collect();
+            let there = free(&ct, &target.iter().cloned().collect(), self.program);
+            let missing = target.iter().any(|k| !there.contains(k));
+            if missing {
+                ct = times(
+                    ct,
+                    [call("ones_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new())],
+                );
+            }
+        }
+        if r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
+            self.all_moments(&r.name);
+        }
+        let target = Ref { name: self.name(&r.name), places, relation: false, span: Span::default() };
+        self.emit(target, ct);
+    }
+
+    /// The gradient of a part of a tensor, as one of all of it.
+    fn uncut(&self, r: &Ref, ct: Expr) -> (Vec<Place>, Expr) {
+        let mut taken = occurrences(&ct);
+        taken.extend(keys(r));
+        let own = self.program.definition(&r.name).map(|d| d.places.clone()).unwrap_or_default();
+        let (mut places, mut at) = (Vec::new(), Vec::new());
+        for (i, place) in r.places.iter().enumerate() {
+            match &place.index {
+                Index::At(_) | Index::Slice(..) => {
+                    let name = match own.get(i).map(|p| &p.index) {
+                        Some(Index::Named(n, _)) => n.clone(),
+                        _ => "i".into(),
+                    };
+                    let name = fresh(&name, &taken);
+                    taken.insert(name.clone());
+                    places.push(Place::named(&name));
+                    at.push(place.index.to_string());
+                }
+                _ => {
+                    places.push(Place { dotted: false, ..place.clone() });
+                    at.push(":".into());
+                }
+            }
+        }
+        let whole = reference(r.name.clone(), places.clone());
+        let named = vec![("at".into(), text(&at.join(", "))), ("wrt".into(), text("x"))];
+        (places, call("slice_grad".into(), vec![whole, ct], named))
+    }
+
+    /// A gradient at single moments must have all the moments that the tensor has.
+    fn all_moments(&mut self, name: &Name) {
+        let target = self.name(name);
+        let timed = |p: &Place| matches!(p.index, Index::Time(..));
+        let own = self.program.equations.iter().filter(|e| e.target.name == *name);
+        let Some(e) = own.into_iter().find(|e| e.target.places.iter().any(timed)) else { return };
+        let places = plain(&e.target.places);
+        let zeros = call("zeros_like".into(), vec![reference(name.clone(), places.clone())], Vec::new());
+        let there = self.lines.iter().any(|l| l.target.name == target && l.value == zeros);
+        if !there {
+            self.emit(Ref { name: target, places, relation: false, span: Span::default() }, zeros);
+        }
+    }
+}
+
+/// `max_grad(body, ct, axis="j", wrt="x")` and the like.
+fn reduced(how: Projection, body: Expr, ct: Expr, axes: &[Name]) -> Expr {
+    let function = match how {
+        Projection::Avg => "mean_grad",
+        Projection::Max => "max_grad",
+        Projection::Min => "min_grad",
+        Projection::Prod => "prod_grad",
+        Projection::Sum => "sum_grad",
+    };
+    let axis = match axes {
+        [one] => text(one),
+        _ => Kind::List(axes.iter().map(|a| text(a)).collect()).bare(),
+    };
+    call(function.into(), vec![body, ct], vec![("axis".into(), axis), ("wrt".into(), text("x"))])
+}
+
+/// Settings that say which argument a derivative is by; for higher ones, one after the other.
+fn with_respect_to(named: &[(Name, Expr)], which: &str) -> Vec<(Name, Expr)> {
+    let mut out: Vec<(Name, Expr)> = named.iter().filter(|(k, _)| &**k != "wrt").cloned().collect();
+    let before = named.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind);
+    let wrt = match before {
+        None => text(which),
+        Some(Kind::List(all)) => Kind::List(all.iter().cloned().chain([text(which)]).collect()).bare(),
+        Some(other) => Kind::List(vec![other.clone().bare(), text(which)]).bare(),
+    };
+    out.push(("wrt".into(), wrt));
+    out
+}
+
+/// Whether an expression is a product of tensors and numbers, in which an index can be moved.
+fn shiftable(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Ref(_) | Kind::Number(_) => true,
+        Kind::Product(parts) => parts.iter().all(shiftable),
+        Kind::Negative(one) => shiftable(one),
+        _ => false,
+    }
+}
+
+fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
+    let moved = |p: &Place| match &p.index {
+        Index::Named(n, old) if n == name => Place { index: Index::Named(n.clone(), old + by), ..p.clone() },
+        _ => p.clone(),
+    };
+    match &e.kind {
+        Kind::Ref(r) => {
+            Kind::Ref(Ref { places: r.places.iter().map(moved).collect(), ..r.clone() }).at(e.span)
+        }
+        _ => e.map_parts(&mut |p| shifted(p, name, by)),
+    }
+}
+
+/// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
+/// same text get the same names.
+fn with_named_ranges(e: &Equation) -> Equation {
+    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
+    if e.target.places.iter().all(from_start) {
+        return e.clone();
+    }
+    let mut taken = occurrences(&e.value);
+    taken.extend(keys(&e.target));
+    let mut names = HashMap::new();
+    for place in e.target.places.iter().filter(|p| matches!(p.index, Index::Slice(None, ..))) {
+        if let Some(k) = key(place) {
+            let new = fresh("s", &taken);
+            taken.insert(new.clone());
+            names.insert(k, new);
+        }
+    }
+    let renamed_place = |p: &Place| match key(p).and_then(|k| names.get(&k).cloned()) {
+        Some(n) => Place { index: Index::Named(n, 0), ..p.clone() },
+        None => p.clone(),
+    };
+    let target = Ref { places: e.target.places.iter().map(renamed_place).collect(), ..e.target.clone() };
+    let guard = e.guard.as_ref().map(|g| renamed(g, &names));
+    Equation { target, guard, value: renamed(&e.value, &names), ..e.clone() }
+}

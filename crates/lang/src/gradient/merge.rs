@@ -1,0 +1,53 @@
+//! Contributions to one gradient on one line, at the place of the first.
+
+use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::scope::{Names, fresh, keys, occurrences, renamed};
+use std::collections::HashMap;
+
+pub(super) fn merged(lines: Vec<Equation>) -> Vec<Equation> {
+    let mut out: Vec<Equation> = Vec::new();
+    for line in lines {
+        let first = out.iter_mut().find(|l| l.target.name == line.target.name && plain(l));
+        match first {
+            Some(first) if plain(&line) => {
+                let term = in_terms_of(&line, first);
+                first.value = match std::mem::replace(&mut first.value, Kind::Number(0.0).bare()).kind {
+                    Kind::Sum(mut terms) => {
+                        terms.push(term);
+                        Kind::Sum(terms).bare()
+                    }
+                    one => Kind::Sum(vec![one.bare(), term]).bare(),
+                };
+            }
+            _ => out.push(line),
+        }
+    }
+    out
+}
+
+/// Whether the left side has nothing but names, each once.
+fn plain(e: &Equation) -> bool {
+    let named = e.target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0)));
+    named && keys(&e.target).len() == e.target.places.len()
+}
+
+/// The right side of an equation in the indices of another left side.
+fn in_terms_of(e: &Equation, other: &Equation) -> Expr {
+    let (own, new) = (keys(&e.target), keys(&other.target));
+    if own == new {
+        return e.value.clone();
+    }
+    let mut taken: Names = occurrences(&e.value);
+    taken.extend(new.iter().cloned());
+    let mut names: HashMap<Name, Name> = HashMap::new();
+    for name in occurrences(&e.value) {
+        if let Some(at) = own.iter().position(|k| *k == name) {
+            names.insert(name, new[at].clone());
+        } else if new.contains(&name) {
+            let spare = fresh(&name, &taken);
+            taken.insert(spare.clone());
+            names.insert(name, spare);
+        }
+    }
+    renamed(&e.value, &names)
+}

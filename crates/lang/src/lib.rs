@@ -1,0 +1,30 @@
+//! The equation language: programs of tensor equations, parsed, checked, run, and differentiated into programs.
+#![forbid(unsafe_code)]
+
+pub mod ast;
+mod builtin;
+mod diagnostic;
+mod eval;
+mod format;
+mod gradient;
+mod named;
+mod order;
+mod parse;
+mod print;
+mod program;
+mod raise;
+mod run;
+mod scope;
+mod solve;
+mod source;
+mod token;
+
+pub use builtin::builtins;
+pub use diagnostic::{Diagnostic, Result, Severity};
+pub use format::format;
+pub use gradient::{Gradient, GradientOptions};
+pub use parse::parse_query;
+pub use program::{Definition, Faults, Loader, NoImports, Param, Program};
+pub use raise::raise;
+pub use run::{Lowered, Settings};
+pub use source::{Source, Span};

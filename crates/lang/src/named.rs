@@ -1,0 +1,139 @@
+//! Tensors whose axes have names: what expressions evaluate to. Axes meet by name, never by position.
+
+use crate::ast::{Name, Projection};
+use gradus_ir::{DType, Error, Result};
+use gradus_tensor::Tensor;
+
+/// A tensor with a name for every axis, each once.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) tensor: Tensor,
+    pub(crate) axes: Vec<Name>,
+}
+
+impl Named {
+    pub(crate) fn new(tensor: Tensor, axes: Vec<Name>) -> Named {
+        Named { tensor, axes }
+    }
+
+    pub(crate) fn scalar(x: f64, dtype: DType) -> Named {
+        let one = gradus_ir::Literal::scalar(dtype, x);
+        Named::new(Tensor::from_literal(&one), Vec::new())
+    }
+
+    pub(crate) fn position(&self, axis: &str) -> Option<usize> {
+        self.axes.iter().position(|a| **a == *axis)
+    }
+
+    pub(crate) fn size(&self, axis: &str) -> Option<usize> {
+        self.position(axis).map(|p| self.tensor.dim(p as isize))
+    }
+
+    /// As numbers of a dtype: truth values and integers count too.
+    pub(crate) fn float(&self, dtype: DType) -> Named {
+        let same = self.tensor.dtype() == dtype || self.tensor.dtype().is_complex();
+        let tensor = if same { self.tensor.clone() } else { self.tensor.to_dtype(dtype) };
+        Named { tensor, ..self.clone() }
+    }
+
+    /// As truth values: whatever is not 0.
+    pub(crate) fn truth(&self) -> Named {
+        Named { tensor: self.tensor.to_dtype(DType::Bool), ..self.clone() }
+    }
+
+    /// The tensor with exactly these axes: those it lacks have extent 1.
+    pub(crate) fn aligned(&self, axes: &[Name]) -> Tensor {
+        let order: Vec<isize> = axes.iter().filter_map(|a| self.position(a)).map(|p| p as isize).collect();
+        let in_order = order.iter().enumerate().all(|(i, p)| i as isize == *p);
+        let mut out = if in_order { self.tensor.clone() } else { self.tensor.permute(order) };
+        for (i, axis) in axes.iter().enumerate() {
+            if self.position(axis).is_none() {
+                out = out.unsqueeze(i as isize);
+            }
+        }
+        out
+    }
+
+    /// Axes gone that are not among these.
+    pub(crate) fn projected(&self, keep: &[Name], how: Projection) -> Named {
+        let gone = |(_, a): &(usize, &Name)| !keep.contains(a);
+        let gone: Vec<isize> = self.axes.iter().enumerate().filter(gone).map(|(i, _)| i as isize).collect();
+        if gone.is_empty() {
+            return self.clone();
+        }
+        let tensor = reduced(&self.tensor, &gone, how);
+        let axes = self.axes.iter().filter(|a| keep.contains(a)).cloned().collect();
+        Named { tensor, axes }
+    }
+
+    /// Of two axes with one name, their diagonal.
+    pub(crate) fn diagonal(mut self) -> Named {
+        while let Some(j) = (1..self.axes.len()).find(|j| self.axes[..*j].contains(&self.axes[*j])) {
+            let name = self.axes[j].clone();
+            let i = self.axes.iter().position(|a| *a == name).unwrap_or(0);
+            self.tensor = self.tensor.diagonal(0, i as isize, j as isize);
+            self.axes.remove(j);
+            self.axes.remove(i);
+            self.axes.push(name);
+        }
+        self
+    }
+}
+
+/// Axes gone, one way or another.
+pub(crate) fn reduced(t: &Tensor, axes: &[isize], how: Projection) -> Tensor {
+    let axes = axes.to_vec();
+    match how {
+        Projection::Sum => t.sum(axes),
+        Projection::Max => t.max(axes),
+        Projection::Min => t.min(axes),
+        Projection::Avg => t.mean(axes),
+        Projection::Prod => t.prod(axes),
+    }
+}
+
+/// All axes of some values, in order of appearance.
+pub(crate) fn union<'a>(values: impl IntoIterator<Item = &'a Named>) -> Vec<Name> {
+    let mut axes: Vec<Name> = Vec::new();
+    for v in values {
+        for a in &v.axes {
+            if !axes.contains(a) {
+                axes.push(a.clone());
+            }
+        }
+    }
+    axes
+}
+
+/// The product of all factors, summed over every axis that is not kept, in a cheap order.
+pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
+    let all = union(factors);
+    let axes: Vec<Name> = keep.iter().filter(|k| all.contains(k)).cloned().collect();
+    if let [one] = factors {
+        let summed = one.projected(&axes, Projection::Sum);
+        return Ok(Named { tensor: summed.aligned(&axes), axes });
+    }
+    const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    if all.len() > LETTERS.len() {
+        let why =
+            format!("has {} different indices, at most {} fit in one product", all.len(), LETTERS.len());
+        return Err(Error::value("the product", why));
+    }
+    let label =
+        |a: &Name| all.iter().position(|b| a == b).and_then(|i| LETTERS.get(i..=i)).unwrap_or_default();
+    let spelled = |axes: &[Name]| axes.iter().map(label).collect::<String>();
+    let terms: Vec<String> = factors.iter().map(|f| spelled(&f.axes)).collect();
+    let equation = format!("{}->{}", terms.join(","), spelled(&axes));
+    let tensors: Vec<&Tensor> = factors.iter().map(|f| &f.tensor).collect();
+    Ok(Named { tensor: Tensor::einsum(&equation, &tensors), axes })
+}
+
+/// A function of numbers at every place that the operands have together.
+pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor) -> Named {
+    let axes = union(operands);
+    let aligned: Vec<Tensor> = operands.iter().map(|o| o.aligned(&axes)).collect();
+    let tensor = f(&aligned.iter().collect::<Vec<_>>());
+    // A loss leaves one number.
+    let axes = if tensor.rank() == 0 { Vec::new() } else { axes };
+    Named { tensor, axes }
+}

@@ -1,0 +1,111 @@
+//! What stands between the brackets of a tensor.
+
+use super::{Parser, Read};
+use crate::ast::{Expr, Index, Kind, Name, Place};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::token::Token;
+
+impl Parser<'_> {
+    /// The places after an opening bracket, up to and with the closing one.
+    pub(super) fn places(&mut self) -> Read<(Vec<Place>, Span)> {
+        self.inside(|p| {
+            let mut places = Vec::new();
+            while !p.is("]") {
+                places.push(p.place()?);
+                if !p.eat(",") {
+                    break;
+                }
+            }
+            p.need("]", "`,` or `]`")?;
+            Ok((places, p.last_span()))
+        })
+    }
+
+    fn place(&mut self) -> Read<Place> {
+        let start = self.span();
+        let index = if self.eat("*") {
+            match self.peek() {
+                Token::Name => {
+                    let (name, _) = self.name("the name of a time index")?;
+                    Index::Time(name, self.offset()?)
+                }
+                _ => Index::Moment(
+                    self.whole("the name of a time index, as in `*t`, or a moment, as in `*0`")?,
+                ),
+            }
+        } else if self.peek() == Token::Name {
+            let (name, _) = self.name("an index")?;
+            if self.eat("=") { self.range(Some(name))? } else { Index::Named(name, self.offset()?) }
+        } else {
+            self.range(None)?
+        };
+        let dotted = self.eat(".");
+        Ok(Place { index, dotted, span: start.to(self.last_span()) })
+    }
+
+    fn offset(&mut self) -> Read<i64> {
+        if self.eat("+") {
+            return self.whole("a whole number");
+        }
+        if self.is("-") { self.whole("a whole number") } else { Ok(0) }
+    }
+
+    /// A range, perhaps with a name, or one place.
+    fn range(&mut self, name: Option<Name>) -> Read<Index> {
+        if self.is(":") || self.is("::") {
+            return self.slice(name, None);
+        }
+        let at = self.whole("an index, a whole number or a range")?;
+        if self.is(":") || self.is("::") || name.is_some() {
+            self.slice(name, Some(at))
+        } else {
+            Ok(Index::At(at))
+        }
+    }
+
+    /// `:stop:step` after a start.
+    fn slice(&mut self, name: Option<Name>, start: Option<i64>) -> Read<Index> {
+        let bound = |p: &mut Self| match p.peek() {
+            Token::Number(_) | Token::Sign("-") => p.whole("a whole number").map(Some),
+            _ => Ok(None),
+        };
+        if self.eat("::") {
+            return Ok(Index::Slice(name, start, None, bound(self)?));
+        }
+        self.need(":", "`:`")?;
+        let stop = bound(self)?;
+        let step = if self.eat(":") { bound(self)? } else { None };
+        if step == Some(0) {
+            return Err(Diagnostic::error(self.last_span(), "a range cannot have steps of 0"));
+        }
+        Ok(Index::Slice(name, start, stop, step))
+    }
+}
+
+/// The places that expressions between parentheses stand for, as in `Anc(x, y')`, `Anc(1, x)`, `Next(x+1)`.
+pub(crate) fn places_of(args: &[Expr]) -> Option<Vec<Place>> {
+    args.iter().map(place_of).collect()
+}
+
+fn place_of(arg: &Expr) -> Option<Place> {
+    let index = match &arg.kind {
+        Kind::Ref(r) if r.places.is_empty() && !r.relation => Index::Named(r.name.clone(), 0),
+        Kind::Number(x) if x.fract() == 0.0 && x.abs() < 9.0e15 => Index::At(*x as i64),
+        Kind::Sum(terms) => {
+            let [first, second] = &terms[..] else { return None };
+            let Index::Named(name, 0) = place_of(first)?.index else { return None };
+            let offset = match &second.kind {
+                Kind::Number(x) if x.fract() == 0.0 => *x as i64,
+                Kind::Negative(e) => match e.kind {
+                    Kind::Number(x) if x.fract() == 0.0 => -(x as i64),
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            Index::Named(name, offset)
+        }
+        _ => return None,
+    };
+    Some(Place { index, dotted: false, span: arg.span })
+}

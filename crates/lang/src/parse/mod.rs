@@ -1,0 +1,203 @@
+//! Tokens to trees. A statement that cannot be read is reported and skipped, so that one run shows every fault.
+
+mod expression;
+mod index;
+pub(crate) use index::places_of;
+mod statement;
+
+use crate::ast::{Name, Statement};
+use crate::diagnostic::{Diagnostic, Result, Severity};
+use crate::source::{Source, Span};
+use crate::token::{Spanned, Token, tokens};
+
+/// How deep parentheses, lists and blocks may nest: far beyond what anyone writes, far below what a stack holds.
+const MOST_NESTED: usize = 100;
+/// How long a text may be.
+const MOST_BYTES: usize = 64 << 20;
+/// How many faults one run shows.
+pub(crate) const MOST_FAULTS: usize = 50;
+
+/// Where a statement stands, from its first to its last token, and where those inside of it stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Extent {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) inside: Vec<Extent>,
+}
+
+/// The statements of a text.
+pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
+    Ok(parse_with_extents(source, file)?.0)
+}
+
+/// The statements of a text, and where they stand.
+pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Statement>, Vec<Extent>)> {
+    let mut faults = Vec::new();
+    if source.text.len() > MOST_BYTES {
+        let span = Span { file, start: 0, end: 0 };
+        let what = format!("the text has {} bytes, at most {MOST_BYTES} are read", source.text.len());
+        return Err(vec![Diagnostic::error(span, what)]);
+    }
+    let tokens = tokens(&source.text, file, &mut faults);
+    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 0, nested: 0, faults, inside: Vec::new() };
+    let statements = parser.statements();
+    parser.faults.sort_by_key(Diagnostic::span);
+    parser.faults.truncate(MOST_FAULTS);
+    if parser.faults.iter().any(|d| d.severity == Severity::Error) {
+        return Err(parser.faults);
+    }
+    Ok((statements, parser.inside))
+}
+
+/// One reference with constants in it, as in a query: `Anc(1, x)`.
+pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
+    let mut faults = Vec::new();
+    let tokens = tokens(&source.text, 0, &mut faults);
+    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 1, nested: 0, faults, inside: Vec::new() };
+    let read = parser.expression();
+    match read {
+        Ok(e) if parser.faults.is_empty() && parser.peek() == Token::End => Ok(e),
+        Ok(_) => {
+            let fault = parser.expected("the end of the query");
+            Err(vec![fault])
+        }
+        Err(fault) => Err(vec![fault]),
+    }
+}
+
+type Read<T> = std::result::Result<T, Diagnostic>;
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Spanned>,
+    at: usize,
+    /// Open parentheses and brackets: inside them the end of a line means nothing.
+    open: usize,
+    nested: usize,
+    faults: Vec<Diagnostic>,
+    /// Where the statements of the block read last stand.
+    inside: Vec<Extent>,
+}
+
+impl<'a> Parser<'a> {
+    /// The token at hand.
+    fn peek(&mut self) -> Token {
+        if self.open > 0 {
+            self.skip_lines();
+        }
+        self.tokens[self.at].0
+    }
+
+    /// The token after the one at hand.
+    fn peek_after(&mut self) -> Token {
+        self.peek();
+        let rest = &self.tokens[(self.at + 1).min(self.tokens.len() - 1)..];
+        let mut after = rest.iter().filter(|t| self.open == 0 || t.0 != Token::Line);
+        after.next().map_or(Token::End, |t| t.0)
+    }
+
+    fn span(&mut self) -> Span {
+        self.peek();
+        self.tokens[self.at].1
+    }
+
+    /// The span of the token read last.
+    fn last_span(&self) -> Span {
+        self.tokens[..self.at].iter().rev().find(|t| t.0 != Token::Line).map(|t| t.1).unwrap_or_default()
+    }
+
+    fn next(&mut self) -> Spanned {
+        self.peek();
+        let token = self.tokens[self.at];
+        if token.0 != Token::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn skip_lines(&mut self) {
+        while self.tokens[self.at].0 == Token::Line {
+            self.at += 1;
+        }
+    }
+
+    fn is(&mut self, sign: &str) -> bool {
+        matches!(self.peek(), Token::Sign(s) if s == sign)
+    }
+
+    fn eat(&mut self, sign: &str) -> bool {
+        let is = self.is(sign);
+        if is {
+            self.at += 1;
+        }
+        is
+    }
+
+    fn need(&mut self, sign: &str, what: &str) -> Read<Span> {
+        if self.is(sign) { Ok(self.next().1) } else { Err(self.expected(what)) }
+    }
+
+    /// Opens a parenthesis or bracket that has just been read; `close` must follow.
+    fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        self.open += 1;
+        self.nested += 1;
+        let result = if self.nested > MOST_NESTED {
+            let span = self.span();
+            Err(Diagnostic::error(span, format!("nested more than {MOST_NESTED} deep")))
+        } else {
+            read(self)
+        };
+        self.open -= 1;
+        self.nested -= 1;
+        result
+    }
+
+    fn is_word(&mut self, word: &str) -> bool {
+        self.peek() == Token::Name && self.word() == word
+    }
+
+    /// The text of the token at hand.
+    fn word(&mut self) -> &'a str {
+        let span = self.span();
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    fn name(&mut self, what: &str) -> Read<(Name, Span)> {
+        if self.peek() != Token::Name {
+            return Err(self.expected(what));
+        }
+        let name = self.word().into();
+        Ok((name, self.next().1))
+    }
+
+    /// The text between the quotes of the token at hand.
+    fn quoted(&mut self, what: &str) -> Read<(std::sync::Arc<str>, Span)> {
+        if self.peek() != Token::Text {
+            return Err(self.expected(what));
+        }
+        let text = self.word().trim_matches('"').into();
+        Ok((text, self.next().1))
+    }
+
+    fn whole(&mut self, what: &str) -> Read<i64> {
+        let negative = self.eat("-");
+        match self.peek() {
+            Token::Number(x) if x.fract() == 0.0 && x < 9.0e15 => {
+                self.next();
+                Ok(if negative { -(x as i64) } else { x as i64 })
+            }
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// What was expected, and what is there instead.
+    fn expected(&mut self, what: &str) -> Diagnostic {
+        let span = self.span();
+        let found = match self.peek() {
+            Token::Line => "the end of the line".into(),
+            Token::End => "the end of the text".into(),
+            _ => format!("`{}`", self.word()),
+        };
+        Diagnostic::error(span, format!("expected {what}, found {found}")).here(format!("expected {what}"))
+    }
+}

@@ -1,0 +1,259 @@
+//! Statements.
+
+use super::index::places_of;
+use super::{Extent, Parser, Read};
+use crate::ast::{Equation, Function, Kind, Projection, Ref, Statement};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::token::Token;
+
+impl Parser<'_> {
+    /// All statements up to the end of the text, or to `}` inside a block.
+    pub(super) fn statements(&mut self) -> Vec<Statement> {
+        let (mut out, mut extents) = (Vec::new(), Vec::new());
+        loop {
+            while matches!(self.peek(), Token::Line | Token::Sign(";")) {
+                self.next();
+            }
+            if self.peek() == Token::End || (self.nested > 0 && self.is("}")) {
+                self.inside = extents;
+                return out;
+            }
+            let start = self.span().start as usize;
+            self.inside.clear();
+            match self.statement().and_then(|s| self.ended().map(|()| s)) {
+                Ok(statement) => {
+                    let end = self.last_span().end as usize;
+                    extents.push(Extent { start, end, inside: std::mem::take(&mut self.inside) });
+                    out.push(statement);
+                }
+                Err(fault) => {
+                    self.faults.push(fault);
+                    self.recover();
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self) -> Read<()> {
+        match self.peek() {
+            Token::Line | Token::End | Token::Sign(";") => Ok(()),
+            Token::Sign("}") if self.nested > 0 => Ok(()),
+            // `{ … }` ends itself.
+            _ if matches!(self.tokens[self.at.saturating_sub(1)].0, Token::Sign("}")) => Ok(()),
+            _ => Err(self.expected("the end of the equation")),
+        }
+    }
+
+    /// Skips to the end of the statement: the first end of line outside all brackets opened since.
+    fn recover(&mut self) {
+        self.open = 0;
+        loop {
+            match self.tokens[self.at].0 {
+                Token::End | Token::Line | Token::Sign(";") => return,
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn statement(&mut self) -> Read<Statement> {
+        let start = self.span();
+        match self.peek() {
+            Token::Text => {
+                let (path, _) = self.quoted("a file name")?;
+                self.need("=", "`=`")?;
+                self.skip_lines();
+                let value = self.expression()?;
+                let span = start.to(value.span);
+                return Ok(Statement::Sink(path, value, span));
+            }
+            Token::Sign("{") => return self.block(),
+            Token::Name => {}
+            _ => return Err(self.expected("an equation or a statement")),
+        }
+        let next = self.peek_after();
+        match (self.word(), next) {
+            ("export", Token::Name) => self.export(),
+            ("axis", Token::Name) => {
+                self.next();
+                let (name, _) = self.name("an index")?;
+                self.need("=", "`=` and a size")?;
+                let value = self.expression()?;
+                let span = start.to(value.span);
+                Ok(Statement::Axis(name, value, span))
+            }
+            ("param", Token::Name) => self.parameter(false),
+            ("const", Token::Name) => self.parameter(true),
+            ("let", Token::Name) => {
+                self.next();
+                Ok(Statement::Equation(Equation { local: true, ..self.equation(start)? }))
+            }
+            ("fn", Token::Name) => self.function(),
+            ("import", Token::Text) => {
+                self.next();
+                let (path, mut span) = self.quoted("a file name")?;
+                let alias = if self.is_word("as") {
+                    self.next();
+                    let (name, at) = self.name("a name for what is imported")?;
+                    span = span.to(at);
+                    Some(name)
+                } else {
+                    None
+                };
+                Ok(Statement::Import(path, alias, start.to(span)))
+            }
+            _ => Ok(Statement::Equation(self.equation(start)?)),
+        }
+    }
+
+    fn block(&mut self) -> Read<Statement> {
+        let start = self.next().1;
+        let inside = self.inside_block()?;
+        Ok(Statement::Block(inside, start.to(self.last_span())))
+    }
+
+    /// Statements up to and with `}`.
+    fn inside_block(&mut self) -> Read<Vec<Statement>> {
+        self.inside(|p| {
+            // Lines mean something in here, whatever is open outside.
+            let open = std::mem::take(&mut p.open);
+            let statements = p.statements();
+            p.open = open;
+            p.need("}", "`}`")?;
+            Ok(statements)
+        })
+    }
+
+    fn export(&mut self) -> Read<Statement> {
+        self.next();
+        let mut names = Vec::new();
+        loop {
+            names.push(self.name("a name")?);
+            // Indices after an exported name are allowed, and say nothing new.
+            if self.eat("[") {
+                self.places()?;
+            }
+            if !self.eat(",") {
+                return Ok(Statement::Export(names));
+            }
+            self.skip_lines();
+        }
+    }
+
+    fn parameter(&mut self, fixed: bool) -> Read<Statement> {
+        let start = self.next().1;
+        let (name, _) = self.name("a name")?;
+        let mut whole = false;
+        if self.eat(":") {
+            let (kind, span) = self.name("int or float")?;
+            whole = match &*kind {
+                "int" => true,
+                "float" => false,
+                other => {
+                    return Err(Diagnostic::error(span, format!("expected int or float, found `{other}`")));
+                }
+            };
+        }
+        self.need("=", "`=` and a value")?;
+        self.skip_lines();
+        let value = self.expression()?;
+        let span = start.to(value.span);
+        Ok(Statement::Param { name, whole, fixed, value, span })
+    }
+
+    fn function(&mut self) -> Read<Statement> {
+        let start = self.next().1;
+        let (name, _) = self.name("the name of the function")?;
+        self.need("(", "`(`")?;
+        let params = self.inside(|p| {
+            let mut params = Vec::new();
+            while !p.is(")") {
+                params.push(p.target()?);
+                if !p.eat(",") {
+                    break;
+                }
+            }
+            p.need(")", "`,` or `)`")?;
+            Ok(params)
+        })?;
+        self.need("->", "`->` and what the function gives")?;
+        let result = self.target()?;
+        let span = start.to(self.last_span());
+        self.need("{", "`{`")?;
+        let mut body = Vec::new();
+        for statement in self.inside_block()? {
+            match statement {
+                Statement::Equation(e) => body.push(e),
+                other => {
+                    return Err(Diagnostic::error(other.span(), "a function holds equations only"));
+                }
+            }
+        }
+        Ok(Statement::Function(Function { name, params, result, body, span }))
+    }
+
+    /// `Y`, `Y[i,j]`, `Y(x,y)`.
+    fn target(&mut self) -> Read<Ref> {
+        let (name, span) = self.name("the name of a tensor")?;
+        if self.eat("[") {
+            return Ok(Ref { name, places: self.places()?.0, relation: false, span });
+        }
+        if !self.eat("(") {
+            return Ok(Ref { name, places: Vec::new(), relation: false, span });
+        }
+        let args = self.inside(|p| {
+            let mut args = Vec::new();
+            while !p.is(")") {
+                args.push(p.expression()?);
+                if !p.eat(",") {
+                    break;
+                }
+            }
+            p.need(")", "`,` or `)`")?;
+            Ok(args)
+        })?;
+        let places = places_of(&args).ok_or_else(|| {
+            let all = args.first().map_or(span, |a| a.span.to(self.last_span()));
+            Diagnostic::error(all, "a relation has indices between its parentheses")
+                .help("on the left, write Name(x, y) for a relation, Name[i, j] for a tensor")
+        })?;
+        Ok(Ref { name, places, relation: true, span })
+    }
+
+    fn equation(&mut self, start: Span) -> Read<Equation> {
+        let target = self.target()?;
+        let guard = if self.is_word("when") {
+            self.next();
+            Some(self.expression()?)
+        } else {
+            None
+        };
+        let projection = self.projection()?;
+        self.skip_lines();
+        let value = self.expression()?;
+        if let (Kind::List(_), span) = (&value.kind, value.span) {
+            return Err(Diagnostic::error(span, "a list of names is no value"));
+        }
+        let span = start.to(value.span);
+        Ok(Equation { target, guard, projection, value, local: false, span })
+    }
+
+    /// `=`, `+=`, `max=` and the like.
+    fn projection(&mut self) -> Read<Projection> {
+        if self.eat("=") || self.eat("+=") {
+            return Ok(Projection::Sum);
+        }
+        if self.peek() == Token::Name && self.peek_after() == Token::Sign("=") {
+            let word = self.word();
+            if let Some(projection) = Projection::from_word(word) {
+                self.next();
+                self.next();
+                return Ok(projection);
+            }
+            let span = self.span();
+            return Err(Diagnostic::error(span, format!("`{word}=` is no way to join values"))
+                .help("write =, +=, max=, min=, avg= or prod="));
+        }
+        Err(self.expected("`=`"))
+    }
+}

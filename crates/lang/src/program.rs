@@ -1,0 +1,189 @@
+//! A program: what its texts say, one equation per term, every name looked up and every call checked before any
+//! size is known.
+
+mod collect;
+mod resolve;
+
+pub(crate) use resolve::number;
+
+use crate::ast::{Equation, Expr, Function, Name, Ref, Statement};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::source::{Source, Span};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// A number that a program names.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Its value, in numbers and parameters before it.
+    pub value: Expr,
+    /// Whether it must be whole.
+    pub whole: bool,
+    /// Whether nobody may change it.
+    pub fixed: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// What is known of a name.
+#[derive(Clone, Debug, Default)]
+pub struct Definition {
+    /// Its equations, in order; none for an input.
+    pub equations: Vec<usize>,
+    /// How many indices it has.
+    pub rank: usize,
+    /// Whether it is a Boolean relation.
+    pub relation: bool,
+    /// Whether it moves with virtual time, and at which place its time index stands.
+    pub time: Option<usize>,
+    /// Whether it is for its neighbours only.
+    pub local: bool,
+    /// Where it first stands.
+    pub span: Span,
+    /// Its indices where it is first defined, or first read.
+    pub places: Vec<crate::ast::Place>,
+}
+
+/// A program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The text and what it imports.
+    pub sources: Vec<Source>,
+    /// The statements of the text.
+    pub statements: Vec<Statement>,
+    /// The equations, one per term of a sum.
+    pub equations: Vec<Equation>,
+    /// The names that equations define or read, in order of appearance.
+    pub names: Vec<Name>,
+    /// What is known of each.
+    pub definitions: HashMap<Name, Definition>,
+    /// The functions.
+    pub functions: HashMap<Name, Arc<Function>>,
+    /// The sizes that were declared.
+    pub axes: BTreeMap<Name, (Expr, Span)>,
+    /// The parameters and constants, in order.
+    pub params: Vec<(Name, Param)>,
+    /// The names to give.
+    pub exports: Vec<(Name, Span)>,
+    /// The files to write.
+    pub sinks: Vec<(Arc<str>, Expr, Span)>,
+    /// What is doubtful.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads the texts that a program imports.
+pub trait Loader {
+    /// The text under a path, as the importing text writes it.
+    fn load(&self, path: &str) -> std::result::Result<String, String>;
+}
+
+/// No imports.
+pub struct NoImports;
+
+impl Loader for NoImports {
+    fn load(&self, _: &str) -> std::result::Result<String, String> {
+        Err("imports need a file to be relative to".into())
+    }
+}
+
+impl Program {
+    /// A program without imports.
+    pub fn parse(source: Source) -> std::result::Result<Program, Faults> {
+        Program::load(source, &NoImports)
+    }
+
+    /// A program with what it imports, checked as far as that goes without sizes.
+    pub fn load(source: Source, loader: &dyn Loader) -> std::result::Result<Program, Faults> {
+        let mut program = Program { sources: vec![source], ..Program::default() };
+        match program.build(loader) {
+            Ok(()) => Ok(program),
+            Err(faults) => Err(Faults { sources: program.sources, faults }),
+        }
+    }
+
+    fn build(&mut self, loader: &dyn Loader) -> Result<()> {
+        let mut faults = Vec::new();
+        self.statements = crate::parse::parse(&self.sources[0], 0)?;
+        self.collect(loader, &mut faults);
+        self.resolve(&mut faults);
+        faults.truncate(crate::parse::MOST_FAULTS);
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    /// The same, looked up again after equations were added.
+    pub(crate) fn again(mut self) -> std::result::Result<Program, Faults> {
+        let mut faults = Vec::new();
+        self.definitions.clear();
+        self.names.clear();
+        self.resolve(&mut faults);
+        if faults.is_empty() { Ok(self) } else { Err(Faults { sources: self.sources, faults }) }
+    }
+
+    /// What is known of a name.
+    pub fn definition(&self, name: &str) -> Option<&Definition> {
+        self.definitions.get(name)
+    }
+
+    /// Whether no equation defines a name that some equation reads.
+    pub fn is_input(&self, name: &str) -> bool {
+        self.definition(name).is_some_and(|d| d.equations.is_empty())
+    }
+
+    /// The names that no equation defines.
+    pub fn inputs(&self) -> impl Iterator<Item = &Name> {
+        self.names.iter().filter(|n| self.is_input(n))
+    }
+
+    /// What a run gives: the exports, or else all names that nothing else uses.
+    pub fn outputs(&self) -> Vec<Name> {
+        if !self.exports.is_empty() {
+            return self.exports.iter().map(|e| e.0.clone()).collect();
+        }
+        let mut read: HashSet<&Name> = HashSet::new();
+        for e in &self.equations {
+            for r in e.reads() {
+                if r.name != e.target.name {
+                    read.insert(&r.name);
+                }
+            }
+        }
+        let shown = |n: &&Name| self.definition(n).is_some_and(|d| !d.equations.is_empty() && !d.local);
+        let last = self.names.iter().filter(shown).filter(|n| !read.contains(*n));
+        let last: Vec<Name> = last.cloned().collect();
+        if last.is_empty() { self.names.iter().filter(shown).cloned().collect() } else { last }
+    }
+}
+
+impl Equation {
+    /// Every tensor that its right side and its guard read.
+    pub fn reads(&self) -> Vec<&Ref> {
+        let mut refs = self.value.refs();
+        refs.extend(self.guard.iter().flat_map(Expr::refs));
+        refs
+    }
+}
+
+/// All that is wrong with a program, with the texts it is about.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// The texts.
+    pub sources: Vec<Source>,
+    /// What is wrong.
+    pub faults: Vec<Diagnostic>,
+}
+
+impl Faults {
+    /// All messages with the lines they are about.
+    pub fn render(&self, colour: bool) -> String {
+        let each: Vec<String> = self.faults.iter().map(|d| d.render(&self.sources, colour)).collect();
+        each.join("\n\n")
+    }
+}
+
+impl std::fmt::Display for Faults {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Faults {}

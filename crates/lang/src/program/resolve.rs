@@ -1,0 +1,317 @@
+//! What names mean: relations among calls, functions, keywords, ranks, exports. All of it before any size is known.
+
+use super::Program;
+use crate::ast::{Call, Equation, Expr, Function, Kind, Name, Ref};
+use crate::builtin::{self, Callee};
+use crate::diagnostic::Diagnostic;
+use crate::parse::places_of;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+impl Program {
+    pub(super) fn resolve(&mut self, faults: &mut Vec<Diagnostic>) {
+        let defined: HashSet<Name> = self.equations.iter().map(|e| e.target.name.clone()).collect();
+        let equations = std::mem::take(&mut self.equations);
+        self.equations = equations.into_iter().map(|e| self.equation(e, &defined, faults)).collect();
+        let sinks = std::mem::take(&mut self.sinks);
+        let look = Look { program: self, defined: &defined, relation: false };
+        let sinks = sinks.into_iter().map(|(p, e, s)| (p, look.expr(&e, faults), s)).collect();
+        self.sinks = sinks;
+        self.resolve_functions(faults);
+        self.define();
+        self.check_ranks(faults);
+        self.check_params(faults);
+        for (name, span) in &self.exports {
+            if self.definition(name).is_none() {
+                let what = format!("`{name}` is exported, but no equation defines or reads it");
+                let names = self.names.iter().map(|n| &**n);
+                faults.push(Diagnostic::error(*span, what).nearest(name, names));
+            }
+        }
+    }
+
+    fn equation(&self, e: Equation, defined: &HashSet<Name>, faults: &mut Vec<Diagnostic>) -> Equation {
+        let look = Look { program: self, defined, relation: e.target.relation };
+        let value = look.expr(&e.value, faults);
+        let guard = e.guard.as_ref().map(|g| look.expr(g, faults));
+        if self.params.iter().any(|(n, _)| *n == e.target.name) {
+            let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
+            faults.push(Diagnostic::error(e.target.span, what));
+        }
+        Equation { value, guard, ..e }
+    }
+
+    fn resolve_functions(&mut self, faults: &mut Vec<Diagnostic>) {
+        let mut resolved = HashMap::new();
+        for (name, f) in &self.functions {
+            let mut own: HashSet<Name> = f.body.iter().map(|e| e.target.name.clone()).collect();
+            if !own.contains(&f.result.name) {
+                let what = format!("no equation of `{name}` defines its result `{}`", f.result.name);
+                faults.push(Diagnostic::error(f.result.span, what));
+            }
+            own.extend(f.params.iter().map(|p| p.name.clone()));
+            let body: Vec<Equation> = f.body.iter().map(|e| self.equation(e.clone(), &own, faults)).collect();
+            for r in body.iter().flat_map(Equation::reads) {
+                if !own.contains(&r.name) && !self.params.iter().any(|(n, _)| *n == r.name) {
+                    let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
+                    let near = own.iter().map(|n| &**n);
+                    faults.push(Diagnostic::error(r.span, what).nearest(&r.name, near));
+                }
+            }
+            resolved.insert(name.clone(), Arc::new(Function { body, ..(**f).clone() }));
+        }
+        self.functions = resolved;
+        let mut names: Vec<&Name> = self.functions.keys().collect();
+        names.sort();
+        for name in names {
+            let mut seen = HashSet::new();
+            if self.calls(name, name, &mut seen) {
+                let f = &self.functions[name];
+                faults.push(Diagnostic::error(f.span, format!("the function `{name}` calls itself")));
+            }
+        }
+    }
+
+    /// Whether a function calls another, itself or through others.
+    fn calls(&self, from: &Name, to: &Name, seen: &mut HashSet<Name>) -> bool {
+        fn callees(e: &Expr, out: &mut Vec<Name>) {
+            if let Kind::Call(call) = &e.kind {
+                out.push(builtin::stem(&call.function).0.into());
+                out.push(call.function.clone());
+            }
+            e.parts().into_iter().for_each(|p| callees(p, out));
+        }
+        let Some(f) = self.functions.get(from) else { return false };
+        let mut called = Vec::new();
+        for e in &f.body {
+            callees(&e.value, &mut called);
+        }
+        called.iter().any(|c| c == to || (seen.insert(c.clone()) && self.calls(c, to, seen)))
+    }
+
+    fn check_ranks(&self, faults: &mut Vec<Diagnostic>) {
+        let check = |r: &Ref, faults: &mut Vec<Diagnostic>| {
+            let Some(d) = self.definition(&r.name) else { return };
+            if r.places.len() != d.rank && r.span != d.span {
+                let count = |n: usize| if n == 1 { "1 index".into() } else { format!("{n} indices") };
+                let what = format!(
+                    "`{}` has {} here and {} elsewhere",
+                    r.name,
+                    count(r.places.len()),
+                    count(d.rank)
+                );
+                let there = if d.equations.is_empty() { "first read here" } else { "defined here" };
+                faults.push(Diagnostic::error(r.span, what).and(d.span, there));
+            }
+        };
+        for e in &self.equations {
+            check(&e.target, faults);
+            for r in e.reads() {
+                check(r, faults);
+            }
+        }
+    }
+
+    fn check_params(&mut self, faults: &mut Vec<Diagnostic>) {
+        let numbers = match self.numbers(&HashMap::new()) {
+            Ok(numbers) => numbers,
+            Err(fault) => return faults.push(fault),
+        };
+        for (name, (size, span)) in &self.axes {
+            match number(size, &numbers) {
+                Ok(x) if x.fract() == 0.0 && (0.0..9.0e15).contains(&x) => {}
+                Ok(x) => {
+                    let what = format!("the size of `{name}` must be a whole number, not {x}");
+                    faults.push(Diagnostic::error(*span, what));
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+    }
+
+    /// The declared size of an index, with these values of the parameters.
+    pub fn size(&self, index: &str, numbers: &HashMap<Name, f64>) -> Option<usize> {
+        let (size, _) = self.axes.get(index)?;
+        number(size, numbers).ok().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as usize)
+    }
+
+    /// The parameters' values, some of them given from outside.
+    pub fn numbers(&self, set: &HashMap<Name, f64>) -> Result<HashMap<Name, f64>, Diagnostic> {
+        let mut out = HashMap::new();
+        for (name, p) in &self.params {
+            let x = match set.get(name) {
+                Some(x) => *x,
+                None => number(&p.value, &out)?,
+            };
+            if p.whole && x.fract() != 0.0 {
+                return Err(Diagnostic::error(p.span, format!("`{name}` must be a whole number, not {x}")));
+            }
+            out.insert(name.clone(), x);
+        }
+        Ok(out)
+    }
+}
+
+/// The value of an expression of numbers and parameters.
+pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagnostic> {
+    let two = |two: &[Expr; 2]| Ok::<_, Diagnostic>((number(&two[0], known)?, number(&two[1], known)?));
+    Ok(match &e.kind {
+        Kind::Number(x) => *x,
+        Kind::Ref(r) if r.places.is_empty() => *known.get(&r.name).ok_or_else(|| {
+            let what = format!("`{}` is no number that is known before the run", r.name);
+            Diagnostic::error(e.span, what).nearest(&r.name, known.keys().map(|k| &**k))
+        })?,
+        Kind::Negative(x) => -number(x, known)?,
+        Kind::Product(parts) => parts.iter().map(|p| number(p, known)).product::<Result<f64, _>>()?,
+        Kind::Sum(parts) => parts.iter().map(|p| number(p, known)).sum::<Result<f64, _>>()?,
+        Kind::Quotient(parts) => two(parts).map(|(a, b)| a / b)?,
+        Kind::Power(parts) => two(parts).map(|(a, b)| a.powf(b))?,
+        Kind::Call(call) if &*call.function == "const" && call.args.len() == 1 => {
+            number(&call.args[0], known)?
+        }
+        _ => return Err(Diagnostic::error(e.span, "expected numbers and parameters only")),
+    })
+}
+
+/// Where names are looked up.
+struct Look<'a> {
+    program: &'a Program,
+    defined: &'a HashSet<Name>,
+    /// Whether the left side is a relation: then unknown names with indices between parentheses are relations too.
+    relation: bool,
+}
+
+impl Look<'_> {
+    fn expr(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+        let Kind::Call(call) = &e.kind else {
+            return e.map_parts(&mut |part| self.expr(part, faults));
+        };
+        if self.defined.contains(&call.function) || self.is_input_relation(call) {
+            return self.relation(call, e, faults);
+        }
+        let named = call.named.iter().map(|(k, v)| (k.clone(), self.expr(v, faults))).collect();
+        let args = call.args.iter().map(|a| self.expr(a, faults)).collect();
+        self.call(Call { function: call.function.clone(), args, named }, e, faults)
+    }
+
+    /// `Par(x, y)` on the right of a relation, where nothing is called `Par`.
+    fn is_input_relation(&self, call: &Call) -> bool {
+        let known = builtin::find(&call.function, self.program).is_some();
+        self.relation && !known && call.named.is_empty() && places_of(&call.args).is_some()
+    }
+
+    fn relation(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+        let places = if call.named.is_empty() { places_of(&call.args) } else { None };
+        let Some(places) = places else {
+            let what = format!("`{}` is a tensor of this program; indices must stand here", call.function);
+            faults.push(Diagnostic::error(e.span, what).help("write A * (…) to multiply"));
+            return e.clone();
+        };
+        Kind::Ref(Ref { name: call.function.clone(), places, relation: true, span: e.span }).at(e.span)
+    }
+
+    fn call(&self, mut call: Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+        if call.function.eq_ignore_ascii_case("const") && call.args.len() == 1 && call.named.is_empty() {
+            call.function = "const".into();
+            return Kind::Call(Box::new(call)).at(e.span);
+        }
+        if call.function.eq_ignore_ascii_case("softmax") && call.named.iter().any(|(k, _)| &**k == "mask") {
+            call.function = "masked_softmax".into();
+        }
+        let Some(callee) = builtin::find(&call.function, self.program) else {
+            let what = format!("there is no function `{}`", call.function);
+            let user = self.program.functions.keys().map(|k| &**k);
+            let fault = Diagnostic::error(e.span, what).nearest(&call.function, builtin::names().chain(user));
+            faults.push(fault);
+            return e.clone();
+        };
+        call.function = callee.name();
+        if callee.is_of_index() {
+            return self.of_index(&call, e, faults);
+        }
+        match self.arranged(&callee, &call, e) {
+            Ok(call) => Kind::Call(Box::new(call)).at(e.span),
+            Err(fault) => {
+                faults.push(fault);
+                e.clone()
+            }
+        }
+    }
+
+    /// `even(i)`, `odd(axis="i")`.
+    fn of_index(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+        let given = match (&call.args[..], &call.named[..]) {
+            ([one], []) => Some(one),
+            ([], [(key, one)]) if &**key == "axis" => Some(one),
+            _ => None,
+        };
+        let index = given.and_then(|one| match &one.kind {
+            Kind::Ref(r) if r.places.is_empty() => Some(r.name.clone()),
+            Kind::Text(t) => Some(t.clone()),
+            _ => None,
+        });
+        match index {
+            Some(index) => Kind::Of(call.function.clone(), index).at(e.span),
+            None => {
+                let what = format!("`{}` takes one index", call.function);
+                faults.push(Diagnostic::error(e.span, what).help(format!("write {}(i)", call.function)));
+                e.clone()
+            }
+        }
+    }
+
+    /// The call with its tensors in order and everything else under its keyword, or what is wrong with it.
+    fn arranged(&self, callee: &Callee, call: &Call, e: &Expr) -> Result<Call, Diagnostic> {
+        let signature = callee.signature();
+        let is = || format!("it is {}", signature.text(&call.function));
+        let params = callee.params();
+        let many = params.first().is_some_and(|p| p.starts_with('*'));
+        let (mut args, mut named) = (call.args.clone(), Vec::new());
+        if !many && args.len() > params.len() {
+            let spare = args.split_off(params.len());
+            if spare.len() > signature.settings().len() {
+                let what = format!("`{}` cannot take {} arguments", call.function, call.args.len());
+                return Err(Diagnostic::error(e.span, what).help(is()));
+            }
+            let keyed = signature.settings().iter().zip(spare);
+            named.extend(keyed.map(|(key, value)| (Name::from(*key), self.word(&value))));
+        }
+        for (key, value) in &call.named {
+            if signature.is_param(key) && !many {
+                let at = params.iter().position(|p| p.trim_start_matches('?') == &**key);
+                if at != Some(args.len()) {
+                    let what =
+                        format!("`{key}` cannot be given here: it is given already, or one before it is not");
+                    return Err(Diagnostic::error(value.span, what).help(is()));
+                }
+                args.push(value.clone());
+            } else if signature.takes(key) && !named.iter().any(|(k, _)| k == key) {
+                named.push((key.clone(), self.word(value)));
+            } else {
+                let fault =
+                    Diagnostic::error(value.span, format!("`{}` has no keyword `{key}`", call.function));
+                return Err(match crate::diagnostic::nearest(key, signature.keys()) {
+                    Some(near) => fault.help(format!("did you mean `{near}=`?")),
+                    None => fault.help(is()),
+                });
+            }
+        }
+        if args.len() < signature.least() {
+            let what =
+                format!("`{}` needs {} arguments, {} given", call.function, signature.least(), args.len());
+            return Err(Diagnostic::error(e.span, what).help(is()));
+        }
+        Ok(Call { function: call.function.clone(), args, named })
+    }
+
+    /// A setting: a bare name that is no parameter of the program is a word.
+    fn word(&self, e: &Expr) -> Expr {
+        match &e.kind {
+            Kind::Ref(r) if r.places.is_empty() && !self.program.params.iter().any(|(n, _)| *n == r.name) => {
+                Kind::Text(r.name.clone()).at(e.span)
+            }
+            Kind::List(parts) => Kind::List(parts.iter().map(|p| self.word(p)).collect()).at(e.span),
+            _ => e.clone(),
+        }
+    }
+}

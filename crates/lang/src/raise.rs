@@ -1,0 +1,124 @@
+//! The other direction: any graph as equations. What is index algebra becomes index algebra, what has a name is called by
+//! it, and whatever is left is written as the graph of one op.
+
+mod draft;
+mod forms;
+
+use crate::ast::{Kind, Name, Statement};
+use crate::source::Span;
+use draft::Drafts;
+use gradus_ir::graph::Id;
+use gradus_ir::{Graph, Result};
+use std::collections::{BTreeSet, HashMap};
+
+/// Where an axis of a tensor is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Source {
+    /// Along an axis of the value.
+    Axis(usize),
+    /// At one place.
+    At(i64),
+}
+
+/// What a value is made of.
+#[derive(Clone, Debug)]
+pub(crate) enum Base {
+    /// The same number everywhere.
+    Number(f64),
+    /// A tensor of the program, with where each of its axes is read; axes of the value that none reads repeat it.
+    Tensor(Name, Vec<Source>),
+}
+
+/// A value of the graph as the program sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) base: Base,
+    /// Which kind of index each axis is; kinds are joined as axes meet.
+    pub(crate) kinds: Vec<usize>,
+}
+
+impl Seen {
+    /// Whether an axis is read at all.
+    pub(crate) fn reads(&self, axis: usize) -> bool {
+        matches!(&self.base, Base::Tensor(_, sources) if sources.contains(&Source::Axis(axis)))
+    }
+
+    /// A tensor with all its axes in order.
+    pub(crate) fn is_plain(&self) -> bool {
+        let in_order = |sources: &[Source]| sources.iter().enumerate().all(|(i, s)| *s == Source::Axis(i));
+        matches!(&self.base, Base::Tensor(_, sources) if sources.len() == self.kinds.len() && in_order(sources))
+    }
+}
+
+/// A graph as a program: inputs keep their names as far as they can, outputs get these.
+pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
+    let mut taken: BTreeSet<Name> = BTreeSet::new();
+    let mut drafts = Drafts::new();
+    let mut given = Vec::new();
+    let wanted: Vec<Name> = (0..graph.outputs().len())
+        .map(|i| match outputs.get(i) {
+            Some(name) => unused(name, &mut taken),
+            None if graph.outputs().len() == 1 => unused("Out", &mut taken),
+            None => unused(&format!("Out{i}"), &mut taken),
+        })
+        .collect();
+    for (name, id) in graph.inputs() {
+        let name = unused(name, &mut taken);
+        let extents = &graph.aval(*id).shape;
+        let kinds: Vec<usize> = extents.iter().map(|n| drafts.kind(*n)).collect();
+        let sources = (0..kinds.len()).map(Source::Axis).collect();
+        given.push(Seen { base: Base::Tensor(name, sources), kinds });
+    }
+    drafts.taken = taken;
+    let inputs: Vec<Name> = given.iter().filter_map(|s| s.name().cloned()).collect();
+    let results = forms::walk(graph, &given, &mut drafts)?;
+    let mut names: HashMap<Name, Name> = HashMap::new();
+    for (seen, out) in results.into_iter().zip(&wanted) {
+        match seen.name() {
+            Some(own) if seen.is_plain() && !inputs.contains(own) && !names.contains_key(own) => {
+                names.insert(own.clone(), out.clone());
+            }
+            _ => drafts.copy(&seen, out.clone()),
+        }
+    }
+    let mut text = String::new();
+    for statement in drafts.finish(&names) {
+        text.push_str(&format!("{statement}\n"));
+    }
+    let exports = wanted.iter().map(|n| (n.clone(), Span::default())).collect();
+    if !wanted.is_empty() {
+        text.push_str(&format!("{}\n", Statement::Export(exports)));
+    }
+    Ok(text)
+}
+
+impl Seen {
+    fn name(&self) -> Option<&Name> {
+        match &self.base {
+            Base::Tensor(name, _) => Some(name),
+            Base::Number(_) => None,
+        }
+    }
+}
+
+/// A name like this one that the language can read and that is not taken.
+fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
+    let clean: String = like.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let starts = clean.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let base = if starts { clean } else { format!("T{clean}") };
+    let mut name = Name::from(base.as_str());
+    let mut n = 2;
+    while !taken.insert(name.clone()) {
+        name = format!("{base}_{n}").into();
+        n += 1;
+    }
+    name
+}
+
+/// Values by node and result.
+pub(crate) type Known = HashMap<Id, Seen>;
+
+/// A number as an expression.
+pub(crate) fn number(x: f64) -> crate::ast::Expr {
+    Kind::Number(x).bare()
+}

@@ -1,0 +1,484 @@
+//! One equation per op, by its form.
+
+use super::draft::{Drafts, local, operand};
+use super::{Base, Known, Seen, Source, number};
+use crate::ast::{Array, Call, Expr, Index, Kind, Name, Place, Projection};
+use crate::builtin::{self, Shape};
+use gradus_ir::attr::Attr;
+use gradus_ir::graph::{Builder, Id, Node};
+use gradus_ir::literal::Data;
+use gradus_ir::ops::{Combine, Form, IndexMap, Op};
+use gradus_ir::{Class, DType, Graph, Literal, Result};
+
+/// The outputs of a graph over operands.
+pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    let live = live(graph);
+    let mut known: Known = Known::new();
+    for ((_, id), seen) in graph.inputs().iter().zip(operands) {
+        known.insert(*id, seen.clone());
+    }
+    for (at, node) in graph.nodes().iter().enumerate() {
+        if !live[at] || matches!(node.op, Op::Input(_)) {
+            continue;
+        }
+        let ins: Vec<Seen> = node.ins.iter().filter_map(|i| known.get(i).cloned()).collect();
+        let outs = Raise { graph, node, ins: &ins }.outputs(drafts)?;
+        for (out, seen) in outs.into_iter().enumerate() {
+            known.insert(Id { node: at as u32, out: out as u32 }, seen);
+        }
+    }
+    Ok(graph.outputs().iter().filter_map(|i| known.get(i).cloned()).collect())
+}
+
+fn live(graph: &Graph) -> Vec<bool> {
+    let mut live = vec![false; graph.nodes().len()];
+    graph.outputs().iter().for_each(|o| live[o.node as usize] = true);
+    for at in (0..live.len()).rev() {
+        if live[at] {
+            graph.nodes()[at].ins.iter().for_each(|i| live[i.node as usize] = true);
+        }
+    }
+    live
+}
+
+fn is_float(dtype: DType) -> bool {
+    dtype.class() == Class::Float
+}
+
+fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) -> Expr {
+    let named = named.into_iter().map(|(k, v)| (k.into(), v)).collect();
+    Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
+}
+
+struct Raise<'a> {
+    graph: &'a Graph,
+    node: &'a Node,
+    ins: &'a [Seen],
+}
+
+impl Raise<'_> {
+    fn extents(&self, out: usize) -> Vec<usize> {
+        self.node.outs[out].shape.to_vec()
+    }
+
+    /// Whether all operands and results are numbers of the program's kind.
+    fn is_plain(&self) -> bool {
+        self.node.ins.iter().all(|i| is_float(self.graph.aval(*i).dtype))
+            && self.node.outs.iter().all(|a| is_float(a.dtype))
+    }
+
+    fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        let avals: Vec<_> = self.node.ins.iter().map(|i| self.graph.aval(*i).clone()).collect();
+        let one = match self.node.op.def().form(&avals) {
+            Form::Constant(l) => self.constant(&l, drafts),
+            Form::Iota { axis } if is_float(self.node.outs[0].dtype) => {
+                let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
+                let own = Kind::Of("index".into(), local(axis)).bare();
+                Some(drafts.equation(kinds, Vec::new(), Projection::Sum, own))
+            }
+            Form::View(map) => self.view(&map, drafts),
+            Form::Reshape => self.reshaped(drafts),
+            Form::Pointwise(_) => self.pointwise(drafts),
+            Form::Contract { lhs, rhs, out } if self.is_plain() => {
+                Some(self.contraction([&lhs, &rhs], &out, drafts))
+            }
+            Form::Reduce { combine, axes } if self.is_plain() => Some(self.reduction(combine, &axes, drafts)),
+            Form::Cumulate { combine, axis, reverse: false } if self.is_plain() => {
+                self.running(combine, axis, drafts)
+            }
+            Form::Concat { axis } if self.is_plain() => Some(self.joined(axis, drafts)),
+            Form::Region(body) => return self.region(&body, drafts),
+            _ => None,
+        };
+        match one {
+            Some(seen) => Ok(vec![seen]),
+            None => (0..self.node.outs.len()).map(|out| self.literally(out, drafts)).collect(),
+        }
+    }
+
+    fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
+        let Data::F(numbers) = l.data() else { return None };
+        let numbers = numbers.to_vec();
+        if numbers.is_empty() || numbers.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
+        if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
+            return Some(Seen { base: Base::Number(numbers[0]), kinds });
+        }
+        let array = Array { shape: self.extents(0), numbers: numbers.into() };
+        let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
+        let seen = drafts.equation(kinds, Vec::new(), Projection::Sum, value);
+        Some(seen)
+    }
+
+    /// Permutations, repetitions and single places are only other indices; ranges are equations.
+    fn view(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
+        let [x] = self.ins else { return None };
+        let extents = self.extents(0);
+        let from = &self.graph.aval(self.node.ins[0]).shape;
+        let readers = |axis: usize| {
+            map.steps.iter().enumerate().filter(move |(_, s)| matches!(s, Some((a, _)) if *a == axis))
+        };
+        if (0..from.rank()).any(|a| readers(a).count() > 1) {
+            return None;
+        }
+        let whole = |axis: usize| match readers(axis).next() {
+            Some((r, Some((_, step)))) => *step == 1 && map.offset[axis] == 0 && extents[r] == from[axis],
+            _ => true,
+        };
+        if (0..from.rank()).all(whole) {
+            let kinds: Vec<usize> = map
+                .steps
+                .iter()
+                .enumerate()
+                .map(|(r, s)| match s {
+                    Some((axis, _)) => x.kinds[*axis],
+                    None => drafts.kind(extents[r]),
+                })
+                .collect();
+            let base = match &x.base {
+                Base::Number(n) => Base::Number(*n),
+                Base::Tensor(name, sources) => {
+                    let through = |s: &Source| match s {
+                        Source::Axis(axis) => match readers(*axis).next() {
+                            Some((r, _)) => Source::Axis(r),
+                            None => Source::At(map.offset[*axis]),
+                        },
+                        at => *at,
+                    };
+                    Base::Tensor(name.clone(), sources.iter().map(through).collect())
+                }
+            };
+            return Some(Seen { base, kinds });
+        }
+        self.ranges(map, drafts)
+    }
+
+    /// `T[s, j] = X[s=1:3, j]`.
+    fn ranges(&self, map: &IndexMap, drafts: &mut Drafts) -> Option<Seen> {
+        let extents = self.extents(0);
+        if extents.contains(&0) {
+            return None;
+        }
+        let x = drafts.solid(&self.ins[0]);
+        let Base::Tensor(name, _) = &x.base else { return None };
+        let mut kinds = Vec::new();
+        for (r, s) in map.steps.iter().enumerate() {
+            kinds.push(match s {
+                Some((axis, 1))
+                    if map.offset[*axis] == 0
+                        && self.graph.aval(self.node.ins[0]).shape[*axis] == extents[r] =>
+                {
+                    x.kinds[*axis]
+                }
+                _ => drafts.kind(extents[r]),
+            });
+        }
+        let place = |axis: usize| {
+            let first = map.offset[axis];
+            let reader = map.steps.iter().position(|s| matches!(s, Some((a, _)) if *a == axis));
+            let index = match reader.map(|r| (r, map.steps[r].map_or(1, |s| s.1))) {
+                None => Index::At(first),
+                Some((r, step)) if kinds[r] == x.kinds[axis] && step == 1 => Index::Named(local(r), 0),
+                Some((r, step)) => {
+                    let end = first + step * extents[r] as i64;
+                    let stop = if end < 0 { None } else { Some(end) };
+                    let by = if step == 1 { None } else { Some(step) };
+                    Index::Slice(Some(local(r)), Some(first), stop, by)
+                }
+            };
+            Place { index, dotted: false, span: Default::default() }
+        };
+        let places = (0..x.kinds.len()).map(place).collect();
+        let r = crate::ast::Ref { name: name.clone(), places, relation: false, span: Default::default() };
+        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare()))
+    }
+
+    /// Axes of extent 1 come and go for nothing.
+    fn reshaped(&self, drafts: &mut Drafts) -> Option<Seen> {
+        let [x] = self.ins else { return None };
+        let (from, to) = (self.graph.aval(self.node.ins[0]).shape.to_vec(), self.extents(0));
+        let large = |e: &[usize]| e.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+        if large(&from) == large(&to) {
+            let olds: Vec<usize> = (0..from.len()).filter(|i| from[*i] != 1).collect();
+            let news: Vec<usize> = (0..to.len()).filter(|i| to[*i] != 1).collect();
+            let old_of = |new: usize| news.iter().position(|n| *n == new).map(|k| olds[k]);
+            let new_of = |old: usize| olds.iter().position(|o| *o == old).map(|k| news[k]);
+            let kinds: Vec<usize> =
+                (0..to.len()).map(|n| old_of(n).map_or_else(|| drafts.kind(1), |o| x.kinds[o])).collect();
+            let base = match &x.base {
+                Base::Number(n) => Base::Number(*n),
+                Base::Tensor(name, sources) => {
+                    let through = |s: &Source| match s {
+                        Source::Axis(old) => new_of(*old).map_or(Source::At(0), Source::Axis),
+                        at => *at,
+                    };
+                    Base::Tensor(name.clone(), sources.iter().map(through).collect())
+                }
+            };
+            return Some(Seen { base, kinds });
+        }
+        if !self.is_plain() {
+            return None;
+        }
+        let x = drafts.solid(x);
+        let left: Vec<usize> = to.iter().map(|n| drafts.kind(*n)).collect();
+        let shape = Array { shape: vec![to.len()], numbers: to.iter().map(|n| *n as f64).collect() };
+        let places: Vec<usize> = (left.len()..left.len() + x.kinds.len()).collect();
+        let value = call("reshape", vec![operand(&x, &places)], vec![("shape", Kind::Array(shape).bare())]);
+        Some(drafts.equation(left, x.kinds.clone(), Projection::Sum, value))
+    }
+
+    /// Operands over the result's indices, which are of one kind with theirs.
+    fn together(&self, drafts: &mut Drafts) -> (Vec<usize>, Vec<Expr>) {
+        let extents = self.extents(0);
+        let mut kinds = Vec::new();
+        for (axis, n) in extents.iter().enumerate() {
+            let mut of: Vec<usize> =
+                self.ins.iter().filter(|s| s.reads(axis)).map(|s| s.kinds[axis]).collect();
+            of.extend(self.ins.iter().filter(|s| !s.reads(axis)).filter_map(|s| s.kinds.get(axis).copied()));
+            let first = of.first().copied().unwrap_or_else(|| drafts.kind(*n));
+            of.iter().for_each(|k| drafts.join(first, *k));
+            kinds.push(first);
+        }
+        let places: Vec<usize> = (0..extents.len()).collect();
+        let operands = self.ins.iter().map(|s| operand(s, &places)).collect();
+        (kinds, operands)
+    }
+
+    fn pointwise(&self, drafts: &mut Drafts) -> Option<Seen> {
+        let floats = |from: usize| self.node.ins[from..].iter().all(|i| is_float(self.graph.aval(*i).dtype));
+        let name = self.node.op.name();
+        let is_row = matches!(self.node.op, Op::Map(_));
+        if !(is_row && floats(0) || name == "select" && floats(1)) {
+            return None;
+        }
+        let (kinds, mut e) = self.together(drafts);
+        let two = |e: &mut Vec<Expr>| {
+            let b = e.pop().unwrap_or_else(|| number(0.0));
+            let a = e.pop().unwrap_or_else(|| number(0.0));
+            (a, b)
+        };
+        let value = match name {
+            "add" => Kind::Sum(e).bare(),
+            "sub" => {
+                let (a, b) = two(&mut e);
+                Kind::Sum(vec![a, Kind::Negative(Box::new(b)).bare()]).bare()
+            }
+            "mul" => Kind::Product(e).bare(),
+            "div" => {
+                let (a, b) = two(&mut e);
+                Kind::Quotient(Box::new([a, b])).bare()
+            }
+            "neg" => Kind::Negative(Box::new(e.pop()?)).bare(),
+            "select" => call("where", e, Vec::new()),
+            row => call(row, e, Vec::new()),
+        };
+        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
+    }
+
+    fn contraction(&self, labels: [&str; 2], out: &str, drafts: &mut Drafts) -> Seen {
+        let all: Vec<char> = out.chars().chain(labels.concat().chars()).fold(Vec::new(), |mut v, c| {
+            if !v.contains(&c) {
+                v.push(c);
+            }
+            v
+        });
+        // A sum over an axis that both sides only repeat needs the axis.
+        let read = |c: char, ins: &[Seen]| {
+            labels.iter().zip(ins).any(|(l, s)| l.chars().position(|d| d == c).is_some_and(|p| s.reads(p)))
+        };
+        let mut ins = self.ins.to_vec();
+        for c in all.iter().filter(|c| !out.contains(**c)) {
+            if !read(*c, &ins)
+                && let Some(at) = labels.iter().position(|l| l.contains(*c))
+            {
+                ins[at] = drafts.solid(&ins[at]);
+            }
+        }
+        let mut kinds = Vec::new();
+        for c in &all {
+            let of: Vec<usize> = labels
+                .iter()
+                .zip(&ins)
+                .filter_map(|(l, s)| l.chars().position(|d| d == *c).map(|p| s.kinds[p]))
+                .collect();
+            of.iter().for_each(|k| drafts.join(of[0], *k));
+            kinds.push(of.first().copied().unwrap_or_else(|| drafts.kind(1)));
+        }
+        let factor = |(l, s): (&&str, &Seen)| {
+            let places: Vec<usize> = l.chars().filter_map(|c| all.iter().position(|d| *d == c)).collect();
+            operand(s, &places)
+        };
+        let factors: Vec<Expr> = labels.iter().zip(&ins).map(factor).collect();
+        let more = kinds.split_off(out.chars().count());
+        drafts.equation(kinds, more, Projection::Sum, Kind::Product(factors).bare())
+    }
+
+    /// The places of an operand whose axes partly go away: first those that stay.
+    fn split(&self, x: &Seen, axes: &[usize]) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
+        let stay: Vec<usize> = (0..x.kinds.len()).filter(|a| !axes.contains(a)).collect();
+        let mut places = vec![0; x.kinds.len()];
+        stay.iter().chain(axes).enumerate().for_each(|(k, a)| places[*a] = k);
+        let kinds = |of: &[usize]| of.iter().map(|a| x.kinds[*a]).collect::<Vec<_>>();
+        (kinds(&stay), kinds(axes), places)
+    }
+
+    fn reduction(&self, combine: Combine, axes: &[usize], drafts: &mut Drafts) -> Seen {
+        let x = if axes.iter().all(|a| self.ins[0].reads(*a)) {
+            self.ins[0].clone()
+        } else {
+            drafts.solid(&self.ins[0])
+        };
+        let (left, more, places) = self.split(&x, axes);
+        let value = operand(&x, &places);
+        let how = match combine {
+            Combine::Sum => Projection::Sum,
+            Combine::Prod => Projection::Prod,
+            Combine::Max => Projection::Max,
+            Combine::Min => Projection::Min,
+            Combine::LogSumExp => {
+                let names =
+                    (left.len()..left.len() + more.len()).map(|k| Kind::Text(local(k)).bare()).collect();
+                let value = call("logsumexp", vec![value], vec![("axis", Kind::List(names).bare())]);
+                return drafts.equation(left, more, Projection::Sum, value);
+            }
+        };
+        drafts.equation(left, more, how, value)
+    }
+
+    fn running(&self, combine: Combine, axis: usize, drafts: &mut Drafts) -> Option<Seen> {
+        let function = match combine {
+            Combine::Sum => "cumsum",
+            Combine::Prod => "cumprod",
+            Combine::Max => "cummax",
+            Combine::Min => "cummin",
+            Combine::LogSumExp => "logcumsumexp",
+        };
+        let x = drafts.solid(&self.ins[0]);
+        let places: Vec<usize> = (0..x.kinds.len()).collect();
+        let value =
+            call(function, vec![operand(&x, &places)], vec![("axis", Kind::Text(local(axis)).bare())]);
+        Some(drafts.equation(x.kinds, Vec::new(), Projection::Sum, value))
+    }
+
+    fn joined(&self, axis: usize, drafts: &mut Drafts) -> Seen {
+        let extents = self.extents(0);
+        let ins: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
+        let mut left: Vec<usize> = ins.first().map(|s| s.kinds.clone()).unwrap_or_default();
+        left[axis] = drafts.kind(extents[axis]);
+        let (mut more, mut args) = (Vec::new(), Vec::new());
+        for s in &ins {
+            let mut places: Vec<usize> = (0..left.len()).collect();
+            places[axis] = left.len() + more.len();
+            more.push(s.kinds[axis]);
+            for a in (0..left.len()).filter(|a| *a != axis) {
+                drafts.join(left[a], s.kinds[a]);
+            }
+            args.push(operand(s, &places));
+        }
+        let value = call("concat", args, vec![("axis", number(axis as f64))]);
+        drafts.equation(left, more, Projection::Sum, value)
+    }
+
+    /// A region under its name where the language has it, else what it computes.
+    fn region(&self, body: &Graph, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        if let Some(seen) = self.by_name(drafts) {
+            return Ok(vec![seen]);
+        }
+        walk(body, self.ins, drafts)
+    }
+
+    fn by_name(&self, drafts: &mut Drafts) -> Option<Seen> {
+        if !self.is_plain() || self.node.outs.len() != 1 {
+            return None;
+        }
+        let attrs = self.node.op.def().attrs();
+        let text = |key: &str| attrs.iter().find(|(k, _)| *k == key).map(|(_, a)| a);
+        let Attr::Str(name) = text("name")? else { return None };
+        let args = match text("args") {
+            Some(Attr::Map(args)) => args.clone(),
+            _ => Vec::new(),
+        };
+        if let (Some(function), [], [_, _]) = (name.strip_suffix("_vjp"), &args[..], self.ins) {
+            return self.slope(function, drafts);
+        }
+        let callee = builtin::find(name, &Default::default())?;
+        let exact =
+            callee.order == 0 && &*callee.name() == &**name && callee.params().len() == self.ins.len();
+        match (callee.shape(), &args[..]) {
+            // The language's `gelu` is the other one.
+            (Shape::Pointwise, []) if exact && self.ins.len() == 1 => {
+                let (kinds, operands) = self.together(drafts);
+                let exactly = if &**name == "gelu" {
+                    vec![("approximate", Kind::Text("none".into()).bare())]
+                } else {
+                    Vec::new()
+                };
+                Some(drafts.equation(kinds, Vec::new(), Projection::Sum, call(name, operands, exactly)))
+            }
+            (Shape::Along, [(key, Attr::Int(axis))]) if exact && key == "axis" => {
+                let ins: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
+                let rank = self.extents(0).len() as i64;
+                let axis = if *axis < 0 { axis + rank } else { *axis } as usize;
+                let (kinds, operands) = Raise { ins: &ins, ..*self }.together(drafts);
+                let axis = vec![("axis", Kind::Text(local(axis)).bare())];
+                Some(drafts.equation(kinds, Vec::new(), Projection::Sum, call(name, operands, axis)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The gradient of a function of one number: the cotangent times its slope.
+    fn slope(&self, function: &str, drafts: &mut Drafts) -> Option<Seen> {
+        let callee = builtin::find(function, &Default::default())?;
+        let exact = callee.order == 0 && &*callee.name() == function && callee.params().len() == 1;
+        if callee.shape() != Shape::Pointwise || !exact || function == "gelu" {
+            return None;
+        }
+        let (kinds, mut e) = self.together(drafts);
+        let (g, x) = (e.pop()?, e.pop()?);
+        let slope = call(&format!("{function}_grad"), vec![x], Vec::new());
+        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Product(vec![g, slope]).bare()))
+    }
+
+    /// An op as the graph of itself.
+    fn literally(&self, out: usize, drafts: &mut Drafts) -> Result<Seen> {
+        let b = Builder::new();
+        let ins: Vec<_> = self
+            .node
+            .ins
+            .iter()
+            .enumerate()
+            .map(|(i, id)| b.input(&format!("x{i}"), self.graph.aval(*id).clone()))
+            .collect();
+        let outs = b.apply(self.node.op.clone(), &ins);
+        let graph = b.finish(&outs[out..=out])?;
+        let text = graph.to_string().split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "`");
+        let solid: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
+        let extents = self.extents(out);
+        let shares = solid
+            .iter()
+            .position(|s| s.kinds.len() == extents.len())
+            .filter(|i| self.graph.aval(self.node.ins[*i]).shape[..] == extents[..]);
+        let left: Vec<usize> = match shares {
+            Some(i) => solid[i].kinds.clone(),
+            None => extents.iter().map(|n| drafts.kind(*n)).collect(),
+        };
+        let (mut more, mut args) = (Vec::new(), Vec::new());
+        for (i, s) in solid.iter().enumerate() {
+            let places: Vec<usize> = if shares == Some(i) {
+                (0..left.len()).collect()
+            } else {
+                let first = left.len() + more.len();
+                more.extend(&s.kinds);
+                (first..first + s.kinds.len()).collect()
+            };
+            args.push(operand(s, &places));
+        }
+        let text: Name = text.into();
+        let value = call("graph", args, vec![("text", Kind::Text(text).bare())]);
+        Ok(drafts.equation(left, more, Projection::Sum, value))
+    }
+}

@@ -1,0 +1,212 @@
+//! Which indices meet where. An index that appears twice in a product is summed at the innermost place that holds all
+//! its appearances; an index that appears once stays, and goes away at the left side.
+
+use crate::ast::{Expr, Index, Kind, Name, Place, Ref};
+use std::collections::BTreeSet;
+
+/// A set of index names.
+pub(crate) type Names = BTreeSet<Name>;
+
+/// The name of the axis that a place leaves.
+pub(crate) fn key(place: &Place) -> Option<Name> {
+    match &place.index {
+        // Time laid out is an axis like any other: `All[i,t] = H[i,*t]`.
+        Index::Named(name, _) | Index::Time(name, _) => Some(name.clone()),
+        Index::Slice(Some(name), ..) => Some(name.clone()),
+        Index::Slice(None, ..) => Some(place.index.to_string().into()),
+        Index::At(_) | Index::Moment(_) => None,
+    }
+}
+
+/// The names of a tensor's axes.
+pub(crate) fn keys(r: &Ref) -> Vec<Name> {
+    let mut out = Vec::new();
+    for k in r.places.iter().filter_map(key) {
+        if !out.contains(&k) {
+            out.push(k);
+        }
+    }
+    out
+}
+
+/// Every index name in an expression, those given as axes included.
+pub(crate) fn occurrences(e: &Expr) -> Names {
+    let mut out = Names::new();
+    gather(e, &mut out);
+    out
+}
+
+fn gather(e: &Expr, out: &mut Names) {
+    match &e.kind {
+        Kind::Ref(r) => out.extend(r.places.iter().filter_map(key)),
+        Kind::Of(_, index) => {
+            out.insert(index.clone());
+        }
+        Kind::Reduce(_, axes, body) => {
+            out.extend(axes.iter().cloned());
+            gather(body, out);
+        }
+        Kind::Call(call) => {
+            out.extend(bound_by(call));
+            e.parts().into_iter().for_each(|p| gather(p, out));
+        }
+        _ => e.parts().into_iter().for_each(|p| gather(p, out)),
+    }
+}
+
+/// Words in a setting.
+fn words(e: &Expr, out: &mut Names) {
+    match &e.kind {
+        Kind::Text(t) => {
+            out.insert(t.clone());
+        }
+        Kind::List(parts) => parts.iter().for_each(|p| words(p, out)),
+        _ => {}
+    }
+}
+
+/// The names of the ranges in `at="s=1:3, :"`: their own, or their text.
+fn range_names(e: &Expr) -> Names {
+    let Kind::Text(t) = &e.kind else { return Names::new() };
+    let ranges = t.split(',').map(str::trim).filter(|r| r.contains(':') && *r != ":");
+    ranges.map(|r| r.split_once('=').map_or(r, |(name, _)| name).into()).collect()
+}
+
+/// The names that the settings of a call bind: its axes and ranges.
+pub(crate) fn bound_by(call: &crate::ast::Call) -> Names {
+    let mut out = Names::new();
+    for (k, value) in &call.named {
+        match &**k {
+            "axis" => words(value, &mut out),
+            "at" => out.extend(range_names(value)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The indices of an expression in order: those of the left side as they stand there, then the others as they appear.
+pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
+    let mut out: Vec<Name> = left.iter().filter(|n| among.contains(*n)).cloned().collect();
+    for r in e.refs() {
+        for k in keys(r) {
+            if among.contains(&k) && !out.contains(&k) {
+                out.push(k);
+            }
+        }
+    }
+    out
+}
+
+/// What a part of an expression must keep: what is kept around it, and what its neighbours use.
+pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
+    let mut out = keep.clone();
+    for part in parts {
+        if !std::ptr::eq(part, me) {
+            gather(part, &mut out);
+        }
+    }
+    out
+}
+
+/// The indices that are left of an expression, given what is kept around it.
+pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
+    let join = |parts: &[Expr]| {
+        let mut out = Names::new();
+        parts.iter().for_each(|p| out.extend(free(p, &beside(keep, parts, p), program)));
+        out
+    };
+    match &e.kind {
+        Kind::Ref(_) | Kind::Of(..) => occurrences(e),
+        Kind::Product(factors) => {
+            let each: Vec<Names> =
+                factors.iter().map(|f| free(f, &beside(keep, factors, f), program)).collect();
+            let times = |name: &Name| each.iter().filter(|s| s.contains(name)).count();
+            let all: Names = each.iter().flatten().cloned().collect();
+            all.into_iter().filter(|n| keep.contains(n) || times(n) < 2).collect()
+        }
+        Kind::Reduce(_, axes, body) => {
+            let mut around = keep.clone();
+            around.extend(axes.iter().cloned());
+            free(body, &around, program).into_iter().filter(|n| !axes.contains(n)).collect()
+        }
+        Kind::Call(call) => {
+            let mut around = keep.clone();
+            let axes = bound_by(call);
+            around.extend(axes.iter().cloned());
+            let mut out = Names::new();
+            for arg in &call.args {
+                out.extend(free(arg, &beside(&around, &call.args, arg), program));
+            }
+            let shape = crate::builtin::find(&call.function, program).map(|c| c.shape());
+            if shape == Some(crate::builtin::Shape::Reduce) && !call.function.ends_with("_grad") {
+                out.retain(|n| !axes.contains(n));
+                if axes.is_empty() {
+                    out.clear();
+                }
+            }
+            out
+        }
+        Kind::Quotient(p) | Kind::Power(p) | Kind::Compare(_, p) | Kind::And(p) | Kind::Or(p) => join(&p[..]),
+        Kind::Choose(p) => join(&p[..]),
+        Kind::Sum(p) | Kind::List(p) => join(p),
+        Kind::Negative(one) | Kind::Not(one) => free(one, keep, program),
+        Kind::Case(..) => {
+            let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
+            join(&parts)
+        }
+        Kind::Number(_) | Kind::Text(_) | Kind::Array(_) => Names::new(),
+    }
+}
+
+/// An expression with index names changed.
+pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Expr {
+    let new = |n: &Name| names.get(n).unwrap_or(n).clone();
+    let place = |p: &Place| {
+        let index = match &p.index {
+            Index::Named(n, by) => Index::Named(new(n), *by),
+            Index::Slice(Some(n), a, b, c) => Index::Slice(Some(new(n)), *a, *b, *c),
+            Index::Slice(None, a, b, c) => match key(p).and_then(|k| names.get(&k).cloned()) {
+                Some(n) => Index::Slice(Some(n), *a, *b, *c),
+                None => p.index.clone(),
+            },
+            other => other.clone(),
+        };
+        Place { index, ..p.clone() }
+    };
+    let out = e.map_parts(&mut |part| renamed(part, names));
+    let kind = match out.kind {
+        Kind::Ref(r) => Kind::Ref(Ref { places: r.places.iter().map(place).collect(), ..r }),
+        Kind::Of(f, index) => Kind::Of(f, new(&index)),
+        Kind::Reduce(how, axes, body) => Kind::Reduce(how, axes.iter().map(new).collect(), body),
+        Kind::Call(mut call) => {
+            for (k, v) in &mut call.named {
+                if &**k == "axis" {
+                    *v = renamed_words(v, names);
+                }
+            }
+            Kind::Call(call)
+        }
+        other => other,
+    };
+    kind.at(e.span)
+}
+
+fn renamed_words(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Expr {
+    match &e.kind {
+        Kind::Text(t) => Kind::Text(names.get(t).unwrap_or(t).clone()).at(e.span),
+        Kind::List(parts) => Kind::List(parts.iter().map(|p| renamed_words(p, names)).collect()).at(e.span),
+        _ => e.clone(),
+    }
+}
+
+/// A name that is not taken: the same with primes.
+pub(crate) fn fresh(name: &str, taken: &Names) -> Name {
+    let base =
+        if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
+    let mut out = base.to_string();
+    while taken.contains(&*out) {
+        out.push('\'');
+    }
+    out.into()
+}

@@ -1,0 +1,152 @@
+//! All equations in the order they need each other: names with their equations, groups that need themselves as
+//! fixpoints or loops over time.
+
+mod fixpoint;
+mod place;
+mod stream;
+
+use crate::ast::{Equation, Index, Kind, Name};
+use crate::diagnostic::Diagnostic;
+use crate::eval::{Eval, Fault, Term, Value, Values};
+use crate::named::Named;
+use crate::order::components;
+use crate::program::Program;
+use crate::run::Options;
+use crate::source::Span;
+use gradus_tensor::Tensor;
+use std::collections::{HashMap, HashSet};
+
+/// How far a fixpoint was from being reached, in tolerances.
+pub(crate) struct Verdict {
+    pub(crate) name: Name,
+    pub(crate) span: Span,
+    pub(crate) moved: Tensor,
+}
+
+/// Equations being solved.
+pub(crate) struct Solver<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) options: &'a Options,
+    equations: &'a [Equation],
+    /// The equations of each name, in order of first appearance.
+    names: Vec<(Name, Vec<usize>)>,
+    pub(crate) values: Values,
+    pub(crate) batch: Vec<Name>,
+    pub(crate) faults: Vec<Diagnostic>,
+    pub(crate) verdicts: Vec<Verdict>,
+    only: Option<HashSet<Name>>,
+}
+
+impl<'a> Solver<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        options: &'a Options,
+        equations: &'a [Equation],
+        values: Values,
+        batch: Vec<Name>,
+    ) -> Solver<'a> {
+        let mut names: Vec<(Name, Vec<usize>)> = Vec::new();
+        let mut at: HashMap<&Name, usize> = HashMap::new();
+        for (i, e) in equations.iter().enumerate() {
+            // What a file holds was read before.
+            if matches!(e.value.kind, Kind::Text(_)) {
+                continue;
+            }
+            let place = *at.entry(&e.target.name).or_insert_with(|| {
+                names.push((e.target.name.clone(), Vec::new()));
+                names.len() - 1
+            });
+            names[place].1.push(i);
+        }
+        let (faults, verdicts) = (Vec::new(), Vec::new());
+        Solver { program, options, equations, names, values, batch, faults, verdicts, only: None }
+    }
+
+    /// Nothing but these names and what they need.
+    pub(crate) fn only(&mut self, wanted: &[Name]) {
+        self.only = Some(self.program.needed(wanted));
+    }
+
+    /// Values for all names; what fails is reported once, and what needs it has none.
+    pub(crate) fn solve(&mut self) {
+        let at: HashMap<&Name, usize> = self.names.iter().enumerate().map(|(i, n)| (&n.0, i)).collect();
+        let needs: Vec<Vec<usize>> = self
+            .names
+            .iter()
+            .map(|(_, own)| {
+                let reads = own.iter().flat_map(|i| self.equations[*i].reads());
+                let mut needs: Vec<usize> = reads.filter_map(|r| at.get(&r.name).copied()).collect();
+                needs.sort_unstable();
+                needs.dedup();
+                needs
+            })
+            .collect();
+        for group in components(&needs) {
+            if let Some(only) = &self.only
+                && !group.iter().any(|i| only.contains(&self.names[*i].0))
+            {
+                continue;
+            }
+            let recursive = group.len() > 1 || needs[group[0]].contains(&group[0]);
+            let outcome = match (recursive, self.moves(&group)) {
+                (false, _) => self.plain(group[0]),
+                (true, true) => self.stream(&group),
+                (true, false) => self.fixpoint(&group),
+            };
+            if let Err(fault) = outcome {
+                if let Fault::Shown(d) = fault {
+                    self.faults.push(*d);
+                }
+                for i in &group {
+                    self.values.insert(self.names[*i].0.clone(), None);
+                }
+            }
+        }
+    }
+
+    /// Whether some name of a group moves with virtual time.
+    fn moves(&self, group: &[usize]) -> bool {
+        let own = group.iter().flat_map(|i| &self.names[*i].1);
+        own.flat_map(|i| &self.equations[*i].target.places).any(|p| matches!(p.index, Index::Time(..)))
+    }
+
+    fn is_relation(&self, name: usize) -> bool {
+        self.names[name].1.iter().any(|i| self.equations[*i].target.relation)
+    }
+
+    /// The equations of a name.
+    fn own(&self, name: usize) -> Vec<&'a Equation> {
+        self.names[name].1.iter().map(|i| &self.equations[*i]).collect()
+    }
+
+    fn term(
+        &self,
+        e: &'a Equation,
+        values: &Values,
+        moment: Option<&HashMap<(Name, i64), Value>>,
+    ) -> Eval<Named> {
+        Term::new(self.program, self.options, values, &self.batch, moment, e)?.evaluate()
+    }
+
+    /// A name that does not need itself.
+    fn plain(&mut self, name: usize) -> Eval<()> {
+        let mut terms = Vec::new();
+        let mut failed = false;
+        for e in self.own(name) {
+            match self.term(e, &self.values, None) {
+                Ok(value) => terms.push((e, value)),
+                Err(Fault::Shown(d)) => {
+                    self.faults.push(*d);
+                    failed = true;
+                }
+                Err(Fault::Silent) => failed = true,
+            }
+        }
+        if failed {
+            return Err(Fault::Silent);
+        }
+        let value = self.joined(&terms, self.is_relation(name), None)?;
+        self.values.insert(self.names[name].0.clone(), Some(value));
+        Ok(())
+    }
+}

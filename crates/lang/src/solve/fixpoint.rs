@@ -1,0 +1,280 @@
+//! Names that need themselves: rounds until nothing moves. Truth only grows, so rules look at what is new (semi-naive);
+//! numbers are repeated until they are at rest, and the run says whether they were.
+
+use super::{Solver, Verdict};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
+use crate::diagnostic::Diagnostic;
+use crate::eval::{Eval, Fault, Value, Values, fault};
+use crate::named::Named;
+use crate::scope::key;
+use gradus_ir::{DType, Error};
+use gradus_tensor::{Tensor, while_loop};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+impl<'a> Solver<'a> {
+    pub(super) fn fixpoint(&mut self, group: &[usize]) -> Eval<()> {
+        let sizes = self.group_sizes(group)?;
+        let relations = group.iter().all(|i| self.is_relation(*i));
+        if relations && self.grows(group) { self.rules(group, &sizes) } else { self.numbers(group, &sizes) }
+    }
+
+    fn group_names(&self, group: &[usize]) -> Vec<Name> {
+        group.iter().map(|i| self.names[*i].0.clone()).collect()
+    }
+
+    /// The extents of names that need themselves, from whatever else their indices meet.
+    pub(super) fn group_sizes(&self, group: &[usize]) -> Eval<Vec<Vec<Option<usize>>>> {
+        let names = self.group_names(group);
+        let rank = |i: &usize| self.own(*i).first().copied().map_or(0, |e| e.target.places.len());
+        let mut known: Vec<Vec<Option<usize>>> = group.iter().map(|i| vec![None; rank(i)]).collect();
+        let timed = |p: &crate::ast::Place| matches!(p.index, Index::Time(..) | Index::Moment(_));
+        loop {
+            let mut changed = false;
+            for (g, i) in group.iter().enumerate() {
+                for e in self.own(*i) {
+                    let mut sizes: HashMap<Name, usize> = HashMap::new();
+                    let mut note = |r: &Ref, extents: &dyn Fn(usize) -> Option<usize>| {
+                        for (p, place) in r.places.iter().enumerate() {
+                            if let (Index::Named(name, _), Some(n)) = (&place.index, extents(p)) {
+                                sizes.entry(name.clone()).or_insert(n);
+                            }
+                        }
+                    };
+                    for r in e.reads() {
+                        match names.iter().position(|n| *n == r.name) {
+                            Some(own) => note(r, &|p| known[own].get(p).copied().flatten()),
+                            None => match self.values.get(&r.name) {
+                                Some(Some(v)) => {
+                                    note(r, &|p| Some(v.tensor.dim((v.batch.len() + p) as isize)));
+                                }
+                                _ => return Err(Fault::Silent),
+                            },
+                        }
+                    }
+                    note(&e.target, &|p| known[g].get(p).copied().flatten());
+                    for (p, place) in e.target.places.iter().enumerate() {
+                        if known[g].get(p).copied().flatten().is_some() || timed(place) {
+                            continue;
+                        }
+                        let declared = match &place.index {
+                            Index::Named(n, _) => self.options.axes.get(n).map(|a| a.0),
+                            _ => None,
+                        };
+                        if let Some(n) = key(place).and_then(|k| sizes.get(&k).copied()).or(declared) {
+                            known[g][p] = Some(n);
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for (g, i) in group.iter().enumerate() {
+            let Some(e) = self.own(*i).first().copied() else { continue };
+            for (p, place) in e.target.places.iter().enumerate() {
+                if known[g][p].is_none() && !timed(place) {
+                    let what =
+                        format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
+                    let help = format!(
+                        "`{}` needs itself; declare the size: axis {} = 4",
+                        e.target.name, place.index
+                    );
+                    return Err(Diagnostic::error(place.span, what).help(help).into());
+                }
+            }
+        }
+        Ok(known)
+    }
+
+    /// Whether every rule reads the names of its group as plain factors, so that truth can only grow.
+    fn grows(&self, group: &[usize]) -> bool {
+        let names: HashSet<Name> = self.group_names(group).into_iter().collect();
+        let reads = |e: &Expr| e.refs().iter().any(|r| names.contains(&r.name));
+        let plain = |e: &Equation| {
+            let factors: Vec<&Expr> = match &e.value.kind {
+                Kind::Product(factors) => factors.iter().collect(),
+                _ => vec![&e.value],
+            };
+            !e.guard.as_ref().is_some_and(reads)
+                && factors.iter().all(|f| matches!(f.kind, Kind::Ref(_)) || !reads(f))
+        };
+        group.iter().flat_map(|i| self.own(*i)).all(plain)
+    }
+
+    fn start(&self, sizes: &[Vec<Option<usize>>], dtype: DType) -> Vec<Tensor> {
+        let extents = |s: &Vec<Option<usize>>| s.iter().map(|n| n.unwrap_or(1)).collect::<Vec<_>>();
+        sizes.iter().map(|s| Tensor::zeros(extents(s)).to_dtype(dtype)).collect()
+    }
+
+    /// Values with some names given.
+    fn with(&self, names: &[Name], given: &[Tensor]) -> Values {
+        let mut values = self.values.clone();
+        for (name, t) in names.iter().zip(given) {
+            values.insert(name.clone(), Some(Value::new(t.clone())));
+        }
+        values
+    }
+
+    /// Rules: in every round, each rule once for each of its recursive factors, which then stands for what is new.
+    fn rules(&mut self, group: &[usize], sizes: &[Vec<Option<usize>>]) -> Eval<()> {
+        let names = self.group_names(group);
+        let empty = self.start(sizes, DType::Bool);
+        let known = self.with(&names, &empty);
+        let mut first = Vec::new();
+        for i in group {
+            first.push(self.round(*i, &known)?.tensor);
+        }
+        let fault_inside: RefCell<Option<Fault>> = RefCell::new(None);
+        let n = names.len();
+        let step = |carries: &[Tensor]| {
+            let (full, new) = carries.split_at(n);
+            match self.derived(group, &names, full, new) {
+                Ok(found) => {
+                    let fresh: Vec<Tensor> = found
+                        .iter()
+                        .zip(full)
+                        .map(|(f, known)| f.logical_and(&known.logical_not()))
+                        .collect();
+                    let grown = full.iter().zip(&fresh).map(|(k, f)| k.logical_or(f));
+                    grown.chain(fresh.iter().cloned()).collect()
+                }
+                Err(fault) => {
+                    *fault_inside.borrow_mut() = Some(fault);
+                    vec![Tensor::failed(Error::value("a rule", "failed"))]
+                }
+            }
+        };
+        let any = |carries: &[Tensor]| {
+            let each = carries[n..].iter().map(|t| t.any(()));
+            each.reduce(|a, b| a.logical_or(&b)).unwrap_or_else(|| Tensor::full([], false))
+        };
+        let init: Vec<&Tensor> = first.iter().chain(&first).collect();
+        let result = while_loop(&init, None, any, step);
+        self.finish(group, &names, fault_inside, result)
+    }
+
+    fn finish(
+        &mut self,
+        group: &[usize],
+        names: &[Name],
+        inside: RefCell<Option<Fault>>,
+        result: gradus_ir::Result<Vec<Tensor>>,
+    ) -> Eval<()> {
+        if let Some(fault) = inside.into_inner() {
+            return Err(fault);
+        }
+        let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
+        let tensors = result.map_err(|e| fault(span, &e))?;
+        for (name, t) in names.iter().zip(tensors) {
+            self.values.insert(name.clone(), Some(Value::new(t)));
+        }
+        Ok(())
+    }
+
+    /// One name from all its equations, with values as given.
+    fn round(&self, name: usize, values: &Values) -> Eval<Value> {
+        let mut terms: Vec<(&'a Equation, Named)> = Vec::new();
+        for e in self.own(name) {
+            terms.push((e, self.term(e, values, None)?));
+        }
+        self.joined(&terms, self.is_relation(name), None)
+    }
+
+    /// What follows from what is new.
+    fn derived(&self, group: &[usize], names: &[Name], full: &[Tensor], new: &[Tensor]) -> Eval<Vec<Tensor>> {
+        let fresh = |n: &Name| Name::from(format!("new {n}"));
+        let mut values = self.with(names, full);
+        for (name, t) in names.iter().zip(new) {
+            values.insert(fresh(name), Some(Value::new(t.clone())));
+        }
+        let mut out = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            let mut found = full[g].zeros_like();
+            for e in self.own(*i) {
+                let factors = match &e.value.kind {
+                    Kind::Product(factors) => factors.clone(),
+                    _ => vec![e.value.clone()],
+                };
+                for (at, factor) in factors.iter().enumerate() {
+                    let Kind::Ref(r) = &factor.kind else { continue };
+                    if !names.contains(&r.name) {
+                        continue;
+                    }
+                    let mut changed = factors.clone();
+                    changed[at] = Kind::Ref(Ref { name: fresh(&r.name), ..r.clone() }).at(factor.span);
+                    let value = Kind::Product(changed).at(e.value.span);
+                    let rule = Equation { value, ..e.clone() };
+                    let term = crate::eval::Term::new(
+                        self.program,
+                        self.options,
+                        &values,
+                        &self.batch,
+                        None,
+                        &rule,
+                    )?
+                    .evaluate()?;
+                    found = found.logical_or(&self.placed_rule(e, term)?);
+                }
+            }
+            out.push(found);
+        }
+        Ok(out)
+    }
+
+    fn placed_rule(&self, e: &'a Equation, term: Named) -> Eval<Tensor> {
+        Ok(self.joined(&[(e, term)], true, None)?.tensor)
+    }
+
+    /// Numbers: all names again and again from 0, until no number moves by more than the tolerance.
+    fn numbers(&mut self, group: &[usize], sizes: &[Vec<Option<usize>>]) -> Eval<()> {
+        let names = self.group_names(group);
+        let float = self.options.float;
+        let mut init = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            let dtype = if self.is_relation(*i) { DType::Bool } else { float };
+            init.extend(self.start(&sizes[g..=g], dtype));
+        }
+        let (tolerance, rounds) = (self.options.tolerance, self.options.rounds);
+        // How far the numbers moved in the last round, in tolerances; at the beginning, further than enough.
+        init.push(Tensor::full([], f64::MAX).to_dtype(DType::F32));
+        let inside: RefCell<Option<Fault>> = RefCell::new(None);
+        let step = |carries: &[Tensor]| {
+            let before = &carries[..names.len()];
+            let mut values = self.with(&names, before);
+            let mut out = Vec::new();
+            let mut moved = Tensor::full([], 0.0f32);
+            for (g, i) in group.iter().enumerate() {
+                match self.round(*i, &values) {
+                    Ok(value) => {
+                        let now = value.tensor.to_dtype(before[g].dtype());
+                        let (a, b) = (now.to_dtype(float), before[g].to_dtype(float));
+                        let scale = (a.abs() + 1.0) * tolerance;
+                        let own = (&(&a - &b).abs() / &scale).max(()).to_dtype(DType::F32);
+                        moved = own.is_nan().select(&own, &moved.maximum(&own));
+                        values.insert(names[g].clone(), Some(Value::new(now.clone())));
+                        out.push(now);
+                    }
+                    Err(fault) => {
+                        *inside.borrow_mut() = Some(fault);
+                        return vec![Tensor::failed(Error::value("an equation", "failed"))];
+                    }
+                }
+            }
+            out.push(moved);
+            out
+        };
+        let restless = |carries: &[Tensor]| carries[names.len()].gt(1.0);
+        let result = while_loop(&init.iter().collect::<Vec<_>>(), Some(rounds), restless, step);
+        if inside.borrow().is_none()
+            && let Ok(tensors) = &result
+            && let (Some(moved), Some(e)) = (tensors.last(), self.own(group[0]).first().copied())
+        {
+            let (name, span, moved) = (names[0].clone(), e.target.span, moved.clone());
+            self.verdicts.push(Verdict { name, span, moved });
+        }
+        self.finish(group, &names, inside, result)
+    }
+}

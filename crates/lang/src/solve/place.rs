@@ -1,0 +1,229 @@
+//! From the terms of a name to its value: sizes, places on the left, and the sum (or the disjunction) of all.
+
+use super::Solver;
+use crate::ast::{Equation, Index, Name};
+use crate::diagnostic::Diagnostic;
+use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::named::Named;
+use crate::scope::key;
+use crate::source::Span;
+use gradus_tensor::Tensor;
+
+/// First and last moment of something that moves with time.
+pub(super) type Moments = (i64, i64);
+
+impl<'a> Solver<'a> {
+    /// The value of a name from the terms of all its equations. Inside of a loop over time (`sizes` given) there is
+    /// no time axis.
+    pub(super) fn joined(
+        &self,
+        terms: &[(&'a Equation, Named)],
+        relation: bool,
+        inside: Option<&[Option<usize>]>,
+    ) -> Eval<Value> {
+        let Some((first, _)) = terms.first() else { return Err(Fault::Silent) };
+        let float = self.options.float;
+        let moments = self.moments(terms.iter().map(|t| t.0));
+        let sizes = self.sizes(terms, moments, inside)?;
+        let batch: Vec<Name> =
+            self.batch.iter().filter(|b| terms.iter().any(|(_, v)| v.axes.contains(b))).cloned().collect();
+        let extents: Vec<usize> =
+            batch.iter().filter_map(|b| terms.iter().find_map(|t| t.1.size(b))).collect();
+        let start = moments.map_or(0, |m| m.0);
+        let mut sum: Option<Tensor> = None;
+        for (e, value) in terms {
+            let value = if relation {
+                Named { tensor: value.float(float).tensor.gt(0.0), ..value.clone() }
+            } else if terms.len() > 1 {
+                value.float(float)
+            } else {
+                value.clone()
+            };
+            let placed = placed(e, &value, &batch, &extents, &sizes, start, inside.is_some());
+            placed.check().map_err(|x| fault(e.span, &x))?;
+            sum = Some(match sum {
+                Some(before) if relation => before.logical_or(&placed),
+                Some(before) => &before + &placed,
+                None => placed,
+            });
+        }
+        let tensor = sum.ok_or(Fault::Silent)?;
+        tensor.check().map_err(|x| fault(first.span, &x))?;
+        Ok(Value { tensor, batch, start })
+    }
+
+    /// The moments that some equations define, if their left sides have any.
+    pub(super) fn moments<'e>(&self, equations: impl Iterator<Item = &'e Equation>) -> Option<Moments> {
+        let mut all: Option<Moments> = None;
+        let mut absolute = Vec::new();
+        let steps = self.options.steps as i64;
+        for p in equations.flat_map(|e| &e.target.places) {
+            match p.index {
+                Index::Time(_, by) => {
+                    let own = (by, by + steps - 1);
+                    all = Some(all.map_or(own, |a| (a.0.min(own.0), a.1.max(own.1))));
+                }
+                Index::Moment(at) => absolute.push(at),
+                _ => {}
+            }
+        }
+        for at in absolute.into_iter().filter(|at| *at >= 0) {
+            all = Some(all.map_or((at, at), |a| (a.0.min(at), a.1.max(at))));
+        }
+        all
+    }
+
+    /// One size for every place of the left side.
+    fn sizes(
+        &self,
+        terms: &[(&'a Equation, Named)],
+        moments: Option<Moments>,
+        inside: Option<&[Option<usize>]>,
+    ) -> Eval<Vec<usize>> {
+        let rank = terms.first().map_or(0, |t| t.0.target.places.len());
+        let mut sizes = Vec::with_capacity(rank);
+        for p in 0..rank {
+            let mut found: Option<(usize, Span)> =
+                inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
+            let mut least = 0;
+            let mut missing = None;
+            for (e, value) in terms {
+                let Some(place) = e.target.places.get(p) else { continue };
+                let declared = match &place.index {
+                    Index::Named(name, _) => self.options.axes.get(name).copied(),
+                    _ => None,
+                };
+                let own = match &place.index {
+                    Index::At(at) => {
+                        least = least.max(if *at < 0 { 0 } else { *at as usize + 1 });
+                        continue;
+                    }
+                    Index::Time(..) | Index::Moment(_) if inside.is_some() => Some((1, place.span)),
+                    Index::Time(..) | Index::Moment(_) => {
+                        moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
+                    }
+                    _ => key(place).and_then(|k| value.size(&k)).map(|n| (n, place.span)),
+                };
+                if let (Some((n, _)), Some((size, span))) = (own, declared)
+                    && n != size
+                {
+                    let what = format!("index `{}` has size {n} here", place.index);
+                    let fault = Diagnostic::error(place.span, what);
+                    return Err(fault.and(span, format!("declared to be {size} here")).into());
+                }
+                match (own.or(declared), found) {
+                    (Some((n, at)), Some((before, other))) if n != before => {
+                        let what =
+                            format!("`{}` has size {n} at this place, but {before} elsewhere", e.target.name);
+                        let fault = Diagnostic::error(at, what).here(format!("{n} here"));
+                        let other = if other == Span::default() { e.target.span } else { other };
+                        return Err(fault.and(other, format!("{before} here")).into());
+                    }
+                    (Some(own), None) => found = Some(own),
+                    (None, _) => missing = missing.or(Some(place)),
+                    _ => {}
+                }
+            }
+            match (found, missing) {
+                (Some((n, at)), _) if least > n => {
+                    return Err(Diagnostic::error(
+                        at,
+                        format!("place {} is outside of {n} places", least - 1),
+                    )
+                    .into());
+                }
+                (Some((n, _)), _) => sizes.push(n),
+                (None, Some(place)) => {
+                    let what = format!(
+                        "the size of index `{}` is not known: it stands on the left only",
+                        place.index
+                    );
+                    let help = format!("declare it (axis {} = 4), or use it on the right", place.index);
+                    return Err(Diagnostic::error(place.span, what).help(help).into());
+                }
+                (None, None) => sizes.push(least),
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+/// A term at its places: repeated where the left side has more indices, moved by offsets, on diagonals, at one place.
+fn placed(
+    e: &Equation,
+    value: &Named,
+    batch: &[Name],
+    extents: &[usize],
+    sizes: &[usize],
+    start: i64,
+    inside: bool,
+) -> Tensor {
+    let mut axes: Vec<Name> = batch.to_vec();
+    let mut full: Vec<usize> = extents.to_vec();
+    let mut moving = Vec::new();
+    for (p, place) in e.target.places.iter().enumerate() {
+        if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+            continue;
+        }
+        let Some(k) = key(place) else { continue };
+        if axes.contains(&k) {
+            continue;
+        }
+        full.push(value.size(&k).unwrap_or(sizes[p]));
+        axes.push(k);
+    }
+    let mut out = value.aligned(&axes).expand(full);
+    let mut seen: Vec<Name> = Vec::new();
+    let mut at = batch.len();
+    for (p, place) in e.target.places.iter().enumerate() {
+        if inside && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+            continue;
+        }
+        let k = key(place);
+        match (&place.index, k) {
+            (_, Some(k)) if seen.contains(&k) => {
+                // A second axis of the same name: the value stands on the diagonal.
+                let first = batch.len() + seen.iter().position(|s| *s == k).unwrap_or(0);
+                out = on_diagonal(&out, first, at, sizes[p]);
+                seen.push(k);
+            }
+            (_, Some(k)) => seen.push(k),
+            (Index::At(i), None) => {
+                let i = if *i < 0 { *i + sizes[p] as i64 } else { *i };
+                out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
+                seen.push("".into());
+            }
+            (Index::Moment(i), None) => {
+                let i = if *i < 0 { *i + sizes[p] as i64 } else { *i - start };
+                out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
+                seen.push("".into());
+            }
+            _ => {}
+        }
+        match &place.index {
+            Index::Named(_, by) if *by != 0 => moving.push((at, -by, sizes[p])),
+            Index::Time(_, by) => moving.push((at, start - by, sizes[p])),
+            _ => {}
+        }
+        at += 1;
+    }
+    for (axis, from, len) in moving {
+        if from != 0 || out.dim(axis as isize) != len {
+            out = window(&out, axis, from, len);
+        }
+    }
+    out
+}
+
+/// A new axis at which the value is 0 except where its index equals that of another axis.
+fn on_diagonal(t: &Tensor, first: usize, at: usize, n: usize) -> Tensor {
+    let extents: Vec<usize> = {
+        let mut e: Vec<usize> = t.shape().to_vec();
+        e.insert(at, n);
+        e
+    };
+    let i = Tensor::iota(gradus_ir::DType::I64, extents.clone(), first);
+    let j = Tensor::iota(gradus_ir::DType::I64, extents.clone(), at);
+    let spread = t.unsqueeze(at as isize).expand(extents);
+    i.eq(&j).select(&spread, &spread.zeros_like())
+}

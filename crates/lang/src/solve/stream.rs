@@ -1,0 +1,306 @@
+//! Names that need themselves at other moments: one loop over time, forwards or backwards.
+
+use super::Solver;
+use crate::ast::{Equation, Index, Name, Place};
+use crate::diagnostic::Diagnostic;
+use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::named::Named;
+use crate::order::components;
+use gradus_ir::Error;
+use gradus_tensor::{ScanOptions, Tensor, scan};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+fn offset(places: &[Place]) -> Option<i64> {
+    places.iter().find_map(|p| match p.index {
+        Index::Time(_, by) => Some(by),
+        _ => None,
+    })
+}
+
+/// Whether an equation reads any of these names.
+fn loops(e: &Equation, names: &[Name]) -> bool {
+    e.reads().iter().any(|r| names.contains(&r.name))
+}
+
+/// One reading of a name of the group by another: how many moments before.
+struct Edge {
+    reader: usize,
+    read: usize,
+    lag: i64,
+}
+
+impl<'a> Solver<'a> {
+    pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
+        let names: Vec<Name> = group.iter().map(|i| self.names[*i].0.clone()).collect();
+        let edges = self.edges(group, &names)?;
+        let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
+        let forwards = edges.iter().all(|e| e.lag >= 0);
+        if !forwards && !edges.iter().all(|e| e.lag <= 0) {
+            let what = "these equations need both earlier and later moments of themselves";
+            return Err(Diagnostic::error(span, what).into());
+        }
+        // Within one moment, names in the order they need each other.
+        let mut now = vec![Vec::new(); group.len()];
+        edges.iter().filter(|e| e.lag == 0).for_each(|e| now[e.reader].push(e.read));
+        let order = components(&now);
+        if order.iter().any(|c| c.len() > 1) || now.iter().enumerate().any(|(i, n)| n.contains(&i)) {
+            let what = format!("`{}` needs itself at the same moment", names[0]);
+            return Err(Diagnostic::error(span, what)
+                .help("a state is written one step ahead: H[i,*t+1] = …")
+                .into());
+        }
+        let order: Vec<usize> = order.into_iter().flatten().collect();
+        let sizes = self.group_sizes(group)?;
+        let lags = edges.iter().map(|e| e.lag.unsigned_abs() as usize).max().unwrap_or(1).max(1);
+        self.walk(group, &names, &order, &sizes, lags, forwards, span)
+    }
+
+    fn edges(&self, group: &[usize], names: &[Name]) -> Eval<Vec<Edge>> {
+        let mut edges = Vec::new();
+        for (reader, i) in group.iter().enumerate() {
+            for e in self.own(*i).into_iter().filter(|e| loops(e, names)) {
+                self.check_times(e)?;
+                for r in e.reads() {
+                    let Some(read) = names.iter().position(|n| *n == r.name) else { continue };
+                    match (offset(&e.target.places), offset(&r.places)) {
+                        (Some(a), Some(b)) => edges.push(Edge { reader, read, lag: a - b }),
+                        _ => {
+                            let what =
+                                format!("`{}` needs itself, but not at one moment from another", r.name);
+                            return Err(Diagnostic::error(r.span, what).into());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(edges)
+    }
+
+    /// Time is either at hand or laid out, not both in one equation of a loop.
+    fn check_times(&self, e: &Equation) -> Eval<()> {
+        let time = e.target.places.iter().find_map(|p| match &p.index {
+            Index::Time(name, _) => Some(name),
+            _ => None,
+        });
+        for r in e.reads() {
+            let plain = |p: &&Place| matches!((&p.index, time), (Index::Named(n, _), Some(t)) if n == t);
+            if let Some(p) = r.places.iter().find(plain) {
+                let what = format!("`{}` stands for time here", p.index);
+                return Err(Diagnostic::error(p.span, what).help(format!("write *{}", p.index)).into());
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn walk(
+        &mut self,
+        group: &[usize],
+        names: &[Name],
+        order: &[usize],
+        sizes: &[Vec<Option<usize>>],
+        lags: usize,
+        forwards: bool,
+        span: crate::source::Span,
+    ) -> Eval<()> {
+        let float = self.options.float;
+        let steps = self.options.steps as i64;
+        // The moments of all names of the group together; a given start stands at moment 0.
+        let all = self.moments(group.iter().flat_map(|i| self.own(*i))).unwrap_or((0, steps - 1));
+        let given = names.iter().any(|n| matches!(self.values.get(n), Some(Some(_))));
+        let (low, high) = if given { (all.0.min(0), all.1.max(0)) } else { all };
+        let length = (high - low + 1).max(0) as usize;
+        // Everything from outside as stacks of slices over those moments.
+        let mut stacks: Vec<Tensor> = Vec::new();
+        let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
+        let moment = Tensor::iota(float, [length], 0) + low as f64;
+        stacks.push(moment);
+        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| loops(e, names)) {
+            let by = offset(&e.target.places).unwrap_or(0);
+            for r in e.reads().into_iter().filter(|r| !names.contains(&r.name)) {
+                let Some(own) = offset(&r.places) else { continue };
+                // Equations written for moment t + by run when that moment is at hand.
+                let shift = own - by;
+                if slices.contains_key(&(r.name.clone(), shift)) {
+                    continue;
+                }
+                let Some(Some(v)) = self.values.get(&r.name) else { return Err(Fault::Silent) };
+                let is_time = |p: &Place| matches!(p.index, Index::Time(..));
+                let axis = v.batch.len() + r.places.iter().position(is_time).unwrap_or(0);
+                let rows = window(&v.tensor, axis, low + shift - v.start, length).movedim(axis as isize, 0);
+                slices.insert((r.name.clone(), shift), stacks.len());
+                stacks.push(rows);
+            }
+        }
+        // Terms that do not need the group, and given starts, are known for all moments at once.
+        let extents = |g: usize| {
+            let own = sizes[g].iter().zip(self.time_places(group[g])).filter(|(_, time)| !time);
+            own.map(|(n, _)| n.unwrap_or(1)).collect::<Vec<_>>()
+        };
+        let zeros: Vec<Tensor> =
+            (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(float)).collect();
+        let mut extra: Vec<Tensor> = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            extra.push(self.known(*i, names, &names[g], &zeros[g], low, length)?);
+        }
+        let first_extra = stacks.len();
+        stacks.extend(extra);
+        let carries: Vec<&Tensor> =
+            (0..names.len()).flat_map(|g| std::iter::repeat_n(&zeros[g], lags)).collect();
+        let inputs: Vec<&Tensor> = stacks.iter().collect();
+        let inside: RefCell<Option<Fault>> = RefCell::new(None);
+        let step = |carries: &[Tensor], at: &[Tensor]| {
+            let mut known: Vec<Option<Tensor>> = vec![None; names.len()];
+            for &g in order {
+                let earlier = |name: &Name, lag: i64, known: &[Option<Tensor>]| {
+                    let own = names.iter().position(|n| n == name)?;
+                    match lag.unsigned_abs() as usize {
+                        0 => known[own].clone(),
+                        lag => carries.get(own * lags + lag - 1).cloned(),
+                    }
+                };
+                match self.at_once(
+                    group[g],
+                    &sizes[g],
+                    &at[0],
+                    &slices,
+                    at,
+                    &|n, lag| earlier(n, lag, &known),
+                    names,
+                ) {
+                    Ok(sum) => {
+                        let extra = &at[first_extra + g];
+                        known[g] = Some(sum.map_or_else(|| extra.clone(), |s| &s + extra));
+                    }
+                    Err(fault) => {
+                        *inside.borrow_mut() = Some(fault);
+                        let failed = Tensor::failed(Error::value("an equation", "failed"));
+                        return (vec![failed.clone(); carries.len()], vec![failed; names.len()]);
+                    }
+                }
+            }
+            let now: Vec<Tensor> = known.into_iter().flatten().collect();
+            let mut next = Vec::new();
+            for (g, value) in now.iter().enumerate() {
+                next.push(value.clone());
+                next.extend(carries[g * lags..(g + 1) * lags - 1].iter().cloned());
+            }
+            (next, now)
+        };
+        let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
+        let result = scan(&carries, &inputs, how, step);
+        if let Some(fault) = inside.into_inner() {
+            return Err(fault);
+        }
+        let (_, outs) = result.map_err(|e| fault(span, &e))?;
+        for (g, out) in outs.into_iter().enumerate() {
+            let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
+            let tensor = out.movedim(0, axis as isize);
+            self.values.insert(names[g].clone(), Some(Value { tensor, batch: Vec::new(), start: low }));
+        }
+        Ok(())
+    }
+
+    /// Which places of a name are its time.
+    fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
+        let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
+        places.iter().map(|p| matches!(p.index, Index::Time(..) | Index::Moment(_)))
+    }
+
+    /// What is known without the loop: a start that was given, single moments, and equations that read nothing of the
+    /// group.
+    fn known(
+        &self,
+        name: usize,
+        names: &[Name],
+        own: &Name,
+        zero: &Tensor,
+        low: i64,
+        length: usize,
+    ) -> Eval<Tensor> {
+        let mut extents = vec![length];
+        extents.extend(zero.shape().iter());
+        let mut rows = Tensor::zeros(extents).to_dtype(zero.dtype());
+        let put =
+            |rows: Tensor, slice: &Tensor, at: i64| rows + window(&slice.unsqueeze(0), 0, low - at, length);
+        if let Some(Some(given)) = self.values.get(own) {
+            rows = put(rows, &given.tensor.to_dtype(zero.dtype()), 0);
+        }
+        for e in self.own(name).into_iter().filter(|e| !loops(e, names)) {
+            let at = e.target.places.iter().find_map(|p| match p.index {
+                Index::Moment(at) => Some(at),
+                _ => None,
+            });
+            let Some(at) = at else {
+                let term = self.term(e, &self.values, None)?.float(self.options.float);
+                let value = self.joined(&[(e, term)], false, None)?;
+                let axis = self.time_places(name).position(|t| t).unwrap_or(0);
+                rows =
+                    rows + window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                continue;
+            };
+            let at = if at < 0 { low + length as i64 + at } else { at };
+            let term = self.term(e, &self.values, None)?;
+            let sizes: Vec<Option<usize>> = {
+                let mut own = zero.shape().to_vec().into_iter();
+                e.target
+                    .places
+                    .iter()
+                    .map(|p| if matches!(p.index, Index::Moment(_)) { None } else { own.next() })
+                    .collect()
+            };
+            let value = self.joined(&[(e, term)], false, Some(&sizes))?;
+            rows = put(rows, &value.tensor.to_dtype(zero.dtype()), at);
+        }
+        Ok(rows)
+    }
+
+    /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0.
+    #[allow(clippy::too_many_arguments)]
+    fn at_once(
+        &self,
+        name: usize,
+        sizes: &[Option<usize>],
+        moment: &Tensor,
+        slices: &HashMap<(Name, i64), usize>,
+        at: &[Tensor],
+        earlier: &dyn Fn(&Name, i64) -> Option<Tensor>,
+        names: &[Name],
+    ) -> Eval<Option<Tensor>> {
+        let mut sum: Option<Tensor> = None;
+        for e in self.own(name).into_iter().filter(|e| loops(e, names)) {
+            let Some(by) = offset(&e.target.places) else { continue };
+            let mut values: HashMap<(Name, i64), Value> = HashMap::new();
+            for r in e.reads() {
+                let Some(own) = offset(&r.places) else { continue };
+                let tensor = if names.contains(&r.name) {
+                    earlier(&r.name, by - own).ok_or(Fault::Silent)?
+                } else {
+                    at[*slices.get(&(r.name.clone(), own - by)).ok_or(Fault::Silent)?].clone()
+                };
+                values.insert((r.name.clone(), own), Value::new(tensor));
+            }
+            let term = self.term(e, &self.values, Some(&values))?;
+            let value = self.within(e, term, sizes, moment, by)?;
+            sum = Some(sum.map_or_else(|| value.clone(), |s| &s + &value));
+        }
+        Ok(sum)
+    }
+
+    fn within(
+        &self,
+        e: &'a Equation,
+        term: Named,
+        sizes: &[Option<usize>],
+        moment: &Tensor,
+        by: i64,
+    ) -> Eval<Tensor> {
+        let term = term.float(self.options.float);
+        let value = self.joined(&[(e, term)], false, Some(sizes))?.tensor.to_dtype(self.options.float);
+        let t = moment - by as f64;
+        let last = self.options.steps as f64 - 1.0;
+        let inside = t.ge(0.0).logical_and(&t.le(last));
+        Ok(inside.select(&value, &value.zeros_like()))
+    }
+}

@@ -1,0 +1,127 @@
+//! Text to tokens.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Token {
+    /// A name: letters, digits, underscores, then primes.
+    Name,
+    /// A number.
+    Number(f64),
+    /// Text between double quotes; the span includes them.
+    Text,
+    /// A sign of one or two characters.
+    Sign(&'static str),
+    /// The end of a line.
+    Line,
+    /// The end of the text.
+    End,
+}
+
+/// The signs, longest first.
+const SIGNS: &[&str] = &[
+    "**", "->", "::", "+=", "==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "=", "<", ">", "!", "?",
+    ":", "(", ")", "[", "]", "{", "}", ",", ".", ";", "@",
+];
+
+/// A token and where it stands.
+pub(crate) type Spanned = (Token, Span);
+
+/// All tokens of a text, comments left out, ending in `End`; what is no token is reported and skipped.
+pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec<Spanned> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(text.len() / 3 + 1);
+    let mut at = 0;
+    let span = |a: usize, b: usize| Span { file, start: a as u32, end: b as u32 };
+    while at < bytes.len() {
+        let start = at;
+        let byte = bytes[at];
+        let token = match byte {
+            b' ' | b'\t' | b'\r' => {
+                at += 1;
+                continue;
+            }
+            b'#' => {
+                at += bytes[at..].iter().take_while(|b| **b != b'\n').count();
+                continue;
+            }
+            b'\n' => {
+                at += 1;
+                Token::Line
+            }
+            b'0'..=b'9' => {
+                at = number_end(bytes, at);
+                match text[start..at].parse::<f64>() {
+                    Ok(x) => Token::Number(x),
+                    Err(_) => {
+                        faults.push(Diagnostic::error(span(start, at), "this is not a number"));
+                        Token::Number(0.0)
+                    }
+                }
+            }
+            b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+                at = number_end(bytes, at);
+                Token::Number(text[start..at].parse().unwrap_or(0.0))
+            }
+            b'"' => {
+                let inside = bytes[at + 1..].iter().take_while(|b| **b != b'"' && **b != b'\n').count();
+                at += 1 + inside;
+                if bytes.get(at) == Some(&b'"') {
+                    at += 1;
+                } else {
+                    faults.push(Diagnostic::error(
+                        span(start, at),
+                        "this text has no closing `\"` on its line",
+                    ));
+                }
+                Token::Text
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
+                at += bytes[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+                at += bytes[at..].iter().take_while(|b| **b == b'\'').count();
+                Token::Name
+            }
+            _ => match SIGNS.iter().find(|s| bytes[at..].starts_with(s.as_bytes())) {
+                Some(sign) => {
+                    at += sign.len();
+                    Token::Sign(sign)
+                }
+                None => {
+                    let width = text[at..].chars().next().map_or(1, char::len_utf8);
+                    at += width;
+                    let shown = text[start..at].escape_debug();
+                    let what = format!("`{shown}` has no meaning in a program");
+                    let mut fault = Diagnostic::error(span(start, at), what);
+                    if byte == b'\'' {
+                        fault = fault.help("texts stand between double quotes: \"o\"");
+                    }
+                    faults.push(fault);
+                    continue;
+                }
+            },
+        };
+        out.push((token, span(start, at)));
+    }
+    out.push((Token::End, span(bytes.len(), bytes.len())));
+    out
+}
+
+/// Where a number that begins here ends: digits, a point with digits or nothing behind it, an exponent.
+fn number_end(bytes: &[u8], mut at: usize) -> usize {
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    at += digits(at);
+    if bytes.get(at) == Some(&b'.') {
+        at += 1;
+        at += digits(at);
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits((at + 1 + sign).min(bytes.len()));
+        if exponent > 0 {
+            at += 1 + sign + exponent;
+        }
+    }
+    at
+}

@@ -1,0 +1,237 @@
+//! What programs mean: values of every construct.
+
+use gradus_ir::DType;
+use gradus_lang::ast::Name;
+use gradus_lang::{Program, Settings, Source};
+use gradus_tensor::Tensor;
+use std::collections::BTreeMap;
+
+fn load(text: &str) -> Program {
+    Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{f}"))
+}
+
+fn value_with(text: &str, inputs: &[(&str, Tensor)], name: &str, settings: Settings) -> Tensor {
+    let inputs: BTreeMap<Name, Tensor> = inputs.iter().map(|(n, t)| (Name::from(*n), t.clone())).collect();
+    let values = load(text).run(&inputs, &settings, &[name.into()]).unwrap_or_else(|f| panic!("{text}\n{f}"));
+    values[&Name::from(name)].clone()
+}
+
+fn value(text: &str, name: &str) -> (Vec<usize>, Vec<f64>) {
+    let settings = Settings { float: DType::F64, ..Settings::default() };
+    let t = value_with(text, &[], name, settings);
+    (t.shape().to_vec(), t.to_dtype(DType::F64).to_vec::<f64>().unwrap())
+}
+
+fn numbers(text: &str, name: &str) -> Vec<f64> {
+    value(text, name).1
+}
+
+fn fault(text: &str) -> String {
+    match Program::parse(Source::new("test", text)) {
+        Err(f) => f.to_string(),
+        Ok(p) => {
+            let outputs = p.outputs();
+            let run = p.run(&BTreeMap::new(), &Settings::default(), &outputs);
+            run.map(|_| ()).unwrap_err().to_string()
+        }
+    }
+}
+
+const M: &str =
+    "A[i,j] = const([[1,2,3],[4,5,6]])\nV[j] = const([1,10,100])\nS[i,j] = const([[1,2],[3,4]])\n";
+
+#[test]
+fn index_algebra() {
+    let of = |line: &str| value(&format!("{M}{line}"), "Y");
+    assert_eq!(of("Y[i] = A[i,j] V[j]"), (vec![2], vec![321.0, 654.0]));
+    assert_eq!(of("Y[j,i] = A[i,j]"), (vec![3, 2], vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
+    assert_eq!(of("Y[i] = A[i,j]").1, [6.0, 15.0]);
+    assert_eq!(of("Y[i] = S[i,i]").1, [1.0, 4.0]);
+    assert_eq!(of("Y = S[i,i]"), (vec![], vec![5.0]));
+    assert_eq!(of("Y[] = S[i,i]").1, [5.0]);
+    assert_eq!(of("Y[i,j] = A[i,j] + V[j]").1, [2.0, 12.0, 103.0, 5.0, 15.0, 106.0]);
+    assert_eq!(of("Y[j] = V[j]\nY[j] = V[j]").1, [2.0, 20.0, 200.0]);
+    assert_eq!(of("Y[j] = V[j] + V[j]").1, [2.0, 20.0, 200.0]);
+    assert_eq!(of("Y[j] = V[j]\nY[j] += A[0,j]").1, [2.0, 12.0, 103.0]);
+    assert_eq!(of("Y[j] = V[j+1]").1, [10.0, 100.0, 0.0]);
+    assert_eq!(of("Y[j] = V[j-1]").1, [0.0, 1.0, 10.0]);
+    assert_eq!(of("Y[j+1] = V[j]").1, [0.0, 1.0, 10.0]);
+    assert_eq!(of("Y[0:2] = V[0:2]").1, [1.0, 10.0]);
+    assert_eq!(of("Y[k] = V[k=1::2]").1, [10.0]);
+    assert_eq!(of("Y[-2:] = V[-2:]").1, [10.0, 100.0]);
+    assert_eq!(of("Y[i] = A[i,-1]").1, [3.0, 6.0]);
+    assert_eq!(of("Y[i,i] = S[i,0]").1, [1.0, 0.0, 0.0, 3.0]);
+    assert_eq!(of("Y[0] = 5\nY[2] = 7").1, [5.0, 0.0, 7.0]);
+    assert_eq!(of("axis b = 2\nY[b,j] = V[j]").1, [1.0, 10.0, 100.0, 1.0, 10.0, 100.0]);
+    assert_eq!(of("Y[p,p'] = S[p,k] S[p',k]").1, [5.0, 11.0, 11.0, 25.0]);
+}
+
+#[test]
+fn projections_and_reductions() {
+    let of = |line: &str| numbers(&format!("{M}{line}"), "Y");
+    assert_eq!(of("Y[i] max= A[i,j]"), [3.0, 6.0]);
+    assert_eq!(of("Y[j] min= A[i,j]"), [1.0, 2.0, 3.0]);
+    assert_eq!(of("Y[i] avg= A[i,j]"), [2.0, 5.0]);
+    assert_eq!(of("Y prod= S[i,j]"), [24.0]);
+    assert_eq!(of("Y[i] max= A[i,j] V[j]"), [300.0, 600.0]);
+    // Terms are equations of their own; a group is one value.
+    assert_eq!(of("Y[i] max= A[i,j] + V[j]"), [103.0, 106.0]);
+    assert_eq!(of("Y[i] max= (A[i,j] - V[j])"), [0.0, 3.0]);
+    assert_eq!(of("Y[j] = reduce(sum, i) A[i,j]"), [5.0, 7.0, 9.0]);
+    assert_eq!(of("Y[i] = sum(A[i,j], axis=\"j\")"), [6.0, 15.0]);
+    assert_eq!(of("Y[i] = max(A[i,j], axis=j)"), [3.0, 6.0]);
+    assert_eq!(of("Y = mean(A[i,j])"), [3.5]);
+    assert_eq!(of("Y[i,j] = A[i,j] - avg(A[i,j], axis=1)"), [-1.0, 0.0, 1.0, -1.0, 0.0, 1.0]);
+}
+
+#[test]
+fn scopes_of_sums() {
+    let of = |line: &str| numbers(&format!("{M}{line}"), "Y");
+    // An index twice in a product inside of a call is summed there; an index once goes away outside.
+    assert_eq!(of("Y[i] = relu(A[i,j] V[j] - 400)"), [0.0, 254.0]);
+    assert_eq!(of("Y[i] = relu(A[i,j] - 2)"), [1.0, 9.0]);
+    assert_eq!(of("Y[i] = (A[i,j] V[j] + 1) 2"), [644.0, 1310.0]);
+    assert_eq!(of("Y[i] = (A[i,j] - 2) ** 2"), [2.0, 29.0]);
+    assert!((of("Y[j] = V[j] / (V[k] V[k])").iter().sum::<f64>() - 111.0 / 10101.0).abs() < 1e-15);
+}
+
+#[test]
+fn operators_and_conditions() {
+    let of = |line: &str| numbers(&format!("{M}{line}"), "Y");
+    assert_eq!(of("Y[j] = V[j] - 1"), [0.0, 9.0, 99.0]);
+    assert_eq!(of("Y[j] = -V[j] ** 2"), [-1.0, -100.0, -10000.0]);
+    assert_eq!(of("Y = -2 ** 2"), [-4.0]);
+    assert_eq!(of("Y = 2 ** -1"), [0.5]);
+    assert_eq!(of("Y = 7 / 2 * 2"), [7.0]);
+    assert_eq!(of("Y = 1 - 2 - 3"), [-4.0]);
+    assert_eq!(of("Y[j] = V[j] > 5 && !(V[j] == 100) ? V[j] : 0"), [0.0, 10.0, 0.0]);
+    assert_eq!(of("Y[j] = V[j] (V[j] >= 10 || V[j] < 0)"), [0.0, 10.0, 100.0]);
+    assert_eq!(of("Y[j] when V[j] != 10 = V[j] + 1"), [2.0, 0.0, 101.0]);
+    assert_eq!(of("Y[j] = case { V[j] > 50 -> 1, V[j] > 5 -> 2, default -> 7 }"), [7.0, 2.0, 1.0]);
+    assert_eq!(of("Y[j] = case(V[j] > 5, 1, V[j] > 50, 2, 9)"), [9.0, 1.0, 2.0]);
+    assert_eq!(of("Y[j] = select(V[j] > 5, V[j], 0)"), [0.0, 10.0, 100.0]);
+    assert_eq!(of("Y[j] = V[j] even(j)"), [1.0, 0.0, 100.0]);
+    assert_eq!(of("Y[j] = V[j] odd(axis=\"j\")"), [0.0, 10.0, 0.0]);
+    assert_eq!(of("Y[j] = index(j) size(j) ones_like(V[j])"), [0.0, 3.0, 6.0]);
+    assert_eq!(of("Y[j] = 2 V[j] + -1 V[j]"), [1.0, 10.0, 100.0]);
+}
+
+#[test]
+fn declarations_functions_and_blocks() {
+    let of = |line: &str| numbers(&format!("{M}{line}"), "Y");
+    assert_eq!(of("param K: int = 3\nconst C = K * 2\nY[j] = C V[j]"), [6.0, 60.0, 600.0]);
+    assert_eq!(of("{ let t = 2 + 3; Y[j] = t * V[j]; }"), [5.0, 50.0, 500.0]);
+    assert_eq!(of("t = 1\n{ let t = 2\nZ = t }\nY = Z + 10 t"), [12.0]);
+    assert_eq!(of("fn dot(a[x], b[x]) -> s { s = a[x] * b[x]; }\nY[i] = dot(A[i,j], V[j])"), [321.0, 654.0]);
+    assert_eq!(of("fn f(a) -> y { let b = a * a\n y = b + 1 }\nY[j] = f(V[j])"), [2.0, 101.0, 10001.0]);
+    assert_eq!(of("G = 3\nT = 2\nY = pow(G, T)"), [9.0]);
+    let set = Settings { set: [("K".into(), 5.0)].into(), ..Settings::default() };
+    assert_eq!(value_with("param K = 2\nY = K", &[], "Y", set).item::<f32>().unwrap(), 5.0);
+}
+
+#[test]
+fn gelu_is_the_tanh_form_unless_asked() {
+    let x = 0.7f64;
+    let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3));
+    assert!((numbers("Y = gelu(0.7)", "Y")[0] - 0.5 * x * (1.0 + inner.tanh())).abs() < 1e-15);
+    let exact = numbers("Y = gelu(0.7, approximate=\"none\")", "Y")[0];
+    assert!((exact - 0.7 * 0.5 * (1.0 + 0.515_665_250_9)).abs() > 0.0 && (exact - 0.530_6).abs() < 1e-3);
+    assert_ne!(exact, numbers("Y = gelu(0.7)", "Y")[0]);
+}
+
+#[test]
+fn order_of_lines_means_nothing() {
+    assert_eq!(numbers("Y[i] = B[i] + C[i]\nC[i] = 2 B[i]\nB[i] = const([1,2])", "Y"), [3.0, 6.0]);
+}
+
+#[test]
+fn rules_reach_their_closure() {
+    // A chain of eight: 28 pairs.
+    let chain: Vec<String> = (0..8)
+        .map(|i| {
+            format!("[{}]", (0..8).map(|j| if j == i + 1 { "1" } else { "0" }).collect::<Vec<_>>().join(","))
+        })
+        .collect();
+    let text = format!(
+        "Par(x,y) = const([{}])\nAnc(x,y) = Par(x,y)\nAnc(x,z) = Par(x,y) Anc(y,z)\n",
+        chain.join(",")
+    );
+    assert_eq!(numbers(&text, "Anc").iter().sum::<f64>(), 28.0);
+    let quadratic = text.replace("Par(x,y) Anc(y,z)", "Anc(x,y) Anc(y,z)");
+    assert_eq!(numbers(&quadratic, "Anc").iter().sum::<f64>(), 28.0);
+    let mutual = format!(
+        "{text}Even(x,x') = Par(x,y) Odd(y,x')\nOdd(x,y) = Par(x,y)\nOdd(x,x') = Par(x,y) Even(y,x')\n"
+    );
+    assert_eq!(numbers(&mutual, "Odd").iter().sum::<f64>(), 7.0 + 5.0 + 3.0 + 1.0);
+    assert_eq!(numbers(&mutual, "Even").iter().sum::<f64>(), 6.0 + 4.0 + 2.0);
+    assert_eq!(value_with(&text, &[], "Anc", Settings::default()).dtype(), DType::Bool);
+}
+
+#[test]
+fn fixpoints_and_their_verdict() {
+    // Stationary: x = (x + 3/x) / 2 has no rest at 0, so it starts beside it.
+    assert!((numbers("X = 0.5 X + 1", "X")[0] - 2.0).abs() < 1e-10);
+    let mutual = numbers("P = 0.5 Q + 1\nQ = 0.5 P", "P")[0];
+    assert!((mutual - 4.0 / 3.0).abs() < 1e-10);
+    let message = fault("X = 2 X + 1");
+    assert!(message.contains("`X` did not come to rest"), "{message}");
+    let allowed = Settings { allow_unconverged: true, rounds: 3, ..Settings::default() };
+    assert_eq!(value_with("X = 2 X + 1", &[], "X", allowed).item::<f32>().unwrap(), 7.0);
+}
+
+#[test]
+fn virtual_time() {
+    let text = "H[i,*t+1] = 2 H[i,*t] + X[i,*t]\n";
+    let x = Tensor::from_slice(&[1.0f32, 0.0, 0.0, 1.0], [1, 4]);
+    let h = Tensor::from_slice(&[1.0f32], [1]);
+    let given = [("X", x.clone()), ("H", h)];
+    assert_eq!(value_with(text, &given, "H", Settings::default()).to_vec::<f32>().unwrap(), [25.0]);
+    assert_eq!(
+        value_with(text, &[("X", x.clone())], "H", Settings::default()).to_vec::<f32>().unwrap(),
+        [9.0]
+    );
+    let all = format!("{text}All[i,t] = H[i,*t+1]\nLast[i] = H[i,*-1]\n");
+    let inputs = [("X", x.clone())];
+    assert_eq!(
+        value_with(&all, &inputs, "All", Settings::default()).to_vec::<f32>().unwrap(),
+        [1.0, 2.0, 4.0, 9.0]
+    );
+    assert_eq!(value_with(&all, &inputs, "Last", Settings::default()).to_vec::<f32>().unwrap(), [9.0]);
+    let fib = "F[*t+1] = F[*t] + F[*t-1]\nF[*0] = 1\n";
+    let steps = Settings { steps: Some(10), ..Settings::default() };
+    assert_eq!(value_with(fib, &[], "F", steps).item::<f32>().unwrap(), 89.0);
+}
+
+#[test]
+fn programs_stay_in_their_dtype() {
+    let text = "W[i] = const([1.5, 2.5])\nLoss = W[i] W[i]\n";
+    let gradient = load(text).gradient(&Default::default()).unwrap().text();
+    let g = value_with(&format!("{text}{gradient}"), &[], "Grad_W", Settings::default());
+    assert_eq!((g.dtype(), g.to_vec::<f32>().unwrap()), (DType::F32, vec![3.0, 5.0]));
+}
+
+#[test]
+fn what_cannot_be_differentiated_says_so() {
+    let gradient = |text: &str, wrt: &str| {
+        let options = gradus_lang::GradientOptions { wrt: vec![wrt.into()], ..Default::default() };
+        load(text).gradient(&options).map(|g| g.text()).unwrap_err().to_string()
+    };
+    let message = gradient("Y[i] = step(X[i])\nLoss = Y[i] Y[i]", "X");
+    assert!(message.contains("`step` has no derivative") && message.contains("test:1:8"), "{message}");
+    let message = gradient("R(i) = X[i]\nLoss = R(i) R(i)", "X");
+    assert!(message.contains("the Boolean relation `R` has no derivative"), "{message}");
+    let message = gradient("Loss = X[i] X[i]\nZ[i] = Y[i]", "Y");
+    assert!(message.contains("`Loss` does not depend on `Y`"), "{message}");
+    let warned = load("Y[i] = step(X[i]) X[i]\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
+    assert!(warned.warnings[0].message.contains("`step` has no derivative"));
+}
+
+#[test]
+fn merged_gradients() {
+    let options = gradus_lang::GradientOptions { merged: true, ..Default::default() };
+    let g = load("Loss = X[i,d] X[j,d]").gradient(&options).unwrap().text();
+    assert_eq!(
+        g,
+        "Grad_Loss = const(1.0)\nGrad_X[i, d] = Grad_Loss X[j, d] ones_like(X[i, d]) + Grad_Loss X[i', d] ones_like(X[i, d])\n"
+    );
+}

@@ -1,0 +1,166 @@
+//! Graphs as equations: read back, they give the same values.
+
+use gradus_ir::literal::Data;
+use gradus_ir::{Aval, Builder, DType, Graph, transform};
+use gradus_lang::ast::Name;
+use gradus_lang::{Program, Settings, Source, raise};
+use gradus_tensor::{ScanOptions, Tensor, compile_graph, scan, trace};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn numbers(seed: usize, n: usize) -> Vec<f64> {
+    (0..n).map(|i| ((i * 7919 + seed * 104729 + 13) % 1000) as f64 / 1000.0 + 0.1).collect()
+}
+
+/// Raises a graph, lowers the text again, and compares all outputs; gives the text.
+fn round_trip(graph: &Graph) -> String {
+    let avals = graph.input_avals();
+    let tensor = |(i, a): (usize, &Aval)| {
+        Tensor::from_slice(&numbers(i, a.shape.numel()), a.shape.clone()).to_dtype(a.dtype)
+    };
+    let ins: Vec<Tensor> = avals.iter().enumerate().map(tensor).collect();
+    round_trip_on(graph, ins)
+}
+
+fn round_trip_on(graph: &Graph, ins: Vec<Tensor>) -> String {
+    let text = raise(graph, &[]).unwrap();
+    let program = Program::parse(Source::new("raised", &text)).unwrap_or_else(|f| panic!("{text}\n{f}"));
+    let names: Vec<Name> = graph.inputs().iter().map(|(n, _)| n.as_str().into()).collect();
+    let direct =
+        compile_graph(&Arc::new(graph.clone())).unwrap().run(&ins.iter().collect::<Vec<_>>()).unwrap();
+    let given: BTreeMap<Name, Tensor> =
+        names.iter().cloned().zip(ins).filter(|(n, _)| program.is_input(n)).collect();
+    let settings = Settings { float: DType::F64, ..Settings::default() };
+    let outputs = program.outputs();
+    let found = program.run(&given, &settings, &outputs).unwrap_or_else(|f| panic!("{text}\n{f}"));
+    for (name, direct) in outputs.iter().zip(&direct) {
+        let found = &found[name];
+        assert_eq!(found.shape(), direct.shape(), "{text}");
+        let (found, direct) = (found.to_literal().unwrap(), direct.to_literal().unwrap());
+        let close =
+            |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+        let parts = |l: &gradus_ir::Literal| match l.data() {
+            Data::F(v) => v.to_vec(),
+            Data::I(v) => v.iter().map(|x| *x as f64).collect(),
+            Data::C(v) => v.iter().flat_map(|z| [z.re, z.im]).collect(),
+        };
+        for (a, b) in parts(&found).into_iter().zip(parts(&direct)) {
+            assert!(close(a, b), "{name}: {a} beside {b}\n{text}");
+        }
+    }
+    text
+}
+
+fn f64s(shape: &[usize]) -> Tensor {
+    Tensor::from_slice(&numbers(1, shape.iter().product()), shape.to_vec())
+}
+
+#[test]
+fn a_network_reads_as_one_would_write_it() {
+    let (x, w, b) = (f64s(&[2, 3]), f64s(&[3, 4]), f64s(&[4]));
+    let graph = trace(&[&x, &w, &b], |v| (v[0].matmul(&v[1]) + &v[2]).tanh().softmax(-1)).unwrap();
+    let text = round_trip(&graph);
+    let expected = "T1[i, j] = x[i, k] y[k, j]\nT2[i, j] = T1[i, j] + z[j]\nT3[i, j] = tanh(T2[i, j])\n\
+                    Out[i, j] = softmax(T3[i, j], axis=\"j\")\nexport Out\n";
+    let names: Vec<&str> = graph.inputs().iter().map(|(n, _)| n.as_str()).collect();
+    let expected = expected.replace("x[", &format!("{}[", names[0])).replace("y[", &format!("{}[", names[1]));
+    assert_eq!(text, expected.replace("z[", &format!("{}[", names[2])));
+}
+
+#[test]
+fn gradients_too() {
+    let (x, w) = (f64s(&[2, 3]), f64s(&[3, 4]));
+    let graph = trace(&[&x, &w], |v| v[0].matmul(&v[1]).gelu().log_softmax(1).square().mean(())).unwrap();
+    let gradient = transform::vjp(&graph, &[0, 1]).unwrap();
+    round_trip(&gradient);
+    let wide = trace(&[&x], |v| (v[0].sum_keepdim([0]) * 2.0 + &v[0]).max([1]) - v[0].mean([1])).unwrap();
+    round_trip(&wide);
+    round_trip(&transform::vjp(&wide, &[0]).unwrap());
+}
+
+#[test]
+fn movements_and_everything_else() {
+    let (x, m) = (f64s(&[2, 3, 4]), f64s(&[3, 3]));
+    let cases: Vec<Graph> = vec![
+        trace(&[&x], |v| v[0].permute([2, 0, 1])).unwrap(),
+        trace(&[&x], |v| v[0].at((0, .., 1..3))).unwrap(),
+        trace(&[&x], |v| v[0].flip([1, 2])).unwrap(),
+        trace(&[&x], |v| v[0].reshape([6, 4]).t()).unwrap(),
+        trace(&[&x], |v| v[0].unsqueeze(0).expand([5, 2, 3, 4]).sum([0])).unwrap(),
+        trace(&[&x], |v| v[0].sum([0]).unsqueeze(0).expand([2, 3, 4])).unwrap(),
+        trace(&[&x], |v| v[0].pad_zeros(&[(1, 0), (0, 2), (0, 0)])).unwrap(),
+        trace(&[&x], |v| Tensor::cat(&[&v[0], &v[0]], 1)).unwrap(),
+        trace(&[&x], |v| v[0].cumsum(2)).unwrap(),
+        trace(&[&x], |v| v[0].sort(1, true).0).unwrap(),
+        trace(&[&x], |v| v[0].gt(0.5).select(&v[0], 0.0)).unwrap(),
+        trace(&[&x], |v| v[0].logsumexp([1], false)).unwrap(),
+        trace(&[&x], |v| v[0].unfold(2, 2, 1)).unwrap(),
+        trace(&[&m], |v| v[0].inv()).unwrap(),
+        trace(&[&m], |v| v[0].matmul(&v[0]).matmul(&v[0].t()).diagonal(0, 0, 1)).unwrap(),
+        trace(&[&m], |v| v[0].argmax(1)).unwrap(),
+        trace(&[&m], |v| vec![v[0].exp(), v[0].clone(), Tensor::full([3, 3], 2.0).to_dtype(DType::F64)])
+            .unwrap(),
+        trace(&[&x, &m], |v| {
+            let how = ScanOptions::default();
+            scan(&[&v[1]], &[&v[0].permute([2, 0, 1])], how, |c, s| {
+                let next = s[0].matmul(&c[0]).sum([0]).tanh() + &c[0];
+                (vec![next.clone()], vec![next])
+            })
+            .unwrap()
+            .1
+        })
+        .unwrap(),
+    ];
+    for graph in &cases {
+        round_trip(graph);
+        let wrt: Vec<usize> = (0..graph.inputs().len()).collect();
+        if graph.output_avals().iter().all(|a: &Aval| a.dtype == DType::F64) {
+            round_trip(&transform::vjp(graph, &wrt).unwrap());
+        }
+    }
+}
+
+/// A graph and its gradient, if it has one.
+fn with_gradient(graph: &Graph, ins: &[gradus_ir::Literal]) {
+    let tensors: Vec<Tensor> = ins.iter().map(Tensor::from_literal).collect();
+    round_trip_on(graph, tensors.clone());
+    let real = |a: &Aval| a.dtype == DType::F64;
+    let wrt: Vec<usize> =
+        graph.input_avals().iter().enumerate().filter(|(_, a)| real(a)).map(|(i, _)| i).collect();
+    if wrt.is_empty() || !graph.output_avals().iter().all(real) {
+        return;
+    }
+    let Ok(gradient) = transform::vjp(graph, &wrt) else { return };
+    let ones = graph.output_avals().into_iter().map(|a| Tensor::full_of(&a, 0.7));
+    round_trip_on(&gradient, tensors.into_iter().chain(ones).collect());
+}
+
+#[test]
+fn every_op_of_the_catalog() {
+    let mut count = 0;
+    for sample in gradus_ir::ops::samples().cases {
+        let b = Builder::new();
+        let ins: Vec<_> =
+            sample.ins.iter().enumerate().map(|(i, l)| b.input(&format!("x{i}"), l.aval().clone())).collect();
+        let outs = b.apply(sample.op.clone(), &ins);
+        with_gradient(&b.finish(&outs).unwrap(), &sample.ins);
+        count += 1;
+    }
+    assert!(count > 500, "{count}");
+}
+
+#[test]
+fn every_composite() {
+    let mut count = 0;
+    for sample in gradus_tensor::func::samples().cases {
+        let ins: Vec<Tensor> = sample.ins.iter().map(Tensor::from_literal).collect();
+        let graph = trace(&ins.iter().collect::<Vec<_>>(), |x| (sample.call)(x)).unwrap();
+        // What is drawn at random is drawn again.
+        if graph.to_string().contains("random_bits") || graph.inputs().len() != ins.len() {
+            continue;
+        }
+        with_gradient(&graph, &sample.ins);
+        count += 1;
+    }
+    assert!(count > 200, "{count}");
+}

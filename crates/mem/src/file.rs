@@ -1,0 +1,53 @@
+//! Files read by memory map: pages come in when they are looked at, and are shared with everyone who reads the file.
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::path::Path;
+
+/// The bytes of a file, read-only.
+///
+/// Whoever writes a file while it is mapped changes what is seen here. Files that are replaced (written aside and renamed,
+/// as checkpoints are) stay as they were when they were opened.
+pub struct FileMap {
+    /// Nothing for an empty file, which cannot be mapped.
+    map: Option<memmap2::Mmap>,
+}
+
+impl FileMap {
+    /// Maps a file.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<FileMap> {
+        let file = File::open(path)?;
+        if file.metadata()?.len() == 0 {
+            return Ok(FileMap { map: None });
+        }
+        // SAFETY: the map is read-only and its bytes are plain data, valid whatever they are. That another process does not
+        // shorten the file meanwhile is the promise every reader of mapped files makes; see the type's documentation.
+        let map = unsafe { memmap2::Mmap::map(&file)? };
+        Ok(FileMap { map: Some(map) })
+    }
+}
+
+impl Deref for FileMap {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or_default()
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_the_bytes_of_the_file() {
+        let path = std::env::temp_dir().join(format!("gradus-map-{}", std::process::id()));
+        std::fs::write(&path, b"twelve bytes").expect("written");
+        assert_eq!(&*FileMap::open(&path).expect("mapped"), b"twelve bytes");
+        std::fs::write(&path, b"").expect("written");
+        assert!(FileMap::open(&path).expect("an empty file").is_empty());
+        std::fs::remove_file(&path).expect("removed");
+        assert!(FileMap::open(&path).is_err());
+    }
+}

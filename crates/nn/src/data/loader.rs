@@ -1,0 +1,167 @@
+//! Batches of a dataset: shuffled, made ahead by a thread, and resumable at any of them.
+
+use super::Dataset;
+use gradus_ir::{Error, Result};
+use gradus_tensor::{Generator, Tensor};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+/// Which batch comes next. With the seed it is all there is to know about a loader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Passes over the data so far.
+    pub epoch: u64,
+    /// Batches of this pass so far.
+    pub batch: u64,
+}
+
+type Batch = Result<Vec<Tensor>>;
+
+/// Batches without end, pass after pass. The order of a pass follows from seed and pass alone.
+pub struct Loader {
+    order: Order,
+    at: Position,
+    ahead: usize,
+    /// Batches that a thread has made, from `at` on.
+    made: Option<Receiver<Batch>>,
+}
+
+/// Which examples are in which batch.
+#[derive(Clone)]
+struct Order {
+    data: Arc<dyn Dataset>,
+    size: usize,
+    seed: Option<u64>,
+    keep_last: bool,
+}
+
+impl Order {
+    fn batches(&self) -> usize {
+        let n = self.data.len();
+        if self.keep_last { n.div_ceil(self.size) } else { n / self.size }
+    }
+
+    /// The examples of a pass.
+    fn examples(&self, epoch: u64) -> Result<Vec<usize>> {
+        let n = self.data.len();
+        let Some(seed) = self.seed else { return Ok((0..n).collect()) };
+        // A stream of its own for each pass: positions sorted by random words.
+        let words = Generator::new(seed.wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15))).bits([n]);
+        Ok(words.argsort(0, false).to_vec::<i64>()?.into_iter().map(|i| i as usize).collect())
+    }
+
+    fn batch(&self, examples: &[usize], batch: usize) -> Batch {
+        let from = batch * self.size;
+        self.data.batch(&examples[from..examples.len().min(from + self.size)])
+    }
+
+    /// Makes batches from a position on until nobody takes them.
+    fn make(&self, from: Position, put: impl Fn(Batch) -> bool) {
+        let mut first = from.batch as usize;
+        for epoch in from.epoch.. {
+            let examples = match self.examples(epoch) {
+                Ok(examples) => examples,
+                Err(e) => {
+                    put(Err(e));
+                    return;
+                }
+            };
+            for batch in first..self.batches() {
+                if !put(self.batch(&examples, batch)) {
+                    return;
+                }
+            }
+            first = 0;
+        }
+    }
+}
+
+impl Loader {
+    /// Batches of so many examples in order; what is left over at the end of a pass is left out.
+    pub fn new(data: impl Dataset + 'static, size: usize) -> Result<Loader> {
+        let order = Order { data: Arc::new(data), size, seed: None, keep_last: false };
+        let n = order.data.len();
+        if size == 0 || n == 0 {
+            return Err(Error::value(
+                format!("batches of {size}"),
+                format!("cannot be taken from {n} examples"),
+            ));
+        }
+        Ok(Loader { order, at: Position::default(), ahead: 2, made: None })
+    }
+
+    /// In another order each pass, which follows from the seed.
+    pub fn shuffle(mut self, seed: u64) -> Loader {
+        self.order.seed = Some(seed);
+        self
+    }
+
+    /// What is left over at the end of a pass is a smaller batch.
+    pub fn keep_last(mut self) -> Loader {
+        self.order.keep_last = true;
+        self
+    }
+
+    /// How many batches are made ahead.
+    pub fn ahead(mut self, batches: usize) -> Loader {
+        self.ahead = batches;
+        self
+    }
+
+    /// Batches in a pass.
+    pub fn batches(&self) -> usize {
+        self.order.batches()
+    }
+
+    /// Which batch comes next.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Goes on from another batch.
+    pub fn seek(&mut self, at: Position) {
+        self.at = at;
+        self.made = None;
+    }
+
+    /// The next batch.
+    pub fn next_batch(&mut self) -> Batch {
+        let batches = self.order.batches() as u64;
+        if batches == 0 {
+            let why = format!("are more than there are; {} fit", self.order.data.len());
+            return Err(Error::value(format!("batches of {}", self.order.size), why));
+        }
+        if self.at.batch >= batches {
+            self.at = Position { epoch: self.at.epoch + 1, batch: 0 };
+            self.made = None;
+        }
+        let made = self.made.get_or_insert_with(|| start(self.order.clone(), self.at, self.ahead));
+        let lost = || Err(Error::value("the loader's thread", "has ended: a dataset panicked"));
+        let batch = match made.recv().unwrap_or_else(|_| lost()) {
+            Ok(batch) => batch,
+            Err(e) => {
+                // The thread is past this batch; the next call begins at it again.
+                self.made = None;
+                return Err(e);
+            }
+        };
+        self.at.batch += 1;
+        if self.at.batch == batches {
+            self.at = Position { epoch: self.at.epoch + 1, batch: 0 };
+        }
+        Ok(batch)
+    }
+
+    /// The rest of this pass.
+    pub fn pass(&mut self) -> impl Iterator<Item = Batch> {
+        let epoch = self.at.epoch;
+        std::iter::from_fn(move || (self.at.epoch == epoch).then(|| self.next_batch()))
+    }
+}
+
+/// A thread that makes batches from a position on, as far ahead as is asked. It ends when its batches are not wanted any more.
+fn start(order: Order, from: Position, ahead: usize) -> Receiver<Batch> {
+    let (sender, receiver) = sync_channel(ahead);
+    std::thread::spawn(move || order.make(from, |batch| sender.send(batch).is_ok()));
+    receiver
+}

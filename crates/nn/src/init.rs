@@ -1,0 +1,111 @@
+//! First values of parameters: PyTorch's distributions, from a generator that is given.
+
+use gradus_ir::{DType, Shape};
+use gradus_tensor::{Generator, Tensor};
+
+/// Uniform from `low` until before `high`.
+#[track_caller]
+pub fn uniform(shape: impl Into<Shape>, low: f64, high: f64, g: &Generator) -> Tensor {
+    g.rand(shape) * (high - low) + low
+}
+
+/// Normal with this mean and deviation.
+#[track_caller]
+pub fn normal(shape: impl Into<Shape>, mean: f64, std: f64, g: &Generator) -> Tensor {
+    g.randn(shape) * std + mean
+}
+
+/// Normal, without what lies beyond `low` and `high`: the distribution's inverse at a uniform number between its values
+/// there.
+#[track_caller]
+pub fn trunc_normal(
+    shape: impl Into<Shape>,
+    mean: f64,
+    std: f64,
+    low: f64,
+    high: f64,
+    g: &Generator,
+) -> Tensor {
+    let root2 = std::f64::consts::SQRT_2;
+    let at = |x: f64| Tensor::from((x - mean) / std / root2).erf();
+    let (a, b) = (at(low), at(high));
+    let u = g.rand(shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
+    let x = (&u * (&b - &a) + &a).erfinv() * (root2 * std) + mean;
+    x.clamp(low, high).to_dtype(DType::F32)
+}
+
+/// How many inputs each output sums over, and how many outputs each input goes to. A weight's first axis is the outputs, its
+/// second the inputs, all others positions of a kernel.
+pub fn fans(shape: &Shape) -> (usize, usize) {
+    let positions: usize = shape.iter().skip(2).product();
+    let at = |axis: usize| shape.get(axis).copied().unwrap_or(1);
+    (at(1) * positions, at(0) * positions)
+}
+
+/// The factor by which a nonlinearity shrinks deviations, made good by larger weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gain {
+    /// None: linear layers and sigmoids.
+    Linear,
+    /// `tanh`: 5/3.
+    Tanh,
+    /// `relu`: √2.
+    Relu,
+    /// `leaky_relu` with this slope.
+    LeakyRelu(f64),
+    /// `selu`: 3/4.
+    Selu,
+}
+
+impl Gain {
+    /// The factor.
+    pub fn factor(self) -> f64 {
+        match self {
+            Gain::Linear => 1.0,
+            Gain::Tanh => 5.0 / 3.0,
+            Gain::Relu => 2f64.sqrt(),
+            Gain::LeakyRelu(slope) => (2.0 / (1.0 + slope * slope)).sqrt(),
+            Gain::Selu => 0.75,
+        }
+    }
+}
+
+/// He's normal distribution: deviation gain / √inputs.
+#[track_caller]
+pub fn kaiming_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
+    let shape = shape.into();
+    let std = gain.factor() / (fans(&shape).0.max(1) as f64).sqrt();
+    normal(shape, 0.0, std, g)
+}
+
+/// He's uniform distribution, of the same deviation.
+#[track_caller]
+pub fn kaiming_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
+    let shape = shape.into();
+    let bound = gain.factor() * (3.0 / fans(&shape).0.max(1) as f64).sqrt();
+    uniform(shape, -bound, bound, g)
+}
+
+/// Glorot's normal distribution: deviation gain · √(2 / (inputs + outputs)).
+#[track_caller]
+pub fn xavier_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
+    let shape = shape.into();
+    let (inputs, outputs) = fans(&shape);
+    normal(shape, 0.0, gain.factor() * (2.0 / (inputs + outputs).max(1) as f64).sqrt(), g)
+}
+
+/// Glorot's uniform distribution, of the same deviation.
+#[track_caller]
+pub fn xavier_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
+    let shape = shape.into();
+    let (inputs, outputs) = fans(&shape);
+    let bound = gain.factor() * (6.0 / (inputs + outputs).max(1) as f64).sqrt();
+    uniform(shape, -bound, bound, g)
+}
+
+/// What PyTorch's linear layers and convolutions begin with: uniform within ±1 / √inputs.
+#[track_caller]
+pub(crate) fn within_fan(shape: impl Into<Shape>, inputs: usize, g: &Generator) -> Tensor {
+    let bound = 1.0 / (inputs.max(1) as f64).sqrt();
+    uniform(shape, -bound, bound, g)
+}

@@ -1,0 +1,150 @@
+//! Attention with several heads, for training and, with a cache, for one token after the other.
+
+use super::Linear;
+use crate::module::{Buffer, Param};
+use crate::{init, module};
+use gradus_ir::{DType, Error};
+use gradus_tensor::func::linear;
+use gradus_tensor::{AttentionOptions, Generator, Tensor, scaled_dot_product_attention};
+
+/// Self-attention over `[batch, time, width]`. Heads of keys and values may be fewer than those of queries: neighbouring
+/// query heads then share one.
+#[derive(Clone, Debug)]
+pub struct MultiHeadAttention {
+    /// Queries, keys and values one below the other: `[width + 2 · kv_heads · head, width]`.
+    pub in_proj_weight: Param,
+    /// Their biases.
+    pub in_proj_bias: Option<Param>,
+    /// From all heads to the width.
+    pub out_proj: Linear,
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and values.
+    pub kv_heads: usize,
+    /// Whether a position sees only those up to its own.
+    pub causal: bool,
+}
+module!(MultiHeadAttention { in_proj_weight, in_proj_bias, out_proj; heads, kv_heads, causal });
+
+/// Keys and values of the positions so far, in room for a fixed number of them, so that one compiled step serves every
+/// position.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// `[batch, kv_heads, room, head]`.
+    pub keys: Buffer,
+    /// The same.
+    pub values: Buffer,
+    /// How many positions are filled.
+    pub position: Buffer,
+}
+module!(Cache { keys, values, position });
+
+impl Cache {
+    /// Forgets everything.
+    pub fn clear(&self) -> gradus_ir::Result<()> {
+        self.position.set_(&Tensor::from(0i64))
+    }
+}
+
+impl MultiHeadAttention {
+    /// Attention of this width.
+    #[track_caller]
+    pub fn new(width: usize, heads: usize, g: &Generator) -> MultiHeadAttention {
+        MultiHeadAttention::grouped(width, heads, heads, g)
+    }
+
+    /// With this many heads of keys and values.
+    #[track_caller]
+    pub fn grouped(width: usize, heads: usize, kv_heads: usize, g: &Generator) -> MultiHeadAttention {
+        let rows = width + 2 * kv_heads * (width / heads.max(1));
+        let out_proj = Linear::new(width, width, g);
+        MultiHeadAttention {
+            in_proj_weight: Param::new(&init::xavier_uniform([rows, width], init::Gain::Linear, g)),
+            in_proj_bias: Some(Param::new(&Tensor::zeros([rows]))),
+            out_proj: Linear { bias: Some(Param::new(&Tensor::zeros([width]))), ..out_proj },
+            heads,
+            kv_heads,
+            causal: false,
+        }
+    }
+
+    /// The same, causal.
+    pub fn causal(self) -> MultiHeadAttention {
+        MultiHeadAttention { causal: true, ..self }
+    }
+
+    /// The same without biases.
+    pub fn without_bias(self) -> MultiHeadAttention {
+        MultiHeadAttention { in_proj_bias: None, out_proj: self.out_proj.without_bias(), ..self }
+    }
+
+    /// Room for so many positions of so many sequences.
+    #[track_caller]
+    pub fn cache(&self, batch: usize, room: usize) -> Cache {
+        let head = self.in_proj_weight.dim(1) / self.heads.max(1);
+        let empty = Tensor::zeros([batch, self.kv_heads, room, head]).to_dtype(self.in_proj_weight.dtype());
+        let position = Buffer::new(&Tensor::from(0i64));
+        Cache { keys: Buffer::new(&empty), values: Buffer::new(&empty), position }
+    }
+
+    /// Queries, keys and values by head: `[batch, heads, time, head]`.
+    fn projected(&self, x: &Tensor) -> Result<[Tensor; 3], Tensor> {
+        let (width, shape) = (self.in_proj_weight.dim(1), x.shape());
+        if x.error().is_none()
+            && (shape.rank() != 3 || shape[2] != width || !width.is_multiple_of(self.heads))
+        {
+            let why = format!("must be [batch, time, {width}], for {} heads of equal width", self.heads);
+            return Err(Tensor::failed(Error::shape(format!("an input of shape {shape}"), why)));
+        }
+        let (all, head) = (linear(x, &self.in_proj_weight, self.in_proj_bias.as_deref()), width / self.heads);
+        let part = |from: usize, heads: usize| {
+            let own = all.narrow(-1, from * head, heads * head);
+            own.reshape([x.dim(0), x.dim(1), heads, head]).transpose(1, 2)
+        };
+        let (n, m) = (self.heads, self.kv_heads);
+        Ok([part(0, n), part(n, m), part(n + m, m)])
+    }
+
+    fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, options: AttentionOptions) -> Tensor {
+        let options = AttentionOptions { enable_gqa: self.kv_heads != self.heads, ..options };
+        let o = scaled_dot_product_attention(q, k, v, &options).transpose(1, 2).flatten(2, 3);
+        crate::Forward::forward(&self.out_proj, &o)
+    }
+
+    /// With the next positions' keys and values added to a cache: each position sees what the cache holds and the new
+    /// ones up to its own. More positions than there is room for are an error when it runs.
+    #[track_caller]
+    pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
+        let [q, k, v] = match self.projected(x) {
+            Ok(parts) => parts,
+            Err(failed) => return failed,
+        };
+        let (time, room) = (x.dim(1), cache.keys.dim(2));
+        let at = &*cache.position + Tensor::iota(DType::I64, [time], 0);
+        let (keys, values) = (cache.keys.index_copy(2, &at, &k), cache.values.index_copy(2, &at, &v));
+        let seen = Tensor::iota(DType::I64, [1, room], 1).le(&at.unsqueeze(1));
+        let y = self.attend(
+            &q,
+            &keys,
+            &values,
+            AttentionOptions { mask: Some(seen), ..AttentionOptions::default() },
+        );
+        let next = &*cache.position + time as i64;
+        let writes = [(&cache.keys, keys), (&cache.values, values), (&cache.position, next)];
+        match y.check().and_then(|_| writes.iter().try_for_each(|(cell, value)| cell.set_(value))) {
+            Ok(()) => y,
+            Err(e) => Tensor::failed(e),
+        }
+    }
+}
+
+impl crate::Forward for MultiHeadAttention {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let options = AttentionOptions { causal: self.causal, ..AttentionOptions::default() };
+        match self.projected(x) {
+            Ok([q, k, v]) => self.attend(&q, &k, &v, options),
+            Err(failed) => failed,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Normalisations.
+
+use crate::module;
+use crate::module::{Buffer, Forward, Mode, Param};
+use gradus_ir::Shape;
+use gradus_tensor::{BatchNormOptions, Tensor};
+
+/// Mean 0 and variance 1 per channel (axis 1) over the batch, in any number of axes; without training by the statistics that
+/// training has kept.
+#[derive(Clone, Debug)]
+pub struct BatchNorm {
+    /// `[channels]`.
+    pub weight: Param,
+    /// `[channels]`.
+    pub bias: Param,
+    /// The mean so far.
+    pub running_mean: Buffer,
+    /// The variance so far.
+    pub running_var: Buffer,
+    /// Batches that went into them.
+    pub num_batches_tracked: Buffer,
+    /// Whether it is training.
+    pub mode: Mode,
+    /// How far statistics move towards those of a batch.
+    pub momentum: f64,
+    /// Added to the variance.
+    pub eps: f64,
+}
+module!(BatchNorm { weight, bias, running_mean, running_var, num_batches_tracked, mode; momentum, eps });
+
+impl BatchNorm {
+    /// For this many channels.
+    #[track_caller]
+    pub fn new(channels: usize) -> BatchNorm {
+        let (zeros, ones) = (Tensor::zeros([channels]), Tensor::ones([channels]));
+        BatchNorm {
+            weight: Param::new(&ones),
+            bias: Param::new(&zeros),
+            running_mean: Buffer::new(&zeros),
+            running_var: Buffer::new(&ones),
+            num_batches_tracked: Buffer::new(&Tensor::from(0i64)),
+            mode: Mode::default(),
+            momentum: 0.1,
+            eps: 1e-5,
+        }
+    }
+}
+
+impl Forward for BatchNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let training = self.mode.is_training();
+        let options = BatchNormOptions { training, momentum: self.momentum, eps: self.eps };
+        // Their values now: the tape must not find them changed below.
+        let (mean, var) = (self.running_mean.detach(), self.running_var.detach());
+        let running = Some((&mean, &var));
+        let (y, mean, var) = x.batch_norm(running, Some(&self.weight), Some(&self.bias), &options);
+        if !training || y.error().is_some() {
+            return y;
+        }
+        let count = &*self.num_batches_tracked + 1;
+        let kept = [(&self.running_mean, mean), (&self.running_var, var), (&self.num_batches_tracked, count)];
+        match kept.iter().try_for_each(|(buffer, value)| buffer.set_(value)) {
+            Ok(()) => y,
+            Err(e) => Tensor::failed(e),
+        }
+    }
+}
+
+/// Mean 0 and variance 1 over the last axes.
+#[derive(Clone, Debug)]
+pub struct LayerNorm {
+    /// Of the extents of the last axes.
+    pub weight: Param,
+    /// Of the same.
+    pub bias: Option<Param>,
+    /// Added to the variance.
+    pub eps: f64,
+}
+module!(LayerNorm { weight, bias; eps });
+
+impl LayerNorm {
+    /// Over last axes of these extents.
+    #[track_caller]
+    pub fn new(shape: impl Into<Shape>) -> LayerNorm {
+        let shape = shape.into();
+        let bias = Some(Param::new(&Tensor::zeros(&shape)));
+        LayerNorm { weight: Param::new(&Tensor::ones(&shape)), bias, eps: 1e-5 }
+    }
+
+    /// The same layer without its bias.
+    pub fn without_bias(self) -> LayerNorm {
+        LayerNorm { bias: None, ..self }
+    }
+}
+
+impl Forward for LayerNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        x.layer_norm(self.weight.shape(), Some(&self.weight), self.bias.as_deref(), self.eps)
+    }
+}
+
+/// Mean square 1 over the last axes.
+#[derive(Clone, Debug)]
+pub struct RmsNorm {
+    /// Of the extents of the last axes.
+    pub weight: Param,
+    /// Added to the mean square; that of the dtype if not given.
+    pub eps: Option<f64>,
+}
+module!(RmsNorm { weight; eps });
+
+impl RmsNorm {
+    /// Over last axes of these extents.
+    #[track_caller]
+    pub fn new(shape: impl Into<Shape>) -> RmsNorm {
+        RmsNorm { weight: Param::new(&Tensor::ones(shape)), eps: None }
+    }
+}
+
+impl Forward for RmsNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        x.rms_norm(self.weight.shape(), Some(&self.weight), self.eps)
+    }
+}
+
+/// Mean 0 and variance 1 over groups of channels (axis 1) and all axes behind.
+#[derive(Clone, Debug)]
+pub struct GroupNorm {
+    /// `[channels]`.
+    pub weight: Param,
+    /// `[channels]`.
+    pub bias: Param,
+    /// The number of groups.
+    pub groups: usize,
+    /// Added to the variance.
+    pub eps: f64,
+}
+module!(GroupNorm { weight, bias; groups, eps });
+
+impl GroupNorm {
+    /// So many groups of this many channels in all.
+    #[track_caller]
+    pub fn new(groups: usize, channels: usize) -> GroupNorm {
+        let [weight, bias] = [1.0, 0.0].map(|x| Param::new(&Tensor::full([channels], x)));
+        GroupNorm { weight, bias, groups, eps: 1e-5 }
+    }
+}
+
+impl Forward for GroupNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        x.group_norm(self.groups, Some(&self.weight), Some(&self.bias), self.eps)
+    }
+}

@@ -1,0 +1,88 @@
+//! Pooling and flattening as modules, for [`Sequential`](crate::Sequential).
+
+use crate::module;
+use crate::module::Forward;
+use gradus_tensor::Tensor;
+use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions, adaptive_avg_pool, avg_pool, max_pool};
+
+/// The largest of each window, over as many last axes as the kernel has.
+#[derive(Clone, Debug)]
+pub struct MaxPool {
+    /// The window.
+    pub kernel: Vec<usize>,
+    /// Stride (the window's extent if not given), padding, dilation.
+    pub options: MaxPoolOptions,
+}
+module!(MaxPool { ; kernel, options });
+
+impl MaxPool {
+    /// Windows side by side.
+    pub fn new(kernel: &[usize]) -> MaxPool {
+        MaxPool { kernel: kernel.to_vec(), options: MaxPoolOptions::default() }
+    }
+}
+
+impl Forward for MaxPool {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        max_pool(x, &self.kernel, &self.options)
+    }
+}
+
+/// The mean of each window, over as many last axes as the kernel has.
+#[derive(Clone, Debug)]
+pub struct AvgPool {
+    /// The window.
+    pub kernel: Vec<usize>,
+    /// Stride (the window's extent if not given), padding, what is counted.
+    pub options: AvgPoolOptions,
+}
+module!(AvgPool { ; kernel, options });
+
+impl AvgPool {
+    /// Windows side by side.
+    pub fn new(kernel: &[usize]) -> AvgPool {
+        AvgPool { kernel: kernel.to_vec(), options: AvgPoolOptions::default() }
+    }
+}
+
+impl Forward for AvgPool {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        avg_pool(x, &self.kernel, &self.options)
+    }
+}
+
+/// Means such that the last axes get these extents, whatever they were.
+#[derive(Clone, Debug)]
+pub struct AdaptiveAvgPool {
+    /// The extents.
+    pub size: Vec<usize>,
+}
+module!(AdaptiveAvgPool { ; size });
+
+impl AdaptiveAvgPool {
+    /// To these extents.
+    pub fn new(size: &[usize]) -> AdaptiveAvgPool {
+        AdaptiveAvgPool { size: size.to_vec() }
+    }
+}
+
+impl Forward for AdaptiveAvgPool {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        adaptive_avg_pool(x, &self.size)
+    }
+}
+
+/// All axes but the first as one.
+#[derive(Clone, Copy, Debug)]
+pub struct Flatten;
+module!(Flatten {});
+
+impl Forward for Flatten {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        x.flatten(1, -1)
+    }
+}

@@ -1,0 +1,173 @@
+//! L-BFGS, which evaluates the loss several times per step and so runs eagerly.
+
+use gradus_ir::{Error, Result};
+use gradus_tensor::{Backward, Tensor, autograd, no_grad};
+use std::collections::VecDeque;
+
+/// Settings of [`Lbfgs`].
+#[derive(Clone, Copy, Debug)]
+pub struct LbfgsOptions {
+    /// How far a direction is gone.
+    pub rate: f64,
+    /// Iterations in a step.
+    pub iterations: usize,
+    /// Evaluations of the loss in a step, at most.
+    pub evaluations: usize,
+    /// Stops when no element of the gradient is larger.
+    pub tolerance_grad: f64,
+    /// Stops when loss or parameters change by less.
+    pub tolerance_change: f64,
+    /// How many past changes the curvature is made of.
+    pub history: usize,
+}
+
+impl Default for LbfgsOptions {
+    fn default() -> LbfgsOptions {
+        LbfgsOptions {
+            rate: 1.0,
+            iterations: 20,
+            evaluations: 25,
+            tolerance_grad: 1e-7,
+            tolerance_change: 1e-9,
+            history: 100,
+        }
+    }
+}
+
+/// Quasi-Newton steps along directions of limited memory.
+pub struct Lbfgs {
+    parameters: Vec<Tensor>,
+    options: LbfgsOptions,
+    past: VecDeque<Change>,
+    last: Option<Last>,
+}
+
+/// A past change of the parameters, the change of the gradient with it, and the inverse of their product.
+struct Change {
+    s: Tensor,
+    y: Tensor,
+    inverse: f64,
+}
+
+/// Where the last iteration came from and went.
+struct Last {
+    gradient: Tensor,
+    direction: Tensor,
+    length: f64,
+    scale: f64,
+}
+
+fn dot(a: &Tensor, b: &Tensor) -> Result<f64> {
+    number(&(a * b).sum(()))
+}
+
+fn number(t: &Tensor) -> Result<f64> {
+    t.to_dtype(gradus_ir::DType::F64).item()
+}
+
+fn largest(t: &Tensor) -> Result<f64> {
+    number(&t.abs().max(()))
+}
+
+impl Lbfgs {
+    /// For these parameters, all of one dtype.
+    pub fn new(parameters: &[(String, Tensor)], options: LbfgsOptions) -> Lbfgs {
+        let parameters = parameters.iter().map(|(_, p)| p.clone()).collect();
+        Lbfgs { parameters, options, past: VecDeque::new(), last: None }
+    }
+
+    /// Loss and gradient, as one vector.
+    fn evaluate(&self, loss: &impl Fn() -> Tensor) -> Result<(f64, Tensor)> {
+        let value = loss();
+        let wrt: Vec<&Tensor> = self.parameters.iter().collect();
+        let how = Backward { allow_unused: true, ..Backward::default() };
+        let grads = autograd::grad(&[&value], &[None], &wrt, how)?;
+        let flat =
+            |(p, g): (&Tensor, Option<Tensor>)| g.unwrap_or_else(|| p.data_().zeros_like()).reshape([-1]);
+        let parts: Vec<Tensor> = self.parameters.iter().zip(grads).map(flat).collect();
+        let gradient = Tensor::cat(&parts.iter().collect::<Vec<_>>(), 0);
+        Ok((number(&value.detach())?, gradient.check()?.clone()))
+    }
+
+    /// Moves the parameters.
+    fn go(&self, direction: &Tensor, length: f64) -> Result<()> {
+        let mut from = 0;
+        for p in &self.parameters {
+            let own = direction.narrow(0, from, p.numel()).reshape(p.shape());
+            from += p.numel();
+            let p = p.data_();
+            p.set_(&(&p + own * length))?;
+        }
+        Ok(())
+    }
+
+    /// The direction of the next iteration, by two passes over the past changes.
+    fn direction(&mut self, gradient: &Tensor) -> Result<(Tensor, f64)> {
+        let Some(last) = &self.last else { return Ok((-gradient, 1.0)) };
+        let (y, s) = (gradient - &last.gradient, &last.direction * last.length);
+        let (ys, mut scale) = (dot(&y, &s)?, last.scale);
+        if ys > 1e-10 {
+            if self.past.len() == self.options.history {
+                self.past.pop_front();
+            }
+            scale = ys / dot(&y, &y)?;
+            self.past.push_back(Change { s, y, inverse: 1.0 / ys });
+        }
+        let mut q = -gradient;
+        let mut alphas = Vec::with_capacity(self.past.len());
+        for c in self.past.iter().rev() {
+            let alpha = dot(&c.s, &q)? * c.inverse;
+            q = q - &c.y * alpha;
+            alphas.push(alpha);
+        }
+        let mut d = q * scale;
+        for (c, alpha) in self.past.iter().zip(alphas.into_iter().rev()) {
+            let beta = dot(&c.y, &d)? * c.inverse;
+            d = d + &c.s * (alpha - beta);
+        }
+        Ok((d, scale))
+    }
+
+    /// One step; gives the loss before it.
+    #[track_caller]
+    pub fn step(&mut self, loss: impl Fn() -> Tensor) -> Result<f64> {
+        if self.parameters.is_empty() {
+            return Err(Error::value("the parameters", "are none"));
+        }
+        let o = self.options;
+        let (first, mut gradient) = self.evaluate(&loss)?;
+        let (mut value, mut evaluations) = (first, 1);
+        if largest(&gradient)? <= o.tolerance_grad {
+            return Ok(first);
+        }
+        for iteration in 1..=o.iterations {
+            let begins = self.last.is_none();
+            let (direction, scale) = no_grad(|| self.direction(&gradient))?;
+            // Nothing is known of the curvature at first: a short way.
+            let length =
+                if begins { (1.0 / number(&gradient.abs().sum(()))?).min(1.0) * o.rate } else { o.rate };
+            let slope = dot(&gradient, &direction)?;
+            let last = Last { gradient: gradient.clone(), direction, length, scale };
+            let last = self.last.insert(last);
+            if slope > -o.tolerance_change {
+                break;
+            }
+            let direction = last.direction.clone();
+            self.go(&direction, length)?;
+            let before = value;
+            if iteration < o.iterations {
+                (value, gradient) = self.evaluate(&loss)?;
+                evaluations += 1;
+            }
+            if iteration == o.iterations
+                || evaluations >= o.evaluations
+                || largest(&gradient)? <= o.tolerance_grad
+                || largest(&direction)? * length <= o.tolerance_change
+                || (value - before).abs() < o.tolerance_change
+            {
+                break;
+            }
+        }
+        Ok(first)
+    }
+}

@@ -1,0 +1,287 @@
+//! Optimisers: rules over tensors, which run at once or are traced into a compiled step.
+//!
+//! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and state. Numbers that
+//! change from step to step (rates, corrections of bias) are computed outside of it, in `f64`, and reach it as tensors; so a
+//! step is traced once whatever the schedule. An [`Optimizer`] applies rules to groups of parameters, and holds the cells.
+
+mod adaptive;
+mod lbfgs;
+mod momentum;
+mod scaled;
+mod schedule;
+
+pub use adaptive::{Adam, AdamW};
+pub use lbfgs::{Lbfgs, LbfgsOptions};
+pub use momentum::{Lion, Sgd};
+pub use scaled::{Adafactor, Adagrad, RmsProp};
+pub use schedule::Schedule;
+
+use gradus_ir::{DType, Error, Result};
+use gradus_tensor::{Tensor, no_grad};
+
+/// How a parameter follows from its gradient.
+pub trait Rule: Send + Sync {
+    /// The rate that a schedule scales.
+    fn rate(&self) -> f64;
+
+    /// What is kept for a parameter from step to step: names and first values.
+    fn state(&self, p: &Tensor) -> Vec<(&'static str, Tensor)>;
+
+    /// Numbers of a step, counted from 1, at a rate.
+    fn numbers(&self, rate: f64, step: u64) -> Vec<f64>;
+
+    /// The parameter and its state after a step; `numbers` are those of the step, in the parameter's dtype.
+    fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], numbers: &[Tensor]) -> (Tensor, Vec<Tensor>);
+}
+
+/// How large gradients may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Clip {
+    /// All gradients together, as one vector: longer ones are shortened to this length.
+    Norm(f64),
+    /// Each element.
+    Value(f64),
+}
+
+/// Parameters under one rule.
+struct Group {
+    parameters: Vec<(String, Tensor)>,
+    rule: Box<dyn Rule>,
+    /// Cells of each parameter.
+    state: Vec<Vec<(&'static str, Tensor)>>,
+    /// Cells of the step's numbers.
+    numbers: Vec<Tensor>,
+}
+
+impl Group {
+    fn new(parameters: Vec<(String, Tensor)>, rule: Box<dyn Rule>) -> Group {
+        let cells = |(_, p): &(String, Tensor)| {
+            let named = rule.state(&p.data_()).into_iter();
+            named.map(|(name, first)| (name, first.cell())).collect()
+        };
+        let state = parameters.iter().map(cells).collect();
+        let wide = parameters.iter().any(|(_, p)| p.dtype() == DType::F64);
+        let number = |x: f64| if wide { Tensor::from(x).cell() } else { Tensor::from(x as f32).cell() };
+        let numbers = rule.numbers(rule.rate(), 1).into_iter().map(number).collect();
+        Group { parameters, rule, state, numbers }
+    }
+}
+
+/// Rules, and the parameters and state that they change.
+///
+/// ```
+/// use gradus_nn::{Forward, Linear, Module, Optimizer, optim::Adam};
+/// use gradus_tensor::{All, Generator, Tensor};
+/// let model = Linear::new(2, 1, &Generator::new(0));
+/// let mut adam = Optimizer::new(model.parameters(), Adam { rate: 0.1, ..Adam::default() });
+/// for _ in 0..3 {
+///     model.forward(&Tensor::ones([4, 2])).square().mean(All).backward().unwrap();
+///     adam.step().unwrap();
+/// }
+/// ```
+pub struct Optimizer {
+    groups: Vec<Group>,
+    schedule: Schedule,
+    clip: Option<Clip>,
+    average: Option<Average>,
+    /// Steps that were taken.
+    steps: u64,
+    /// What is wrong with the groups: it comes out at the first step.
+    fault: Option<Error>,
+}
+
+/// A running average of the weights.
+struct Average {
+    decay: f64,
+    cells: Vec<Tensor>,
+}
+
+impl Optimizer {
+    /// Parameters under a rule.
+    pub fn new(parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
+        let groups = vec![Group::new(parameters, Box::new(rule))];
+        Optimizer { groups, schedule: Schedule::constant(), clip: None, average: None, steps: 0, fault: None }
+    }
+
+    /// More parameters, under a rule of their own.
+    pub fn group(mut self, parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
+        let old: Vec<Tensor> = self.parameters().map(|(_, p)| p.clone()).collect();
+        if let Some((name, _)) = parameters.iter().find(|(_, p)| old.iter().any(|o| o.is_same(p))) {
+            self.fault.get_or_insert(Error::value(name.clone(), "is in two groups of parameters"));
+        }
+        if let Some(average) = &mut self.average {
+            average.cells.extend(parameters.iter().map(|(_, p)| p.data_().detach().cell()));
+        }
+        self.groups.push(Group::new(parameters, Box::new(rule)));
+        self
+    }
+
+    /// Rates follow a schedule.
+    pub fn schedule(mut self, schedule: Schedule) -> Optimizer {
+        self.schedule = schedule;
+        self
+    }
+
+    /// Gradients are clipped.
+    pub fn clip(mut self, clip: Clip) -> Optimizer {
+        self.clip = Some(clip);
+        self
+    }
+
+    /// Keeps an average of every parameter: after each step `average · decay + parameter · (1 - decay)`.
+    pub fn average(mut self, decay: f64) -> Optimizer {
+        let cells = self.parameters().map(|(_, p)| p.data_().detach().cell()).collect();
+        self.average = Some(Average { decay, cells });
+        self
+    }
+
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &(String, Tensor)> {
+        self.groups.iter().flat_map(|g| &g.parameters)
+    }
+
+    /// The parameters that are trained: those that are not frozen.
+    pub fn trained(&self) -> Vec<Tensor> {
+        self.parameters().filter(|(_, p)| p.requires_grad()).map(|(_, p)| p.clone()).collect()
+    }
+
+    /// Steps that were taken.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The rate of the first group at the next step.
+    pub fn rate(&self) -> f64 {
+        self.groups.first().map_or(0.0, |g| g.rule.rate()) * self.schedule.factor(self.steps)
+    }
+
+    /// Every cell by name: state of the rules under `optimizer.`, averages under `average.`.
+    pub fn state(&self) -> Vec<(String, Tensor)> {
+        let mut all = Vec::new();
+        for group in &self.groups {
+            for ((name, _), cells) in group.parameters.iter().zip(&group.state) {
+                all.extend(cells.iter().map(|(kind, c)| (format!("optimizer.{name}.{kind}"), c.clone())));
+            }
+        }
+        let averages = self.average.iter().flat_map(|a| &a.cells);
+        all.extend(
+            self.parameters().zip(averages).map(|((name, _), c)| (format!("average.{name}"), c.clone())),
+        );
+        all
+    }
+
+    /// Continues as if this many steps had been taken.
+    pub(crate) fn resume(&mut self, steps: u64) {
+        self.steps = steps;
+    }
+
+    /// The next step's numbers go into their cells.
+    pub(crate) fn advance(&mut self) -> Result<()> {
+        let factor = self.schedule.factor(self.steps);
+        for group in &self.groups {
+            let numbers = group.rule.numbers(group.rule.rate() * factor, self.steps + 1);
+            for (cell, x) in group.numbers.iter().zip(numbers) {
+                cell.set_(&Tensor::from(x).to_dtype(cell.dtype()))?;
+            }
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// Parameters and state follow from the gradients of [`trained`](Optimizer::trained) parameters. Nothing is written
+    /// unless everything can be.
+    pub(crate) fn update(&self, grads: &[Tensor]) -> Result<()> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let mut writes: Vec<(Tensor, Tensor)> = Vec::new();
+        let grads = self.clipped(grads)?;
+        let mut grads = grads.iter();
+        let mut averages = self.average.iter().flat_map(|a| a.cells.iter().map(|c| (a.decay, c)));
+        for group in &self.groups {
+            for ((name, p), state) in group.parameters.iter().zip(&group.state) {
+                let average = averages.next();
+                if !p.requires_grad() {
+                    continue;
+                }
+                let Some(g) = grads.next() else {
+                    return Err(Error::value(format!("the gradient of {name}"), "is missing"));
+                };
+                let (p, dtype) = (p.data_(), p.dtype());
+                let old: Vec<Tensor> = state.iter().map(|(_, c)| c.clone()).collect();
+                let numbers: Vec<Tensor> = group.numbers.iter().map(|n| n.to_dtype(dtype)).collect();
+                let (next, new) = group.rule.update(&p, g, &old, &numbers);
+                if let Some((decay, cell)) = average {
+                    writes.push((cell.clone(), cell * decay + &next * (1.0 - decay)));
+                }
+                writes.push((p, next));
+                writes.extend(old.into_iter().zip(new));
+            }
+        }
+        writes.iter().try_for_each(|(_, value)| value.check().map(drop))?;
+        writes.iter().try_for_each(|(cell, value)| cell.set_(value))
+    }
+
+    fn clipped(&self, grads: &[Tensor]) -> Result<Vec<Tensor>> {
+        Ok(match self.clip {
+            None => grads.to_vec(),
+            Some(Clip::Value(most)) => grads.iter().map(|g| g.clamp(-most, most)).collect(),
+            Some(Clip::Norm(most)) => {
+                let squares = grads.iter().map(|g| g.square().sum(()));
+                let Some(total) = squares.reduce(|a, b| a + b) else { return Ok(Vec::new()) };
+                let factor = (most / (total.sqrt() + 1e-6)).clamp_max(1.0);
+                grads.iter().map(|g| g * &factor.to_dtype(g.dtype())).collect()
+            }
+        })
+    }
+
+    /// One step with the gradients that backward passes have collected, which are then forgotten. For a parameter that they
+    /// did not reach, zeros are taken, as in a compiled step.
+    #[track_caller]
+    pub fn step(&mut self) -> Result<()> {
+        let trained = self.trained();
+        if !trained.is_empty() && trained.iter().all(|p| p.grad().is_none()) {
+            return Err(Error::gradient("no parameter has a gradient: was `backward` called?"));
+        }
+        let grads: Vec<Tensor> =
+            trained.iter().map(|p| p.grad().unwrap_or_else(|| p.data_().zeros_like())).collect();
+        self.advance()?;
+        if let Err(e) = no_grad(|| self.update(&grads)) {
+            self.steps -= 1;
+            return Err(e);
+        }
+        self.zero_grad();
+        Ok(())
+    }
+
+    /// Begins anew: no steps taken, state and averages as at first. Parameters stay as they are.
+    pub fn restart(&mut self) -> Result<()> {
+        for group in &self.groups {
+            for ((_, p), cells) in group.parameters.iter().zip(&group.state) {
+                let first = group.rule.state(&p.data_());
+                cells.iter().zip(&first).try_for_each(|((_, cell), (_, value))| cell.set_(value))?;
+            }
+        }
+        let averages = self.average.iter().flat_map(|a| &a.cells);
+        self.parameters().zip(averages).try_for_each(|((_, p), cell)| cell.set_(&p.data_().detach()))?;
+        self.steps = 0;
+        Ok(())
+    }
+
+    /// Forgets all gradients.
+    pub fn zero_grad(&self) {
+        self.parameters().for_each(|(_, p)| p.zero_grad());
+    }
+
+    /// Exchanges parameters and their averages: once to use the averages, once more to train on.
+    pub fn swap_average(&self) -> Result<()> {
+        let Some(average) = &self.average else {
+            return Err(Error::value("averages", "are not kept; ask for them with `average`"));
+        };
+        for ((_, p), cell) in self.parameters().zip(&average.cells) {
+            let (a, b) = (p.data_().detach(), cell.detach());
+            p.data_().set_(&b)?;
+            cell.set_(&a)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,347 @@
+//! Compiled training: forward pass, backward pass and update as one executable that changes cells in place.
+
+use crate::capture::capturing;
+use crate::finite;
+use crate::module::{Module, Part, evaluating};
+use crate::optim::Optimizer;
+use gradus_ir::{Aval, Error, Result};
+use gradus_tensor::{Compiled, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
+use std::borrow::Borrow;
+use std::ops::Deref;
+
+/// What a step gives.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The loss, before the update.
+    pub loss: Tensor,
+    /// What else the loss function returned.
+    pub outputs: Vec<Tensor>,
+    /// The intermediates that were asked for, by name.
+    pub captured: Vec<(String, Tensor)>,
+}
+
+impl Outcome {
+    /// An intermediate that was asked for.
+    pub fn captured(&self, name: &str) -> Option<&Tensor> {
+        self.captured.iter().find(|(n, _)| n == name).map(|(_, t)| t)
+    }
+}
+
+type Loss<'m> = Box<dyn Fn(&[Tensor]) -> Vec<Tensor> + 'm>;
+
+/// A training step, compiled for every type of batch it has met. Made by [`compile_training`].
+pub struct Step<'m> {
+    loss: Loss<'m>,
+    pub(crate) parts: Vec<(String, Part)>,
+    optimizer: Optimizer,
+    names: Vec<String>,
+    /// Batches whose gradients are averaged before an update, and how many of them have been seen.
+    batches: Batches,
+    /// Tensors in a batch.
+    fields: usize,
+    /// Whether what is not finite is an error.
+    finite: bool,
+    known: Vec<Known>,
+}
+
+struct Batches {
+    of: u64,
+    seen: u64,
+    /// Sums of gradients, if there is more than one batch.
+    sums: Vec<Tensor>,
+}
+
+/// Most executables that are kept.
+const MOST: usize = 64;
+
+/// What a compiled step was compiled for.
+#[derive(PartialEq)]
+struct Key {
+    types: Vec<Aval>,
+    /// Which layers are training and which parameters frozen.
+    settings: Vec<bool>,
+    /// Whether this batch ends in an update.
+    updates: bool,
+}
+
+struct Known {
+    key: Key,
+    compiled: Compiled,
+    outputs: usize,
+    captured: Vec<String>,
+}
+
+/// Compiles a loss of a model and a batch, its gradients, and the optimiser's update, at the types of these inputs. Batches of
+/// other types are compiled when they come. Layers are in the mode they are in when that happens. The model may be borrowed, or
+/// owned in a `Box` or `Arc`.
+///
+/// ```
+/// use gradus_nn::{Forward, Linear, Module, Optimizer, compile_training, optim::Sgd};
+/// use gradus_tensor::{Generator, Reduction, Tensor, mse_loss};
+/// let model = Linear::new(1, 1, &Generator::new(0));
+/// let (x, y) = (Tensor::from([[0.0f32], [1.0], [2.0]]), Tensor::from([[1.0f32], [3.0], [5.0]]));
+/// let sgd = Optimizer::new(model.parameters(), Sgd { rate: 0.1, ..Sgd::default() });
+/// let loss = |m: &Linear, b: &[Tensor]| mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean);
+/// let mut step = compile_training(&model, loss, sgd, &[&x, &y]).unwrap();
+/// for _ in 0..300 {
+///     step.run(&[&x, &y]).unwrap();
+/// }
+/// assert!((model.weight.item::<f32>().unwrap() - 2.0).abs() < 1e-3);
+/// ```
+#[track_caller]
+pub fn compile_training<'m, M: Module, R: Outputs>(
+    model: impl Deref<Target = M> + 'm,
+    loss: impl Fn(&M, &[Tensor]) -> R + 'm,
+    optimizer: Optimizer,
+    inputs: &[impl Borrow<Tensor>],
+) -> Result<Step<'m>> {
+    let place = std::panic::Location::caller();
+    let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
+    let loss: Loss<'m> = Box::new(move |batch| loss(&model, batch).outputs());
+    let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
+    let (fields, finite) = (inputs.len(), false);
+    let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
+    step.compiled(&refs(inputs)).map_err(|e| e.or_at(place))?;
+    Ok(step)
+}
+
+fn refs<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<&Tensor> {
+    tensors.iter().map(Borrow::borrow).collect()
+}
+
+impl Step<'_> {
+    /// One step on a batch.
+    #[track_caller]
+    pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
+        let place = std::panic::Location::caller();
+        self.run_on(&refs(batch)).map_err(|e| e.or_at(place))
+    }
+
+    fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
+        let (at, mut outs) = self.take(batch, |step, compiled| match step.finite {
+            true => step.run_finite(compiled, batch),
+            false => compiled.run(batch),
+        })?;
+        let known = &self.known[at];
+        let captured = outs.split_off(known.outputs);
+        let captured = known.captured.iter().cloned().zip(captured).collect();
+        let outputs = outs.split_off(1);
+        let loss = outs.pop().ok_or_else(|| Error::gradient("the loss function gives nothing"))?;
+        Ok(Outcome { loss, outputs, captured })
+    }
+
+    /// Takes a step by running its executable; if that fails, the step was not taken. Gives the executable's place too.
+    fn take<T>(
+        &mut self,
+        batch: &[&Tensor],
+        run: impl FnOnce(&Self, &Compiled) -> Result<T>,
+    ) -> Result<(usize, T)> {
+        let at = self.compiled(batch)?;
+        let before = self.optimizer.steps();
+        if self.known[at].key.updates {
+            self.optimizer.advance()?;
+        }
+        match run(self, &self.known[at].compiled) {
+            Ok(result) => {
+                self.batches.seen = (self.batches.seen + 1) % self.batches.of;
+                Ok((at, result))
+            }
+            Err(e) => {
+                self.optimizer.resume(before);
+                Err(e)
+            }
+        }
+    }
+
+    /// Gives back these intermediates, which the loss function [`capture`](crate::capture())s. A name that it does not is an
+    /// error of the next run.
+    pub fn captures(mut self, names: &[&str]) -> Self {
+        self.names = names.iter().map(|n| n.to_string()).collect();
+        self.known.clear();
+        self
+    }
+
+    /// Updates after so many batches, with the average of their gradients.
+    pub fn accumulate(mut self, batches: u64) -> Self {
+        let most = if batches > 1 { usize::MAX } else { 0 };
+        let sums = self.optimizer.parameters().take(most).map(|(_, p)| p.zeros_like().cell()).collect();
+        self.batches = Batches { of: batches.max(1), seen: 0, sums };
+        self.known.clear();
+        self
+    }
+
+    /// From now on a step after which a result, a parameter or any state is not finite is an error that names the op which
+    /// made it so, and changes nothing. It takes time and memory: each step is checked, and keeps what was before.
+    pub fn check_finite(mut self) -> Self {
+        self.finite = true;
+        self
+    }
+
+    /// The optimiser.
+    pub fn optimizer(&self) -> &Optimizer {
+        &self.optimizer
+    }
+
+    /// The optimiser begins anew, and so does the average over batches. Parameters stay as they are.
+    pub fn restart(&mut self) -> Result<()> {
+        self.batches.seen = 0;
+        self.batches.sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))?;
+        self.optimizer.restart()
+    }
+
+    /// The number of executables: one per type of batch, and per setting of layers and parameters.
+    pub fn compilations(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The plan for a batch, as text.
+    pub fn explain(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        let at = self.compiled(&refs(batch))?;
+        Ok(self.known[at].compiled.explain())
+    }
+
+    /// How long each part of a step takes, the longest first. The step is taken.
+    pub fn profile(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        let batch = refs(batch);
+        self.take(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
+    }
+
+    /// Sums of gradients that an update waits for.
+    pub(crate) fn sums(&self) -> &[Tensor] {
+        &self.batches.sums
+    }
+
+    /// Steps that were taken, and batches seen since.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.optimizer.steps(), self.batches.seen)
+    }
+
+    /// Goes on from these counts.
+    pub(crate) fn set_counts(&mut self, steps: u64, seen: u64) {
+        self.optimizer.resume(steps);
+        self.batches.seen = seen % self.batches.of;
+    }
+
+    fn settings(&self) -> Vec<bool> {
+        let setting = |(_, part): &(String, Part)| match part {
+            Part::Param(p) => Some(p.requires_grad()),
+            Part::Mode(m) => Some(m.is_training()),
+            Part::Buffer(_) | Part::Generator(_) => None,
+        };
+        self.parts.iter().filter_map(setting).collect()
+    }
+
+    /// The position of the executable for a batch.
+    fn compiled(&mut self, batch: &[&Tensor]) -> Result<usize> {
+        if batch.len() != self.fields {
+            let why = format!("do not fit: the step was made for batches of {}", self.fields);
+            return Err(Error::value(format!("{} tensors", batch.len()), why));
+        }
+        let mut types = Vec::with_capacity(batch.len());
+        for t in batch {
+            types.extend(t.check()?.aval());
+        }
+        let updates = self.batches.seen + 1 == self.batches.of;
+        let key = Key { types, settings: self.settings(), updates };
+        if let Some(at) = self.known.iter().position(|k| k.key == key) {
+            return Ok(at);
+        }
+        let (mut outputs, mut captured) = (0, Vec::new());
+        let mut whole = |batch: &[Tensor]| {
+            let trained = self.optimizer.trained();
+            let (outs, grads) = value_and_grad_of(&trained.iter().collect::<Vec<_>>(), || {
+                let (mut outs, named) = capturing(|| (self.loss)(batch));
+                outputs = outs.len();
+                captured = named.iter().map(|(n, _)| n.clone()).collect();
+                outs.extend(self.chosen(named));
+                outs
+            })?;
+            self.end(&grads, updates)?;
+            Ok(outs)
+        };
+        let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
+        let compiled = compile(batch, failing)?;
+        captured.retain(|n| self.names.contains(n));
+        if self.known.len() >= MOST {
+            self.known.remove(0);
+        }
+        self.known.push(Known { key, compiled, outputs, captured });
+        Ok(self.known.len() - 1)
+    }
+
+    /// The intermediates that were asked for, in the order they came.
+    fn chosen(&self, named: Vec<(String, Tensor)>) -> Vec<Tensor> {
+        if let Some(missing) = self.names.iter().find(|n| named.iter().all(|(m, _)| m != *n)) {
+            let names: Vec<&str> = named.iter().map(|(n, _)| n.as_str()).collect();
+            let why = format!("is not captured by the loss function; it captures {names:?}");
+            return vec![Tensor::failed(Error::value(format!("`{missing}`"), why))];
+        }
+        named.into_iter().filter(|(n, _)| self.names.contains(n)).map(|(_, t)| t).collect()
+    }
+
+    /// What becomes of the gradients of a batch.
+    fn end(&self, grads: &[Tensor], updates: bool) -> Result<()> {
+        let n = self.batches.of as f64;
+        if self.batches.sums.is_empty() {
+            return self.optimizer.update(grads);
+        }
+        let trained = self.optimizer.parameters().zip(&self.batches.sums);
+        let sums: Vec<&Tensor> =
+            trained.filter(|((_, p), _)| p.requires_grad()).map(|(_, sum)| sum).collect();
+        if !updates {
+            return sums.iter().zip(grads).try_for_each(|(sum, g)| sum.set_(&(*sum + g)));
+        }
+        let means: Vec<Tensor> = sums.iter().zip(grads).map(|(sum, g)| (*sum + g) / n).collect();
+        self.optimizer.update(&means)?;
+        sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))
+    }
+}
+
+impl Step<'_> {
+    /// Runs a step; if anything is not finite afterwards, everything is as before, and the error says why.
+    fn run_finite(&self, compiled: &Compiled, batch: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let cells = compiled.cells();
+        let before: Vec<Tensor> = cells.iter().map(|c| c.data_().detach()).collect();
+        let outs = compiled.run(batch)?;
+        let mut all = outs.iter().chain(cells);
+        if all.try_fold(true, |so_far, t| Ok::<_, Error>(so_far && finite::is_finite(t)?))? {
+            return Ok(outs);
+        }
+        cells.iter().zip(&before).try_for_each(|(cell, value)| cell.data_().set_(value))?;
+        let known = self.cells();
+        let name = |cell: &Tensor| {
+            let own = known.iter().find(|(_, c)| c.is_same(cell));
+            own.map_or_else(|| "a cell".to_string(), |(name, _)| format!("`{name}`"))
+        };
+        let fields = (0..batch.len()).map(|i| format!("field {i} of the batch"));
+        let names: Vec<String> = fields.chain(cells.iter().map(name)).collect();
+        let ins: Vec<Tensor> = batch.iter().map(|t| t.detach()).chain(before).collect();
+        let why = finite::explain(compiled.graph(), &ins, &names)?;
+        let why = why.unwrap_or_else(|| "run op by op, the step has finite results".to_string());
+        Err(Error::value("a step", format!("gives numbers that are not finite: {why}")))
+    }
+}
+
+/// A function of a model, compiled for every type of argument it has met. It reads the model's cells as they are at each run.
+pub struct Evaluate<'m> {
+    f: Jit<Loss<'m>>,
+}
+
+/// Compiles a function of a model for use rather than training: layers are traced with training off, and no gradients are
+/// computed. It shares its parameters with whatever trains them.
+pub fn compile_forward<'m, M: Module, R: Outputs>(
+    model: impl Deref<Target = M> + 'm,
+    f: impl Fn(&M, &[Tensor]) -> R + 'm,
+) -> Evaluate<'m> {
+    let modes = model.modes();
+    let f: Loss<'m> = Box::new(move |x| evaluating(&modes, || f(&model, x).outputs()));
+    Evaluate { f: jit(f) }
+}
+
+impl Evaluate<'_> {
+    /// Runs it.
+    #[track_caller]
+    pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
+        self.f.call(&refs(ins))
+    }
+}

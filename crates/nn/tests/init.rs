@@ -1,0 +1,104 @@
+//! First values: their distributions, and that a seed gives the same ones.
+
+use gradus_nn::init::{
+    Gain, fans, kaiming_normal, kaiming_uniform, normal, trunc_normal, uniform, xavier_normal, xavier_uniform,
+};
+use gradus_nn::{
+    BatchNorm, Conv2d, ConvTranspose2d, Embedding, Linear, Lstm, Module, MultiHeadAttention, summary,
+};
+use gradus_nn::{Forward, Sequential};
+use gradus_tensor::{Generator, Tensor};
+
+/// Mean, deviation, least and largest.
+fn moments(t: &Tensor) -> [f64; 4] {
+    let v: Vec<f64> = t.to_vec::<f32>().unwrap().into_iter().map(f64::from).collect();
+    let n = v.len() as f64;
+    let mean = v.iter().sum::<f64>() / n;
+    let var = v.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+    let edge = |f: fn(f64, f64) -> f64| v.iter().copied().reduce(f).unwrap();
+    [mean, var.sqrt(), edge(f64::min), edge(f64::max)]
+}
+
+#[track_caller]
+fn normal_like(t: &Tensor, mean: f64, std: f64) {
+    let [m, s, ..] = moments(t);
+    assert!((m - mean).abs() < 0.03 * std && (s / std - 1.0).abs() < 0.02, "{m} {s} is not {mean} {std}");
+}
+
+#[track_caller]
+fn uniform_like(t: &Tensor, bound: f64) {
+    let [m, s, low, high] = moments(t);
+    assert!(
+        m.abs() < 0.03 * bound && (s / bound * 3f64.sqrt() - 1.0).abs() < 0.02,
+        "{m} {s} is not within {bound}"
+    );
+    assert!(
+        low >= -bound * (1.0 + 1e-6)
+            && high <= bound * (1.0 + 1e-6)
+            && high > 0.99 * bound
+            && low < -0.99 * bound
+    );
+}
+
+#[test]
+fn distributions_have_the_moments_they_should() {
+    let g = Generator::new(12);
+    let shape = [200, 100];
+    normal_like(&normal(shape, 1.5, 0.5, &g), 1.5, 0.5);
+    uniform_like(&uniform(shape, -0.3, 0.3, &g), 0.3);
+    normal_like(&kaiming_normal(shape, Gain::Relu, &g), 0.0, (2.0f64 / 100.0).sqrt());
+    uniform_like(&kaiming_uniform(shape, Gain::LeakyRelu(5f64.sqrt()), &g), 0.1);
+    uniform_like(&kaiming_uniform(shape, Gain::Tanh, &g), 5.0 / 3.0 * 0.03f64.sqrt());
+    normal_like(&xavier_normal(shape, Gain::Linear, &g), 0.0, (2.0f64 / 300.0).sqrt());
+    uniform_like(&xavier_uniform(shape, Gain::Selu, &g), 0.75 * (6.0f64 / 300.0).sqrt());
+    // Of a normal distribution within one deviation, whose own deviation is 0.5396.
+    let t = trunc_normal(shape, 2.0, 0.5, 1.5, 2.5, &g);
+    let [m, s, low, high] = moments(&t);
+    assert!((m - 2.0).abs() < 0.01 && (s - 0.5 * 0.5396).abs() < 0.005, "{m} {s}");
+    assert!((1.5..1.51).contains(&low) && (2.49..=2.5).contains(&high));
+    assert_eq!(fans(&[8, 3, 5, 5].into()), (75, 200));
+}
+
+#[test]
+fn layers_begin_as_in_pytorch() {
+    let g = Generator::new(13);
+    let linear = Linear::new(100, 200, &g);
+    uniform_like(&linear.weight, 0.1);
+    let [.., low, high] = moments(linear.bias.as_ref().unwrap());
+    assert!(low >= -0.1 && high <= 0.1 && high - low > 0.15);
+    normal_like(&Embedding::new(100, 100, &g).weight, 0.0, 1.0);
+    uniform_like(&Conv2d::new(16, 64, 3, &g).weight, 1.0 / 144f64.sqrt());
+    uniform_like(&ConvTranspose2d::new(64, 16, 3, &g).weight, 1.0 / 144f64.sqrt());
+    uniform_like(&Lstm::new(30, 64, 1, &g).parameters()[0].1, 0.125);
+    uniform_like(&MultiHeadAttention::new(64, 4, &g).in_proj_weight, (6.0f64 / 256.0).sqrt());
+    assert_eq!(BatchNorm::new(2).running_var.to_vec::<f32>().unwrap(), [1.0, 1.0]);
+}
+
+#[test]
+fn a_seed_gives_the_same_model() {
+    let make = |seed: u64| {
+        let g = Generator::new(seed);
+        Sequential::new().then(Linear::new(3, 4, &g)).then(Embedding::new(3, 2, &g))
+    };
+    let all =
+        |m: Sequential| m.state().iter().flat_map(|(_, t)| t.to_vec::<f32>().unwrap()).collect::<Vec<_>>();
+    assert_eq!(all(make(5)), all(make(5)));
+    assert_ne!(all(make(5)), all(make(6)));
+}
+
+#[test]
+fn a_summary_counts() {
+    let g = Generator::new(0);
+    let net = Sequential::new().then(Linear::new(3, 4, &g)).then(Tensor::relu).then(BatchNorm::new(4));
+    net.parameters()[1].1.set_requires_grad(false).unwrap();
+    let table = summary(&net, |m, x| m.forward(&x[0]), &[&Tensor::zeros([2, 3])]).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "0.weight               f32[4,3]  12");
+    assert_eq!(lines[1], "0.bias                 f32[4]     4  frozen");
+    assert_eq!(lines[6], "2.num_batches_tracked  i64[]      1  buffer");
+    assert_eq!(lines[7], "20 parameters trained, 4 frozen; 136 bytes");
+    // 2·3·4·2 of the product, and those of bias, relu and norm.
+    let flops: u64 = lines[8].split(' ').next().unwrap().parse().unwrap();
+    assert!((48 + 16..200).contains(&flops), "{flops}");
+    assert!(lines[8].ends_with("f32[2,4]"));
+}

@@ -1,0 +1,51 @@
+//! Tokens by their logits.
+
+use gradus_nn::Sampling;
+use gradus_tensor::{Generator, Tensor};
+
+fn shares(how: Sampling, logits: &[f32]) -> Vec<f64> {
+    let (g, n) = (Generator::new(1), 4000);
+    let mut counts = vec![0.0; logits.len()];
+    for _ in 0..n {
+        counts[how.choose(&Tensor::from(logits), &g).unwrap() as usize] += 1.0 / f64::from(n);
+    }
+    counts
+}
+
+#[test]
+fn tokens_come_as_often_as_they_should() {
+    let logits = [1.0f32.ln(), 2.0f32.ln(), 5.0f32.ln(), 2.0f32.ln()];
+    let close = |found: Vec<f64>, right: [f64; 4]| {
+        assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 0.03), "{found:?} is not {right:?}");
+    };
+    close(shares(Sampling::default(), &logits), [0.1, 0.2, 0.5, 0.2]);
+    // Squares of odds at half the temperature.
+    let cool = Sampling { temperature: 0.5, ..Sampling::default() };
+    close(shares(cool, &logits), [1.0 / 34.0, 4.0 / 34.0, 25.0 / 34.0, 4.0 / 34.0]);
+    let few = Sampling { top_k: Some(2), ..Sampling::default() };
+    let found = shares(few, &[0.0, 3.0f32.ln(), -1.0, -2.0]);
+    close(found, [0.25, 0.75, 0.0, 0.0]);
+    let coldest = shares(Sampling { temperature: 0.0, ..Sampling::default() }, &logits);
+    assert!(coldest[2] > 0.999 && coldest[0] + coldest[1] + coldest[3] == 0.0);
+    let cold = Sampling { temperature: -1.0, ..Sampling::default() };
+    assert!(cold.choose(&Tensor::from(&logits[..]), &Generator::new(0)).is_err());
+}
+
+#[test]
+fn tokens_follow_each_other_until_it_is_enough() {
+    // A model that always thinks of the next number.
+    let next = |token: i64| {
+        let mut logits = [0.0f32; 10];
+        logits[(token as usize + 1) % 10] = 50.0;
+        Ok(Tensor::from(logits))
+    };
+    let mut seen = Vec::new();
+    let each = |token: i64| {
+        seen.push(token);
+        token != 2
+    };
+    Sampling::default().generate(7, &Generator::new(3), next, each).unwrap();
+    assert_eq!(seen, [8, 9, 0, 1, 2]);
+    let fails = |_: i64| Err(gradus_ir::Error::value("a model", "fails"));
+    assert!(Sampling::default().generate(0, &Generator::new(3), fails, |_| true).is_err());
+}

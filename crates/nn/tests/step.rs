@@ -1,0 +1,257 @@
+//! Compiled training against the same training by hand, eagerly.
+
+use gradus_ir::{DType, Result};
+use gradus_nn::optim::{Adam, Sgd};
+use gradus_nn::{
+    Clip, Forward, Linear, Module, Optimizer, Schedule, Sequential, capture, compile_forward,
+    compile_training,
+};
+use gradus_tensor::{Generator, Reduction, Tensor, mse_loss};
+
+fn net() -> Sequential {
+    let g = Generator::new(1);
+    let net = Sequential::new().then(Linear::new(3, 8, &g)).then(Tensor::tanh).then(Linear::new(8, 2, &g));
+    net.to_dtype(DType::F64).unwrap();
+    net
+}
+
+fn batch(seed: u64, n: usize) -> [Tensor; 2] {
+    let g = Generator::new(seed);
+    [g.randn([n, 3]).to_dtype(DType::F64), g.randn([n, 2]).to_dtype(DType::F64)]
+}
+
+fn loss(m: &Sequential, b: &[Tensor]) -> Tensor {
+    mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean)
+}
+
+fn weights(m: &impl Module) -> Vec<f64> {
+    m.state().iter().flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect()
+}
+
+#[track_caller]
+fn close(a: &[f64], b: &[f64], within: f64) {
+    assert_eq!(a.len(), b.len());
+    for (x, y) in a.iter().zip(b) {
+        assert!((x - y).abs() <= within, "{x} is not {y}");
+    }
+}
+
+fn adam(m: &Sequential) -> Optimizer {
+    let adam = Adam { rate: 0.05, weight_decay: 0.01, ..Adam::default() };
+    let falling = Schedule::new(|step| 1.0 / (1.0 + step as f64));
+    Optimizer::new(m.parameters(), adam).clip(Clip::Norm(0.5)).schedule(falling).average(0.9)
+}
+
+#[test]
+fn a_compiled_step_is_the_eager_step() {
+    let (compiled, eager) = (net(), net());
+    let mut by_hand = adam(&eager);
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&compiled, loss, adam(&compiled), &[&x, &y]).unwrap();
+    for i in 0..10 {
+        let b = batch(10 + i, 4);
+        let found = step.run(&[&b[0], &b[1]]).unwrap().loss.item::<f64>().unwrap();
+        let right = loss(&eager, &b);
+        right.backward().unwrap();
+        by_hand.step().unwrap();
+        close(&[found], &[right.item::<f64>().unwrap()], 1e-12);
+        close(&weights(&compiled), &weights(&eager), 1e-12);
+    }
+    assert_eq!(step.compilations(), 1);
+    let averages = |o: &Optimizer| {
+        let own = o.state().into_iter().filter(|(n, _)| n.starts_with("average."));
+        own.flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect::<Vec<_>>()
+    };
+    close(&averages(step.optimizer()), &averages(&by_hand), 1e-12);
+    // Swapped twice, nothing has changed.
+    let before = weights(&compiled);
+    step.optimizer().swap_average().unwrap();
+    close(&weights(&compiled), &averages(&by_hand), 1e-12);
+    step.optimizer().swap_average().unwrap();
+    assert_eq!(weights(&compiled), before);
+}
+
+#[test]
+fn a_restarted_step_repeats_itself() {
+    let m = net();
+    let first: Vec<Tensor> = m.parameters().iter().map(|(_, p)| p.detach()).collect();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap().accumulate(2);
+    let mut run = |n: usize| {
+        for (value, (_, p)) in first.iter().zip(m.parameters()) {
+            p.data_().set_(value).unwrap();
+        }
+        step.restart().unwrap();
+        (0..n).for_each(|_| drop(step.run(&[&x, &y]).unwrap()));
+        let state: Vec<f64> =
+            step.optimizer().state().iter().flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect();
+        (weights(&m), state)
+    };
+    let right = run(6);
+    assert_ne!(run(5), right);
+    assert_eq!(run(6), right);
+}
+
+#[test]
+fn other_batches_are_compiled_once() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap();
+    for n in [4, 7, 4, 7, 1] {
+        let [x, y] = batch(3, n);
+        step.run(&[&x, &y]).unwrap();
+    }
+    assert_eq!((step.compilations(), step.optimizer().steps()), (3, 5));
+    // Freezing is another program: what is frozen stays.
+    m.parameters()[0].1.set_requires_grad(false).unwrap();
+    let before = m.parameters()[0].1.to_vec::<f64>().unwrap();
+    step.run(&[&x, &y]).unwrap();
+    assert_eq!(step.compilations(), 4);
+    assert_eq!(m.parameters()[0].1.to_vec::<f64>().unwrap(), before);
+    assert_ne!(m.parameters()[1].1.to_vec::<f64>().unwrap(), before);
+}
+
+#[test]
+fn captures_come_back_by_name() {
+    let m = net();
+    let with_capture = |m: &Sequential, b: &[Tensor]| {
+        let y = m.forward(&b[0]);
+        capture("prediction", &y);
+        capture("error", &(&y - &b[1]));
+        [mse_loss(&y, &b[1], Reduction::Mean), y.mean(())]
+    };
+    let [x, y] = batch(2, 4);
+    let right = (m.forward(&x) - &y).to_vec::<f64>().unwrap();
+    let mean = m.forward(&x).mean(()).item::<f64>().unwrap();
+    let step = compile_training(&m, with_capture, adam(&m), &[&x, &y]).unwrap();
+    let outcome = step.captures(&["error"]).run(&[&x, &y]).unwrap();
+    close(&outcome.captured("error").unwrap().to_vec::<f64>().unwrap(), &right, 1e-12);
+    close(&[outcome.outputs[0].item().unwrap()], &[mean], 1e-12);
+    assert!(outcome.captured("prediction").is_none());
+    let step = compile_training(&m, with_capture, adam(&m), &[&x, &y]).unwrap();
+    let e = step.captures(&["hidden"]).run(&[&x, &y]).unwrap_err().to_string();
+    assert!(e.contains("`hidden` is not captured by the loss function"), "{e}");
+}
+
+#[test]
+fn accumulated_batches_are_one_large_batch() {
+    let (whole, parts) = (net(), net());
+    let [x, y] = batch(2, 6);
+    let sgd =
+        |m: &Sequential| Optimizer::new(m.parameters(), Sgd { rate: 0.1, momentum: 0.9, ..Sgd::default() });
+    let mut one = compile_training(&whole, loss, sgd(&whole), &[&x, &y]).unwrap();
+    let part = |i: usize| [x.narrow(0, 2 * i, 2), y.narrow(0, 2 * i, 2)];
+    let [x0, y0] = part(0);
+    let mut three = compile_training(&parts, loss, sgd(&parts), &[&x0, &y0]).unwrap().accumulate(3);
+    for _ in 0..4 {
+        one.run(&[&x, &y]).unwrap();
+        for i in 0..3 {
+            let [x, y] = part(i);
+            three.run(&[&x, &y]).unwrap();
+        }
+        close(&weights(&whole), &weights(&parts), 1e-12);
+    }
+    assert_eq!((three.optimizer().steps(), three.compilations()), (4, 2));
+}
+
+#[test]
+fn half_precision_trains() {
+    for dtype in [DType::BF16, DType::F16, DType::F32] {
+        let m = net();
+        m.to_dtype(dtype).unwrap();
+        let [x, y] = batch(2, 16).map(|t| t.to_dtype(dtype));
+        let adam = Optimizer::new(m.parameters(), Adam { rate: 0.02, eps: 1e-4, ..Adam::default() });
+        let mut step = compile_training(&m, loss, adam.clip(Clip::Norm(1.0)), &[&x, &y]).unwrap();
+        let mut run = || step.run(&[&x, &y]).unwrap().loss.to_dtype(DType::F64).item::<f64>().unwrap();
+        let first = run();
+        let last = (0..60).map(|_| run()).last().unwrap();
+        assert!(last < first * 0.6, "{dtype}: from {first} to {last}");
+        assert!(m.parameters().iter().all(|(_, p)| p.dtype() == dtype));
+    }
+}
+
+#[test]
+fn a_forward_executable_shares_the_parameters() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap();
+    let tested = compile_forward(&m, loss);
+    let loss_of = || -> Result<f64> { tested.run(&[&x, &y])?[0].item::<f64>() };
+    for _ in 0..3 {
+        // The loss of a step is that before its update.
+        let before = loss_of().unwrap();
+        close(&[step.run(&[&x, &y]).unwrap().loss.item().unwrap()], &[before], 1e-12);
+        assert!(loss_of().unwrap() < before);
+    }
+}
+
+#[test]
+fn what_is_not_finite_is_found_and_named() {
+    let m = net();
+    let risky = |m: &Sequential, b: &[Tensor]| {
+        // Zero where the second field is: the logarithm is then infinite, and its gradient NaN.
+        let y = (m.forward(&b[0]).square() * &b[1]).log();
+        (y.softmax(-1) * &y).sum(())
+    };
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, risky, adam(&m), &[&x, &y]).unwrap().check_finite();
+    step.run(&[&x, &y.square()]).unwrap();
+    let before = (weights(&m), step.optimizer().steps());
+    let run =
+        |step: &mut gradus_nn::Step<'_>, x: &Tensor, y: &Tensor| step.run(&[x, y]).unwrap_err().to_string();
+    let e = run(&mut step, &x, &y.zeros_like());
+    assert!(e.contains("`log` made an infinity (f64[4,2] from f64[4,2]), in `value_and_grad`"), "{e}");
+    let e = run(&mut step, &x, &(-y.square()));
+    assert!(e.contains("`log` made NaN (f64[4,2] from f64[4,2])"), "{e}");
+    let e = run(&mut step, &(&x * f64::NAN), &y);
+    assert!(e.contains("field 0 of the batch (f64[4,3]) was not finite to begin with"), "{e}");
+    assert_eq!((weights(&m), step.optimizer().steps()), before);
+    let bias = m.parameters()[1].1.data_();
+    bias.set_(&(&bias * f64::INFINITY)).unwrap();
+    let e = run(&mut step, &x, &y.square());
+    assert!(e.contains("`model.0.bias` (f64[8]) was not finite to begin with"), "{e}");
+}
+
+#[test]
+fn a_failed_run_changes_nothing() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap();
+    let before = weights(&m);
+    assert!(step.run(&[&x]).is_err());
+    assert!(step.run(&[&x, &batch(2, 3)[1]]).is_err());
+    assert_eq!((weights(&m), step.optimizer().steps()), (before, 0));
+    let e = adam(&m).step().unwrap_err().to_string();
+    assert!(e.contains("no parameter has a gradient"), "{e}");
+}
+
+#[test]
+fn a_parameter_that_the_loss_does_not_use_has_gradient_zero() {
+    let half = |m: &Sequential, b: &[Tensor]| (b[0].matmul(&m.parameters()[0].1.t())).square().mean(());
+    let (compiled, eager) = (net(), net());
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&compiled, half, adam(&compiled), &[&x, &y]).unwrap();
+    let mut by_hand = adam(&eager);
+    for _ in 0..3 {
+        step.run(&[&x, &y]).unwrap();
+        half(&eager, std::slice::from_ref(&x)).backward().unwrap();
+        by_hand.step().unwrap();
+    }
+    close(&weights(&compiled), &weights(&eager), 1e-12);
+}
+
+#[test]
+fn a_parameter_is_in_one_group() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let twice = || adam(&m).group(m.parameters(), Sgd::default());
+    let e = compile_training(&m, loss, twice(), &[&x, &y]).err().unwrap().to_string();
+    assert!(e.contains("0.weight is in two groups"), "{e}");
+    loss(&m, &[x, y]).backward().unwrap();
+    assert!(twice().step().is_err());
+    // Averages are kept of groups that come later too.
+    let [first, rest @ ..] = &m.parameters()[..] else { panic!() };
+    let one =
+        Optimizer::new(vec![first.clone()], Sgd::default()).average(0.5).group(rest.to_vec(), Sgd::default());
+    assert_eq!(one.state().iter().filter(|(n, _)| n.starts_with("average.")).count(), 4);
+}
