@@ -7,15 +7,18 @@ use crate::source::Span;
 use crate::token::Token;
 
 impl Parser<'_> {
-    /// The places after an opening bracket, up to and with the closing one.
+    /// The places after an opening bracket, up to and with the closing one. Lines go on after a comma only, so that a
+    /// bracket left open is noticed where it is.
     pub(super) fn places(&mut self) -> Read<(Vec<Place>, Span)> {
-        self.inside(|p| {
+        self.inside_lines(|p| {
             let mut places = Vec::new();
+            p.skip_lines();
             while !p.is("]") {
                 places.push(p.place()?);
                 if !p.eat(",") {
                     break;
                 }
+                p.skip_lines();
             }
             p.need("]", "`,` or `]`")?;
             Ok((places, p.last_span()))
