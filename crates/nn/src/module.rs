@@ -139,7 +139,7 @@ impl Visitor {
     }
 }
 
-/// Something that holds parameters. [`module!`](crate::module) writes [`visit`](Module::visit); the rest follows from it.
+/// Something that holds parameters. [`module!`](macro@crate::module) writes [`visit`](Module::visit); the rest follows from it.
 pub trait Module {
     /// Shows the visitor every field.
     fn visit(&self, v: &mut Visitor);
