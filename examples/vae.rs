@@ -79,8 +79,9 @@ fn main() -> Result<()> {
     let passes = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(20);
     let (bound, images) = train(passes)?;
     if let Some(path) = std::env::args().nth(2) {
-        // Four rows of four, each pixel eight times as large.
-        let sheet = images.reshape([4, 4, 8, 8]).transpose(1, 2).reshape([32, 32, 1]);
+        // Four rows of four with room between them, each pixel eight times as large.
+        let framed = images.pad_zeros(&[(1, 1), (1, 1)]).reshape([4, 4, 10, 10]);
+        let sheet = framed.transpose(1, 2).reshape([40, 40, 1]);
         let large = sheet.repeat_interleave(8, Some(0)).repeat_interleave(8, Some(1));
         png::write(path, &(large * 255.0).to_dtype(DType::U8))?;
     }
