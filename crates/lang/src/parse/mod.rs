@@ -39,7 +39,8 @@ pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Stat
         return Err(vec![Diagnostic::error(span, what)]);
     }
     let tokens = tokens(&source.text, file, &mut faults);
-    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 0, nested: 0, faults, inside: Vec::new() };
+    let mut parser =
+        Parser { text: &source.text, tokens, at: 0, open: 0, nested: 0, faults, inside: Vec::new() };
     let statements = parser.statements();
     parser.faults.sort_by_key(Diagnostic::span);
     parser.faults.truncate(MOST_FAULTS);
@@ -53,7 +54,8 @@ pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Stat
 pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
     let mut faults = Vec::new();
     let tokens = tokens(&source.text, 0, &mut faults);
-    let mut parser = Parser { text: &source.text, tokens, at: 0, open: 1, nested: 0, faults, inside: Vec::new() };
+    let mut parser =
+        Parser { text: &source.text, tokens, at: 0, open: 1, nested: 0, faults, inside: Vec::new() };
     let read = parser.expression();
     match read {
         Ok(e) if parser.faults.is_empty() && parser.peek() == Token::End => Ok(e),
