@@ -59,6 +59,19 @@ pub(crate) enum Task {
     Pieces(Vec<Vec<(Layout, usize)>>),
 }
 
+impl Member {
+    /// The op and its shape, for people.
+    pub(crate) fn describe(&self) -> String {
+        let what = match &self.task {
+            Task::Scalar(Scalar::Row(row)) => row.name.to_string(),
+            Task::Scalar(other) => format!("{other:?}").to_lowercase(),
+            Task::Reduce(combine, _) => format!("{combine:?}").to_lowercase(),
+            Task::Pieces(_) => "pieces".into(),
+        };
+        format!("{what} {}{}", self.dtype, self.shape)
+    }
+}
+
 /// Members that share a loop nest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Group {

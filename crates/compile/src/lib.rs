@@ -7,6 +7,7 @@
 
 mod beside;
 mod contraction;
+mod cost;
 mod depend;
 mod emit;
 mod group;
@@ -20,6 +21,7 @@ mod recompute;
 mod simplify;
 
 pub use contraction::Contraction;
+pub use cost::{Work, amount};
 pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
@@ -48,8 +50,10 @@ pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
     let mut lowered = lower::lower(&graph, given)?;
     recompute::recompute(&mut lowered);
     beside::merge(&mut lowered);
+    let apart = std::mem::take(&mut lowered.apart);
     let mut plan = emit::emit(lowered, &graph)?;
     plan.simplified = fired;
+    plan.apart = apart;
     memory::plan_memory(&mut plan);
     Ok(plan)
 }

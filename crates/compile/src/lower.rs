@@ -29,7 +29,7 @@ pub(crate) struct Lowered {
     pub(crate) outputs: Vec<Value>,
     /// The unit that computes each value.
     pub(crate) home: Vec<Option<usize>>,
-    /// Why ops did not fuse: node and reason.
+    /// Why ops did not fuse: the op and the reason.
     pub(crate) apart: Vec<(String, &'static str)>,
 }
 
@@ -219,7 +219,7 @@ impl Lowering<'_> {
                     }
                     joined = Some((own, group));
                 }
-                Err(why) => self.to.apart.push((format!("value {value}"), why)),
+                Err(why) => self.to.apart.push((member.describe(), why)),
             }
         }
         let unit = match joined {

@@ -23,6 +23,8 @@ pub struct Plan {
     pub arena: usize,
     /// Which rules of simplification fired before, and how often.
     pub simplified: Vec<(&'static str, usize)>,
+    /// What did not join the loop nest of an operand, and why.
+    pub apart: Vec<(String, &'static str)>,
 }
 
 /// Row-major elements somewhere.

@@ -17,6 +17,8 @@ const SHAPES: &[(usize, usize, usize, usize, bool, bool)] = &[
     (64, 128, 64, 128, false, false),
     (1, 256, 512, 784, false, false),
     (1, 784, 512, 256, true, false),
+    (1, 128, 512, 2048, true, false),
+    (1, 512, 128, 2048, true, false),
     (1, 256, 784, 512, false, true),
     (1, 2048, 512, 128, false, false),
     (1, 2048, 128, 512, false, false),

@@ -19,12 +19,14 @@ mod nested;
 pub mod pool;
 mod product;
 mod rolled;
+mod roof;
 mod routine;
 mod tile;
 pub mod vector;
 
 pub use executable::{Argument, Executable, evaluate, evaluate_on};
 pub use feature::Isa;
-pub use gradus_compile::{Given, Layout};
+pub use gradus_compile::{Given, Layout, Plan, amount};
 pub use map::{map1, map2, map2_by, map2_scalar};
 pub use pool::Pool;
+pub use roof::Roof;

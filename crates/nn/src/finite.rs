@@ -26,12 +26,12 @@ pub(crate) fn is_finite(t: &Tensor) -> Result<bool> {
 
 /// Says which op of a graph first made a value that is not finite, among those that led to its first such output; `None` if
 /// all outputs are finite. An op is blamed if none of its operands is as bad as its result; what follows from constants
-/// alone is meant to be as it is.
-pub(crate) fn explain(graph: &Graph, ins: &[Tensor]) -> Result<Option<String>> {
+/// alone is meant to be as it is. Inputs have these names.
+pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result<Option<String>> {
     let run = Run::new(graph, ins)?;
     for id in graph.outputs() {
         if badness(run.value(*id))?.is_some() {
-            return run.blame(*id).map(Some);
+            return run.blame(*id, names).map(Some);
         }
     }
     Ok(None)
@@ -67,14 +67,12 @@ impl<'g> Run<'g> {
     }
 
     /// Follows a value that is not finite back to the op that made it so.
-    fn blame(&self, mut id: Id) -> Result<String> {
+    fn blame(&self, mut id: Id, names: &[String]) -> Result<String> {
         loop {
             let node = &self.graph.nodes()[id.node as usize];
-            if let Some((name, _)) = self.graph.inputs().iter().find(|(_, input)| *input == id) {
-                return Ok(format!(
-                    "the input `{name}` ({}) was not finite to begin with",
-                    self.graph.aval(id)
-                ));
+            if let Some(at) = self.graph.inputs().iter().position(|(_, input)| *input == id) {
+                let name = names.get(at).map_or("", String::as_str);
+                return Ok(format!("{name} ({}) was not finite to begin with", self.graph.aval(id)));
             }
             let own = badness(self.value(id))?;
             let mut worst = None;
@@ -97,7 +95,8 @@ impl<'g> Run<'g> {
         let avals: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
         if let Form::Region(body) = node.op.def().form(&avals) {
             let ins: Vec<Tensor> = node.ins.iter().map(|id| self.value(*id).clone()).collect();
-            if let Some(inner) = explain(&body, &ins)? {
+            let names: Vec<String> = (0..ins.len()).map(|i| format!("operand {i}")).collect();
+            if let Some(inner) = explain(&body, &ins, &names)? {
                 let name = if let Op::Call(call) = &node.op { &call.name } else { node.op.name() };
                 return Ok(format!("{inner}, in `{name}`"));
             }

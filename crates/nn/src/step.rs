@@ -51,6 +51,9 @@ struct Batches {
     sums: Vec<Tensor>,
 }
 
+/// Most executables that are kept.
+const MOST: usize = 64;
+
 /// What a compiled step was compiled for.
 #[derive(PartialEq)]
 struct Key {
@@ -115,26 +118,39 @@ impl Step<'_> {
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
-        let at = self.compiled(batch)?;
+        let (at, mut outs) = self.take(batch, |step, compiled| match step.finite {
+            true => step.run_finite(compiled, batch),
+            false => compiled.run(batch),
+        })?;
         let known = &self.known[at];
-        let before = self.optimizer.steps();
-        if known.key.updates {
-            self.optimizer.advance()?;
-        }
-        let run = || if self.finite { run_finite(&known.compiled, batch) } else { known.compiled.run(batch) };
-        let mut outs = match run() {
-            Ok(outs) => outs,
-            Err(e) => {
-                self.optimizer.resume(before);
-                return Err(e);
-            }
-        };
-        self.batches.seen = (self.batches.seen + 1) % self.batches.of;
         let captured = outs.split_off(known.outputs);
         let captured = known.captured.iter().cloned().zip(captured).collect();
         let outputs = outs.split_off(1);
         let loss = outs.pop().ok_or_else(|| Error::gradient("the loss function gives nothing"))?;
         Ok(Outcome { loss, outputs, captured })
+    }
+
+    /// Takes a step by running its executable; if that fails, the step was not taken. Gives the executable's place too.
+    fn take<T>(
+        &mut self,
+        batch: &[&Tensor],
+        run: impl FnOnce(&Self, &Compiled) -> Result<T>,
+    ) -> Result<(usize, T)> {
+        let at = self.compiled(batch)?;
+        let before = self.optimizer.steps();
+        if self.known[at].key.updates {
+            self.optimizer.advance()?;
+        }
+        match run(self, &self.known[at].compiled) {
+            Ok(result) => {
+                self.batches.seen = (self.batches.seen + 1) % self.batches.of;
+                Ok((at, result))
+            }
+            Err(e) => {
+                self.optimizer.resume(before);
+                Err(e)
+            }
+        }
     }
 
     /// Gives back these intermediates, which the loss function [`capture`](crate::capture())s. A name that it does not is an
@@ -186,9 +202,8 @@ impl Step<'_> {
 
     /// How long each part of a step takes, the longest first. The step is taken.
     pub fn profile(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
-        let at = self.compiled(&refs(batch))?;
-        self.optimizer.advance()?;
-        self.known[at].compiled.profile(&refs(batch))
+        let batch = refs(batch);
+        self.take(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
     }
 
     /// Sums of gradients that an update waits for.
@@ -247,6 +262,9 @@ impl Step<'_> {
         let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
         let compiled = compile(batch, failing)?;
         captured.retain(|n| self.names.contains(n));
+        if self.known.len() >= MOST {
+            self.known.remove(0);
+        }
         self.known.push(Known { key, compiled, outputs, captured });
         Ok(self.known.len() - 1)
     }
@@ -279,21 +297,29 @@ impl Step<'_> {
     }
 }
 
-/// Runs a step; if anything is not finite afterwards, everything is as before, and the error says why.
-fn run_finite(compiled: &Compiled, batch: &[&Tensor]) -> Result<Vec<Tensor>> {
-    let before: Vec<Tensor> = compiled.cells().iter().map(|c| c.data_().detach()).collect();
-    let outs = compiled.run(batch)?;
-    let mut all = outs.iter().chain(compiled.cells());
-    if all.try_fold(true, |so_far, t| Ok::<_, Error>(so_far && finite::is_finite(t)?))? {
-        return Ok(outs);
+impl Step<'_> {
+    /// Runs a step; if anything is not finite afterwards, everything is as before, and the error says why.
+    fn run_finite(&self, compiled: &Compiled, batch: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let cells = compiled.cells();
+        let before: Vec<Tensor> = cells.iter().map(|c| c.data_().detach()).collect();
+        let outs = compiled.run(batch)?;
+        let mut all = outs.iter().chain(cells);
+        if all.try_fold(true, |so_far, t| Ok::<_, Error>(so_far && finite::is_finite(t)?))? {
+            return Ok(outs);
+        }
+        cells.iter().zip(&before).try_for_each(|(cell, value)| cell.data_().set_(value))?;
+        let known = self.cells();
+        let name = |cell: &Tensor| {
+            let own = known.iter().find(|(_, c)| c.is_same(cell));
+            own.map_or_else(|| "a cell".to_string(), |(name, _)| format!("`{name}`"))
+        };
+        let fields = (0..batch.len()).map(|i| format!("field {i} of the batch"));
+        let names: Vec<String> = fields.chain(cells.iter().map(name)).collect();
+        let ins: Vec<Tensor> = batch.iter().map(|t| t.detach()).chain(before).collect();
+        let why = finite::explain(compiled.graph(), &ins, &names)?;
+        let why = why.unwrap_or_else(|| "run op by op, the step has finite results".to_string());
+        Err(Error::value("a step", format!("gives numbers that are not finite: {why}")))
     }
-    for (cell, value) in compiled.cells().iter().zip(&before) {
-        cell.data_().set_(value)?;
-    }
-    let ins: Vec<Tensor> = batch.iter().map(|t| t.detach()).chain(before).collect();
-    let why = finite::explain(compiled.graph(), &ins)?;
-    let why = why.unwrap_or_else(|| "run op by op, the step has finite results".to_string());
-    Err(Error::value("a step", format!("gives numbers that are not finite: {why}")))
 }
 
 /// A function of a model, compiled for every type of argument it has met. It reads the model's cells as they are at each run.

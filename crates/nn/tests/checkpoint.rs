@@ -6,7 +6,7 @@ use common::Folder;
 use gradus_nn::checkpoint::safetensors::{Notes, Reader, write};
 use gradus_nn::checkpoint::{load, load_as, read, save, set_state};
 use gradus_nn::file::npz;
-use gradus_nn::{Linear, Module, module};
+use gradus_nn::{BatchNorm, Conv2d, Flatten, Forward, Linear, Module, Sequential, module};
 use gradus_tensor::{Generator, Tensor};
 
 struct Two {
@@ -161,4 +161,35 @@ fn names_are_mapped_and_archives_read() {
         set_state(&b, &[&a.state()[..], &more[4..]].concat()).unwrap_err().to_string().contains("`epoch`")
     );
     assert_eq!(weights(&b), before);
+}
+
+/// A model of PyTorch, saved by others (`tests/golden/state.py`), loads by its names and computes the same.
+#[test]
+fn a_state_dictionary_of_pytorch_loads() {
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let g = Generator::new(0);
+    let features =
+        Sequential::new().then(Conv2d::new(1, 3, 3, &g)).then(BatchNorm::new(3)).then(Tensor::tanh);
+    let model = features.then(Flatten).then(Linear::new(12, 2, &g));
+    load(golden.join("state.safetensors"), &model).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(include_str!("../../../tests/golden/state.json")).unwrap();
+    let floats = |key: &str| -> Vec<f32> {
+        json[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap() as f32).collect()
+    };
+    model.eval();
+    let found = model.forward(&Tensor::from_slice(&floats("x"), [4, 1, 4, 4])).to_vec::<f32>().unwrap();
+    assert!(found.iter().zip(floats("y")).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    // And the other way: what we write, they read, since it is the same but for the order of the header.
+    let folder = Folder::new("theirs");
+    save(folder.file("ours"), &model).unwrap();
+    let (ours, theirs) =
+        (Reader::open(folder.file("ours")).unwrap(), Reader::open(golden.join("state.safetensors")).unwrap());
+    for name in theirs.names() {
+        assert_eq!(
+            ours.tensor(&name).unwrap().to_bytes().unwrap(),
+            theirs.tensor(&name).unwrap().to_bytes().unwrap()
+        );
+    }
+    assert_eq!(theirs.note("format"), Some("pt"));
 }

@@ -204,8 +204,12 @@ fn what_is_not_finite_is_found_and_named() {
     let e = run(&mut step, &x, &(-y.square()));
     assert!(e.contains("`log` made NaN (f64[4,2] from f64[4,2])"), "{e}");
     let e = run(&mut step, &(&x * f64::NAN), &y);
-    assert!(e.contains("the input `x` (f64[4,3]) was not finite to begin with"), "{e}");
+    assert!(e.contains("field 0 of the batch (f64[4,3]) was not finite to begin with"), "{e}");
     assert_eq!((weights(&m), step.optimizer().steps()), before);
+    let bias = m.parameters()[1].1.data_();
+    bias.set_(&(&bias * f64::INFINITY)).unwrap();
+    let e = run(&mut step, &x, &y.square());
+    assert!(e.contains("`model.0.bias` (f64[8]) was not finite to begin with"), "{e}");
 }
 
 #[test]
@@ -217,7 +221,37 @@ fn a_failed_run_changes_nothing() {
     assert!(step.run(&[&x]).is_err());
     assert!(step.run(&[&x, &batch(2, 3)[1]]).is_err());
     assert_eq!((weights(&m), step.optimizer().steps()), (before, 0));
-    // Eagerly, a gradient that is missing is an error that names the parameter.
     let e = adam(&m).step().unwrap_err().to_string();
-    assert!(e.contains("0.weight has no gradient"), "{e}");
+    assert!(e.contains("no parameter has a gradient"), "{e}");
+}
+
+#[test]
+fn a_parameter_that_the_loss_does_not_use_has_gradient_zero() {
+    let half = |m: &Sequential, b: &[Tensor]| (b[0].matmul(&m.parameters()[0].1.t())).square().mean(());
+    let (compiled, eager) = (net(), net());
+    let [x, y] = batch(2, 4);
+    let mut step = compile_training(&compiled, half, adam(&compiled), &[&x, &y]).unwrap();
+    let mut by_hand = adam(&eager);
+    for _ in 0..3 {
+        step.run(&[&x, &y]).unwrap();
+        half(&eager, std::slice::from_ref(&x)).backward().unwrap();
+        by_hand.step().unwrap();
+    }
+    close(&weights(&compiled), &weights(&eager), 1e-12);
+}
+
+#[test]
+fn a_parameter_is_in_one_group() {
+    let m = net();
+    let [x, y] = batch(2, 4);
+    let twice = || adam(&m).group(m.parameters(), Sgd::default());
+    let e = compile_training(&m, loss, twice(), &[&x, &y]).err().unwrap().to_string();
+    assert!(e.contains("0.weight is in two groups"), "{e}");
+    loss(&m, &[x, y]).backward().unwrap();
+    assert!(twice().step().is_err());
+    // Averages are kept of groups that come later too.
+    let [first, rest @ ..] = &m.parameters()[..] else { panic!() };
+    let one =
+        Optimizer::new(vec![first.clone()], Sgd::default()).average(0.5).group(rest.to_vec(), Sgd::default());
+    assert_eq!(one.state().iter().filter(|(n, _)| n.starts_with("average.")).count(), 4);
 }

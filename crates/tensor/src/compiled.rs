@@ -3,16 +3,15 @@
 
 use crate::cell::Cell;
 use crate::data::Data;
-use crate::execute::{argument, row_major};
+use crate::execute::{argument, program, row_major};
+use crate::profile::report;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function};
-use gradus_cpu::{Argument, Executable, Pool};
+use gradus_cpu::{Argument, Executable, Pool, Roof};
 use gradus_ir::{Aval, Error, Graph, Result};
 use gradus_mem::Storage;
-use std::fmt::Write;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// A way to run an executable.
 type Run<'a> = &'a mut dyn FnMut(&Executable, &mut Vec<Argument>) -> Result<Vec<Storage>>;
@@ -20,7 +19,7 @@ type Run<'a> = &'a mut dyn FnMut(&Executable, &mut Vec<Argument>) -> Result<Vec<
 /// A function compiled at the types of its arguments.
 pub struct Compiled {
     traced: TracedFunction,
-    executable: Executable,
+    executable: Arc<Executable>,
     types: Vec<Aval>,
 }
 
@@ -56,13 +55,13 @@ fn compile_at<R: Outputs>(types: Vec<Aval>, f: impl FnOnce(&[Tensor]) -> R) -> R
     if traced.captured.iter().any(|t| t.as_cell().is_none()) {
         return Err(Error::trace("a compiled function uses a value of an outer trace; make it an argument"));
     }
-    let executable = Executable::new(&traced.graph)?;
+    let executable = program(&traced.graph)?;
     Ok(Compiled { traced, executable, types })
 }
 
 /// Makes one plan of a graph.
 pub fn compile_graph(graph: &Arc<Graph>) -> Result<Compiled> {
-    let executable = Executable::new(graph)?;
+    let executable = program(graph)?;
     let traced = TracedFunction { graph: graph.clone(), captured: Vec::new(), written: Vec::new() };
     Ok(Compiled { traced, executable, types: graph.input_avals() })
 }
@@ -78,9 +77,9 @@ impl Compiled {
         &self.traced.captured
     }
 
-    /// The plan as text: buffers, their places, and the kernels in order.
+    /// The plan for people: totals, what was simplified, what did not fuse and why, the arena, every step with its work.
     pub fn explain(&self) -> String {
-        self.executable.plan().to_string()
+        self.executable.plan().explained()
     }
 
     /// Bytes of temporaries.
@@ -93,7 +92,8 @@ impl Compiled {
         self.executable.plan().steps.iter().map(|step| step.name()).collect()
     }
 
-    /// Runs it and says how long each step took, the longest first.
+    /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near
+    /// that comes to what this machine can do (`Roof::measured`).
     #[track_caller]
     pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
         let place = Location::caller();
@@ -104,15 +104,7 @@ impl Compiled {
             Ok(outs)
         })
         .map_err(|e| e.or_at(place))?;
-        let steps = &self.executable.plan().steps;
-        let total: Duration = times.iter().sum();
-        let mut order: Vec<usize> = (0..times.len()).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(times[i]));
-        let mut text = format!("{} steps in {total:?}\n", steps.len());
-        for i in order {
-            let _ = write!(text, "\n{:?}, step {i}: {}", times[i], steps[i]);
-        }
-        Ok(text)
+        Ok(report(self.executable.plan(), &times, Roof::measured()))
     }
 
     /// Runs it on arguments of the types it was compiled for.

@@ -67,6 +67,18 @@ fn executable(op: &Op, ins: &[Data], avals: &[Aval]) -> Result<Arc<Executable>> 
     })
 }
 
+/// Fewer than of single ops: a whole program may hold large constants.
+static PROGRAMS: Bounded<Arc<Graph>, Arc<Executable>> = Bounded::of(256);
+
+/// The executable of a whole graph: made once for all graphs that are the same, whoever traced them.
+pub(crate) fn program(graph: &Arc<Graph>) -> Result<Arc<Executable>> {
+    PROGRAMS.get_or_make(
+        &graph.canonical_hash(),
+        |own| **own == **graph,
+        || Ok((graph.clone(), Arc::new(Executable::new(graph)?))),
+    )
+}
+
 fn graph_of(op: &Op, avals: &[Aval]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = avals.iter().map(|a| b.input("x", a.clone())).collect();

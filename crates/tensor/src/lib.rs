@@ -22,6 +22,7 @@ mod ops;
 mod place;
 mod plan;
 mod print;
+mod profile;
 mod random;
 mod reduce;
 mod region;

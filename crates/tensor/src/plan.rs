@@ -37,7 +37,7 @@ pub(crate) struct Plan {
 /// A table that forgets everything when it is full: simple, and enough to bound memory.
 ///
 /// Looking up takes a hash and a comparison, so that nothing is cloned for a key that is there.
-pub(crate) struct Bounded<K, V>(Mutex<Option<Table<K, V>>>);
+pub(crate) struct Bounded<K, V>(Mutex<Option<Table<K, V>>>, usize);
 
 struct Table<K, V> {
     entries: HashMap<u64, Vec<(K, V)>>,
@@ -48,7 +48,12 @@ const CAPACITY: usize = 8192;
 
 impl<K, V: Clone> Bounded<K, V> {
     pub(crate) const fn new() -> Bounded<K, V> {
-        Bounded(Mutex::new(None))
+        Bounded::of(CAPACITY)
+    }
+
+    /// With room for so many.
+    pub(crate) const fn of(capacity: usize) -> Bounded<K, V> {
+        Bounded(Mutex::new(None), capacity)
     }
 
     fn table(&self) -> MutexGuard<'_, Option<Table<K, V>>> {
@@ -72,7 +77,7 @@ impl<K, V: Clone> Bounded<K, V> {
         }
         let (key, value) = make()?;
         let mut guard = self.table();
-        let full = guard.as_ref().is_some_and(|t| t.count >= CAPACITY);
+        let full = guard.as_ref().is_some_and(|t| t.count >= self.1);
         if full {
             *guard = None;
         }

@@ -95,14 +95,16 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
         self.pool.run(m.div_ceil(rows), &|chunk| {
             let rows = chunk * rows..((chunk + 1) * rows).min(m);
             for i in rows.clone() {
-                for j in 0..n {
-                    // SAFETY: rows of C of this task's own, and sums that all tasks have left.
-                    unsafe {
-                        let to = whole.c.offset(i as isize * row).add(j);
-                        let first = *sums.at(i * n + j);
-                        let first = if accumulate { *to + first } else { first };
-                        *to = (1..parts).fold(first, |sum, part| sum + *sums.at((part * m + i) * n + j));
-                    }
+                // SAFETY: rows of C of this task's own, and sums that all tasks have left.
+                let (to, sum) = unsafe {
+                    let to = std::slice::from_raw_parts_mut(whole.c.offset(i as isize * row), n);
+                    (to, |part: usize| {
+                        std::slice::from_raw_parts(sums.at((part * m + i) * n).cast_const(), n)
+                    })
+                };
+                for part in 0..parts {
+                    let first = part == 0 && !accumulate;
+                    to.iter_mut().zip(sum(part)).for_each(|(to, &x)| *to = if first { x } else { *to + x });
                 }
             }
             self.finish(&whole, rows, 0..n);

@@ -16,6 +16,8 @@ mod plan;
 mod scratch;
 mod vector;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use pack::Turn;
 pub(crate) use scratch::Scratch;
 
 use crate::{Isa, Pool};

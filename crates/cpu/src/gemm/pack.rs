@@ -14,14 +14,14 @@ pub(super) type Packer<T> =
 
 /// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns.
 #[cfg(target_arch = "x86_64")]
-pub(super) trait Turn: Copy + Default {
+pub(crate) trait Turn: Copy + Default {
     const SIDE: usize;
 
-    /// `out[p * width + lane] = source[lane * stride + p]` for a full block.
+    /// `out[p * width + lane] = row(lane)[p]` for a full block.
     ///
     /// # Safety
     /// The processor has AVX2, both blocks are valid.
-    unsafe fn turn(source: *const Self, stride: isize, out: *mut Self, width: usize);
+    unsafe fn turn(row: impl Fn(usize) -> *const Self, out: *mut Self, width: usize);
 }
 
 /// # Safety
@@ -65,7 +65,7 @@ pub(super) unsafe fn avx2<T: Turn, const W: usize>(
                     prefetch(rows.offset(l as isize * lane).wrapping_add(from + 2 * line));
                 }
                 for p in (from..along.min(from + line)).step_by(T::SIDE) {
-                    T::turn(rows.add(p), lane, out.add(p * W + first), W);
+                    T::turn(|l| rows.offset(l as isize * lane).add(p), out.add(p * W + first), W);
                 }
             }
         }
@@ -118,14 +118,14 @@ mod x86 {
         const SIDE: usize = 8;
 
         #[inline(always)]
-        unsafe fn turn(source: *const f32, stride: isize, out: *mut f32, width: usize) {
+        unsafe fn turn(row: impl Fn(usize) -> *const f32, out: *mut f32, width: usize) {
             // SAFETY: the caller has AVX2 and vouches for the blocks.
             unsafe {
                 // Rows 0..4 in the low halves and 4..8 in the high ones: two turns of 4 by 4, side by side.
                 let rows: [[__m256; 4]; 2] = std::array::from_fn(|half| {
-                    std::array::from_fn(|row| {
-                        let p = source.offset(row as isize * stride).add(half * 4);
-                        let (low, high) = (_mm_loadu_ps(p), _mm_loadu_ps(p.offset(4 * stride)));
+                    std::array::from_fn(|r| {
+                        let p = |r: usize| row(r).add(half * 4);
+                        let (low, high) = (_mm_loadu_ps(p(r)), _mm_loadu_ps(p(r + 4)));
                         _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
                     })
                 });
@@ -150,13 +150,13 @@ mod x86 {
         const SIDE: usize = 4;
 
         #[inline(always)]
-        unsafe fn turn(source: *const f64, stride: isize, out: *mut f64, width: usize) {
+        unsafe fn turn(row: impl Fn(usize) -> *const f64, out: *mut f64, width: usize) {
             // SAFETY: the caller has AVX2 and vouches for the blocks.
             unsafe {
                 for half in 0..2 {
-                    let [r0, r1]: [__m256d; 2] = std::array::from_fn(|row| {
-                        let p = source.offset(row as isize * stride).add(half * 2);
-                        let (low, high) = (_mm_loadu_pd(p), _mm_loadu_pd(p.offset(2 * stride)));
+                    let [r0, r1]: [__m256d; 2] = std::array::from_fn(|r| {
+                        let p = |r: usize| row(r).add(half * 2);
+                        let (low, high) = (_mm_loadu_pd(p(r)), _mm_loadu_pd(p(r + 2)));
                         _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high)
                     });
                     _mm256_storeu_pd(out.add(half * 2 * width), _mm256_unpacklo_pd(r0, r1));

@@ -35,6 +35,10 @@ const STREAMED: usize = 1 << 20;
 const STREAM: usize = 64;
 /// Bytes of the packed columns of a block over one visit, which stay in the second cache.
 const PACKED: usize = 1 << 20;
+/// Elements of a C that is small beside a k that is long, and the least steps of a part of that.
+const SMALL: usize = 1 << 16;
+const LONG: usize = 2048;
+const PART: usize = 256;
 /// A [`cost`] worth a task of its own: some 10 µs.
 pub(super) const TASK: usize = 2 << 20;
 /// Tasks for each thread, so that one that is late does not keep the others waiting.
@@ -57,8 +61,8 @@ impl Plan {
             (false, false) => COLUMN / size_of::<T>(),
         };
         let steps = even(k, steps);
-        // Small C and long k: the only way to share the work is along k.
-        let parts = if batch * m * n <= 128 * 128 && k >= 2048 { (k / 1024).min(8) } else { 1 };
+        // Small C and long k: shared along k every operand is packed once, and C is what is added up.
+        let parts = if batch * m * n <= SMALL && k >= LONG { (k / PART).min(8) } else { 1 };
 
         let (unit_m, unit_n) = if dot {
             (DOT, DOT)

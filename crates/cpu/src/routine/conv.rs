@@ -1,8 +1,8 @@
 //! Convolutions: products of the window with patches of the operand, image by image and group by group.
 
-use super::patches::{Patches, Starts, steps};
+use super::patches::{Packable, Patches, Starts, steps};
 use super::spread::{Axis, spread, spread_axes};
-use super::{Call, Out, thin};
+use super::{Call, Out, shifted, thin};
 use crate::gemm::{self, Operand, Output, Problem, Real, Scratch, Strided};
 use crate::tile::memory;
 use gradus_ir::ops::Window;
@@ -16,6 +16,11 @@ const FEW_PLACES: usize = 64;
 const MANY: usize = 16;
 /// Rows of a product for which it does not pay to pack patches.
 const FEW_ROWS: usize = 2;
+/// With so few rows and channels, or fewer, packing patches takes long beside multiplying them.
+const SOME_ROWS: usize = 48;
+const SOME_CHANNELS: usize = 16;
+/// Bytes of products that stay in the second cache until they are added up.
+const PRODUCTS: usize = 1 << 20;
 
 /// # Safety
 /// As for [`run`](super::run).
@@ -129,6 +134,17 @@ impl Shape {
         self.outputs <= FEW_ROWS && self.axes.last().is_some_and(|a| a.places >= thin::NARROW)
     }
 
+    /// Products of the operand as it is, added up, take less than products of patches.
+    fn is_shifted<T>(&self) -> bool {
+        self.window > 1
+            && self.outputs <= SOME_ROWS
+            && self.channels >= SOME_CHANNELS
+            && self.outputs * self.window * self.space * size_of::<T>() <= PRODUCTS
+            && !self.is_merged()
+            && !self.is_thin()
+            && shifted::fits(&self.axes)
+    }
+
     /// The places of all images are the columns of one product.
     fn is_merged(&self) -> bool {
         self.is_whole()
@@ -145,16 +161,29 @@ impl Shape {
     }
 }
 
-unsafe fn run<T: Real + thin::Number>(call: &Call<'_>, window: &Window, x: &[T], w: &[T], out: Out<T>) {
+unsafe fn run<T: Real + thin::Number + Packable>(
+    call: &Call<'_>,
+    window: &Window,
+    x: &[T],
+    w: &[T],
+    out: Out<T>,
+) {
     let given = Shape::new(call, window);
     if given.images * given.groups * given.outputs * given.places == 0 {
         return;
     }
     let s = given.spread();
     let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
-    let run = Run { call, given: &given, s: &s, steps: &steps, starts: &starts, w, out };
+    let run = s.axes.last().map_or(1, |a| if a.dilation as usize * a.step == 1 { a.window } else { 1 });
+    let run = Run { call, given: &given, s: &s, steps: &steps, run, starts: &starts, w, out };
     // SAFETY: the caller's promise.
-    unsafe { if s.is_merged() { run.merged(x) } else { run.images(x) } }
+    unsafe {
+        match () {
+            () if given.is_shifted::<T>() => run.shifted(x),
+            () if s.is_merged() => run.merged(x),
+            () => run.images(x),
+        }
+    }
 }
 
 /// A convolution under way.
@@ -164,12 +193,13 @@ struct Run<'a, T> {
     given: &'a Shape,
     s: &'a Shape,
     steps: &'a [usize],
+    run: usize,
     starts: &'a Starts,
     w: &'a [T],
     out: Out<T>,
 }
 
-impl<T: Real + thin::Number> Run<'_, T> {
+impl<T: Real + thin::Number + Packable> Run<'_, T> {
     /// The windows of a group.
     fn windows(&self, g: usize) -> &[T] {
         &self.w[g * self.s.outputs * self.s.channels * self.s.window..]
@@ -185,7 +215,7 @@ impl<T: Real + thin::Number> Run<'_, T> {
 
     /// One product per group, with the places of all images as its columns.
     unsafe fn merged(&self, x: &[T]) {
-        let (&Run { call, s, steps, starts, out, .. }, given) = (self, self.given);
+        let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
         let (image, columns, result) =
             (s.groups * s.channels * s.space, s.images * s.places, s.outputs * s.places);
         let scratch;
@@ -204,7 +234,8 @@ impl<T: Real + thin::Number> Run<'_, T> {
         let one = |g: usize| {
             let sums = Scratch::take::<T>(s.outputs * columns);
             let sums = Out(sums.as_ptr::<T>());
-            let patches = Patches { x: &x[(g * s.channels * s.space).min(x.len())..], image, steps, starts };
+            let patches =
+                Patches { x: &x[(g * s.channels * s.space).min(x.len())..], image, steps, run, starts };
             let whole = Strided { data: patches.x.as_ptr(), batch: 0, lane: image as isize, depth: 1 };
             let b = if s.is_whole() { Operand::Strided(whole) } else { Operand::Packed(&patches) };
             // SAFETY: the operands have these elements; the sums are this group's.
@@ -220,9 +251,51 @@ impl<T: Real + thin::Number> Run<'_, T> {
         if s.groups < MANY { (0..s.groups).for_each(one) } else { call.pool.run(s.groups, &one) }
     }
 
+    /// One product per image and group, of all places of the window, whose parts are added up.
+    unsafe fn shifted(&self, x: &[T]) {
+        let (&Run { call, out, .. }, s) = (self, self.given);
+        let (image, result) = (s.channels * s.space, s.outputs * s.places);
+        let each = s.outputs * s.channels * s.window;
+        let turned = Scratch::take::<T>(s.groups * each);
+        let turned = Out(turned.as_ptr::<T>());
+        for g in 0..s.groups {
+            // SAFETY: there is room for the windows of all groups, and no task yet.
+            let to = unsafe { turned.slice(g * each, each) };
+            shifted::turned(self.windows(g), (s.outputs, s.channels, s.window), to);
+        }
+        let rows = s.window * s.outputs;
+        let one = |at: usize| {
+            let products = Scratch::take::<T>(rows * s.space);
+            let products = Out(products.as_ptr::<T>());
+            // SAFETY: the windows are written, and nobody writes them now.
+            let windows = unsafe { turned.slice(at % s.groups * each, each) };
+            let a = Strided { data: windows.as_ptr(), batch: 0, lane: s.channels as isize, depth: 1 };
+            let b = Strided { data: x[at * image..].as_ptr(), batch: 0, lane: 1, depth: s.space as isize };
+            let problem = Problem {
+                batch: 1,
+                m: rows,
+                n: s.space,
+                k: s.channels,
+                a: Operand::Strided(a),
+                b: Operand::Strided(b),
+                c: Output { data: products.at(0), batch: 0, row: s.space as isize },
+                accumulate: false,
+                finish: None,
+            };
+            // SAFETY: the operands have these elements; products and result of an image and group are this task's.
+            unsafe {
+                gemm::gemm(call.pool, &problem);
+                let (products, out) = (products.slice(0, rows * s.space), out.slice(at * result, result));
+                shifted::sum(products, &s.axes, (s.window, s.outputs), out);
+            }
+        };
+        let all = s.images * s.groups;
+        if all < MANY { (0..all).for_each(one) } else { call.pool.run(all, &one) }
+    }
+
     /// One product per image and group.
     unsafe fn images(&self, x: &[T]) {
-        let (&Run { call, s, steps, starts, out, .. }, given) = (self, self.given);
+        let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
         let (image, result) = (s.channels * s.space, s.outputs * s.places);
         let one = |at: usize| {
             let scratch;
@@ -235,7 +308,7 @@ impl<T: Real + thin::Number> Run<'_, T> {
                 self.spread(x, at * s.channels..(at + 1) * s.channels, own);
                 own
             };
-            let (patches, windows) = (Patches { x, image, steps, starts }, self.windows(at % s.groups));
+            let (patches, windows) = (Patches { x, image, steps, run, starts }, self.windows(at % s.groups));
             if s.is_thin() {
                 // SAFETY: the result of an image and group is this task's.
                 return thin::convolve(&patches, windows, unsafe { out.slice(at * result, result) });

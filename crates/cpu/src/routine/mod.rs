@@ -10,6 +10,7 @@ mod fold;
 mod index;
 mod lines;
 mod patches;
+mod shifted;
 mod spread;
 mod thin;
 

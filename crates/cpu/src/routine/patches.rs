@@ -15,6 +15,8 @@ pub(super) struct Patches<'a, T> {
     pub(super) image: usize,
     /// How far each step along the depth leads.
     pub(super) steps: &'a [usize],
+    /// Of how many steps each is one element further than the last.
+    pub(super) run: usize,
     /// Where the patches of an image begin.
     pub(super) starts: &'a Starts,
 }
@@ -55,7 +57,18 @@ impl Starts {
     }
 }
 
-impl<T: Copy + Default + Send + Sync> Pack<T> for Patches<'_, T> {
+/// Numbers that patches are made of.
+#[cfg(target_arch = "x86_64")]
+pub(super) trait Packable: crate::gemm::Turn + Send + Sync {}
+#[cfg(target_arch = "x86_64")]
+impl<T: crate::gemm::Turn + Send + Sync> Packable for T {}
+/// Numbers that patches are made of.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) trait Packable: Copy + Default + Send + Sync {}
+#[cfg(not(target_arch = "x86_64"))]
+impl<T: Copy + Default + Send + Sync> Packable for T {}
+
+impl<T: Packable> Pack<T> for Patches<'_, T> {
     fn pack(&self, panel: Panel, out: &mut [T]) {
         match Isa::best() {
             // SAFETY: the processor has it.
@@ -66,13 +79,68 @@ impl<T: Copy + Default + Send + Sync> Pack<T> for Patches<'_, T> {
     }
 }
 
-impl<T: Copy + Default> Patches<'_, T> {
+impl<T: Packable> Patches<'_, T> {
     /// # Safety
     /// The processor has AVX2.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn pack_avx2(&self, panel: Panel, out: &mut [T]) {
-        self.pack_any(panel, out);
+        if self.starts.row < T::SIDE && self.run >= T::SIDE {
+            // SAFETY: the caller's promise.
+            unsafe { self.pack_turned(panel, out) }
+        } else {
+            self.pack_any(panel, out);
+        }
+    }
+
+    /// The element that begins a patch.
+    fn start(&self, lane: usize) -> usize {
+        let starts = self.starts;
+        let places = starts.rows.len() * starts.row;
+        let (image, row, place) = (lane / places, lane % places / starts.row, lane % starts.row);
+        image * self.image + starts.rows[row] + place * starts.stride
+    }
+
+    /// Where neighbours lie along the depth and not along the lanes: blocks of both are turned.
+    ///
+    /// # Safety
+    /// The processor has AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn pack_turned(&self, panel: Panel, out: &mut [T]) {
+        let Panel { width, lanes, .. } = panel;
+        let steps = &self.steps[panel.depth..panel.depth + panel.steps];
+        let (out, side) = (&mut out[..steps.len() * width], T::SIDE);
+        let turned = lanes / side * side;
+        for first in (0..turned).step_by(side) {
+            let mut from = [0; 8];
+            from.iter_mut()
+                .take(side)
+                .enumerate()
+                .for_each(|(l, at)| *at = self.start(panel.lane + first + l));
+            let mut p = 0;
+            while p < steps.len() {
+                let whole = p + side <= steps.len() && steps[p + side - 1] == steps[p] + side - 1;
+                if whole && from[..side].iter().all(|at| at + steps[p] + side <= self.x.len()) {
+                    // SAFETY: all rows of the block have been found to be inside, and so is where it goes.
+                    unsafe {
+                        let row = |l: usize| self.x.as_ptr().add(from[l] + steps[p]);
+                        T::turn(row, out.as_mut_ptr().add(p * width + first), width);
+                    }
+                    p += side;
+                } else {
+                    (0..side).for_each(|l| out[p * width + first + l] = self.x[from[l] + steps[p]]);
+                    p += 1;
+                }
+            }
+        }
+        for lane in turned..lanes {
+            let from = &self.x[self.start(panel.lane + lane)..];
+            for (to, step) in out.chunks_exact_mut(width).zip(steps) {
+                to[lane] = from[*step];
+            }
+        }
+        blank(out, width, lanes);
     }
 
     #[inline(always)]
@@ -103,11 +171,17 @@ impl<T: Copy + Default> Patches<'_, T> {
             }
             lane += count;
         }
-        for row in out.chunks_exact_mut(width).filter(|_| lanes < width) {
-            let (eights, rest) = row[lanes..].as_chunks_mut::<8>();
-            eights.iter_mut().for_each(|eight| *eight = [T::default(); 8]);
-            rest.iter_mut().for_each(|x| *x = T::default());
-        }
+        blank(out, width, lanes);
+    }
+}
+
+/// Zeros in the lanes that are not there.
+#[inline(always)]
+fn blank<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
+    for row in out.chunks_exact_mut(width).filter(|_| lanes < width) {
+        let (eights, rest) = row[lanes..].as_chunks_mut::<8>();
+        eights.iter_mut().for_each(|eight| *eight = [T::default(); 8]);
+        rest.iter_mut().for_each(|x| *x = T::default());
     }
 }
 

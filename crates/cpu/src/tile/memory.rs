@@ -14,6 +14,9 @@ pub(super) struct Place {
     pub(super) layout: Layout,
     /// Whether the elements of a register lie as it wants them, one after the other.
     pub(super) is_whole: bool,
+    /// The axes of a register and the steps along them, with those merged that step evenly here.
+    pub(super) axes: Vec<usize>,
+    pub(super) strides: Vec<i64>,
 }
 
 impl Place {
@@ -21,7 +24,20 @@ impl Place {
     pub(super) fn new(axes: &[usize], span: usize, access: &Access, dtype: DType) -> Place {
         let layout = access.layout.clone();
         let is_whole = Layout::row_major(&axes[..span]).strides == layout.strides[..span];
-        Place { buffer: access.buffer, dtype, layout, is_whole }
+        let (mut own, mut strides): (Vec<usize>, Vec<i64>) = (Vec::new(), Vec::new());
+        for (&extent, &stride) in axes[..span].iter().zip(&layout.strides).filter(|(e, _)| **e != 1) {
+            match (own.last_mut(), strides.last_mut()) {
+                (Some(last), Some(step)) if *step == stride * extent as i64 => {
+                    *last *= extent;
+                    *step = stride;
+                }
+                _ => {
+                    own.push(extent);
+                    strides.push(stride);
+                }
+            }
+        }
+        Place { buffer: access.buffer, dtype, layout, is_whole, axes: own, strides }
     }
 }
 
@@ -35,9 +51,21 @@ pub(super) fn runs(
     count: usize,
     mut f: impl FnMut(usize, i64, usize),
 ) {
+    blocks(axes, strides, offset, (from, count), 1, |first, at, _, n| f(first, at, n));
+}
+
+/// As [`runs`], with up to `most` whole runs along the last axis but one at a time: `f` is also told how many.
+fn blocks(
+    axes: &[usize],
+    strides: &[i64],
+    offset: i64,
+    (from, count): (usize, usize),
+    most: usize,
+    mut f: impl FnMut(usize, i64, usize, usize),
+) {
     let Some((&inner, outer)) = axes.split_last() else {
         if count > 0 {
-            f(0, offset, 1);
+            f(0, offset, 1, 1);
         }
         return;
     };
@@ -63,19 +91,46 @@ pub(super) fn runs(
     let (mut done, mut i) = (0, from % inner);
     while done < count {
         let n = (inner - i).min(count - done);
-        f(done, at + i as i64 * strides[last], n);
-        done += n;
+        let rows = match last {
+            0 => 1,
+            _ if n < inner => 1,
+            _ => most.min(outer[last - 1] - index[last - 1]).min((count - done) / inner),
+        };
+        f(done, at + i as i64 * strides[last], rows, n);
+        done += rows * n;
         i = 0;
+        let mut steps = rows;
         for a in (0..last).rev() {
-            index[a] += 1;
-            at += strides[a];
+            index[a] += steps;
+            at += strides[a] * steps as i64;
             if index[a] < outer[a] {
                 break;
             }
             at -= strides[a] * outer[a] as i64;
             index[a] = 0;
+            steps = 1;
         }
     }
+}
+
+/// Reads the row-major range `from..from + count` of axes into a register.
+///
+/// # Safety
+/// All of it lies in the memory of `source`, and `to` has room for it, each element `size` bytes.
+pub(super) unsafe fn read_range(
+    dtype: DType,
+    source: *const u8,
+    axes: &[usize],
+    (offset, strides): (i64, &[i64]),
+    range: (usize, usize),
+    (to, size): (*mut u8, usize),
+) {
+    let stride = |back: usize| axes.len().checked_sub(back).map_or(1, |a| strides[a]);
+    let (step, pitch) = (stride(1), stride(2));
+    blocks(axes, strides, offset, range, usize::MAX, |first, at, rows, n| {
+        // SAFETY: the caller's promise.
+        unsafe { read_rows(dtype, source, (at, rows, pitch), step, to.add(first * size), n) };
+    });
 }
 
 /// Reads a strided run into a register.
@@ -83,29 +138,52 @@ pub(super) fn runs(
 /// # Safety
 /// The run lies in the memory of `from`, and `to` has room for `n` elements of the dtype's kind.
 pub(crate) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to: *mut u8, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { read_rows(dtype, from, (at, 1, 0), step, to, n) }
+}
+
+/// Reads runs into a register: the place of the first, how many, and how far to the next.
+///
+/// # Safety
+/// As for [`read`], for all runs.
+unsafe fn read_rows(
+    dtype: DType,
+    from: *const u8,
+    rows: (i64, usize, i64),
+    step: i64,
+    to: *mut u8,
+    n: usize,
+) {
     // SAFETY: the caller's promise, at the type of the elements.
-    unsafe fn each<S: Copy, R>(
+    unsafe fn each<S: Copy, R: Copy>(
         from: *const u8,
-        at: i64,
+        (at, rows, pitch): (i64, usize, i64),
         step: i64,
         to: *mut u8,
         n: usize,
         f: impl Fn(S) -> R,
     ) {
         let (from, to) = (from.cast::<S>(), to.cast::<R>());
-        // SAFETY: the caller's promise.
-        unsafe {
-            let from = from.offset(at as isize);
-            match step {
-                1 => (0..n).for_each(|i| to.add(i).write(f(from.add(i).read()))),
-                0 => {
-                    let x = from.read();
-                    (0..n).for_each(|i| to.add(i).write(f(x)));
+        for row in 0..rows {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.offset((at + row as i64 * pitch) as isize);
+                let to = to.add(row * n);
+                match (step, n) {
+                    // Short runs are many: nothing may be done about each but the work.
+                    (0, 2) => to.cast::<[R; 2]>().write_unaligned([f(from.read()); 2]),
+                    (1, _) => (0..n).for_each(|i| to.add(i).write(f(from.add(i).read()))),
+                    (0, _) => {
+                        let x = from.read();
+                        (0..n).for_each(|i| to.add(i).write(f(x)));
+                    }
+                    _ => (0..n)
+                        .for_each(|i| to.add(i).write(f(from.offset(i as isize * step as isize).read()))),
                 }
-                _ => (0..n).for_each(|i| to.add(i).write(f(from.offset(i as isize * step as isize).read()))),
             }
         }
     }
+    let at = rows;
     // SAFETY: as above.
     unsafe {
         match dtype {
@@ -179,9 +257,7 @@ impl Pieces {
     pub(super) fn new(pieces: &[Piece], buffers: &[(DType, usize)]) -> Pieces {
         let one = |p: &Piece| {
             let dtype = buffers[p.access.buffer].0;
-            let place =
-                Place { buffer: p.access.buffer, dtype, layout: p.access.layout.clone(), is_whole: false };
-            (place, p.bounds.clone())
+            (Place::new(&[], 0, &p.access, dtype), p.bounds.clone())
         };
         Pieces { pieces: pieces.iter().map(one).collect() }
     }

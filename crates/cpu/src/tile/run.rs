@@ -3,7 +3,7 @@
 use super::build::{Line, Program, Task, Walk, Write};
 use super::lanes::{Arg, Func, Lanes, Loop};
 use super::loops::{Number, Splat, accumulate, binary, expand, reduce};
-use super::memory::{Place, read, runs, write};
+use super::memory::{Place, read_range, runs, write};
 use super::{Kind, scalar};
 use crate::Pool;
 use gradus_compile::Level;
@@ -368,13 +368,11 @@ impl Tile<'_> {
                         self.registers[i] = source.wrapping_offset(at);
                         return;
                     }
-                    let (axes, strides) = (self.axes(line.level), &place.layout.strides);
-                    let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
+                    let (axes, lies) = (&place.axes[..], (first, &place.strides[..]));
                     let size = line.kind.size();
                     block.each(|before, from| {
-                        runs(axes, strides, first, from, block.count, |k, at, n| {
-                            read(place.dtype, source, at, step, to.add((before + k) * size), n);
-                        });
+                        let to = (to.add(before * size), size);
+                        read_range(place.dtype, source, axes, lies, (from, block.count), to);
                     });
                 }
                 Task::Pieces(pieces) => {
@@ -488,7 +486,7 @@ impl Tile<'_> {
 
     unsafe fn store(&self, store: &Write, line: &Line, block: Block, fixed: &[usize]) {
         let place = &store.place;
-        let (axes, strides) = (self.axes(line.level), &place.layout.strides);
+        let (axes, strides) = (&place.axes[..], &place.strides[..]);
         let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
         let (value, size) = (self.registers[store.value], line.kind.size());
         let constant;

@@ -54,8 +54,11 @@ fn exp_near<N: Single>(x: N) -> N {
 
 #[inline(always)]
 pub(crate) fn exp<N: Single>(x: N) -> N {
-    let (d, t) = exp_parts(clamp(x, -104.0, 89.0));
-    (d + 1.0.into()).scaled(t)
+    // Where it is zero it is not computed: results below the normal numbers take long, and masks are full of them.
+    let zero = x.lt(-104.0);
+    let x = N::select(zero, 0.0, x);
+    let (d, t) = exp_parts(N::select(x.gt(89.0), 89.0, x));
+    N::select(zero, 0.0, (d + 1.0.into()).scaled(t))
 }
 
 #[inline(always)]

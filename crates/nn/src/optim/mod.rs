@@ -86,6 +86,8 @@ pub struct Optimizer {
     average: Option<Average>,
     /// Steps that were taken.
     steps: u64,
+    /// What is wrong with the groups: it comes out at the first step.
+    fault: Option<Error>,
 }
 
 /// A running average of the weights.
@@ -98,11 +100,18 @@ impl Optimizer {
     /// Parameters under a rule.
     pub fn new(parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
         let groups = vec![Group::new(parameters, Box::new(rule))];
-        Optimizer { groups, schedule: Schedule::constant(), clip: None, average: None, steps: 0 }
+        Optimizer { groups, schedule: Schedule::constant(), clip: None, average: None, steps: 0, fault: None }
     }
 
     /// More parameters, under a rule of their own.
     pub fn group(mut self, parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
+        let old: Vec<Tensor> = self.parameters().map(|(_, p)| p.clone()).collect();
+        if let Some((name, _)) = parameters.iter().find(|(_, p)| old.iter().any(|o| o.is_same(p))) {
+            self.fault.get_or_insert(Error::value(name.clone(), "is in two groups of parameters"));
+        }
+        if let Some(average) = &mut self.average {
+            average.cells.extend(parameters.iter().map(|(_, p)| p.data_().detach().cell()));
+        }
         self.groups.push(Group::new(parameters, Box::new(rule)));
         self
     }
@@ -181,6 +190,9 @@ impl Optimizer {
     /// Parameters and state follow from the gradients of [`trained`](Optimizer::trained) parameters. Nothing is written
     /// unless everything can be.
     pub(crate) fn update(&self, grads: &[Tensor]) -> Result<()> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
         let mut writes: Vec<(Tensor, Tensor)> = Vec::new();
         let grads = self.clipped(grads)?;
         let mut grads = grads.iter();
@@ -222,15 +234,16 @@ impl Optimizer {
         })
     }
 
-    /// One step with the gradients that backward passes have collected, which are then forgotten. A parameter without one
-    /// is an error.
+    /// One step with the gradients that backward passes have collected, which are then forgotten. For a parameter that they
+    /// did not reach, zeros are taken, as in a compiled step.
     #[track_caller]
     pub fn step(&mut self) -> Result<()> {
-        let mut grads = Vec::new();
-        for (name, p) in self.parameters().filter(|(_, p)| p.requires_grad()) {
-            let missing = || Error::gradient(format!("{name} has no gradient: was `backward` called?"));
-            grads.push(p.grad().ok_or_else(missing)?);
+        let trained = self.trained();
+        if !trained.is_empty() && trained.iter().all(|p| p.grad().is_none()) {
+            return Err(Error::gradient("no parameter has a gradient: was `backward` called?"));
         }
+        let grads: Vec<Tensor> =
+            trained.iter().map(|p| p.grad().unwrap_or_else(|| p.data_().zeros_like())).collect();
         self.advance()?;
         if let Err(e) = no_grad(|| self.update(&grads)) {
             self.steps -= 1;

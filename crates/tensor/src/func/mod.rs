@@ -17,6 +17,7 @@ pub mod numeric;
 pub mod samples;
 pub mod softmax;
 pub mod stats;
+mod tiled_pool;
 
 pub mod conv;
 mod diagonal;

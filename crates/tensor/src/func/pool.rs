@@ -1,8 +1,9 @@
 //! Pooling over windows of the last axes: largest and mean, with fixed or adaptive windows.
 
 use super::each::{Each, failed, floats, integers, pad_with, split_shape};
+use super::tiled_pool::{self, Tiles};
 use crate::apply::apply1;
-use crate::region::{arg, region, region1};
+use crate::region::{Args, arg, region, region1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::index::Take;
 use gradus_ir::ops::window::Windows;
@@ -168,28 +169,24 @@ macro_rules! by_rank {
     ($n:expr, $($name:literal)*) => { [$($name),*].get($n).copied().unwrap_or([$($name),*][0]) };
 }
 
-/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these axes.
-///
-/// Of equal elements the first counts, and alone has the gradient; the first NaN counts as largest.
+/// Name and arguments of a pooling, its leading and its pooled extents, and the windows; or a failed tensor.
+#[allow(clippy::type_complexity)]
 #[track_caller]
-pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> (Tensor, Tensor) {
+fn plan(
+    x: &Tensor,
+    kernel: &[usize],
+    options: &MaxPoolOptions,
+) -> std::result::Result<(&'static str, Args, Vec<usize>, Vec<usize>, Vec<Slide>), Tensor> {
     let n = kernel.len();
     let name = by_rank!(n, "max_pool" "max_pool1d" "max_pool2d" "max_pool3d");
-    if x.error().is_some() {
-        return (x.clone(), x.clone());
-    }
     let MaxPoolOptions { stride, padding, dilation, ceil_mode } = options;
-    let plan = || {
-        let (lead, spatial) = split_shape(&x.shape(), n, "pooling")?;
+    let found = split_shape(&x.shape(), n, "pooling").and_then(|(lead, spatial)| {
         let slides = slides(&spatial, kernel, stride, padding, dilation, *ceil_mode)?;
         Ok((lead, spatial, slides))
-    };
-    let (lead, spatial, slides) = match plan() {
-        Ok(plan) => plan,
-        Err(e) => {
-            let failed = Tensor::refuse(name, &[x], e);
-            return (failed.clone(), failed);
-        }
+    });
+    let (lead, spatial, slides) = match found {
+        Ok(found) => found,
+        Err(e) => return Err(Tensor::refuse(name, &[x], e)),
     };
     let ints = |f: fn(&Slide) -> i64| slides.iter().map(f).collect::<Vec<i64>>();
     let args = vec![
@@ -199,6 +196,22 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
         arg("dilation", ints(|s| s.dilation)),
         arg("ceil_mode", *ceil_mode),
     ];
+    Ok((name, args, lead, spatial, slides))
+}
+
+/// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these axes.
+///
+/// Of equal elements the first counts, and alone has the gradient; the first NaN counts as largest.
+#[track_caller]
+pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> (Tensor, Tensor) {
+    if x.error().is_some() {
+        return (x.clone(), x.clone());
+    }
+    let n = kernel.len();
+    let (name, args, lead, spatial, slides) = match plan(x, kernel, options) {
+        Ok(plan) => plan,
+        Err(failed) => return (failed.clone(), failed),
+    };
     let both = region(name, args, &[x], |x| {
         let x = &x[0];
         let view = windows(x, &slides, x.dtype().lowest());
@@ -244,7 +257,22 @@ fn two(outs: Result<Vec<Tensor>>) -> (Tensor, Tensor) {
 /// Largest element of each window over the last `kernel.len()` axes; see [`max_pool_with_indices`].
 #[track_caller]
 pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tensor {
-    max_pool_with_indices(x, kernel, options).0
+    if x.error().is_some() {
+        return x.clone();
+    }
+    let (name, mut args, lead, _, slides) = match plan(x, kernel, options) {
+        Ok(plan) => plan,
+        Err(failed) => return failed,
+    };
+    // Side by side, none of them partly filled.
+    let tiled =
+        |s: &Slide| s.stride == s.size && s.dilation == 1 && s.padding == 0 && s.count * s.size <= s.extent;
+    if !slides.iter().all(tiled) || product(kernel) > tiled_pool::MOST {
+        return max_pool_with_indices(x, kernel, options).0;
+    }
+    args.push(arg("tiled", true));
+    let count = slides.iter().map(|s| s.count as usize).collect();
+    Tiles { lead, count, size: kernel.to_vec() }.pool(name, args, x)
 }
 
 /// Mean of each window over the last `kernel.len()` axes. Integers are taken as `f32`.

@@ -48,8 +48,10 @@ ranks! {
 
 pub(super) fn samples(s: &mut super::Samples) {
     let plain = MaxPoolOptions::default;
-    let cases: [(&[usize], &[usize], MaxPoolOptions); 6] = [
+    let cases: [(&[usize], &[usize], MaxPoolOptions); 8] = [
         (&[2, 3, 6], &[2], plain()),
+        (&[2, 7, 5], &[3, 2], plain()),
+        (&[3, 20], &[17], plain()),
         (
             &[2, 7],
             &[3],

@@ -1,0 +1,166 @@
+//! What a plan costs before it runs: operations, bytes that have to move, and how long every buffer lives.
+
+use crate::kernel::{Kernel, Level, Operation};
+use crate::plan::{Place, Plan, Step};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Work of a step, or of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Scalar operations: a product with its sum is two, a function is one.
+    pub flops: f64,
+    /// Bytes that are read or written at least once, each once.
+    pub bytes: f64,
+}
+
+impl std::ops::Add for Work {
+    type Output = Work;
+    fn add(self, other: Work) -> Work {
+        Work { flops: self.flops + other.flops, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl Work {
+    /// So many times the work.
+    fn times(self, n: usize) -> Work {
+        Work { flops: self.flops * n as f64, bytes: self.bytes * n as f64 }
+    }
+}
+
+fn kernel_flops(k: &Kernel) -> f64 {
+    let (rows, length) = (k.rows() as f64, k.row_length() as f64);
+    let each = |op: &Operation, level: Level| match (op, level) {
+        // Every element of a row is combined.
+        (Operation::Reduce(_), _) => rows * length,
+        (Operation::Scalar(_), Level::Element) => rows * length,
+        (Operation::Scalar(_), Level::Row) => rows,
+        _ => 0.0,
+    };
+    k.body.iter().map(|i| each(&i.op, i.level)).sum()
+}
+
+impl Step {
+    /// The work of this step of a plan. Loops until a condition fails count one turn.
+    pub fn work(&self, plan: &Plan) -> Work {
+        let flops = match self {
+            Step::Kernel(k) => kernel_flops(k),
+            Step::Contract(c) => {
+                let product = 2.0 * c.products() as f64 * c.m.0 as f64 * c.n.0 as f64 * c.k.0 as f64;
+                product + c.finish.as_ref().map_or(0.0, kernel_flops)
+            }
+            Step::Routine(r) => r.results.iter().map(|a| a.shape.numel() as f64).sum(),
+            Step::Scan { control, length, .. } => {
+                return control
+                    .plans
+                    .iter()
+                    .map(|p| p.work().times(*length))
+                    .fold(Work::default(), |a, b| a + b);
+            }
+            Step::Switch(control) => {
+                let each = control.plans.iter().map(|p| p.work());
+                return each.fold(Work::default(), |a, b| if b.flops > a.flops { b } else { a });
+            }
+            Step::While { control, .. } => {
+                return control.plans.iter().map(|p| p.work()).fold(Work::default(), |a, b| a + b);
+            }
+        };
+        let mut touched: BTreeMap<usize, f64> = BTreeMap::new();
+        for b in self.reads().into_iter().chain(self.writes()) {
+            touched.insert(b, plan.buffers[b].bytes() as f64);
+        }
+        Work { flops, bytes: touched.values().sum() }
+    }
+
+    /// What kind of step it is, in a word or two.
+    pub fn title(&self) -> String {
+        match self {
+            Step::Kernel(k) if k.axes.len() > k.parallel => format!("kernel {:?}, reduced", k.axes),
+            Step::Kernel(k) => format!("kernel {:?}", k.axes),
+            Step::Contract(c) => {
+                let batch = if c.products() > 1 { format!("{} × ", c.products()) } else { String::new() };
+                let after = if c.finish.is_some() { ", finished in place" } else { "" };
+                format!("product {batch}{}×{}×{}{after}", c.m.0, c.n.0, c.k.0)
+            }
+            Step::Routine(r) => r.op.name().to_string(),
+            Step::Switch(_) => "switch".into(),
+            Step::Scan { length, .. } => format!("scan of {length}"),
+            Step::While { .. } => "while".into(),
+        }
+    }
+}
+
+impl Plan {
+    /// The work of all steps.
+    pub fn work(&self) -> Work {
+        self.steps.iter().map(|s| s.work(self)).fold(Work::default(), |a, b| a + b)
+    }
+
+    /// The plan for people: totals, what was simplified, what stayed apart and why, the arena over time, every step.
+    pub fn explained(&self) -> String {
+        let mut out = String::new();
+        let total = self.work();
+        let _ = writeln!(
+            out,
+            "{} steps: {} operations, {} moved, arena of {}",
+            self.steps.len(),
+            amount(total.flops, ""),
+            amount(total.bytes, "B"),
+            amount(self.arena as f64, "B")
+        );
+        if !self.simplified.is_empty() {
+            let each: Vec<String> = self.simplified.iter().map(|(rule, n)| format!("{rule} ×{n}")).collect();
+            let _ = writeln!(out, "simplified: {}", each.join(", "));
+        }
+        let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for (what, why) in &self.apart {
+            *reasons.entry((why, what)).or_default() += 1;
+        }
+        for ((why, what), n) in reasons {
+            let times = if n > 1 { format!(" (×{n})") } else { String::new() };
+            let _ = writeln!(out, "apart: {what}: {why}{times}");
+        }
+        for (buffer, at, from, to) in self.lives() {
+            let bytes = self.buffers[buffer].bytes();
+            let _ = writeln!(out, "arena {at:>10} +{bytes:<10} b{buffer} from step {from} to {to}");
+        }
+        for (i, step) in self.steps.iter().enumerate() {
+            let work = step.work(self);
+            let cost = format!("{}, {}", amount(work.flops, ""), amount(work.bytes, "B"));
+            let _ = writeln!(out, "step {i}: {} ({cost})", step.title());
+            for line in step.to_string().lines() {
+                let _ = writeln!(out, "  {line}");
+            }
+        }
+        out
+    }
+
+    /// Buffers in the arena, by place: buffer, first byte, and the steps at which they are first and last used.
+    pub fn lives(&self) -> Vec<(usize, usize, usize, usize)> {
+        let mut out = Vec::new();
+        for (b, buffer) in self.buffers.iter().enumerate() {
+            let Place::Arena(at) = buffer.place else { continue };
+            let uses = |s: &Step| s.reads().contains(&b) || s.writes().contains(&b);
+            let used: Vec<usize> =
+                self.steps.iter().enumerate().filter(|(_, s)| uses(s)).map(|(i, _)| i).collect();
+            if let (Some(first), Some(last)) = (used.first(), used.last()) {
+                out.push((b, at, *first, *last));
+            }
+        }
+        out.sort_by_key(|l| (l.1, l.2));
+        out
+    }
+}
+
+/// A number with a prefix: `1.2 M`, `3.4 GB`.
+pub fn amount(x: f64, unit: &str) -> String {
+    let (scaled, prefix) = match x {
+        x if x >= 1e12 => (x / 1e12, "T"),
+        x if x >= 1e9 => (x / 1e9, "G"),
+        x if x >= 1e6 => (x / 1e6, "M"),
+        x if x >= 1e3 => (x / 1e3, "k"),
+        x => (x, ""),
+    };
+    let digits = if scaled >= 100.0 || scaled.fract() == 0.0 { 0 } else { 1 };
+    format!("{scaled:.digits$} {prefix}{unit}").trim_end().to_string()
+}

@@ -1,0 +1,64 @@
+//! Convolutions as sums of shifted products: each place of the window multiplies the operand as it is, and the products
+//! are added up where they belong. No patch is copied and no zero multiplied.
+
+use super::spread::Axis;
+use std::ops::AddAssign;
+
+/// Whether a convolution along these axes only shifts, and its operand is no larger than its result.
+pub(super) fn fits(axes: &[Axis]) -> bool {
+    axes.iter().all(|a| a.stride == 1 && a.base == 1 && a.extent <= a.places)
+}
+
+/// The windows `[outputs, channels, window]` of a group as `[window, outputs, channels]`.
+pub(super) fn turned<T: Copy>(w: &[T], (outputs, channels, window): (usize, usize, usize), to: &mut [T]) {
+    for (k, to) in to.chunks_exact_mut(outputs * channels).enumerate() {
+        for (i, to) in to.iter_mut().enumerate() {
+            *to = w[i * window + k];
+        }
+    }
+}
+
+/// Adds up the products `[window, outputs, space]` into `[outputs, places]`.
+pub(super) fn sum<T: Copy + Default + AddAssign>(
+    products: &[T],
+    axes: &[Axis],
+    (window, outputs): (usize, usize),
+    out: &mut [T],
+) {
+    out.fill(T::default());
+    let space: usize = axes.iter().map(|a| a.extent).product();
+    let places: usize = axes.iter().map(|a| a.places).product();
+    for (o, out) in out.chunks_exact_mut(places).enumerate() {
+        for k in 0..window {
+            add(&products[(k * outputs + o) * space..][..space], axes, k, out);
+        }
+    }
+}
+
+/// Adds the product of place `k` of the window where the result has it.
+fn add<T: Copy + AddAssign>(product: &[T], axes: &[Axis], k: usize, out: &mut [T]) {
+    let Some((axis, inner)) = axes.split_first() else {
+        if let (Some(to), Some(x)) = (out.first_mut(), product.first()) {
+            *to += *x;
+        }
+        return;
+    };
+    let below: usize = inner.iter().map(|a| a.window).product();
+    // Place `p` of the result has element `p + shift`.
+    let shift = (k / below) as i64 * axis.dilation - axis.low;
+    let (from, to) = ((-shift).max(0), (axis.places as i64).min(axis.extent as i64 - shift));
+    if from >= to {
+        return;
+    }
+    let (from, to) = (from as usize, to as usize);
+    let first = (from as i64 + shift) as usize;
+    if inner.is_empty() {
+        return out[from..to].iter_mut().zip(&product[first..]).for_each(|(to, x)| *to += *x);
+    }
+    let (space, places) =
+        (inner.iter().map(|a| a.extent).product(), inner.iter().map(|a| a.places).product::<usize>());
+    let rows = product[first * space..].chunks_exact(space);
+    for (to, x) in out[from * places..to * places].chunks_exact_mut(places).zip(rows) {
+        add(x, inner, k % below, to);
+    }
+}

@@ -1,0 +1,92 @@
+//! Largest elements of windows that lie side by side. No element is in two, so the gradient is a choice within each
+//! window, element by element, and needs no places in memory.
+
+use super::each::{floats, scalar};
+use crate::region::{Args, region1_with_grad};
+use crate::tensor::Tensor;
+
+/// Windows with more elements are not written out.
+pub(super) const MOST: usize = 16;
+
+/// Windows of `size` elements side by side along the last axes, `count` per axis.
+pub(super) struct Tiles {
+    pub(super) lead: Vec<usize>,
+    pub(super) count: Vec<usize>,
+    pub(super) size: Vec<usize>,
+}
+
+impl Tiles {
+    /// Elements of a window.
+    fn elements(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// The axes, each cut in two by `f` of count and size.
+    fn cut(&self, f: impl Fn(usize, usize) -> [usize; 2]) -> Vec<usize> {
+        let pairs = self.count.iter().zip(&self.size).flat_map(|(&c, &s)| f(c, s));
+        self.lead.iter().copied().chain(pairs).collect()
+    }
+
+    /// What the windows cover, with an axis within windows behind each axis of windows.
+    fn covered(&self, x: &Tensor) -> Tensor {
+        let mut x = x.clone();
+        for (i, (c, s)) in self.count.iter().zip(&self.size).enumerate() {
+            if x.shape()[self.lead.len() + i] > c * s {
+                x = x.narrow((self.lead.len() + i) as isize, 0, c * s);
+            }
+        }
+        x.reshape(self.cut(|c, s| [c, s]))
+    }
+
+    /// The elements of each window, in row-major order: one tensor for each place in it.
+    fn places(&self, x: &Tensor) -> Vec<Tensor> {
+        let covered = self.covered(x);
+        let place = |k: usize| {
+            let (mut part, mut rest) = (covered.clone(), k);
+            for (i, &s) in self.size.iter().enumerate().rev() {
+                part = part.narrow((self.lead.len() + 2 * i + 1) as isize, rest % s, 1);
+                rest /= s;
+            }
+            part.reshape([&self.lead[..], &self.count].concat())
+        };
+        (0..self.elements()).map(place).collect()
+    }
+
+    /// The largest of each window, NaN if there is one.
+    fn largest(&self, x: &Tensor) -> Tensor {
+        let mut places = self.places(x).into_iter();
+        let first = places.next().unwrap_or_else(|| x.clone());
+        places.fold(first, |top, next| top.maximum(&next))
+    }
+
+    /// The cotangent of each window at the first place that has its largest element (if that is NaN, at the first NaN),
+    /// zero elsewhere.
+    fn grad(&self, x: &Tensor, y: &Tensor, g: &Tensor) -> Tensor {
+        let n = self.elements();
+        let number = |k: usize| scalar(x.dtype(), k as f64);
+        let places = self.places(x).into_iter().enumerate().take(n - 1).rev();
+        let chosen = places.fold(number(n - 1).expand(y.shape()), |later, (k, place)| {
+            let here = number(k).expand(y.shape());
+            place.eq(y).select(&here, &place.is_nan().select(&here, &later))
+        });
+        let within: Vec<usize> = self.size.iter().flat_map(|&s| [1, s]).collect();
+        let numbers = floats(x.dtype(), (0..n).map(|k| k as f64).collect(), within);
+        let wide = |t: &Tensor| t.reshape(self.cut(|c, _| [c, 1]));
+        let spread = wide(&chosen).eq(&numbers).select(&wide(g).expand(self.cut(|c, s| [c, s])), 0);
+        let whole: Vec<usize> = self.count.iter().zip(&self.size).map(|(c, s)| c * s).collect();
+        let shape = x.shape();
+        let beyond: Vec<i64> =
+            shape[self.lead.len()..].iter().zip(&whole).map(|(d, w)| (d - w) as i64).collect();
+        let grad = spread.reshape([&self.lead[..], &whole].concat());
+        match beyond.iter().all(|&b| b == 0) {
+            true => grad,
+            false => super::each::pad_with(&grad, &vec![0; beyond.len()], &beyond, 0.0),
+        }
+    }
+
+    /// The pooling as a region.
+    #[track_caller]
+    pub(super) fn pool(&self, name: &'static str, args: Args, x: &Tensor) -> Tensor {
+        region1_with_grad(name, args, &[x], |x| self.largest(&x[0]), |x, y, g| self.grad(&x[0], y, g))
+    }
+}

@@ -1,0 +1,35 @@
+//! Compiled functions: what they say of themselves, and that equal ones are compiled once.
+
+use gradus_tensor::{Tensor, compile};
+
+#[test]
+fn explain_tells_work_and_memory() {
+    let (x, w) = (Tensor::ones([8, 16]), Tensor::ones([16, 4]));
+    let step = compile(&[&x, &w], |v| v[0].matmul(&v[1]).tanh().softmax(-1).sum(())).unwrap();
+    let text = step.explain();
+    // 2·8·4·16 for the product, and what follows it.
+    assert!(text.contains("product 8×4×16"), "{text}");
+    assert!(text.contains("operations") && text.contains("arena of"), "{text}");
+    assert!(text.lines().any(|l| l.starts_with("step 0: ")), "{text}");
+    let profile = step.profile(&[&x, &w]).unwrap();
+    assert!(profile.contains("roof:") && profile.contains("product 8×4×16"), "{profile}");
+}
+
+#[test]
+fn equal_functions_share_a_plan_and_no_state() {
+    let x = Tensor::from([1.0f32, 2.0, 3.0]);
+    let make = || compile(&[&x], |v| (&v[0] * 3.0 + 1.0).exp()).unwrap();
+    let (a, b) = (make(), make());
+    assert_eq!(a.graph(), b.graph());
+    let expected = a.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap();
+    let run = |c: &gradus_tensor::Compiled, k: f64| {
+        let once = |_| c.run(&[&(&x * k)]).unwrap()[0].to_vec::<f32>().unwrap();
+        (0..200).map(once).reduce(|_, last| last).unwrap()
+    };
+    let both: Vec<Vec<f32>> = std::thread::scope(|s| {
+        let other = s.spawn(|| run(&b, 2.0));
+        vec![run(&a, 1.0), other.join().unwrap()]
+    });
+    assert_eq!(both[0], expected);
+    assert_eq!(both[1], a.run(&[&(&x * 2.0)]).unwrap()[0].to_vec::<f32>().unwrap());
+}
