@@ -21,22 +21,22 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let program = &opened.program;
     let wanted = run::wanted(program, &args.only)?;
     let ready = args.given.ready(&opened, &wanted)?;
-    let lowered = program.lower(&avals(&ready.inputs), &ready.settings, &wanted)?;
-    if let Some(path) = &args.svg {
-        atomic::write(path, &[gradus::draw::svg(&lowered.graph).as_bytes()])?;
-    }
     let needed = program.needed(&wanted);
     // Values of all names that are needed, for equations to be run one by one.
     let computed: Vec<Name> = needed.iter().filter(|n| !ready.inputs.contains_key(*n)).cloned().collect();
     let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
     values.extend(ready.inputs.iter().map(|(n, t)| (n.clone(), t.clone())));
+    let (lowered, inputs) = without_constants(program, &wanted, &values, &ready)?;
+    if let Some(path) = &args.svg {
+        atomic::write(path, &[gradus::draw::svg(&lowered.graph).as_bytes()])?;
+    }
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if !matches!(e.value.kind, Kind::Text(_)) {
             lines.push(Line::new(program, e, &values, &ready)?);
         }
     }
-    let whole = Cost::of(&lowered, &ready.inputs)?;
+    let whole = Cost::of(&lowered, &inputs)?;
     match args.json {
         true => {
             let equations: Vec<Value> = lines.iter().map(Line::json).collect();
@@ -49,6 +49,31 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
 
 fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
     tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
+}
+
+/// The program's graph with its constants as inputs: what depends on them alone would be computed before it is compiled, and
+/// nothing would be left to explain.
+fn without_constants(
+    program: &Program,
+    wanted: &[Name],
+    values: &BTreeMap<Name, Tensor>,
+    ready: &Ready,
+) -> Done<(Lowered, BTreeMap<Name, Tensor>)> {
+    let computes = |name: &Name| {
+        let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
+        own.iter().any(|i| !program.equations[*i].reads().is_empty())
+    };
+    let mut open = program.clone();
+    open.equations.retain(|e| computes(&e.target.name));
+    open.exports.clear();
+    open.sinks.clear();
+    let open = open.extended(&[])?;
+    let wanted: Vec<Name> = wanted.iter().filter(|n| computes(n)).cloned().collect();
+    let needed = open.needed(&wanted);
+    let given = |n: &Name| needed.contains(n) && (open.is_input(n) || ready.inputs.contains_key(n));
+    let inputs: BTreeMap<Name, Tensor> =
+        values.iter().filter(|(n, _)| given(n)).map(|(n, t)| (n.clone(), t.clone())).collect();
+    Ok((open.lower(&avals(&inputs), &ready.settings, &wanted)?, inputs))
 }
 
 /// What running something costs.

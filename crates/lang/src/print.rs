@@ -151,6 +151,10 @@ impl Display for Expr {
                     let called = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty());
                     match before {
                         Some(b) if opens && called(b) => f.write_str(" * ")?,
+                        // Side by side with what stands before, `[` would be its indices, and a text no factor.
+                        Some(_) if matches!(factor.kind, Kind::Array(_) | Kind::List(_) | Kind::Text(_)) => {
+                            f.write_str(" * ")?;
+                        }
                         Some(_) => f.write_char(' ')?,
                         None => {}
                     }
