@@ -97,6 +97,8 @@ fn tightness(kind: &Kind) -> u8 {
         Kind::Compare(..) => 3,
         Kind::Sum(_) => 4,
         Kind::Negative(_) => 5,
+        // A sum between parentheses.
+        Kind::Product(factors) if factors.len() == 1 => 9,
         Kind::Product(_) | Kind::Quotient(_) => 6,
         Kind::Not(_) => 7,
         Kind::Number(x) if *x < 0.0 => 7,
