@@ -79,7 +79,7 @@ fn sources_are_read_and_sinks_written_below_the_folder_only() {
     assert!(folder.0.join("out/Anc.npy").exists());
     // Facts speak of one domain: with the second file, of four things.
     assert!(output("", &["run", &program, "--only", "Both"]).starts_with("Both(x): bool 4\n"));
-    for path in ["../x.npy", "/tmp/x.npy", "a/../../x.npy"] {
+    for path in ["../x.npy", "/x.npy", "a/../../x.npy"] {
         let bad = folder.file("bad.eq", &format!("Y = 1\n\"{path}\" = Y"));
         let refused = gradus(&["run", &bad, "--out", &out]);
         assert_eq!(refused.code, 1);
