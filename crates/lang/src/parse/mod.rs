@@ -222,9 +222,13 @@ impl<'a> Parser<'a> {
 
     /// What was expected, and what is there instead.
     fn expected(&mut self, what: &str) -> Diagnostic {
-        let span = self.span();
+        let mut span = self.span();
         let found = match self.peek() {
-            Token::Line => "the end of the line".into(),
+            Token::Line => {
+                // Before the line ends, not across it.
+                span.end = span.start;
+                "the end of the line".into()
+            }
             Token::End => "the end of the text".into(),
             _ => format!("`{}`", self.word()),
         };
