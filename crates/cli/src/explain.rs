@@ -89,19 +89,16 @@ struct Cost {
 
 impl Cost {
     fn of(lowered: &Lowered, inputs: &BTreeMap<Name, Tensor>) -> Done<Cost> {
-        let graph = lowered.graph.inlined()?;
-        let stats = graph.stats();
         let compiled = lowered.compiled()?;
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
         let time = fastest(&compiled, &ins)?;
-        let steps = compiled.steps().into_iter().map(str::to_string).collect();
         Ok(Cost {
-            flops: stats.flops,
-            bytes: stats.bytes,
+            flops: compiled.flops() as u64,
+            bytes: compiled.bytes() as u64,
             time,
-            steps,
+            steps: compiled.steps(),
             arena: compiled.arena(),
-            order: order(&graph),
+            order: order(&lowered.graph.inlined()?),
         })
     }
 
@@ -115,7 +112,7 @@ impl Cost {
         })
     }
 
-    /// How many steps of each kind: `2 kernel, 1 product`.
+    /// The steps, equal ones once: `2 kernel [4], product 2×3×4`.
     fn kinds(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for step in &self.steps {
@@ -124,8 +121,9 @@ impl Cost {
                 None => counts.push((step, 1)),
             }
         }
-        let each: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
-        if each.is_empty() { "none".into() } else { each.join(", ") }
+        let one = |(name, n): &(&str, usize)| if *n == 1 { name.to_string() } else { format!("{n} {name}") };
+        let each: Vec<String> = counts.iter().map(one).collect();
+        if each.is_empty() { "no kernel".into() } else { each.join(", ") }
     }
 }
 
