@@ -17,7 +17,7 @@ mod scratch;
 mod vector;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use pack::Turn;
+pub(crate) use pack::{MOST_ROWS, Turn};
 pub(crate) use scratch::Scratch;
 
 use crate::{Isa, Pool};

@@ -12,16 +12,21 @@ const AHEAD: isize = 16;
 pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
+/// Rows of the largest block that is turned.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const MOST_ROWS: usize = 8;
+
 /// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns.
 #[cfg(target_arch = "x86_64")]
 pub(crate) trait Turn: Copy + Default {
     const SIDE: usize;
 
-    /// `out[p * width + lane] = row(lane)[p]` for a full block.
+    /// `out[p * width + lane] = rows[lane][p]` for a full block. Without closures: what they call would not be inlined
+    /// where the instructions are enabled.
     ///
     /// # Safety
     /// The processor has AVX2, both blocks are valid.
-    unsafe fn turn(row: impl Fn(usize) -> *const Self, out: *mut Self, width: usize);
+    unsafe fn turn(rows: &[*const Self; MOST_ROWS], out: *mut Self, width: usize);
 }
 
 /// # Safety
@@ -65,7 +70,11 @@ pub(super) unsafe fn avx2<T: Turn, const W: usize>(
                     prefetch(rows.offset(l as isize * lane).wrapping_add(from + 2 * line));
                 }
                 for p in (from..along.min(from + line)).step_by(T::SIDE) {
-                    T::turn(|l| rows.offset(l as isize * lane).add(p), out.add(p * W + first), W);
+                    let mut block = [rows; MOST_ROWS];
+                    for (l, row) in block.iter_mut().enumerate() {
+                        *row = rows.wrapping_offset(l as isize * lane).wrapping_add(p);
+                    }
+                    T::turn(&block, out.add(p * W + first), W);
                 }
             }
         }
@@ -111,25 +120,26 @@ unsafe fn body<T: Copy + Default, const W: usize>(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Turn;
+    use super::{MOST_ROWS, Turn};
     use std::arch::x86_64::*;
 
     impl Turn for f32 {
         const SIDE: usize = 8;
 
         #[inline(always)]
-        unsafe fn turn(row: impl Fn(usize) -> *const f32, out: *mut f32, width: usize) {
+        unsafe fn turn(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
             // SAFETY: the caller has AVX2 and vouches for the blocks.
             unsafe {
                 // Rows 0..4 in the low halves and 4..8 in the high ones: two turns of 4 by 4, side by side.
-                let rows: [[__m256; 4]; 2] = std::array::from_fn(|half| {
-                    std::array::from_fn(|r| {
-                        let p = |r: usize| row(r).add(half * 4);
-                        let (low, high) = (_mm_loadu_ps(p(r)), _mm_loadu_ps(p(r + 4)));
-                        _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
-                    })
-                });
-                for (half, &[r0, r1, r2, r3]) in rows.iter().enumerate() {
+                let mut halves = [[_mm256_setzero_ps(); 4]; 2];
+                for (half, to) in halves.iter_mut().enumerate() {
+                    for (r, to) in to.iter_mut().enumerate() {
+                        let low = _mm_loadu_ps(rows[r].add(half * 4));
+                        let high = _mm_loadu_ps(rows[r + 4].add(half * 4));
+                        *to = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high);
+                    }
+                }
+                for (half, &[r0, r1, r2, r3]) in halves.iter().enumerate() {
                     let (a, b) = (_mm256_unpacklo_ps(r0, r1), _mm256_unpackhi_ps(r0, r1));
                     let (c, d) = (_mm256_unpacklo_ps(r2, r3), _mm256_unpackhi_ps(r2, r3));
                     let turned = [
@@ -150,15 +160,17 @@ mod x86 {
         const SIDE: usize = 4;
 
         #[inline(always)]
-        unsafe fn turn(row: impl Fn(usize) -> *const f64, out: *mut f64, width: usize) {
+        unsafe fn turn(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
             // SAFETY: the caller has AVX2 and vouches for the blocks.
             unsafe {
                 for half in 0..2 {
-                    let [r0, r1]: [__m256d; 2] = std::array::from_fn(|r| {
-                        let p = |r: usize| row(r).add(half * 2);
-                        let (low, high) = (_mm_loadu_pd(p(r)), _mm_loadu_pd(p(r + 2)));
-                        _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high)
-                    });
+                    let mut pair = [_mm256_setzero_pd(); 2];
+                    for (r, to) in pair.iter_mut().enumerate() {
+                        let low = _mm_loadu_pd(rows[r].add(half * 2));
+                        let high = _mm_loadu_pd(rows[r + 2].add(half * 2));
+                        *to = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high);
+                    }
+                    let [r0, r1] = pair;
                     _mm256_storeu_pd(out.add(half * 2 * width), _mm256_unpacklo_pd(r0, r1));
                     _mm256_storeu_pd(out.add((half * 2 + 1) * width), _mm256_unpackhi_pd(r0, r1));
                 }

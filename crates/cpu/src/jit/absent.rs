@@ -12,6 +12,10 @@ impl Native {
         None
     }
 
+    pub(crate) fn instructions(&self) -> usize {
+        match *self {}
+    }
+
     pub(crate) fn scratch(&self) -> usize {
         match *self {}
     }

@@ -43,6 +43,11 @@ impl Native {
         rows().or_else(|| Columns::new(kernel, buffers).map(Native::Columns))
     }
 
+    /// Instructions per element, about; along columns it is not known.
+    pub(crate) fn instructions(&self) -> usize {
+        if let Native::Rows(code, _) = self { code.nodes } else { 0 }
+    }
+
     /// Bytes of memory that a run needs for itself.
     pub(crate) fn scratch(&self) -> usize {
         match self {
@@ -123,6 +128,8 @@ pub(crate) struct Code {
     kept: usize,
     /// Values per row.
     slots: usize,
+    /// Values per element and row.
+    nodes: usize,
 }
 
 /// Row buffers start at cache lines.
@@ -133,8 +140,8 @@ impl Code {
         let lowered = lower::lower(kernel, buffers)?;
         let (turns, kept) = schedule::schedule(&lowered);
         let (code, slots) = emit::emit(&lowered, &turns, kept)?;
-        let accesses = lowered.accesses;
-        Some(Code { pages: Pages::new(&code)?, axes: kernel.axes.clone(), accesses, kept, slots })
+        let (accesses, nodes) = (lowered.accesses, lowered.nodes.len());
+        Some(Code { pages: Pages::new(&code)?, axes: kernel.axes.clone(), accesses, kept, slots, nodes })
     }
 
     fn table(&self) -> Table {

@@ -5,6 +5,8 @@
 
 use super::spread::Axis;
 use crate::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::gemm::MOST_ROWS;
 use crate::gemm::{Pack, Panel};
 
 /// The patches of the images of one group.
@@ -113,19 +115,22 @@ impl<T: Packable> Patches<'_, T> {
         let (out, side) = (&mut out[..steps.len() * width], T::SIDE);
         let turned = lanes / side * side;
         for first in (0..turned).step_by(side) {
-            let mut from = [0; 8];
-            from.iter_mut()
-                .take(side)
-                .enumerate()
-                .for_each(|(l, at)| *at = self.start(panel.lane + first + l));
+            let mut from = [0; MOST_ROWS];
+            for (l, at) in from.iter_mut().enumerate().take(side) {
+                *at = self.start(panel.lane + first + l);
+            }
+            let furthest = from[..side].iter().copied().max().unwrap_or(0);
             let mut p = 0;
             while p < steps.len() {
                 let whole = p + side <= steps.len() && steps[p + side - 1] == steps[p] + side - 1;
-                if whole && from[..side].iter().all(|at| at + steps[p] + side <= self.x.len()) {
+                if whole && furthest + steps[p] + side <= self.x.len() {
                     // SAFETY: all rows of the block have been found to be inside, and so is where it goes.
                     unsafe {
-                        let row = |l: usize| self.x.as_ptr().add(from[l] + steps[p]);
-                        T::turn(row, out.as_mut_ptr().add(p * width + first), width);
+                        let mut rows = [self.x.as_ptr(); MOST_ROWS];
+                        for (row, at) in rows.iter_mut().zip(from) {
+                            *row = self.x.as_ptr().wrapping_add(at + steps[p]);
+                        }
+                        T::turn(&rows, out.as_mut_ptr().add(p * width + first), width);
                     }
                     p += side;
                 } else {

@@ -151,9 +151,13 @@ impl Program {
         PART.min(self.row.max(1))
     }
 
-    /// How much there is to do per row, in elements times lines.
+    /// How much there is to do per row, in elements times lines. Some functions are many instructions, and pieces are
+    /// looked for.
     pub(crate) fn cost(&self) -> usize {
-        self.row.max(1) * self.code.len().max(1)
+        let line = |l: &Line| if matches!(l.task, Task::Pieces(_)) { 4 } else { 1 };
+        let lines = self.code.iter().map(line).sum::<usize>();
+        let instructions = self.native.as_ref().map_or(0, Native::instructions);
+        self.row.max(1) * lines.max(instructions / 4).max(1)
     }
 
     /// Lets a value be written to memory by the loop that makes it, where nothing reads operands after it: the

@@ -3,8 +3,10 @@
 //! Within a step, what depends on shared operands alone is computed once. Products that depend on no carry are computed
 //! for all steps at once, as one large product (and where steps are small, functions too), as far as that at most doubles
 //! what the loop reads and writes; so does the way back of a recurrence with the products of its way forward. A shared
-//! operand of a product is turned once. All of it is exact: every element is computed from the same numbers in the same
+//! operand of a product is turned once. What a loop computes that another would compute again is kept (`reuse`). All of it is exact: every element is computed from the same numbers in the same
 //! order.
+
+mod reuse;
 
 use gradus_ir::graph::{Builder, Id, Node, Var};
 use gradus_ir::ops::dot::Dot;
@@ -26,23 +28,41 @@ pub(crate) fn lightened(graph: &Graph) -> Result<Graph> {
         return Ok(graph.clone());
     }
     let together = together(graph)?;
+    let graph = rebuilt(graph, |b, i, values, operands| match together.get(&i) {
+        // Its steps are taken by an earlier one.
+        Some(Together::In(first, outs)) => Ok(Some(outs.iter().map(|&k| values[*first][k]).collect())),
+        Some(Together::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),
+        None => Ok(None),
+    })?;
+    let graph = reuse::reused(&graph)?;
+    rebuilt(&graph, |b, i, _, operands| {
+        let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
+        Lighter::new(scan).apply(b, operands).map(Some)
+    })
+}
+
+/// A graph with other values in place of some nodes, given by number, the values before, and operands.
+fn rebuilt(
+    graph: &Graph,
+    other: impl for<'b> Fn(&'b Builder, usize, &[Vec<Var<'b>>], &[Var<'b>]) -> Result<Option<Vec<Var<'b>>>>,
+) -> Result<Graph> {
     let b = Builder::new();
     let mut values: Vec<Vec<Var<'_>>> = Vec::with_capacity(graph.nodes().len());
     let mut inputs = graph.inputs().iter();
     for (i, node) in graph.nodes().iter().enumerate() {
         let operands: Vec<Var<'_>> =
             node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
-        values.push(match (&node.op, together.get(&i)) {
-            (Op::Input(_), _) => {
+        let outs = match input(node) {
+            Some(_) => {
                 let name = inputs.next().map_or("", |(name, _)| name.as_str());
                 vec![b.input(name, node.outs[0].clone())]
             }
-            // Its steps are taken by an earlier one.
-            (_, Some(Together::In(first, outs))) => outs.iter().map(|&k| values[*first][k]).collect(),
-            (_, Some(Together::All(scan))) => Lighter::new(scan).apply(&b, &operands)?,
-            (Op::Scan(scan), None) => Lighter::new(scan).apply(&b, &operands)?,
-            (op, _) => b.try_apply(op.clone(), &operands)?,
-        });
+            None => match other(&b, i, &values, &operands)? {
+                Some(outs) => outs,
+                None => b.try_apply(node.op.clone(), &operands)?,
+            },
+        };
+        values.push(outs);
     }
     let outputs: Vec<Var<'_>> =
         graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect();

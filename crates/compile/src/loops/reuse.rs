@@ -1,0 +1,115 @@
+//! Products that a loop computes from its carries and a later one computes again from the carries it kept: as the way
+//! back of a recurrence does with those of its way forward. They are kept instead, in the room that the later loop
+//! would have had them in.
+
+use super::{Lighter, input, rebuilt};
+use gradus_ir::graph::{Builder, Id, Node, Var};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::{Form, Op};
+use gradus_ir::{Graph, Result};
+use std::sync::Arc;
+
+/// A product of a later loop that an earlier one has.
+struct Again {
+    /// The later loop, and the product in its step.
+    later: usize,
+    product: Id,
+    /// The earlier loop, and the product in its step.
+    earlier: usize,
+    kept: Id,
+}
+
+/// The same graph, in which loops keep what others need.
+pub(super) fn reused(graph: &Graph) -> Result<Graph> {
+    let found: Vec<Again> = (0..graph.nodes().len()).flat_map(|later| again(graph, later)).collect();
+    if found.is_empty() {
+        return Ok(graph.clone());
+    }
+    rebuilt(graph, |b, i, values, operands| {
+        let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
+        let keeps: Vec<Id> = found.iter().filter(|a| a.earlier == i).map(|a| a.kept).collect();
+        let given: Vec<&Again> = found.iter().filter(|a| a.later == i).collect();
+        if keeps.is_empty() && given.is_empty() {
+            return Ok(None);
+        }
+        // What is kept comes behind the other results, in the order in which it was found.
+        let stack = |a: &&Again| {
+            let before = found.iter().filter(|o| o.earlier == a.earlier);
+            let place = before.take_while(|o| !std::ptr::eq(*o, *a)).count();
+            values[a.earlier][graph.nodes()[a.earlier].outs.len() + place]
+        };
+        let more: Vec<Var<'_>> = given.iter().map(stack).collect();
+        let products: Vec<Id> = given.iter().map(|a| a.product).collect();
+        let body = step(scan, &keeps, &products, &more)?;
+        b.try_apply(Scan { body, ..scan.clone() }, &[operands, &more].concat()).map(Some)
+    })
+}
+
+/// The step with more outputs, and with more inputs in place of some of its values.
+fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<Arc<Graph>> {
+    let r = Builder::new();
+    let body = &scan.body;
+    let own: Vec<Var<'_>> = body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
+    let slice = |v: &Var<'_>| r.input("x", v.aval().with_shape(&v.shape()[1..]));
+    let more: Vec<Var<'_>> = stacks.iter().map(slice).collect();
+    let mut values: Vec<Vec<Var<'_>>> = Vec::with_capacity(body.nodes().len());
+    for (i, node) in body.nodes().iter().enumerate() {
+        let operands: Vec<Var<'_>> =
+            node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
+        let replaced = given.iter().position(|id| id.node as usize == i);
+        values.push(match (input(node), replaced) {
+            (Some(i), _) => vec![own[i]],
+            (None, Some(k)) => vec![more[k]],
+            (None, None) => r.try_apply(node.op.clone(), &operands)?,
+        });
+    }
+    let outs: Vec<Var<'_>> =
+        body.outputs().iter().chain(keeps).map(|id| values[id.node as usize][id.out as usize]).collect();
+    Ok(Arc::new(r.finish(&outs)?))
+}
+
+/// The products of a loop that an earlier one has.
+fn again(graph: &Graph, later: usize) -> Vec<Again> {
+    let Op::Scan(scan) = &graph.nodes()[later].op else { return Vec::new() };
+    let ahead = Lighter::new(scan).ahead().into_iter();
+    ahead.filter_map(|product| earlier(graph, later, scan, product)).collect()
+}
+
+fn earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<Again> {
+    let node = &scan.body.nodes()[product.node as usize];
+    let types: Vec<_> = node.ins.iter().map(|id| scan.body.aval(*id).clone()).collect();
+    if !matches!(node.op.def().form(&types), Form::Contract { .. }) {
+        return None;
+    }
+    // Each operand is an input of the step: a slice of what an earlier loop kept, or shared.
+    let given: Vec<(usize, Id)> = node
+        .ins
+        .iter()
+        .map(|id| input(&scan.body.nodes()[id.node as usize]).map(|i| (i, graph.nodes()[later].ins[i])))
+        .collect::<Option<_>>()?;
+    let is_slice = |i: usize| i >= scan.shared + scan.carries;
+    let earlier = given.iter().find(|(i, _)| is_slice(*i))?.1.node as usize;
+    let Op::Scan(first) = &graph.nodes()[earlier].op else { return None };
+    if first.length != scan.length {
+        return None;
+    }
+    let kept = |i: usize, id: Id| -> Option<usize> {
+        if !is_slice(i) {
+            return graph.nodes()[earlier].ins[..first.shared].iter().position(|own| *own == id);
+        }
+        // A result that is a carry as the step found it.
+        let out = (id.node as usize == earlier).then_some(id.out as usize)?;
+        let from = first.body.outputs().get(out)?;
+        let carry = input(&first.body.nodes()[from.node as usize])?;
+        let is_carry = (first.shared..first.shared + first.carries).contains(&carry);
+        (out >= first.carries && is_carry).then_some(carry)
+    };
+    let wanted: Vec<usize> = given.into_iter().map(|(i, id)| kept(i, id)).collect::<Option<_>>()?;
+    let nodes = first.body.nodes();
+    let same = |n: &Node| {
+        let own = n.ins.iter().map(|id| input(&nodes[id.node as usize]));
+        n.op == node.op && own.eq(wanted.iter().map(|i| Some(*i)))
+    };
+    let at = nodes.iter().position(same)?;
+    Some(Again { later, product, earlier, kept: Id { node: at as u32, out: 0 } })
+}
