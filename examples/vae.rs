@@ -1,7 +1,7 @@
 //! A variational autoencoder of handwritten digits: eight numbers per image, from which new images are drawn.
 //!
-//! After 20 passes the bound on the negative logarithm of an image's likelihood is below 27 nats (a picture of averages has
-//! 33); `cargo run --example vae -- 20 digits.png` writes sixteen new digits.
+//! After 20 passes the bound on the negative logarithm of an image's likelihood is below 25.2 nats (with the average of all
+//! images for each it is 27.1); `cargo run --example vae -- 20 digits.png` writes sixteen new digits.
 
 use gradus::nn::data::{Loader, Tensors};
 use gradus::nn::file::{idx, png};
@@ -79,11 +79,12 @@ fn main() -> Result<()> {
     let passes = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(20);
     let (bound, images) = train(passes)?;
     if let Some(path) = std::env::args().nth(2) {
-        // Four rows of four, each pixel eight times as large.
-        let sheet = images.reshape([4, 4, 8, 8]).transpose(1, 2).reshape([32, 32, 1]);
+        // Four rows of four with room between them, each pixel eight times as large.
+        let framed = images.pad_zeros(&[(1, 1), (1, 1)]).reshape([4, 4, 10, 10]);
+        let sheet = framed.transpose(1, 2).reshape([40, 40, 1]);
         let large = sheet.repeat_interleave(8, Some(0)).repeat_interleave(8, Some(1));
         png::write(path, &(large * 255.0).to_dtype(DType::U8))?;
     }
-    assert!(passes < 20 || bound < 27.0, "it has learnt less than it should");
+    assert!(passes < 20 || bound < 25.2, "it has learnt less than it should");
     Ok(())
 }

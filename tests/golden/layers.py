@@ -96,6 +96,10 @@ def main():
         nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.AvgPool2d(1), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(8, 3)
     )
     case("sequential", sequential, (2, 1, 8, 8))
+    across = lambda x, m: mha(x, m, m, need_weights=False)[0]
+    case("cross_attention", mha, (2, 4, 6), (2, 3, 6), call=across)
+    relu = nn.RNN(3, 4, nonlinearity="relu", num_layers=2)
+    case("rnn_relu", relu, (5, 2, 3), out=lambda y: y[0], layers=2)
     head = '{"torch":"%s","cases":[\n' % torch.__version__.split("+")[0]
     lines = ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases)
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "layers.json")

@@ -132,6 +132,8 @@ def main():
     run("lion", lambda w, v: Lion([w, v], lr=0.013, betas=(0.9, 0.99), weight_decay=0.1))
     run("lbfgs", lambda w, v: o.LBFGS([w, v], lr=0.1, max_iter=4, history_size=5), closure=True)
     run("lbfgs_long", lambda w, v: o.LBFGS([w, v], lr=0.5), steps=10, closure=True)
+    run("lbfgs_wolfe", lambda w, v: o.LBFGS([w, v], lr=1.0, max_iter=2, line_search_fn="strong_wolfe"), steps=10, closure=True)
+    run("lbfgs_wolfe_far", lambda w, v: o.LBFGS([w, v], lr=4.0, max_iter=3, line_search_fn="strong_wolfe"), steps=10, closure=True)
     clip = torch.nn.utils
     run("clip_norm", lambda w, v: o.SGD([w, v], lr=0.05), before=lambda p: clip.clip_grad_norm_(p, 1.5))
     run("clip_value", lambda w, v: o.SGD([w, v], lr=0.05), before=lambda p: clip.clip_grad_value_(p, 0.4))

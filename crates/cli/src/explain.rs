@@ -21,22 +21,22 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let program = &opened.program;
     let wanted = run::wanted(program, &args.only)?;
     let ready = args.given.ready(&opened, &wanted)?;
-    let lowered = program.lower(&avals(&ready.inputs), &ready.settings, &wanted)?;
-    if let Some(path) = &args.svg {
-        atomic::write(path, &[gradus::draw::svg(&lowered.graph).as_bytes()])?;
-    }
     let needed = program.needed(&wanted);
     // Values of all names that are needed, for equations to be run one by one.
     let computed: Vec<Name> = needed.iter().filter(|n| !ready.inputs.contains_key(*n)).cloned().collect();
     let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
     values.extend(ready.inputs.iter().map(|(n, t)| (n.clone(), t.clone())));
+    let (lowered, inputs) = without_constants(program, &wanted, &values, &ready)?;
+    if let Some(path) = &args.svg {
+        atomic::write(path, &[gradus::draw::svg(&lowered.graph).as_bytes()])?;
+    }
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if !matches!(e.value.kind, Kind::Text(_)) {
             lines.push(Line::new(program, e, &values, &ready)?);
         }
     }
-    let whole = Cost::of(&lowered, &ready.inputs)?;
+    let whole = Cost::of(&lowered, &inputs)?;
     match args.json {
         true => {
             let equations: Vec<Value> = lines.iter().map(Line::json).collect();
@@ -49,6 +49,31 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
 
 fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
     tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
+}
+
+/// The program's graph with its constants as inputs: what depends on them alone would be computed before it is compiled, and
+/// nothing would be left to explain.
+fn without_constants(
+    program: &Program,
+    wanted: &[Name],
+    values: &BTreeMap<Name, Tensor>,
+    ready: &Ready,
+) -> Done<(Lowered, BTreeMap<Name, Tensor>)> {
+    let computes = |name: &Name| {
+        let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
+        own.iter().any(|i| !program.equations[*i].reads().is_empty())
+    };
+    let mut open = program.clone();
+    open.equations.retain(|e| computes(&e.target.name));
+    open.exports.clear();
+    open.sinks.clear();
+    let open = open.extended(&[])?;
+    let wanted: Vec<Name> = wanted.iter().filter(|n| computes(n)).cloned().collect();
+    let needed = open.needed(&wanted);
+    let given = |n: &Name| needed.contains(n) && (open.is_input(n) || ready.inputs.contains_key(n));
+    let inputs: BTreeMap<Name, Tensor> =
+        values.iter().filter(|(n, _)| given(n)).map(|(n, t)| (n.clone(), t.clone())).collect();
+    Ok((open.lower(&avals(&inputs), &ready.settings, &wanted)?, inputs))
 }
 
 /// What running something costs.
@@ -64,19 +89,16 @@ struct Cost {
 
 impl Cost {
     fn of(lowered: &Lowered, inputs: &BTreeMap<Name, Tensor>) -> Done<Cost> {
-        let graph = lowered.graph.inlined()?;
-        let stats = graph.stats();
         let compiled = lowered.compiled()?;
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
         let time = fastest(&compiled, &ins)?;
-        let steps = compiled.steps().into_iter().map(str::to_string).collect();
         Ok(Cost {
-            flops: stats.flops,
-            bytes: stats.bytes,
+            flops: compiled.flops() as u64,
+            bytes: compiled.bytes() as u64,
             time,
-            steps,
+            steps: compiled.steps(),
             arena: compiled.arena(),
-            order: order(&graph),
+            order: order(&lowered.graph.inlined()?),
         })
     }
 
@@ -90,7 +112,7 @@ impl Cost {
         })
     }
 
-    /// How many steps of each kind: `2 kernel, 1 product`.
+    /// The steps, equal ones once: `2 kernel [4], product 2×3×4`.
     fn kinds(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for step in &self.steps {
@@ -99,8 +121,9 @@ impl Cost {
                 None => counts.push((step, 1)),
             }
         }
-        let each: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
-        if each.is_empty() { "none".into() } else { each.join(", ") }
+        let one = |(name, n): &(&str, usize)| if *n == 1 { name.to_string() } else { format!("{n} {name}") };
+        let each: Vec<String> = counts.iter().map(one).collect();
+        if each.is_empty() { "no kernel".into() } else { each.join(", ") }
     }
 }
 

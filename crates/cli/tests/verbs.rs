@@ -79,7 +79,7 @@ fn sources_are_read_and_sinks_written_below_the_folder_only() {
     assert!(folder.0.join("out/Anc.npy").exists());
     // Facts speak of one domain: with the second file, of four things.
     assert!(output("", &["run", &program, "--only", "Both"]).starts_with("Both(x): bool 4\n"));
-    for path in ["../x.npy", "/tmp/x.npy", "a/../../x.npy"] {
+    for path in ["../x.npy", "/x.npy", "a/../../x.npy"] {
         let bad = folder.file("bad.eq", &format!("Y = 1\n\"{path}\" = Y"));
         let refused = gradus(&["run", &bad, "--out", &out]);
         assert_eq!(refused.code, 1);
@@ -159,7 +159,8 @@ fn explain_counts_what_is_really_computed() {
     let sum: u64 = order.iter().map(|o| o["flops"].as_u64().unwrap()).sum();
     // Two products of two, not all three at once: 12, then 4 or 6, by which axis goes first.
     assert!(order.len() == 2 && (sum == 16 || sum == 18), "{last}");
-    assert!(value["program"]["seconds"].as_f64().unwrap() >= 0.0);
+    assert_eq!(value["program"]["flops"].as_u64(), Some(sum), "{value}");
+    assert!(!value["program"]["kernels"].as_array().unwrap().is_empty());
     let folder = Folder::new("explain");
     let svg = folder.0.join("p.svg").display().to_string();
     let text = output("", &["explain", &seed("mlp.eq"), "--svg", &svg]);
@@ -206,7 +207,7 @@ fn repl_lives_through_errors() {
     let expected = [
         "A[i]: f32 3\n[1. 2. 3.]\n",
         "waits for `Q`\n",
-        "expected",
+        "never closed",
         "C: f32\n36.\n",
         "Grad_C = const(1.0)\n",
         "no command `:nonsense`",

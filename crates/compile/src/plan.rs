@@ -120,18 +120,6 @@ pub struct Control {
 }
 
 impl Step {
-    /// What it is: a kernel, a product, a routine by its name, a choice or a loop.
-    pub fn name(&self) -> &str {
-        match self {
-            Step::Kernel(_) => "kernel",
-            Step::Contract(_) => "product",
-            Step::Routine(r) => r.op.name(),
-            Step::Switch(_) => "switch",
-            Step::Scan { .. } => "scan",
-            Step::While { .. } => "while",
-        }
-    }
-
     /// Buffers read.
     pub fn reads(&self) -> Vec<usize> {
         match self {

@@ -107,7 +107,8 @@ impl Diagnostic {
 
 /// The nearest name, if it is near enough to be what was meant.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = 1 + wrong.len() / 4;
+    // Of a single letter, everything else would be near.
+    let limit = (1 + wrong.len() / 4).min(wrong.len().saturating_sub(1));
     let near = |name: &'a str| (distance(wrong, name), name);
     names.into_iter().map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
 }

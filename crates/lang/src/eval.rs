@@ -68,6 +68,11 @@ pub(crate) struct Term<'a> {
     sizes: Sizes,
 }
 
+/// So many indices, in words.
+pub(crate) fn indices(n: usize) -> String {
+    if n == 1 { "1 index".into() } else { format!("{n} indices") }
+}
+
 /// A tensor error at a place in the program.
 pub(crate) fn fault(span: Span, e: &Error) -> Fault {
     let whole = e.to_string();
@@ -296,7 +301,7 @@ impl<'a> Term<'a> {
             return Ok(Named::new(tensor, axes));
         }
         let what =
-            format!("this has shape {}, but the left side has {} indices", tensor.shape(), self.left.len());
+            format!("this has shape {}, but the left side has {}", tensor.shape(), indices(self.left.len()));
         Err(Diagnostic::error(span, what).and(self.equation.target.span, "the left side").into())
     }
 }

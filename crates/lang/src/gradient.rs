@@ -70,6 +70,7 @@ impl Program {
             lines: Vec::new(),
             blocked: Vec::new(),
             equation: None,
+            introduced: Default::default(),
         };
         let one = Kind::Number(1.0).bare();
         let seed = Call { function: "const".into(), args: vec![one], named: Vec::new() };

@@ -7,6 +7,7 @@ mod diagnostic;
 mod eval;
 mod format;
 mod gradient;
+mod limit;
 mod named;
 mod order;
 mod parse;

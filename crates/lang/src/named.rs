@@ -1,6 +1,7 @@
 //! Tensors whose axes have names: what expressions evaluate to. Axes meet by name, never by position.
 
 use crate::ast::{Name, Projection};
+use crate::limit::{bounded, fits};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 
@@ -105,9 +106,15 @@ pub(crate) fn union<'a>(values: impl IntoIterator<Item = &'a Named>) -> Vec<Name
     axes
 }
 
+/// The extents of these axes, as far as some value has them.
+fn extents(values: &[Named], axes: &[Name]) -> Vec<usize> {
+    axes.iter().filter_map(|a| values.iter().filter_map(|v| v.size(a)).max()).collect()
+}
+
 /// The product of all factors, summed over every axis that is not kept, in a cheap order.
 pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let all = union(factors);
+    fits(&extents(factors, keep))?;
     let axes: Vec<Name> = keep.iter().filter(|k| all.contains(k)).cloned().collect();
     if let [one] = factors {
         let summed = one.projected(&axes, Projection::Sum);
@@ -131,8 +138,10 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
 /// A function of numbers at every place that the operands have together.
 pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor) -> Named {
     let axes = union(operands);
-    let aligned: Vec<Tensor> = operands.iter().map(|o| o.aligned(&axes)).collect();
-    let tensor = f(&aligned.iter().collect::<Vec<_>>());
+    let tensor = bounded(&extents(operands, &axes), || {
+        let aligned: Vec<Tensor> = operands.iter().map(|o| o.aligned(&axes)).collect();
+        f(&aligned.iter().collect::<Vec<_>>())
+    });
     // A loss leaves one number.
     let axes = if tensor.rank() == 0 { Vec::new() } else { axes };
     Named { tensor, axes }

@@ -97,6 +97,8 @@ fn tightness(kind: &Kind) -> u8 {
         Kind::Compare(..) => 3,
         Kind::Sum(_) => 4,
         Kind::Negative(_) => 5,
+        // A sum between parentheses.
+        Kind::Product(factors) if factors.len() == 1 => 9,
         Kind::Product(_) | Kind::Quotient(_) => 6,
         Kind::Not(_) => 7,
         Kind::Number(x) if *x < 0.0 => 7,
@@ -151,6 +153,10 @@ impl Display for Expr {
                     let called = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty());
                     match before {
                         Some(b) if opens && called(b) => f.write_str(" * ")?,
+                        // Side by side with what stands before, `[` would be its indices, and a text no factor.
+                        Some(_) if matches!(factor.kind, Kind::Array(_) | Kind::List(_) | Kind::Text(_)) => {
+                            f.write_str(" * ")?;
+                        }
                         Some(_) => f.write_char(' ')?,
                         None => {}
                     }

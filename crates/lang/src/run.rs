@@ -10,6 +10,7 @@ use gradus_ir::{Aval, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, compile_graph};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// How a program runs.
 #[derive(Clone, Debug)]
@@ -55,6 +56,8 @@ pub(crate) struct Options {
     pub(crate) temperatures: HashMap<Name, f64>,
     pub(crate) tolerance: f64,
     pub(crate) rounds: usize,
+    /// Calls of the program's own functions so far.
+    pub(crate) calls: Arc<AtomicUsize>,
 }
 
 /// A program lowered to one graph: from its inputs to the values of names.
@@ -107,6 +110,10 @@ impl Program {
         let (faults, outputs, verdicts) = found;
         if !faults.is_empty() {
             return Err(faulty(faults));
+        }
+        if let Some(name) = wanted.iter().find(|n| !outputs.contains(n)) {
+            let at = self.definition(name).map(|d| d.span).unwrap_or_default();
+            return Err(faulty(vec![Diagnostic::error(at, format!("`{name}` has no value"))]));
         }
         let whole = Span::default();
         let traced = traced.map_err(|e| faulty(vec![Diagnostic::error(whole, e.to_string())]))?;
@@ -186,6 +193,7 @@ impl Program {
             temperatures: settings.temperatures.clone(),
             tolerance,
             rounds: settings.rounds,
+            calls: Arc::default(),
         })
     }
 
@@ -224,7 +232,9 @@ impl Program {
             let Some(d) = self.definition(name) else { continue };
             let what = format!("`{name}` has no equation, so it is an input, and none was given");
             let others = self.names.iter().filter(|n| *n != name).map(|n| &**n);
-            faults.push(Diagnostic::error(d.span, what).nearest(name, others));
+            let fault = Diagnostic::error(d.span, what);
+            let give = format!("give it (--input {name}=FILE), or define it");
+            faults.push(fault.help(give).nearest(name, others));
         }
         for (name, aval) in inputs {
             let Some(d) = self.definition(name) else {
@@ -291,10 +301,11 @@ impl Lowered {
             let moved = moved.to_dtype(DType::F64).item::<f64>().map_err(failed)?;
             // NaN never comes to rest.
             if (moved > 1.0 || moved.is_nan()) && !self.allow_unconverged {
-                let what = format!(
-                    "`{name}` did not come to rest: in the last round it moved by {:.1e}",
-                    moved * self.tolerance
-                );
+                let how = match moved.is_finite() {
+                    true => format!("in the last round it moved by {:.1e}", moved * self.tolerance),
+                    false => "its numbers grew beyond bounds".to_string(),
+                };
+                let what = format!("`{name}` did not come to rest: {how}");
                 return Err(self.faulty(
                     Diagnostic::error(*span, what)
                         .here("needs itself")

@@ -159,6 +159,23 @@ pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) ->
     }
 }
 
+/// The indices that are left of a whole right side where they go away by something else than a sum: its outermost
+/// product leaves them to it.
+pub(crate) fn outermost(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
+    match &e.kind {
+        Kind::Product(factors) => {
+            factors.iter().flat_map(|f| free(f, &beside(keep, factors, f), program)).collect()
+        }
+        Kind::Negative(one) => outermost(one, keep, program),
+        Kind::Quotient(two) => {
+            let mut out = outermost(&two[0], &beside(keep, &two[..], &two[0]), program);
+            out.extend(free(&two[1], &beside(keep, &two[..], &two[1]), program));
+            out
+        }
+        _ => free(e, keep, program),
+    }
+}
+
 /// An expression with index names changed.
 pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Expr {
     let new = |n: &Name| names.get(n).unwrap_or(n).clone();

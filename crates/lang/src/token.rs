@@ -1,6 +1,7 @@
 //! Text to tokens.
 
 use crate::diagnostic::Diagnostic;
+use crate::parse::MOST_FAULTS;
 use crate::source::Span;
 
 /// What a token is.
@@ -91,13 +92,18 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
                 None => {
                     let width = text[at..].chars().next().map_or(1, char::len_utf8);
                     at += width;
-                    let shown = text[start..at].escape_debug();
+                    let shown: String = match byte {
+                        b'\'' => "'".into(),
+                        _ => text[start..at].escape_debug().collect(),
+                    };
                     let what = format!("`{shown}` has no meaning in a program");
                     let mut fault = Diagnostic::error(span(start, at), what);
                     if byte == b'\'' {
                         fault = fault.help("texts stand between double quotes: \"o\"");
                     }
-                    faults.push(fault);
+                    if faults.len() < MOST_FAULTS {
+                        faults.push(fault);
+                    }
                     continue;
                 }
             },

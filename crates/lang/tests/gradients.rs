@@ -116,6 +116,16 @@ fn projections() {
 }
 
 #[test]
+fn sums_inside_of_what_is_projected() {
+    let shapes: &[(&str, &[usize])] = &[("H", &[3, 2]), ("V", &[2]), ("Y", &[3])];
+    for op in ["max", "min", "avg", "prod"] {
+        check(&format!("Loss {op}= (H[b,h] V[h] - Y[b]) ** 2"), shapes);
+        check(&format!("Loss {op}= exp(H[b,h] V[h]) / (1 + V[k] V[k]) Y[b]"), shapes);
+        check(&format!("Z[b] {op}= tanh(H[b,h] V[h]) Y[c]\nLoss = Z[b] Z[b]"), shapes);
+    }
+}
+
+#[test]
 fn offsets_ranges_places_and_diagonals() {
     let g = check("Y[i] = A[i+1] B[i]\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);
     assert!(g.contains("Grad_A[i] = Grad_Y[i-1] B[i-1]"), "{g}");

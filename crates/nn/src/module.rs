@@ -25,7 +25,7 @@
 //! assert_eq!(names, ["hidden.weight", "hidden.bias", "out.weight", "out.bias"]);
 //! ```
 
-use gradus_ir::{DType, Result};
+use gradus_ir::{Class, DType, Result};
 use gradus_tensor::{Generator, Tensor};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl Visitor {
     }
 }
 
-/// Something that holds parameters. [`module!`](crate::module) writes [`visit`](Module::visit); the rest follows from it.
+/// Something that holds parameters. [`module!`](macro@crate::module) writes [`visit`](Module::visit); the rest follows from it.
 pub trait Module {
     /// Shows the visitor every field.
     fn visit(&self, v: &mut Visitor);
@@ -196,8 +196,8 @@ pub trait Module {
 
     /// Converts all floating-point parameters and buffers.
     fn to_dtype(&self, dtype: DType) -> Result<()> {
-        let floats = self.state().into_iter().filter(|(_, t)| t.dtype().is_differentiable());
-        floats.into_iter().try_for_each(|(_, t)| t.convert_(dtype))
+        let mut floats = self.state().into_iter().filter(|(_, t)| t.dtype().class() == Class::Float);
+        floats.try_for_each(|(_, t)| t.convert_(dtype))
     }
 
     /// The number of trained numbers.

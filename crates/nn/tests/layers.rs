@@ -4,8 +4,8 @@ use gradus_ir::DType;
 use gradus_nn::{
     AdaptiveAvgPool, AvgPool, BatchNorm, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d,
     ConvTranspose3d, Dropout, Embedding, Flatten, Forward, GroupNorm, Gru, LayerNorm, Linear, Lstm, MaxPool,
-    Module, MultiHeadAttention, RmsNorm, Rnn, Sequential, TransformerBlock, compile_forward,
-    compile_training,
+    Module, MultiHeadAttention, Recurrent, ReluUnit, RmsNorm, Rnn, Sequential, TransformerBlock,
+    compile_forward, compile_training,
 };
 use gradus_nn::{Optimizer, optim::Sgd};
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions};
@@ -165,6 +165,11 @@ fn every_layer_agrees_with_pytorch() {
                     MultiHeadAttention { causal: args["causal"] == true, ..MultiHeadAttention::new(6, 3, g) };
                 unary(case, layer);
             }
+            "cross_attention" => {
+                let layer = MultiHeadAttention::new(6, 3, g);
+                check(case, &layer, &|x| layer.forward_to(&x[0], &x[1]));
+            }
+            "rnn_relu" => unary(case, Recurrent::<ReluUnit>::new(3, 4, 2, g)),
             "transformer" => {
                 let norm_first = args["norm_first"] == true;
                 unary(case, TransformerBlock { norm_first, ..TransformerBlock::new(6, 3, 8, 0.0, g) });
@@ -178,7 +183,7 @@ fn every_layer_agrees_with_pytorch() {
             _ => panic!("no layer for {name}"),
         }
     }
-    assert_eq!(kinds.len(), 19, "{kinds:?}");
+    assert_eq!(kinds.len(), 21, "{kinds:?}");
 }
 
 /// Token after token through a cache gives what all at once gives, in one executable.

@@ -139,6 +139,9 @@ fn limited_memory() {
         LbfgsOptions { rate: 0.1, iterations: 4, evaluations: 5, history: 5, ..LbfgsOptions::default() },
     );
     run("lbfgs_long", 10, LbfgsOptions { rate: 0.5, ..LbfgsOptions::default() });
+    let wolfe = LbfgsOptions { iterations: 2, evaluations: 2, line_search: true, ..LbfgsOptions::default() };
+    run("lbfgs_wolfe", 10, wolfe);
+    run("lbfgs_wolfe_far", 10, LbfgsOptions { rate: 4.0, iterations: 3, evaluations: 3, ..wolfe });
 }
 
 #[test]

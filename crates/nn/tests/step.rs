@@ -6,7 +6,7 @@ use gradus_nn::{
     Clip, Forward, Linear, Module, Optimizer, Schedule, Sequential, capture, compile_forward,
     compile_training,
 };
-use gradus_tensor::{Generator, Reduction, Tensor, mse_loss};
+use gradus_tensor::{Generator, Reduction, Tensor, checkpoint, mse_loss};
 
 fn net() -> Sequential {
     let g = Generator::new(1);
@@ -152,6 +152,24 @@ fn accumulated_batches_are_one_large_batch() {
         close(&weights(&whole), &weights(&parts), 1e-12);
     }
     assert_eq!((three.optimizer().steps(), three.compilations()), (4, 2));
+}
+
+/// A block whose values are computed again in the backward pass, inside a compiled step.
+#[test]
+fn checkpointed_layers_train_the_same() {
+    let (plain, again) = (net(), net());
+    let [x, y] = batch(2, 4);
+    let spared = |m: &Sequential, b: &[Tensor]| {
+        let y = checkpoint(&[&b[0]], |x| m.forward(&x[0])).map_or_else(Tensor::failed, |mut y| y.remove(0));
+        mse_loss(&y, &b[1], Reduction::Mean)
+    };
+    let mut one = compile_training(&plain, loss, adam(&plain), &[&x, &y]).unwrap();
+    let mut two = compile_training(&again, spared, adam(&again), &[&x, &y]).unwrap();
+    for _ in 0..4 {
+        one.run(&[&x, &y]).unwrap();
+        two.run(&[&x, &y]).unwrap();
+    }
+    close(&weights(&plain), &weights(&again), 1e-12);
 }
 
 #[test]

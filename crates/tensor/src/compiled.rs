@@ -87,9 +87,19 @@ impl Compiled {
         self.executable.plan().arena
     }
 
-    /// What each step of the plan is, in order: a kernel, a product, a routine by its name, a choice or a loop.
-    pub fn steps(&self) -> Vec<&str> {
-        self.executable.plan().steps.iter().map(|step| step.name()).collect()
+    /// Scalar operations of a run; a loop until a condition fails counts one turn.
+    pub fn flops(&self) -> f64 {
+        self.executable.plan().work().flops
+    }
+
+    /// Bytes that the steps of a run read and write, in each step every buffer once.
+    pub fn bytes(&self) -> f64 {
+        self.executable.plan().work().bytes
+    }
+
+    /// What each step of the plan is, in order.
+    pub fn steps(&self) -> Vec<String> {
+        self.executable.plan().steps.iter().map(|step| step.title()).collect()
     }
 
     /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near

@@ -3,6 +3,7 @@
 use super::table::positional;
 use super::{Builtin, Derivative, Settings, Shape};
 use crate::ast::Name;
+use crate::limit::bounded;
 use gradus_ir::{DType, Error};
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions};
@@ -215,15 +216,23 @@ pub(super) static ARRAYS: &[Builtin] = &[
     }),
     positional("causal_mask", NO, &["n"], |_, s| {
         let n = s.whole("n", 0);
-        Tensor::ones([n, n]).to_dtype(s.float).tril(0)
+        bounded(&[n, n], || Tensor::ones([n, n]).to_dtype(s.float).tril(0))
     })
     .with(Derivative::Stop),
-    positional("eye", NO, &["n"], |_, s| Tensor::eye(s.whole("n", 0)).to_dtype(s.float))
-        .with(Derivative::Stop),
-    positional("arange", NO, &["n"], |_, s| Tensor::iota(s.float, [s.whole("n", 0)], 0))
-        .with(Derivative::Stop),
+    positional("eye", NO, &["n"], |_, s| {
+        let n = s.whole("n", 0);
+        bounded(&[n, n], || Tensor::eye(n).to_dtype(s.float))
+    })
+    .with(Derivative::Stop),
+    positional("arange", NO, &["n"], |_, s| {
+        let n = s.whole("n", 0);
+        bounded(&[n], || Tensor::iota(s.float, [n], 0))
+    })
+    .with(Derivative::Stop),
     positional("linspace", NO, &["start", "stop", "n"], |_, s| {
-        Tensor::linspace(s.number("start", 0.0), s.number("stop", 1.0), s.whole("n", 2)).to_dtype(s.float)
+        let n = s.whole("n", 2);
+        let line = || Tensor::linspace(s.number("start", 0.0), s.number("stop", 1.0), n);
+        bounded(&[n], || line().to_dtype(s.float))
     })
     .with(Derivative::Stop),
     Builtin {
@@ -239,7 +248,8 @@ pub(super) static ARRAYS: &[Builtin] = &[
     positional("reshape", X, &["shape"], |a, s| a[0].reshape(s.wholes("shape").unwrap_or_default())),
     positional("flatten", X, NO, |a, _| a[0].reshape([-1])),
     positional("one_hot", X, &["classes"], |a, s| {
-        a[0].to_dtype(DType::I64).one_hot(s.whole("classes", 1)).to_dtype(s.float)
+        let n = s.whole("classes", 1);
+        bounded(&[a[0].numel(), n], || a[0].to_dtype(DType::I64).one_hot(n).to_dtype(s.float))
     })
     .with(Derivative::None),
     positional("embedding", &["ids", "table"], NO, |a, _| {

@@ -10,6 +10,7 @@ pub(crate) use apply::Around;
 pub(crate) use settings::{Setting, Settings};
 
 use crate::ast::{Function, Name};
+use crate::limit::MOST_GRADS;
 use crate::program::Program;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
@@ -114,7 +115,7 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         if let Some(base) = base(name) {
             return Some(Callee { base, order });
         }
-        name = name.strip_suffix("_grad")?;
+        name = name.strip_suffix("_grad").filter(|_| order < MOST_GRADS)?;
         order += 1;
     }
 }

@@ -4,6 +4,7 @@ use super::{Eval, Fault, Term, Value, Values, fault};
 use crate::ast::{Call, Expr, Function, Index, Kind, Name};
 use crate::builtin::{self, Around, Setting, Settings, Shape};
 use crate::diagnostic::Diagnostic;
+use crate::limit::{MOST_CALLS, bounded};
 use crate::named::Named;
 use crate::program::number;
 use crate::scope::{Names, beside, bound_by, in_order, key, keys};
@@ -11,6 +12,7 @@ use crate::source::Span;
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 impl Term<'_> {
     pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
@@ -19,7 +21,8 @@ impl Term<'_> {
             let what = format!("the size of index `{index}` is not known here");
             return Err(Diagnostic::error(span, what).help(format!("declare it: axis {index} = 4")).into());
         };
-        let places = Named::new(Tensor::iota(self.options.float, [n], 0), vec![index.clone()]);
+        let places = bounded(&[n], || Tensor::iota(self.options.float, [n], 0));
+        let places = Named::new(places, vec![index.clone()]);
         let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
         let settings = self.settings(&[], Vec::new());
         let around = Around { left: &self.left, own: &|_, _| Err(Error::verify("no function of an index")) };
@@ -143,6 +146,10 @@ impl Term<'_> {
 
     /// A function of the program's own: its parameters take the last axes of the arguments, axes before those stay.
     fn own(&self, f: &Function, args: &[Named]) -> Eval<Named> {
+        if self.options.calls.fetch_add(1, Ordering::Relaxed) >= MOST_CALLS {
+            let what = format!("the program calls its own functions more than {MOST_CALLS} times");
+            return Err(Diagnostic::error(f.span, what).into());
+        }
         let mut values = Values::new();
         let mut names: HashMap<Name, Name> = HashMap::new();
         let mut batch: Vec<Name> = Vec::new();

@@ -5,7 +5,9 @@ use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref
 use crate::builtin::{self, Callee, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
-use crate::scope::{Names, beside, bound_by, free, fresh, in_order, key, keys, occurrences, renamed};
+use crate::scope::{
+    Names, beside, bound_by, free, fresh, in_order, key, keys, occurrences, outermost, renamed,
+};
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
@@ -21,6 +23,8 @@ pub(super) struct Walk<'a> {
     pub(super) blocked: Vec<Diagnostic>,
     /// The equation at hand.
     pub(super) equation: Option<Equation>,
+    /// Names given to indices of inner sums in copies of its parts.
+    pub(super) introduced: Names,
 }
 
 fn reference(name: Name, places: Vec<Place>) -> Expr {
@@ -77,7 +81,25 @@ impl Walk<'_> {
     }
 
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
+        let value = self.with_few_primes(&target, value);
         self.lines.push(line(target, value));
+    }
+
+    /// The names that were introduced for inner sums, with no more primes than this line needs.
+    fn with_few_primes(&self, target: &Ref, value: Expr) -> Expr {
+        let all = occurrences(&value);
+        if !all.iter().any(|n| self.introduced.contains(n)) {
+            return value;
+        }
+        let mut taken: Names = all.iter().filter(|n| !self.introduced.contains(*n)).cloned().collect();
+        taken.extend(keys(target));
+        let mut names = HashMap::new();
+        for name in in_order(&value, &[], &all).into_iter().filter(|n| self.introduced.contains(n)) {
+            let new = fresh(name.trim_end_matches('\''), &taken);
+            taken.insert(new.clone());
+            names.insert(name, new);
+        }
+        renamed(&value, &names)
     }
 
     /// All contributions of one equation.
@@ -91,6 +113,7 @@ impl Walk<'_> {
         }
         let e = with_named_ranges(e);
         self.equation = Some(e.clone());
+        self.introduced.clear();
         if e.target.relation || self.program.definition(target).is_some_and(|d| d.relation) {
             let reads = e.reads().into_iter().any(|r| self.flows(r));
             if reads {
@@ -104,8 +127,7 @@ impl Walk<'_> {
         let gone: Vec<Name> = if e.projection == Projection::Sum {
             Vec::new()
         } else {
-            let all = occurrences(&e.value);
-            free(&e.value, &all, self.program).into_iter().filter(|n| !left.contains(n)).collect()
+            outermost(&e.value, &left, self.program).into_iter().filter(|n| !left.contains(n)).collect()
         };
         let mut keep = left;
         if let Some(guard) = &e.guard {
@@ -113,8 +135,8 @@ impl Walk<'_> {
             ct = Kind::Choose(Box::new([guard.clone(), ct, Kind::Number(0.0).bare()])).bare();
         }
         if !gone.is_empty() {
-            ct = reduced(e.projection, e.value.clone(), ct, &gone);
-            keep.extend(occurrences(&e.value));
+            keep.extend(gone.iter().cloned());
+            ct = reduced(e.projection, self.apart(&e.value, &keep), ct, &gone);
         }
         self.back(&e.value, ct, &keep);
     }
@@ -186,16 +208,19 @@ impl Walk<'_> {
     }
 
     /// A copy of a part whose inner sums keep to themselves: their indices get names that nothing else has.
-    fn apart(&self, e: &Expr, keep: &Names) -> Expr {
+    fn apart(&mut self, e: &Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return e.clone() };
         let left = free(e, keep, self.program);
         let mut taken = occurrences(&equation.value);
         taken.extend(keys(&equation.target));
         taken.extend(equation.guard.iter().flat_map(occurrences));
+        // Two copies must not share a name either, or their sums would meet.
+        taken.extend(self.introduced.iter().cloned());
         let mut names = HashMap::new();
         for bound in occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)) {
             let new = fresh(&bound, &taken);
             taken.insert(new.clone());
+            self.introduced.insert(new.clone());
             names.insert(bound, new);
         }
         if names.is_empty() { e.clone() } else { renamed(e, &names) }

@@ -22,7 +22,7 @@ impl Parser<'_> {
     }
 
     /// Deeper by one, with ends of lines as they were.
-    fn inside_lines<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    pub(super) fn inside_lines<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let open = self.open;
         self.inside(|p| {
             p.open = open;

@@ -7,15 +7,18 @@ use crate::source::Span;
 use crate::token::Token;
 
 impl Parser<'_> {
-    /// The places after an opening bracket, up to and with the closing one.
+    /// The places after an opening bracket, up to and with the closing one. Lines go on after a comma only, so that a
+    /// bracket left open is noticed where it is.
     pub(super) fn places(&mut self) -> Read<(Vec<Place>, Span)> {
-        self.inside(|p| {
+        self.inside_lines(|p| {
             let mut places = Vec::new();
+            p.skip_lines();
             while !p.is("]") {
                 places.push(p.place()?);
                 if !p.eat(",") {
                     break;
                 }
+                p.skip_lines();
             }
             p.need("]", "`,` or `]`")?;
             Ok((places, p.last_span()))
@@ -36,7 +39,12 @@ impl Parser<'_> {
             }
         } else if self.peek() == Token::Name {
             let (name, _) = self.name("an index")?;
-            if self.eat("=") { self.range(Some(name))? } else { Index::Named(name, self.offset()?) }
+            if self.range_follows() {
+                self.next();
+                self.range(Some(name))?
+            } else {
+                Index::Named(name, self.offset()?)
+            }
         } else {
             self.range(None)?
         };
@@ -51,12 +59,26 @@ impl Parser<'_> {
         if self.is("-") { self.whole("a whole number") } else { Ok(0) }
     }
 
+    /// `=1:3` after a name; any other `=` means that the bracket was left open.
+    fn range_follows(&mut self) -> bool {
+        if !self.is("=") {
+            return false;
+        }
+        let mut rest = self.tokens[self.at + 1..].iter().map(|t| t.0).peekable();
+        rest.next_if_eq(&Token::Sign("-"));
+        rest.next_if(|t| matches!(t, Token::Number(_)));
+        matches!(rest.next(), Some(Token::Sign(":" | "::")))
+    }
+
     /// A range, perhaps with a name, or one place.
     fn range(&mut self, name: Option<Name>) -> Read<Index> {
         if self.is(":") || self.is("::") {
             return self.slice(name, None);
         }
-        let at = self.whole("an index, a whole number or a range")?;
+        let at = self.whole(match name {
+            Some(_) => "a range, as in `i=0:2`, or `]` before the `=`",
+            None => "an index, a whole number or a range",
+        })?;
         if self.is(":") || self.is("::") || name.is_some() {
             self.slice(name, Some(at))
         } else {

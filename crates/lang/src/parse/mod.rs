@@ -39,8 +39,17 @@ pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Stat
         return Err(vec![Diagnostic::error(span, what)]);
     }
     let tokens = tokens(&source.text, file, &mut faults);
-    let mut parser =
-        Parser { text: &source.text, tokens, at: 0, open: 0, nested: 0, faults, inside: Vec::new() };
+    let mut parser = Parser {
+        text: &source.text,
+        tokens,
+        at: 0,
+        open: 0,
+        nested: 0,
+        faults,
+        inside: Vec::new(),
+        unclosed: None,
+        cut_short: false,
+    };
     let statements = parser.statements();
     parser.faults.sort_by_key(Diagnostic::span);
     parser.faults.truncate(MOST_FAULTS);
@@ -54,8 +63,17 @@ pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Stat
 pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
     let mut faults = Vec::new();
     let tokens = tokens(&source.text, 0, &mut faults);
-    let mut parser =
-        Parser { text: &source.text, tokens, at: 0, open: 1, nested: 0, faults, inside: Vec::new() };
+    let mut parser = Parser {
+        text: &source.text,
+        tokens,
+        at: 0,
+        open: 1,
+        nested: 0,
+        faults,
+        inside: Vec::new(),
+        unclosed: None,
+        cut_short: false,
+    };
     let read = parser.expression();
     match read {
         Ok(e) if parser.faults.is_empty() && parser.peek() == Token::End => Ok(e),
@@ -79,6 +97,10 @@ struct Parser<'a> {
     faults: Vec<Diagnostic>,
     /// Where the statements of the block read last stand.
     inside: Vec<Extent>,
+    /// The token before the innermost part that could not be read.
+    unclosed: Option<usize>,
+    /// Whether the end of the text came too early, which has been said.
+    cut_short: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -141,16 +163,22 @@ impl<'a> Parser<'a> {
 
     /// Opens a parenthesis or bracket that has just been read; `close` must follow.
     fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        let opening = self.at.saturating_sub(1);
         self.open += 1;
         self.nested += 1;
         let result = if self.nested > MOST_NESTED {
             let span = self.span();
+            // What is nested like that was not written by hand: the rest is not looked at.
+            self.at = self.tokens.len() - 1;
             Err(Diagnostic::error(span, format!("nested more than {MOST_NESTED} deep")))
         } else {
             read(self)
         };
         self.open -= 1;
         self.nested -= 1;
+        if result.is_err() && self.unclosed.is_none() {
+            self.unclosed = Some(opening);
+        }
         result
     }
 
@@ -194,9 +222,13 @@ impl<'a> Parser<'a> {
 
     /// What was expected, and what is there instead.
     fn expected(&mut self, what: &str) -> Diagnostic {
-        let span = self.span();
+        let mut span = self.span();
         let found = match self.peek() {
-            Token::Line => "the end of the line".into(),
+            Token::Line => {
+                // Before the line ends, not across it.
+                span.end = span.start;
+                "the end of the line".into()
+            }
             Token::End => "the end of the text".into(),
             _ => format!("`{}`", self.word()),
         };

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::index::places_of;
-use super::{Extent, Parser, Read};
+use super::{Extent, MOST_FAULTS, Parser, Read};
 use crate::ast::{Equation, Function, Kind, Projection, Ref, Statement};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -21,6 +21,7 @@ impl Parser<'_> {
             }
             let start = self.span().start as usize;
             self.inside.clear();
+            self.unclosed = None;
             match self.statement().and_then(|s| self.ended().map(|()| s)) {
                 Ok(statement) => {
                     let end = self.last_span().end as usize;
@@ -28,7 +29,13 @@ impl Parser<'_> {
                     out.push(statement);
                 }
                 Err(fault) => {
-                    self.faults.push(fault);
+                    let found_another = fault.message.starts_with("expected ");
+                    let fault = found_another.then(|| self.not_closed()).flatten().unwrap_or(fault);
+                    if !self.cut_short {
+                        self.faults.push(fault);
+                    }
+                    // Blocks around one that never ends do not end either.
+                    self.cut_short |= self.tokens[self.at].0 == Token::End;
                     self.recover();
                 }
             }
@@ -45,9 +52,41 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips to the end of the statement: the first end of line outside all brackets opened since.
+    /// If the fault is that a bracket on a line before is never closed: that, and back to its line, since those behind it are
+    /// statements of their own.
+    fn not_closed(&mut self) -> Option<Diagnostic> {
+        let opening = self.unclosed.take()?;
+        let sign = match self.tokens.get(opening)?.0 {
+            Token::Sign(sign @ ("(" | "[" | "{")) => sign,
+            _ => return None,
+        };
+        let before = self.tokens.get(opening..self.at)?.iter().any(|t| t.0 == Token::Line);
+        let mut depth = 0usize;
+        let closed = self.tokens[opening..].iter().any(|t| {
+            match t.0 {
+                Token::Sign("(" | "[" | "{") => depth += 1,
+                Token::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0
+        });
+        if closed || (!before && self.tokens[self.at].0 != Token::End) {
+            return None;
+        }
+        // The statements of a block have been read already.
+        if sign != "{" {
+            self.at = opening;
+        }
+        Some(Diagnostic::error(self.tokens[opening].1, format!("this `{sign}` is never closed")))
+    }
+
+    /// Skips to the end of the statement: the first end of line outside all brackets opened since; with more faults than
+    /// are shown, to the end of the text.
     fn recover(&mut self) {
         self.open = 0;
+        if self.faults.len() >= MOST_FAULTS {
+            self.at = self.tokens.len() - 1;
+        }
         loop {
             match self.tokens[self.at].0 {
                 Token::End | Token::Line | Token::Sign(";") => return,

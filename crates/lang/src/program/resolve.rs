@@ -34,9 +34,9 @@ impl Program {
         let look = Look { program: self, defined, relation: e.target.relation };
         let value = look.expr(&e.value, faults);
         let guard = e.guard.as_ref().map(|g| look.expr(g, faults));
-        if self.params.iter().any(|(n, _)| *n == e.target.name) {
+        if let Some((_, p)) = self.params.iter().find(|(n, _)| *n == e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
-            faults.push(Diagnostic::error(e.target.span, what));
+            faults.push(Diagnostic::error(e.target.span, what).and(p.span, "declared here"));
         }
         Equation { value, guard, ..e }
     }

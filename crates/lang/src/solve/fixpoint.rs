@@ -5,6 +5,7 @@ use super::{Solver, Verdict};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, Values, fault};
+use crate::limit::bounded;
 use crate::named::Named;
 use crate::scope::key;
 use gradus_ir::{DType, Error};
@@ -48,6 +49,8 @@ impl<'a> Solver<'a> {
                                 Some(Some(v)) => {
                                     note(r, &|p| Some(v.tensor.dim((v.batch.len() + p) as isize)));
                                 }
+                                // A parameter has a value, but no indices.
+                                _ if self.options.numbers.contains_key(&r.name) => {}
                                 _ => return Err(Fault::Silent),
                             },
                         }
@@ -106,7 +109,8 @@ impl<'a> Solver<'a> {
 
     fn start(&self, sizes: &[Vec<Option<usize>>], dtype: DType) -> Vec<Tensor> {
         let extents = |s: &Vec<Option<usize>>| s.iter().map(|n| n.unwrap_or(1)).collect::<Vec<_>>();
-        sizes.iter().map(|s| Tensor::zeros(extents(s)).to_dtype(dtype)).collect()
+        let zeros = |e: Vec<usize>| bounded(&e, || Tensor::zeros(e.clone()).to_dtype(dtype));
+        sizes.iter().map(|s| zeros(extents(s))).collect()
     }
 
     /// Values with some names given.

@@ -4,6 +4,7 @@ use super::Solver;
 use crate::ast::{Equation, Index, Name};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::limit::fits;
 use crate::named::Named;
 use crate::scope::key;
 use crate::source::Span;
@@ -30,6 +31,8 @@ impl<'a> Solver<'a> {
         let extents: Vec<usize> =
             batch.iter().filter_map(|b| terms.iter().find_map(|t| t.1.size(b))).collect();
         let start = moments.map_or(0, |m| m.0);
+        let all: Vec<usize> = extents.iter().chain(&sizes).copied().collect();
+        fits(&all).map_err(|x| fault(first.span, &x))?;
         let mut sum: Option<Tensor> = None;
         for (e, value) in terms {
             let value = if relation {
@@ -102,7 +105,8 @@ impl<'a> Solver<'a> {
                     Index::Time(..) | Index::Moment(_) => {
                         moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
                     }
-                    _ => key(place).and_then(|k| value.size(&k)).map(|n| (n, place.span)),
+                    // The term is what has the size; the left side is that of all terms.
+                    _ => key(place).and_then(|k| value.size(&k)).map(|n| (n, e.value.span)),
                 };
                 if let (Some((n, _)), Some((size, span))) = (own, declared)
                     && n != size
@@ -113,8 +117,10 @@ impl<'a> Solver<'a> {
                 }
                 match (own.or(declared), found) {
                     (Some((n, at)), Some((before, other))) if n != before => {
-                        let what =
-                            format!("`{}` has size {n} at this place, but {before} elsewhere", e.target.name);
+                        let (index, name) = (&place.index, &e.target.name);
+                        let what = format!(
+                            "index `{index}` of `{name}` has size {n} in one term and {before} in another"
+                        );
                         let fault = Diagnostic::error(at, what).here(format!("{n} here"));
                         let other = if other == Span::default() { e.target.span } else { other };
                         return Err(fault.and(other, format!("{before} here")).into());

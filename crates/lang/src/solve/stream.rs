@@ -4,6 +4,7 @@ use super::Solver;
 use crate::ast::{Equation, Index, Name, Place};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
 use gradus_ir::Error;
@@ -111,6 +112,15 @@ impl<'a> Solver<'a> {
         let given = names.iter().any(|n| matches!(self.values.get(n), Some(Some(_))));
         let (low, high) = if given { (all.0.min(0), all.1.max(0)) } else { all };
         let length = (high - low + 1).max(0) as usize;
+        let most = sizes.iter().map(|s| s.iter().flatten().fold(1usize, |n, e| n.saturating_mul(*e))).max();
+        fits(&[length, most.unwrap_or(1)]).map_err(|e| fault(span, &e))?;
+        // Those of each name alone, which are all that others see of it.
+        let span_of = |g: usize| {
+            let own = self.moments(self.own(group[g]).into_iter()).unwrap_or((low, high));
+            let given = matches!(self.values.get(&names[g]), Some(Some(_)));
+            if given { (own.0.min(0), own.1.max(0)) } else { own }
+        };
+        let spans: Vec<(i64, i64)> = (0..names.len()).map(span_of).collect();
         // Everything from outside as stacks of slices over those moments.
         let mut stacks: Vec<Tensor> = Vec::new();
         let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
@@ -142,7 +152,7 @@ impl<'a> Solver<'a> {
             (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(float)).collect();
         let mut extra: Vec<Tensor> = Vec::new();
         for (g, i) in group.iter().enumerate() {
-            extra.push(self.known(*i, names, &names[g], &zeros[g], low, length)?);
+            extra.push(self.known(*i, names, &names[g], &zeros[g], (low, high), spans[g].1)?);
         }
         let first_extra = stacks.len();
         stacks.extend(extra);
@@ -196,8 +206,10 @@ impl<'a> Solver<'a> {
         let (_, outs) = result.map_err(|e| fault(span, &e))?;
         for (g, out) in outs.into_iter().enumerate() {
             let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
-            let tensor = out.movedim(0, axis as isize);
-            self.values.insert(names[g].clone(), Some(Value { tensor, batch: Vec::new(), start: low }));
+            let (first, last) = spans[g];
+            let tensor =
+                window(&out, 0, first - low, (last - first + 1).max(0) as usize).movedim(0, axis as isize);
+            self.values.insert(names[g].clone(), Some(Value { tensor, batch: Vec::new(), start: first }));
         }
         Ok(())
     }
@@ -216,9 +228,10 @@ impl<'a> Solver<'a> {
         names: &[Name],
         own: &Name,
         zero: &Tensor,
-        low: i64,
-        length: usize,
+        (low, high): (i64, i64),
+        last: i64,
     ) -> Eval<Tensor> {
+        let length = (high - low + 1).max(0) as usize;
         let mut extents = vec![length];
         extents.extend(zero.shape().iter());
         let mut rows = Tensor::zeros(extents).to_dtype(zero.dtype());
@@ -240,7 +253,7 @@ impl<'a> Solver<'a> {
                     rows + window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
                 continue;
             };
-            let at = if at < 0 { low + length as i64 + at } else { at };
+            let at = if at < 0 { last + 1 + at } else { at };
             let term = self.term(e, &self.values, None)?;
             let sizes: Vec<Option<usize>> = {
                 let mut own = zero.shape().to_vec().into_iter();

@@ -7,7 +7,7 @@ use gradus_ir::{DType, Error};
 use gradus_tensor::func::linear;
 use gradus_tensor::{AttentionOptions, Generator, Tensor, scaled_dot_product_attention};
 
-/// Self-attention over `[batch, time, width]`. Heads of keys and values may be fewer than those of queries: neighbouring
+/// Attention over `[batch, time, width]`, to itself or to another sequence. Heads of keys and values may be fewer than those of queries: neighbouring
 /// query heads then share one.
 #[derive(Clone, Debug)]
 pub struct MultiHeadAttention {
@@ -87,8 +87,8 @@ impl MultiHeadAttention {
         Cache { keys: Buffer::new(&empty), values: Buffer::new(&empty), position }
     }
 
-    /// Queries, keys and values by head: `[batch, heads, time, head]`.
-    fn projected(&self, x: &Tensor) -> Result<[Tensor; 3], Tensor> {
+    /// The product of an input with some rows of the projection.
+    fn product(&self, x: &Tensor, from: usize, rows: usize) -> Result<Tensor, Tensor> {
         let (width, shape) = (self.in_proj_weight.dim(1), x.shape());
         if x.error().is_none()
             && (shape.rank() != 3 || shape[2] != width || !width.is_multiple_of(self.heads))
@@ -96,13 +96,37 @@ impl MultiHeadAttention {
             let why = format!("must be [batch, time, {width}], for {} heads of equal width", self.heads);
             return Err(Tensor::failed(Error::shape(format!("an input of shape {shape}"), why)));
         }
-        let (all, head) = (linear(x, &self.in_proj_weight, self.in_proj_bias.as_deref()), width / self.heads);
-        let part = |from: usize, heads: usize| {
-            let own = all.narrow(-1, from * head, heads * head);
-            own.reshape([x.dim(0), x.dim(1), heads, head]).transpose(1, 2)
-        };
+        let cut = |t: &Tensor| if rows == t.dim(0) { t.clone() } else { t.narrow(0, from, rows) };
+        Ok(linear(x, &cut(&self.in_proj_weight), self.in_proj_bias.as_deref().map(cut).as_ref()))
+    }
+
+    /// Some features of a product by head: `[batch, heads, time, head]`.
+    fn by_head(&self, product: &Tensor, from: usize, heads: usize) -> Tensor {
+        let head = self.in_proj_weight.dim(1) / self.heads;
+        let own = product.narrow(-1, from * head, heads * head);
+        own.reshape([product.dim(0), product.dim(1), heads, head]).transpose(1, 2)
+    }
+
+    /// Queries, keys and values by head.
+    fn projected(&self, x: &Tensor) -> Result<[Tensor; 3], Tensor> {
+        let all = self.product(x, 0, self.in_proj_weight.dim(0))?;
         let (n, m) = (self.heads, self.kv_heads);
-        Ok([part(0, n), part(n, m), part(n + m, m)])
+        Ok([(0, n), (n, m), (n + m, m)].map(|(from, heads)| self.by_head(&all, from, heads)))
+    }
+
+    /// Attention to another sequence: queries from `x`, keys and values from `memory`. Every position sees all of it.
+    #[track_caller]
+    pub fn forward_to(&self, x: &Tensor, memory: &Tensor) -> Tensor {
+        let (width, m) = (self.in_proj_weight.dim(1), self.kv_heads);
+        let parts = || {
+            let (q, kv) =
+                (self.product(x, 0, width)?, self.product(memory, width, 2 * m * (width / self.heads))?);
+            Ok([self.by_head(&q, 0, self.heads), self.by_head(&kv, 0, m), self.by_head(&kv, m, m)])
+        };
+        match parts() {
+            Ok([q, k, v]) => self.attend(&q, &k, &v, AttentionOptions::default()),
+            Err(failed) => failed,
+        }
     }
 
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, options: AttentionOptions) -> Tensor {

@@ -16,6 +16,6 @@ pub use dropout::Dropout;
 pub use linear::{Embedding, Linear};
 pub use norm::{BatchNorm, GroupNorm, LayerNorm, RmsNorm};
 pub use pool::{AdaptiveAvgPool, AvgPool, Flatten, MaxPool};
-pub use recurrent::{Gru, GruUnit, Lstm, LstmUnit, Recurrent, Rnn, TanhUnit, Unit};
+pub use recurrent::{Gru, GruUnit, Lstm, LstmUnit, Recurrent, ReluUnit, Rnn, TanhUnit, Unit};
 pub use sequential::Sequential;
 pub use transformer::TransformerBlock;

@@ -31,6 +31,19 @@ impl Unit for TanhUnit {
     }
 }
 
+/// `h ← relu(x + h)`.
+#[derive(Clone, Copy, Debug)]
+pub struct ReluUnit;
+
+impl Unit for ReluUnit {
+    const GATES: usize = 1;
+    const STATES: usize = 1;
+
+    fn step(x: &[Tensor], h: &[Tensor], _: &[Tensor]) -> Vec<Tensor> {
+        vec![(&x[0] + &h[0]).relu()]
+    }
+}
+
 /// The gated recurrent unit; gates are reset, update, new.
 #[derive(Clone, Copy, Debug)]
 pub struct GruUnit;

@@ -1,5 +1,6 @@
 //! L-BFGS, which evaluates the loss several times per step and so runs eagerly.
 
+use super::line_search::{Point, search};
 use gradus_ir::{Error, Result};
 use gradus_tensor::{Backward, Tensor, autograd, no_grad};
 use std::collections::VecDeque;
@@ -19,6 +20,8 @@ pub struct LbfgsOptions {
     pub tolerance_change: f64,
     /// How many past changes the curvature is made of.
     pub history: usize,
+    /// Looks along each direction for a place that meets the strong Wolfe conditions; the rate is where it looks first.
+    pub line_search: bool,
 }
 
 impl Default for LbfgsOptions {
@@ -30,6 +33,7 @@ impl Default for LbfgsOptions {
             tolerance_grad: 1e-7,
             tolerance_change: 1e-9,
             history: 100,
+            line_search: false,
         }
     }
 }
@@ -89,14 +93,18 @@ impl Lbfgs {
         Ok((number(&value.detach())?, gradient.check()?.clone()))
     }
 
-    /// Moves the parameters.
-    fn go(&self, direction: &Tensor, length: f64) -> Result<()> {
-        let mut from = 0;
-        for p in &self.parameters {
-            let own = direction.narrow(0, from, p.numel()).reshape(p.shape());
-            from += p.numel();
-            let p = p.data_();
-            p.set_(&(&p + own * length))?;
+    /// Where the parameters are.
+    fn here(&self) -> Vec<Tensor> {
+        self.parameters.iter().map(|p| p.data_().detach()).collect()
+    }
+
+    /// Puts the parameters at a distance along a direction.
+    fn go(&self, from: &[Tensor], direction: &Tensor, distance: f64) -> Result<()> {
+        let mut at = 0;
+        for (p, from) in self.parameters.iter().zip(from) {
+            let own = direction.narrow(0, at, p.numel()).reshape(p.shape());
+            at += p.numel();
+            p.data_().set_(&(from + own * distance))?;
         }
         Ok(())
     }
@@ -147,22 +155,37 @@ impl Lbfgs {
             let length =
                 if begins { (1.0 / number(&gradient.abs().sum(()))?).min(1.0) * o.rate } else { o.rate };
             let slope = dot(&gradient, &direction)?;
-            let last = Last { gradient: gradient.clone(), direction, length, scale };
-            let last = self.last.insert(last);
-            if slope > -o.tolerance_change {
-                break;
+            let (from, before) = (self.here(), value);
+            let mut length = length;
+            let begun = gradient.clone();
+            let downwards = slope <= -o.tolerance_change;
+            if downwards && o.line_search {
+                let at = |distance: f64| {
+                    self.go(&from, &direction, distance)?;
+                    let (value, gradient) = self.evaluate(&loss)?;
+                    let slope = dot(&gradient, &direction)?;
+                    Ok(Point { at: distance, value, slope, gradient })
+                };
+                let here = Point { at: 0.0, value, slope, gradient: gradient.clone() };
+                let size = largest(&direction)?;
+                let (found, taken) = search(&here, length, size, o.tolerance_change, at)?;
+                self.go(&from, &direction, found.at)?;
+                (length, value, gradient) = (found.at, found.value, found.gradient);
+                evaluations += taken;
+            } else if downwards {
+                self.go(&from, &direction, length)?;
+                if iteration < o.iterations {
+                    (value, gradient) = self.evaluate(&loss)?;
+                    evaluations += 1;
+                }
             }
-            let direction = last.direction.clone();
-            self.go(&direction, length)?;
-            let before = value;
-            if iteration < o.iterations {
-                (value, gradient) = self.evaluate(&loss)?;
-                evaluations += 1;
-            }
-            if iteration == o.iterations
+            let moved = largest(&direction)? * length;
+            self.last = Some(Last { gradient: begun, direction, length, scale });
+            if !downwards
+                || iteration == o.iterations
                 || evaluations >= o.evaluations
                 || largest(&gradient)? <= o.tolerance_grad
-                || largest(&direction)? * length <= o.tolerance_change
+                || moved <= o.tolerance_change
                 || (value - before).abs() < o.tolerance_change
             {
                 break;

@@ -6,6 +6,7 @@
 
 mod adaptive;
 mod lbfgs;
+mod line_search;
 mod momentum;
 mod scaled;
 mod schedule;

@@ -1,0 +1,76 @@
+//! `cargo run --release -p gradus-bench --bin language`: how long programs of equations take to read, check and differentiate.
+
+#![forbid(unsafe_code)]
+
+use gradus::lang::{Program, Source};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const REPEATS: usize = 15;
+
+/// The median time of a task.
+fn median(mut task: impl FnMut()) -> Duration {
+    let mut all: Vec<Duration> = (0..REPEATS)
+        .map(|_| {
+            let start = Instant::now();
+            task();
+            start.elapsed()
+        })
+        .collect();
+    all.sort();
+    all[REPEATS / 2]
+}
+
+fn report(what: &str, took: Duration, most: Duration) {
+    let verdict = if took < most { "" } else { "  TOO LONG" };
+    println!("{what}: {took:.2?}, {most:?} allowed{verdict}");
+}
+
+/// Layers of products, sums, calls and offsets, as a program of many equations has them.
+fn many(n: usize) -> String {
+    let line = |i: usize| match i % 4 {
+        0 => format!("A{i}[i,j] = W[i,k] A{}[k,j]\n", i.saturating_sub(1)),
+        1 => format!("A{i}[i,j] = A{}[i,j] + B[i] - 0.5 A0[i,j]\n", i - 1),
+        2 => format!("A{i}[i,j] = gelu(A{}[i,j] B[j])\n", i - 1),
+        _ => format!("A{i}[i,j] = softmax(A{}[i,j+1], axis=\"j\") / (1 + B[i])\n", i - 1),
+    };
+    std::iter::once("A0[i,j] = X[i,j]\n".to_string()).chain((1..n).map(line)).collect()
+}
+
+/// A matrix as a constant.
+fn matrix(n: usize) -> String {
+    let row = |i: usize| {
+        (0..n).map(|j| format!("{}", ((i * n + j) % 97) as f64 / 16.0)).collect::<Vec<_>>().join(", ")
+    };
+    let rows: Vec<String> = (0..n).map(|i| format!("[{}]", row(i))).collect();
+    format!("M[i,j] = const([{}])\n", rows.join(",\n"))
+}
+
+fn load(text: &str) -> bool {
+    Program::parse(Source::new("bench", text)).is_ok()
+}
+
+fn main() {
+    let text = many(10_000);
+    assert!(load(&text), "the program is right");
+    report("read and check 10,000 equations", median(|| assert!(load(&text))), Duration::from_millis(100));
+    let text = matrix(512);
+    assert!(load(&text), "the program is right");
+    report("read a constant of 512×512", median(|| assert!(load(&text))), Duration::from_millis(50));
+    let Some(command) =
+        std::env::current_exe().ok().map(|p| p.with_file_name("gradus")).filter(|p| p.exists())
+    else {
+        println!("gradus grad: build it first, cargo build --release -p gradus-cli");
+        return;
+    };
+    for name in ["mlp", "attention"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../crates/lang/tests/seed/{name}.eq"));
+        let run = || {
+            let status = Command::new(&command).arg("grad").arg(&file).stdout(Stdio::null()).status();
+            assert!(status.is_ok_and(|s| s.success()), "the command runs");
+        };
+        run();
+        report(&format!("gradus grad {name}.eq, process and all"), median(run), Duration::from_millis(20));
+    }
+}

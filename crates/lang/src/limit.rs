@@ -1,0 +1,28 @@
+//! How large things may become. Beyond, a program is refused with words instead of taking the machine along.
+
+use gradus_ir::{Error, Result};
+use gradus_tensor::Tensor;
+
+/// How many elements one value may have.
+pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
+/// How many calls of its own functions a program may make: calls of calls grow fast.
+pub(crate) const MOST_CALLS: usize = 100_000;
+/// How many times `_grad` may follow a name: each time the work grows by a factor.
+pub(crate) const MOST_GRADS: usize = 6;
+
+/// Whether a value of these extents may be.
+pub(crate) fn fits(extents: &[usize]) -> Result<()> {
+    let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(*e));
+    // Whatever the other extents are, nothing is no element at all.
+    if extents.contains(&0) || count.is_some_and(|n| n <= MOST_ELEMENTS) {
+        return Ok(());
+    }
+    let each: Vec<String> = extents.iter().map(usize::to_string).collect();
+    let why = format!("has more elements than the {MOST_ELEMENTS} that are allowed");
+    Err(Error::value(format!("a value of {} places", each.join("×")), why))
+}
+
+/// A tensor of these extents, unless they are too large.
+pub(crate) fn bounded(extents: &[usize], make: impl FnOnce() -> Tensor) -> Tensor {
+    fits(extents).map_or_else(Tensor::failed, |()| make())
+}

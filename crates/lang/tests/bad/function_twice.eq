@@ -1,0 +1,3 @@
+fn f(a) -> y { y = a }
+fn f(b) -> y { y = b }
+Y = f(1)

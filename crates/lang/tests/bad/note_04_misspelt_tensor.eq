@@ -1,0 +1,3 @@
+Bees[i] = const([1, 2, 3])
+B[i] = const([1, 2, 3])
+Y[i] = Bee[i] B[i]

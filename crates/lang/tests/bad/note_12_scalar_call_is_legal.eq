@@ -1,0 +1,3 @@
+# Legal here: calls take scalars.
+s = 2
+Y = relu(s)

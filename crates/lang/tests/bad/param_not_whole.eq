@@ -1,0 +1,2 @@
+param n: int = 2.5
+Y = n

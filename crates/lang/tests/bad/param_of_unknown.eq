@@ -1,0 +1,2 @@
+param n = m + 1
+Y = n

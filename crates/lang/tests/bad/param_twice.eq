@@ -1,0 +1,3 @@
+param k = 2
+param k = 3
+Y = k

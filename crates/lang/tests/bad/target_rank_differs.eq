@@ -1,0 +1,3 @@
+B[i] = const([1, 2, 3])
+Y[i] = B[i]
+Y[i,j] = B[i] B[j]

@@ -1,0 +1,1 @@
+Y[i] = "facts.tsv

@@ -1,0 +1,2 @@
+import "nowhere.eq" as n
+Y = n::f(1)

@@ -1,0 +1,2 @@
+B[i] = const([1, 2, 3])
+Y med= B[i]

@@ -1,0 +1,52 @@
+//! Bad programs and what is said about them, byte for byte. `GRADUS_BLESS=1` writes the messages anew: read them then.
+//!
+//! Programs called `note_…` are those of which the language's forerunner said nothing useful; some of them are legal here,
+//! say so in their first line, and have their values as text.
+
+use gradus_lang::{Program, Settings, Source};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What loading and running a program says.
+fn said(name: &str, text: &str) -> String {
+    let settings = Settings { rounds: 1000, ..Settings::default() };
+    let done = Program::parse(Source::new(name, text)).and_then(|program| {
+        let names = program.outputs();
+        program.run(&BTreeMap::new(), &settings, &names)
+    });
+    match done {
+        Ok(values) => values.iter().map(|(name, t)| format!("runs: {name} = {t}\n")).collect(),
+        Err(faults) => format!("{faults}\n"),
+    }
+}
+
+fn programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.retain(|p| p.extension().is_some_and(|e| e == "eq"));
+    files.sort();
+    files
+}
+
+#[test]
+fn messages() {
+    let bless = std::env::var_os("GRADUS_BLESS").is_some();
+    let files = programs();
+    assert!(files.len() >= 53, "{} programs", files.len());
+    let mut wrong = Vec::new();
+    for file in files {
+        let name = file.file_name().unwrap().to_string_lossy().to_string();
+        let text = fs::read_to_string(&file).unwrap();
+        let found = said(&name, &text);
+        let legal = text.starts_with("# Legal here");
+        assert_eq!(found.starts_with("runs: "), legal, "{name}: {found}");
+        let beside = file.with_extension("txt");
+        if bless {
+            fs::write(&beside, &found).unwrap();
+        } else if fs::read_to_string(&beside).unwrap_or_default() != found {
+            wrong.push(format!("{name}:\n{found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,72 @@
+//! Programs in the one form: the same programs, comments and blank lines kept, and nothing to change the second time.
+
+mod common;
+
+use common::same;
+use gradus_lang::{Program, Source, format};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn formatted(text: &str) -> String {
+    format(&Source::new("test", text)).unwrap_or_else(|f| panic!("{f}"))
+}
+
+/// All programs there are, those of the page of the language among them.
+fn programs() -> Vec<(String, String)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    for folder in ["tests/seed", "tests/bad", "../../examples/equations"] {
+        let files = fs::read_dir(here.join(folder)).unwrap().map(|e| e.unwrap().path());
+        let files: Vec<PathBuf> = files.filter(|p| p.extension().is_some_and(|e| e == "eq")).collect();
+        all.extend(files.into_iter().map(|p| (p.display().to_string(), fs::read_to_string(p).unwrap())));
+    }
+    let page = fs::read_to_string(here.join("../../docs/language.md")).unwrap();
+    let blocks = page.split("```eq\n").skip(1).filter_map(|b| b.split_once("```"));
+    all.extend(
+        blocks.enumerate().map(|(i, (text, _))| (format!("example {i} of the page"), text.to_string())),
+    );
+    all
+}
+
+#[test]
+fn all_programs_mean_the_same() {
+    let mut compared = 0;
+    for (name, text) in programs() {
+        let Ok(after) = format(&Source::new(&name, &text)) else { continue };
+        assert_eq!(formatted(&after), after, "{name}");
+        let comments = |t: &str| t.matches('#').count();
+        assert_eq!(comments(&after), comments(&text), "{name}\n{after}");
+        // Libraries are beside the page, not here.
+        let (Ok(a), Ok(b)) =
+            (Program::parse(Source::new("", &text)), Program::parse(Source::new("", &after)))
+        else {
+            continue;
+        };
+        assert!(same(&a.statements, &b.statements), "{name}\n{after}");
+        compared += 1;
+    }
+    assert!(compared >= 60, "{compared} compared");
+}
+
+#[test]
+fn the_form() {
+    let text = "\n\n#  top \nA[ i ,j]=const( [[1,2],\n [3,4]] )#one\n\n\nB = A[i,j]A[i,j] ;C=-2**2 # two\n{ let t=1;\n\n  # inside\n Y=t }\n\
+                fn f(a[x])->y{ y=a[x] # why\n}\nexport A,B\n\n\n";
+    let expected = "#  top\nA[i, j] = const([[1, 2], [3, 4]])  #one\n\n\nB = A[i, j] A[i, j]\nC = -2 ** 2  # two\n{\n    let t = 1\n\n    # inside\n    \
+                    Y = t\n}\nfn f(a[x]) -> y {\n    y = a[x]  # why\n}\nexport A, B\n";
+    let after = formatted(text);
+    assert_eq!(after, expected);
+    assert_eq!(formatted(&after), after);
+}
+
+#[test]
+fn what_somebody_laid_out_stays() {
+    let row = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12";
+    let long = format!("W[i, j] = const([[{row}],\n                 [{row}],\n                 [{row}]])\n");
+    assert_eq!(formatted(&long), long);
+    let inside = "Y[i] = softmax(A[i],  # along the last\n               axis=\"i\")\n";
+    assert_eq!(formatted(inside), inside);
+    assert_eq!(formatted(""), "");
+    assert_eq!(formatted("# only words"), "# only words\n");
+    assert!(format(&Source::new("test", "Y = (")).is_err());
+}

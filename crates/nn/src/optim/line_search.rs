@@ -1,0 +1,110 @@
+//! How far to go along a direction: far enough, and not too far, by the strong Wolfe conditions.
+//!
+//! Steps grow until a minimum is enclosed, then the enclosure shrinks around the least cubic through its ends (Nocedal and
+//! Wright, Numerical Optimization, algorithms 3.5 and 3.6).
+
+use gradus_ir::Result;
+use gradus_tensor::Tensor;
+
+/// The loss at a distance along the direction.
+#[derive(Clone)]
+pub(super) struct Point {
+    pub(super) at: f64,
+    pub(super) value: f64,
+    pub(super) slope: f64,
+    pub(super) gradient: Tensor,
+}
+
+/// Decrease that is asked for, as a part of what the slope promises.
+const DECREASE: f64 = 1e-4;
+/// Slope that may be left, as a part of the first.
+const CURVATURE: f64 = 0.9;
+/// Evaluations at most.
+const MOST: usize = 25;
+
+/// A distance that meets the conditions, or the best that was found, and how many evaluations it took. `first` is the point
+/// at 0, `guess` where to look first; `size` is the largest element of the direction, and distances that change no
+/// parameter by more than `tolerance` are alike.
+pub(super) fn search(
+    first: &Point,
+    guess: f64,
+    size: f64,
+    tolerance: f64,
+    mut evaluate: impl FnMut(f64) -> Result<Point>,
+) -> Result<(Point, usize)> {
+    let high = |p: &Point| p.value > first.value + DECREASE * p.at * first.slope;
+    let flat = |p: &Point| p.slope.abs() <= -CURVATURE * first.slope;
+    let mut last = first.clone();
+    let mut new = evaluate(guess)?;
+    let mut taken = 1;
+    // Grows until two points enclose a minimum.
+    let mut ends = loop {
+        if taken > MOST {
+            break [first.clone(), new];
+        }
+        if high(&new) || (taken > 2 && new.value >= last.value) {
+            break [last, new];
+        }
+        if flat(&new) {
+            return Ok((new, taken));
+        }
+        if new.slope >= 0.0 {
+            break [last, new];
+        }
+        let bounds = (new.at + 0.01 * (new.at - last.at), new.at * 10.0);
+        let next = least(&last, &new, Some(bounds));
+        last = std::mem::replace(&mut new, evaluate(next)?);
+        taken += 1;
+    };
+    // Shrinks; `low` is the better end.
+    let mut low = usize::from(ends[0].value > ends[1].value);
+    let mut slow = false;
+    while taken <= MOST && (ends[1].at - ends[0].at).abs() * size >= tolerance {
+        let (least_at, most_at) = (ends[0].at.min(ends[1].at), ends[0].at.max(ends[1].at));
+        let mut at = least(&ends[0], &ends[1], None);
+        // Too near an end twice in a row: a tenth of the way inside.
+        let margin = 0.1 * (most_at - least_at);
+        let near = (most_at - at).min(at - least_at) < margin;
+        if near && (slow || at >= most_at || at <= least_at) {
+            at = if (at - most_at).abs() < (at - least_at).abs() {
+                most_at - margin
+            } else {
+                least_at + margin
+            };
+            slow = false;
+        } else {
+            slow = near;
+        }
+        let new = evaluate(at)?;
+        taken += 1;
+        if high(&new) || new.value >= ends[low].value {
+            ends[1 - low] = new;
+            low = usize::from(ends[0].value > ends[1].value);
+            continue;
+        }
+        if flat(&new) {
+            return Ok((new, taken));
+        }
+        if new.slope * (ends[1 - low].at - ends[low].at) >= 0.0 {
+            ends[1 - low] = ends[low].clone();
+        }
+        ends[low] = new;
+    }
+    let best = ends[low].clone();
+    Ok((best, taken))
+}
+
+/// Where the cubic through two points with their slopes is least, within bounds (the points themselves if none are given);
+/// their middle if it is nowhere.
+fn least(a: &Point, b: &Point, bounds: Option<(f64, f64)>) -> f64 {
+    let (from, to) = bounds.unwrap_or((a.at.min(b.at), a.at.max(b.at)));
+    let bend = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.at - b.at);
+    let square = bend * bend - a.slope * b.slope;
+    if square < 0.0 || square.is_nan() {
+        return (from + to) / 2.0;
+    }
+    let (p, q) = if a.at <= b.at { (a, b) } else { (b, a) };
+    let root = square.sqrt();
+    let at = q.at - (q.at - p.at) * ((q.slope + root - bend) / (q.slope - p.slope + 2.0 * root));
+    at.max(from).min(to)
+}
