@@ -65,7 +65,7 @@ impl Program {
         let mut walk = back::Walk {
             program: self,
             prefix: self.prefix(),
-            reached: self.needed(std::slice::from_ref(&loss)),
+            reached: self.reached_from(&loss),
             wanted: self.leading_to(&options.wrt),
             lines: Vec::new(),
             blocked: Vec::new(),
@@ -137,6 +137,23 @@ impl Program {
                 Err(Diagnostic::error(whole, what).help("choose one with --loss"))
             }
         }
+    }
+
+    /// The names that a loss depends on in a way that has a derivative.
+    fn reached_from(&self, loss: &Name) -> HashSet<Name> {
+        let mut reached: HashSet<Name> = HashSet::new();
+        let mut work = vec![loss.clone()];
+        while let Some(name) = work.pop() {
+            if !reached.insert(name.clone()) {
+                continue;
+            }
+            for i in self.definition(&name).iter().flat_map(|d| &d.equations) {
+                let mut through = Vec::new();
+                back::flowing(&self.equations[*i].value, self, &mut through);
+                work.extend(through);
+            }
+        }
+        reached
     }
 
     /// What gradients are called: `Grad_`, or `Grad2_` and so on where the program has such names already.

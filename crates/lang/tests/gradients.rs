@@ -116,6 +116,42 @@ fn projections() {
 }
 
 #[test]
+fn found_by_review() {
+    let x: &[(&str, &[usize])] = &[("X", &[2, 3]), ("U", &[3])];
+    check("Y[i,j] = X[i,j] / reduce(sum, j) exp(X[i,j])\nLoss = Y[i,j] U[j]", x);
+    check("Loss = X[i,j] reduce(sum, i) X[i,j]", &x[..1]);
+    check("Loss = U[j] sum(X[i,j], axis=j)", x);
+    check("Loss = A[i+1]", &[("A", &[3])]);
+    check("Loss = A[i+1] A[j]", &[("A", &[3])]);
+    check("Loss = exp(A[i+1]) A[j-1] A[i]", &[("A", &[3])]);
+    check("Loss = A[0:2] B[j]", &[("A", &[3]), ("B", &[2])]);
+    check("Loss = A[0:2] A[1:3]", &[("A", &[3])]);
+    check("Loss = V[i] even(i) index(i)", &[("V", &[3])]);
+}
+
+#[test]
+fn second_derivatives_of_plain_sums() {
+    for text in ["Y[i] = X[i] X[i] X[i]\nLoss = Y[i]", "Y[i] = cumprod(X[i])\nLoss = Y[i]"] {
+        let first = load(text).gradient(&GradientOptions::default()).unwrap().text();
+        let twice = format!("{text}\n{first}LL = Grad_X[i] Grad_X[i]").replace("Loss", "L").replace("LL", "Loss");
+        let program = load(&twice);
+        let second = program.gradient(&GradientOptions { loss: Some("Loss".into()), ..Default::default() }).unwrap();
+        let whole = load(&format!("{twice}\n{}", second.text()));
+        let x = Tensor::from_slice(&numbers("X", 3), [3]);
+        let run = |program: &Program, x: &Tensor, name: &str| {
+            let inputs = BTreeMap::from([(Name::from("X"), x.clone())]);
+            let found = program.run(&inputs, &settings(None), &[name.into()]).unwrap_or_else(|f| panic!("{twice}\n{f}"));
+            found[&Name::from(name)].clone()
+        };
+        let d = Tensor::from_slice(&numbers("d", 3), [3]);
+        let slope = (run(&whole, &x, "Grad2_X") * &d).sum(()).item::<f64>().unwrap();
+        let at = |h: f64| run(&program, &(&x + &(&d * h)), "Loss").item::<f64>().unwrap();
+        let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+        assert!((slope - difference).abs() < 1e-6 * (1.0 + difference.abs()), "{slope} beside {difference}");
+    }
+}
+
+#[test]
 fn sums_inside_of_what_is_projected() {
     let shapes: &[(&str, &[usize])] = &[("H", &[3, 2]), ("V", &[2]), ("Y", &[3])];
     for op in ["max", "min", "avg", "prod"] {

@@ -66,7 +66,9 @@ impl Callee {
             let names: Vec<&str> = params.iter().map(|p| p.trim_start_matches(['?', '*'])).collect();
             Error::value(format!("wrt \"{last}\""), format!("must be one of {}", names.join(", ")))
         })?;
-        let by_place = self.shape() == Shape::Positional;
+        // What changes the extent of an axis leaves one that is called otherwise in the cotangent.
+        let resizes = matches!(&self.base, Base::Table(b) if matches!(b.name, "topk" | "glu"));
+        let by_place = self.shape() == Shape::Positional || resizes;
         self.vjp_of(
             args,
             at,
@@ -214,8 +216,7 @@ fn by_position(rank: usize, args: &[Named], left: &[Name]) -> Vec<Name> {
 fn cotangent_for(g: &Named, out: &Named, by_place: bool) -> Result<Tensor> {
     let shape = out.tensor.shape();
     let dtype = out.tensor.dtype();
-    let by_name = out.axes.iter().all(|a| g.axes.contains(a));
-    if (by_place || !by_name) && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
+    if by_place && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
         return Ok(g.tensor.to_dtype(dtype).expand(shape.to_vec()));
     }
     let g = g.projected(&out.axes, Projection::Sum);

@@ -195,6 +195,18 @@ impl Walk<'_> {
             }
             Kind::Case(cases, otherwise) => self.cases(cases, otherwise.as_deref(), &ct, keep),
             Kind::Reduce(how, axes, body) => {
+                // Its indices are its own, whatever else is called so; what comes out of it needs other names.
+                let mut taken = keep.clone();
+                taken.extend(self.introduced.iter().cloned());
+                taken.extend(occurrences(e));
+                let mut names = HashMap::new();
+                for axis in axes.iter().filter(|a| keep.contains(*a)) {
+                    let new = fresh(axis, &taken);
+                    taken.insert(new.clone());
+                    names.insert(axis.clone(), new);
+                }
+                let body = &renamed(body, &names);
+                let axes: &Vec<Name> = &axes.iter().map(|a| names.get(a).unwrap_or(a).clone()).collect();
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
                 let ct = match how {
@@ -299,9 +311,7 @@ impl Walk<'_> {
         let many = params.first().is_some_and(|p| p.starts_with('*'));
         for (i, arg) in c.args.iter().enumerate() {
             let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
-            // Conditions, masks, places: nothing flows into them.
-            let still = matches!(param, "condition" | "mask" | "ids" | "pos")
-                || (&*c.function == "case" && i % 2 == 0 && i + 1 < c.args.len());
+            let still = is_still(&c.function, param, i, c.args.len());
             if still {
                 continue;
             }
@@ -369,22 +379,19 @@ impl Walk<'_> {
         } else {
             for place in &mut places {
                 let Index::Named(name, by) = &place.index else { continue };
-                if *by != 0
-                    && shiftable(&ct)
-                    && r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1
-                {
+                let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
+                if *by != 0 && once && shiftable(&ct) && occurrences(&ct).contains(name) {
                     ct = shifted(&ct, name, -by);
                     place.index = Index::Named(name.clone(), 0);
                 }
             }
             let target: Vec<Name> = places.iter().filter_map(key).collect();
-            let there = free(&ct, &target.iter().cloned().collect(), self.program);
-            let missing = target.iter().any(|k| !there.contains(k));
-            if missing {
-                ct = times(
-                    ct,
-                    [call("ones_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new())],
-                );
+            let left = free(&ct, &target.iter().cloned().collect(), self.program);
+            // A size must come from a tensor: `even(i)` has none.
+            let sized: Vec<Name> = ct.refs().into_iter().flat_map(keys).collect();
+            if target.iter().any(|k| !left.contains(k) || !sized.contains(k)) {
+                let whole = places.iter().map(unmoved).collect();
+                ct = times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
             }
         }
         if r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
@@ -438,6 +445,37 @@ impl Walk<'_> {
     }
 }
 
+/// Whether nothing flows into an argument of a call: conditions, masks, places.
+fn is_still(function: &str, param: &str, at: usize, count: usize) -> bool {
+    matches!(param, "condition" | "mask" | "ids" | "pos") || (function == "case" && at % 2 == 0 && at + 1 < count)
+}
+
+/// The names of tensors through which a derivative flows.
+pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
+    match &e.kind {
+        Kind::Ref(r) => out.push(r.name.clone()),
+        Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
+        Kind::Choose(three) => three[1..].iter().for_each(|p| flowing(p, program, out)),
+        Kind::Case(cases, otherwise) => {
+            cases.iter().map(|[_, v]| v).chain(otherwise.as_deref()).for_each(|p| flowing(p, program, out));
+        }
+        Kind::Call(c) => {
+            let Some(callee) = builtin::find(&c.function, program) else { return };
+            if callee.derivative() == Derivative::Stop {
+                return;
+            }
+            let params = callee.params();
+            for (i, arg) in c.args.iter().enumerate() {
+                let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
+                if !is_still(&c.function, param, i, c.args.len()) {
+                    flowing(arg, program, out);
+                }
+            }
+        }
+        _ => e.parts().into_iter().for_each(|p| flowing(p, program, out)),
+    }
+}
+
 /// `max_grad(body, ct, axis="j", wrt="x")` and the like.
 fn reduced(how: Projection, body: Expr, ct: Expr, axes: &[Name]) -> Expr {
     let function = match how {
@@ -474,6 +512,14 @@ fn shiftable(e: &Expr) -> bool {
         Kind::Product(parts) => parts.iter().all(shiftable),
         Kind::Negative(one) => shiftable(one),
         _ => false,
+    }
+}
+
+/// A place without its offset.
+fn unmoved(p: &Place) -> Place {
+    match &p.index {
+        Index::Named(name, _) => Place { index: Index::Named(name.clone(), 0), ..p.clone() },
+        _ => p.clone(),
     }
 }
 
