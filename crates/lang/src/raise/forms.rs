@@ -405,8 +405,7 @@ impl Raise<'_> {
             return self.slope(function, drafts);
         }
         let callee = builtin::find(name, &Default::default())?;
-        let exact =
-            callee.order == 0 && *callee.name() == **name && callee.params().len() == self.ins.len();
+        let exact = callee.order == 0 && *callee.name() == **name && callee.params().len() == self.ins.len();
         match (callee.shape(), &args[..]) {
             // The language's `gelu` is the other one.
             (Shape::Pointwise, []) if exact && self.ins.len() == 1 => {
