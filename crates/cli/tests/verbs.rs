@@ -207,7 +207,7 @@ fn repl_lives_through_errors() {
     let expected = [
         "A[i]: f32 3\n[1. 2. 3.]\n",
         "waits for `Q`\n",
-        "never closed",
+        "expected `,` or `]`, found the end of the line",
         "C: f32\n36.\n",
         "Grad_C = const(1.0)\n",
         "no command `:nonsense`",
@@ -234,4 +234,32 @@ fn usage_and_help() {
         assert!(help.out.contains("Examples:"), "{verb}: {}", help.out);
     }
     assert!(output("", &["completions", "bash"]).contains("_gradus"));
+}
+
+/// The binary itself: codes come out, standard input goes in, and what is no terminal gets no colours.
+#[test]
+fn the_process() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let run = |args: &[&str], input: &str| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_gradus"))
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (done.status.code(), text(done.stdout), text(done.stderr))
+    };
+    assert_eq!(run(&["run", "-"], "Y = 1 + 2"), (Some(0), "Y: f32\n3.\n".to_string(), String::new()));
+    let (code, out, err) = run(&["run", "-"], "Y = X");
+    assert!(
+        code == Some(1) && out.is_empty() && err.starts_with("error: `X`") && !err.contains('\u{1b}'),
+        "{err}"
+    );
+    let (code, out, err) = run(&["walk"], "");
+    assert!(code == Some(2) && out.is_empty() && !err.contains('\u{1b}'), "{err}");
 }

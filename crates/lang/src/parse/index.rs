@@ -75,10 +75,7 @@ impl Parser<'_> {
         if self.is(":") || self.is("::") {
             return self.slice(name, None);
         }
-        let at = self.whole(match name {
-            Some(_) => "a range, as in `i=0:2`, or `]` before the `=`",
-            None => "an index, a whole number or a range",
-        })?;
+        let at = self.whole("an index, a whole number or a range")?;
         if self.is(":") || self.is("::") || name.is_some() {
             self.slice(name, Some(at))
         } else {
