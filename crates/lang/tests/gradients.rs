@@ -133,14 +133,18 @@ fn found_by_review() {
 fn second_derivatives_of_plain_sums() {
     for text in ["Y[i] = X[i] X[i] X[i]\nLoss = Y[i]", "Y[i] = cumprod(X[i])\nLoss = Y[i]"] {
         let first = load(text).gradient(&GradientOptions::default()).unwrap().text();
-        let twice = format!("{text}\n{first}LL = Grad_X[i] Grad_X[i]").replace("Loss", "L").replace("LL", "Loss");
+        let twice =
+            format!("{text}\n{first}LL = Grad_X[i] Grad_X[i]").replace("Loss", "L").replace("LL", "Loss");
         let program = load(&twice);
-        let second = program.gradient(&GradientOptions { loss: Some("Loss".into()), ..Default::default() }).unwrap();
+        let second =
+            program.gradient(&GradientOptions { loss: Some("Loss".into()), ..Default::default() }).unwrap();
         let whole = load(&format!("{twice}\n{}", second.text()));
         let x = Tensor::from_slice(&numbers("X", 3), [3]);
         let run = |program: &Program, x: &Tensor, name: &str| {
             let inputs = BTreeMap::from([(Name::from("X"), x.clone())]);
-            let found = program.run(&inputs, &settings(None), &[name.into()]).unwrap_or_else(|f| panic!("{twice}\n{f}"));
+            let found = program
+                .run(&inputs, &settings(None), &[name.into()])
+                .unwrap_or_else(|f| panic!("{twice}\n{f}"));
             found[&Name::from(name)].clone()
         };
         let d = Tensor::from_slice(&numbers("d", 3), [3]);

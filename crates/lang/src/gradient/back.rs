@@ -391,7 +391,8 @@ impl Walk<'_> {
             let sized: Vec<Name> = ct.refs().into_iter().flat_map(keys).collect();
             if target.iter().any(|k| !left.contains(k) || !sized.contains(k)) {
                 let whole = places.iter().map(unmoved).collect();
-                ct = times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
+                ct =
+                    times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
             }
         }
         if r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
@@ -447,7 +448,8 @@ impl Walk<'_> {
 
 /// Whether nothing flows into an argument of a call: conditions, masks, places.
 fn is_still(function: &str, param: &str, at: usize, count: usize) -> bool {
-    matches!(param, "condition" | "mask" | "ids" | "pos") || (function == "case" && at % 2 == 0 && at + 1 < count)
+    matches!(param, "condition" | "mask" | "ids" | "pos")
+        || (function == "case" && at.is_multiple_of(2) && at + 1 < count)
 }
 
 /// The names of tensors through which a derivative flows.
