@@ -235,3 +235,28 @@ fn batches_take_examples() {
     // Half of the examples each time: a loss over all would begin at twice as much.
     assert!(mean(&log[..5]) < 0.5 && mean(&log[80..]) < mean(&log[..5]), "{log:?}");
 }
+
+/// Ctrl-C, as a signal to the command itself: it ends after the batch at hand, with a checkpoint of just that batch.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_a_checkpoint() {
+    let folder = Folder::new("train-interrupt");
+    let config = folder.file("run.toml", &names(1_000_000, "run").replace("checkpoint_every = 25", ""));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gradus"));
+    let child = command.args(["train", &config]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    let log = folder.0.join("run/log.jsonl");
+    while std::fs::metadata(&log).map_or(0, |m| m.len()) == 0 {
+        assert!(begun.elapsed().as_secs() < 60, "no step was taken");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let done = child.wait_with_output().unwrap();
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(done.status.success() && text.contains("--resume goes on from there"), "{text}");
+    let step = text.split("stopped after step ").nth(1).and_then(|t| t.split(' ').next()).unwrap();
+    let file = folder.0.join("run/checkpoint.safetensors");
+    let file = checkpoint::safetensors::Reader::open(file).unwrap();
+    assert_eq!(file.note("batches"), Some(step));
+}
