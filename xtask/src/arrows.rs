@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-lang", &["gradus-tensor", "gradus-ir"]),
     ("gradus-files", &["gradus-tensor", "gradus-ir", "gradus-mem"]),
     ("gradus-nn", &["gradus-files", "gradus-tensor", "gradus-ir"]),
-    ("gradus-models", &["gradus-nn", "gradus-tensor"]),
+    ("gradus-models", &["gradus-nn", "gradus-tensor", "gradus-ir"]),
     ("gradus-testkit", &["gradus-ir", "gradus-tensor", "gradus-compile", "gradus-cpu"]),
     (
         "gradus",

@@ -65,6 +65,46 @@ Examples:
   gradus query family.eq 'Anc(1, 4)'    yes or no
   gradus query mlp.eq 'Probs[0, o]'     numbers with their indices")]
     Query(QueryArgs),
+    /// Train a model, or a program of equations with a loss, as a configuration says
+    #[command(after_help = "\
+Examples:
+  gradus train names.toml            log, event file, loss curve and checkpoints go into the folder `out` names
+  gradus train names.toml --resume   goes on from the last checkpoint; Ctrl-C writes one
+
+A configuration:
+  model = \"names\"                  # names, gpt or program
+  data = \"names.txt\"               # paths are relative to the configuration
+  steps = 2000
+  batch = 32
+  out = \"run\"
+  seed = 0
+  checkpoint_every = 500
+  log_every = 20
+  [optimizer]
+  name = \"adamw\"                   # adamw, adam, sgd, rmsprop, adagrad, lion or adafactor
+  rate = 3e-3
+  clip_norm = 1.0
+  [schedule]
+  name = \"cosine\"                  # constant, step, multistep, linear, cosine or one_cycle
+  warm_up = 100
+  [sizes]                            # names: context embed width; gpt: context width heads layers
+  context = 3
+
+A program instead of `data` and `sizes`:
+  [program]
+  file = \"logistic.eq\"
+  loss = \"Loss\"
+  batched = [\"X\", \"T\"]             # with `batch`: inputs of which a batch takes examples; without both, all at once
+  inputs = { X = \"x.npy\", T = \"t.npy\" }
+  parameters = { W = { normal = 0.1 }, b = 0 }   # a number, a file, or { normal | uniform | fill, shape }")]
+    Train(TrainArgs),
+    /// Texts that a trained language model makes
+    #[command(after_help = "\
+Examples:
+  gradus sample run
+  gradus sample run --count 5 --temperature 0.8 --seed 7
+  gradus sample run/checkpoint.safetensors --length 500")]
+    Sample(SampleArgs),
     /// Type equations and see their values
     #[command(after_help = "\
 Examples:
@@ -238,4 +278,35 @@ pub(crate) struct ReplArgs {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) given: Given,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TrainArgs {
+    /// The configuration, in TOML
+    pub(crate) config: PathBuf,
+    /// Go on from the checkpoint in the output folder, if there is one
+    #[arg(long)]
+    pub(crate) resume: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SampleArgs {
+    /// A checkpoint, or the output folder of a run
+    #[arg(value_name = "CHECKPOINT|FOLDER")]
+    pub(crate) path: PathBuf,
+    /// Below 1 what is likely becomes likelier; 0 always takes the likeliest
+    #[arg(long, value_name = "T", default_value_t = 1.0)]
+    pub(crate) temperature: f64,
+    /// Choose among so many of the likeliest only
+    #[arg(long, value_name = "N")]
+    pub(crate) top_k: Option<usize>,
+    /// How many texts
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) count: usize,
+    /// Characters of a text, for models that do not end it themselves
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) length: usize,
+    /// Where random numbers begin
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
 }

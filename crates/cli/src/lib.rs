@@ -11,8 +11,10 @@ mod open;
 mod query;
 mod repl;
 mod run;
+mod sample;
 mod show;
 mod terminal;
+mod train;
 
 pub use terminal::Terminal;
 
@@ -79,6 +81,8 @@ where
         Verb::Explain(args) => explain::run(args, terminal),
         Verb::Fmt(args) => fmt::run(args, terminal),
         Verb::Query(args) => query::run(args, terminal),
+        Verb::Train(args) => train::run(args, terminal),
+        Verb::Sample(args) => sample::run(args, terminal),
         Verb::Repl(args) => repl::run(args, terminal),
         Verb::Completions { shell } => {
             let mut text = Vec::new();

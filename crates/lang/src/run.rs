@@ -297,6 +297,13 @@ impl Lowered {
         let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
         let mut outs = compiled.run(&given).map_err(failed)?;
         let moved = outs.split_off(self.outputs.len().min(outs.len()));
+        self.check(&moved)?;
+        Ok(self.outputs.iter().cloned().zip(outs).collect())
+    }
+
+    /// Whether fixpoints were reached: `moved` is what the graph gives behind the outputs.
+    pub fn check(&self, moved: &[Tensor]) -> Result<(), Faults> {
+        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
         for ((name, span), moved) in self.verdicts.iter().zip(moved) {
             let moved = moved.to_dtype(DType::F64).item::<f64>().map_err(failed)?;
             // NaN never comes to rest.
@@ -313,7 +320,7 @@ impl Lowered {
                 ));
             }
         }
-        Ok(self.outputs.iter().cloned().zip(outs).collect())
+        Ok(())
     }
 
     fn faulty(&self, fault: Diagnostic) -> Faults {

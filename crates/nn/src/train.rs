@@ -3,6 +3,7 @@
 use crate::data::{Loader, Position};
 use crate::step::{Outcome, Step};
 use gradus_files::atomic;
+use gradus_files::safetensors::{Notes, Reader};
 use gradus_ir::{Error, Result};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,8 @@ pub struct Config {
     pub every: u64,
     /// Goes on from the checkpoint, if there is one.
     pub resume: bool,
+    /// What checkpoints say besides, and what a checkpoint to resume from must say.
+    pub notes: Notes,
 }
 
 /// Where a run stands.
@@ -57,8 +60,10 @@ pub fn train(
     let save = |step: &Step<'_>, loader: &Loader, done: u64| match &config.checkpoint {
         Some(path) => {
             let Position { epoch, batch } = loader.position();
-            let notes = [(BATCHES, done), (EPOCH, epoch), (BATCH, batch)];
-            step.save(path, &notes.iter().map(|(key, n)| (key.to_string(), n.to_string())).collect())
+            let counts = [(BATCHES, done), (EPOCH, epoch), (BATCH, batch)];
+            let mut notes = config.notes.clone();
+            notes.extend(counts.iter().map(|(key, n)| (key.to_string(), n.to_string())));
+            step.save(path, &notes)
         }
         None => Ok(()),
     };
@@ -86,6 +91,12 @@ fn resume(config: &Config, step: &mut Step<'_>, loader: &mut Loader) -> Result<u
     };
     // Whoever resumes a run is the only one to write its checkpoints.
     atomic::clear(path);
+    let file = Reader::open(path)?;
+    if let Some((key, own)) = config.notes.iter().find(|(key, own)| file.note(key) != Some(own)) {
+        let found = file.note(key).unwrap_or("nothing");
+        return Err(file.failed(format!("its `{key}` is {found}, and that of this run is {own}")));
+    }
+    drop(file);
     let notes = step.load(path)?;
     let number = |key: &str| {
         let count = notes.get(key).and_then(|text| text.parse::<u64>().ok());

@@ -40,7 +40,8 @@ fn run(
     let loss = |m: &Sequential, b: &[Tensor]| mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean);
     let fields: Vec<&Tensor> = first.iter().collect();
     let mut step = compile_training(&model, loss, optimizer, &fields)?.accumulate(3);
-    let config = Config { batches, checkpoint: Some(path.to_path_buf()), every, resume: true };
+    let config =
+        Config { batches, checkpoint: Some(path.to_path_buf()), every, resume: true, ..Config::default() };
     let stop = AtomicBool::new(false);
     train(&config, &mut step, &mut loader, &stop, |progress| {
         std::thread::sleep(pause);

@@ -1,0 +1,129 @@
+//! The loss as a curve: a drawing, and dots in a terminal.
+
+use super::journal::Record;
+use std::fmt::Write;
+
+/// Bounds of what is finite: first and last step, smallest and largest loss.
+struct Frame {
+    steps: (f64, f64),
+    losses: (f64, f64),
+    points: Vec<(f64, f64)>,
+}
+
+impl Frame {
+    fn of(records: &[Record]) -> Option<Frame> {
+        let points: Vec<(f64, f64)> =
+            records.iter().filter(|r| r.loss.is_finite()).map(|r| (r.step as f64, r.loss)).collect();
+        let (first, last) = (points.first()?.0, points.last()?.0);
+        let low = points.iter().fold(f64::INFINITY, |m, p| m.min(p.1));
+        let high = points.iter().fold(f64::NEG_INFINITY, |m, p| m.max(p.1));
+        Some(Frame { steps: (first, last), losses: (low, high), points })
+    }
+
+    /// The points as parts of the frame, from the lower left.
+    fn places(&self) -> impl Iterator<Item = (f64, f64)> {
+        let part = |x: f64, (low, high): (f64, f64)| if high > low { (x - low) / (high - low) } else { 0.5 };
+        self.points.iter().map(move |(step, loss)| (part(*step, self.steps), part(*loss, self.losses)))
+    }
+}
+
+/// Size of the drawing, and room for the numbers at its axes.
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 360.0;
+const LEFT: f64 = 70.0;
+const AROUND: f64 = 30.0;
+
+/// A drawing with both axes.
+pub(crate) fn svg(records: &[Record]) -> String {
+    let (w, h) = (WIDTH - LEFT - AROUND, HEIGHT - 2.0 * AROUND);
+    let (right, bottom) = (LEFT + w, AROUND + h);
+    let mut s = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         font-family=\"monospace\" font-size=\"11\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fcfcfd\"/>\n\
+         <path d=\"M{LEFT} {AROUND}V{bottom}H{right}\" fill=\"none\" stroke=\"#6b7486\"/>\n"
+    );
+    if let Some(frame) = Frame::of(records) {
+        let mut text = |x: f64, y: f64, anchor: &str, what: &str| {
+            let _ = writeln!(
+                s,
+                "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"#475063\">{what}</text>"
+            );
+        };
+        text(LEFT - 6.0, AROUND + 4.0, "end", &format!("{:.4}", frame.losses.1));
+        text(LEFT - 6.0, bottom, "end", &format!("{:.4}", frame.losses.0));
+        text(LEFT, bottom + 16.0, "middle", &frame.steps.0.to_string());
+        text(right, bottom + 16.0, "middle", &frame.steps.1.to_string());
+        text(LEFT + w / 2.0, AROUND - 12.0, "middle", "loss by step");
+        let place = |(x, y): (f64, f64)| format!("{:.1},{:.1}", LEFT + x * w, bottom - y * h);
+        let points: Vec<String> = frame.places().map(place).collect();
+        let _ = writeln!(
+            s,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"#3b78c4\" stroke-width=\"1.5\"/>",
+            points.join(" ")
+        );
+    }
+    s.push_str("</svg>\n");
+    s
+}
+
+/// Characters of the plot in a terminal, each of two by four dots.
+const COLUMNS: usize = 60;
+const ROWS: usize = 8;
+
+/// Bits of a character's dots, from the upper left.
+const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+
+/// A plot of dots; nothing if there is nothing to show.
+pub(crate) fn plot(records: &[Record]) -> String {
+    let Some(frame) = Frame::of(records) else { return String::new() };
+    let mut cells = [[0u32; COLUMNS]; ROWS];
+    for (x, y) in frame.places() {
+        let column = (x * (2 * COLUMNS - 1) as f64).round() as usize;
+        let row = ((1.0 - y) * (4 * ROWS - 1) as f64).round() as usize;
+        cells[row / 4][column / 2] |= DOTS[row % 4][column % 2];
+    }
+    let mut out = String::new();
+    for (i, row) in cells.iter().enumerate() {
+        let label = match i {
+            0 => format!("{:.4}", frame.losses.1),
+            _ if i == ROWS - 1 => format!("{:.4}", frame.losses.0),
+            _ => String::new(),
+        };
+        let dots: String = row.iter().filter_map(|bits| char::from_u32(0x2800 + bits)).collect();
+        let _ = writeln!(out, "{label:>10} │{dots}");
+    }
+    let (first, last) = (frame.steps.0.to_string(), frame.steps.1.to_string());
+    let between = COLUMNS.saturating_sub(first.len());
+    let _ = writeln!(out, "{:>10} │{first}{last:>between$}", "step");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(losses: &[f64]) -> Vec<Record> {
+        let record =
+            |(i, loss): (usize, &f64)| Record { step: i as u64 + 1, loss: *loss, rate: 0.1, time: 0.0 };
+        losses.iter().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn the_drawing_goes_from_corner_to_corner() {
+        let text = svg(&records(&[3.0, f64::NAN, 1.0]));
+        assert!(text.contains("points=\"70.0,30.0 610.0,330.0\""), "{text}");
+        assert!(text.contains(">3.0000<") && text.contains(">1.0000<"), "{text}");
+        assert!(!svg(&[]).contains("polyline"));
+    }
+
+    #[test]
+    fn the_plot_goes_from_corner_to_corner() {
+        let text = plot(&records(&[3.0, 1.0]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("    3.0000 │⠁"), "{text}");
+        assert!(lines[7].starts_with("    1.0000 │") && lines[7].ends_with('⢀'), "{text}");
+        assert_eq!(lines.len(), 9);
+        assert_eq!(plot(&records(&[f64::NAN])), "");
+    }
+}

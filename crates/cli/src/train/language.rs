@@ -1,0 +1,131 @@
+//! The language models that come with Gradus: made from a configuration, and again from a checkpoint.
+
+use super::Prepared;
+use super::keys::Keys;
+use super::optimizer::optimizer;
+use crate::{Done, Failure};
+use gradus::files;
+use gradus::models::{gpt, gpt::Gpt, names, names::Bengio};
+use gradus::nn::checkpoint::{self, safetensors::Reader};
+use gradus::nn::data::{Characters, Loader, Windows};
+use gradus::nn::{Module, Sampling, compile_training};
+use gradus::{Generator, Result};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What is common to all runs.
+pub(crate) struct Common<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) steps: u64,
+    pub(crate) seed: u64,
+}
+
+fn text(keys: &mut Keys, folder: &Path) -> Done<String> {
+    let fits = "the path of a text";
+    let path = keys.text("data", fits)?;
+    Ok(files::text(&folder.join(keys.need("data", fits, path)?))?)
+}
+
+/// The model of names.
+pub(crate) fn names(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
+    let text = text(keys, common.folder)?;
+    let batch = keys.size("batch", 32)?;
+    let (mut own, d) = (keys.table("sizes")?, names::Sizes::default());
+    let sizes = names::Sizes {
+        context: own.size("context", d.context)?,
+        embed: own.size("embed", d.embed)?,
+        width: own.size("width", d.width)?,
+    };
+    own.finish()?;
+    let model = Box::new(Bengio::new(sizes, &Generator::new(common.seed))?);
+    let data = names::examples(&names::split(&text).0, sizes.context)?;
+    let loader = Loader::new(data, batch)?.shuffle(common.seed);
+    let optimizer = optimizer(keys, model.parameters(), common.steps)?;
+    let note = json!({"name": "names", "context": sizes.context, "embed": sizes.embed, "width": sizes.width});
+    Prepared::new(loader, note, |batch| compile_training(model, names::loss, optimizer, batch))
+}
+
+/// The character GPT.
+pub(crate) fn gpt(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
+    let text = text(keys, common.folder)?;
+    let batch = keys.size("batch", 16)?;
+    let (mut own, d) = (keys.table("sizes")?, gpt::Sizes::default());
+    let sizes = gpt::Sizes {
+        context: own.size("context", d.context)?,
+        width: own.size("width", d.width)?,
+        heads: own.size("heads", d.heads)?,
+        layers: own.size("layers", d.layers)?,
+    };
+    if !sizes.width.is_multiple_of(sizes.heads) {
+        return Err(
+            own.fault("width", &format!("is {}, not a multiple of the {} heads", sizes.width, sizes.heads))
+        );
+    }
+    own.finish()?;
+    let characters = Characters::of(&text);
+    let model = Box::new(Gpt::new(characters.len(), sizes, &Generator::new(common.seed))?);
+    let tokens = characters.encode(&text)?;
+    let loader = Loader::new(Windows::new(&tokens, sizes.context), batch)?.shuffle(common.seed);
+    let optimizer = optimizer(keys, model.parameters(), common.steps)?;
+    let all: Vec<i64> = (0..characters.len() as i64).collect();
+    let note = json!({
+        "name": "gpt", "context": sizes.context, "width": sizes.width, "heads": sizes.heads, "layers": sizes.layers,
+        "characters": characters.decode(&all),
+    });
+    Prepared::new(loader, note, |batch| compile_training(model, gpt::loss, optimizer, batch))
+}
+
+/// A model that makes texts.
+pub(crate) enum Language {
+    Names(Bengio),
+    Gpt(Gpt, Characters),
+}
+
+impl Language {
+    /// The model of a checkpoint.
+    pub(crate) fn load(path: &Path) -> Done<Language> {
+        let file = Reader::open(path)?;
+        let failed = |why: &str| Failure::Run(format!("{}: {why}", path.display()));
+        let note = file.note("model").and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let note = note
+            .ok_or_else(|| failed("does not say which model it is of; `gradus train` writes ones that do"))?;
+        let size = |key: &str| {
+            let n = note[key].as_u64().filter(|n| (1..=1 << 20).contains(n));
+            n.map(|n| n as usize).ok_or_else(|| failed(&format!("its model has no size `{key}`")))
+        };
+        let g = Generator::new(0);
+        let model = match note["name"].as_str() {
+            Some("names") => {
+                let sizes =
+                    names::Sizes { context: size("context")?, embed: size("embed")?, width: size("width")? };
+                Language::Names(Bengio::new(sizes, &g)?)
+            }
+            Some("gpt") => {
+                let characters = Characters::of(note["characters"].as_str().unwrap_or_default());
+                let sizes = gpt::Sizes {
+                    context: size("context")?,
+                    width: size("width")?,
+                    heads: size("heads")?,
+                    layers: size("layers")?,
+                };
+                Language::Gpt(Gpt::new(characters.len(), sizes, &g)?, characters)
+            }
+            _ => return Err(failed("is no language model; those are names and gpt")),
+        };
+        drop(file);
+        let stored = |own: &str| format!("model.{own}");
+        match &model {
+            Language::Names(m) => checkpoint::load_as(path, m, stored)?,
+            Language::Gpt(m, _) => checkpoint::load_as(path, m, stored)?,
+        }
+        Ok(model)
+    }
+
+    /// A text: a name, or so many characters.
+    pub(crate) fn sample(&self, length: usize, sampling: &Sampling, g: &Generator) -> Result<String> {
+        match self {
+            Language::Names(m) => m.sample(sampling, g),
+            Language::Gpt(m, characters) => Ok(characters.decode(&m.sample(0, length, sampling, g)?)),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! `gradus train`: a model, its data and its optimiser as a configuration says, with a log, a curve and checkpoints.
+
+mod curve;
+mod events;
+mod journal;
+mod keys;
+pub(crate) mod language;
+mod optimizer;
+mod program;
+
+use crate::args::TrainArgs;
+use crate::{Done, Failure, Terminal, open};
+use gradus::lang::Lowered;
+use gradus::nn::data::Loader;
+use gradus::nn::{Config, Ended, Step, train};
+use gradus::{DType, Error, Result, Tensor};
+use journal::{Journal, Record};
+use keys::Keys;
+use language::Common;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// The checkpoint of an output folder.
+pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
+
+/// A step that is compiled, and its batches.
+pub(crate) struct Prepared {
+    step: Step<'static>,
+    loader: Loader,
+    /// What a checkpoint says of its model.
+    note: serde_json::Value,
+    /// The program whose fixpoints are to be reached.
+    program: Option<Arc<Lowered>>,
+}
+
+impl Prepared {
+    /// The step is compiled at the types of the first batch, which is not used up.
+    fn new(
+        mut loader: Loader,
+        note: serde_json::Value,
+        step: impl FnOnce(&[Tensor]) -> Result<Step<'static>>,
+    ) -> Done<Prepared> {
+        let step = step(&loader.next_batch()?)?;
+        loader.seek(Default::default());
+        Ok(Prepared { step, loader, note, program: None })
+    }
+}
+
+/// Whether Ctrl-C was pressed: the run ends after the batch at hand. Pressed again, the process ends at once.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn listen() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // Without a handler the process ends at Ctrl-C, and the last checkpoint is there.
+        let _ = ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+    });
+    STOP.store(false, Ordering::Relaxed);
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |t| t.as_secs_f64())
+}
+
+pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
+    let mut keys = Keys::read(&args.config)?;
+    let folder = open::folder(&args.config);
+    let steps = keys.count("steps", 1)?;
+    let steps = keys.need("steps", "how many batches to train on", steps)?;
+    let fits = "the folder for what the run writes";
+    let out = keys.text("out", fits)?;
+    let out = folder.join(keys.need("out", fits, out)?);
+    let every = keys.count("checkpoint_every", 0)?.unwrap_or(0);
+    let log_every = keys.count("log_every", 1)?.unwrap_or((steps / 100).max(1));
+    let common = Common { folder: &folder, steps, seed: keys.count("seed", 0)?.unwrap_or(0) };
+    gradus::manual_seed(common.seed);
+    if !keys.has("model") {
+        return Err(keys.fault("model", "is missing: it is one of names, gpt, program"));
+    }
+    let prepared = match keys.word("model", &["names", "gpt", "program"])? {
+        "names" => language::names(&mut keys, &common)?,
+        "gpt" => language::gpt(&mut keys, &common)?,
+        _ => program::program(&mut keys, &common, terminal)?,
+    };
+    keys.finish()?;
+    let checkpoint = out.join(CHECKPOINT);
+    if checkpoint.exists() && !args.resume {
+        let why = "is there already: go on from it with --resume, or choose another folder with `out`";
+        return Err(Failure::Run(format!("{} {why}", checkpoint.display())));
+    }
+    std::fs::create_dir_all(&out).map_err(|e| Failure::Run(format!("{}: {e}", out.display())))?;
+    let notes = [("model".to_string(), prepared.note.to_string())].into();
+    let config = Config { batches: steps, checkpoint: Some(checkpoint), every, resume: args.resume, notes };
+    follow(prepared, &config, &out, log_every, terminal)
+}
+
+/// Runs, and tells of it.
+fn follow(
+    mut prepared: Prepared,
+    config: &Config,
+    out: &Path,
+    log_every: u64,
+    terminal: &mut Terminal<'_>,
+) -> Done {
+    listen();
+    let began = Instant::now();
+    let mut journal: Option<Journal> = None;
+    let (mut first, mut last, mut failure) = (0, 0, None);
+    let program = prepared.program.take();
+    let ended = train(config, &mut prepared.step, &mut prepared.loader, &STOP, |p| {
+        last = p.batch;
+        let mut each = || -> Done {
+            if let Some(program) = &program {
+                program.check(&p.outcome.outputs)?;
+            }
+            let journal = match &mut journal {
+                Some(journal) => journal,
+                None => {
+                    first = p.batch - 1;
+                    journal.insert(Journal::begin(out, first)?)
+                }
+            };
+            let logged = p.batch.is_multiple_of(log_every) || p.batch == p.batches || p.batch == 1;
+            if !logged && !terminal.interactive {
+                return Ok(());
+            }
+            let loss = p.outcome.loss.to_dtype(DType::F64).item::<f64>()?;
+            let record = Record { step: p.batch, loss, rate: p.rate, time: now() };
+            if logged {
+                journal.write(&record)?;
+            }
+            let pace = began.elapsed().as_secs_f64() / (p.batch - first) as f64;
+            let left = pace * (p.batches - p.batch) as f64;
+            show(&record, p.batches, left, terminal)
+        };
+        each().map_err(|e| {
+            failure = Some(e);
+            Error::value("the run", "was given up")
+        })
+    });
+    if terminal.interactive && last > 0 {
+        writeln!(terminal.out)?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let ended = ended?;
+    drop(journal);
+    let records = journal::records(out);
+    journal::draw(out, &records)?;
+    write!(terminal.out, "{}", curve::plot(&records))?;
+    let place = out.display();
+    match ended {
+        Ended::Done if last == 0 => {
+            writeln!(terminal.out, "all {} steps were done before: {place}", config.batches)?
+        }
+        Ended::Done => writeln!(terminal.out, "{} steps done: {place}", config.batches)?,
+        Ended::Stopped => writeln!(
+            terminal.out,
+            "stopped after step {last} of {}: {place}; --resume goes on from there",
+            config.batches
+        )?,
+    }
+    Ok(())
+}
+
+/// A line that is written over in a terminal, and lines otherwise.
+fn show(r: &Record, steps: u64, left: f64, terminal: &mut Terminal<'_>) -> Done {
+    let Record { step, loss, rate, .. } = r;
+    let left = duration(left);
+    if !terminal.interactive {
+        writeln!(terminal.out, "step {step}/{steps}  loss {loss:.4}  rate {rate:.3e}  left {left}")?;
+        return Ok(());
+    }
+    const WIDTH: u64 = 24;
+    let full = (step * WIDTH / steps.max(1)) as usize;
+    let bar = format!("{}{}", "█".repeat(full), "░".repeat(WIDTH as usize - full.min(WIDTH as usize)));
+    write!(terminal.out, "\r\x1b[K{bar} {step}/{steps}  loss {loss:.4}  rate {rate:.3e}  left {left}")?;
+    terminal.out.flush()?;
+    Ok(())
+}
+
+/// Seconds as people say them.
+fn duration(seconds: f64) -> String {
+    let s = seconds.max(0.0).round() as u64;
+    match (s / 3600, s / 60 % 60, s % 60) {
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m{s:02}s"),
+        (h, m, _) => format!("{h}h{m:02}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        assert_eq!([0.4, 59.0, 61.0, 3725.0, f64::NAN].map(duration), ["0s", "59s", "1m01s", "1h02m", "0s"]);
+    }
+}

@@ -1,0 +1,262 @@
+//! `gradus train` and `gradus sample`.
+
+mod common;
+
+use common::{Folder, Outcome, gradus, output, root};
+use gradus::nn::checkpoint;
+use serde_json::Value;
+use std::path::Path;
+
+/// A configuration of the model of names, small enough for a test.
+fn names(steps: u64, out: &str) -> String {
+    let data = root().join("examples/data/names.txt").display().to_string();
+    format!(
+        "model = \"names\"\ndata = {data:?}\nsteps = {steps}\nbatch = 32\nout = {out:?}\nseed = 7\n\
+         checkpoint_every = 25\nlog_every = 10\n\n[optimizer]\nname = \"adam\"\nrate = 5e-3\n\n\
+         [schedule]\nname = \"multistep\"\nat = [40]\ngamma = 0.5\n\n[sizes]\nwidth = 32\n"
+    )
+}
+
+fn lines(folder: &Folder, out: &str) -> Vec<Value> {
+    folder.read(&format!("{out}/log.jsonl")).lines().map(|l| serde_json::from_str(l).unwrap()).collect()
+}
+
+/// The weights and the optimiser's state of a run. The default generator, which the models do not draw from, belongs to the
+/// process: other tests seed it meanwhile.
+fn weights(path: &Path) -> Vec<(String, Vec<f64>)> {
+    let own = checkpoint::read(path).unwrap().into_iter().filter(|(name, _)| name != "generator");
+    own.map(|(name, t)| (name, t.to_dtype(gradus::DType::F64).to_vec::<f64>().unwrap())).collect()
+}
+
+fn fails(outcome: &Outcome, with: &str) {
+    assert_eq!(outcome.code, 1, "{}", outcome.out);
+    assert!(outcome.err.contains(with), "{}", outcome.err);
+}
+
+#[test]
+fn a_model_learns_stops_goes_on_and_speaks() {
+    let folder = Folder::new("train-names");
+    let whole = folder.file("whole.toml", &names(80, "whole"));
+    let text = output("", &["train", &whole]);
+    assert!(text.contains("step 80/80  loss "), "{text}");
+    assert!(text.contains("80 steps done: ") && text.contains(" │"), "{text}");
+    let log = lines(&folder, "whole");
+    let steps: Vec<u64> = log.iter().map(|r| r["step"].as_u64().unwrap()).collect();
+    assert_eq!(steps, [1, 10, 20, 30, 40, 50, 60, 70, 80]);
+    let loss = |i: usize| log[i]["loss"].as_f64().unwrap();
+    assert!(loss(0) > 3.0 && loss(8) < 2.8, "{} {}", loss(0), loss(8));
+    assert_eq!((log[3]["rate"].as_f64(), log[4]["rate"].as_f64()), (Some(5e-3), Some(2.5e-3)));
+    assert!(folder.read("whole/loss.svg").contains("<polyline"));
+    // The same run in two parts: the weights are the same bits, and the log has every step once.
+    folder.file("parts.toml", &names(80, "parts"));
+    let first = folder.file("first.toml", &names(80, "parts").replace("steps = 80", "steps = 45"));
+    output("", &["train", &first]);
+    let before = folder.read("parts/log.jsonl");
+    let parts = folder.0.join("parts.toml").display().to_string();
+    fails(&gradus(&["train", &parts]), "is there already: go on from it with --resume");
+    let text = output("", &["train", &parts, "--resume"]);
+    assert!(text.starts_with("step 50/80  loss "), "{text}");
+    let file = |out: &str| folder.0.join(out).join("checkpoint.safetensors");
+    let (one, two) = (weights(&file("whole")), weights(&file("parts")));
+    assert_eq!(one.len(), two.len());
+    let other: Vec<&str> = one.iter().zip(&two).filter(|(a, b)| a != b).map(|(a, _)| a.0.as_str()).collect();
+    assert!(other.is_empty(), "{other:?}");
+    assert!(folder.read("parts/log.jsonl").starts_with(&before));
+    let steps: Vec<u64> = lines(&folder, "parts").iter().map(|r| r["step"].as_u64().unwrap()).collect();
+    assert_eq!(steps, [1, 10, 20, 30, 40, 45, 50, 60, 70, 80]);
+    assert!(output("", &["train", &parts, "--resume"]).contains("all 80 steps were done before"));
+    let other = folder.file("other.toml", &names(90, "parts").replace("width = 32", "width = 16"));
+    fails(&gradus(&["train", &other, "--resume"]), "its `model` is {");
+    // Events hold what the log holds.
+    let log = lines(&folder, "parts");
+    let events = events(&std::fs::read(folder.0.join("parts/events.out.tfevents.gradus")).unwrap());
+    assert_eq!(events.len(), log.len());
+    for ((step, loss), r) in events.iter().zip(&log) {
+        assert_eq!((*step, *loss), (r["step"].as_u64().unwrap(), r["loss"].as_f64().unwrap() as f32));
+    }
+    let out = folder.0.join("whole").display().to_string();
+    let sample = |seed: &str| output("", &["sample", &out, "--count", "3", "--seed", seed]);
+    assert_eq!(sample("1"), sample("1"));
+    assert_ne!(sample("1"), sample("2"));
+    assert_eq!(sample("1").lines().count(), 3);
+    assert!(sample("1").chars().all(|c| c.is_ascii_lowercase() || c == '\n'));
+    let file = file("whole").display().to_string();
+    let likeliest = output("", &["sample", &file, "--count", "2", "--temperature", "0"]);
+    let both: Vec<&str> = likeliest.lines().collect();
+    assert_eq!(both[0], both[1]);
+}
+
+/// Steps and losses of an event file; its frames must be right.
+fn events(mut bytes: &[u8]) -> Vec<(u64, f32)> {
+    let mut out = Vec::new();
+    while !bytes.is_empty() {
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let event = &bytes[12..12 + length];
+        bytes = &bytes[16 + length..];
+        let (mut step, mut at, mut loss) = (0u64, 10, None);
+        assert_eq!((event[0], event[9]), (0x09, 0x10));
+        for shift in (0..).step_by(7) {
+            step |= u64::from(event[at] & 0x7f) << shift;
+            at += 1;
+            if event[at - 1] & 0x80 == 0 {
+                break;
+            }
+        }
+        if let Some(tag) = event.windows(4).position(|w| w == b"loss") {
+            assert_eq!(event[tag + 4], 0x15);
+            loss = Some(f32::from_le_bytes(event[tag + 5..tag + 9].try_into().unwrap()));
+        }
+        match loss {
+            Some(loss) => out.push((step, loss)),
+            None => assert!(out.is_empty() && event.ends_with(b"brain.Event:2")),
+        }
+    }
+    out
+}
+
+#[test]
+fn a_gpt_learns_and_speaks_beyond_its_context() {
+    let folder = Folder::new("train-gpt");
+    folder.file("text.txt", &"to be or not to be, that is the question. ".repeat(20));
+    let config = folder.file(
+        "gpt.toml",
+        "model = \"gpt\"\ndata = \"text.txt\"\nsteps = 40\nbatch = 8\nout = \"run\"\n[optimizer]\nrate = 1e-2\nclip_norm = 1.0\n\
+         [schedule]\nname = \"cosine\"\nwarm_up = 5\n[sizes]\ncontext = 8\nwidth = 16\nheads = 2\nlayers = 1\n",
+    );
+    output("", &["train", &config]);
+    let log = lines(&folder, "run");
+    let loss = |r: &Value| r["loss"].as_f64().unwrap();
+    assert!(loss(&log[log.len() - 1]) < 0.6 * loss(&log[0]), "{log:?}");
+    let out = folder.0.join("run").display().to_string();
+    let text = output("", &["sample", &out, "--count", "1", "--length", "30"]);
+    assert_eq!(text.trim_end_matches('\n').chars().count(), 30, "{text}");
+    assert!(
+        text.trim_end_matches('\n').chars().all(|c| "to be or not to be, that is the question. ".contains(c))
+    );
+}
+
+/// Logistic regression: eight points on a line, the right ones positive but for two.
+const PROGRAM: &str = "Z[n] = X[n,f] W[f] + b\n\
+    Loss = (log(1 + exp(Z[n])) - T[n] Z[n]) / 8\n";
+
+fn logistic(folder: &Folder, more: &str) -> String {
+    folder.file("p.eq", PROGRAM);
+    folder.file("x.csv", "-4\n-3\n-2\n-1\n1\n2\n3\n4\n");
+    folder.file("t.json", "[0, 0, 0, 1, 0, 1, 1, 1]");
+    let head = "model = \"program\"\nsteps = 300\nout = \"run\"\n";
+    folder.file("p.toml", &format!("{head}{more}"))
+}
+
+const PARTS: &str = "[optimizer]\nname = \"sgd\"\nrate = 0.5\n[program]\nfile = \"p.eq\"\nloss = \"Loss\"\nf64 = true\n\
+    inputs = { X = \"x.csv\", T = \"t.json\" }\nparameters = { W = { normal = 0.1 }, b = 0.5 }\n";
+
+#[test]
+fn a_program_is_trained_to_its_least_loss() {
+    let folder = Folder::new("train-program");
+    output("", &["train", &logistic(&folder, PARTS)]);
+    let log = lines(&folder, "run");
+    // By symmetry b is 0; Newton's method in one variable gives the rest.
+    let xs = [-4.0f64, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0];
+    let ts = [0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0];
+    let mut w = 0.0f64;
+    for _ in 0..50 {
+        let p = |x: f64| 1.0 / (1.0 + (-w * x).exp());
+        let slope: f64 = xs.iter().zip(&ts).map(|(x, t)| (p(*x) - t) * x).sum();
+        let bend: f64 = xs.iter().map(|x| p(*x) * (1.0 - p(*x)) * x * x).sum();
+        w -= slope / bend;
+    }
+    let least: f64 = xs.iter().zip(&ts).map(|(x, t)| ((1.0 + (w * x).exp()).ln() - t * w * x) / 8.0).sum();
+    let last = log[log.len() - 1]["loss"].as_f64().unwrap();
+    assert!((last - least).abs() < 1e-9, "{last} is not {least}");
+    let found = checkpoint::read(folder.0.join("run/checkpoint.safetensors")).unwrap();
+    let value = |name: &str| found.iter().find(|(n, _)| n == name).unwrap().1.to_vec::<f64>().unwrap()[0];
+    assert!((value("model.W") - w).abs() < 1e-4 && value("model.b").abs() < 1e-4);
+    let out = folder.0.join("run").display().to_string();
+    fails(&gradus(&["sample", &out]), "is no language model; those are names and gpt");
+}
+
+#[test]
+fn wrong_configurations_say_what_would_fit() {
+    let folder = Folder::new("train-wrong");
+    let program = |from: &str, to: &str| {
+        assert!(PARTS.contains(from));
+        gradus(&["train", &logistic(&folder, &PARTS.replace(from, to))])
+    };
+    fails(
+        &program("\"sgd\"", "\"sgdd\""),
+        "`optimizer.name` is \"sgdd\", not one of adamw, adam, sgd, rmsprop",
+    );
+    fails(&program("rate = 0.5", "rate = \"fast\""), "`optimizer.rate` is \"fast\", not a number");
+    fails(
+        &program("rate = 0.5", "betas = [1, 2]"),
+        "`optimizer.betas` is no key here; there are name, rate, momentum",
+    );
+    fails(&program("f64 = true", "f64 = 1"), "`program.f64` is 1, not true or false");
+    fails(&program("{ normal = 0.1 }", "{ }"), "`program.parameters.W` has no first value: give `normal`");
+    fails(
+        &program("b = 0.5", "c = 0.5"),
+        "`program.parameters.c` is no input of the program; its inputs are X, W, b, T",
+    );
+    fails(&program("loss = \"Loss\"", "loss = \"Los\""), "did you mean `Loss`?");
+    fails(&program("T = \"t.json\"", "T = \"u.json\""), "u.json");
+    fails(
+        &program("f64 = true", "batched = [\"X\"]"),
+        "`batch` is missing: it is how many examples a batch has",
+    );
+    fails(
+        &program("f64 = true", "batched = [\"Q\"]"),
+        "`program.batched` names `Q`, which is no input that is given",
+    );
+    let config = |text: &str| gradus(&["train", &folder.file("c.toml", text)]);
+    fails(&config("steps = 0"), "`steps` is 0, not a whole number of 1 or more");
+    fails(&config("steps = 5"), "`out` is missing: it is the folder");
+    fails(&config("steps = 5\nout = \"o\""), "`model` is missing: it is one of names, gpt, program");
+    fails(
+        &config("steps = 5\nout = \"o\"\nmodel = \"bert\""),
+        "`model` is \"bert\", not one of names, gpt, program",
+    );
+    fails(&config("steps = 5\nout = \"o\"\nmodel = \"gpt\""), "`data` is missing: it is the path of a text");
+    fails(&config("steps = "), "c.toml: ");
+    folder.file("n.txt", "anna\nJim\n");
+    let text = "steps = 5\nout = \"o\"\nmodel = \"names\"\ndata = \"n.txt\"";
+    fails(&config(text), "the name \"Jim\" has 'J': names are written in the letters a to z");
+    assert!(!folder.0.join("o").exists() && !folder.0.join("run").exists());
+}
+
+#[test]
+fn batches_take_examples() {
+    let folder = Folder::new("train-batched");
+    let parts = PARTS
+        .replace("[optimizer]", "batch = 4\n[optimizer]")
+        .replace("f64 = true", "batched = [\"X\", \"T\"]");
+    output("", &["train", &logistic(&folder, &parts.replace("rate = 0.5", "rate = 0.05"))]);
+    let log = lines(&folder, "run");
+    let mean = |r: &[Value]| r.iter().map(|r| r["loss"].as_f64().unwrap()).sum::<f64>() / r.len() as f64;
+    // Half of the examples each time: a loss over all would begin at twice as much.
+    assert!(mean(&log[..5]) < 0.5 && mean(&log[80..]) < mean(&log[..5]), "{log:?}");
+}
+
+/// Ctrl-C, as a signal to the command itself: it ends after the batch at hand, with a checkpoint of just that batch.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_a_checkpoint() {
+    let folder = Folder::new("train-interrupt");
+    let config = folder.file("run.toml", &names(1_000_000, "run").replace("checkpoint_every = 25", ""));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gradus"));
+    let child = command.args(["train", &config]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    let log = folder.0.join("run/log.jsonl");
+    while std::fs::metadata(&log).map_or(0, |m| m.len()) == 0 {
+        assert!(begun.elapsed().as_secs() < 60, "no step was taken");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let done = child.wait_with_output().unwrap();
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(done.status.success() && text.contains("--resume goes on from there"), "{text}");
+    let step = text.split("stopped after step ").nth(1).and_then(|t| t.split(' ').next()).unwrap();
+    let file = folder.0.join("run/checkpoint.safetensors");
+    let file = checkpoint::safetensors::Reader::open(file).unwrap();
+    assert_eq!(file.note("batches"), Some(step));
+}
