@@ -84,7 +84,7 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
                 at += bytes[at..].iter().take_while(|b| **b == b'\'').count();
                 Token::Name
             }
-            _ => match SIGNS.iter().find(|s| bytes[at..].starts_with(s.as_bytes())) {
+            _ => match SIGNS.iter().find(|s| begins(&bytes[at..], s)) {
                 Some(sign) => {
                     at += sign.len();
                     Token::Sign(sign)
@@ -112,6 +112,15 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
     }
     out.push((Token::End, span(bytes.len(), bytes.len())));
     out
+}
+
+/// Whether bytes begin with a sign. Signs have one or two characters, which is quicker to compare than any text.
+pub(crate) fn begins(bytes: &[u8], sign: &str) -> bool {
+    match sign.as_bytes() {
+        [a] => bytes.first() == Some(a),
+        [a, b] => bytes.first() == Some(a) && bytes.get(1) == Some(b),
+        _ => false,
+    }
 }
 
 /// Where a number that begins here ends: digits, a point with digits or nothing behind it, an exponent.

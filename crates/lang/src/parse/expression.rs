@@ -346,8 +346,9 @@ impl Parser<'_> {
                 numbers.push(if negative { -x } else { x });
                 Vec::new()
             };
+            // Most are numbers, which have no shape to compare.
             if let Some(before) = &inner
-                && *before != shape
+                && (before.len() != shape.len() || !shape.is_empty() && *before != shape)
             {
                 let describe = |s: &[usize]| match s {
                     [] => "a number".to_string(),

@@ -8,7 +8,7 @@ mod statement;
 use crate::ast::{Name, Statement};
 use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::source::{Source, Span};
-use crate::token::{Spanned, Token, tokens};
+use crate::token::{Spanned, Token, begins, tokens};
 
 /// How deep parentheses, lists and blocks may nest: far beyond what anyone writes, far below what a stack holds.
 const MOST_NESTED: usize = 100;
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
     }
 
     fn is(&mut self, sign: &str) -> bool {
-        matches!(self.peek(), Token::Sign(s) if s == sign)
+        matches!(self.peek(), Token::Sign(s) if s.len() == sign.len() && begins(s.as_bytes(), sign))
     }
 
     fn eat(&mut self, sign: &str) -> bool {

@@ -13,10 +13,11 @@ const MOST_IMPORTS: usize = 100;
 impl Program {
     /// Fills everything but the names.
     pub(super) fn collect(&mut self, loader: &dyn Loader, faults: &mut Vec<Diagnostic>) {
-        let statements = self.statements.clone();
+        let statements = std::mem::take(&mut self.statements);
         let mut outside = HashSet::new();
         targets(&statements, &mut outside);
         self.add(&statements, &outside, loader, faults);
+        self.statements = statements;
     }
 
     fn add(

@@ -196,8 +196,8 @@ impl Look<'_> {
 
     /// `Par(x, y)` on the right of a relation, where nothing is called `Par`.
     fn is_input_relation(&self, call: &Call) -> bool {
-        let known = builtin::find(&call.function, self.program).is_some();
-        self.relation && !known && call.named.is_empty() && places_of(&call.args).is_some()
+        let known = || builtin::find(&call.function, self.program).is_some();
+        self.relation && call.named.is_empty() && places_of(&call.args).is_some() && !known()
     }
 
     fn relation(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
