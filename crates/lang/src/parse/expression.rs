@@ -101,7 +101,11 @@ impl Parser<'_> {
     fn factor_begins(&mut self) -> bool {
         match self.peek() {
             // The `max` of `max=` is no factor.
-            Token::Name => !self.is_word("when") && self.peek_after() != Token::Sign("="),
+            Token::Name => {
+                let joins =
+                    self.peek_after() == Token::Sign("=") && Projection::from_word(self.word()).is_some();
+                !joins && !self.is_word("when")
+            }
             Token::Number(_) | Token::Sign("(" | "@") => true,
             _ => false,
         }
