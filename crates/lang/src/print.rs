@@ -146,22 +146,20 @@ impl Display for Expr {
             Kind::Call(call) => write!(f, "{call}"),
             Kind::Of(function, index) => write!(f, "{function}({index})"),
             Kind::Product(factors) => {
+                let mut bare = false;
                 for (i, factor) in factors.iter().enumerate() {
-                    // After a name, `(` would begin a call.
-                    let opens = tightness(&factor.kind) < if i == 0 { 6 } else { 8 };
-                    let before = i.checked_sub(1).and_then(|b| factors.get(b));
-                    let called = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty());
-                    match before {
-                        Some(b) if opens && called(b) => f.write_str(" * ")?,
-                        // Side by side with what stands before, `[` would be its indices, and a text no factor.
-                        Some(_) if matches!(factor.kind, Kind::Array(_) | Kind::List(_) | Kind::Text(_)) => {
-                            f.write_str(" * ")?;
-                        }
-                        Some(_) => f.write_char(' ')?,
-                        None => {}
-                    }
                     let least = if i == 0 && !matches!(factor.kind, Kind::Product(_)) { 6 } else { 8 };
-                    write!(f, "{}", AtLeast(least, factor))?;
+                    let text = AtLeast(least, factor).to_string();
+                    // Side by side with what stands before, `[` would be its indices, `(` after a name a call, and a
+                    // text no factor.
+                    match text.chars().next() {
+                        _ if i == 0 => {}
+                        Some('[' | '"') => f.write_str(" * ")?,
+                        Some('(') if bare => f.write_str(" * ")?,
+                        _ => f.write_char(' ')?,
+                    }
+                    f.write_str(&text)?;
+                    bare = text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\'');
                 }
                 Ok(())
             }
