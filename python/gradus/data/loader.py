@@ -14,8 +14,9 @@ def default_collate(batch):
     """Items to one batch: tensors and arrays are stacked, numbers become a tensor, containers keep their form.
 
     >>> import gradus
-    >>> gradus.data.default_collate([(1, {"x": 0.5}), (2, {"x": 1.5})])
-    [tensor([1, 2]), {'x': tensor([0.5000, 1.5000], dtype=gradus.float64)}]
+    >>> n, named = gradus.data.default_collate([(1, {"x": 0.5}), (2, {"x": 1.5})])
+    >>> n.tolist(), named["x"].tolist()
+    ([1, 2], [0.5, 1.5])
     """
     first = batch[0]
     if isinstance(first, Tensor):
