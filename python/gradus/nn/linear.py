@@ -82,8 +82,11 @@ class Embedding(Module):
     (1, 3, 4)
     """
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, _weight=None, _freeze=False, device=None, dtype=None):
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
+                 scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
         super().__init__()
+        if max_norm is not None or scale_grad_by_freq or sparse:
+            raise NotImplementedError("Embedding: max_norm, scale_grad_by_freq and sparse are not supported")
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise ValueError("padding_idx must be within num_embeddings")

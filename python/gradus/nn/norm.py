@@ -7,18 +7,27 @@ from .module import Module
 from .parameter import Parameter
 
 
+def _reset(norm):
+    """Scale one, shift zero."""
+    if norm.weight is not None:
+        init.ones_(norm.weight)
+    if norm.bias is not None:
+        init.zeros_(norm.bias)
+
+
 class _RunningNorm(Module):
     """Batch and instance norm: statistics of what is seen, and what they have been so far."""
 
     _ranks = ()
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None,
+                 *, bias=True):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         kind = {"device": device, "dtype": dtype}
-        for name, start in (("weight", ones), ("bias", zeros)):
-            self.register_parameter(name, Parameter(start((num_features,), **kind)) if affine else None)
+        self.register_parameter("weight", Parameter(ones((num_features,), **kind)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros((num_features,), **kind)) if affine and bias else None)
         track = track_running_stats
         self.register_buffer("running_mean", zeros((num_features,), **kind) if track else None)
         self.register_buffer("running_var", ones((num_features,), **kind) if track else None)
@@ -35,9 +44,7 @@ class _RunningNorm(Module):
     def reset_parameters(self):
         """Forgets what has been seen and learned."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            init.zeros_(self.bias)
+        _reset(self)
 
     def _check(self, input):
         if input.dim() not in self._ranks:
@@ -46,7 +53,7 @@ class _RunningNorm(Module):
 
     def extra_repr(self):
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"track_running_stats={self.track_running_stats}")
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
 
 class _BatchNorm(_RunningNorm):
@@ -63,8 +70,9 @@ class _BatchNorm(_RunningNorm):
 
 
 class _InstanceNorm(_RunningNorm):
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input):
         self._check(input)
@@ -111,16 +119,13 @@ class LayerNorm(Module):
 
     def reset_parameters(self):
         """Scale one, shift zero."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        _reset(self)
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
@@ -141,32 +146,31 @@ class RMSNorm(Module):
     def forward(self, input):
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    extra_repr = LayerNorm.extra_repr
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class GroupNorm(Module):
     """Mean zero and variance one over each of `num_groups` groups of channels."""
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         kind = {"device": device, "dtype": dtype}
         self.register_parameter("weight", Parameter(ones((num_channels,), **kind)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros((num_channels,), **kind)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros((num_channels,), **kind)) if affine and bias else None)
 
     def reset_parameters(self):
         """Scale one, shift zero."""
-        if self.affine:
-            init.ones_(self.weight)
-            init.zeros_(self.bias)
+        _reset(self)
 
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class LocalResponseNorm(Module):

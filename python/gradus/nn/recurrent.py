@@ -224,7 +224,9 @@ class _Cell(Module):
         return state if self._kind == "LSTM" else state[0]
 
     def extra_repr(self):
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+        bias = "" if self.bias else ", bias=False"
+        act = getattr(self, "nonlinearity", "tanh")
+        return f"{self.input_size}, {self.hidden_size}{bias}" + ("" if act == "tanh" else f", nonlinearity={act}")
 
 
 class RNNCell(_Cell):

@@ -6,19 +6,17 @@ from contextlib import contextmanager
 @contextmanager
 def _swapped(module, tensors):
     """The given tensors in the places of parameters and buffers, for a while; tied places follow each other."""
+    own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
     places = []
     try:
         for path, tensor in tensors.items():
-            owner_path, _, name = path.rpartition(".")
-            owner = module.get_submodule(owner_path)
-            register = owner._parameters if name in owner._parameters else owner._buffers
-            if name not in register:
+            old = own.get(path)
+            if old is None:
                 raise AttributeError(f"{type(module).__name__} has no parameter or buffer '{path}'")
-            old = register[name]
             for other in module.modules():
                 for entries in (other._parameters, other._buffers):
                     for key, value in entries.items():
-                        if value is old and old is not None:
+                        if value is old:
                             places.append((entries, key, old))
                             entries[key] = tensor
         yield

@@ -39,7 +39,7 @@ def remembering(name, function, arguments="", doc="", tensors=1, show=None, firs
     def extra_repr(self):
         if show == ["inplace"]:
             return "inplace=True" if self.inplace else ""
-        shown = [f"{getattr(self, key)}" if key == first else f"{key}={getattr(self, key)}"
+        shown = [f"{getattr(self, key)!r}" if key == first else f"{key}={getattr(self, key)!r}"
                  for key in show if key != "inplace"]
         return ", ".join(shown + (["inplace=True"] if getattr(self, "inplace", False) else []))
 
