@@ -283,7 +283,7 @@ class OneCycleLR(LRScheduler):
         top = float(pct_start * self.total_steps) - 1
         self._phases = [(top, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
         if three_phase:
-            self._phases.append((2 * top + 1, "max_lr", "initial_lr", "base_momentum", "max_momentum"))
+            self._phases.append((2 * top, "max_lr", "initial_lr", "base_momentum", "max_momentum"))
             self._phases.append((self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"))
         else:
             self._phases.append((self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))

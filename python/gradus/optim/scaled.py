@@ -88,6 +88,8 @@ class Adafactor(Optimizer):
         check(lr=(lr, 0, None), weight_decay=(weight_decay, 0, None))
         if beta2_decay > 0:
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if d < 1:
+            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
         super().__init__(params, dict(lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay,
                                       maximize=maximize))
 
