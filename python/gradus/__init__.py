@@ -8,6 +8,6 @@
 """
 
 from ._native import *  # noqa: F403
-from . import data, nn, optim, utils
+from . import cuda, data, nn, optim, utils
 from .nn import functional
 from .serialization import load, save
