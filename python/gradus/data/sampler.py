@@ -1,0 +1,111 @@
+"""In which order items are read."""
+
+import itertools
+
+from .._native import as_tensor, float64, multinomial, randint, randperm
+
+
+class Sampler:
+    """Numbers of items, in the order to read them: subclasses define `__iter__`."""
+
+    def __init__(self, data_source=None):
+        pass
+
+    def __iter__(self):
+        raise NotImplementedError("subclasses of Sampler should implement __iter__")
+
+
+class SequentialSampler(Sampler):
+    """All items in order."""
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """Items in random order, or drawn with replacement."""
+
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self._num_samples = num_samples
+        if num_samples is not None and num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+
+    @property
+    def num_samples(self):
+        """How many items one pass reads."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self):
+        n, left = len(self.data_source), self.num_samples
+        if self.replacement:
+            yield from randint(0, n, (left,), generator=self.generator).tolist()
+            return
+        while left > 0:
+            order = randperm(n, generator=self.generator).tolist()[:left]
+            left -= len(order)
+            yield from order
+            if n == 0:
+                return
+
+    def __len__(self):
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """Given items in random order."""
+
+    def __init__(self, indices, generator=None):
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self):
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Items drawn in proportion to weights."""
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        self.weights = as_tensor(weights, dtype=float64)
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self):
+        draws = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from draws.tolist()
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Another sampler's numbers, in lists.
+
+    >>> import gradus
+    >>> list(gradus.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, sampler, batch_size, drop_last):
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self):
+        numbers = iter(self.sampler)
+        while batch := list(itertools.islice(numbers, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self):
+        n = len(self.sampler)
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)

@@ -1,0 +1,159 @@
+"""First values of parameters, under PyTorch's names. All change their tensor in place and return it."""
+
+import math
+
+from .._native import eye, no_grad, randn
+from .. import _native
+
+_GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
+
+
+def calculate_gain(nonlinearity, param=None):
+    """How much to scale up weights in front of a nonlinearity.
+
+    >>> from gradus.nn import init
+    >>> round(init.calculate_gain("leaky_relu", 1.0), 6)
+    1.0
+    """
+    if nonlinearity == "linear" or nonlinearity.startswith("conv"):
+        return 1.0
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    if nonlinearity not in _GAINS:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return _GAINS[nonlinearity]
+
+
+def _calculate_fan_in_and_fan_out(tensor):
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _fan(tensor, mode):
+    fans = dict(zip(("fan_in", "fan_out"), _calculate_fan_in_and_fan_out(tensor)))
+    if mode.lower() not in fans:
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return fans[mode.lower()]
+
+
+@no_grad()
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    """Evenly between `a` and `b`."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    """From a normal distribution."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@no_grad()
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """From a normal distribution of which only what lies between `a` and `b` is left."""
+
+    def below(x):
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+
+    low, high = below(a), below(b)
+    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+    tensor.copy_(tensor.erfinv() * (std * math.sqrt(2.0)) + mean)
+    return tensor.clamp_(min=a, max=b)
+
+
+@no_grad()
+def constant_(tensor, val):
+    """One number everywhere."""
+    return tensor.fill_(val)
+
+
+def ones_(tensor):
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor):
+    """Zeros."""
+    return constant_(tensor, 0.0)
+
+
+@no_grad()
+def eye_(tensor):
+    """The identity, as far as a matrix of this shape can be it."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(eye(*tensor.shape))
+
+
+@no_grad()
+def dirac_(tensor, groups=1):
+    """Convolutions that keep as many channels as there are."""
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    tensor.zero_()
+    per_group = tensor.shape[0] // groups
+    middle = tuple(n // 2 for n in tensor.shape[2:])
+    for group in range(groups):
+        for channel in range(min(per_group, tensor.shape[1])):
+            tensor[(group * per_group + channel, channel, *middle)] = 1.0
+    return tensor
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    """Evenly, with the variance 2 / (fan_in + fan_out)."""
+    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    """Normally, with the variance 2 / (fan_in + fan_out)."""
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Evenly, with the variance that keeps activations at their scale."""
+    if 0 in tensor.shape:
+        return tensor
+    bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Normally, with the variance that keeps activations at their scale."""
+    if 0 in tensor.shape:
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return normal_(tensor, 0.0, std, generator)
+
+
+@no_grad()
+def orthogonal_(tensor, gain=1, generator=None):
+    """Orthonormal rows or columns, whichever there are fewer of."""
+    if tensor.dim() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    flat = randn(rows, columns, generator=generator, dtype=tensor.dtype)
+    q, r = _native.linalg.qr(flat.T if rows < columns else flat)
+    q = q * r.diagonal().sign()  # the factorisation is unique up to these signs: without them it is not uniform
+    return tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape) * gain)
+
+
+@no_grad()
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Normally, with a share of every column zero."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[_native.randperm(rows, generator=generator)[:zeros], column] = 0
+    return tensor

@@ -1,0 +1,35 @@
+"""Losses: a line each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
+
+from .tables import remembering
+
+_R = "reduction='mean'"
+
+# name, function, arguments, how many tensors, what it is
+_TABLE = [
+    ("MSELoss", "mse_loss", _R, 2, "`(x - y)²`."),
+    ("L1Loss", "l1_loss", _R, 2, "`|x - y|`."),
+    ("SmoothL1Loss", "smooth_l1_loss", f"{_R}, beta=1.0", 2, "Quadratic where `|x - y| < beta`, linear beyond."),
+    ("HuberLoss", "huber_loss", f"{_R}, delta=1.0", 2, "Quadratic where `|x - y| < delta`, linear beyond, with slope `delta`."),
+    ("CrossEntropyLoss", "cross_entropy", f"weight=None, ignore_index=-100, {_R}, label_smoothing=0.0", 2,
+     "Of logits `(N, C, …)` with classes `(N, …)` or probabilities `(N, C, …)`."),
+    ("NLLLoss", "nll_loss", f"weight=None, ignore_index=-100, {_R}", 2, "Of log-probabilities `(N, C, …)` with classes `(N, …)`."),
+    ("BCELoss", "binary_cross_entropy", f"weight=None, {_R}", 2, "Of probabilities with truth values."),
+    ("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", f"weight=None, {_R}, pos_weight=None", 2,
+     "Of logits with truth values."),
+    ("KLDivLoss", "kl_div", f"{_R}, log_target=False", 2, "`y * (log(y) - x)`, where `x` are log-probabilities."),
+    ("PoissonNLLLoss", "poisson_nll_loss", f"log_input=True, full=False, eps=1e-8, {_R}", 2, "Of rates with counts."),
+    ("GaussianNLLLoss", "gaussian_nll_loss", f"full=False, eps=1e-6, {_R}", 3, "Of means, with values and variances."),
+    ("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {_R}", 2, "`x` where the label is 1, else `max(0, margin - x)`."),
+    ("SoftMarginLoss", "soft_margin_loss", _R, 2, "`log(1 + exp(-y * x))`."),
+    ("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {_R}", 3, "`max(0, -y * (x1 - x2) + margin)`."),
+    ("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {_R}", 3,
+     "`1 - cos(x1, x2)` where the label is 1, else `max(0, cos(x1, x2) - margin)`."),
+    ("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {_R}", 3,
+     "`max(0, d(anchor, positive) - d(anchor, negative) + margin)`."),
+]
+
+for _name, _function, _arguments, _tensors, _doc in _TABLE:
+    globals()[_name] = remembering(
+        _name, _function, _arguments, _doc, tensors=_tensors, show=[], buffers=("weight", "pos_weight"), module=__name__)
+
+__all__ = [row[0] for row in _TABLE]

@@ -1,0 +1,438 @@
+"""`Module`: attributes that are parameters, buffers or modules register themselves; the rest follows from the registers."""
+
+import itertools
+from collections import OrderedDict, namedtuple
+
+from .._native import Tensor, as_tensor, no_grad
+from .parameter import Parameter
+
+_REGISTERS = ("_parameters", "_buffers", "_modules")
+
+
+class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What `load_state_dict` did not find, and what it had no use for."""
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+
+class RemovableHandle:
+    """Takes a hook away again with `remove()`, or at the end of a `with` block."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks, hook, prepend=False):
+        self.id = next(RemovableHandle._ids)
+        self._hooks = hooks
+        hooks[self.id] = hook
+        if prepend:
+            hooks.move_to_end(self.id, last=False)
+
+    def remove(self):
+        """Removes the hook; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+class Module:
+    """The base of all layers and models.
+
+    >>> import gradus
+    >>> from gradus import nn
+    >>> class Net(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.inner = nn.Linear(3, 4)
+    ...         self.scale = nn.Parameter(gradus.ones(()))
+    ...     def forward(self, x):
+    ...         return self.inner(x) * self.scale
+    >>> net = Net()
+    >>> [name for name, _ in net.named_parameters()]
+    ['scale', 'inner.weight', 'inner.bias']
+    >>> net
+    Net(
+      (inner): Linear(in_features=3, out_features=4, bias=True)
+    )
+    >>> tuple(net(gradus.ones(2, 3)).shape)
+    (2, 4)
+    """
+
+    training: bool
+
+    def __init__(self):
+        put = super().__setattr__
+        put("training", True)
+        put("_parameters", {})
+        put("_buffers", {})
+        put("_non_persistent", set())
+        put("_modules", {})
+        put("_forward_hooks", OrderedDict())
+        put("_forward_pre_hooks", OrderedDict())
+
+    def forward(self, *args, **kwargs):
+        """What the module computes; every subclass defines it."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args, **kwargs):
+        if not (self._forward_hooks or self._forward_pre_hooks):
+            return self.forward(*args, **kwargs)
+        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+            changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if changed is not None:
+                if with_kwargs:
+                    args, kwargs = changed
+                else:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*args, **kwargs)
+        for hook, with_kwargs in list(self._forward_hooks.values()):
+            changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            if changed is not None:
+                result = changed
+        return result
+
+    # --- registration -------------------------------------------------------------------------------------------
+
+    def __setattr__(self, name, value):
+        if isinstance(value, Parameter):
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self.add_module(name, value)
+        elif name in self.__dict__.get("_modules", ()) or name in self.__dict__.get("_parameters", ()):
+            register, kind = ("_modules", "Module") if name in self._modules else ("_parameters", "Parameter")
+            if value is not None:
+                raise TypeError(f"cannot assign '{type(value).__name__}' as '{name}' (gradus.nn.{kind} or None expected)")
+            self.__dict__[register][name] = None
+        elif name in self.__dict__.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' (gradus.Tensor or None expected)")
+            self._buffers[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name):
+        for register in _REGISTERS:
+            found = self.__dict__.get(register)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name):
+        for register in _REGISTERS:
+            if name in self.__dict__[register]:
+                del self.__dict__[register][name]
+                self._non_persistent.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+
+    def _make_room(self, name, register, what):
+        """Checks a name and takes it out of wherever else it stands."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string, not {type(name).__name__}")
+        if "." in name or name == "":
+            raise KeyError(f'{what} name can\'t be empty or contain ".", got {name!r}')
+        if name in self.__dict__:
+            del self.__dict__[name]
+        elif name not in self.__dict__[register] and hasattr(type(self), name):
+            raise KeyError(f"attribute '{name}' already exists")
+        for other in _REGISTERS:
+            if other != register:
+                self.__dict__[other].pop(name, None)
+
+    def register_parameter(self, name, param):
+        """Adds a parameter under a name; `None` keeps the name without a value."""
+        self._make_room(name, "_parameters", "parameter")
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (gradus.nn.Parameter or None required)")
+        if param is not None and not param.is_leaf:
+            raise ValueError(f"cannot assign a non-leaf Tensor to parameter '{name}': parameters must be created, not computed")
+        self._parameters[name] = param
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Adds a tensor that is saved and moved with the module but not trained."""
+        self._make_room(name, "_buffers", "buffer")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (gradus.Tensor or None required)")
+        self._buffers[name] = tensor
+        (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
+
+    def add_module(self, name, module):
+        """Adds a child under a name."""
+        self._make_room(name, "_modules", "module")
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Calls `hook(module, args, output)` after every forward; what it returns, if anything, is the output."""
+        return RemovableHandle(self._forward_hooks, (hook, with_kwargs), prepend)
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Calls `hook(module, args)` before every forward; what it returns, if anything, are the arguments."""
+        return RemovableHandle(self._forward_pre_hooks, (hook, with_kwargs), prepend)
+
+    # --- walking ------------------------------------------------------------------------------------------------
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """This module and all below it, each once, with its path."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self):
+        """This module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self):
+        """The modules directly below, each once, with their names."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self):
+        """The modules directly below."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(self, register, prefix, recurse, remove_duplicate):
+        seen = set()
+        walk = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in walk:
+            for name, value in module.__dict__[register].items():
+                if value is None or id(value) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """All parameters, each once, with their paths."""
+        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse=True):
+        """All parameters, each once."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """All buffers, each once, with their paths."""
+        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """All buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target):
+        """The module at a path such as `"encoder.layers.0"`."""
+        module = self
+        for name in target.split(".") if target else ():
+            module = module._modules.get(name)
+            if module is None:
+                raise AttributeError(f"{type(self).__name__} has no submodule '{target}' (stopped at '{name}')")
+        return module
+
+    def _get_member(self, target, register, what):
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path).__dict__[register].get(name)
+        if found is None:
+            raise AttributeError(f"{type(self).__name__} has no {what} '{target}'")
+        return found
+
+    def get_parameter(self, target):
+        """The parameter at a path."""
+        return self._get_member(target, "_parameters", "parameter")
+
+    def get_buffer(self, target):
+        """The buffer at a path."""
+        return self._get_member(target, "_buffers", "buffer")
+
+    # --- state --------------------------------------------------------------------------------------------------
+
+    def state_dict(self, destination=None, prefix="", keep_vars=False):
+        """Parameters and persistent buffers by path. The tensors share memory with the module's."""
+        destination = {} if destination is None else destination
+        for name, value in self._own_state():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination, prefix + name + ".", keep_vars)
+        return destination
+
+    def _own_state(self):
+        for name, value in self._parameters.items():
+            if value is not None:
+                yield name, value
+        for name, value in self._buffers.items():
+            if value is not None and name not in self._non_persistent:
+                yield name, value
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copies values in, by path. Nothing is changed unless everything fits.
+
+        Values may be tensors of other libraries or NumPy arrays. With `strict=False` missing and unexpected keys are
+        returned instead of raised; shapes must fit always. With `assign` the tensors themselves are taken.
+        """
+        own = self.state_dict(keep_vars=True)
+        missing = [key for key in own if key not in state_dict]
+        unexpected = [key for key in state_dict if key not in own]
+        errors, given = [], {}
+        if strict and unexpected:
+            errors.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{key}"' for key in unexpected) + ".")
+        if strict and missing:
+            errors.append("Missing key(s) in state_dict: " + ", ".join(f'"{key}"' for key in missing) + ".")
+        for key, target in own.items():
+            if key in state_dict:
+                value = state_dict[key]
+                given[key] = value = value if isinstance(value, Tensor) else as_tensor(value)
+                if tuple(value.shape) != tuple(target.shape):
+                    errors.append(
+                        f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, "
+                        f"the shape in current model is {list(target.shape)}."
+                    )
+        if errors:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        with no_grad():
+            for key, value in given.items():
+                if assign:
+                    self._assign(key, value)
+                else:
+                    own[key].copy_(value)
+        return IncompatibleKeys(missing, unexpected)
+
+    def _assign(self, key, value):
+        path, _, name = key.rpartition(".")
+        owner = self.get_submodule(path)
+        if name in owner._parameters:
+            if not isinstance(value, Parameter):
+                value = Parameter(value, requires_grad=owner._parameters[name].requires_grad)
+            owner._parameters[name] = value
+        else:
+            owner._buffers[name] = value
+
+    # --- changing all of it -------------------------------------------------------------------------------------
+
+    def apply(self, fn):
+        """Calls `fn` on every module, children first."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn):
+        """Replaces the data of every parameter, gradient and buffer; a tensor that occurs twice stays one."""
+        done = {}
+        for module in self.modules():
+            for param in module._parameters.values():
+                if param is not None and id(param) not in done:
+                    grad = param.grad
+                    param.data = fn(param.data)
+                    if grad is not None:
+                        param.grad = fn(grad)
+                    done[id(param)] = param
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    if id(buffer) not in done:
+                        done[id(buffer)] = fn(buffer)
+                    module._buffers[name] = done[id(buffer)]
+        return self
+
+    def to(self, *args, **kwargs):
+        """Moves or converts all tensors; a dtype concerns floating point tensors only."""
+
+        def convert(tensor):
+            if tensor.is_floating_point():
+                return tensor.to(*args, **kwargs)
+            return tensor.to(tensor.to(*args, **kwargs).device)
+
+        return self._apply(convert)
+
+    def _cast(self, method):
+        return self._apply(lambda tensor: getattr(tensor, method)() if tensor.is_floating_point() else tensor)
+
+    def float(self):
+        """All floating point tensors as `float32`."""
+        return self._cast("float")
+
+    def double(self):
+        """All floating point tensors as `float64`."""
+        return self._cast("double")
+
+    def half(self):
+        """All floating point tensors as `float16`."""
+        return self._cast("half")
+
+    def bfloat16(self):
+        """All floating point tensors as `bfloat16`."""
+        return self._cast("bfloat16")
+
+    def cpu(self):
+        """All tensors in main memory."""
+        return self.to("cpu")
+
+    def train(self, mode=True):
+        """Sets training mode here and below."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self):
+        """Sets evaluation mode here and below."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets whether parameters get gradients."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Forgets the gradients of all parameters, or fills them with zeros."""
+        for param in self.parameters():
+            if param.grad is not None:
+                if set_to_none:
+                    param.grad = None
+                else:
+                    param.grad.detach().zero_()
+
+    # --- showing ------------------------------------------------------------------------------------------------
+
+    def _get_name(self):
+        return type(self).__name__
+
+    def extra_repr(self):
+        """What a subclass adds to its line of the representation."""
+        return ""
+
+    def __repr__(self):
+        extra = self.extra_repr()
+        lines = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        extra_lines = extra.split("\n") if extra else []
+        if not lines:
+            if len(extra_lines) <= 1:
+                return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(extra_lines + lines) + "\n)"

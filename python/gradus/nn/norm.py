@@ -1,0 +1,187 @@
+"""Normalisations: over the batch, over features, over groups of channels."""
+
+from .._native import empty, int64, no_grad, tensor, zeros, ones
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+
+def _reset(norm):
+    """Scale one, shift zero."""
+    if norm.weight is not None:
+        init.ones_(norm.weight)
+    if norm.bias is not None:
+        init.zeros_(norm.bias)
+
+
+class _RunningNorm(Module):
+    """Batch and instance norm: statistics of what is seen, and what they have been so far."""
+
+    _ranks = ()
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None,
+                 *, bias=True):
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        kind = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(ones((num_features,), **kind)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros((num_features,), **kind)) if affine and bias else None)
+        track = track_running_stats
+        self.register_buffer("running_mean", zeros((num_features,), **kind) if track else None)
+        self.register_buffer("running_var", ones((num_features,), **kind) if track else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track else None)
+
+    @no_grad()
+    def reset_running_stats(self):
+        """Forgets what has been seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Forgets what has been seen and learned."""
+        self.reset_running_stats()
+        _reset(self)
+
+    def _check(self, input):
+        if input.dim() not in self._ranks:
+            wanted = " or ".join(f"{n}D" for n in self._ranks)
+            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+
+    def extra_repr(self):
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
+
+
+class _BatchNorm(_RunningNorm):
+    def forward(self, input):
+        self._check(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            with no_grad():
+                self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean of all batches so far
+                momentum = 1.0 / self.num_batches_tracked.item()
+        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
+                            self.training or self.running_mean is None, momentum, self.eps)
+
+
+class _InstanceNorm(_RunningNorm):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input):
+        self._check(input)
+        alone = input.dim() == self._ranks[0]
+        x = input.unsqueeze(0) if alone else input
+        use_own = self.training or not self.track_running_stats
+        y = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, use_own,
+                            0.0 if self.momentum is None else self.momentum, self.eps)
+        return y.squeeze(0) if alone else y
+
+
+def _classes(base, name, what, ranks):
+    for axes in (1, 2, 3):
+        yield type(f"{name}{axes}d", (base,), {
+            "__doc__": f"{what} of inputs with {' or '.join(str(r) for r in ranks[axes - 1])} axes, channels in the "
+                       f"{'second' if base is _BatchNorm else 'last but ' + str(axes)}.",
+            "__module__": __name__,
+            "_ranks": ranks[axes - 1],
+        })
+
+
+BatchNorm1d, BatchNorm2d, BatchNorm3d = _classes(_BatchNorm, "BatchNorm", "Batch normalisation", [(2, 3), (4,), (5,)])
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = _classes(
+    _InstanceNorm, "InstanceNorm", "Instance normalisation", [(2, 3), (3, 4), (4, 5)])
+
+
+class LayerNorm(Module):
+    """Mean zero and variance one over the last axes.
+
+    >>> import gradus
+    >>> y = gradus.nn.LayerNorm(4)(gradus.arange(8.0).reshape(2, 4))
+    >>> abs(y.mean().item()) < 1e-6
+    True
+    """
+
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        kind = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(empty(self.normalized_shape, **kind)) if elementwise_affine else None)
+        self.register_parameter("bias", Parameter(empty(self.normalized_shape, **kind)) if elementwise_affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Scale one, shift zero."""
+        _reset(self)
+
+    def forward(self, input):
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+
+
+class RMSNorm(Module):
+    """Mean square one over the last axes; `eps=None` is the machine epsilon of the input."""
+
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        weight = Parameter(ones(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        self.register_parameter("weight", weight)
+
+    def reset_parameters(self):
+        """Scale one."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input):
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """Mean zero and variance one over each of `num_groups` groups of channels."""
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        kind = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(ones((num_channels,), **kind)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros((num_channels,), **kind)) if affine and bias else None)
+
+    def reset_parameters(self):
+        """Scale one, shift zero."""
+        _reset(self)
+
+    def forward(self, input):
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+
+
+class LocalResponseNorm(Module):
+    """Every channel divided by a power of the mean square of its neighbours."""
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input):
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

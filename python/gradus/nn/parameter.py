@@ -1,0 +1,31 @@
+"""Parameters: tensors that a module owns and an optimiser changes."""
+
+from .._native import Tensor, empty
+
+
+class Parameter(Tensor):
+    """A tensor that registers itself when it is set as an attribute of a `Module`.
+
+    >>> import gradus
+    >>> p = gradus.nn.Parameter(gradus.zeros(2, 3))
+    >>> p.requires_grad, p.is_leaf, tuple(p.shape)
+    (True, True, (2, 3))
+    """
+
+    def __new__(cls, data=None, requires_grad=True):
+        return Tensor._make_subclass(cls, empty(0) if data is None else data, requires_grad)
+
+    def __init__(self, data=None, requires_grad=True):
+        # All is done in `__new__`; `Tensor.__init__` must not run on these arguments.
+        pass
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.detach(), self.requires_grad)

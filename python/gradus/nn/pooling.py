@@ -1,0 +1,115 @@
+"""Pooling, padding and resizing: tables by kind and number of axes."""
+
+from . import functional as F
+from .module import Module
+from .tables import remembering
+
+__all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
+
+
+def _add(name, *args, **kwargs):
+    globals()[name] = remembering(name, *args, module=__name__, **kwargs)
+    __all__.append(name)
+
+
+for _n in (1, 2, 3):
+    _axes = "one axis" if _n == 1 else f"{('two', 'three')[_n - 2]} axes"
+    _divisor = "" if _n == 1 else ", divisor_override=None"
+    _add(f"MaxPool{_n}d", f"max_pool{_n}d",
+         "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False",
+         f"The largest of each window over {_axes}.", show=["kernel_size", "stride", "padding", "dilation", "ceil_mode"])
+    _add(f"AvgPool{_n}d", f"avg_pool{_n}d",
+         f"kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True{_divisor}",
+         f"The mean of each window over {_axes}.", show=["kernel_size", "stride", "padding"])
+    _add(f"AdaptiveAvgPool{_n}d", f"adaptive_avg_pool{_n}d", "output_size",
+         f"Means of as many windows over {_axes} as are asked for.")
+    _add(f"AdaptiveMaxPool{_n}d", f"adaptive_max_pool{_n}d", "output_size, return_indices=False",
+         f"The largest of as many windows over {_axes} as are asked for.", show=["output_size"])
+
+
+def _pool_repr(self):
+    stride = self.kernel_size if self.stride is None else self.stride
+    values = [("kernel_size", self.kernel_size), ("stride", stride)]
+    values += [(key, getattr(self, key)) for key in ("padding", "dilation", "ceil_mode") if key in self.__dict__]
+    if type(self).__name__.startswith("Avg"):
+        if type(self).__name__ == "AvgPool1d":  # this one PyTorch shows with an axis each
+            values = [(key, value if isinstance(value, tuple) else (value,)) for key, value in values]
+        values = values[:3]
+    return ", ".join(f"{key}={value}" for key, value in values)
+
+
+for _n in (1, 2, 3):
+    for _kind in ("Max", "Avg"):
+        globals()[f"{_kind}Pool{_n}d"].extra_repr = _pool_repr
+
+
+class _Pad(Module):
+    """What all paddings share: how much on each side, last axis first."""
+
+    _axes, _mode = 0, ""
+
+    def __init__(self, padding, value=None):
+        super().__init__()
+        self.padding = (padding,) * (2 * self._axes) if isinstance(padding, int) else tuple(padding)
+        if self._mode == "constant":
+            self.value = 0.0 if value is None else value
+        elif value is not None:
+            raise TypeError(f"{type(self).__name__}() takes no value")
+
+    def forward(self, input):
+        if self._mode == "constant":
+            return F.pad(input, self.padding, mode="constant", value=self.value)
+        return F.pad(input, self.padding, mode=self._mode)
+
+    def extra_repr(self):
+        value = f", value={self.value}" if type(self).__name__.startswith("Constant") else ""
+        return (f"padding={self.padding}" if value else f"{self.padding}") + value
+
+
+for _kind, _mode in (("Constant", "constant"), ("Zero", "constant"), ("Reflection", "reflect"),
+                     ("Replication", "replicate"), ("Circular", "circular")):
+    for _n in (1, 2, 3):
+        _name = f"{_kind}Pad{_n}d"
+        globals()[_name] = type(_name, (_Pad,), {
+            "__doc__": f"Pads the last {_n} axes ({_mode}).", "__module__": __name__, "_axes": _n, "_mode": _mode})
+        __all__.append(_name)
+
+
+class Upsample(Module):
+    """Resizes the axes after batch and channels."""
+
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+        super().__init__()
+        self.size, self.mode, self.align_corners = size, mode, align_corners
+        many = isinstance(scale_factor, tuple)
+        self.scale_factor = tuple(map(float, scale_factor)) if many else float(scale_factor) if scale_factor else None
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def forward(self, input):
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+
+    def extra_repr(self):
+        how = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        return f"{how}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """`Upsample` by the nearest pixel."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """`Upsample` by lines through the pixels, corners on corners."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
+_add("PixelShuffle", "pixel_shuffle", "upscale_factor", "Channels to pixels: `(C·r², H, W)` to `(C, H·r, W·r)`.")
+_add("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "Pixels to channels, the inverse of `PixelShuffle`.")
+_add("Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1", "All windows of an image as columns.")
+_add("Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "Columns added up as windows of an image.")
+_add("CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "The cosine between vectors along `dim`.", tensors=2, show=[])
+_add("PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "The distance between vectors.", tensors=2, show=[])

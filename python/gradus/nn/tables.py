@@ -1,0 +1,48 @@
+"""Modules that only remember arguments for a function of `functional`: made from a line each."""
+
+import inspect
+
+from . import functional as F
+from .module import Module
+
+
+def remembering(name, function, arguments="", doc="", tensors=1, show=None, first=None, buffers=(), module=None):
+    """A module class whose `forward` calls `functional.<function>` with what `__init__` was given.
+
+    `arguments` is the signature of `__init__`, as text; `tensors` is how many tensors `forward` takes; `show` says
+    which arguments `repr` names (all of them if not given), `first` which it shows without a name, `buffers` which are
+    tensors to be saved.
+    """
+    signature = inspect.signature(eval(f"lambda self, {arguments}: 0"))
+    names = list(signature.parameters)[1:]
+    show = names if show is None else show
+
+    def __init__(self, *args, **kwargs):
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}.__init__() {error}") from None
+        bound.apply_defaults()
+        Module.__init__(self)
+        for key in names:
+            if key in buffers:
+                self.register_buffer(key, bound.arguments[key])
+            else:
+                setattr(self, key, bound.arguments[key])
+
+    def forward(self, *inputs):
+        if len(inputs) != tensors:
+            raise TypeError(f"{name}.forward() takes {tensors} tensor(s) but {len(inputs)} were given")
+        call = {key: getattr(self, key) for key in names if key != "inplace"}
+        return getattr(F, function)(*inputs, **call)
+
+    def extra_repr(self):
+        if show == ["inplace"]:
+            return "inplace=True" if self.inplace else ""
+        shown = [f"{getattr(self, key)!r}" if key == first else f"{key}={getattr(self, key)!r}"
+                 for key in show if key != "inplace"]
+        return ", ".join(shown + (["inplace=True"] if getattr(self, "inplace", False) else []))
+
+    __init__.__signature__ = signature
+    body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc, "__module__": module}
+    return type(name, (Module,), body)

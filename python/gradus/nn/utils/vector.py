@@ -1,0 +1,20 @@
+"""All parameters as one vector, and back."""
+
+from ..._native import cat
+
+
+def parameters_to_vector(parameters):
+    """One vector of all elements, in order."""
+    return cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec, parameters):
+    """Takes the values of all parameters from one vector."""
+    parameters = list(parameters)
+    wanted = sum(p.numel() for p in parameters)
+    if vec.numel() != wanted:
+        raise ValueError(f"the vector has {vec.numel()} elements, the parameters together {wanted}")
+    start = 0
+    for p in parameters:
+        p.data = vec[start:start + p.numel()].reshape(p.shape).detach().clone()
+        start += p.numel()

@@ -1,0 +1,431 @@
+"""Learning rate schedules. Most change the current rate by a factor, so that several can act on one optimiser."""
+
+import bisect
+import math
+from collections import Counter
+
+
+class LRScheduler:
+    """Sets the rates of an optimiser's groups, once per call of `step`."""
+
+    def __init__(self, optimizer, last_epoch=-1):
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler")
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._initial_step()
+
+    def _initial_step(self):
+        self._step_count = 0
+        self.step()
+
+    def _rates(self):
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def _scaled(self, factor):
+        return [rate * factor for rate in self._rates()]
+
+    def get_lr(self):
+        """The rates of this step, from those of the last."""
+        raise NotImplementedError
+
+    def get_last_lr(self):
+        """The rates that were set last."""
+        return self._last_lr
+
+    def step(self, epoch=None):
+        """Goes to the next step, or to a given one."""
+        self._step_count += 1
+        if epoch is None:
+            self.last_epoch += 1
+            rates = self.get_lr()
+        else:
+            self.last_epoch = epoch
+            rates = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
+        self._set(rates)
+
+    def _set(self, rates):
+        for group, rate in zip(self.optimizer.param_groups, rates):
+            group["lr"] = rate
+        self._last_lr = self._rates()
+
+    def state_dict(self):
+        """All but the optimiser and functions."""
+        return {k: v for k, v in self.__dict__.items() if k != "optimizer" and not _holds_functions(v)}
+
+    def load_state_dict(self, state_dict):
+        """Takes what `state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+
+def _holds_functions(value):
+    return callable(value) or (isinstance(value, list) and any(callable(v) for v in value))
+
+
+class LambdaLR(LRScheduler):
+    """The first rate times a function of the step."""
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        n = len(optimizer.param_groups)
+        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
+        if len(self.lr_lambdas) != n:
+            raise ValueError(f"Expected {n} lr_lambdas, but got {len(self.lr_lambdas)}")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas)]
+
+
+class MultiplicativeLR(LambdaLR):
+    """The last rate times a function of the step."""
+
+    def get_lr(self):
+        if self.last_epoch <= 0:
+            return self._rates()
+        return [rate * factor(self.last_epoch) for rate, factor in zip(self._rates(), self.lr_lambdas)]
+
+
+class StepLR(LRScheduler):
+    """Times `gamma` every `step_size` steps.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(schedule.get_last_lr()[0])
+    ...     opt.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+
+    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
+        return self._scaled(self.gamma if due else 1)
+
+    def _get_closed_form_lr(self):
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """Times `gamma` at every milestone."""
+
+    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        return self._scaled(self.gamma ** self.milestones.get(self.last_epoch, 0))
+
+    def _get_closed_form_lr(self):
+        passed = bisect.bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """Times `factor` for the first `total_iters` steps."""
+
+    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+        if not 0 <= factor <= 1:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        if self.last_epoch == 0:
+            return self._scaled(self.factor)
+        return self._scaled(1.0 / self.factor if self.last_epoch == self.total_iters else 1)
+
+    def _get_closed_form_lr(self):
+        return [base * (1 if self.last_epoch >= self.total_iters else self.factor) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """Times a factor that goes from `start_factor` to `end_factor` in `total_iters` steps."""
+
+    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+        if not 0 < start_factor <= 1 or not 0 <= end_factor <= 1:
+            raise ValueError("start_factor must be above 0 and both factors at most 1")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, step):
+        share = min(self.total_iters, step) / self.total_iters
+        return self.start_factor + (self.end_factor - self.start_factor) * share
+
+    def get_lr(self):
+        if self.last_epoch == 0:
+            return self._scaled(self.start_factor)
+        if self.last_epoch > self.total_iters:
+            return self._rates()
+        return self._scaled(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
+
+    def _get_closed_form_lr(self):
+        return [base * self._factor(self.last_epoch) for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Times `gamma` at every step."""
+
+    def __init__(self, optimizer, gamma, last_epoch=-1):
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        return self._scaled(1 if self.last_epoch == 0 else self.gamma)
+
+    def _get_closed_form_lr(self):
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Down to zero in `total_iters` steps, along a power."""
+
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, step):
+        return (1.0 - min(self.total_iters, step) / self.total_iters) ** self.power
+
+    def get_lr(self):
+        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+            return self._rates()
+        return self._scaled(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
+
+    def _get_closed_form_lr(self):
+        return [base * self._factor(self.last_epoch) for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Along half a cosine down to `eta_min` in `T_max` steps, and up again."""
+
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _wave(self, step):
+        return 1 + math.cos(math.pi * step / self.T_max)
+
+    def get_lr(self):
+        if self.last_epoch == 0:
+            return self._rates()
+        if self._step_count == 1:
+            return self._get_closed_form_lr()
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # from the bottom there is no factor
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [rate + (base - self.eta_min) * rise for base, rate in zip(self.base_lrs, self._rates())]
+        factor = self._wave(self.last_epoch) / self._wave(self.last_epoch - 1)
+        return [factor * (rate - self.eta_min) + self.eta_min for rate in self._rates()]
+
+    def _get_closed_form_lr(self):
+        return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Along half a cosine down to `eta_min`, then from the top; periods grow by the factor `T_mult`."""
+
+    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+        if T_0 <= 0 or not isinstance(T_0, int) or T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected positive integers T_0 and T_mult, but got {T_0} and {T_mult}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+
+    def step(self, epoch=None):
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            if epoch < 0:
+                raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+            self.T_cur, self.T_i = epoch, self.T_0
+            while self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
+        self._step_count += 1
+        self.last_epoch = math.floor(epoch)
+        self._set(self.get_lr())
+
+
+class OneCycleLR(LRScheduler):
+    """Up to `max_lr`, then down far below where it began; momentum the other way."""
+
+    def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
+                 anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
+                 final_div_factor=1e4, three_phase=False, last_epoch=-1):
+        if total_steps is None and (epochs is None or steps_per_epoch is None):
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        self.total_steps = epochs * steps_per_epoch if total_steps is None else total_steps
+        if self.total_steps <= 0 or not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected a positive number of steps and pct_start in [0, 1], got {self.total_steps}, {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
+        # Each phase: where it ends, and between which of a group's values it goes, for the rate and for momentum.
+        top = float(pct_start * self.total_steps) - 1
+        self._phases = [(top, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
+        if three_phase:
+            self._phases.append((2 * top, "max_lr", "initial_lr", "base_momentum", "max_momentum"))
+            self._phases.append((self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"))
+        else:
+            self._phases.append((self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
+        groups = optimizer.param_groups
+        if cycle_momentum and "momentum" not in groups[0] and "betas" not in groups[0]:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        if last_epoch == -1:
+            for i, group in enumerate(groups):
+                group["max_lr"] = max_lr[i] if isinstance(max_lr, (list, tuple)) else max_lr
+                group["initial_lr"] = group["max_lr"] / div_factor
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+                if cycle_momentum:
+                    for name, value in (("max_momentum", max_momentum), ("base_momentum", base_momentum)):
+                        group[name] = value[i] if isinstance(value, (list, tuple)) else value
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start, end, share):
+        if self._anneal_strategy == "linear":
+            return (end - start) * share + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+    def get_lr(self):
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
+        begin = 0.0
+        for phase in self._phases:
+            end = phase[0]
+            if step <= end or phase is self._phases[-1]:
+                break
+            begin = end
+        share = (step - begin) / (end - begin)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[phase[1]], group[phase[2]], share))
+            if self.cycle_momentum:
+                momentum = self._between(group[phase[3]], group[phase[4]], share)
+                if "betas" in group:
+                    group["betas"] = (momentum, *group["betas"][1:])
+                else:
+                    group["momentum"] = momentum
+        return rates
+
+
+class SequentialLR(LRScheduler):
+    """One schedule after the other, changing at milestones."""
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        if len(schedulers) < 1 or len(milestones) != len(schedulers) - 1:
+            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                             f"milestone points, but got {len(schedulers)} and {len(milestones)}")
+        if any(s.optimizer is not optimizer for s in schedulers):
+            raise ValueError("Sequential Schedulers expects all schedulers to belong to the same optimizer")
+        self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), list(milestones)
+        self.last_epoch = last_epoch + 1
+        # All schedules have made their first step; undo that, and let the first of them make it again.
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in self._schedulers:
+            scheduler.last_epoch -= 1
+        self._schedulers[0]._initial_step()
+        self._last_lr = self._schedulers[0].get_last_lr()
+
+    def step(self):
+        self.last_epoch += 1
+        i = bisect.bisect_right(self._milestones, self.last_epoch)
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            self._schedulers[i].step(0)
+        else:
+            self._schedulers[i].step()
+        self._last_lr = self._schedulers[i].get_last_lr()
+
+    def state_dict(self):
+        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
+        return {**state, "_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict):
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"]):
+            scheduler.load_state_dict(state)
+        self.__dict__.update({k: v for k, v in state_dict.items() if k != "_schedulers"})
+
+
+class ChainedScheduler(SequentialLR):
+    """Several schedules at once."""
+
+    def __init__(self, schedulers, optimizer=None):
+        if not schedulers:
+            raise ValueError("ChainedScheduler expects at least one scheduler")
+        self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        if any(s.optimizer is not self.optimizer for s in schedulers):
+            raise ValueError("ChainedScheduler expects all schedulers to belong to the same optimizer")
+        self._schedulers = list(schedulers)
+        self._last_lr = self._rates()
+
+    def step(self):
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._rates()
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Times `factor` when a measure has not got better for `patience` steps."""
+
+    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
+                 min_lr=0, eps=1e-8):
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"mode {mode} or threshold mode {threshold_mode} is unknown!")
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        n = len(optimizer.param_groups)
+        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * n
+        if len(self.min_lrs) != n:
+            raise ValueError(f"expected {n} min_lrs, got {len(self.min_lrs)}")
+        self.last_epoch = 0
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = 0
+        self._last_lr = self._rates()
+
+    def is_better(self, a, best):
+        """Whether a measure is better than the best, by more than the threshold."""
+        sign = 1 if self.mode == "min" else -1
+        margin = self.threshold if self.threshold_mode == "abs" else self.threshold * best * sign
+        if math.isinf(best):
+            margin = 0
+        return sign * a < sign * best - margin
+
+    def step(self, metrics, epoch=None):
+        current = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self.is_better(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, least in zip(self.optimizer.param_groups, self.min_lrs):
+                new = max(group["lr"] * self.factor, least)
+                if group["lr"] - new > self.eps:
+                    group["lr"] = new
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._rates()

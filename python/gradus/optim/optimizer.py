@@ -1,0 +1,166 @@
+"""What all optimisers share: groups of parameters, their state, and the loop over them."""
+
+from collections import defaultdict
+
+from .._native import Tensor, as_tensor, enable_grad, no_grad
+
+
+class _Required:
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """Changes parameters by their gradients.
+
+    A subclass gives defaults for what groups may set, and `_update(p, grad, state, group)`, which changes one parameter
+    in place. `state` is a dictionary of the parameter's own, empty at first.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.SGD([w], lr=0.25)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> w.tolist()
+    [0.5]
+    """
+
+    def __init__(self, params, defaults):
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor")
+        self.defaults = defaults
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group):
+        """Adds parameters with settings of their own."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        group = dict(param_group)
+        params = group["params"]
+        if isinstance(params, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections")
+        params = [params] if isinstance(params, Tensor) else list(params)
+        if params and isinstance(params[0], tuple):
+            group["param_names"] = [name for name, _ in params]
+            params = [param for _, param in params]
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+            if not param.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        group["params"] = params
+        for name, default in self.defaults.items():
+            if default is required and name not in group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            group.setdefault(name, default)
+        known = {id(p) for g in self.param_groups for p in g["params"]}
+        ids = [id(p) for p in params]
+        if len(set(ids)) != len(ids):
+            raise ValueError("optimizer contains a parameter group with duplicate parameters")
+        if known & set(ids):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(group)
+
+    def _update(self, p, grad, state, group):
+        raise NotImplementedError
+
+    def step(self, closure=None):
+        """Changes all parameters that have gradients; `closure`, if given, computes them first and gives the loss."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        grad = -p.grad if group.get("maximize") else p.grad
+                        self._update(p, grad, self.state[p], group)
+        return loss
+
+    def zero_grad(self, set_to_none=True):
+        """Forgets all gradients, or fills them with zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    if set_to_none:
+                        p.grad = None
+                    else:
+                        p.grad.detach().zero_()
+
+    def state_dict(self):
+        """State and settings, with parameters by number, in PyTorch's form."""
+        numbers = {}
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+        groups = [{**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
+                  for group in self.param_groups]
+        return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict):
+        """Takes state and settings, also from PyTorch's optimisers."""
+        groups = state_dict["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError(f"loaded state dict has {len(groups)} parameter groups, the optimizer {len(self.param_groups)}")
+        by_number = {}
+        for i, (own, given) in enumerate(zip(self.param_groups, groups)):
+            if len(own["params"]) != len(given["params"]):
+                raise ValueError(f"group {i} of the loaded state dict has {len(given['params'])} parameters, "
+                                 f"that of the optimizer {len(own['params'])}")
+            by_number.update(zip(given["params"], own["params"]))
+        for number, state in state_dict["state"].items():
+            for name, value in state.items():
+                p = by_number[number]
+                if name in self._like_parameter and getattr(value, "shape", None) is not None and tuple(value.shape) != tuple(p.shape):
+                    raise ValueError(f"state '{name}' of parameter {number} has shape {tuple(value.shape)}, the parameter {tuple(p.shape)}")
+        for own, given in zip(self.param_groups, groups):
+            own.update({k: v for k, v in given.items() if k != "params"})
+        self.state = defaultdict(dict)
+        for number, state in state_dict["state"].items():
+            p = by_number[number]
+            self.state[p] = {name: _own(value, name, p) for name, value in state.items()}
+
+    # Names of state that has the parameter's shape.
+    _like_parameter = ("momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum", "acc_delta")
+
+    def __repr__(self):
+        lines = []
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
+
+def _own(value, name, p):
+    """A copy of loaded state: steps as numbers, floating point tensors in the parameter's dtype."""
+    if name == "step":
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_own(v, "", p) for v in value)
+    if isinstance(value, Tensor) or hasattr(value, "__dlpack__"):
+        value = as_tensor(value)
+        return value.to(p.dtype).clone() if value.is_floating_point() else value.clone()
+    return value
+
+
+def check(**limits):
+    """Refuses settings outside their range: `check(lr=(lr, 0, None))`."""
+    for name, (value, low, high) in limits.items():
+        if not (low <= value and (high is None or value < high)):
+            raise ValueError(f"Invalid {name}: {value}")
+
+
+def counted(state):
+    """The number of this step, from 1."""
+    state["step"] = state.get("step", 0) + 1
+    return state["step"]

@@ -1,0 +1,117 @@
+"""`save` and `load`: tensors with what surrounds them, as safetensors files. No code is ever loaded.
+
+A flat dictionary of tensors is written as just that, so its file is like any other. Anything else (nested dictionaries,
+lists, tuples, numbers, text) is kept as a tree in the file's metadata, in which tensors stand by name.
+"""
+
+import json
+import math
+import os
+import tempfile
+
+from ._native import Tensor, load_safetensors, save_safetensors
+
+_TREE = "gradus.tree"
+
+
+class _Writer:
+    """Takes an object apart into named tensors and a tree of plain JSON."""
+
+    def __init__(self):
+        self.tensors = {}
+
+    def name(self, path):
+        name = base = ".".join(path) or "tensor"
+        n = 1
+        while name in self.tensors:
+            n += 1
+            name = f"{base}#{n}"
+        return name
+
+    def tree(self, value, path):
+        if isinstance(value, Tensor):
+            name = self.name(path)
+            self.tensors[name] = value.detach()
+            return {"tensor": name}
+        if isinstance(value, dict):
+            return {"dict": [[self.tree(k, path), self.tree(v, path + [str(k)])] for k, v in value.items()]}
+        if isinstance(value, (list, tuple)):
+            kind = "list" if isinstance(value, list) else "tuple"
+            return {kind: [self.tree(v, path + [str(i)]) for i, v in enumerate(value)]}
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, complex):
+            return {"complex": [repr(value.real), repr(value.imag)]}
+        if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+            return self.tree(value.item(), path)
+        where = ".".join(path) or "the object itself"
+        hint = "; save its state_dict()" if hasattr(value, "state_dict") else ""
+        raise TypeError(f"cannot save {where}: {type(value).__name__} is not a tensor, number, text or container of such{hint}")
+
+
+def _build(tree, tensors):
+    if not isinstance(tree, dict):
+        return tree
+    [(kind, value)] = tree.items()
+    if kind == "tensor":
+        return tensors[value]
+    if kind == "dict":
+        return {_build(k, tensors): _build(v, tensors) for k, v in value}
+    if kind in ("list", "tuple"):
+        parts = [_build(v, tensors) for v in value]
+        return parts if kind == "list" else tuple(parts)
+    if kind == "float":
+        return float(value)
+    if kind == "complex":
+        return complex(float(value[0]), float(value[1]))
+    raise ValueError(f"the file's tree holds a {kind!r}, which this version does not know")
+
+
+def save(obj, f):
+    """Writes a state dictionary, or any nest of containers, tensors, numbers and text.
+
+    `f` is a path or a binary file. A path appears whole or not at all.
+
+    >>> import gradus, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> gradus.save({"step": 3, "model": gradus.nn.Linear(2, 1).state_dict()}, path)
+    >>> saved = gradus.load(path)
+    >>> saved["step"], sorted(saved["model"])
+    (3, ['bias', 'weight'])
+    """
+    flat = isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items())
+    if flat:
+        tensors, metadata = {k: v.detach() for k, v in obj.items()}, {"format": "pt"}
+    else:
+        writer = _Writer()
+        metadata = {_TREE: json.dumps(writer.tree(obj, []), allow_nan=False, ensure_ascii=False)}
+        tensors = writer.tensors
+    if not hasattr(f, "write"):
+        save_safetensors(os.fspath(f), tensors, metadata)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tensors")
+        save_safetensors(path, tensors, metadata)
+        with open(path, "rb") as file:
+            f.write(file.read())
+
+
+def load(f, map_location=None, weights_only=True):
+    """Reads what `save` wrote, or any other safetensors file as a dictionary of tensors.
+
+    `map_location` and `weights_only` are accepted for PyTorch's sake: all is loaded into main memory, and nothing but
+    data is ever loaded.
+    """
+    if not hasattr(f, "read"):
+        tensors, metadata = load_safetensors(os.fspath(f))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "tensors")
+            with open(path, "wb") as file:
+                file.write(f.read())
+            tensors, metadata = load_safetensors(path)
+    if _TREE not in (metadata or {}):
+        return tensors
+    return _build(json.loads(metadata[_TREE]), tensors)

@@ -1,0 +1,3 @@
+"""Where PyTorch programs look for data loaders."""
+
+from . import data

@@ -1,0 +1,68 @@
+"""What the tests share: PyTorch as oracle where it is installed, arrays in between, comparison of nested results."""
+
+import numpy as np
+import pytest
+
+import gradus
+
+try:
+    import torch
+except ImportError:  # its tests are skipped, with a message
+    torch = None
+
+needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is not installed: there is nothing to compare with")
+
+
+def array(x):
+    """Any tensor as an array, any number as one too."""
+    if hasattr(x, "detach"):
+        x = x.detach().numpy()
+    return np.asarray(x)
+
+
+def flat(x):
+    """All tensors of nested tuples, lists and dictionaries."""
+    if isinstance(x, dict):
+        x = list(x.values())
+    if isinstance(x, (tuple, list)):
+        return [leaf for part in x for leaf in flat(part)]
+    return [] if x is None else [x]
+
+
+def same(ours, theirs, rtol=1e-9, atol=1e-10, what=""):
+    """Compares nested results leaf by leaf: shape, class of dtype, values."""
+    ours, theirs = flat(ours), flat(theirs)
+    assert len(ours) == len(theirs), f"{what}: {len(ours)} results, not {len(theirs)}"
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        a, b = array(a), array(b)
+        assert a.shape == b.shape, f"{what}, result {i}: shape {a.shape}, not {b.shape}"
+        assert a.dtype == b.dtype, f"{what}, result {i}: dtype {a.dtype}, not {b.dtype}"
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=f"{what}, result {i}")
+
+
+def tensors(t, arrays, grad=True):
+    """Arrays as tensors of a library, floating point ones as leaves."""
+    made = []
+    for x in arrays:
+        x = np.array(x)
+        made.append(t.tensor(x, requires_grad=True) if grad and x.dtype.kind == "f" else t.tensor(x))
+    return made
+
+
+def differentiable(x):
+    return hasattr(x, "requires_grad") and x.requires_grad
+
+
+def pull_back(results, seed=0):
+    """Runs backward from all differentiable results with random cotangents."""
+    rng = np.random.default_rng(seed)
+    total = None
+    for y in flat(results):
+        cotangent = rng.standard_normal(tuple(y.shape))
+        if differentiable(y):
+            library = gradus if isinstance(y, gradus.Tensor) else torch
+            part = (y * library.tensor(cotangent, dtype=y.dtype)).sum()
+            total = part if total is None else total + part
+    if total is not None:
+        total.backward()
+    return total is not None
