@@ -89,9 +89,9 @@ macro_rules! along {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
-            #[pyo3(signature = (dim=-1, *, dtype=None))]
-            fn $name(&self, py: Python<'_>, dim: isize, dtype: Option<crate::dtype::DTypeArg>) -> PyResult<PyTensor> {
-                let x = self.value(py)?;
+            #[pyo3(signature = (dim=None, dtype=None))]
+            fn $name(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<crate::dtype::DTypeArg>) -> PyResult<PyTensor> {
+                let (x, dim) = (self.value(py)?, dim.unwrap_or(-1));
                 let x = dtype.map_or_else(|| x.clone(), |d| x.to_dtype(d.0));
                 result(py, &x, |x| x.$name(dim))
             }

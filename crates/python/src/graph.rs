@@ -3,6 +3,7 @@
 use crate::call::{Function, refs, unwrapped};
 use crate::error::raise;
 use gradus::Graph;
+use gradus::ir::graph::Id;
 use gradus::ir::transform::{self, Unreachable};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -12,9 +13,16 @@ use std::sync::Arc;
 pub(crate) struct PyGraph(pub(crate) Arc<Graph>);
 
 impl PyGraph {
-    fn names(&self, stem: &str) -> Vec<String> {
+    /// `Y`, or `Y0`, `Y1` and so on.
+    fn output_names(&self) -> Vec<String> {
         let n = self.0.outputs().len();
-        (0..n).map(|i| if n == 1 { stem.to_string() } else { format!("{stem}{i}") }).collect()
+        (0..n).map(|i| if n == 1 { "Y".to_string() } else { format!("Y{i}") }).collect()
+    }
+
+    /// The inputs that have gradients.
+    fn floats(&self) -> Vec<(String, Id)> {
+        let float = |(_, id): &&(String, Id)| self.0.aval(*id).dtype.is_differentiable();
+        self.0.inputs().iter().filter(float).cloned().collect()
     }
 }
 
@@ -42,14 +50,14 @@ impl PyGraph {
     /// The graph as equations; with `grad`, followed by those of the gradient of its first output, a scalar.
     #[pyo3(signature = (grad=false))]
     fn equations(&self, grad: bool) -> PyResult<String> {
-        let stem = self.names("Y");
+        let stem = self.output_names();
         let names: Vec<&str> = stem.iter().map(String::as_str).collect();
         let own = raise(gradus::lang::raise(&self.0, &names))?;
         if !grad {
             return Ok(own);
         }
         let gradient = self.gradient()?;
-        let wrt = gradient.names("Grad_");
+        let wrt: Vec<String> = self.floats().iter().map(|(name, _)| format!("Grad_{name}")).collect();
         let names: Vec<&str> = wrt.iter().map(String::as_str).collect();
         Ok(format!("{own}\n# the gradient\n{}", raise(gradus::lang::raise(&gradient.0, &names))?))
     }
@@ -59,8 +67,7 @@ impl PyGraph {
         let Some(loss) = self.0.outputs().first().copied() else {
             return Err(crate::error::value_error("a graph without outputs has no gradient"));
         };
-        let floats = |(_, id): &&(_, gradus::ir::graph::Id)| self.0.aval(*id).dtype.is_differentiable();
-        let wrt: Vec<_> = self.0.inputs().iter().filter(floats).map(|(_, id)| *id).collect();
+        let wrt = self.floats().into_iter().map(|(_, id)| id);
         let both = raise(transform::grad_with_loss(&self.0, loss, wrt, Unreachable::Zeros))?;
         let gradients: Vec<usize> = (self.0.outputs().len()..both.outputs().len()).collect();
         Ok(PyGraph(Arc::new(raise(both.with_outputs(&gradients))?)))

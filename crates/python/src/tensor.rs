@@ -95,6 +95,8 @@ impl PyTensor {
     pub(crate) fn out(value: Tensor) -> PyResult<PyTensor> {
         match value.error() {
             Some(e) => Err(raised(e)),
+            // A graph knows no modes: what is computed without gradients says so itself.
+            None if value.is_traced() && !gradus::is_grad_enabled() => Ok(PyTensor::new(value.stop_gradient())),
             None => Ok(PyTensor::new(value)),
         }
     }
