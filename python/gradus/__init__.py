@@ -7,7 +7,7 @@
 [2.0, 4.0]
 """
 
-from ._native import *  # noqa: F403
-from . import cuda, data, nn, optim, utils
+from .core import *  # noqa: F403
+from . import cuda, data, fft, linalg, nn, optim, utils
 from .nn import functional
 from .serialization import load, save

@@ -3,7 +3,7 @@
 import itertools
 from collections import OrderedDict, namedtuple
 
-from .._native import Tensor, as_tensor, no_grad
+from ..core import Tensor, as_tensor, no_grad
 from .parameter import Parameter
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")

@@ -1,6 +1,6 @@
 """Parameters: tensors that a module owns and an optimiser changes."""
 
-from .._native import Tensor, empty
+from ..core import Tensor, empty
 
 
 class Parameter(Tensor):

@@ -2,7 +2,7 @@
 
 import math
 
-from .._native import maximum, zeros_like
+from ..core import maximum, zeros_like
 from .optimizer import Optimizer, check, counted
 
 

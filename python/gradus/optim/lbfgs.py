@@ -1,6 +1,6 @@
 """L-BFGS: steps along directions that past gradients suggest; it evaluates the loss several times per step."""
 
-from .._native import cat, enable_grad, no_grad, zeros_like
+from ..core import cat, enable_grad, no_grad, zeros_like
 from .line_search import Point, search
 from .optimizer import Optimizer
 

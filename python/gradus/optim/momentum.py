@@ -1,6 +1,6 @@
 """Optimisers that go along gradients, or averages or signs of them."""
 
-from .._native import full_like, zeros_like
+from ..core import full_like, zeros_like
 from .optimizer import Optimizer, check, counted
 
 

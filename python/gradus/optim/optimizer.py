@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from .._native import Tensor, as_tensor, enable_grad, no_grad
+from ..core import Tensor, as_tensor, enable_grad, no_grad
 
 
 class _Required:

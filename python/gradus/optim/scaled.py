@@ -2,7 +2,7 @@
 
 import math
 
-from .._native import finfo, full_like, zeros, zeros_like
+from ..core import finfo, full_like, zeros, zeros_like
 from .optimizer import Optimizer, check, counted
 
 
