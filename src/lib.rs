@@ -7,6 +7,7 @@ pub use gradus_files as files;
 pub use gradus_ir as ir;
 pub use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, Shape};
 pub use gradus_lang as lang;
+pub use gradus_mem as mem;
 pub use gradus_models as models;
 pub use gradus_nn as nn;
 pub use gradus_tensor::*;

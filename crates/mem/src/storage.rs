@@ -29,8 +29,17 @@ struct Header {
     refs: RefCount,
     len: usize,
     data: NonNull<u8>,
-    /// The block the bytes are in, if not this one.
-    spill: Option<Block>,
+    home: Home,
+}
+
+/// Where the bytes are.
+enum Home {
+    /// In the header's own block.
+    Here,
+    /// In a block of their own.
+    Spill(#[expect(dead_code, reason = "freed when dropped")] Block),
+    /// In memory of somebody else, who is told by the drop that they are no longer needed.
+    Foreign(#[expect(dead_code, reason = "told when dropped")] Box<dyn Send + Sync>),
 }
 
 const _: () = assert!(size_of::<Header>() == ALIGN);
@@ -61,6 +70,22 @@ impl Storage {
     pub unsafe fn uninit(bytes: usize) -> Option<Storage> {
         // SAFETY: the caller's promise.
         unsafe { Storage::allocate(bytes, Block::uninit) }
+    }
+
+    /// Memory of somebody else, read in place and never written: it does not count as unshared. `None` if its start is not
+    /// aligned for every element type.
+    ///
+    /// # Safety
+    ///
+    /// The `bytes` from `data` on are initialised and stay readable until `owner` is dropped. Whoever writes them
+    /// meanwhile does so while no thread computes with them.
+    pub unsafe fn foreign(data: NonNull<u8>, bytes: usize, owner: Box<dyn Send + Sync>) -> Option<Storage> {
+        if !data.addr().get().is_multiple_of(SYSTEM_ALIGN) {
+            return None;
+        }
+        let header = Block::uninit(header_layout(0))?.into_raw().cast::<Header>();
+        // SAFETY: the header's block is ours and fits one; the bytes are the caller's promise.
+        Some(unsafe { Storage::emplace(header, bytes, data, Home::Foreign(owner)) })
     }
 
     /// The first byte. Writing through it is for whoever knows that nobody reads meanwhile.
@@ -118,7 +143,7 @@ impl Storage {
         }
         let header = Block::uninit(header_layout(len))?.into_raw().cast::<Header>();
         // SAFETY: the block is ours, starts with room for a header and goes on for `len` bytes.
-        Some(unsafe { Storage::emplace(header, len, header.add(1).cast(), None) })
+        Some(unsafe { Storage::emplace(header, len, header.add(1).cast(), Home::Here) })
     }
 
     /// A storage of `len` bytes in a block of their own.
@@ -130,7 +155,7 @@ impl Storage {
         let header = Block::uninit(header_layout(0))?.into_raw().cast::<Header>();
         let skip = block.ptr().addr().get().wrapping_neg() % ALIGN;
         // SAFETY: the header's block is ours and fits one; `spill_layout` left room to skip.
-        Some(unsafe { Storage::emplace(header, len, block.ptr().add(skip), Some(block)) })
+        Some(unsafe { Storage::emplace(header, len, block.ptr().add(skip), Home::Spill(block)) })
     }
 
     /// The first owner of a new header.
@@ -143,10 +168,10 @@ impl Storage {
         header: NonNull<Header>,
         len: usize,
         data: NonNull<u8>,
-        spill: Option<Block>,
+        home: Home,
     ) -> Storage {
         // SAFETY: the caller's promise.
-        unsafe { header.write(Header { refs: RefCount::one(), len, data, spill }) };
+        unsafe { header.write(Header { refs: RefCount::one(), len, data, home }) };
         live::add(len);
         Storage(header)
     }
@@ -187,10 +212,10 @@ impl Storage {
         Some(unsafe { slice::from_raw_parts_mut(data, len) })
     }
 
-    /// Whether no clone shares the buffer.
+    /// Whether no clone shares the buffer, and it is not somebody else's.
     #[inline]
     pub fn is_unique(&self) -> bool {
-        self.header().refs.is_unique()
+        self.header().refs.is_unique() && !matches!(self.header().home, Home::Foreign(_))
     }
 
     /// Whether both are the same buffer.
@@ -215,9 +240,9 @@ impl Drop for Storage {
             return;
         }
         live::sub(self.header().len);
-        let inline = if self.header().spill.is_none() { self.header().len } else { 0 };
-        // SAFETY: we were the last owner, so nobody else uses the header; `spill` is dropped once.
-        unsafe { (&raw mut (*self.0.as_ptr()).spill).drop_in_place() };
+        let inline = if matches!(self.header().home, Home::Here) { self.header().len } else { 0 };
+        // SAFETY: we were the last owner, so nobody else uses the header; `home` is dropped once.
+        unsafe { (&raw mut (*self.0.as_ptr()).home).drop_in_place() };
         // SAFETY: `emplace` was given a block of this layout, and there is only one last owner.
         drop(unsafe { Block::from_raw(self.0.cast(), header_layout(inline)) });
     }

@@ -41,9 +41,9 @@ impl Number {
         }
     }
 
-    /// The number beside a tensor, repeated to its extents.
+    /// The number beside a tensor: with the dtype it takes there, repeated to its extents.
     #[track_caller]
-    pub(crate) fn beside(self, other: &Tensor) -> Tensor {
+    pub fn beside(self, other: &Tensor) -> Tensor {
         let (dtype, shape) = (self.dtype_beside(other.dtype()), other.shape());
         let one = match (self, dtype) {
             (Number::Float(x), DType::F32) => Data::new(Shape::scalar(), &[x as f32]),

@@ -4,7 +4,7 @@ use crate::apply::try_apply;
 use crate::data::Data;
 use crate::few::Few;
 use crate::row::Output;
-use crate::tape::{Edge, GradMode, Node, Saved, Target, grad_enabled, lock, set_grad_enabled};
+use crate::tape::{Edge, GradMode, Node, Saved, Target, is_grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
 use gradus_ir::{Error, Result};
@@ -156,15 +156,12 @@ impl Pass {
 
 /// Nothing is recorded during a pass unless the pass itself is to be differentiated.
 fn mode(how: Backward) -> GradMode {
-    set_grad_enabled(how.create_graph && grad_enabled())
+    set_grad_enabled(how.create_graph && is_grad_enabled())
 }
 
 fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
     let Some(aval) = root.check()?.aval() else { return Err(Error::gradient("the root has no type")) };
-    if root.is_traced() {
-        return Err(Error::trace("`backward` works on data; inside a trace take the gradient of a function"));
-    }
-    if !root.requires_grad() {
+    if !root.requires_grad() && !root.is_traced() {
         return Err(Error::gradient(
             "nothing here requires gradients: no leaf made with `requires_grad_` was used",
         ));
@@ -285,6 +282,9 @@ impl Tensor {
         let place = Location::caller();
         let run = || {
             let seed = seed_for(self, seed)?;
+            if let Inner::Node(root) = &*self.0 {
+                return crate::trace::backward(root, &seed);
+            }
             let _mode = mode(how);
             let mut pass = Pass::default();
             pass.send(&target_of(self), seed);
@@ -327,6 +327,9 @@ pub fn grad(
 ) -> Result<Vec<Option<Tensor>>> {
     let place = Location::caller();
     let run = || {
+        if outputs.iter().any(|t| t.is_traced()) {
+            return Err(Error::trace("inside a trace take the gradient of a function, or call `backward`"));
+        }
         let mut pass = Pass::default();
         let seeds = seeds.iter().copied().chain(std::iter::repeat(None));
         let roots =

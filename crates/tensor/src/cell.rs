@@ -165,7 +165,7 @@ impl Tensor {
                 self.check()?;
                 return Err(Error::value("in-place assignment", "acts on a cell (`cell`, `requires_grad_`)"));
             };
-            if cell.requires_grad() && crate::tape::grad_enabled() {
+            if cell.requires_grad() && crate::tape::is_grad_enabled() {
                 let why = "a leaf that requires gradients is changed in place; do it inside `no_grad` or on `data_()`";
                 return Err(Error::gradient(why));
             }
@@ -212,6 +212,16 @@ impl Tensor {
             Ok(())
         };
         convert().map_err(|e: Error| e.or_at(place))
+    }
+
+    /// How often a cell's value has been swapped; 0 for any other tensor.
+    pub fn version(&self) -> u64 {
+        self.as_cell().map_or(0, Cell::version)
+    }
+
+    /// Whether this is a cell: a leaf whose value can be swapped.
+    pub fn is_cell(&self) -> bool {
+        self.as_cell().is_some()
     }
 
     /// The same cell, outside of autograd: reading it gives constants, and writing it is always allowed.

@@ -68,8 +68,13 @@ pub fn compile_graph(graph: &Arc<Graph>) -> Result<Compiled> {
 
 impl Compiled {
     /// The graph, cells included as inputs behind the function's own.
-    pub fn graph(&self) -> &Graph {
+    pub fn graph(&self) -> &Arc<Graph> {
         &self.traced.graph
+    }
+
+    /// Whether a run changes cells.
+    pub fn writes(&self) -> bool {
+        !self.traced.written.is_empty()
     }
 
     /// The cells that the function reads or writes, in the order of their inputs.

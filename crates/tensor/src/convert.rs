@@ -3,6 +3,7 @@
 use crate::data::{Data, Element};
 use crate::tensor::Tensor;
 use gradus_ir::{Aval, Error, Result, Shape};
+use gradus_mem::Storage;
 use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
 use std::panic::Location;
 
@@ -88,7 +89,33 @@ impl<T: Element, D: Dimension> From<ndarray::Array<T, D>> for Tensor {
     }
 }
 
+/// Where a tensor's elements lie.
+pub struct Memory {
+    /// The bytes.
+    pub storage: Storage,
+    /// The first element's byte.
+    pub offset: usize,
+    /// From one element to the next along each axis, in elements.
+    pub strides: Vec<i64>,
+    /// The type.
+    pub aval: Aval,
+}
+
 impl Tensor {
+    /// Where the elements lie, for whoever shares them with another system.
+    #[track_caller]
+    pub fn memory(&self) -> Result<Memory> {
+        let data = self.concrete().map_err(|e| e.or_at(std::panic::Location::caller()))?;
+        let (strides, offset) = (data.strides(), data.offset * data.aval.dtype.size());
+        Ok(Memory { storage: data.storage, offset, strides, aval: data.aval })
+    }
+
+    /// A tensor of elements that lie somewhere already. Strides that leave the storage are refused.
+    #[track_caller]
+    pub fn from_memory(memory: Memory) -> Tensor {
+        Tensor::from_result(Data::from_memory(memory).map(Tensor::data))
+    }
+
     /// The elements as an `ndarray` of the same shape.
     #[track_caller]
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {

@@ -1,5 +1,6 @@
 //! Concrete data: storage seen through a layout. Views share storage; nothing is copied until it is read.
 
+use crate::convert::Memory;
 use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape, reference};
 use gradus_mem::{Pod, Storage};
@@ -135,6 +136,27 @@ impl Data {
         }
         let storage = Storage::from_slice(bytes).ok_or_else(|| memory(bytes.len()))?;
         Ok(Data::row_major(storage, aval))
+    }
+
+    /// Of elements that lie somewhere already.
+    pub(crate) fn from_memory(memory: Memory) -> Result<Data> {
+        let Memory { storage, offset, strides, aval } = memory;
+        let size = aval.dtype.size();
+        let outside = || Error::value("a layout", "leaves the memory it is in");
+        if !offset.is_multiple_of(size) || strides.len() != aval.rank() {
+            return Err(outside());
+        }
+        let (mut first, mut last) = (offset as i128 / size as i128, offset as i128 / size as i128);
+        for (&d, &s) in aval.shape.iter().zip(&strides) {
+            let reach = (d as i128 - 1).max(0) * s as i128;
+            if reach < 0 { first += reach } else { last += reach }
+        }
+        let empty = aval.shape.contains(&0);
+        if !empty && (first < 0 || last >= (storage.len_bytes() / size) as i128) {
+            return Err(outside());
+        }
+        let whole = Data { storage, aval: aval.clone(), strides: None, offset: 0 };
+        Ok(whole.with_layout(&aval.shape, strides, if empty { 0 } else { offset / size }))
     }
 
     /// As a literal in the carrier of its class.

@@ -38,6 +38,7 @@ pub use axis::{All, Axes};
 pub use backward::Backward;
 pub use compiled::{Compiled, Jit, compile, compile_graph, jit};
 pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
+pub use convert::Memory;
 pub use data::Element;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
 pub use func::embedding::embedding;
@@ -57,9 +58,9 @@ pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
-pub use tape::{GradMode, no_grad, set_grad_enabled};
+pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
-pub use trace::{Outputs, TracedFunction, trace, trace_function};
+pub use trace::{Outputs, TracedFunction, is_tracing, outside_traces, trace, trace_function};
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
     value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vmap,

@@ -98,7 +98,8 @@ impl Drop for Node {
     }
 }
 
-pub(crate) fn grad_enabled() -> bool {
+/// Whether operations on this thread are recorded for gradients.
+pub fn is_grad_enabled() -> bool {
     GRAD.get()
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn record(
     outs: &[&Data],
     place: &'static Location<'static>,
 ) -> Result<Option<Handle<Node>>> {
-    if !grad_enabled() || ins.iter().all(|t| !t.requires_grad()) {
+    if !is_grad_enabled() || ins.iter().all(|t| !t.requires_grad()) {
         return Ok(None);
     }
     let flows = outs.iter().any(|d| d.aval.dtype.is_differentiable());

@@ -7,8 +7,9 @@
 use crate::cell::Cell;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::Id;
+use gradus_ir::ops::call::Call;
 use gradus_ir::ops::select::StopGradient;
-use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
+use gradus_ir::{Aval, Builder, Error, Graph, Op, Result, transform};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,6 +28,8 @@ pub(crate) struct Trace {
     age: u64,
     open: AtomicBool,
     captures: Mutex<Vec<Capture>>,
+    /// Cells whose gradients are values of this trace while it is open, with the gradients they had before.
+    gradients: Mutex<Vec<(Cell, Option<Tensor>)>>,
 }
 
 /// Something from outside: which input it became, and which value it has by now (cells can be written).
@@ -57,7 +60,7 @@ fn innermost() -> Option<Arc<Trace>> {
 }
 
 /// Whether a function is being traced on this thread.
-pub(crate) fn is_tracing() -> bool {
+pub fn is_tracing() -> bool {
     TRACES.with(|t| !t.borrow().is_empty())
 }
 
@@ -141,6 +144,83 @@ impl Trace {
     }
 }
 
+/// A backward pass inside of a trace: gradients of a recorded value for the cells it was computed from, if they require
+/// them. The cells keep these as their gradients until the trace ends, so that an optimiser can be traced too; what they
+/// had before comes back then.
+pub(crate) fn backward(root: &Traced, seed: &Tensor) -> Result<()> {
+    let trace = &root.trace;
+    let seed = trace.read(seed)?;
+    let graph = trace.builder.finish_ids(&[root.id])?;
+    let reached = reached(&graph);
+    let mut wrt = Vec::new();
+    {
+        let captures = trace.captures();
+        let own = graph.inputs().len() - captures.len();
+        for (i, c) in captures.iter().enumerate() {
+            let input = graph.inputs()[own + i].1;
+            let Some(cell) = c.tensor.as_cell().filter(|cell| cell.requires_grad()) else { continue };
+            if !reached[input.node as usize] {
+                continue;
+            }
+            if c.now != c.input {
+                let why = "a parameter is changed before the backward pass that needs it; trace one step at a time";
+                return Err(Error::trace(why));
+            }
+            wrt.push((own + i, cell.clone()));
+        }
+    }
+    if wrt.is_empty() {
+        return Err(Error::gradient("nothing here requires gradients: no parameter was used"));
+    }
+    let positions: Vec<usize> = wrt.iter().map(|(i, _)| *i).collect();
+    let pull = transform::vjp(&graph, &positions)?;
+    let mut ids = trace.builder.input_ids();
+    ids.push(seed);
+    let call = Op::from(Call::new("backward", Vec::new(), Arc::new(pull)));
+    let (node, _) = trace.builder.try_apply_ids(call, ids)?;
+    for (out, (_, cell)) in wrt.into_iter().enumerate() {
+        let new = trace.node(Id { node, out: out as u32 });
+        let before = cell.grad();
+        let ours = before.as_ref().is_some_and(|g| matches!(&*g.0, Inner::Node(n) if Arc::ptr_eq(&n.trace, trace)));
+        let sum = match &before {
+            Some(g) if ours => g + &new,
+            _ => new,
+        };
+        sum.check()?;
+        let mut kept = trace.gradients.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.iter().any(|(c, _)| c.is_same(&cell)) {
+            kept.push((cell.clone(), before.filter(|_| !ours)));
+        }
+        cell.set_grad(Some(sum));
+    }
+    Ok(())
+}
+
+/// Which nodes the outputs of a graph are computed from.
+fn reached(graph: &Graph) -> Vec<bool> {
+    let mut live = vec![false; graph.nodes().len()];
+    graph.outputs().iter().for_each(|id| live[id.node as usize] = true);
+    for i in (0..live.len()).rev() {
+        if live[i] {
+            graph.nodes()[i].ins.iter().for_each(|id| live[id.node as usize] = true);
+        }
+    }
+    live
+}
+
+/// Runs a function as if nothing was being traced: what it makes is data.
+pub fn outside_traces<R>(f: impl FnOnce() -> R) -> R {
+    /// Brings the traces back on every way out.
+    struct Aside(Vec<Arc<Trace>>);
+    impl Drop for Aside {
+        fn drop(&mut self) {
+            TRACES.with(|t| *t.borrow_mut() = std::mem::take(&mut self.0));
+        }
+    }
+    let _aside = Aside(TRACES.with(|t| std::mem::take(&mut *t.borrow_mut())));
+    f()
+}
+
 /// Swaps a cell's value: now, or as part of the innermost trace.
 pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor) -> Result<()> {
     let Some(trace) = innermost() else { return cell.set(value) };
@@ -162,6 +242,9 @@ struct Open(Arc<Trace>);
 impl Drop for Open {
     fn drop(&mut self) {
         self.0.open.store(false, Ordering::Relaxed);
+        for (cell, before) in self.0.gradients.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            cell.set_grad(before);
+        }
         TRACES.with(|t| t.borrow_mut().retain(|other| !Arc::ptr_eq(other, &self.0)));
     }
 }
@@ -210,6 +293,7 @@ pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) 
         age: AGE.fetch_add(1, Ordering::Relaxed),
         open: AtomicBool::new(true),
         captures: Mutex::new(Vec::new()),
+        gradients: Mutex::new(Vec::new()),
     });
     let names = ["x", "y", "z", "u", "v", "w"];
     let name = |i: usize| if ins.len() <= names.len() { names[i].to_string() } else { format!("x{i}") };

@@ -80,6 +80,11 @@ impl Builder {
         Var::new(self, id)
     }
 
+    /// The inputs so far, in order.
+    pub fn input_ids(&self) -> Vec<Id> {
+        self.state().inputs.iter().map(|(_, id)| *id).collect()
+    }
+
     /// A constant.
     pub fn constant(&self, value: Literal) -> Var<'_> {
         self.apply1(source::Constant { value }, &[])

@@ -1,0 +1,515 @@
+//! What a tensor is: its type, its elements as Python's, its gradient.
+
+use crate::convert::{item, tensor_of, to_list};
+use crate::dtype::{self, DTypeArg, PyDType};
+use crate::error::{raise, type_error, value_error};
+use crate::tensor::{PyTensor, View, compute};
+use crate::value::{Operand, T};
+use gradus::{Backward, DType, Tensor};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+/// A class that is written in Python.
+fn class<'py>(py: Python<'py>, lock: &'static PyOnceLock<Py<PyAny>>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let class = lock.get_or_try_init(py, || Ok::<_, PyErr>(py.import(module)?.getattr(name)?.unbind()))?;
+    Ok(class.bind(py).clone())
+}
+
+/// Extents as `gradus.Size`.
+pub(crate) fn size<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    class(py, &SIZE, "gradus._results", "Size")?.call1((PyTuple::new(py, shape)?,))
+}
+
+#[pymethods]
+impl PyTensor {
+    /// A new tensor of numbers, nested lists or an array.
+    #[new]
+    #[pyo3(signature = (data=None, requires_grad=false, *, dtype=None))]
+    fn create(data: Option<&Bound<'_, PyAny>>, requires_grad: bool, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+        let value = match data {
+            None => Tensor::zeros([0usize]),
+            Some(data) => tensor_of(data, dtype.map(|d| d.0))?.detach(),
+        };
+        PyTensor::out(if requires_grad { value.requires_grad_() } else { value })
+    }
+
+    /// The extents.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        size(py, &self.value(py)?.shape())
+    }
+
+    /// The extents, or one of them.
+    #[pyo3(signature = (dim=None))]
+    fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = self.value(py)?.shape();
+        match dim {
+            None => size(py, &shape),
+            Some(d) => {
+                use gradus::Axes;
+                let a = raise(d.resolve(shape.rank()))?[0];
+                Ok(shape[a].into_pyobject(py)?.into_any())
+            }
+        }
+    }
+
+    /// Number of axes.
+    #[getter]
+    fn ndim(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.value(py)?.rank())
+    }
+
+    /// Number of axes.
+    fn dim(&self, py: Python<'_>) -> PyResult<usize> {
+        self.ndim(py)
+    }
+
+    /// Number of elements.
+    fn numel(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.value(py)?.numel())
+    }
+
+    /// Number of elements.
+    fn nelement(&self, py: Python<'_>) -> PyResult<usize> {
+        self.numel(py)
+    }
+
+    /// Bytes of an element.
+    fn element_size(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.dtype_now(py)?.size())
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
+        let x = self.value(py)?;
+        Ok(x.numel() * x.dtype().size())
+    }
+
+    /// The element type.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<PyDType> {
+        Ok(PyDType(self.dtype_now(py)?))
+    }
+
+    /// Where the elements are.
+    #[getter]
+    fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        static DEVICE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        class(py, &DEVICE, "gradus._device", "CPU")
+    }
+
+    #[getter]
+    fn is_cuda(&self) -> bool {
+        false
+    }
+
+    /// Whether elements are real floats.
+    fn is_floating_point(&self, py: Python<'_>) -> PyResult<bool> {
+        let dtype = self.dtype_now(py)?;
+        Ok(dtype.is_differentiable() && !dtype.is_complex())
+    }
+
+    /// Whether elements are complex.
+    fn is_complex(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.dtype_now(py)?.is_complex())
+    }
+
+    /// Whether elements lie in row-major order without gaps.
+    fn is_contiguous(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.value(py)?.is_contiguous())
+    }
+
+    /// The real parts.
+    #[getter]
+    fn real(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.real())
+    }
+
+    /// The imaginary parts.
+    #[getter]
+    fn imag(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.imag())
+    }
+
+    /// The one element as a Python number.
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        item(py, &self.value(py)?)
+    }
+
+    /// The elements as nested lists.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_list(py, &self.value(py)?)
+    }
+
+    /// A NumPy array of the same memory, which cannot be written to.
+    #[pyo3(signature = (*, force=false))]
+    fn numpy<'py>(slf: &Bound<'py, PyTensor>, force: bool) -> PyResult<Bound<'py, PyAny>> {
+        let x = slf.get().value(slf.py())?;
+        if x.requires_grad() && !force {
+            let why = "a Tensor that requires grad has no array; call detach().numpy(), or numpy(force=True)";
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
+        }
+        crate::dlpack::numpy(slf.py(), &x)
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, PyTensor>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = PyTensor::numpy(slf, false)?;
+        let array = match dtype {
+            Some(d) if !d.is_none() => array.call_method1("astype", (d,))?,
+            _ => array,
+        };
+        if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
+    }
+
+    /// Whether gradients flow to or through this tensor.
+    #[getter(requires_grad)]
+    fn get_requires_grad(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.value(py)?.requires_grad())
+    }
+
+    #[setter(requires_grad)]
+    fn set_requires_grad(&self, py: Python<'_>, on: bool) -> PyResult<()> {
+        self.require(py, on)
+    }
+
+    /// In place: whether gradients are collected for this leaf.
+    #[pyo3(signature = (requires_grad=true))]
+    fn requires_grad_(slf: Bound<'_, PyTensor>, requires_grad: bool) -> PyResult<Bound<'_, PyTensor>> {
+        slf.get().require(slf.py(), requires_grad)?;
+        Ok(slf)
+    }
+
+    /// Whether nothing was recorded behind this tensor.
+    #[getter]
+    fn is_leaf(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.value(py)?.is_leaf())
+    }
+
+    /// The gradient collected so far.
+    #[getter(grad)]
+    fn get_grad(slf: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
+        PyTensor::gradient(slf)
+    }
+
+    #[setter(grad)]
+    fn set_grad(&self, py: Python<'_>, grad: Option<T>) -> PyResult<()> {
+        let x = self.value(py)?;
+        match &grad {
+            None if !x.is_cell() => Ok(()),
+            _ => raise(x.set_grad(grad.as_ref().map(|g| &g.0))),
+        }
+    }
+
+    /// Makes backward passes keep the gradient of this inner tensor.
+    fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
+        self.value(py)?.retain_grad();
+        Ok(())
+    }
+
+    /// The same value outside of autograd; writing to it writes here too.
+    fn detach(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Detached)
+    }
+
+    /// In place: forgets how this tensor was computed.
+    fn detach_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
+        let value = slf.get().value(slf.py())?.detach();
+        slf.get().rebind(value);
+        Ok(slf)
+    }
+
+    /// The same value outside of autograd; writing to it writes here too.
+    #[getter(data)]
+    fn get_data(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Detached)
+    }
+
+    #[setter(data)]
+    fn set_data(&self, py: Python<'_>, new: T) -> PyResult<()> {
+        let (old, new) = (self.value(py)?, new.0.detach());
+        if old.aval() == new.aval() && old.is_leaf() {
+            let _mode = gradus::set_grad_enabled(false);
+            return self.write(py, new);
+        }
+        // Another type: a new leaf in the same place.
+        let new = if old.requires_grad() { new.requires_grad_() } else { new };
+        raise(new.check())?;
+        self.rebind(new);
+        Ok(())
+    }
+
+    /// Adds the gradients of this tensor to every leaf it depends on. One that is not a scalar needs `gradient`.
+    #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        gradient: Option<T>,
+        retain_graph: Option<bool>,
+        create_graph: bool,
+        inputs: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if inputs.is_some() {
+            return Err(type_error("backward(inputs=…) is not there; use gradus.autograd.grad"));
+        }
+        let x = self.value(py)?;
+        let how = Backward { retain_graph: retain_graph.unwrap_or(create_graph), create_graph, ..Backward::default() };
+        let seed = gradient.map(|g| g.0);
+        raise(py.detach(|| x.backward_as(seed.as_ref(), how)))
+    }
+
+    /// Another dtype or device; a tensor says both.
+    #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false))]
+    fn to<'py>(
+        slf: &Bound<'py, PyTensor>,
+        args: &Bound<'py, PyTuple>,
+        dtype: Option<DTypeArg>,
+        device: Option<&Bound<'py, PyAny>>,
+        copy: bool,
+        non_blocking: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let _ = non_blocking;
+        let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+        let mut to = dtype.map(|d| d.0);
+        if let Some(device) = device {
+            crate::create::on_device(Some(device))?;
+        }
+        for arg in args.iter() {
+            if let Ok(t) = arg.cast::<PyTensor>() {
+                to = Some(t.get().dtype_now(py)?);
+            } else if let Ok(d) = arg.cast::<PyDType>() {
+                to = Some(d.get().0);
+            } else if arg.is_instance_of::<pyo3::types::PyType>() {
+                to = Some(arg.extract::<DTypeArg>()?.0);
+            } else if !arg.is_none() {
+                crate::create::on_device(Some(&arg))?;
+            }
+        }
+        match to {
+            Some(d) if d != x.dtype() => Bound::new(py, PyTensor::out(compute(py, &x, |x| x.to_dtype(d)))?),
+            _ if copy => Bound::new(py, PyTensor::out(x.mul(1))?),
+            _ => Ok(slf.clone()),
+        }
+    }
+
+    /// Of another dtype.
+    #[pyo3(name = "type", signature = (dtype=None))]
+    fn type_<'py>(&self, py: Python<'py>, dtype: Option<DTypeArg>) -> PyResult<Bound<'py, PyAny>> {
+        use pyo3::IntoPyObjectExt;
+        let x = self.value(py)?;
+        match dtype {
+            None => format!("gradus.{}", dtype::name(x.dtype())).into_bound_py_any(py),
+            Some(d) => PyTensor::out(x.to_dtype(d.0))?.into_bound_py_any(py),
+        }
+    }
+
+    /// With the dtype of another tensor.
+    fn type_as(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.to_dtype(other.0.dtype()))
+    }
+
+    /// The same tensor: there is one device.
+    fn cpu(slf: Bound<'_, PyTensor>) -> Bound<'_, PyTensor> {
+        slf
+    }
+
+    /// In place: another value of this type; it broadcasts.
+    #[pyo3(signature = (src, non_blocking=false))]
+    fn copy_<'py>(slf: Bound<'py, PyTensor>, src: T, non_blocking: bool) -> PyResult<Bound<'py, PyTensor>> {
+        let _ = non_blocking;
+        let x = slf.get().value(slf.py())?;
+        let new = src.0.to_dtype(x.dtype()).expand(x.shape());
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+
+    /// In place: zeros.
+    fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
+        let zeros = slf.get().value(slf.py())?.zeros_like();
+        slf.get().write(slf.py(), zeros)?;
+        Ok(slf)
+    }
+
+    /// In place: one value everywhere.
+    fn fill_<'py>(slf: Bound<'py, PyTensor>, value: Operand) -> PyResult<Bound<'py, PyTensor>> {
+        let x = slf.get().value(slf.py())?;
+        let new = match value {
+            Operand::Number(n) => n.beside(&x).to_dtype(x.dtype()),
+            Operand::Tensor(t) => t.to_dtype(x.dtype()).expand(x.shape()),
+        };
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(crate::print::text(&self.value(py)?))
+    }
+
+    fn __format__(slf: &Bound<'_, PyTensor>, spec: &str) -> PyResult<String> {
+        let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+        if spec.is_empty() || x.is_traced() || x.rank() > 0 {
+            return slf.str().map(|s| s.to_string());
+        }
+        item(py, &x)?.call_method1("__format__", (spec,))?.extract()
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        Ok(PyTensor::new(self.value(py)?))
+    }
+
+    /// A leaf of its own with the same value, of the same class and with the same attributes.
+    fn __deepcopy__<'py>(slf: &Bound<'py, PyTensor>, memo: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+        if !x.is_leaf() {
+            let why = "only leaves can be copied deeply; call detach() or clone() first";
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
+        }
+        let kept = PyDict::new(py);
+        kept.set_item("requires_grad", x.requires_grad())?;
+        let copy = slf.get_type().call((PyTensor::new(x.detach()),), Some(&kept))?;
+        memo.set_item(slf.as_ptr() as usize, &copy)?;
+        Ok(copy)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+        let bytes = PyBytes::new(py, &raise(x.detach().to_bytes())?);
+        let shape: Vec<usize> = x.shape().to_vec();
+        let rebuild = py.import("gradus._native")?.getattr("_rebuild")?;
+        let args = (slf.get_type(), bytes, dtype::name(x.dtype()), shape, x.requires_grad() && x.is_leaf());
+        PyTuple::new(py, [rebuild, args.into_pyobject(py)?.into_any()])
+    }
+
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = (stream, dl_device);
+        crate::dlpack::export(py, &self.value(py)?, max_version, copy == Some(true))
+    }
+
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        crate::dlpack::CPU
+    }
+
+    /// How often the value was changed in place.
+    #[getter]
+    fn _version(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.value(py)?.version())
+    }
+
+    /// Whether this is a value of a function being traced.
+    #[getter]
+    fn _is_traced(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.value(py)?.is_traced())
+    }
+
+    /// The shape with another's number of elements, as PyTorch's `new_*` methods take it.
+    #[pyo3(signature = (data, *, dtype=None, requires_grad=false))]
+    fn new_tensor(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        dtype: Option<DTypeArg>,
+        requires_grad: bool,
+    ) -> PyResult<PyTensor> {
+        let dtype = dtype.map_or(self.dtype_now(py)?, |d| d.0);
+        let value = tensor_of(data, Some(dtype))?.detach();
+        PyTensor::out(if requires_grad { value.requires_grad_() } else { value })
+    }
+
+    /// Extents from 0 on, or the one of an axis.
+    fn stride<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let shape = self.value(py)?.shape();
+        PyTuple::new(py, shape.strides().iter().copied().collect::<Vec<usize>>())
+    }
+}
+
+macro_rules! conversions {
+    ($($name:ident $dtype:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = concat!("As `", stringify!($dtype), "`.")]
+            fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
+                PyTensor::out(compute(py, &self.value(py)?, |x| x.to_dtype(DType::$dtype)))
+            }
+        )*}
+    };
+}
+
+conversions! {
+    float F32;
+    double F64;
+    half F16;
+    bfloat16 BF16;
+    int I32;
+    long I64;
+    bool Bool;
+    byte U8;
+    char I8;
+    cfloat C64;
+    cdouble C128;
+}
+
+impl PyTensor {
+    fn require(&self, py: Python<'_>, on: bool) -> PyResult<()> {
+        let x = self.value(py)?;
+        if x.is_cell() {
+            return raise(x.set_requires_grad(on));
+        }
+        if !x.is_leaf() {
+            return if on { Ok(()) } else {
+                Err(pyo3::exceptions::PyRuntimeError::new_err(
+                    "only leaves can be told not to require gradients; use detach()",
+                ))
+            };
+        }
+        if on {
+            let leaf = x.requires_grad_();
+            raise(leaf.check())?;
+            self.rebind(leaf);
+        }
+        Ok(())
+    }
+}
+
+/// A tensor from its pickled parts.
+#[pyfunction]
+pub(crate) fn _rebuild<'py>(
+    class: &Bound<'py, PyAny>,
+    bytes: &[u8],
+    dtype: &str,
+    shape: Vec<usize>,
+    requires_grad: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = class.py();
+    let dtype = dtype::named(dtype).ok_or_else(|| value_error(format!("{dtype} is not a dtype")))?;
+    let t = Tensor::from_bytes(&gradus::Aval::new(dtype, shape), bytes);
+    let kept = PyDict::new(py);
+    kept.set_item("requires_grad", requires_grad)?;
+    class.call((PyTensor::out(t)?,), Some(&kept))
+}
+
+/// Whether an object is a tensor.
+#[pyfunction]
+pub(crate) fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
+    obj.is_instance_of::<PyTensor>()
+}
+
+/// Number of elements.
+#[pyfunction]
+pub(crate) fn numel(input: T) -> usize {
+    input.0.numel()
+}

@@ -1,0 +1,73 @@
+//! Python functions called while they are traced.
+
+use crate::error::{raise, raised};
+use crate::tensor::PyTensor;
+use crate::value::T;
+use gradus::{Error, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::cell::RefCell;
+
+/// A Python function of a list of tensors to a list of tensors. What it raises comes out where the transform ends.
+pub(crate) struct Function<'py> {
+    f: Bound<'py, PyAny>,
+    failed: RefCell<Option<PyErr>>,
+}
+
+/// As Python's tensors.
+pub(crate) fn wrapped<'py>(py: Python<'py>, all: &[Tensor]) -> PyResult<Bound<'py, PyList>> {
+    let all = all.iter().map(|t| Py::new(py, PyTensor::out(t.clone())?)).collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, all)
+}
+
+/// From a list of Python's tensors.
+pub(crate) fn unwrapped(list: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
+    list.try_iter()?.map(|t| Ok(t?.extract::<T>()?.0)).collect()
+}
+
+impl<'py> Function<'py> {
+    pub(crate) fn new(f: &Bound<'py, PyAny>) -> Function<'py> {
+        Function { f: f.clone(), failed: RefCell::new(None) }
+    }
+
+    /// Its results; one failed tensor if it raises.
+    pub(crate) fn call(&self, lists: &[&[Tensor]]) -> Vec<Tensor> {
+        let py = self.f.py();
+        let called = || {
+            let lists = lists.iter().map(|l| wrapped(py, l)).collect::<PyResult<Vec<_>>>()?;
+            unwrapped(&self.f.call1(pyo3::types::PyTuple::new(py, lists)?)?)
+        };
+        called().unwrap_or_else(|e| {
+            self.failed.borrow_mut().get_or_insert(e);
+            vec![Tensor::failed(Error::trace("the function raised an exception"))]
+        })
+    }
+
+    /// What a transform gave, unless the function raised.
+    pub(crate) fn done<R>(&self, result: gradus::Result<R>) -> PyResult<R> {
+        match (self.failed.borrow_mut().take(), result) {
+            (Some(e), _) => Err(e),
+            (None, Ok(r)) => Ok(r),
+            (None, Err(e)) => Err(raised(&e)),
+        }
+    }
+}
+
+/// Both lists as Python's.
+pub(crate) fn two<'py>(
+    py: Python<'py>,
+    lists: (Vec<Tensor>, Vec<Tensor>),
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+    Ok((wrapped(py, &lists.0)?, wrapped(py, &lists.1)?))
+}
+
+/// References to all.
+pub(crate) fn refs(all: &[Tensor]) -> Vec<&Tensor> {
+    all.iter().collect()
+}
+
+/// The first, or why there is none.
+pub(crate) fn first(all: Vec<Tensor>) -> PyResult<Tensor> {
+    let none = || raise(Err(Error::trace("the function gave nothing")));
+    all.into_iter().next().map_or_else(none, Ok)
+}

@@ -1,0 +1,203 @@
+//! Elements from Python and back: numbers, nested lists, arrays.
+
+use crate::dtype;
+use crate::error::{raise, raised, type_error, value_error};
+use crate::tensor::PyTensor;
+use crate::value::number;
+use gradus::ir::literal::Data;
+use gradus::{Aval, DType, Literal, Number, Shape, Tensor};
+use num_complex::Complex;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyComplex, PyList, PyTuple};
+
+/// Deepest nesting of lists; a list that holds itself ends here.
+const DEEPEST: usize = 64;
+
+/// A new tensor of anything that holds numbers.
+pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+    let converted = |t: Tensor| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d));
+    if let Ok(t) = obj.cast::<PyTensor>() {
+        return Ok(converted(t.get().value(obj.py())?));
+    }
+    if let Some(n) = number(obj)? {
+        return Ok(Tensor::from_literal(&n.literal(dtype.unwrap_or(n.dtype()))));
+    }
+    if obj.hasattr("__dlpack__")? || obj.hasattr("__array__")? {
+        return array(obj, true).map(converted);
+    }
+    if !(obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() || obj.hasattr("__len__")?) {
+        return Err(type_error(format!("a tensor cannot be made of {}", obj.get_type().name()?)));
+    }
+    let mut nested = Nested { shape: Vec::new(), flat: Vec::new(), class: 0, tensors: Vec::new() };
+    nested.read(obj, 0)?;
+    nested.tensor(dtype)
+}
+
+/// Numbers in nested lists.
+struct Nested {
+    shape: Vec<usize>,
+    flat: Vec<Number>,
+    /// 0 truth values, 1 integers, 2 floats, 3 complex.
+    class: usize,
+    /// Lists may also hold tensors, of one shape.
+    tensors: Vec<Tensor>,
+}
+
+impl Nested {
+    fn read(&mut self, obj: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        if depth > DEEPEST {
+            return Err(value_error("lists are nested too deep"));
+        }
+        let n = obj.len()?;
+        match self.shape.get(depth) {
+            Some(&known) if known != n => {
+                return Err(value_error(format!(
+                    "lists of different lengths, {known} and {n}, at depth {depth}: a tensor is a full rectangle"
+                )));
+            }
+            Some(_) => {}
+            None => self.shape.push(n),
+        }
+        for item in obj.try_iter()? {
+            let item = item?;
+            if let Ok(t) = item.cast::<PyTensor>() {
+                self.tensors.push(t.get().value(item.py())?);
+            } else if let Some(x) = number(&item)? {
+                if self.shape.len() != depth + 1 {
+                    return Err(value_error(format!("a number among lists at depth {depth}")));
+                }
+                self.class = self.class.max(match x {
+                    Number::Bool(_) => 0,
+                    Number::Int(_) => 1,
+                    Number::Float(_) => 2,
+                    Number::Complex(_) => 3,
+                });
+                self.flat.push(x);
+            } else if item.hasattr("__dlpack__")? || item.hasattr("__array__")? {
+                self.tensors.push(array(&item, true)?);
+            } else if item.is_instance_of::<PyList>() || item.is_instance_of::<PyTuple>() || item.hasattr("__len__")? {
+                self.read(&item, depth + 1)?;
+            } else {
+                return Err(type_error(format!("a tensor cannot hold {}", item.get_type().name()?)));
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor(self, dtype: Option<DType>) -> PyResult<Tensor> {
+        if !self.tensors.is_empty() {
+            return self.stacked(dtype);
+        }
+        let own = if self.flat.is_empty() { 2 } else { self.class };
+        let natural = [DType::Bool, DType::I64, DType::F32, DType::C64][own];
+        let dtype = dtype.unwrap_or(natural);
+        let float = |n: &Number| match *n {
+            Number::Bool(b) => b as i64 as f64,
+            Number::Int(i) => i as f64,
+            Number::Float(x) => x,
+            Number::Complex(z) => z.re,
+        };
+        let data: Data = match (dtype.class(), own) {
+            (gradus::ir::Class::Complex, _) => {
+                let pair = |n: &Number| if let Number::Complex(z) = n { *z } else { Complex::new(float(n), 0.0) };
+                self.flat.iter().map(pair).collect::<Vec<_>>().into()
+            }
+            (_, 3) => return Err(value_error(format!("complex numbers do not fit {}", dtype::name(dtype)))),
+            (gradus::ir::Class::Float, _) => self.flat.iter().map(|n| dtype.round(float(n))).collect::<Vec<_>>().into(),
+            _ => {
+                let whole = |n: &Number| match *n {
+                    Number::Bool(b) => b as i64,
+                    Number::Int(i) if dtype == DType::Bool => (i != 0) as i64,
+                    Number::Int(i) => dtype.wrap(i),
+                    ref n if dtype == DType::Bool => (float(n) != 0.0) as i64,
+                    ref n => dtype.wrap(dtype.from_float(float(n))),
+                };
+                self.flat.iter().map(whole).collect::<Vec<_>>().into()
+            }
+        };
+        let literal = raise(Literal::new(Aval::new(dtype, Shape::from(self.shape)), data))?;
+        raise(Tensor::from_literal(&literal).check().cloned())
+    }
+
+    /// Lists of tensors, stacked.
+    fn stacked(self, dtype: Option<DType>) -> PyResult<Tensor> {
+        let whole = self.shape.iter().product::<usize>();
+        if !self.flat.is_empty() || whole != self.tensors.len() {
+            return Err(value_error("a list holds either tensors of one shape or numbers"));
+        }
+        let refs: Vec<&Tensor> = self.tensors.iter().collect();
+        let rows = Tensor::stack(&refs, 0);
+        let dims: Vec<usize> = self.shape.iter().copied().chain(self.tensors[0].shape().iter().copied()).collect();
+        let t = rows.reshape(dims).detach();
+        raise(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)).check().cloned())
+    }
+}
+
+/// A tensor of an array: without a copy unless one is asked for or the array cannot be shared.
+pub(crate) fn array(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
+    if let Ok(t) = crate::dlpack::import(obj, copy) {
+        return Ok(t);
+    }
+    // What has no DLPack (read-only arrays, old libraries): by way of NumPy's bytes.
+    let numpy = obj.py().import("numpy")?;
+    let array = numpy.call_method1("ascontiguousarray", (obj,))?;
+    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
+    let Some(dtype) = dtype::named(&name) else {
+        return Err(type_error(format!("an array of {name} has no dtype of gradus")));
+    };
+    // `ascontiguousarray` makes at least one axis.
+    let shape: Vec<usize> = obj.getattr("shape").or_else(|_| array.getattr("shape"))?.extract()?;
+    let bytes = array.call_method0("tobytes")?;
+    let bytes = bytes.cast::<PyBytes>().map_err(|_| type_error("tobytes gave no bytes"))?;
+    raise(Tensor::from_bytes(&Aval::new(dtype, Shape::from(shape)), bytes.as_bytes()).check().cloned())
+}
+
+/// The elements as nested lists, or a number.
+pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let literal = raise(t.to_literal())?;
+    let dtype = literal.dtype();
+    let mut all: Vec<Bound<'py, PyAny>> = Vec::with_capacity(literal.data().len());
+    if dtype.is_complex() {
+        for z in literal.c() {
+            all.push(PyComplex::from_doubles(py, z.re, z.im).into_any());
+        }
+    } else if dtype.is_differentiable() {
+        for x in literal.f() {
+            all.push(x.into_pyobject(py)?.into_any());
+        }
+    } else {
+        for i in literal.i() {
+            all.push(match dtype {
+                DType::Bool => (*i != 0).into_pyobject(py)?.to_owned().into_any(),
+                _ => i.into_pyobject(py)?.into_any(),
+            });
+        }
+    }
+    nest(py, &literal.shape()[..], &mut all.into_iter())
+}
+
+fn nest<'py>(
+    py: Python<'py>,
+    shape: &[usize],
+    all: &mut dyn Iterator<Item = Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match shape.split_first() {
+        None => all.next().ok_or_else(|| value_error("a tensor without elements")),
+        Some((&n, rest)) => {
+            let items = (0..n).map(|_| nest(py, rest, all)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, items)?.into_any())
+        }
+    }
+}
+
+/// The one element as a Python number.
+pub(crate) fn item<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(e) = t.error() {
+        return Err(raised(e));
+    }
+    if t.numel() != 1 {
+        let why = format!("a Tensor with {} elements cannot be converted to a number", t.numel());
+        return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
+    }
+    to_list(py, &t.reshape(Vec::<i64>::new()))
+}

@@ -1,0 +1,299 @@
+//! New tensors.
+
+use crate::convert::{array, tensor_of};
+use crate::dtype::DTypeArg;
+use crate::error::{raise, type_error};
+use crate::tensor::PyTensor;
+use crate::value::{Operand, T, extents, float, integers, number};
+use gradus::{Aval, DType, Number, Shape, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// Refuses devices that are not there.
+pub(crate) fn on_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let Some(device) = device.filter(|d| !d.is_none()) else { return Ok(()) };
+    let name = device.str()?.to_string();
+    match name.split(':').next() {
+        Some("cpu") => Ok(()),
+        _ => Err(pyo3::exceptions::PyRuntimeError::new_err(format!("no device {name:?}: there is \"cpu\""))),
+    }
+}
+
+/// What every function here does last: a leaf if gradients are asked for.
+fn made(t: Tensor, requires_grad: bool, device: Option<&Bound<'_, PyAny>>) -> PyResult<PyTensor> {
+    on_device(device)?;
+    PyTensor::out(if requires_grad { t.requires_grad_() } else { t })
+}
+
+fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
+    Ok(Shape::from(extents(integers(size)?)?))
+}
+
+fn full_of(dtype: DType, shape: Shape, n: Number) -> Tensor {
+    Tensor::from_literal(&n.literal(dtype)).expand(&shape).contiguous()
+}
+
+/// A tensor of numbers, nested lists or an array, copied.
+///
+/// >>> import gradus
+/// >>> gradus.tensor([[1, 2], [3, 4]])
+/// tensor([[1, 2],
+///         [3, 4]])
+#[pyfunction]
+#[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn tensor(
+    data: &Bound<'_, PyAny>,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    made(tensor_of(data, dtype.map(|d| d.0))?.detach(), requires_grad, device)
+}
+
+/// A tensor of the same memory if there is one, else of a copy.
+#[pyfunction]
+#[pyo3(signature = (data, dtype=None, device=None))]
+pub(crate) fn as_tensor<'py>(
+    data: &Bound<'py, PyAny>,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    on_device(device)?;
+    let dtype = dtype.map(|d| d.0);
+    if let Ok(t) = data.cast::<PyTensor>()
+        && dtype.is_none_or(|d| t.get().dtype_now(data.py()).is_ok_and(|own| own == d))
+    {
+        return Ok(data.clone());
+    }
+    let t = match data.hasattr("__dlpack__")? && !data.is_instance_of::<PyTensor>() {
+        true => array(data, false)?,
+        false => tensor_of(data, dtype)?,
+    };
+    let t = dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d));
+    Ok(Bound::new(data.py(), PyTensor::out(t)?)?.into_any())
+}
+
+/// A tensor of a NumPy array's memory.
+#[pyfunction]
+pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    if !array.hasattr("__array_interface__")? {
+        return Err(type_error(format!("expected a NumPy array, not {}", array.get_type().name()?)));
+    }
+    PyTensor::out(self::array(array, false)?)
+}
+
+/// A tensor of the memory of anything with `__dlpack__`.
+#[pyfunction]
+pub(crate) fn from_dlpack(ext_tensor: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    match crate::dlpack::import(ext_tensor, false) {
+        Ok(t) => PyTensor::out(t),
+        Err(_) => PyTensor::out(crate::dlpack::import(ext_tensor, true)?),
+    }
+}
+
+macro_rules! filled {
+    ($($name:ident $like:ident $method:ident $value:literal $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[pyfunction]
+        #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
+        pub(crate) fn $name(
+            size: &Bound<'_, PyTuple>,
+            dtype: Option<DTypeArg>,
+            device: Option<&Bound<'_, PyAny>>,
+            requires_grad: bool,
+        ) -> PyResult<PyTensor> {
+            let dtype = dtype.map_or(DType::F32, |d| d.0);
+            made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value), requires_grad, device)
+        }
+
+        #[doc = concat!($doc, " With the type of another tensor.")]
+        #[pyfunction]
+        #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false))]
+        pub(crate) fn $like(
+            input: T,
+            dtype: Option<DTypeArg>,
+            device: Option<&Bound<'_, PyAny>>,
+            requires_grad: bool,
+        ) -> PyResult<PyTensor> {
+            let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
+            made(Tensor::full_of(&Aval::new(dtype, input.0.shape()), $value), requires_grad, device)
+        }
+
+        #[pymethods]
+        impl PyTensor {
+            #[doc = concat!($doc, " With this tensor's dtype.")]
+            #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
+            fn $method(
+                &self,
+                py: Python<'_>,
+                size: &Bound<'_, PyTuple>,
+                dtype: Option<DTypeArg>,
+                device: Option<&Bound<'_, PyAny>>,
+                requires_grad: bool,
+            ) -> PyResult<PyTensor> {
+                let dtype = match dtype {
+                    Some(d) => d.0,
+                    None => self.dtype_now(py)?,
+                };
+                made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value), requires_grad, device)
+            }
+        }
+    )*};
+}
+
+filled! {
+    zeros zeros_like new_zeros 0.0 "Zeros.";
+    ones ones_like new_ones 1.0 "Ones.";
+    empty empty_like new_empty 0.0 "Memory, which here is always zeros.";
+}
+
+/// One value everywhere.
+#[pyfunction]
+#[pyo3(signature = (size, fill_value, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn full(
+    size: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let n = number(fill_value)?;
+    let n = match n {
+        Some(n) => n,
+        None => number(&fill_value.call_method0("item")?)?.ok_or_else(|| type_error("fill_value is a number"))?,
+    };
+    let size = size.extract::<crate::value::PerAxis>()?.0;
+    let dtype = dtype.map_or(n.dtype(), |d| d.0);
+    made(full_of(dtype, Shape::from(size), n), requires_grad, device)
+}
+
+/// One value everywhere, with the type of another tensor.
+#[pyfunction]
+#[pyo3(signature = (input, fill_value, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn full_like(
+    input: T,
+    fill_value: Operand,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
+    let t = match fill_value {
+        Operand::Number(n) => full_of(dtype, input.0.shape(), n),
+        Operand::Tensor(t) => t.to_dtype(dtype).expand(input.0.shape()),
+    };
+    made(t, requires_grad, device)
+}
+
+/// Numbers from `start` to before `end`: `arange(end)` or `arange(start, end, step)`.
+///
+/// >>> import gradus
+/// >>> gradus.arange(1, 2.5, 0.5)
+/// tensor([1.0000, 1.5000, 2.0000])
+#[pyfunction]
+#[pyo3(signature = (start, end=None, step=None, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn arange(
+    start: &Bound<'_, PyAny>,
+    end: Option<&Bound<'_, PyAny>>,
+    step: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let one = |x: &Bound<'_, PyAny>| match number(x)? {
+        Some(n) => Ok(n),
+        None => number(&x.call_method0("item")?)?.ok_or_else(|| type_error("arange takes numbers")),
+    };
+    let (from, to) = match end {
+        Some(end) => (one(start)?, one(end)?),
+        None => (Number::Int(0), one(start)?),
+    };
+    let step = step.map_or(Ok(Number::Int(1)), one)?;
+    let t = Tensor::arange(from, to, step);
+    made(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0)), requires_grad, device)
+}
+
+/// Evenly spaced numbers from `start` to `end`, both included.
+#[pyfunction]
+#[pyo3(signature = (start, end, steps, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn linspace(
+    start: Operand,
+    end: Operand,
+    steps: usize,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let end_of = |o: Operand| match o {
+        Operand::Number(n) => Ok(float(n)),
+        Operand::Tensor(t) => raise(t.to_dtype(DType::F64).item::<f64>()),
+    };
+    let (from, to) = (end_of(start)?, end_of(end)?);
+    let dtype = dtype.map_or(DType::F32, |d| d.0);
+    let at = |i: usize| match steps {
+        0 | 1 => from,
+        // From the nearer end, so that both are met exactly.
+        _ if i < steps / 2 => from + (to - from) * (i as f64 / (steps - 1) as f64),
+        _ => to - (to - from) * ((steps - 1 - i) as f64 / (steps - 1) as f64),
+    };
+    let all: Vec<f64> = (0..steps).map(at).collect();
+    made(Tensor::from(all).to_dtype(dtype), requires_grad, device)
+}
+
+/// Numbers whose logarithms are evenly spaced.
+#[pyfunction]
+#[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None))]
+pub(crate) fn logspace(start: f64, end: f64, steps: usize, base: f64, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+    let at = |i: usize| base.powf(start + (end - start) * if steps > 1 { i as f64 / (steps - 1) as f64 } else { 0.0 });
+    let all: Vec<f64> = (0..steps).map(at).collect();
+    PyTensor::out(Tensor::from(all).to_dtype(dtype.map_or(DType::F32, |d| d.0)))
+}
+
+/// The unit matrix.
+#[pyfunction]
+#[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn eye(
+    n: usize,
+    m: Option<usize>,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let m = m.unwrap_or(n);
+    let (rows, columns) = (Tensor::iota(DType::I64, [n, m], 0), Tensor::iota(DType::I64, [n, m], 1));
+    made(rows.eq(&columns).to_dtype(dtype.map_or(DType::F32, |d| d.0)), requires_grad, device)
+}
+
+/// The places of a triangle of a matrix, as two rows.
+fn triangle(row: usize, col: usize, keep: impl Fn(i64, i64) -> bool) -> PyResult<PyTensor> {
+    let all = || (0..row as i64).flat_map(|i| (0..col as i64).map(move |j| (i, j)));
+    let places: Vec<(i64, i64)> = all().filter(|&(i, j)| keep(i, j)).collect();
+    let flat: Vec<i64> = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1)).collect();
+    PyTensor::out(Tensor::from_slice(&flat, [2, places.len()]))
+}
+
+/// The places on and below a diagonal.
+#[pyfunction]
+#[pyo3(signature = (row, col, offset=0))]
+pub(crate) fn tril_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTensor> {
+    triangle(row, col, |i, j| j - i <= offset)
+}
+
+/// The places on and above a diagonal.
+#[pyfunction]
+#[pyo3(signature = (row, col, offset=0))]
+pub(crate) fn triu_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTensor> {
+    triangle(row, col, |i, j| j - i >= offset)
+}
+
+/// A complex tensor of real and imaginary parts.
+#[pyfunction]
+pub(crate) fn complex(real: T, imag: T) -> PyResult<PyTensor> {
+    PyTensor::out(real.0.complex(&imag.0))
+}
+
+/// A complex tensor of moduli and angles.
+#[pyfunction]
+pub(crate) fn polar(abs: T, angle: T) -> PyResult<PyTensor> {
+    PyTensor::out(abs.0.polar(&angle.0))
+}

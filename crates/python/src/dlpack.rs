@@ -1,0 +1,304 @@
+//! Memory shared with other systems by DLPack: the only unsafe code of this crate.
+//!
+//! An exported capsule holds a clone of the storage, so that nobody writes to it and it lives as long as the receiver
+//! wants. An imported tensor holds what the other side exported, and tells it when the last tensor that sees it is gone.
+
+use crate::error::{raise, type_error};
+use gradus::mem::Storage;
+use gradus::{Aval, DType, Memory, Shape, Tensor};
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
+
+/// DLPack's number for the CPU, and which one.
+pub(crate) const CPU: (i32, i32) = (1, 0);
+
+const NAME: &CStr = c"dltensor";
+const USED: &CStr = c"used_dltensor";
+const VERSIONED: &CStr = c"dltensor_versioned";
+const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
+
+/// The flag of memory that must not be written.
+const READ_ONLY: u64 = 1;
+
+/// Most axes of what is taken in.
+const MOST_AXES: usize = 64;
+
+#[repr(C)]
+struct DlTensor {
+    data: *mut c_void,
+    device: (i32, i32),
+    ndim: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *mut i64,
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+#[repr(C)]
+struct Managed {
+    tensor: DlTensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+}
+
+#[repr(C)]
+struct ManagedVersioned {
+    version: (u32, u32),
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut ManagedVersioned)>,
+    flags: u64,
+    tensor: DlTensor,
+}
+
+/// DLPack's class and bits of each dtype.
+const CODES: &[(DType, u8, u8)] = &[
+    (DType::I8, 0, 8),
+    (DType::I32, 0, 32),
+    (DType::I64, 0, 64),
+    (DType::U8, 1, 8),
+    (DType::U32, 1, 32),
+    (DType::F16, 2, 16),
+    (DType::F32, 2, 32),
+    (DType::F64, 2, 64),
+    (DType::BF16, 4, 16),
+    (DType::C64, 5, 64),
+    (DType::C128, 5, 128),
+    (DType::Bool, 6, 8),
+];
+
+/// What an exported capsule owns; its address is the capsule's context.
+struct Exported {
+    memory: Memory,
+    shape: Vec<i64>,
+}
+
+fn describe(kept: &mut Exported) -> PyResult<DlTensor> {
+    let dtype = kept.memory.aval.dtype;
+    let Some(&(_, code, bits)) = CODES.iter().find(|(d, ..)| *d == dtype) else {
+        return Err(PyBufferError::new_err(format!("{dtype} has no place in DLPack")));
+    };
+    Ok(DlTensor {
+        data: kept.memory.storage.as_ptr().wrapping_add(kept.memory.offset).cast(),
+        device: CPU,
+        ndim: kept.shape.len() as i32,
+        code,
+        bits,
+        lanes: 1,
+        shape: kept.shape.as_mut_ptr(),
+        strides: kept.memory.strides.as_mut_ptr(),
+        byte_offset: 0,
+    })
+}
+
+unsafe extern "C" fn free(managed: *mut Managed) {
+    // SAFETY: `export` made both boxes, and a deleter is called once.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.context.cast::<Exported>()));
+    }
+}
+
+unsafe extern "C" fn free_versioned(managed: *mut ManagedVersioned) {
+    // SAFETY: as in `free`.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.context.cast::<Exported>()));
+    }
+}
+
+/// Frees what nobody took: a capsule that was used has another name.
+unsafe extern "C" fn unused(capsule: *mut ffi::PyObject) {
+    // SAFETY: Python calls this with the capsule, whose name says what its pointer is; it is ours until it is renamed.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
+            free(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());
+        } else if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) == 1 {
+            free_versioned(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr()).cast());
+        }
+    }
+}
+
+/// A capsule with the tensor's memory.
+pub(crate) fn export<'py>(
+    py: Python<'py>,
+    t: &Tensor,
+    max_version: Option<(u32, u32)>,
+    copy: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if t.requires_grad() {
+        return Err(PyBufferError::new_err("a tensor that requires grad is not exported; detach() it first"));
+    }
+    let t = if copy { raise(Tensor::from_bytes(&raise(t.memory())?.aval, &raise(t.to_bytes())?).check().cloned())? } else { t.clone() };
+    let memory = raise(t.memory())?;
+    let shape = memory.aval.shape.iter().map(|&d| d as i64).collect();
+    let mut kept = Box::new(Exported { memory, shape });
+    let tensor = describe(&mut kept)?;
+    let context = Box::into_raw(kept).cast::<c_void>();
+    let (pointer, name) = if max_version.is_some_and(|(major, _)| major >= 1) {
+        let flags = if copy { 0 } else { READ_ONLY };
+        let deleter: Option<unsafe extern "C" fn(*mut ManagedVersioned)> = Some(free_versioned);
+        let all = ManagedVersioned { version: (1, 0), context, deleter, flags, tensor };
+        (Box::into_raw(Box::new(all)).cast::<c_void>(), VERSIONED)
+    } else {
+        let deleter: Option<unsafe extern "C" fn(*mut Managed)> = Some(free);
+        (Box::into_raw(Box::new(Managed { tensor, context, deleter })).cast::<c_void>(), NAME)
+    };
+    // SAFETY: the pointer is a box that the destructor, or whoever takes the capsule, frees by its deleter.
+    unsafe {
+        let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(unused));
+        Bound::from_owned_ptr_or_err(py, capsule)
+    }
+}
+
+/// What another system exported, until nobody here needs it.
+enum Taken {
+    Plain(NonNull<Managed>),
+    Versioned(NonNull<ManagedVersioned>),
+}
+
+// SAFETY: DLPack's deleters may be called from any thread; those of Python libraries take Python's lock themselves.
+unsafe impl Send for Taken {}
+// SAFETY: nothing is done through a shared reference.
+unsafe impl Sync for Taken {}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        // With Python's lock, which deleters of Python objects expect.
+        Python::attach(|_| {
+            // SAFETY: we own what the capsule gave us, and are dropped once.
+            unsafe {
+                match self {
+                    Taken::Plain(m) => {
+                        if let Some(deleter) = m.as_ref().deleter {
+                            deleter(m.as_ptr());
+                        }
+                    }
+                    Taken::Versioned(m) => {
+                        if let Some(deleter) = m.as_ref().deleter {
+                            deleter(m.as_ptr());
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// A tensor of another system's array: of the same memory, or of a copy.
+pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
+    let device: (i32, i32) = obj.call_method0("__dlpack_device__")?.extract()?;
+    if device.0 != CPU.0 {
+        return Err(PyBufferError::new_err("only memory of the CPU can be shared"));
+    }
+    let kept = pyo3::types::PyDict::new(obj.py());
+    kept.set_item("max_version", (1, 0))?;
+    let capsule = match obj.call_method("__dlpack__", (), Some(&kept)) {
+        Ok(c) => c,
+        Err(_) => obj.call_method0("__dlpack__")?, // from before there were versions
+    };
+    let capsule = capsule.cast::<PyCapsule>().map_err(|_| type_error("__dlpack__ gave no capsule"))?;
+    let versioned = capsule.is_valid_checked(Some(VERSIONED));
+    let pointer = capsule.pointer_checked(Some(if versioned { VERSIONED } else { NAME }))?;
+    let (name, taken) = match versioned {
+        true => (USED_VERSIONED, Taken::Versioned(pointer.cast())),
+        false => (USED, Taken::Plain(pointer.cast())),
+    };
+    // SAFETY: the capsule is a live one; renaming says that its contents have been taken.
+    if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), name.as_ptr()) } != 0 {
+        std::mem::forget(taken);
+        return Err(PyErr::fetch(obj.py()));
+    }
+    // SAFETY: by its name the pointer is to such a structure, ours since the renaming.
+    let tensor = unsafe {
+        match &taken {
+            Taken::Plain(m) => &m.as_ref().tensor,
+            Taken::Versioned(m) => &m.as_ref().tensor,
+        }
+    };
+    let tensor: *const DlTensor = tensor;
+    // SAFETY: the structure lives as long as `taken`, which goes into the storage or is dropped at the end.
+    unsafe { shared(&*tensor, taken, copy) }
+}
+
+/// # Safety
+///
+/// `tensor` is what a system exported, and lives as long as `taken`.
+unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor> {
+    let (ndim, code) = (tensor.ndim as usize, (tensor.code, tensor.bits));
+    if tensor.ndim < 0 || ndim > MOST_AXES || tensor.lanes != 1 || tensor.device.0 != CPU.0 {
+        return Err(PyBufferError::new_err("an array of this kind cannot be shared"));
+    }
+    let Some(&(dtype, ..)) = CODES.iter().find(|(_, c, b)| (*c, *b) == code) else {
+        return Err(PyBufferError::new_err("an array of this dtype cannot be shared"));
+    };
+    // SAFETY: a tensor has `ndim` extents, and as many strides unless it is row-major.
+    let (shape, strides) = unsafe {
+        let list = |p: *mut i64| match p.is_null() || ndim == 0 {
+            true => None,
+            false => Some(std::slice::from_raw_parts(p, ndim).to_vec()),
+        };
+        (list(tensor.shape).unwrap_or_default(), list(tensor.strides))
+    };
+    let extents: Vec<usize> = shape.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect();
+    let aval = Aval::new(dtype, Shape::from(extents));
+    let strides = strides.unwrap_or_else(|| aval.shape.strides().iter().map(|&s| s as i64).collect());
+    // From the first byte that is used to the last.
+    let size = dtype.size() as i64;
+    let (mut first, mut last) = (0i64, 0i64);
+    for (d, s) in shape.iter().zip(&strides) {
+        let reach = (d - 1).max(0).saturating_mul(*s);
+        if reach < 0 { first = first.saturating_add(reach) } else { last = last.saturating_add(reach) }
+    }
+    if aval.shape.numel() == 0 {
+        return raise(Tensor::zeros_of(&aval).check().cloned());
+    }
+    let bytes = last.saturating_sub(first).saturating_add(1).saturating_mul(size) as usize;
+    let start = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
+    let Some(start) = NonNull::new(start.wrapping_offset((first * size) as isize)) else {
+        return Err(PyBufferError::new_err("an array without memory"));
+    };
+    let offset = (-first * size) as usize;
+    // SAFETY: the array's elements lie from `start` on for `bytes`, until `taken` is dropped. That nobody writes them
+    // while they are read is what sharing memory asks of the caller, as everywhere in Python.
+    let storage = unsafe {
+        // Truth values are looked at one by one, since any other byte than 0 and 1 would be no value.
+        if copy || dtype == DType::Bool {
+            let bytes = std::slice::from_raw_parts(start.as_ptr(), bytes);
+            if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
+                return Err(PyBufferError::new_err("a truth value is stored as 0 or 1"));
+            }
+            Storage::from_slice(bytes)
+        } else {
+            match Storage::foreign(start, bytes, Box::new(taken)) {
+                Some(storage) => Some(storage),
+                None => return Err(PyBufferError::new_err("memory that is not aligned is copied")),
+            }
+        }
+    };
+    let Some(storage) = storage else { return Err(pyo3::exceptions::PyMemoryError::new_err("no memory")) };
+    raise(Tensor::from_memory(Memory { storage, offset, strides, aval }).check().cloned())
+}
+
+/// A NumPy array of a tensor's memory, not to be written.
+pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = py.import("numpy")?;
+    let t = t.detach();
+    if t.dtype() == DType::BF16 {
+        return Err(type_error("NumPy has no bfloat16; convert with float() first"));
+    }
+    let memory = raise(t.memory())?;
+    if memory.aval.shape.numel() == 0 || memory.aval.dtype == DType::Bool {
+        let bytes = pyo3::types::PyBytes::new(py, &raise(t.to_bytes())?);
+        let flat = numpy.call_method1("frombuffer", (bytes, crate::dtype::name(t.dtype())))?;
+        return flat.call_method1("reshape", (t.shape().to_vec(),));
+    }
+    let array = numpy.call_method1("from_dlpack", (crate::tensor::PyTensor::new(t),))?;
+    array.getattr("flags")?.setattr("writeable", false)?;
+    Ok(array)
+}

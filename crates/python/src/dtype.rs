@@ -1,0 +1,104 @@
+//! Dtypes as Python objects: `gradus.float32` and the rest.
+
+use crate::error::type_error;
+use gradus::DType;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
+
+/// The element type of a tensor.
+#[pyclass(name = "dtype", module = "gradus", frozen, eq, hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct PyDType(pub(crate) DType);
+
+/// PyTorch's names, each with ours; the first name of a dtype is the one that is printed.
+pub(crate) const NAMES: &[(&str, DType)] = &[
+    ("float32", DType::F32),
+    ("float", DType::F32),
+    ("float64", DType::F64),
+    ("double", DType::F64),
+    ("bfloat16", DType::BF16),
+    ("float16", DType::F16),
+    ("half", DType::F16),
+    ("int8", DType::I8),
+    ("uint8", DType::U8),
+    ("int32", DType::I32),
+    ("int", DType::I32),
+    ("uint32", DType::U32),
+    ("int64", DType::I64),
+    ("long", DType::I64),
+    ("bool", DType::Bool),
+    ("complex64", DType::C64),
+    ("cfloat", DType::C64),
+    ("complex128", DType::C128),
+    ("cdouble", DType::C128),
+];
+
+/// The name that is printed.
+pub(crate) fn name(dtype: DType) -> &'static str {
+    NAMES.iter().find(|(_, d)| *d == dtype).map_or("?", |(name, _)| name)
+}
+
+/// The dtype of this name.
+pub(crate) fn named(name: &str) -> Option<DType> {
+    NAMES.iter().find(|(n, _)| *n == name).map(|(_, d)| *d)
+}
+
+#[pymethods]
+impl PyDType {
+    fn __repr__(&self) -> String {
+        format!("gradus.{}", name(self.0))
+    }
+
+    /// Pickled by its name.
+    fn __reduce__(&self) -> &'static str {
+        name(self.0)
+    }
+
+    /// Whether elements are real or complex floats.
+    #[getter]
+    fn is_floating_point(&self) -> bool {
+        self.0.is_differentiable() && !self.0.is_complex()
+    }
+
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.0.is_complex()
+    }
+
+    /// Bytes of an element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.size()
+    }
+}
+
+/// An argument that says a dtype: one of ours, or Python's `float`, `int`, `bool`, `complex`.
+pub(crate) struct DTypeArg(pub(crate) DType);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<DTypeArg> {
+        if let Ok(d) = obj.cast::<PyDType>() {
+            return Ok(DTypeArg(d.get().0));
+        }
+        let py = obj.py();
+        if let Ok(t) = obj.cast::<PyType>() {
+            for (own, dtype) in [
+                (py.get_type::<PyBool>(), DType::Bool),
+                (py.get_type::<PyInt>(), DType::I64),
+                (py.get_type::<PyFloat>(), DType::F32),
+                (py.get_type::<PyComplex>(), DType::C64),
+            ] {
+                if t.is(&own) {
+                    return Ok(DTypeArg(dtype));
+                }
+            }
+        }
+        // NumPy's dtypes and their scalar types have a name, and so have PyTorch's.
+        let said = obj.getattr("name").or_else(|_| obj.getattr("__name__")).and_then(|n| n.extract::<String>());
+        let said = said.or_else(|_| obj.str().map(|s| s.to_string()))?;
+        let said = said.rsplit('.').next().unwrap_or(&said);
+        named(said).map(DTypeArg).ok_or_else(|| type_error(format!("{said} is not a dtype of gradus")))
+    }
+}

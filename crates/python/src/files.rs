@@ -1,0 +1,43 @@
+//! Tensors in files of safetensors.
+
+use crate::error::raise;
+use crate::tensor::PyTensor;
+use crate::value::T;
+use gradus::files::safetensors::{self, Notes, Reader};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// Writes tensors under names, with notes; the file is there whole or not at all.
+#[pyfunction]
+#[pyo3(signature = (path, tensors, metadata=None))]
+pub(crate) fn save_safetensors(
+    py: Python<'_>,
+    path: PathBuf,
+    tensors: &Bound<'_, PyDict>,
+    metadata: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let mut all = Vec::new();
+    for (name, t) in tensors.iter() {
+        all.push((name.extract::<String>()?, t.extract::<T>()?.0.detach()));
+    }
+    let mut notes = Notes::default();
+    for (key, value) in metadata.into_iter().flatten() {
+        notes.insert(key.extract::<String>()?, value.extract::<String>()?);
+    }
+    raise(py.detach(|| safetensors::write(path, &all, &notes)))
+}
+
+/// The tensors of a file under their names, and its notes.
+#[pyfunction]
+pub(crate) fn load_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, Bound<'_, PyDict>)> {
+    let reader = raise(Reader::open(path))?;
+    let (tensors, notes) = (PyDict::new(py), PyDict::new(py));
+    for name in reader.names() {
+        tensors.set_item(&name, PyTensor::out(raise(reader.tensor(&name))?)?)?;
+    }
+    for (key, value) in reader.notes() {
+        notes.set_item(key, value)?;
+    }
+    Ok((tensors, notes))
+}

@@ -1,0 +1,582 @@
+//! Functions of neural networks: activations with parameters, convolutions, pooling, norms, attention.
+
+use crate::error::{raise, value_error};
+use crate::tensor::{PyTensor, compute, result};
+use crate::value::{PerAxis, T, list};
+use gradus::Tensor;
+use gradus::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
+use gradus::func::image::{Interpolation, PadMode, UnfoldOptions};
+use gradus::func::pool::{AvgPoolOptions, MaxPoolOptions};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// A method of tensors and a function of the same name, in place if asked.
+macro_rules! activations {
+    ($($name:ident ($($arg:ident: $ty:ty = $default:expr),*) $doc:literal |$x:ident| $f:expr;)*) => {
+        $(
+            #[doc = $doc]
+            #[pyfunction]
+            #[pyo3(signature = (input, $($arg = $default,)* inplace=false))]
+            pub(crate) fn $name<'py>(input: &Bound<'py, PyTensor>, $($arg: $ty,)* inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
+                let py = input.py();
+                let new = compute(py, &input.get().value(py)?, |$x| $f);
+                if inplace {
+                    input.get().write(py, new)?;
+                    return Ok(input.clone());
+                }
+                Bound::new(py, PyTensor::out(new)?)
+            }
+        )*
+    };
+}
+
+activations! {
+    relu() "x where positive, else 0." |x| x.relu();
+    relu6() "Clamped to 0 until 6." |x| x.relu6();
+    selu() "The scaled exponential unit that keeps variances." |x| x.selu();
+    silu() "x sigmoid(x)." |x| x.silu();
+    mish() "x tanh(softplus(x))." |x| x.mish();
+    hardsigmoid() "x / 6 + 1 / 2, clamped to 0 until 1." |x| x.hardsigmoid();
+    hardswish() "x hardsigmoid(x)." |x| x.hardswish();
+    leaky_relu(negative_slope: f64 = 0.01) "x where positive, else x times a slope." |x| x.leaky_relu(negative_slope);
+    elu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x) - 1)." |x| x.elu(alpha);
+    celu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x / alpha) - 1)." |x| x.celu(alpha);
+    hardtanh(min_val: f64 = -1.0, max_val: f64 = 1.0) "Clamped to a range." |x| x.hardtanh(min_val, max_val);
+    softplus(beta: f64 = 1.0, threshold: f64 = 20.0) "log(1 + exp(beta x)) / beta." |x| x.softplus(beta, threshold);
+    softshrink(lambd: f64 = 0.5) "Moved towards 0 by lambd." |x| x.softshrink(lambd);
+    hardshrink(lambd: f64 = 0.5) "0 where |x| is at most lambd." |x| x.hardshrink(lambd);
+}
+
+/// x where above a threshold, else a value.
+#[pyfunction]
+#[pyo3(signature = (input, threshold, value, inplace=false))]
+pub(crate) fn threshold(input: T, threshold: f64, value: f64, inplace: bool) -> PyResult<PyTensor> {
+    let _ = inplace;
+    PyTensor::out(input.0.threshold(threshold, value))
+}
+
+fn gelu_of(x: &Tensor, approximate: &str) -> PyResult<Tensor> {
+    match approximate {
+        "none" => Ok(x.gelu()),
+        "tanh" => Ok(x.gelu_tanh()),
+        other => Err(value_error(format!("approximate {other:?} is 'none' or 'tanh'"))),
+    }
+}
+
+/// x times the normal distribution's probability of being below x; approximated by tanh if asked.
+#[pyfunction]
+#[pyo3(signature = (input, *, approximate="none"))]
+pub(crate) fn gelu(py: Python<'_>, input: T, approximate: &str) -> PyResult<PyTensor> {
+    PyTensor::out(compute(py, &input.0, |x| gelu_of(x, approximate))?)
+}
+
+/// The first half along an axis times the sigmoid of the second.
+#[pyfunction]
+#[pyo3(signature = (input, dim=-1))]
+pub(crate) fn glu(input: T, dim: isize) -> PyResult<PyTensor> {
+    PyTensor::out(input.0.glu(dim))
+}
+
+/// x where positive, else x times a learned slope.
+#[pyfunction]
+pub(crate) fn prelu(input: T, weight: T) -> PyResult<PyTensor> {
+    PyTensor::out(input.0.prelu(&weight.0))
+}
+
+macro_rules! along {
+    ($($name:ident $doc:literal;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            #[pyo3(signature = (dim=None, dtype=None))]
+            fn $name(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<crate::dtype::DTypeArg>) -> PyResult<PyTensor> {
+                let (x, dim) = (self.value(py)?, dim.unwrap_or(-1));
+                let x = dtype.map_or_else(|| x.clone(), |d| x.to_dtype(d.0));
+                result(py, &x, |x| x.$name(dim))
+            }
+        )*}
+    };
+}
+
+along! {
+    softmax "Positive and summing to 1 along an axis: exp(x) / sum(exp(x)).";
+    log_softmax "The logarithm of softmax, without overflow.";
+    softmin "softmax of -x.";
+}
+
+#[pymethods]
+impl PyTensor {
+    /// x times the normal distribution's probability of being below x.
+    #[pyo3(signature = (*, approximate="none"))]
+    fn gelu(&self, py: Python<'_>, approximate: &str) -> PyResult<PyTensor> {
+        PyTensor::out(compute(py, &self.value(py)?, |x| gelu_of(x, approximate))?)
+    }
+
+    /// log(1 + exp(beta x)) / beta.
+    #[pyo3(signature = (beta=1.0, threshold=20.0))]
+    fn softplus(&self, py: Python<'_>, beta: f64, threshold: f64) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.softplus(beta, threshold))
+    }
+
+    /// x where positive, else x times a slope.
+    #[pyo3(signature = (negative_slope=0.01))]
+    fn leaky_relu(&self, py: Python<'_>, negative_slope: f64) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.leaky_relu(negative_slope))
+    }
+}
+
+/// x Wᵀ + b.
+#[pyfunction]
+#[pyo3(signature = (input, weight, bias=None))]
+pub(crate) fn linear(py: Python<'_>, input: T, weight: T, bias: Option<T>) -> PyResult<PyTensor> {
+    result(py, &weight.0, |w| gradus::func::linear(&input.0, w, bias.as_ref().map(|b| &b.0)))
+}
+
+/// x1 W x2 + b.
+#[pyfunction]
+#[pyo3(signature = (input1, input2, weight, bias=None))]
+pub(crate) fn bilinear(input1: T, input2: T, weight: T, bias: Option<T>) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::func::bilinear(&input1.0, &input2.0, &weight.0, bias.as_ref().map(|b| &b.0)))
+}
+
+/// Rows of a table at integers.
+#[pyfunction]
+#[pyo3(signature = (input, weight, padding_idx=None))]
+pub(crate) fn embedding(py: Python<'_>, input: T, weight: T, padding_idx: Option<i64>) -> PyResult<PyTensor> {
+    result(py, &input.0, |ids| gradus::embedding(ids, &weight.0, padding_idx))
+}
+
+/// 1 at each integer's place, else 0; `num_classes` -1 takes the largest there is.
+#[pyfunction]
+#[pyo3(signature = (tensor, num_classes=-1))]
+pub(crate) fn one_hot(tensor: T, num_classes: i64) -> PyResult<PyTensor> {
+    let classes = match num_classes {
+        -1 if tensor.0.numel() == 0 => return Err(value_error("num_classes of an empty tensor must be given")),
+        -1 => raise(tensor.0.to_dtype(gradus::DType::I64).max(()).item::<i64>())? + 1,
+        n => n,
+    };
+    let classes = usize::try_from(classes).map_err(|_| value_error("classes are 0 and more"))?;
+    PyTensor::out(tensor.0.one_hot(classes))
+}
+
+fn padding_of(padding: Option<&Bound<'_, PyAny>>) -> PyResult<Padding> {
+    match padding {
+        None => Ok(Padding::Each(0usize.into())),
+        Some(p) => match p.extract::<String>() {
+            Ok(name) if name == "same" => Ok(Padding::Same),
+            Ok(name) if name == "valid" => Ok(Padding::Each(0usize.into())),
+            Ok(name) => Err(value_error(format!("padding {name:?} is 'same', 'valid' or numbers"))),
+            Err(_) => Ok(Padding::Each(p.extract::<PerAxis>()?.each())),
+        },
+    }
+}
+
+fn each(n: Option<PerAxis>, otherwise: usize) -> gradus::Each {
+    n.map_or_else(|| otherwise.into(), PerAxis::each)
+}
+
+macro_rules! convolutions {
+    ($($conv:ident $transpose:ident;)*) => {$(
+        /// Products of a window with every place of the input, summed.
+        #[pyfunction]
+        #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=1))]
+        #[allow(clippy::too_many_arguments)]
+        pub(crate) fn $conv(
+            py: Python<'_>,
+            input: T,
+            weight: T,
+            bias: Option<T>,
+            stride: Option<PerAxis>,
+            padding: Option<&Bound<'_, PyAny>>,
+            dilation: Option<PerAxis>,
+            groups: usize,
+        ) -> PyResult<PyTensor> {
+            let how = ConvOptions {
+                stride: each(stride, 1),
+                padding: padding_of(padding)?,
+                dilation: each(dilation, 1),
+                groups,
+            };
+            result(py, &input.0, |x| gradus::func::$conv(x, &weight.0, bias.as_ref().map(|b| &b.0), &how))
+        }
+
+        /// The transpose of a convolution.
+        #[pyfunction]
+        #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None))]
+        #[allow(clippy::too_many_arguments)]
+        pub(crate) fn $transpose(
+            py: Python<'_>,
+            input: T,
+            weight: T,
+            bias: Option<T>,
+            stride: Option<PerAxis>,
+            padding: Option<PerAxis>,
+            output_padding: Option<PerAxis>,
+            groups: usize,
+            dilation: Option<PerAxis>,
+        ) -> PyResult<PyTensor> {
+            let how = ConvTransposeOptions {
+                stride: each(stride, 1),
+                padding: each(padding, 0),
+                output_padding: each(output_padding, 0),
+                dilation: each(dilation, 1),
+                groups,
+            };
+            result(py, &input.0, |x| gradus::func::$transpose(x, &weight.0, bias.as_ref().map(|b| &b.0), &how))
+        }
+    )*};
+}
+
+convolutions! {
+    conv1d conv_transpose1d;
+    conv2d conv_transpose2d;
+    conv3d conv_transpose3d;
+}
+
+fn spread(n: Vec<usize>, axes: usize) -> Vec<usize> {
+    if n.len() == 1 { vec![n[0]; axes] } else { n }
+}
+
+macro_rules! pools {
+    ($($n:literal $max:ident $avg:ident $adaptive_max:ident $adaptive_avg:ident;)*) => {$(
+        /// The largest of each window, with positions if asked.
+        #[pyfunction]
+        #[pyo3(signature = (input, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
+        #[allow(clippy::too_many_arguments)]
+        pub(crate) fn $max<'py>(
+            py: Python<'py>,
+            input: T,
+            kernel_size: PerAxis,
+            stride: Option<PerAxis>,
+            padding: Option<PerAxis>,
+            dilation: Option<PerAxis>,
+            ceil_mode: bool,
+            return_indices: bool,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let how = MaxPoolOptions {
+                stride: stride.map(PerAxis::each),
+                padding: each(padding, 0),
+                dilation: each(dilation, 1),
+                ceil_mode,
+            };
+            let kernel = spread(kernel_size.0, $n);
+            if return_indices {
+                let (values, at) = gradus::func::max_pool_with_indices(&input.0, &kernel, &how);
+                return PyTuple::new(py, [PyTensor::out(values)?, PyTensor::out(at)?])?.into_bound_py_any(py);
+            }
+            result(py, &input.0, |x| gradus::func::max_pool(x, &kernel, &how))?.into_bound_py_any(py)
+        }
+
+        /// The mean of each window.
+        #[pyfunction]
+        #[pyo3(signature = (input, kernel_size, stride=None, padding=None, ceil_mode=false, count_include_pad=true, divisor_override=None))]
+        #[allow(clippy::too_many_arguments)]
+        pub(crate) fn $avg(
+            py: Python<'_>,
+            input: T,
+            kernel_size: PerAxis,
+            stride: Option<PerAxis>,
+            padding: Option<PerAxis>,
+            ceil_mode: bool,
+            count_include_pad: bool,
+            divisor_override: Option<f64>,
+        ) -> PyResult<PyTensor> {
+            let how = AvgPoolOptions {
+                stride: stride.map(PerAxis::each),
+                padding: each(padding, 0),
+                ceil_mode,
+                count_include_pad,
+                divisor_override,
+            };
+            let kernel = spread(kernel_size.0, $n);
+            result(py, &input.0, |x| gradus::func::avg_pool(x, &kernel, &how))
+        }
+
+        /// The largest of windows that give this size.
+        #[pyfunction]
+        pub(crate) fn $adaptive_max(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+            let size = adaptive(&input.0, output_size, $n)?;
+            result(py, &input.0, |x| gradus::func::adaptive_max_pool(x, &size))
+        }
+
+        /// The mean of windows that give this size.
+        #[pyfunction]
+        pub(crate) fn $adaptive_avg(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+            let size = adaptive(&input.0, output_size, $n)?;
+            result(py, &input.0, |x| gradus::func::adaptive_avg_pool(x, &size))
+        }
+    )*};
+}
+
+/// Extents of which None keeps the input's.
+fn adaptive(x: &Tensor, size: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<usize>> {
+    let own: Vec<usize> = x.shape().iter().rev().take(n).rev().copied().collect();
+    if let Ok(size) = size.extract::<PerAxis>() {
+        return Ok(spread(size.0, n));
+    }
+    let some: Vec<Option<usize>> = size.extract()?;
+    if some.len() != n || own.len() != n {
+        return Err(value_error(format!("output_size has {n} extents")));
+    }
+    Ok(some.iter().zip(own).map(|(s, d)| s.unwrap_or(d)).collect())
+}
+
+pools! {
+    1 max_pool1d avg_pool1d adaptive_max_pool1d adaptive_avg_pool1d;
+    2 max_pool2d avg_pool2d adaptive_max_pool2d adaptive_avg_pool2d;
+    3 max_pool3d avg_pool3d adaptive_max_pool3d adaptive_avg_pool3d;
+}
+
+/// Elements around: `pad` has two numbers per axis, from the last axis on.
+#[pyfunction]
+#[pyo3(signature = (input, pad, mode="constant", value=None))]
+pub(crate) fn pad(input: T, pad: &Bound<'_, PyAny>, mode: &str, value: Option<f64>) -> PyResult<PyTensor> {
+    let mode = match mode {
+        "constant" => PadMode::Constant(value.unwrap_or(0.0)),
+        "reflect" => PadMode::Reflect,
+        "replicate" => PadMode::Replicate,
+        "circular" => PadMode::Circular,
+        other => return Err(value_error(format!("mode {other:?} is constant, reflect, replicate or circular"))),
+    };
+    PyTensor::out(gradus::func::pad(&input.0, &list(pad)?, mode))
+}
+
+/// The last axes resampled.
+#[pyfunction]
+#[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None))]
+pub(crate) fn interpolate(
+    input: T,
+    size: Option<PerAxis>,
+    scale_factor: Option<&Bound<'_, PyAny>>,
+    mode: &str,
+    align_corners: Option<bool>,
+) -> PyResult<PyTensor> {
+    let shape = input.0.shape();
+    let axes = shape.rank().saturating_sub(2);
+    let size = match (size, scale_factor) {
+        (Some(size), None) => spread(size.0, axes),
+        (None, Some(factor)) => {
+            let factors = match factor.extract::<f64>() {
+                Ok(f) => vec![f; axes],
+                Err(_) => factor.extract::<Vec<f64>>()?,
+            };
+            shape.iter().skip(2).zip(factors).map(|(&d, f)| (d as f64 * f).floor() as usize).collect()
+        }
+        _ => return Err(value_error("interpolate takes a size or a scale_factor")),
+    };
+    let mode = match mode {
+        "nearest" => Interpolation::Nearest,
+        "nearest-exact" => Interpolation::NearestExact,
+        "linear" | "bilinear" | "trilinear" => {
+            Interpolation::Linear { align_corners: align_corners.unwrap_or(false) }
+        }
+        "area" => Interpolation::Area,
+        other => return Err(value_error(format!("mode {other:?} is nearest, nearest-exact, linear, bilinear, trilinear or area"))),
+    };
+    PyTensor::out(gradus::func::interpolate(&input.0, &size, mode))
+}
+
+/// Channels as larger images.
+#[pyfunction]
+pub(crate) fn pixel_shuffle(input: T, upscale_factor: usize) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::func::pixel_shuffle(&input.0, upscale_factor))
+}
+
+/// Images as more channels.
+#[pyfunction]
+pub(crate) fn pixel_unshuffle(input: T, downscale_factor: usize) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::func::pixel_unshuffle(&input.0, downscale_factor))
+}
+
+fn windows(dilation: Option<PerAxis>, padding: Option<PerAxis>, stride: Option<PerAxis>) -> UnfoldOptions {
+    UnfoldOptions { stride: each(stride, 1), padding: each(padding, 0), dilation: each(dilation, 1) }
+}
+
+/// The windows of an image as columns.
+#[pyfunction]
+#[pyo3(signature = (input, kernel_size, dilation=None, padding=None, stride=None))]
+pub(crate) fn unfold(
+    input: T,
+    kernel_size: PerAxis,
+    dilation: Option<PerAxis>,
+    padding: Option<PerAxis>,
+    stride: Option<PerAxis>,
+) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::func::unfold(&input.0, &spread(kernel_size.0, 2), &windows(dilation, padding, stride)))
+}
+
+/// Columns added up to the image whose windows they are.
+#[pyfunction]
+#[pyo3(signature = (input, output_size, kernel_size, dilation=None, padding=None, stride=None))]
+pub(crate) fn fold(
+    input: T,
+    output_size: PerAxis,
+    kernel_size: PerAxis,
+    dilation: Option<PerAxis>,
+    padding: Option<PerAxis>,
+    stride: Option<PerAxis>,
+) -> PyResult<PyTensor> {
+    let how = windows(dilation, padding, stride);
+    PyTensor::out(gradus::func::fold(&input.0, &spread(output_size.0, 2), &spread(kernel_size.0, 2), &how))
+}
+
+/// Mean 0 and variance 1 over the last axes, then scaled and moved.
+#[pyfunction]
+#[pyo3(signature = (input, normalized_shape, weight=None, bias=None, eps=1e-5))]
+pub(crate) fn layer_norm(
+    py: Python<'_>,
+    input: T,
+    normalized_shape: PerAxis,
+    weight: Option<T>,
+    bias: Option<T>,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let (w, b) = (weight.as_ref().map(|w| &w.0), bias.as_ref().map(|b| &b.0));
+    result(py, &input.0, |x| x.layer_norm(normalized_shape.0, w, b, eps))
+}
+
+/// Divided by the root of the mean square over the last axes, then scaled.
+#[pyfunction]
+#[pyo3(signature = (input, normalized_shape, weight=None, eps=None))]
+pub(crate) fn rms_norm(
+    py: Python<'_>,
+    input: T,
+    normalized_shape: PerAxis,
+    weight: Option<T>,
+    eps: Option<f64>,
+) -> PyResult<PyTensor> {
+    result(py, &input.0, |x| x.rms_norm(normalized_shape.0, weight.as_ref().map(|w| &w.0), eps))
+}
+
+/// Mean 0 and variance 1 within groups of channels.
+#[pyfunction]
+#[pyo3(signature = (input, num_groups, weight=None, bias=None, eps=1e-5))]
+pub(crate) fn group_norm(
+    py: Python<'_>,
+    input: T,
+    num_groups: usize,
+    weight: Option<T>,
+    bias: Option<T>,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let (w, b) = (weight.as_ref().map(|w| &w.0), bias.as_ref().map(|b| &b.0));
+    result(py, &input.0, |x| x.group_norm(num_groups, w, b, eps))
+}
+
+/// Mean 0 and variance 1 within each channel of each example.
+#[pyfunction]
+#[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=true, momentum=0.1, eps=1e-5))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn instance_norm(
+    py: Python<'_>,
+    input: T,
+    running_mean: Option<T>,
+    running_var: Option<T>,
+    weight: Option<T>,
+    bias: Option<T>,
+    use_input_stats: bool,
+    momentum: f64,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    if running_mean.is_some() || running_var.is_some() || !use_input_stats {
+        return Err(value_error("instance_norm keeps no running statistics"));
+    }
+    let _ = momentum;
+    let (w, b) = (weight.as_ref().map(|w| &w.0), bias.as_ref().map(|b| &b.0));
+    result(py, &input.0, |x| x.instance_norm(w, b, eps))
+}
+
+/// Mean 0 and variance 1 of each channel over the batch; in training the running statistics move in place.
+#[pyfunction]
+#[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, training=false, momentum=0.1, eps=1e-5))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn batch_norm(
+    py: Python<'_>,
+    input: T,
+    running_mean: Option<&Bound<'_, PyTensor>>,
+    running_var: Option<&Bound<'_, PyTensor>>,
+    weight: Option<T>,
+    bias: Option<T>,
+    training: bool,
+    momentum: f64,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let how = gradus::BatchNormOptions { training, momentum, eps };
+    let running = match (running_mean, running_var) {
+        (Some(m), Some(v)) => Some((m.get().value(py)?, v.get().value(py)?)),
+        (None, None) => None,
+        _ => return Err(value_error("running_mean and running_var are given together")),
+    };
+    let (w, b) = (weight.as_ref().map(|w| &w.0), bias.as_ref().map(|b| &b.0));
+    let (y, mean, var) =
+        compute(py, &input.0, |x| x.batch_norm(running.as_ref().map(|(m, v)| (m, v)), w, b, &how));
+    raise(y.check())?;
+    if let (true, Some(m), Some(v)) = (training, running_mean, running_var) {
+        m.get().write(py, mean.detach())?;
+        v.get().write(py, var.detach())?;
+    }
+    PyTensor::out(y)
+}
+
+/// Divided by what neighbouring channels hold.
+#[pyfunction]
+#[pyo3(signature = (input, size, alpha=1e-4, beta=0.75, k=1.0))]
+pub(crate) fn local_response_norm(input: T, size: usize, alpha: f64, beta: f64, k: f64) -> PyResult<PyTensor> {
+    PyTensor::out(input.0.local_response_norm(size, alpha, beta, k))
+}
+
+/// Of length 1 along an axis.
+#[pyfunction]
+#[pyo3(signature = (input, p=2.0, dim=1, eps=1e-12))]
+pub(crate) fn normalize(input: T, p: f64, dim: isize, eps: f64) -> PyResult<PyTensor> {
+    PyTensor::out(input.0.normalize(p, dim, eps))
+}
+
+/// The cosine of the angle along an axis.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, dim=1, eps=1e-8))]
+pub(crate) fn cosine_similarity(x1: T, x2: T, dim: isize, eps: f64) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::cosine_similarity(&x1.0, &x2.0, dim, eps))
+}
+
+/// The distance along the last axis.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, p=2.0, eps=1e-6, keepdim=false))]
+pub(crate) fn pairwise_distance(x1: T, x2: T, p: f64, eps: f64, keepdim: bool) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::pairwise_distance(&x1.0, &x2.0, p, eps, keepdim))
+}
+
+/// softmax(q kᵀ / sqrt(d)) v, with a mask of truth values or of numbers to add.
+#[pyfunction]
+#[pyo3(signature = (query, key, value, attn_mask=None, dropout_p=0.0, is_causal=false, scale=None, enable_gqa=false))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn scaled_dot_product_attention(
+    py: Python<'_>,
+    query: T,
+    key: T,
+    value: T,
+    attn_mask: Option<T>,
+    dropout_p: f64,
+    is_causal: bool,
+    scale: Option<f64>,
+    enable_gqa: bool,
+) -> PyResult<PyTensor> {
+    let how = gradus::AttentionOptions {
+        mask: attn_mask.map(|m| m.0),
+        causal: is_causal,
+        scale,
+        dropout: dropout_p,
+        enable_gqa,
+        ..gradus::AttentionOptions::default()
+    };
+    result(py, &query.0, |q| gradus::scaled_dot_product_attention(q, &key.0, &value.0, &how))
+}
+
+/// Rotary positions: pairs of the last axis turned by angles that grow along the axis before.
+#[pyfunction]
+#[pyo3(signature = (input, base=10000.0, offset=0))]
+pub(crate) fn rope(input: T, base: f64, offset: i64) -> PyResult<PyTensor> {
+    PyTensor::out(input.0.rope(base, offset))
+}
+

@@ -1,0 +1,87 @@
+//! Graphs as Python objects: printed, drawn, as equations.
+
+use crate::call::{Function, refs, unwrapped};
+use crate::error::raise;
+use gradus::Graph;
+use gradus::ir::graph::Id;
+use gradus::ir::transform::{self, Unreachable};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A traced function: operations on tensors, which can be printed, drawn and written as equations.
+#[pyclass(name = "Graph", module = "gradus", frozen)]
+pub(crate) struct PyGraph(pub(crate) Arc<Graph>);
+
+impl PyGraph {
+    /// `Y`, or `Y0`, `Y1` and so on.
+    fn output_names(&self) -> Vec<String> {
+        let n = self.0.outputs().len();
+        (0..n).map(|i| if n == 1 { "Y".to_string() } else { format!("Y{i}") }).collect()
+    }
+
+    /// The inputs that have gradients.
+    fn floats(&self) -> Vec<(String, Id)> {
+        let float = |(_, id): &&(String, Id)| self.0.aval(*id).dtype.is_differentiable();
+        self.0.inputs().iter().filter(float).cloned().collect()
+    }
+}
+
+#[pymethods]
+impl PyGraph {
+    fn __repr__(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// The graph as a picture, which notebooks show.
+    fn _repr_html_(&self) -> String {
+        gradus::draw::svg(&self.0)
+    }
+
+    /// The graph as a picture.
+    fn svg(&self) -> String {
+        gradus::draw::svg(&self.0)
+    }
+
+    /// The graph in the language of Graphviz.
+    fn dot(&self) -> String {
+        gradus::draw::dot(&self.0)
+    }
+
+    /// The graph as equations; with `grad`, followed by those of the gradient of its first output, a scalar.
+    #[pyo3(signature = (grad=false))]
+    fn equations(&self, grad: bool) -> PyResult<String> {
+        let stem = self.output_names();
+        let names: Vec<&str> = stem.iter().map(String::as_str).collect();
+        let own = raise(gradus::lang::raise(&self.0, &names))?;
+        if !grad {
+            return Ok(own);
+        }
+        let gradient = self.gradient()?;
+        let wrt: Vec<String> = self.floats().iter().map(|(name, _)| format!("Grad_{name}")).collect();
+        let names: Vec<&str> = wrt.iter().map(String::as_str).collect();
+        Ok(format!("{own}\n# the gradient\n{}", raise(gradus::lang::raise(&gradient.0, &names))?))
+    }
+
+    /// The graph of the gradient of the first output, a scalar, for all inputs of floats.
+    fn gradient(&self) -> PyResult<PyGraph> {
+        let Some(loss) = self.0.outputs().first().copied() else {
+            return Err(crate::error::value_error("a graph without outputs has no gradient"));
+        };
+        let wrt = self.floats().into_iter().map(|(_, id)| id);
+        let both = raise(transform::grad_with_loss(&self.0, loss, wrt, Unreachable::Zeros))?;
+        let gradients: Vec<usize> = (self.0.outputs().len()..both.outputs().len()).collect();
+        Ok(PyGraph(Arc::new(raise(both.with_outputs(&gradients))?)))
+    }
+
+    /// How many operations it has.
+    fn __len__(&self) -> usize {
+        self.0.stats().nodes as usize
+    }
+}
+
+/// The graph of a function of a list of tensors.
+#[pyfunction]
+pub(crate) fn _trace<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<PyGraph> {
+    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    Ok(PyGraph(Arc::new(f.done(gradus::trace(&refs(&all), |x| f.call(&[x])))?)))
+}

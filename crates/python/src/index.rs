@@ -1,0 +1,98 @@
+//! `x[…]` and `x[…] = y`: integers, ranges, None, Ellipsis, masks and integer arrays.
+
+use crate::convert::{array, tensor_of};
+use crate::error::type_error;
+use crate::tensor::{PyTensor, View, compute};
+use crate::value::integer;
+use gradus::{Arg, DType, Ix, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+
+/// One place of an index.
+fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
+    if obj.is_none() {
+        return Ok(Ix::New);
+    }
+    if let Ok(slice) = obj.cast::<PySlice>() {
+        let end = |name: &str| -> PyResult<Option<isize>> {
+            let end = slice.getattr(name)?;
+            if end.is_none() { Ok(None) } else { integer(&end).map(|i| Some(i as isize)) }
+        };
+        return Ok(Ix::Range(end("start")?, end("stop")?, end("step")?.unwrap_or(1)));
+    }
+    if obj.is_instance_of::<PyEllipsis>() {
+        return Ok(Ix::Rest);
+    }
+    if let Ok(t) = obj.cast::<PyTensor>() {
+        return Ok(Ix::from(&t.get().value(obj.py())?));
+    }
+    if obj.is_instance_of::<PyBool>() {
+        return Err(type_error("an index of True or False alone is not taken; use a mask"));
+    }
+    if obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() {
+        let dtype = if obj.len()? == 0 { Some(DType::I64) } else { None };
+        return Ok(Ix::from(&tensor_of(obj, dtype)?));
+    }
+    match integer(obj) {
+        Ok(i) => Ok(Ix::At(i as isize)),
+        Err(_) if obj.hasattr("__array__")? => Ok(Ix::from(&array(obj, true)?)),
+        Err(_) => Err(type_error(format!(
+            "an index is made of ints, slices, None, Ellipsis, masks and integer arrays, not {}",
+            obj.get_type().name()?
+        ))),
+    }
+}
+
+fn places(index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
+    match index.cast::<PyTuple>() {
+        Ok(several) => several.iter().map(|i| place(&i)).collect(),
+        Err(_) => Ok(vec![place(index)?]),
+    }
+}
+
+fn is_view(places: &[Ix]) -> bool {
+    !places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __getitem__(slf: &Bound<'_, PyTensor>, index: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+        let places = places(index)?;
+        if is_view(&places) {
+            return PyTensor::part_of(slf, View::At(places));
+        }
+        let x = slf.get().value(slf.py())?;
+        PyTensor::out(compute(slf.py(), &x, |x| x.at(places)))
+    }
+
+    fn __setitem__(slf: &Bound<'_, PyTensor>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (places, py) = (places(index)?, slf.py());
+        let x = slf.get().value(py)?;
+        let value = match crate::value::number(value)? {
+            Some(n) => return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n)))),
+            None => tensor_of(value, None)?,
+        };
+        let value: Tensor = value.to_dtype(x.dtype());
+        slf.get().write(py, compute(py, &x, |x| x.with_at(places, &value)))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        match self.value(py)?.shape().first() {
+            Some(&n) => Ok(n),
+            None => Err(type_error("len() of a 0-d tensor")),
+        }
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+        let n = slf.get().__len__(slf.py()).map_err(|_| type_error("iteration over a 0-d tensor"))?;
+        let parts =
+            (0..n).map(|i| PyTensor::part_of(slf, View::At(vec![Ix::At(i as isize)]))).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyList::new(slf.py(), parts.into_iter().map(|p| Py::new(slf.py(), p)).collect::<PyResult<Vec<_>>>()?)?
+            .try_iter()?
+            .into_any())
+    }
+
+    fn __contains__(&self, py: Python<'_>, item: crate::value::Operand) -> PyResult<bool> {
+        crate::error::raise(self.value(py)?.eq(item.arg()).any(()).item::<bool>())
+    }
+}

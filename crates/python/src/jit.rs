@@ -1,0 +1,264 @@
+//! Functions compiled when they are first called with arguments of new types or structure.
+
+use crate::error::{raise, raised};
+use crate::graph::PyGraph;
+use crate::tree::Tree;
+use gradus::{Aval, Compiled, Error, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Most programs that a function is kept compiled as.
+const MOST: usize = 64;
+
+/// What a traced function looked at besides its arguments.
+#[derive(Default)]
+struct Noted {
+    /// Modules with the mode they were in.
+    modules: Vec<(Py<PyAny>, bool)>,
+    /// What brings numbers that live in Python up to date before each run.
+    before: Vec<Py<PyAny>>,
+}
+
+thread_local! {
+    static NOTED: RefCell<Vec<Noted>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Remembers that the function being compiled depends on a module's mode.
+#[pyfunction]
+pub(crate) fn _note_module(module: Py<PyAny>, training: bool) {
+    NOTED.with(|n| {
+        if let Some(noted) = n.borrow_mut().last_mut()
+            && !noted.modules.iter().any(|(m, _)| m.is(&module))
+        {
+            noted.modules.push((module, training));
+        }
+    });
+}
+
+/// Has a function called before each run of the function being compiled.
+#[pyfunction]
+pub(crate) fn _before_run(f: Py<PyAny>) {
+    NOTED.with(|n| {
+        if let Some(noted) = n.borrow_mut().last_mut() {
+            noted.before.push(f);
+        }
+    });
+}
+
+/// One compiled program.
+struct Program {
+    arguments: Tree,
+    types: Vec<Aval>,
+    noted: Noted,
+    results: Tree,
+    compiled: Compiled,
+}
+
+impl Program {
+    /// Whether it is for these arguments; their tensors are left in the list.
+    fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
+        tensors.clear();
+        if !self.arguments.matches(arguments.as_any(), tensors)? || tensors.len() != self.types.len() {
+            return Ok(false);
+        }
+        let same = |(t, a): (&Tensor, &Aval)| t.dtype() == a.dtype && t.shape() == a.shape;
+        if !tensors.iter().zip(&self.types).all(same) {
+            return Ok(false);
+        }
+        for (module, mode) in &self.noted.modules {
+            if module.bind(arguments.py()).getattr("training")?.is_truthy()? != *mode {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn run(&self, py: Python<'_>, tensors: &[Tensor]) -> PyResult<Vec<Tensor>> {
+        for f in &self.noted.before {
+            f.bind(py).call0()?;
+        }
+        let ins: Vec<&Tensor> = tensors.iter().collect();
+        let recorded = gradus::is_grad_enabled()
+            && !self.compiled.writes()
+            && tensors.iter().chain(self.compiled.cells()).any(|t| t.requires_grad());
+        raise(py.detach(|| {
+            if recorded {
+                // As one operation that backward passes know.
+                let all: Vec<&Tensor> = ins.iter().copied().chain(self.compiled.cells()).collect();
+                return gradus::call("jit", self.compiled.graph(), &all);
+            }
+            self.compiled.run(&ins)
+        }))
+    }
+}
+
+/// A function that runs as one compiled program for each structure and types of its arguments.
+///
+/// >>> import gradus
+/// >>> @gradus.jit
+/// ... def f(x):
+/// ...     return (x * 2).exp().sum()
+/// >>> f(gradus.tensor([0.0, 0.5]))
+/// tensor(3.7183)
+#[pyclass(name = "jit", module = "gradus", frozen, dict)]
+pub(crate) struct PyJit {
+    f: Py<PyAny>,
+    programs: Mutex<Vec<Arc<Program>>>,
+}
+
+impl PyJit {
+    fn programs(&self) -> MutexGuard<'_, Vec<Arc<Program>>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The program for these arguments, with their tensors.
+    fn program(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<(Arc<Program>, Vec<Tensor>)> {
+        let known: Option<Arc<Program>> = self.programs().last().cloned();
+        let mut tensors = Vec::new();
+        if let Some(p) = known
+            && p.fits(arguments, &mut tensors)?
+        {
+            return Ok((p, tensors));
+        }
+        let others: Vec<Arc<Program>> = self.programs().clone();
+        for p in others.iter().rev().skip(1) {
+            if p.fits(arguments, &mut tensors)? {
+                let mut all = self.programs();
+                all.retain(|other| !Arc::ptr_eq(other, p));
+                all.push(p.clone());
+                return Ok((p.clone(), tensors));
+            }
+        }
+        tensors.clear();
+        let tree = Tree::of(arguments.as_any(), &mut tensors)?;
+        let new = Arc::new(self.compile(arguments.py(), tree, &tensors)?);
+        let mut all = self.programs();
+        if all.len() >= MOST {
+            all.remove(0);
+        }
+        all.push(new.clone());
+        Ok((new, tensors))
+    }
+
+    fn compile(&self, py: Python<'_>, arguments: Tree, tensors: &[Tensor]) -> PyResult<Program> {
+        let types: Vec<Aval> = tensors.iter().filter_map(|t| t.aval()).collect();
+        let ins: Vec<&Tensor> = tensors.iter().collect();
+        let mut failed: Option<PyErr> = None;
+        let mut results = None;
+        NOTED.with(|n| n.borrow_mut().push(Noted::default()));
+        let compiled = gradus::compile(&ins, |x| {
+            let called = || {
+                let given = arguments.built(py, &mut x.iter().cloned())?;
+                let given = given.cast::<PyTuple>().map_err(PyErr::from)?;
+                let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
+                let args = args.cast::<PyTuple>().map_err(PyErr::from)?;
+                let out = self.f.bind(py).call(args, Some(kwargs.cast::<PyDict>().map_err(PyErr::from)?))?;
+                let mut outs = Vec::new();
+                let tree = Tree::of(&out, &mut outs)?;
+                Ok::<_, PyErr>((outs, tree))
+            };
+            match called() {
+                Ok((outs, tree)) => {
+                    results = Some(tree);
+                    outs
+                }
+                Err(e) => {
+                    failed = Some(e);
+                    vec![Tensor::failed(Error::trace("the function raised an exception"))]
+                }
+            }
+        });
+        let noted = NOTED.with(|n| n.borrow_mut().pop()).unwrap_or_default();
+        if let Some(e) = failed {
+            return Err(e);
+        }
+        let compiled = raise(compiled)?;
+        let results = results.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?;
+        Ok(Program { arguments, types, noted, results, compiled })
+    }
+}
+
+/// Arguments as one tuple.
+fn all<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyTuple>> {
+    let py = args.py();
+    let kwargs = kwargs.map_or_else(|| PyDict::new(py), |k| k.clone());
+    PyTuple::new(py, [args.as_any(), kwargs.as_any()])
+}
+
+#[pymethods]
+impl PyJit {
+    #[new]
+    fn create(f: Bound<'_, PyAny>) -> PyResult<PyJit> {
+        if !f.is_callable() {
+            return Err(crate::error::type_error("jit takes a function"));
+        }
+        Ok(PyJit { f: f.unbind(), programs: Mutex::new(Vec::new()) })
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = args.py();
+        if gradus::is_tracing() {
+            return self.f.bind(py).call(args, kwargs);
+        }
+        let (program, tensors) = self.program(&all(args, kwargs)?)?;
+        let outs = program.run(py, &tensors)?;
+        program.results.built(py, &mut outs.into_iter())
+    }
+
+    /// Bound to an object, as methods are.
+    fn __get__<'py>(
+        slf: &Bound<'py, PyJit>,
+        obj: &Bound<'py, PyAny>,
+        _class: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if obj.is_none() {
+            return Ok(slf.clone().into_any());
+        }
+        slf.py().import("functools")?.getattr("partial")?.call1((slf, obj))
+    }
+
+    /// The graph for arguments like these.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn graph<'py>(&self, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<PyGraph> {
+        Ok(PyGraph(self.program(&all(args, kwargs)?)?.0.compiled.graph().clone()))
+    }
+
+    /// What running it costs for arguments like these: kernels, arithmetic, memory.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn explain<'py>(&self, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<String> {
+        Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
+    }
+
+    /// The function itself.
+    #[getter]
+    fn __wrapped__(&self, py: Python<'_>) -> Py<PyAny> {
+        self.f.clone_ref(py)
+    }
+
+    #[getter]
+    fn __name__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.f.bind(py).getattr("__name__")
+    }
+
+    #[getter]
+    fn __doc__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.f.bind(py).getattr("__doc__")
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("gradus.jit({})", self.f.bind(py).repr()?))
+    }
+
+    /// How many programs it is compiled as.
+    #[getter]
+    fn _programs(&self) -> usize {
+        self.programs().len()
+    }
+}

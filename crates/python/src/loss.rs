@@ -1,0 +1,184 @@
+//! Losses.
+
+use crate::error::value_error;
+use crate::tensor::{PyTensor, result};
+use crate::value::T;
+use gradus::{
+    CrossEntropyOptions, KlReduction, NllOptions, PoissonNllOptions, Reduction, Tensor, TripletMarginOptions,
+};
+use pyo3::prelude::*;
+
+fn reduced(name: &str) -> PyResult<Reduction> {
+    match name {
+        "mean" => Ok(Reduction::Mean),
+        "sum" => Ok(Reduction::Sum),
+        "none" => Ok(Reduction::None),
+        other => Err(value_error(format!("reduction {other:?} is not one of none, mean, sum"))),
+    }
+}
+
+fn some(t: &Option<T>) -> Option<&Tensor> {
+    t.as_ref().map(|t| &t.0)
+}
+
+macro_rules! plain {
+    ($($name:ident $doc:literal ($($arg:ident: $ty:ty = $default:expr),*);)*) => {$(
+        #[doc = $doc]
+        #[pyfunction]
+        #[pyo3(signature = (input, target, reduction="mean" $(, $arg=$default)*))]
+        pub(crate) fn $name(py: Python<'_>, input: T, target: T, reduction: &str $(, $arg: $ty)*) -> PyResult<PyTensor> {
+            let how = reduced(reduction)?;
+            result(py, &input.0, |x| gradus::$name(x, &target.0, $($arg,)* how))
+        }
+    )*};
+}
+
+plain! {
+    mse_loss "The squared difference." ();
+    l1_loss "The absolute difference." ();
+    smooth_l1_loss "Squared near 0, absolute beyond beta." (beta: f64 = 1.0);
+    huber_loss "Squared near 0, absolute beyond delta." (delta: f64 = 1.0);
+    soft_margin_loss "log(1 + exp(-target x))." ();
+}
+
+/// x where target is 1, max(0, margin - x) where it is -1.
+#[pyfunction]
+#[pyo3(signature = (input, target, margin=1.0, reduction="mean"))]
+pub(crate) fn hinge_embedding_loss(input: T, target: T, margin: f64, reduction: &str) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::hinge_embedding_loss(&input.0, &target.0, margin, reduced(reduction)?))
+}
+
+/// Of logits and classes (or their probabilities): -log softmax at the class.
+///
+/// >>> import gradus
+/// >>> gradus.nn.functional.cross_entropy(gradus.zeros(1, 4), gradus.tensor([2]))
+/// tensor(1.3863)
+#[pyfunction]
+#[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0))]
+pub(crate) fn cross_entropy(
+    py: Python<'_>,
+    input: T,
+    target: T,
+    weight: Option<T>,
+    ignore_index: i64,
+    reduction: &str,
+    label_smoothing: f64,
+) -> PyResult<PyTensor> {
+    let reduction = reduced(reduction)?;
+    let how = CrossEntropyOptions { weight: weight.map(|w| w.0), ignore_index, label_smoothing, reduction };
+    result(py, &input.0, |x| gradus::cross_entropy(x, &target.0, &how))
+}
+
+/// Of log-probabilities and classes: minus the one at the class.
+#[pyfunction]
+#[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean"))]
+pub(crate) fn nll_loss(
+    py: Python<'_>,
+    input: T,
+    target: T,
+    weight: Option<T>,
+    ignore_index: i64,
+    reduction: &str,
+) -> PyResult<PyTensor> {
+    let how = NllOptions { weight: weight.map(|w| w.0), ignore_index, reduction: reduced(reduction)? };
+    result(py, &input.0, |x| gradus::nll_loss(x, &target.0, &how))
+}
+
+/// Of probabilities and truths.
+#[pyfunction]
+#[pyo3(signature = (input, target, weight=None, reduction="mean"))]
+pub(crate) fn binary_cross_entropy(input: T, target: T, weight: Option<T>, reduction: &str) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::binary_cross_entropy(&input.0, &target.0, some(&weight), reduced(reduction)?))
+}
+
+/// Of logits and truths.
+#[pyfunction]
+#[pyo3(signature = (input, target, weight=None, reduction="mean", pos_weight=None))]
+pub(crate) fn binary_cross_entropy_with_logits(
+    input: T,
+    target: T,
+    weight: Option<T>,
+    reduction: &str,
+    pos_weight: Option<T>,
+) -> PyResult<PyTensor> {
+    let how = reduced(reduction)?;
+    PyTensor::out(gradus::binary_cross_entropy_with_logits(&input.0, &target.0, some(&weight), some(&pos_weight), how))
+}
+
+/// The divergence of a target distribution from log-probabilities.
+#[pyfunction]
+#[pyo3(signature = (input, target, reduction="mean", log_target=false))]
+pub(crate) fn kl_div(input: T, target: T, reduction: &str, log_target: bool) -> PyResult<PyTensor> {
+    let how = match reduction {
+        "batchmean" => KlReduction::BatchMean,
+        other => reduced(other)?.into(),
+    };
+    PyTensor::out(gradus::kl_div(&input.0, &target.0, log_target, how))
+}
+
+/// max(0, -target (input1 - input2) + margin).
+#[pyfunction]
+#[pyo3(signature = (input1, input2, target, margin=0.0, reduction="mean"))]
+pub(crate) fn margin_ranking_loss(input1: T, input2: T, target: T, margin: f64, reduction: &str) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::margin_ranking_loss(&input1.0, &input2.0, &target.0, margin, reduced(reduction)?))
+}
+
+/// 1 - cos where target is 1, max(0, cos - margin) where it is -1.
+#[pyfunction]
+#[pyo3(signature = (input1, input2, target, margin=0.0, reduction="mean"))]
+pub(crate) fn cosine_embedding_loss(
+    input1: T,
+    input2: T,
+    target: T,
+    margin: f64,
+    reduction: &str,
+) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::cosine_embedding_loss(&input1.0, &input2.0, &target.0, margin, reduced(reduction)?))
+}
+
+/// How much nearer the positive is than the negative, up to a margin.
+#[pyfunction]
+#[pyo3(signature = (anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, reduction="mean"))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn triplet_margin_loss(
+    anchor: T,
+    positive: T,
+    negative: T,
+    margin: f64,
+    p: f64,
+    eps: f64,
+    swap: bool,
+    reduction: &str,
+) -> PyResult<PyTensor> {
+    let how = TripletMarginOptions { margin, p, eps, swap, reduction: reduced(reduction)? };
+    PyTensor::out(gradus::triplet_margin_loss(&anchor.0, &positive.0, &negative.0, &how))
+}
+
+/// Of means, targets and variances.
+#[pyfunction]
+#[pyo3(signature = (input, target, var, full=false, eps=1e-6, reduction="mean"))]
+pub(crate) fn gaussian_nll_loss(
+    input: T,
+    target: T,
+    var: T,
+    full: bool,
+    eps: f64,
+    reduction: &str,
+) -> PyResult<PyTensor> {
+    PyTensor::out(gradus::gaussian_nll_loss(&input.0, &target.0, &var.0, full, eps, reduced(reduction)?))
+}
+
+/// Of rates (or their logarithms) and counts.
+#[pyfunction]
+#[pyo3(signature = (input, target, log_input=true, full=false, eps=1e-8, reduction="mean"))]
+pub(crate) fn poisson_nll_loss(
+    input: T,
+    target: T,
+    log_input: bool,
+    full: bool,
+    eps: f64,
+    reduction: &str,
+) -> PyResult<PyTensor> {
+    let how = PoissonNllOptions { log_input, full, eps, reduction: reduced(reduction)? };
+    PyTensor::out(gradus::poisson_nll_loss(&input.0, &target.0, &how))
+}

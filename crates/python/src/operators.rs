@@ -1,0 +1,554 @@
+//! Operators with tensors and Python's numbers on either side, and their methods and in-place forms.
+
+use crate::error::{raise, type_error};
+use crate::tensor::{PyTensor, compute};
+use crate::value::{Operand, T};
+use gradus::{DType, Number, Tensor};
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+
+/// Both operands; one without axes does not make the other wider within its class, as in PyTorch.
+fn balanced(a: Tensor, b: Tensor) -> (Tensor, Tensor) {
+    let follows = |small: &Tensor, large: &Tensor| {
+        small.dtype() != large.dtype()
+            && small.rank() == 0
+            && large.rank() > 0
+            && small.dtype().class() <= large.dtype().class()
+    };
+    if follows(&a, &b) {
+        let dtype = b.dtype();
+        return (a.to_dtype(dtype), b);
+    }
+    if follows(&b, &a) {
+        let dtype = a.dtype();
+        return (a, b.to_dtype(dtype));
+    }
+    (a, b)
+}
+
+type Binary = fn(&Tensor, gradus::Arg<'_>) -> Tensor;
+
+/// `f(a, b)` for a number or tensor `b`.
+pub(crate) fn binary(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor {
+    match b {
+        Operand::Number(n) => compute(py, &a, |a| f(a, n.into_arg())),
+        Operand::Tensor(b) => {
+            let (a, b) = balanced(a, b);
+            let larger = if a.numel() >= b.numel() { &a } else { &b };
+            compute(py, larger, |_| f(&a, (&b).into()))
+        }
+    }
+}
+
+/// `f(b, a)` for a number `b` on the left.
+fn reflected(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor {
+    let left = match b {
+        Operand::Number(n) => n.beside(&a),
+        Operand::Tensor(b) => b,
+    };
+    binary(py, left, Operand::Tensor(a), f)
+}
+
+trait IntoArg {
+    fn into_arg(self) -> gradus::Arg<'static>;
+}
+
+impl IntoArg for Number {
+    fn into_arg(self) -> gradus::Arg<'static> {
+        gradus::Arg::Number(self)
+    }
+}
+
+/// Python's protocol: an operand that is not ours is left to its own class.
+fn operand(other: &Bound<'_, PyAny>) -> Option<Operand> {
+    other.extract::<Operand>().ok()
+}
+
+/// A slot's result: a tensor, or Python's word that another class may know better.
+fn slot<'py>(
+    x: &PyTensor,
+    other: &Bound<'py, PyAny>,
+    f: Binary,
+    apply: fn(Python<'_>, Tensor, Operand, Binary) -> Tensor,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = other.py();
+    match operand(other) {
+        Some(b) => Ok(Bound::new(py, PyTensor::out(apply(py, x.value(py)?, b, f))?)?.into_any()),
+        None => Ok(py.NotImplemented().into_bound(py)),
+    }
+}
+
+fn forward<'py>(x: &PyTensor, other: &Bound<'py, PyAny>, f: Binary) -> PyResult<Bound<'py, PyAny>> {
+    slot(x, other, f, binary)
+}
+
+fn backward<'py>(x: &PyTensor, other: &Bound<'py, PyAny>, f: Binary) -> PyResult<Bound<'py, PyAny>> {
+    slot(x, other, f, reflected)
+}
+
+fn in_place(x: &PyTensor, py: Python<'_>, other: Operand, f: Binary) -> PyResult<()> {
+    x.write(py, binary(py, x.value(py)?, other, f))
+}
+
+/// `a @ b` in the words of `Binary`.
+fn matmul(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
+    match b {
+        gradus::Arg::Tensor(b) => a.matmul(b),
+        gradus::Arg::Number(_) => {
+            Tensor::failed(gradus::Error::value("a number", "has no axes to multiply matrices along; use *"))
+        }
+    }
+}
+
+/// Of truth values the logical operation, of integers that of their bits.
+pub(crate) fn bitwise(a: &Tensor, b: gradus::Arg<'_>, f: Binary) -> Tensor {
+    if a.error().is_none() && a.dtype().is_differentiable() {
+        return Tensor::failed(gradus::Error::dtype(a.dtype(), "&, | and ^ are for booleans and integers"));
+    }
+    f(a, b)
+}
+
+const ADD: Binary = |a, b| a.add(b);
+const SUB: Binary = |a, b| a.sub(b);
+const MUL: Binary = |a, b| a.mul(b);
+const DIV: Binary = |a, b| a.div(b);
+const FLOOR_DIV: Binary = |a, b| a.floor_div(b);
+const REMAINDER: Binary = |a, b| a.remainder(b);
+const MATMUL: Binary = matmul;
+const AND: Binary = |a, b| bitwise(a, b, |a, b| a.and(b));
+const OR: Binary = |a, b| bitwise(a, b, |a, b| a.or(b));
+const XOR: Binary = |a, b| bitwise(a, b, |a, b| a.xor(b));
+const SHL: Binary = |a, b| a.shl(b);
+const SHR: Binary = |a, b| a.shr(b);
+const POW: Binary = |a, b| a.pow(b);
+
+// Written out: the macros of PyO3 do not take slots from other macros.
+#[pymethods]
+impl PyTensor {
+    fn __add__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, ADD)
+    }
+
+    fn __radd__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, ADD)
+    }
+
+    fn __iadd__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, ADD)
+    }
+
+    fn __sub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, SUB)
+    }
+
+    fn __rsub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, SUB)
+    }
+
+    fn __isub__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, SUB)
+    }
+
+    fn __mul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, MUL)
+    }
+
+    fn __rmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, MUL)
+    }
+
+    fn __imul__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, MUL)
+    }
+
+    fn __truediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, DIV)
+    }
+
+    fn __rtruediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, DIV)
+    }
+
+    fn __itruediv__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, DIV)
+    }
+
+    fn __floordiv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, FLOOR_DIV)
+    }
+
+    fn __rfloordiv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, FLOOR_DIV)
+    }
+
+    fn __ifloordiv__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, FLOOR_DIV)
+    }
+
+    fn __mod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, REMAINDER)
+    }
+
+    fn __rmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, REMAINDER)
+    }
+
+    fn __imod__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, REMAINDER)
+    }
+
+    fn __matmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, MATMUL)
+    }
+
+    fn __rmatmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, MATMUL)
+    }
+
+    fn __imatmul__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, MATMUL)
+    }
+
+    fn __and__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, AND)
+    }
+
+    fn __rand__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, AND)
+    }
+
+    fn __iand__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, AND)
+    }
+
+    fn __or__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, OR)
+    }
+
+    fn __ror__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, OR)
+    }
+
+    fn __ior__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, OR)
+    }
+
+    fn __xor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, XOR)
+    }
+
+    fn __rxor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, XOR)
+    }
+
+    fn __ixor__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, XOR)
+    }
+
+    fn __lshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, SHL)
+    }
+
+    fn __rlshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, SHL)
+    }
+
+    fn __ilshift__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, SHL)
+    }
+
+    fn __rshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        forward(self, other, SHR)
+    }
+
+    fn __rrshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, SHR)
+    }
+
+    fn __irshift__(&self, py: Python<'_>, other: Operand) -> PyResult<()> {
+        in_place(self, py, other, SHR)
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __pow__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if modulo.is_some() {
+            return Err(type_error("pow() of tensors takes no modulus"));
+        }
+        forward(self, other, POW)
+    }
+
+    fn __rpow__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        _modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        backward(self, other, POW)
+    }
+
+    fn __ipow__(&self, py: Python<'_>, other: Operand, _modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        in_place(self, py, other, POW)
+    }
+
+    fn __neg__(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        crate::tensor::result(py, &self.value(py)?, |x| -x)
+    }
+
+    fn __pos__(slf: &Bound<'_, PyTensor>) -> Py<PyTensor> {
+        slf.clone().unbind()
+    }
+
+    fn __abs__(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        crate::tensor::result(py, &self.value(py)?, |x| x.abs())
+    }
+
+    fn __invert__(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        crate::tensor::result(py, &self.value(py)?, |x| !x)
+    }
+
+    fn __richcmp__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let f: Binary = match op {
+            CompareOp::Lt => |a, b| a.lt(b),
+            CompareOp::Le => |a, b| a.le(b),
+            CompareOp::Eq => |a, b| a.eq(b),
+            CompareOp::Ne => |a, b| a.ne(b),
+            CompareOp::Gt => |a, b| a.gt(b),
+            CompareOp::Ge => |a, b| a.ge(b),
+        };
+        forward(self, other, f)
+    }
+
+    /// Tensors are told apart by which object they are, as keys of dictionaries.
+    fn __hash__(slf: &Bound<'_, PyTensor>) -> usize {
+        slf.as_ptr() as usize >> 4
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        let x = self.value(py)?;
+        if !x.is_traced() && x.numel() != 1 {
+            let why = format!("the truth value of a Tensor with {} elements is ambiguous; use any() or all()", x.numel());
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
+        }
+        raise(x.to_dtype(DType::Bool).item::<bool>())
+    }
+
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        raise(self.value(py)?.to_dtype(DType::F64).item::<f64>())
+    }
+
+    fn __int__(&self, py: Python<'_>) -> PyResult<i64> {
+        raise(self.value(py)?.to_dtype(DType::I64).item::<i64>())
+    }
+
+    fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
+        let x = self.value(py)?;
+        if x.dtype().is_differentiable() {
+            return Err(type_error(format!("a tensor of {} is no index; only integers are", x.dtype())));
+        }
+        raise(x.to_dtype(DType::I64).item::<i64>())
+    }
+
+    fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::convert::item(py, &self.value(py)?.to_dtype(DType::C128))
+    }
+}
+
+macro_rules! binary_methods {
+    ($($name:ident $inplace:ident $doc:literal $f:expr;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name(&self, py: Python<'_>, other: Operand) -> PyResult<PyTensor> {
+                PyTensor::out(binary(py, self.value(py)?, other, $f))
+            }
+
+            #[doc = concat!("In place: ", $doc)]
+            fn $inplace<'py>(slf: Bound<'py, PyTensor>, other: Operand) -> PyResult<Bound<'py, PyTensor>> {
+                let (py, x) = (slf.py(), slf.get());
+                x.write(py, binary(py, x.value(py)?, other, $f))?;
+                Ok(slf)
+            }
+        )*}
+    };
+}
+
+binary_methods! {
+    mul mul_ "The product." |a, b| a.mul(b);
+    multiply multiply_ "The product." |a, b| a.mul(b);
+    pow pow_ "To the power of `other`." |a, b| a.pow(b);
+    fmod fmod_ "What division leaves, with the sign of the dividend." |a, b| a.fmod(b);
+    remainder remainder_ "What division leaves, with the sign of the divisor." |a, b| a.remainder(b);
+    floor_divide floor_divide_ "The quotient, rounded down." |a, b| a.floor_div(b);
+    maximum maximum_ "The larger of two elements; NaN wins." |a, b| a.maximum(b);
+    minimum minimum_ "The smaller of two elements; NaN wins." |a, b| a.minimum(b);
+    atan2 atan2_ "The angle of the point (other, self)." |a, b| a.atan2(b);
+    arctan2 arctan2_ "The angle of the point (other, self)." |a, b| a.atan2(b);
+    hypot hypot_ "The root of the sum of two squares, without overflow." |a, b| a.hypot(b);
+    copysign copysign_ "With the sign of `other`." |a, b| a.copysign(b);
+    logaddexp logaddexp_ "The logarithm of a sum of two exponentials." |a, b| a.logaddexp(b);
+    xlogy xlogy_ "self * log(other), 0 where self is 0." |a, b| a.xlogy(b);
+    heaviside heaviside_ "0 below 0, 1 above, `other` at 0." |a, b| a.heaviside(b);
+    eq eq_ "Whether elements are equal." |a, b| a.eq(b);
+    ne ne_ "Whether elements differ." |a, b| a.ne(b);
+    not_equal not_equal_ "Whether elements differ." |a, b| a.ne(b);
+    lt lt_ "Whether elements are less." |a, b| a.lt(b);
+    less less_ "Whether elements are less." |a, b| a.lt(b);
+    le le_ "Whether elements are less or equal." |a, b| a.le(b);
+    less_equal less_equal_ "Whether elements are less or equal." |a, b| a.le(b);
+    gt gt_ "Whether elements are greater." |a, b| a.gt(b);
+    greater greater_ "Whether elements are greater." |a, b| a.gt(b);
+    ge ge_ "Whether elements are greater or equal." |a, b| a.ge(b);
+    greater_equal greater_equal_ "Whether elements are greater or equal." |a, b| a.ge(b);
+    logical_and logical_and_ "Whether both are non-zero." |a, b| a.logical_and(b);
+    logical_or logical_or_ "Whether any of both is non-zero." |a, b| a.logical_or(b);
+    logical_xor logical_xor_ "Whether exactly one of both is non-zero." |a, b| a.logical_xor(b);
+    bitwise_and bitwise_and_ "The bits set in both." |a, b| bitwise(a, b, |a, b| a.and(b));
+    bitwise_or bitwise_or_ "The bits set in any of both." |a, b| bitwise(a, b, |a, b| a.or(b));
+    bitwise_xor bitwise_xor_ "The bits set in exactly one of both." |a, b| bitwise(a, b, |a, b| a.xor(b));
+    bitwise_left_shift bitwise_left_shift_ "Bits moved up." |a, b| a.shl(b);
+    bitwise_right_shift bitwise_right_shift_ "Bits moved down." |a, b| a.shr(b);
+}
+
+/// `a + alpha · b`.
+fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Binary) -> Tensor {
+    match (alpha, b) {
+        (None, b) => binary(py, a, b, f),
+        (Some(alpha), Operand::Tensor(b)) => {
+            let b = binary(py, b, alpha, |a, b| a.mul(b));
+            binary(py, a, Operand::Tensor(b), f)
+        }
+        (Some(alpha), Operand::Number(n)) => {
+            let b = binary(py, n.beside(&a), alpha, |a, b| a.mul(b));
+            binary(py, a, Operand::Tensor(b), f)
+        }
+    }
+}
+
+fn divided(py: Python<'_>, a: Tensor, b: Operand, rounding: Option<&str>) -> PyResult<Tensor> {
+    let f: Binary = match rounding {
+        None => |a, b| a.div(b),
+        Some("floor") => |a, b| a.floor_div(b),
+        Some("trunc") => |a, b| a.div_trunc(b),
+        Some(other) => {
+            let why = format!("rounding_mode {other:?} is not one of None, 'trunc', 'floor'");
+            return Err(crate::error::value_error(why));
+        }
+    };
+    Ok(binary(py, a, b, f))
+}
+
+macro_rules! scaled_methods {
+    ($($name:ident $inplace:ident $doc:literal $f:expr;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            #[pyo3(signature = (other, *, alpha=None))]
+            fn $name(&self, py: Python<'_>, other: Operand, alpha: Option<Operand>) -> PyResult<PyTensor> {
+                PyTensor::out(scaled(py, self.value(py)?, other, alpha, $f))
+            }
+
+            #[doc = concat!("In place: ", $doc)]
+            #[pyo3(signature = (other, *, alpha=None))]
+            fn $inplace<'py>(
+                slf: Bound<'py, PyTensor>,
+                other: Operand,
+                alpha: Option<Operand>,
+            ) -> PyResult<Bound<'py, PyTensor>> {
+                let (py, x) = (slf.py(), slf.get());
+                x.write(py, scaled(py, x.value(py)?, other, alpha, $f))?;
+                Ok(slf)
+            }
+        )*}
+    };
+}
+
+scaled_methods! {
+    add add_ "self + alpha * other." |a, b| a.add(b);
+    sub sub_ "self - alpha * other." |a, b| a.sub(b);
+    subtract subtract_ "self - alpha * other." |a, b| a.sub(b);
+}
+
+macro_rules! division {
+    ($($name:ident $inplace:ident)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            /// The quotient; rounded with `rounding_mode` "floor" or "trunc".
+            #[pyo3(signature = (other, *, rounding_mode=None))]
+            fn $name(&self, py: Python<'_>, other: Operand, rounding_mode: Option<&str>) -> PyResult<PyTensor> {
+                PyTensor::out(divided(py, self.value(py)?, other, rounding_mode)?)
+            }
+
+            /// In place: the quotient.
+            #[pyo3(signature = (other, *, rounding_mode=None))]
+            fn $inplace<'py>(
+                slf: Bound<'py, PyTensor>,
+                other: Operand,
+                rounding_mode: Option<&str>,
+            ) -> PyResult<Bound<'py, PyTensor>> {
+                let (py, x) = (slf.py(), slf.get());
+                x.write(py, divided(py, x.value(py)?, other, rounding_mode)?)?;
+                Ok(slf)
+            }
+        )*}
+    };
+}
+division!(div div_ divide divide_ true_divide true_divide_);
+
+/// `a + value · b · c`.
+fn added_product(a: &Tensor, b: &Tensor, c: &Tensor, value: f64, divide: bool) -> Tensor {
+    let product = if divide { b / c } else { b * c };
+    let product = if value == 1.0 { product } else { product * value };
+    a + product
+}
+
+#[pymethods]
+impl PyTensor {
+    /// self + value * tensor1 * tensor2.
+    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
+    fn addcmul(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
+        PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, false))
+    }
+
+    /// In place: self + value * tensor1 * tensor2.
+    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
+    fn addcmul_(slf: Bound<'_, PyTensor>, tensor1: T, tensor2: T, value: f64) -> PyResult<Bound<'_, PyTensor>> {
+        let new = added_product(&slf.get().value(slf.py())?, &tensor1.0, &tensor2.0, value, false);
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+
+    /// self + value * tensor1 / tensor2.
+    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
+    fn addcdiv(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
+        PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, true))
+    }
+
+    /// In place: self + value * tensor1 / tensor2.
+    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
+    fn addcdiv_(slf: Bound<'_, PyTensor>, tensor1: T, tensor2: T, value: f64) -> PyResult<Bound<'_, PyTensor>> {
+        let new = added_product(&slf.get().value(slf.py())?, &tensor1.0, &tensor2.0, value, true);
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+
+    /// From self to `end` by `weight`.
+    fn lerp(&self, py: Python<'_>, end: Operand, weight: Operand) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.lerp(end.arg(), weight.arg()))
+    }
+
+    /// In place: from self to `end` by `weight`.
+    fn lerp_(slf: Bound<'_, PyTensor>, end: Operand, weight: Operand) -> PyResult<Bound<'_, PyTensor>> {
+        let new = slf.get().value(slf.py())?.lerp(end.arg(), weight.arg());
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+}

@@ -1,0 +1,187 @@
+//! Programs of the equation language.
+
+use crate::convert::tensor_of;
+use crate::dtype::DTypeArg;
+use crate::error::{raise, value_error};
+use crate::tensor::PyTensor;
+use gradus::lang::ast::Name;
+use gradus::lang::{Faults, GradientOptions, Program, Settings, Source};
+use gradus::{Aval, DType, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::{BTreeMap, HashMap};
+
+/// Tensor equations: checked when they are made, run on tensors, differentiated into equations.
+///
+/// >>> import gradus
+/// >>> p = gradus.Program("Y[i] = relu(W[i,j] X[j])")
+/// >>> p.run(W=[[1., -1.], [2., 1.]], X=[1., 2.])["Y"]
+/// tensor([0., 4.])
+#[pyclass(name = "Program", module = "gradus", frozen)]
+pub(crate) struct PyProgram {
+    program: Program,
+    text: String,
+}
+
+/// Faults with the lines they are about.
+fn faulty(faults: Faults) -> PyErr {
+    value_error(format!("\n{faults}"))
+}
+
+/// How a program runs.
+struct Run {
+    inputs: BTreeMap<Name, Tensor>,
+    settings: Settings,
+    wanted: Vec<Name>,
+}
+
+impl PyProgram {
+    fn new(program: Program, text: String) -> PyProgram {
+        PyProgram { program, text }
+    }
+
+    /// Inputs by name and settings by keyword, told apart by whether the program reads a tensor of that name.
+    fn ready(
+        &self,
+        inputs: Option<&Bound<'_, PyDict>>,
+        only: Option<Vec<String>>,
+        dtype: Option<DTypeArg>,
+        steps: Option<usize>,
+        set: Option<HashMap<String, f64>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Run> {
+        let float = dtype.map_or(DType::F32, |d| d.0);
+        let mut all = BTreeMap::new();
+        for (name, value) in inputs.into_iter().flatten().chain(named.into_iter().flatten()) {
+            let t = tensor_of(&value, None)?.detach();
+            let t = if t.dtype().is_differentiable() { t.to_dtype(float) } else { t };
+            all.insert(Name::from(name.extract::<String>()?.as_str()), t);
+        }
+        let set = set.unwrap_or_default().into_iter().map(|(k, v)| (Name::from(k.as_str()), v)).collect();
+        let settings = Settings { float, steps, set, ..Settings::default() };
+        let wanted = match only {
+            None => self.program.outputs(),
+            Some(names) => names.iter().map(|n| Name::from(n.as_str())).collect(),
+        };
+        Ok(Run { inputs: all, settings, wanted })
+    }
+
+    fn gradient_of(&self, loss: Option<&str>, wrt: Option<Vec<String>>, merged: bool) -> PyResult<gradus::lang::Gradient> {
+        let wrt = wrt.unwrap_or_default().iter().map(|n| Name::from(n.as_str())).collect();
+        let options = GradientOptions { loss: loss.map(Name::from), wrt, merged, ..GradientOptions::default() };
+        self.program.gradient(&options).map_err(faulty)
+    }
+}
+
+#[pymethods]
+impl PyProgram {
+    #[new]
+    fn create(text: &str) -> PyResult<PyProgram> {
+        let program = Program::parse(Source::new("<program>", text.to_string())).map_err(faulty)?;
+        Ok(PyProgram::new(program, text.to_string()))
+    }
+
+    /// The values of the program's outputs, or of the names in `only`, by name.
+    #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Option<&Bound<'py, PyDict>>,
+        only: Option<Vec<String>>,
+        dtype: Option<DTypeArg>,
+        steps: Option<usize>,
+        set: Option<HashMap<String, f64>>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let run = self.ready(inputs, only, dtype, steps, set, named)?;
+        let values = py.detach(|| self.program.run(&run.inputs, &run.settings, &run.wanted)).map_err(faulty)?;
+        let out = PyDict::new(py);
+        for (name, value) in values {
+            out.set_item(name.to_string(), PyTensor::out(value)?)?;
+        }
+        Ok(out)
+    }
+
+    /// The program with the gradient equations of a scalar, for the names in `wrt` or all that it depends on.
+    #[pyo3(signature = (loss=None, wrt=None, merged=false))]
+    fn grad(&self, loss: Option<&str>, wrt: Option<Vec<String>>, merged: bool) -> PyResult<PyProgram> {
+        let gradient = self.gradient_of(loss, wrt, merged)?;
+        let program = self.program.extended(&gradient.equations).map_err(faulty)?;
+        let text = format!("{}\n{}", self.text.trim_end(), gradient.text());
+        Ok(PyProgram::new(program, text))
+    }
+
+    /// The gradient equations alone, as text.
+    #[pyo3(signature = (loss=None, wrt=None, merged=false))]
+    fn gradient(&self, loss: Option<&str>, wrt: Option<Vec<String>>, merged: bool) -> PyResult<String> {
+        Ok(self.gradient_of(loss, wrt, merged)?.text())
+    }
+
+    /// What running it costs: kernels, arithmetic, memory.
+    #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
+    #[allow(clippy::too_many_arguments)]
+    fn explain(
+        &self,
+        inputs: Option<&Bound<'_, PyDict>>,
+        only: Option<Vec<String>>,
+        dtype: Option<DTypeArg>,
+        steps: Option<usize>,
+        set: Option<HashMap<String, f64>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        let run = self.ready(inputs, only, dtype, steps, set, named)?;
+        let avals: BTreeMap<Name, Aval> =
+            run.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
+        let lowered = self.program.lower(&avals, &run.settings, &run.wanted).map_err(faulty)?;
+        Ok(raise(lowered.compiled())?.explain())
+    }
+
+    /// The graph it is lowered to for inputs like these.
+    #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
+    #[allow(clippy::too_many_arguments)]
+    fn graph(
+        &self,
+        inputs: Option<&Bound<'_, PyDict>>,
+        only: Option<Vec<String>>,
+        dtype: Option<DTypeArg>,
+        steps: Option<usize>,
+        set: Option<HashMap<String, f64>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<crate::graph::PyGraph> {
+        let run = self.ready(inputs, only, dtype, steps, set, named)?;
+        let avals: BTreeMap<Name, Aval> =
+            run.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
+        let lowered = self.program.lower(&avals, &run.settings, &run.wanted).map_err(faulty)?;
+        Ok(crate::graph::PyGraph(lowered.graph.clone()))
+    }
+
+    /// The names that no equation defines.
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        self.program.inputs().map(|n| n.to_string()).collect()
+    }
+
+    /// The names that a run gives.
+    #[getter]
+    fn outputs(&self) -> Vec<String> {
+        self.program.outputs().iter().map(|n| n.to_string()).collect()
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("gradus.Program({:?})", self.text)
+    }
+
+    /// The equations, as notebooks show them.
+    fn _repr_html_(&self) -> String {
+        let escaped = self.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        format!("<pre>{escaped}</pre>")
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, PyProgram>) -> (Bound<'py, pyo3::types::PyType>, (String,)) {
+        (slf.get_type(), (slf.get().text.clone(),))
+    }
+}

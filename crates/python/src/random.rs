@@ -1,0 +1,289 @@
+//! Random tensors, from the default generator or one of the caller's.
+
+use crate::dtype::DTypeArg;
+use crate::error::{raise, value_error};
+use crate::tensor::PyTensor;
+use crate::value::{Operand, T, extents, integers};
+use gradus::{DType, Generator, Shape, Tensor, default_generator};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A source of random numbers with a state of its own.
+///
+/// >>> import gradus
+/// >>> g = gradus.Generator().manual_seed(0)
+/// >>> gradus.randint(0, 10, (3,), generator=g).shape
+/// gradus.Size([3])
+#[pyclass(name = "Generator", module = "gradus", frozen)]
+pub(crate) struct PyGenerator {
+    own: Generator,
+    seed: AtomicU64,
+}
+
+#[pymethods]
+impl PyGenerator {
+    #[new]
+    #[pyo3(signature = (device=None))]
+    fn create(device: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
+        crate::create::on_device(device)?;
+        Ok(PyGenerator { own: Generator::new(0), seed: AtomicU64::new(0) })
+    }
+
+    /// Starts again from this seed.
+    fn manual_seed(slf: Bound<'_, PyGenerator>, seed: i64) -> Bound<'_, PyGenerator> {
+        slf.get().own.seed(seed as u64);
+        slf.get().seed.store(seed as u64, Ordering::Relaxed);
+        slf
+    }
+
+    /// The seed it started from.
+    fn initial_seed(&self) -> u64 {
+        self.seed.load(Ordering::Relaxed)
+    }
+
+    /// The state, to be given back by `set_state`.
+    fn get_state(&self) -> PyTensor {
+        PyTensor::new(self.own.state().detach())
+    }
+
+    /// Goes on from a state.
+    fn set_state(&self, state: T) -> PyResult<()> {
+        raise(self.own.state().set_(&state.0))
+    }
+}
+
+type Own<'a, 'py> = Option<&'a Bound<'py, PyGenerator>>;
+
+fn with<R>(generator: Own<'_, '_>, f: impl FnOnce(&Generator) -> R) -> R {
+    match generator {
+        Some(g) => f(&g.get().own),
+        None => f(default_generator()),
+    }
+}
+
+/// Starts the default generator again from this seed.
+#[pyfunction]
+pub(crate) fn manual_seed(seed: i64) {
+    gradus::manual_seed(seed as u64);
+}
+
+/// The state of the default generator.
+#[pyfunction]
+pub(crate) fn get_rng_state() -> PyTensor {
+    PyTensor::new(default_generator().state().detach())
+}
+
+/// Goes on from a state of the default generator.
+#[pyfunction]
+pub(crate) fn set_rng_state(new_state: T) -> PyResult<()> {
+    raise(default_generator().state().set_(&new_state.0))
+}
+
+fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
+    Ok(Shape::from(extents(integers(size)?)?))
+}
+
+fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool) -> PyResult<PyTensor> {
+    let t = dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0));
+    PyTensor::out(if requires_grad { t.requires_grad_() } else { t })
+}
+
+macro_rules! drawn {
+    ($($name:ident $like:ident $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[pyfunction]
+        #[pyo3(signature = (*size, generator=None, dtype=None, device=None, requires_grad=false))]
+        pub(crate) fn $name(
+            size: &Bound<'_, PyTuple>,
+            generator: Option<&Bound<'_, PyGenerator>>,
+            dtype: Option<DTypeArg>,
+            device: Option<&Bound<'_, PyAny>>,
+            requires_grad: bool,
+        ) -> PyResult<PyTensor> {
+            crate::create::on_device(device)?;
+            let shape = shape(size)?;
+            made(with(generator, |g| g.$name(shape)), dtype, requires_grad)
+        }
+
+        #[doc = concat!($doc, " With the type of another tensor.")]
+        #[pyfunction]
+        #[pyo3(signature = (input, *, generator=None, dtype=None, device=None, requires_grad=false))]
+        pub(crate) fn $like(
+            input: T,
+            generator: Option<&Bound<'_, PyGenerator>>,
+            dtype: Option<DTypeArg>,
+            device: Option<&Bound<'_, PyAny>>,
+            requires_grad: bool,
+        ) -> PyResult<PyTensor> {
+            crate::create::on_device(device)?;
+            let dtype = Some(dtype.unwrap_or(DTypeArg(input.0.dtype())));
+            made(with(generator, |g| g.$name(input.0.shape())), dtype, requires_grad)
+        }
+    )*};
+}
+
+drawn! {
+    rand rand_like "Numbers from 0 to before 1, all equally likely.";
+    randn randn_like "Numbers from the standard normal distribution.";
+}
+
+/// Integers from `low` to before `high`: `randint(high, size)` or `randint(low, high, size)`.
+#[pyfunction]
+#[pyo3(signature = (*args, low=None, high=None, size=None, generator=None, dtype=None, device=None))]
+pub(crate) fn randint(
+    args: &Bound<'_, PyTuple>,
+    low: Option<i64>,
+    high: Option<i64>,
+    size: Option<crate::value::PerAxis>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTensor> {
+    crate::create::on_device(device)?;
+    let mut numbers = Vec::new();
+    let mut size = size.map(|s| s.0);
+    for arg in args.iter() {
+        match crate::value::integer(&arg) {
+            Ok(i) => numbers.push(i),
+            Err(_) => size = Some(arg.extract::<crate::value::PerAxis>()?.0),
+        }
+    }
+    let (low, high) = match (&numbers[..], low, high) {
+        ([high], low, None) => (low.unwrap_or(0), *high),
+        ([low], None, Some(high)) => (*low, high),
+        ([low, high], None, None) => (*low, *high),
+        ([], low, Some(high)) => (low.unwrap_or(0), high),
+        _ => return Err(value_error("randint takes (high, size) or (low, high, size)")),
+    };
+    let size = size.ok_or_else(|| value_error("randint needs a size, as a tuple"))?;
+    made(with(generator, |g| g.randint(low, high, Shape::from(size))), dtype, false)
+}
+
+/// A random order of the integers below `n`.
+#[pyfunction]
+#[pyo3(signature = (n, *, generator=None, dtype=None, device=None))]
+pub(crate) fn randperm(
+    n: usize,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTensor> {
+    crate::create::on_device(device)?;
+    // Of 32 random bits each; sorting is stable, so that equal ones keep an order.
+    made(with(generator, |g| g.bits([n])).to_dtype(DType::I64).argsort(0, false), dtype, false)
+}
+
+/// Numbers from a normal distribution.
+#[pyfunction]
+#[pyo3(signature = (mean, std=None, size=None, *, generator=None, dtype=None))]
+pub(crate) fn normal(
+    mean: Operand,
+    std: Option<Operand>,
+    size: Option<crate::value::PerAxis>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<DTypeArg>,
+) -> PyResult<PyTensor> {
+    let std = std.unwrap_or(Operand::Number(gradus::Number::Float(1.0)));
+    let shape = match (&mean, &std, size) {
+        (_, _, Some(size)) => Shape::from(size.0),
+        (Operand::Tensor(m), Operand::Tensor(s), None) => m
+            .shape()
+            .broadcast(&s.shape())
+            .ok_or_else(|| value_error("mean and std do not broadcast"))?,
+        (Operand::Tensor(t), _, None) | (_, Operand::Tensor(t), None) => t.shape(),
+        _ => return Err(value_error("normal of two numbers needs a size")),
+    };
+    let z = with(generator, |g| g.randn(shape));
+    made(z.mul(std.arg()).add(mean.arg()), dtype, false)
+}
+
+/// 1 with these probabilities, else 0.
+#[pyfunction]
+#[pyo3(signature = (input, *, generator=None))]
+pub(crate) fn bernoulli(input: T, generator: Option<&Bound<'_, PyGenerator>>) -> PyResult<PyTensor> {
+    let drawn = with(generator, |g| g.rand(input.0.shape()));
+    PyTensor::out(drawn.lt(&input.0.detach()).to_dtype(input.0.dtype()))
+}
+
+/// Positions drawn from rows of weights.
+#[pyfunction]
+#[pyo3(signature = (input, num_samples, replacement=false, *, generator=None))]
+pub(crate) fn multinomial(
+    input: T,
+    num_samples: usize,
+    replacement: bool,
+    generator: Option<&Bound<'_, PyGenerator>>,
+) -> PyResult<PyTensor> {
+    PyTensor::out(with(generator, |g| g.multinomial(&input.0.detach(), num_samples, replacement)))
+}
+
+/// In training, zero with probability `p` and else scaled by 1 / (1 - p).
+#[pyfunction]
+#[pyo3(signature = (input, p=0.5, training=true, inplace=false))]
+pub(crate) fn dropout(input: T, p: f64, training: bool, inplace: bool) -> PyResult<PyTensor> {
+    let _ = inplace;
+    PyTensor::out(input.0.dropout(p, training, default_generator()))
+}
+
+#[pymethods]
+impl PyTensor {
+    /// Positions drawn from rows of weights.
+    #[pyo3(signature = (num_samples, replacement=false, *, generator=None))]
+    fn multinomial(
+        &self,
+        py: Python<'_>,
+        num_samples: usize,
+        replacement: bool,
+        generator: Option<&Bound<'_, PyGenerator>>,
+    ) -> PyResult<PyTensor> {
+        multinomial(T(self.value(py)?), num_samples, replacement, generator)
+    }
+
+    /// 1 with these probabilities, else 0.
+    #[pyo3(signature = (*, generator=None))]
+    fn bernoulli(&self, py: Python<'_>, generator: Option<&Bound<'_, PyGenerator>>) -> PyResult<PyTensor> {
+        bernoulli(T(self.value(py)?), generator)
+    }
+
+    /// In place: numbers from a range, all equally likely.
+    #[pyo3(signature = (a=0.0, b=1.0, *, generator=None))]
+    fn uniform_<'py>(
+        slf: Bound<'py, PyTensor>,
+        a: f64,
+        b: f64,
+        generator: Option<&Bound<'py, PyGenerator>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let x = slf.get().value(slf.py())?;
+        let new = with(generator, |g| g.rand(x.shape())).to_dtype(x.dtype()) * (b - a) + a;
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+
+    /// In place: numbers from a normal distribution.
+    #[pyo3(signature = (mean=0.0, std=1.0, *, generator=None))]
+    fn normal_<'py>(
+        slf: Bound<'py, PyTensor>,
+        mean: f64,
+        std: f64,
+        generator: Option<&Bound<'py, PyGenerator>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let x = slf.get().value(slf.py())?;
+        let new = with(generator, |g| g.randn(x.shape())).to_dtype(x.dtype()) * std + mean;
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+
+    /// In place: 1 with a probability, else 0.
+    #[pyo3(signature = (p=0.5, *, generator=None))]
+    fn bernoulli_<'py>(
+        slf: Bound<'py, PyTensor>,
+        p: f64,
+        generator: Option<&Bound<'py, PyGenerator>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let x = slf.get().value(slf.py())?;
+        let new = with(generator, |g| g.rand(x.shape())).lt(p).to_dtype(x.dtype());
+        slf.get().write(slf.py(), new)?;
+        Ok(slf)
+    }
+}

@@ -1,0 +1,341 @@
+//! Reductions, cumulative ones, sorting, and statistics.
+
+use crate::dtype::DTypeArg;
+use crate::error::{raise, value_error};
+use crate::tensor::{PyTensor, compute, result};
+use crate::value::{Dim, Operand, T};
+use gradus::{DType, Tensor};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+
+fn cast(x: Tensor, dtype: Option<DTypeArg>) -> Tensor {
+    dtype.map_or_else(|| x.clone(), |d| x.to_dtype(d.0))
+}
+
+macro_rules! reductions {
+    ($($name:ident $keep:ident $doc:literal;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None))]
+            fn $name(&self, py: Python<'_>, dim: Option<Dim>, keepdim: bool, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+                let (x, dim) = (cast(self.value(py)?, dtype), dim.unwrap_or(Dim(None)));
+                result(py, &x, |x| if keepdim { x.$keep(dim) } else { x.$name(dim) })
+            }
+        )*}
+    };
+}
+
+reductions! {
+    sum sum_keepdim "The sum over axes, or of everything.";
+    prod prod_keepdim "The product over axes, or of everything.";
+    mean mean_keepdim "The mean over axes, or of everything.";
+    any any_keepdim "Whether any element is non-zero.";
+    all all_keepdim "Whether all elements are non-zero.";
+    amax max_keepdim_as "The largest over axes; ties share the gradient.";
+    amin min_keepdim_as "The smallest over axes; ties share the gradient.";
+}
+
+/// The names the macro above wants.
+trait Extremes {
+    fn amax(&self, dim: Dim) -> Tensor;
+    fn amin(&self, dim: Dim) -> Tensor;
+    fn max_keepdim_as(&self, dim: Dim) -> Tensor;
+    fn min_keepdim_as(&self, dim: Dim) -> Tensor;
+}
+
+impl Extremes for Tensor {
+    fn amax(&self, dim: Dim) -> Tensor {
+        self.max(dim)
+    }
+    fn amin(&self, dim: Dim) -> Tensor {
+        self.min(dim)
+    }
+    fn max_keepdim_as(&self, dim: Dim) -> Tensor {
+        self.max_keepdim(dim)
+    }
+    fn min_keepdim_as(&self, dim: Dim) -> Tensor {
+        self.min_keepdim(dim)
+    }
+}
+
+/// Values along an axis with the positions they come from; gradients go to those positions.
+fn extreme(x: &Tensor, axis: isize, keepdim: bool, largest: bool) -> (Tensor, Tensor) {
+    if x.rank() == 0 {
+        let (values, positions) = extreme(&x.reshape([1usize]), 0, false, largest);
+        return (values, positions);
+    }
+    let positions = if largest { x.argmax(axis) } else { x.argmin(axis) };
+    let kept = positions.unsqueeze(axis);
+    let values = x.gather(axis, &kept);
+    if keepdim { (values, kept) } else { (values.squeeze(axis), positions) }
+}
+
+/// Two results under names, as PyTorch gives them.
+fn pair<'py>(py: Python<'py>, kind: &str, names: [&str; 2], two: (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
+    let named = py.import("gradus._results")?.getattr(kind)?;
+    let _ = names;
+    named.call1((PyTensor::out(two.0)?, PyTensor::out(two.1)?))
+}
+
+/// `max` and `min`: of everything, along an axis with positions, or of two tensors.
+fn extremes<'py>(
+    slf: &PyTensor,
+    py: Python<'py>,
+    dim: Option<&Bound<'py, PyAny>>,
+    keepdim: bool,
+    largest: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let x = slf.value(py)?;
+    let Some(dim) = dim else {
+        return result(py, &x, |x| if largest { x.max(()) } else { x.min(()) })?.into_bound_py_any(py);
+    };
+    if dim.is_instance_of::<PyTensor>() {
+        let other: Operand = dim.extract()?;
+        let f: fn(&Tensor, gradus::Arg<'_>) -> Tensor =
+            if largest { |a, b| a.maximum(b) } else { |a, b| a.minimum(b) };
+        return PyTensor::out(crate::operators::binary(py, x, other, f))?.into_bound_py_any(py);
+    }
+    let axis = crate::value::integer(dim)? as isize;
+    let two = compute(py, &x, |x| extreme(x, axis, keepdim, largest));
+    pair(py, if largest { "max" } else { "min" }, ["values", "indices"], two)
+}
+
+fn position(x: &Tensor, dim: Option<isize>, keepdim: bool, largest: bool) -> Tensor {
+    let along = |x: &Tensor, a: isize| if largest { x.argmax(a) } else { x.argmin(a) };
+    match dim {
+        None => {
+            let flat = along(&x.reshape([-1i64]), 0);
+            if keepdim { flat.reshape(vec![1usize; x.rank()]) } else { flat }
+        }
+        Some(_) if x.rank() == 0 => along(&x.reshape([1usize]), 0),
+        Some(a) if keepdim => along(x, a).unsqueeze(a),
+        Some(a) => along(x, a),
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The largest of everything; with `dim`, values and indices along it; with a tensor, the larger of both.
+    ///
+    /// >>> import gradus
+    /// >>> gradus.tensor([[1., 5.], [7., 2.]]).max(dim=1).indices
+    /// tensor([1, 0])
+    #[pyo3(signature = (dim=None, keepdim=false))]
+    fn max<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>, keepdim: bool) -> PyResult<Bound<'py, PyAny>> {
+        extremes(self, py, dim, keepdim, true)
+    }
+
+    /// The smallest of everything; with `dim`, values and indices along it; with a tensor, the smaller of both.
+    #[pyo3(signature = (dim=None, keepdim=false))]
+    fn min<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>, keepdim: bool) -> PyResult<Bound<'py, PyAny>> {
+        extremes(self, py, dim, keepdim, false)
+    }
+
+    /// The position of the largest, in all or along an axis.
+    #[pyo3(signature = (dim=None, keepdim=false))]
+    fn argmax(&self, py: Python<'_>, dim: Option<isize>, keepdim: bool) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| position(x, dim, keepdim, true))
+    }
+
+    /// The position of the smallest, in all or along an axis.
+    #[pyo3(signature = (dim=None, keepdim=false))]
+    fn argmin(&self, py: Python<'_>, dim: Option<isize>, keepdim: bool) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| position(x, dim, keepdim, false))
+    }
+
+    /// The variance; `correction` is taken from the number of elements.
+    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None))]
+    fn var(
+        &self,
+        py: Python<'_>,
+        dim: Option<Dim>,
+        unbiased: Option<bool>,
+        keepdim: bool,
+        correction: Option<f64>,
+    ) -> PyResult<PyTensor> {
+        let (dim, c) = (dim.unwrap_or(Dim(None)), corrected(unbiased, correction));
+        result(py, &self.value(py)?, |x| if keepdim { x.var_keepdim(dim, c) } else { x.var(dim, c) })
+    }
+
+    /// The standard deviation; `correction` is taken from the number of elements.
+    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None))]
+    fn std(
+        &self,
+        py: Python<'_>,
+        dim: Option<Dim>,
+        unbiased: Option<bool>,
+        keepdim: bool,
+        correction: Option<f64>,
+    ) -> PyResult<PyTensor> {
+        let (dim, c) = (dim.unwrap_or(Dim(None)), corrected(unbiased, correction));
+        result(py, &self.value(py)?, |x| if keepdim { x.std_keepdim(dim, c) } else { x.std(dim, c) })
+    }
+
+    /// The norm of order `p` ("fro" is 2) over axes, or of everything.
+    #[pyo3(signature = (p=None, dim=None, keepdim=false))]
+    fn norm(&self, py: Python<'_>, p: Option<&Bound<'_, PyAny>>, dim: Option<Dim>, keepdim: bool) -> PyResult<PyTensor> {
+        let p = match p {
+            None => 2.0,
+            Some(p) => match p.extract::<f64>() {
+                Ok(p) => p,
+                Err(_) if p.extract::<String>().is_ok_and(|p| p == "fro") => 2.0,
+                Err(_) => return Err(value_error("p is a number or 'fro'")),
+            },
+        };
+        let dim = dim.unwrap_or(Dim(None));
+        result(py, &self.value(py)?, |x| x.norm(p, dim, keepdim))
+    }
+
+    /// log(sum(exp(x))) over axes, without overflow.
+    #[pyo3(signature = (dim, keepdim=false))]
+    fn logsumexp(&self, py: Python<'_>, dim: Dim, keepdim: bool) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.logsumexp(dim, keepdim))
+    }
+
+    /// Sums of all elements up to each.
+    #[pyo3(signature = (dim, *, dtype=None))]
+    fn cumsum(&self, py: Python<'_>, dim: isize, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+        result(py, &cast(self.value(py)?, dtype), |x| x.cumsum(dim))
+    }
+
+    /// Products of all elements up to each.
+    #[pyo3(signature = (dim, *, dtype=None))]
+    fn cumprod(&self, py: Python<'_>, dim: isize, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+        result(py, &cast(self.value(py)?, dtype), |x| x.cumprod(dim))
+    }
+
+    /// The logarithms of the sums of the exponentials up to each element.
+    fn logcumsumexp(&self, py: Python<'_>, dim: isize) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.logcumsumexp(dim))
+    }
+
+    /// Sorted along an axis, with the positions elements come from.
+    #[pyo3(signature = (dim=-1, descending=false, stable=true))]
+    fn sort<'py>(&self, py: Python<'py>, dim: isize, descending: bool, stable: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _ = stable; // sorting always is
+        let two = compute(py, &self.value(py)?, |x| x.sort(dim, descending));
+        pair(py, "sort", ["values", "indices"], two)
+    }
+
+    /// The positions that sort along an axis.
+    #[pyo3(signature = (dim=-1, descending=false, stable=true))]
+    fn argsort(&self, py: Python<'_>, dim: isize, descending: bool, stable: bool) -> PyResult<PyTensor> {
+        let _ = stable;
+        result(py, &self.value(py)?, |x| x.argsort(dim, descending))
+    }
+
+    /// The `k` largest along an axis, with their positions.
+    #[pyo3(signature = (k, dim=-1, largest=true, sorted=true))]
+    fn topk<'py>(&self, py: Python<'py>, k: usize, dim: isize, largest: bool, sorted: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _ = sorted;
+        let two = compute(py, &self.value(py)?, |x| x.topk(k, dim, largest));
+        pair(py, "topk", ["values", "indices"], two)
+    }
+
+    /// The median: of an even number of elements the lower of the two in the middle.
+    #[pyo3(signature = (dim=None, keepdim=false))]
+    fn median<'py>(&self, py: Python<'py>, dim: Option<isize>, keepdim: bool) -> PyResult<Bound<'py, PyAny>> {
+        let x = self.value(py)?;
+        let middle = |x: &Tensor, a: isize| {
+            let at = x.dim(a).saturating_sub(1) / 2;
+            let (values, positions) = x.sort(a, false);
+            (values.narrow(a, at, 1), positions.narrow(a, at, 1))
+        };
+        match dim {
+            None => PyTensor::out(middle(&x.reshape([-1i64]), 0).0.squeeze(0isize))?.into_bound_py_any(py),
+            Some(a) => {
+                let (v, i) = middle(&x, a);
+                let two = if keepdim { (v, i) } else { (v.squeeze(a), i.squeeze(a)) };
+                pair(py, "median", ["values", "indices"], two)
+            }
+        }
+    }
+
+    /// How many elements are not 0.
+    #[pyo3(signature = (dim=None))]
+    fn count_nonzero(&self, py: Python<'_>, dim: Option<Dim>) -> PyResult<PyTensor> {
+        let dim = dim.unwrap_or(Dim(None));
+        result(py, &self.value(py)?, |x| x.to_dtype(DType::Bool).sum(dim))
+    }
+
+    /// How often each integer from 0 on occurs; `weights` are added up instead of ones.
+    #[pyo3(signature = (weights=None, minlength=0))]
+    fn bincount(&self, py: Python<'_>, weights: Option<T>, minlength: usize) -> PyResult<PyTensor> {
+        let x = self.value(py)?;
+        let largest = if x.numel() == 0 { -1 } else { raise(x.to_dtype(DType::I64).max(()).item::<i64>())? };
+        if x.numel() > 0 && raise(x.to_dtype(DType::I64).min(()).item::<i64>())? < 0 {
+            return Err(value_error("bincount takes integers of 0 and more"));
+        }
+        let n = ((largest + 1) as usize).max(minlength);
+        let ones = weights.map_or_else(|| x.ones_like().to_dtype(DType::I64), |w| w.0);
+        let zeros = Tensor::zeros_of(&gradus::Aval::new(ones.dtype(), [n]));
+        PyTensor::out(zeros.index_add(0, &x, &ones))
+    }
+
+    /// The different elements in order; with their places in that, and how often they occur, if asked.
+    #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false))]
+    fn unique<'py>(
+        &self,
+        py: Python<'py>,
+        sorted: bool,
+        return_inverse: bool,
+        return_counts: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = sorted;
+        let x = self.value(py)?.detach();
+        let flat = x.reshape([-1i64]);
+        let (values, order) = flat.sort(0, false);
+        let n = values.numel();
+        let first = match n {
+            0 => Tensor::from(Vec::<bool>::new()),
+            _ => {
+                let same = values.narrow(0, 1, n - 1).ne(&values.narrow(0, 0, n - 1));
+                Tensor::cat(&[&Tensor::from([true]), &same], 0)
+            }
+        };
+        let different = values.masked_select(&first);
+        let mut outs = vec![PyTensor::out(different.clone())?];
+        let rank = first.to_dtype(DType::I64).cumsum(0).sub(1);
+        if return_inverse {
+            let places = rank.zeros_like().scatter(0, &order, &rank).reshape(x.shape());
+            outs.push(PyTensor::out(places)?);
+        }
+        if return_counts {
+            let zeros = Tensor::zeros_of(&gradus::Aval::new(DType::I64, [different.numel()]));
+            outs.push(PyTensor::out(zeros.index_add(0, &rank, &rank.ones_like()))?);
+        }
+        if outs.len() == 1 {
+            return outs.remove(0).into_bound_py_any(py);
+        }
+        pyo3::types::PyTuple::new(py, outs)?.into_bound_py_any(py)
+    }
+}
+
+fn corrected(unbiased: Option<bool>, correction: Option<f64>) -> f64 {
+    correction.unwrap_or(if unbiased == Some(false) { 0.0 } else { 1.0 })
+}
+
+macro_rules! along_with_positions {
+    ($($name:ident $largest:literal $doc:literal;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name<'py>(&self, py: Python<'py>, dim: isize) -> PyResult<Bound<'py, PyAny>> {
+                let x = self.value(py)?;
+                let values = if $largest { x.cummax(dim) } else { x.cummin(dim) };
+                // The last position so far at which the extreme stood.
+                let n = x.rank().max(1);
+                let axis = if dim < 0 { dim + n as isize } else { dim };
+                let places = Tensor::iota(DType::I64, x.shape(), axis.max(0) as usize);
+                let at = x.eq(&values).select(&places, &places.zeros_like()).cummax(dim);
+                pair(py, stringify!($name), ["values", "indices"], (values, at))
+            }
+        )*}
+    };
+}
+
+along_with_positions! {
+    cummax true "The largest up to each element, with positions.";
+    cummin false "The smallest up to each element, with positions.";
+}

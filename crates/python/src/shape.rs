@@ -1,0 +1,549 @@
+//! Views and other movements of elements.
+
+use crate::error::{raise, type_error, value_error};
+use crate::tensor::{PyTensor, View, result};
+use crate::value::{Dim, Operand, PerAxis, T, extents, integers, list};
+use gradus::{DType, Dims, Ix, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+fn axis(slf: &Bound<'_, PyTensor>, dim: isize) -> PyResult<usize> {
+    axis_of(&slf.get().value(slf.py())?, dim)
+}
+
+fn axis_of(x: &Tensor, dim: isize) -> PyResult<usize> {
+    use gradus::Axes;
+    Ok(raise(dim.resolve(x.rank()))?[0])
+}
+
+/// A view with other extents of the same elements.
+fn reshaped(slf: &Bound<'_, PyTensor>, dims: Vec<i64>) -> PyResult<PyTensor> {
+    PyTensor::part_of(slf, View::Reshape(dims))
+}
+
+fn shape(slf: &Bound<'_, PyTensor>) -> PyResult<Vec<i64>> {
+    Ok(slf.get().value(slf.py())?.shape().dims())
+}
+
+/// A list of tensors.
+pub(crate) fn tensors(obj: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
+    obj.try_iter()?.map(|t| Ok(t?.extract::<T>()?.0)).collect()
+}
+
+/// Parts along an axis, each a view.
+fn parts(slf: &Bound<'_, PyTensor>, a: usize, sizes: &[usize]) -> PyResult<Vec<PyTensor>> {
+    let mut from = 0;
+    let part = |&n: &usize| {
+        let mut places = vec![Ix::from(..); a];
+        places.push(Ix::Range(Some(from as isize), Some((from + n) as isize), 1));
+        from += n;
+        PyTensor::part_of(slf, View::At(places))
+    };
+    sizes.iter().map(part).collect()
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The same elements under other extents, one of which may be -1.
+    ///
+    /// >>> import gradus
+    /// >>> gradus.arange(6).view(2, -1)
+    /// tensor([[0, 1, 2],
+    ///         [3, 4, 5]])
+    #[pyo3(signature = (*shape))]
+    fn view(slf: &Bound<'_, PyTensor>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        if let Ok(dtype) = shape.get_item(0).and_then(|d| Ok(d.cast::<crate::dtype::PyDType>()?.get().0)) {
+            return Err(type_error(format!("view as {dtype} is not there; use to()")));
+        }
+        reshaped(slf, integers(shape)?)
+    }
+
+    /// The same elements under other extents, one of which may be -1.
+    #[pyo3(signature = (*shape))]
+    fn reshape(slf: &Bound<'_, PyTensor>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        reshaped(slf, integers(shape)?)
+    }
+
+    /// With the extents of another tensor.
+    fn view_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
+        reshaped(slf, other.0.shape().dims())
+    }
+
+    /// With the extents of another tensor.
+    fn reshape_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
+        reshaped(slf, other.0.shape().dims())
+    }
+
+    /// Axes in another order.
+    #[pyo3(signature = (*dims))]
+    fn permute(slf: &Bound<'_, PyTensor>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Permute(integers(dims)?.into_iter().map(|d| d as isize).collect()))
+    }
+
+    /// Two axes in each other's place.
+    fn transpose(slf: &Bound<'_, PyTensor>, dim0: isize, dim1: isize) -> PyResult<PyTensor> {
+        let rank = slf.get().value(slf.py())?.rank();
+        if rank == 0 {
+            return PyTensor::part_of(slf, View::Permute(Vec::new()));
+        }
+        let (a, b) = (axis(slf, dim0)?, axis(slf, dim1)?);
+        let mut axes: Vec<isize> = (0..rank as isize).collect();
+        axes.swap(a, b);
+        PyTensor::part_of(slf, View::Permute(axes))
+    }
+
+    /// Two axes in each other's place.
+    fn swapaxes(slf: &Bound<'_, PyTensor>, axis0: isize, axis1: isize) -> PyResult<PyTensor> {
+        PyTensor::transpose(slf, axis0, axis1)
+    }
+
+    /// Two axes in each other's place.
+    fn swapdims(slf: &Bound<'_, PyTensor>, dim0: isize, dim1: isize) -> PyResult<PyTensor> {
+        PyTensor::transpose(slf, dim0, dim1)
+    }
+
+    /// A matrix transposed.
+    fn t(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        match slf.get().value(slf.py())?.rank() {
+            0 | 1 => PyTensor::part_of(slf, View::At(vec![Ix::Rest])),
+            2 => PyTensor::transpose(slf, 0, 1),
+            n => Err(pyo3::exceptions::PyRuntimeError::new_err(format!("t() is of a matrix, not of rank {n}"))),
+        }
+    }
+
+    /// Axes in reverse order.
+    #[getter]
+    fn T(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        let rank = slf.get().value(slf.py())?.rank() as isize;
+        PyTensor::part_of(slf, View::Permute((0..rank).rev().collect()))
+    }
+
+    /// The last two axes in each other's place.
+    #[getter]
+    fn mT(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::transpose(slf, -2, -1)
+    }
+
+    /// A matrix transposed and conjugated.
+    #[getter]
+    fn H(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.adjoint())
+    }
+
+    /// Axes moved to other places.
+    fn movedim(&self, py: Python<'_>, source: Dim, destination: Dim) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.movedim(source, destination))
+    }
+
+    /// Axes of extent 1 repeated; -1 keeps an extent.
+    #[pyo3(signature = (*sizes))]
+    fn expand(slf: &Bound<'_, PyTensor>, sizes: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let dims = integers(sizes)?;
+        let whole = slf.get().value(slf.py())?.expand(dims);
+        raise(whole.check())?;
+        PyTensor::part_of(slf, View::Expand(whole.shape().to_vec()))
+    }
+
+    /// Repeated to the extents of another tensor.
+    fn expand_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Expand(other.0.shape().to_vec()))
+    }
+
+    /// Repeated to these extents.
+    fn broadcast_to(slf: &Bound<'_, PyTensor>, size: PerAxis) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Expand(size.0))
+    }
+
+    /// Without axes of extent 1: all, or these.
+    #[pyo3(signature = (dim=None))]
+    fn squeeze(slf: &Bound<'_, PyTensor>, dim: Option<Dim>) -> PyResult<PyTensor> {
+        use gradus::Axes;
+        let x = slf.get().value(slf.py())?;
+        let axes = raise(dim.unwrap_or(Dim(None)).resolve(x.rank()))?;
+        let kept = |(a, &d): (usize, &usize)| (d != 1 || !axes.contains(&a)).then_some(d as i64);
+        reshaped(slf, x.shape().iter().enumerate().filter_map(kept).collect())
+    }
+
+    /// With a new axis of extent 1.
+    fn unsqueeze(slf: &Bound<'_, PyTensor>, dim: isize) -> PyResult<PyTensor> {
+        let mut dims = shape(slf)?;
+        let at = if dim < 0 { dim + dims.len() as isize + 1 } else { dim };
+        if at < 0 || at as usize > dims.len() {
+            let why = format!("a new axis {dim} is out of range for rank {}", dims.len());
+            return Err(pyo3::exceptions::PyIndexError::new_err(why));
+        }
+        dims.insert(at as usize, 1);
+        reshaped(slf, dims)
+    }
+
+    /// Several axes as one.
+    #[pyo3(signature = (start_dim=0, end_dim=-1))]
+    fn flatten(slf: &Bound<'_, PyTensor>, start_dim: isize, end_dim: isize) -> PyResult<PyTensor> {
+        let flat = slf.get().value(slf.py())?;
+        let flat = if flat.rank() == 0 { flat.reshape([1usize]) } else { flat.flatten(start_dim, end_dim) };
+        raise(flat.check())?;
+        reshaped(slf, flat.shape().dims())
+    }
+
+    /// One axis as several.
+    fn unflatten(slf: &Bound<'_, PyTensor>, dim: isize, sizes: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+        let cut = slf.get().value(slf.py())?.unflatten(dim, list(sizes)?);
+        raise(cut.check())?;
+        reshaped(slf, cut.shape().dims())
+    }
+
+    /// `length` elements of an axis from `start`.
+    fn narrow(slf: &Bound<'_, PyTensor>, dim: isize, start: isize, length: isize) -> PyResult<PyTensor> {
+        let a = axis(slf, dim)?;
+        let n = shape(slf)?[a] as isize;
+        let from = if start < 0 { start + n } else { start };
+        if from < 0 || length < 0 || from + length > n {
+            let why = format!("{length} elements from {start} are not within an extent of {n}");
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
+        }
+        let mut places = vec![Ix::from(..); a];
+        places.push(Ix::Range(Some(from), Some(from + length), 1));
+        PyTensor::part_of(slf, View::At(places))
+    }
+
+    /// The part at one position of an axis.
+    fn select(slf: &Bound<'_, PyTensor>, dim: isize, index: isize) -> PyResult<PyTensor> {
+        let mut places = vec![Ix::from(..); axis(slf, dim)?];
+        places.push(Ix::At(index));
+        PyTensor::part_of(slf, View::At(places))
+    }
+
+    /// Parts of a size, or of these sizes, along an axis.
+    #[pyo3(signature = (split_size, dim=0))]
+    fn split(slf: &Bound<'_, PyTensor>, split_size: &Bound<'_, PyAny>, dim: isize) -> PyResult<Vec<PyTensor>> {
+        let a = axis(slf, dim)?;
+        let n = shape(slf)?[a] as usize;
+        if split_size.is_instance_of::<PyList>() || split_size.is_instance_of::<PyTuple>() {
+            let sizes = extents(list(split_size)?)?;
+            if sizes.iter().sum::<usize>() != n {
+                return Err(value_error(format!("sizes {sizes:?} do not add up to the extent {n}")));
+            }
+            return parts(slf, a, &sizes);
+        }
+        match crate::value::integer(split_size)? {
+            size if size > 0 => {
+                let size = size as usize;
+                let sizes: Vec<usize> = (0..n.max(1)).step_by(size).map(|i| size.min(n - i)).collect();
+                parts(slf, a, &sizes)
+            }
+            size => Err(value_error(format!("a part of {size} elements is not a part"))),
+        }
+    }
+
+    /// At most this many parts of one size along an axis.
+    #[pyo3(signature = (chunks, dim=0))]
+    fn chunk(slf: &Bound<'_, PyTensor>, chunks: usize, dim: isize) -> PyResult<Vec<PyTensor>> {
+        let a = axis(slf, dim)?;
+        if chunks == 0 {
+            return Err(value_error("at least one chunk"));
+        }
+        let n = shape(slf)?[a] as usize;
+        let size = n.div_ceil(chunks).max(1);
+        let sizes: Vec<usize> = (0..n.max(1)).step_by(size).map(|i| size.min(n - i)).collect();
+        parts(slf, a, &sizes)
+    }
+
+    /// The parts at each position of an axis.
+    #[pyo3(signature = (dim=0))]
+    fn unbind<'py>(slf: &Bound<'py, PyTensor>, dim: isize) -> PyResult<Bound<'py, PyTuple>> {
+        let a = axis(slf, dim)?;
+        let n = shape(slf)?[a] as isize;
+        let part = |i: isize| {
+            let mut places = vec![Ix::from(..); a];
+            places.push(Ix::At(i));
+            PyTensor::part_of(slf, View::At(places))
+        };
+        PyTuple::new(slf.py(), (0..n).map(part).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Repeated along each axis.
+    #[pyo3(signature = (*repeats))]
+    fn repeat(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let repeats = extents(integers(repeats)?)?;
+        result(py, &self.value(py)?, |x| x.repeat(&repeats))
+    }
+
+    /// Repeated along the last axes.
+    #[pyo3(signature = (*dims))]
+    fn tile(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let repeats = extents(integers(dims)?)?;
+        result(py, &self.value(py)?, |x| x.tile(&repeats))
+    }
+
+    /// Each element repeated.
+    #[pyo3(signature = (repeats, dim=None))]
+    fn repeat_interleave(&self, py: Python<'_>, repeats: &Bound<'_, PyAny>, dim: Option<isize>) -> PyResult<PyTensor> {
+        let repeats = match repeats.extract::<T>() {
+            Ok(t) => extents(raise(t.0.to_dtype(DType::I64).to_vec::<i64>())?)?,
+            Err(_) => repeats.extract::<PerAxis>()?.0,
+        };
+        result(py, &self.value(py)?, |x| x.repeat_interleave(repeats, dim))
+    }
+
+    /// With axes in reverse order of elements.
+    #[pyo3(signature = (*dims))]
+    fn flip(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let axes: Vec<isize> = integers(dims)?.into_iter().map(|d| d as isize).collect();
+        result(py, &self.value(py)?, |x| x.flip(axes))
+    }
+
+    /// Elements moved on along axes, those at the end coming back at the start.
+    #[pyo3(signature = (shifts, dims=None))]
+    fn roll(&self, py: Python<'_>, shifts: Dim, dims: Option<Dim>) -> PyResult<PyTensor> {
+        let shifts: Vec<i64> = shifts.0.unwrap_or_default().into_iter().map(|s| s as i64).collect();
+        let axes = dims.and_then(|d| d.0).unwrap_or_default();
+        result(py, &self.value(py)?, |x| x.roll(&shifts, &axes))
+    }
+
+    /// Turned by right angles in the plane of two axes.
+    #[pyo3(signature = (k=1, dims=None))]
+    fn rot90(&self, py: Python<'_>, k: isize, dims: Option<Dim>) -> PyResult<PyTensor> {
+        let axes = dims.and_then(|d| d.0).unwrap_or_else(|| vec![0, 1]);
+        let [a, b] = axes[..] else { return Err(value_error("dims are two axes")) };
+        result(py, &self.value(py)?, |x| x.rot90(k, a, b))
+    }
+
+    /// The lower triangle of matrices.
+    #[pyo3(signature = (diagonal=0))]
+    fn tril(&self, py: Python<'_>, diagonal: isize) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.tril(diagonal))
+    }
+
+    /// The upper triangle of matrices.
+    #[pyo3(signature = (diagonal=0))]
+    fn triu(&self, py: Python<'_>, diagonal: isize) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.triu(diagonal))
+    }
+
+    /// The diagonal of a matrix, or the matrix with this diagonal.
+    #[pyo3(signature = (diagonal=0))]
+    fn diag(&self, py: Python<'_>, diagonal: isize) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.diag(diagonal))
+    }
+
+    /// The diagonals of two axes.
+    #[pyo3(signature = (offset=0, dim1=0, dim2=1))]
+    fn diagonal(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.diagonal(offset, dim1, dim2))
+    }
+
+    /// Matrices with these diagonals.
+    #[pyo3(signature = (offset=0, dim1=-2, dim2=-1))]
+    fn diag_embed(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.diag_embed(offset, dim1, dim2))
+    }
+
+    /// Windows along an axis, as a new last axis.
+    fn unfold(&self, py: Python<'_>, dimension: isize, size: usize, step: usize) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.unfold(dimension, size, step))
+    }
+
+    /// Elements at these positions along an axis, one for each: out[i, j] = self[index[i, j], j] for dim 0.
+    fn gather(&self, py: Python<'_>, dim: isize, index: T) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.gather(dim, &index.0))
+    }
+
+    /// Slices at these positions along an axis.
+    fn index_select(&self, py: Python<'_>, dim: isize, index: T) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.index_select(dim, &index.0))
+    }
+
+    /// Elements at these positions in row-major order.
+    fn take(&self, py: Python<'_>, index: T) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.take(&index.0))
+    }
+
+    /// Elements at positions along an axis, where tensor and positions broadcast.
+    #[pyo3(signature = (indices, dim=None))]
+    fn take_along_dim(&self, py: Python<'_>, indices: T, dim: Option<isize>) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.take_along_dim(&indices.0, dim))
+    }
+
+    /// The elements where the mask holds, as a vector.
+    fn masked_select(&self, py: Python<'_>, mask: T) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.masked_select(&mask.0))
+    }
+
+    /// self where the condition holds, other elsewhere.
+    #[pyo3(name = "where")]
+    fn where_(&self, py: Python<'_>, condition: T, other: Operand) -> PyResult<PyTensor> {
+        PyTensor::out(condition.0.select(&self.value(py)?, other.arg()))
+    }
+
+    /// The vector product along an axis of extent 3.
+    #[pyo3(signature = (other, dim=-1))]
+    fn cross(&self, py: Python<'_>, other: T, dim: isize) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.cross(&other.0, dim))
+    }
+}
+
+/// Methods that give a tensor with some elements replaced, and their forms in place.
+macro_rules! replacing {
+    ($($name:ident $inplace:ident ($($arg:ident: $ty:ty),*) $doc:literal |$x:ident| $f:expr;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name(&self, py: Python<'_>, $($arg: $ty),*) -> PyResult<PyTensor> {
+                let $x = &self.value(py)?;
+                PyTensor::out($f)
+            }
+
+            #[doc = concat!("In place: ", $doc)]
+            fn $inplace<'py>(slf: Bound<'py, PyTensor>, $($arg: $ty),*) -> PyResult<Bound<'py, PyTensor>> {
+                let $x = &slf.get().value(slf.py())?;
+                let new = $f;
+                slf.get().write(slf.py(), new)?;
+                Ok(slf)
+            }
+        )*}
+    };
+}
+
+/// A source of elements: a tensor, or one number everywhere.
+fn source(x: &Tensor, index: &Tensor, src: &Operand) -> Tensor {
+    match src {
+        Operand::Tensor(t) => t.clone(),
+        Operand::Number(n) => {
+            Tensor::from_literal(&n.literal(x.dtype())).expand(index.shape())
+        }
+    }
+}
+
+replacing! {
+    masked_fill masked_fill_ (mask: T, value: Operand) "`value` where the mask holds."
+        |x| x.masked_fill(&mask.0, value.arg());
+    scatter scatter_ (dim: isize, index: T, src: Operand) "With `src` written at positions along an axis."
+        |x| x.scatter(dim, &index.0, &source(x, &index.0, &src));
+    scatter_add scatter_add_ (dim: isize, index: T, src: T) "With `src` added at positions along an axis."
+        |x| x.scatter_add(dim, &index.0, &src.0);
+    index_add index_add_ (dim: isize, index: T, source: T) "With slices of `source` added at positions along an axis."
+        |x| x.index_add(dim, &index.0, &source.0);
+    index_copy index_copy_ (dim: isize, index: T, source: T) "With slices of `source` written at positions along an axis."
+        |x| x.index_copy(dim, &index.0, &source.0);
+    index_fill index_fill_ (dim: isize, index: T, value: Operand) "With `value` written at positions along an axis."
+        |x| filled(x, dim, &index.0, &value);
+}
+
+fn filled(x: &Tensor, dim: isize, index: &Tensor, value: &Operand) -> Tensor {
+    let one = match value {
+        Operand::Tensor(t) => t.to_dtype(x.dtype()),
+        Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())),
+    };
+    let mut dims: Vec<usize> = x.shape().to_vec();
+    if let Ok(a) = axis_of(x, dim) {
+        dims[a] = index.numel();
+    }
+    x.index_copy(dim, index, &one.expand(dims))
+}
+
+#[pymethods]
+impl PyTensor {
+    /// With `src` combined in at positions along an axis by "sum", "prod", "mean", "amax" or "amin".
+    #[pyo3(signature = (dim, index, src, reduce, *, include_self=true))]
+    fn scatter_reduce(
+        &self,
+        py: Python<'_>,
+        dim: isize,
+        index: T,
+        src: T,
+        reduce: &str,
+        include_self: bool,
+    ) -> PyResult<PyTensor> {
+        use gradus::Reduce;
+        let how = [Reduce::Sum, Reduce::Prod, Reduce::Mean, Reduce::Amax, Reduce::Amin];
+        let Some(how) = how.into_iter().find(|r| r.name() == reduce) else {
+            return Err(value_error(format!("reduce {reduce:?} is not one of sum, prod, mean, amax, amin")));
+        };
+        PyTensor::out(self.value(py)?.scatter_reduce(dim, &index.0, &src.0, how, include_self))
+    }
+}
+
+/// Tensors one after the other along an axis.
+#[pyfunction]
+#[pyo3(signature = (tensors, dim=0))]
+pub(crate) fn cat(py: Python<'_>, tensors: &Bound<'_, PyAny>, dim: isize) -> PyResult<PyTensor> {
+    let all = self::tensors(tensors)?;
+    let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
+    let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
+    let refs: Vec<&Tensor> = all.iter().collect();
+    let _ = py;
+    PyTensor::out(Tensor::cat(&refs, dim))
+}
+
+/// Tensors of one shape along a new axis.
+#[pyfunction]
+#[pyo3(signature = (tensors, dim=0))]
+pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize) -> PyResult<PyTensor> {
+    let all = self::tensors(tensors)?;
+    let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
+    let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
+    let refs: Vec<&Tensor> = all.iter().collect();
+    PyTensor::out(Tensor::stack(&refs, dim))
+}
+
+/// `input` where the condition holds, `other` elsewhere; of a condition alone, the positions where it holds.
+#[pyfunction]
+#[pyo3(name = "where", signature = (condition, input=None, other=None))]
+pub(crate) fn where_<'py>(
+    py: Python<'py>,
+    condition: T,
+    input: Option<Operand>,
+    other: Option<Operand>,
+) -> PyResult<Bound<'py, PyAny>> {
+    use pyo3::IntoPyObjectExt;
+    match (input, other) {
+        (Some(yes), Some(no)) => {
+            let (yes, no) = match (&yes, &no) {
+                (Operand::Number(a), Operand::Number(b)) => {
+                    let dtype = a.dtype().promote(b.dtype());
+                    let of = |n: &gradus::Number| Tensor::from_literal(&n.literal(dtype));
+                    (Operand::Tensor(of(a)), Operand::Tensor(of(b)))
+                }
+                _ => (yes, no),
+            };
+            PyTensor::out(condition.0.select(yes.arg(), no.arg()))?.into_bound_py_any(py)
+        }
+        (None, None) => {
+            let at = condition.0.nonzero();
+            raise(at.check())?;
+            let columns = (0..condition.0.rank()).map(|a| PyTensor::out(at.at((.., a as isize))));
+            PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)
+        }
+        _ => Err(type_error("where takes a condition alone, or with two values")),
+    }
+}
+
+/// Coordinates of a grid: one tensor per vector.
+#[pyfunction]
+#[pyo3(signature = (*tensors, indexing="ij"))]
+pub(crate) fn meshgrid(tensors: &Bound<'_, PyTuple>, indexing: &str) -> PyResult<Vec<PyTensor>> {
+    let how = match indexing {
+        "ij" => gradus::Indexing::Ij,
+        "xy" => gradus::Indexing::Xy,
+        _ => return Err(value_error("indexing is 'ij' or 'xy'")),
+    };
+    let all = match tensors.len() {
+        1 if !tensors.get_item(0)?.is_instance_of::<PyTensor>() => self::tensors(&tensors.get_item(0)?)?,
+        _ => self::tensors(tensors.as_any())?,
+    };
+    gradus::meshgrid(&all.iter().collect::<Vec<_>>(), how).into_iter().map(PyTensor::out).collect()
+}
+
+/// Tensors repeated to the extents they have together.
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+pub(crate) fn broadcast_tensors(tensors: &Bound<'_, PyTuple>) -> PyResult<Vec<PyTensor>> {
+    let all = self::tensors(tensors.as_any())?;
+    let mut shape = gradus::Shape::scalar();
+    for t in &all {
+        shape = shape
+            .broadcast(&t.shape())
+            .ok_or_else(|| value_error(format!("extents {shape} and {} do not broadcast", t.shape())))?;
+    }
+    all.iter().map(|t| PyTensor::out(t.expand(&shape))).collect()
+}

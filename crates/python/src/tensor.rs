@@ -1,0 +1,252 @@
+//! The tensor as a Python object: a name for a value, which operations in place give another value.
+//!
+//! Values of Gradus never change. What Python calls a tensor is a place that holds one: `x += 1` puts another value
+//! there. A view is a place that knows which part of another place it is (`Alias`): it reads that part, and writing to it
+//! puts a value with that part replaced into the other. So derivatives of programs that write in place are right without
+//! further rules, in eager mode and under every transform.
+
+use crate::error::{raise, raised};
+use gradus::{DType, Ix, Tensor, is_tracing};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A multi-dimensional array of one element type, with automatic differentiation.
+///
+/// >>> import gradus
+/// >>> x = gradus.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+/// >>> (x * x).sum().backward()
+/// >>> x.grad
+/// tensor([[2., 4.],
+///         [6., 8.]])
+#[pyclass(name = "Tensor", module = "gradus", subclass, frozen, weakref, dict)]
+pub(crate) struct PyTensor(Mutex<Slot>);
+
+struct Slot {
+    value: Tensor,
+    /// How often another value was put here.
+    changed: u64,
+    alias: Option<Box<Alias>>,
+}
+
+/// Which part of another place this is.
+struct Alias {
+    of: Py<PyTensor>,
+    how: View,
+    /// The other's stamp when `value` was read from it.
+    seen: u64,
+}
+
+/// Ways to see a tensor without copying it.
+pub(crate) enum View {
+    At(Vec<Ix>),
+    Reshape(Vec<i64>),
+    Permute(Vec<isize>),
+    Expand(Vec<usize>),
+    /// The same elements outside of autograd.
+    Detached,
+    /// A leaf's gradient: its own value, which the leaf is told about as long as it is still that leaf's gradient.
+    Gradient,
+}
+
+impl View {
+    /// The part.
+    fn of(&self, whole: &Tensor) -> Tensor {
+        match self {
+            View::At(places) => whole.at(places.clone()),
+            View::Reshape(dims) => whole.reshape(dims.clone()),
+            View::Permute(axes) => whole.permute(axes.clone()),
+            View::Expand(shape) => whole.expand(shape.clone()),
+            View::Detached => whole.detach(),
+            View::Gradient => whole.clone(),
+        }
+    }
+
+    /// The whole with another part.
+    fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
+        Ok(match self {
+            View::At(places) => whole.with_at(places.clone(), part),
+            View::Reshape(_) => part.reshape(whole.shape()),
+            View::Permute(axes) => {
+                let rank = axes.len() as isize;
+                let mut back = vec![0isize; axes.len()];
+                for (i, &a) in axes.iter().enumerate() {
+                    back[a.rem_euclid(rank) as usize] = i as isize;
+                }
+                part.permute(back)
+            }
+            View::Expand(_) => {
+                let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
+                return Err(PyRuntimeError::new_err(why));
+            }
+            View::Detached => part.detach(),
+            View::Gradient => part.clone(),
+        })
+    }
+}
+
+impl PyTensor {
+    /// A place of its own.
+    pub(crate) fn new(value: Tensor) -> PyTensor {
+        PyTensor(Mutex::new(Slot { value, changed: 0, alias: None }))
+    }
+
+    /// A place of its own, unless the value is a failure.
+    pub(crate) fn out(value: Tensor) -> PyResult<PyTensor> {
+        match value.error() {
+            Some(e) => Err(raised(e)),
+            // A graph knows no modes: what is computed without gradients says so itself.
+            None if value.is_traced() && !gradus::is_grad_enabled() => Ok(PyTensor::new(value.stop_gradient())),
+            None => Ok(PyTensor::new(value)),
+        }
+    }
+
+    /// A part of another place.
+    pub(crate) fn part_of(of: &Bound<'_, PyTensor>, how: View) -> PyResult<PyTensor> {
+        let whole = of.get().value(of.py())?;
+        PyTensor::part_as(of, how.of(&whole), how)
+    }
+
+    fn part_as(of: &Bound<'_, PyTensor>, value: Tensor, how: View) -> PyResult<PyTensor> {
+        if let Some(e) = value.error() {
+            return Err(raised(e));
+        }
+        let seen = of.get().stamp();
+        let alias = Some(Box::new(Alias { of: of.clone().unbind(), how, seen }));
+        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, alias })))
+    }
+
+    /// The gradient of a leaf or of a tensor that retains it.
+    pub(crate) fn gradient(of: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
+        match of.get().value(of.py())?.grad() {
+            Some(grad) => PyTensor::part_as(of, grad, View::Gradient).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves whenever what is read here may have changed.
+    fn stamp(&self) -> u64 {
+        let slot = self.slot();
+        match &slot.alias {
+            Some(alias) if !matches!(alias.how, View::Gradient) => alias.of.get().stamp(),
+            _ => slot.changed + slot.value.version(),
+        }
+    }
+
+    /// What is here now.
+    pub(crate) fn value(&self, py: Python<'_>) -> PyResult<Tensor> {
+        let slot = self.slot();
+        let Some(alias) = &slot.alias else { return Ok(slot.value.clone()) };
+        if matches!(alias.how, View::Gradient) {
+            return Ok(slot.value.clone());
+        }
+        let (now, of) = (alias.of.get().stamp(), alias.of.clone_ref(py));
+        if now == alias.seen && !slot.value.is_traced() {
+            return Ok(slot.value.clone());
+        }
+        drop(slot); // the other place has a lock of its own, and never looks back
+        let whole = of.get().value(py)?;
+        let mut slot = self.slot();
+        if let Some(alias) = &mut slot.alias {
+            let part = alias.how.of(&whole);
+            alias.seen = now;
+            slot.value = part;
+        }
+        raise(slot.value.check().cloned())
+    }
+
+    /// Makes this place hold another value, and a part of no other place.
+    pub(crate) fn rebind(&self, value: Tensor) {
+        let mut slot = self.slot();
+        let old = (std::mem::replace(&mut slot.value, value), slot.alias.take());
+        slot.changed += 1;
+        drop(slot);
+        drop(old);
+    }
+
+    /// Puts another value of the same type here, and into the place that this is a part of.
+    pub(crate) fn write(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
+        let old = self.value(py)?;
+        raise(new.check())?;
+        if new.shape() != old.shape() {
+            let why = format!("a result of shape {} cannot be written in place to one of {}", new.shape(), old.shape());
+            return Err(PyRuntimeError::new_err(why));
+        }
+        if new.dtype().class() > old.dtype().class() {
+            let why = format!("a result of {} cannot be written in place to a tensor of {}", new.dtype(), old.dtype());
+            return Err(PyRuntimeError::new_err(why));
+        }
+        let new = new.to_dtype(old.dtype());
+        let aliased = {
+            let slot = self.slot();
+            slot.alias.as_ref().map(|alias| (alias.of.clone_ref(py), matches!(alias.how, View::Gradient)))
+        };
+        match aliased {
+            Some((of, true)) => {
+                let leaf = of.get().value(py)?;
+                if leaf.grad().is_some_and(|g| g.is_same(&old)) {
+                    raise(leaf.set_grad(Some(&new)))?;
+                    self.slot().value = leaf.grad().unwrap_or(new);
+                } else {
+                    self.slot().value = new;
+                }
+                self.slot().changed += 1;
+                Ok(())
+            }
+            Some((of, false)) => {
+                let whole = of.get().value(py)?;
+                let (whole, detached) = match &self.slot().alias {
+                    Some(alias) => (alias.how.replaced(&whole, &new)?, matches!(alias.how, View::Detached)),
+                    None => (new, false),
+                };
+                let _mode = detached.then(|| gradus::set_grad_enabled(false));
+                of.get().write(py, whole)
+            }
+            None => self.put(old, new),
+        }
+    }
+
+    fn put(&self, old: Tensor, new: Tensor) -> PyResult<()> {
+        if old.is_cell() {
+            raise(old.set_(&new))?;
+            self.slot().changed += 1;
+            return Ok(());
+        }
+        if is_tracing() && !old.is_traced() {
+            // Data that a traced function changes must live on after it: from now on it is a cell, which the function
+            // reads and writes.
+            let cell = old.cell();
+            raise(cell.set_(&new))?;
+            self.rebind(cell);
+            return Ok(());
+        }
+        self.rebind(new);
+        Ok(())
+    }
+
+    /// The dtype, without looking at elements.
+    pub(crate) fn dtype_now(&self, py: Python<'_>) -> PyResult<DType> {
+        Ok(self.value(py)?.dtype())
+    }
+}
+
+/// Elements from which on Python's lock is worth releasing.
+const BIG: usize = 1 << 15;
+
+/// Computes without Python's lock if there is much to compute.
+pub(crate) fn compute<R: Send>(py: Python<'_>, x: &Tensor, f: impl FnOnce(&Tensor) -> R + Send) -> R {
+    if x.numel() >= BIG { py.detach(|| f(x)) } else { f(x) }
+}
+
+/// One result of a computation.
+pub(crate) fn result(
+    py: Python<'_>,
+    x: &Tensor,
+    f: impl FnOnce(&Tensor) -> Tensor + Send,
+) -> PyResult<PyTensor> {
+    PyTensor::out(compute(py, x, f))
+}

@@ -1,0 +1,228 @@
+//! Transforms of functions of lists of tensors; `gradus/transforms.py` makes them functions of anything.
+
+use crate::call::{Function, first, refs, two, unwrapped, wrapped};
+use crate::error::{raise, value_error};
+use crate::tensor::PyTensor;
+use crate::value::T;
+use gradus::{Backward, Keep, LinearMap, ScanOptions, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+type Lists<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
+
+#[pyfunction]
+pub(crate) fn _value_and_grad<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<Lists<'py>> {
+    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    two(ins.py(), f.done(gradus::value_and_grad(&refs(&all), |x| f.call(&[x])))?)
+}
+
+/// A linear map from lists of tensors to lists of tensors.
+#[pyclass(name = "LinearMap", module = "gradus", frozen)]
+pub(crate) struct PyLinearMap(LinearMap);
+
+#[pymethods]
+impl PyLinearMap {
+    fn __call__<'py>(&self, ins: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let all = unwrapped(ins)?;
+        wrapped(ins.py(), &raise((self.0)(&refs(&all)))?)
+    }
+}
+
+#[pyfunction]
+pub(crate) fn _vjp<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
+    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let (outs, map) = f.done(gradus::vjp(&refs(&all), |x| f.call(&[x])))?;
+    Ok((wrapped(ins.py(), &outs)?, PyLinearMap(map)))
+}
+
+#[pyfunction]
+pub(crate) fn _linearize<'py>(
+    ins: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
+    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let (outs, map) = f.done(gradus::linearize(&refs(&all), |x| f.call(&[x])))?;
+    Ok((wrapped(ins.py(), &outs)?, PyLinearMap(map)))
+}
+
+#[pyfunction]
+pub(crate) fn _jvp<'py>(
+    ins: &Bound<'py, PyAny>,
+    tangents: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+) -> PyResult<Lists<'py>> {
+    let (all, tangents, f) = (unwrapped(ins)?, unwrapped(tangents)?, Function::new(f));
+    two(ins.py(), f.done(gradus::jvp(&refs(&all), &refs(&tangents), |x| f.call(&[x])))?)
+}
+
+#[pyfunction]
+pub(crate) fn _hvp<'py>(
+    ins: &Bound<'py, PyAny>,
+    vectors: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (all, vectors, f) = (unwrapped(ins)?, unwrapped(vectors)?, Function::new(f));
+    wrapped(ins.py(), &f.done(gradus::hvp(&refs(&all), &refs(&vectors), |x| f.call(&[x])))?)
+}
+
+/// The one result of a function of one tensor.
+fn single(f: &Function<'_>, x: &Tensor) -> Tensor {
+    let outs = f.call(&[std::slice::from_ref(x)]);
+    outs.into_iter().next().unwrap_or_else(|| Tensor::failed(gradus::Error::trace("the function gave nothing")))
+}
+
+#[pyfunction]
+pub(crate) fn _jacobian(x: T, f: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    let f = Function::new(f);
+    PyTensor::out(f.done(gradus::jacobian(&x.0, |x| single(&f, x)))?)
+}
+
+#[pyfunction]
+pub(crate) fn _hessian(x: T, f: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    let f = Function::new(f);
+    PyTensor::out(f.done(gradus::hessian(&x.0, |x| single(&f, x)))?)
+}
+
+#[pyfunction]
+pub(crate) fn _vmap<'py>(
+    ins: &Bound<'py, PyAny>,
+    axes: Vec<Option<isize>>,
+    f: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    wrapped(ins.py(), &f.done(gradus::vmap(&refs(&all), &axes, |x| f.call(&[x])))?)
+}
+
+#[pyfunction]
+pub(crate) fn _checkpoint<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    wrapped(ins.py(), &f.done(gradus::checkpoint(&refs(&all), |x| f.call(&[x])))?)
+}
+
+#[pyfunction]
+pub(crate) fn _custom_vjp<'py>(
+    ins: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+    rule: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (all, f, rule) = (unwrapped(ins)?, Function::new(f), Function::new(rule));
+    let outs = gradus::custom_vjp(&refs(&all), |x| f.call(&[x]), |x, y, g| rule.call(&[x, y, g]));
+    let outs = rule.done(Ok(())).and_then(|()| f.done(outs))?;
+    wrapped(ins.py(), &outs)
+}
+
+#[pyfunction]
+pub(crate) fn _switch<'py>(
+    index: T,
+    ins: &Bound<'py, PyAny>,
+    branches: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let all = unwrapped(ins)?;
+    let branches: Vec<Function<'py>> = branches.iter().map(Function::new).collect();
+    let closures: Vec<Box<dyn Fn(&[Tensor]) -> Vec<Tensor> + '_>> = branches
+        .iter()
+        .map(|f| Box::new(move |x: &[Tensor]| f.call(&[x])) as Box<dyn Fn(&[Tensor]) -> Vec<Tensor>>)
+        .collect();
+    let each: Vec<gradus::Branch<'_>> = closures.iter().map(|c| c.as_ref() as gradus::Branch<'_>).collect();
+    let outs = gradus::switch(&index.0, &refs(&all), &each);
+    for f in &branches {
+        f.done(Ok(()))?;
+    }
+    wrapped(ins.py(), &raise(outs)?)
+}
+
+#[pyfunction]
+pub(crate) fn _while_loop<'py>(
+    init: &Bound<'py, PyAny>,
+    bound: Option<usize>,
+    condition: &Bound<'py, PyAny>,
+    step: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (all, condition, step) = (unwrapped(init)?, Function::new(condition), Function::new(step));
+    let holds = |x: &[Tensor]| {
+        let outs = condition.call(&[x]);
+        first(outs).unwrap_or_else(|_| Tensor::failed(gradus::Error::trace("the condition gave nothing")))
+    };
+    let outs = gradus::while_loop(&refs(&all), bound, holds, |x| step.call(&[x]));
+    condition.done(Ok(()))?;
+    wrapped(init.py(), &step.done(outs)?)
+}
+
+/// `step(carries, slices)` gives the carries and then the outputs.
+#[pyfunction]
+#[pyo3(signature = (init, inputs, step, reverse=false, length=None, keep=None, unroll=1))]
+pub(crate) fn _scan<'py>(
+    init: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    step: &Bound<'py, PyAny>,
+    reverse: bool,
+    length: Option<usize>,
+    keep: Option<&Bound<'py, PyAny>>,
+    unroll: usize,
+) -> PyResult<Lists<'py>> {
+    let (carries, stacks, step) = (unwrapped(init)?, unwrapped(inputs)?, Function::new(step));
+    let keep = match keep {
+        None => Keep::All,
+        Some(k) => match (k.extract::<usize>(), k.extract::<String>().as_deref()) {
+            (Ok(n), _) => Keep::Every(n),
+            (_, Ok("sqrt")) => Keep::Sqrt,
+            (_, Ok("recursive")) => Keep::Recursive,
+            _ => return Err(value_error("keep is None, a number of steps, 'sqrt' or 'recursive'")),
+        },
+    };
+    let n = carries.len();
+    let how = ScanOptions { reverse, keep, length, unroll };
+    let outs = gradus::scan(&refs(&carries), &refs(&stacks), how, |c, x| {
+        let mut all = step.call(&[c, x]);
+        let ys = if all.len() > n { all.split_off(n) } else { Vec::new() };
+        (all, ys)
+    });
+    two(init.py(), step.done(outs)?)
+}
+
+/// Gradients of outputs for tensors, leaves or not, without touching any `.grad`.
+#[pyfunction]
+#[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, allow_unused=false))]
+pub(crate) fn _autograd_grad<'py>(
+    py: Python<'py>,
+    outputs: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    grad_outputs: Option<Vec<Option<T>>>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
+    allow_unused: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let (outs, wrt) = (unwrapped(outputs)?, unwrapped(inputs)?);
+    let seeds: Vec<Option<Tensor>> = grad_outputs.unwrap_or_default().into_iter().map(|g| g.map(|g| g.0)).collect();
+    let seeds: Vec<Option<&Tensor>> = seeds.iter().map(|s| s.as_ref()).collect();
+    let how = Backward { retain_graph: retain_graph.unwrap_or(create_graph), create_graph, allow_unused };
+    let grads = raise(gradus::autograd::grad(&refs(&outs), &seeds, &refs(&wrt), how))?;
+    let grads = grads.into_iter().map(|g| g.map(PyTensor::out).transpose()).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, grads)
+}
+
+/// Whether operations are recorded for gradients from now on; gives what was before.
+#[pyfunction]
+pub(crate) fn _set_grad_enabled(on: bool) -> bool {
+    let was = gradus::is_grad_enabled();
+    std::mem::forget(gradus::set_grad_enabled(on)); // until the next call, not until the end of this one
+    was
+}
+
+/// Whether operations are recorded for gradients.
+#[pyfunction]
+pub(crate) fn is_grad_enabled() -> bool {
+    gradus::is_grad_enabled()
+}
+
+/// Whether a function is being traced.
+#[pyfunction]
+pub(crate) fn is_tracing() -> bool {
+    gradus::is_tracing()
+}
+
+/// Calls a function as if nothing was being traced: what it makes is data.
+#[pyfunction]
+pub(crate) fn _outside<'py>(f: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    gradus::outside_traces(|| f.call0())
+}

@@ -1,0 +1,155 @@
+//! Nested arguments and results: which tensors they hold, and what is around them.
+
+use crate::convert::tensor_of;
+use crate::tensor::PyTensor;
+use gradus::Tensor;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+
+/// What is around tensors. Whatever is no tensor, list, tuple or dictionary is part of the structure.
+pub(crate) enum Tree {
+    Tensor,
+    Same(Py<PyAny>),
+    List(Vec<Tree>),
+    Tuple(Vec<Tree>),
+    /// A tuple with names, made by its class.
+    Named(Py<PyType>, Vec<Tree>),
+    Dict(Vec<(Py<PyAny>, Tree)>),
+}
+
+fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(obj.hasattr("__array__")? && obj.hasattr("shape")?)
+}
+
+impl Tree {
+    /// Takes an object apart; its tensors are added to the list.
+    pub(crate) fn of(obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>) -> PyResult<Tree> {
+        let py = obj.py();
+        if let Ok(t) = obj.cast::<PyTensor>() {
+            tensors.push(t.get().value(py)?);
+            return Ok(Tree::Tensor);
+        }
+        if let Ok(list) = obj.cast::<PyList>() {
+            return Ok(Tree::List(list.iter().map(|x| Tree::of(&x, tensors)).collect::<PyResult<_>>()?));
+        }
+        if let Ok(tuple) = obj.cast::<PyTuple>() {
+            let parts = tuple.iter().map(|x| Tree::of(&x, tensors)).collect::<PyResult<_>>()?;
+            return Ok(match obj.hasattr("_fields")? {
+                true => Tree::Named(obj.get_type().unbind(), parts),
+                false => Tree::Tuple(parts),
+            });
+        }
+        if let Ok(dict) = obj.cast::<PyDict>() {
+            let mut parts = Vec::new();
+            for (key, x) in dict.iter() {
+                parts.push((key.unbind(), Tree::of(&x, tensors)?));
+            }
+            return Ok(Tree::Dict(parts));
+        }
+        if is_array(obj)? {
+            tensors.push(tensor_of(obj, None)?);
+            return Ok(Tree::Tensor);
+        }
+        Ok(Tree::Same(obj.clone().unbind()))
+    }
+
+    /// Whether an object has this structure; its tensors are added to the list.
+    pub(crate) fn matches(&self, obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
+        let py = obj.py();
+        match self {
+            Tree::Tensor => match obj.cast::<PyTensor>() {
+                Ok(t) => tensors.push(t.get().value(py)?),
+                Err(_) if is_array(obj)? => tensors.push(tensor_of(obj, None)?),
+                Err(_) => return Ok(false),
+            },
+            Tree::Same(known) => {
+                let known = known.bind(py);
+                return Ok(known.is(obj) || (known.get_type().is(obj.get_type()) && known.eq(obj).unwrap_or(false)));
+            }
+            Tree::List(parts) => match obj.cast::<PyList>() {
+                Ok(list) if list.len() == parts.len() => {
+                    for (part, x) in parts.iter().zip(list.iter()) {
+                        if !part.matches(&x, tensors)? {
+                            return Ok(false);
+                        }
+                    }
+                }
+                _ => return Ok(false),
+            },
+            Tree::Tuple(parts) | Tree::Named(_, parts) => match obj.cast::<PyTuple>() {
+                Ok(tuple) if tuple.len() == parts.len() => {
+                    if let Tree::Named(class, _) = self
+                        && !obj.get_type().is(class.bind(py))
+                    {
+                        return Ok(false);
+                    }
+                    for (part, x) in parts.iter().zip(tuple.iter()) {
+                        if !part.matches(&x, tensors)? {
+                            return Ok(false);
+                        }
+                    }
+                }
+                _ => return Ok(false),
+            },
+            Tree::Dict(parts) => match obj.cast::<PyDict>() {
+                Ok(dict) if dict.len() == parts.len() => {
+                    for (key, part) in parts {
+                        match dict.get_item(key)? {
+                            Some(x) if part.matches(&x, tensors)? => {}
+                            _ => return Ok(false),
+                        }
+                    }
+                }
+                _ => return Ok(false),
+            },
+        }
+        Ok(true)
+    }
+
+    /// Puts tensors back into their places.
+    pub(crate) fn built<'py>(
+        &self,
+        py: Python<'py>,
+        tensors: &mut dyn Iterator<Item = Tensor>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut all = |parts: &[Tree]| parts.iter().map(|p| p.built(py, tensors)).collect::<PyResult<Vec<_>>>();
+        Ok(match self {
+            Tree::Tensor => match tensors.next() {
+                Some(t) => Bound::new(py, PyTensor::out(t)?)?.into_any(),
+                None => py.None().into_bound(py),
+            },
+            Tree::Same(obj) => obj.bind(py).clone(),
+            Tree::List(parts) => PyList::new(py, all(parts)?)?.into_any(),
+            Tree::Tuple(parts) => PyTuple::new(py, all(parts)?)?.into_any(),
+            Tree::Named(class, parts) => class.bind(py).call1(PyTuple::new(py, all(parts)?)?)?,
+            Tree::Dict(parts) => {
+                let dict = PyDict::new(py);
+                for (key, part) in parts {
+                    dict.set_item(key, part.built(py, tensors)?)?;
+                }
+                dict.into_any()
+            }
+        })
+    }
+}
+
+/// An object taken apart: its tensors, and what is around them.
+#[pyclass(name = "Structure", module = "gradus", frozen)]
+pub(crate) struct Structure(Tree);
+
+#[pymethods]
+impl Structure {
+    /// Puts tensors back into their places.
+    fn build<'py>(&self, tensors: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let all = crate::call::unwrapped(tensors)?;
+        self.0.built(tensors.py(), &mut all.into_iter())
+    }
+}
+
+/// The tensors of a nested object, and what is around them.
+#[pyfunction]
+pub(crate) fn _flatten<'py>(obj: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyList>, Structure)> {
+    let mut tensors = Vec::new();
+    let tree = Tree::of(obj, &mut tensors)?;
+    Ok((crate::call::wrapped(obj.py(), &tensors)?, Structure(tree)))
+}

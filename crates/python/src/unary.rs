@@ -1,0 +1,234 @@
+//! Functions of one tensor, element by element, as methods; each also in place.
+
+use crate::tensor::{PyTensor, result};
+use crate::value::{Operand, T};
+use gradus::Tensor;
+use pyo3::prelude::*;
+
+macro_rules! unary {
+    ($($name:ident $inplace:ident $doc:literal $f:expr;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
+                let f: fn(&Tensor) -> Tensor = $f;
+                result(py, &self.value(py)?, f)
+            }
+
+            #[doc = concat!("In place: ", $doc)]
+            fn $inplace(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
+                let f: fn(&Tensor) -> Tensor = $f;
+                let new = crate::tensor::compute(slf.py(), &slf.get().value(slf.py())?, f);
+                slf.get().write(slf.py(), new)?;
+                Ok(slf)
+            }
+        )*}
+    };
+}
+
+unary! {
+    abs abs_ "The absolute value; of complex numbers the modulus." |x| x.abs();
+    absolute absolute_ "The absolute value." |x| x.abs();
+    neg neg_ "The negative." |x| -x;
+    negative negative_ "The negative." |x| -x;
+    sign sign_ "-1, 0 or 1." |x| x.sign();
+    sgn sgn_ "-1, 0 or 1." |x| x.sign();
+    exp exp_ "The exponential." |x| x.exp();
+    exp2 exp2_ "Two to the power." |x| x.exp2();
+    expm1 expm1_ "exp(x) - 1, exact near 0." |x| x.expm1();
+    log log_ "The natural logarithm." |x| x.log();
+    log2 log2_ "The logarithm to base 2." |x| x.log2();
+    log10 log10_ "The logarithm to base 10." |x| x.log10();
+    log1p log1p_ "log(1 + x), exact near 0." |x| x.log1p();
+    sqrt sqrt_ "The square root." |x| x.sqrt();
+    rsqrt rsqrt_ "1 / sqrt(x)." |x| x.rsqrt();
+    square square_ "The square." |x| x.square();
+    reciprocal reciprocal_ "1 / x." |x| x.reciprocal();
+    sin sin_ "The sine." |x| x.sin();
+    cos cos_ "The cosine." |x| x.cos();
+    tan tan_ "The tangent." |x| x.tan();
+    asin asin_ "The inverse sine." |x| x.asin();
+    arcsin arcsin_ "The inverse sine." |x| x.asin();
+    acos acos_ "The inverse cosine." |x| x.acos();
+    arccos arccos_ "The inverse cosine." |x| x.acos();
+    atan atan_ "The inverse tangent." |x| x.atan();
+    arctan arctan_ "The inverse tangent." |x| x.atan();
+    sinh sinh_ "The hyperbolic sine." |x| x.sinh();
+    cosh cosh_ "The hyperbolic cosine." |x| x.cosh();
+    tanh tanh_ "The hyperbolic tangent." |x| x.tanh();
+    asinh asinh_ "The inverse hyperbolic sine." |x| x.asinh();
+    acosh acosh_ "The inverse hyperbolic cosine." |x| x.acosh();
+    atanh atanh_ "The inverse hyperbolic tangent." |x| x.atanh();
+    sigmoid sigmoid_ "1 / (1 + exp(-x))." |x| x.sigmoid();
+    expit expit_ "1 / (1 + exp(-x))." |x| x.sigmoid();
+    erf erf_ "The error function." |x| x.erf();
+    erfc erfc_ "1 - erf(x), exact for large x." |x| x.erfc();
+    erfinv erfinv_ "The inverse of the error function." |x| x.erfinv();
+    lgamma lgamma_ "The logarithm of the gamma function's modulus." |x| x.lgamma();
+    digamma digamma_ "The derivative of lgamma." |x| x.digamma();
+    sinc sinc_ "sin(pi x) / (pi x), 1 at 0." |x| x.sinc();
+    floor floor_ "Rounded down." |x| x.floor();
+    ceil ceil_ "Rounded up." |x| x.ceil();
+    trunc trunc_ "Rounded towards 0." |x| x.trunc();
+    fix fix_ "Rounded towards 0." |x| x.trunc();
+    frac frac_ "What trunc takes away." |x| x.frac();
+    rad2deg rad2deg_ "Radians in degrees." |x| x.rad2deg();
+    deg2rad deg2rad_ "Degrees in radians." |x| x.deg2rad();
+    relu relu_ "x where positive, else 0." |x| x.relu();
+    relu6 relu6_ "Clamped to 0 until 6." |x| x.relu6();
+    selu selu_ "The scaled exponential unit that keeps variances." |x| x.selu();
+    silu silu_ "x sigmoid(x)." |x| x.silu();
+    mish mish_ "x tanh(softplus(x))." |x| x.mish();
+    logsigmoid logsigmoid_ "log(sigmoid(x)), without overflow." |x| x.logsigmoid();
+    softsign softsign_ "x / (1 + |x|)." |x| x.softsign();
+    tanhshrink tanhshrink_ "x - tanh(x)." |x| x.tanhshrink();
+    hardsigmoid hardsigmoid_ "x / 6 + 1 / 2, clamped to 0 until 1." |x| x.hardsigmoid();
+    hardswish hardswish_ "x hardsigmoid(x)." |x| x.hardswish();
+    logical_not logical_not_ "Whether elements are 0." |x| x.logical_not();
+    bitwise_not bitwise_not_ "The bits that are not set." |x| !x;
+}
+
+macro_rules! plain {
+    ($($name:ident $doc:literal $f:expr;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
+                let f: fn(&Tensor) -> Tensor = $f;
+                result(py, &self.value(py)?, f)
+            }
+        )*}
+    };
+}
+
+plain! {
+    isnan "Whether elements are NaN." |x| x.is_nan();
+    isinf "Whether elements are infinite." |x| x.is_inf();
+    isfinite "Whether elements are neither infinite nor NaN." |x| x.is_finite();
+    signbit "Whether the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
+    angle "The angle of a complex number." |x| x.angle();
+    conj "The complex conjugate." |x| x.conj();
+    nonzero "The positions of non-zero elements, one row each." |x| x.nonzero();
+    argwhere "The positions of non-zero elements, one row each." |x| x.nonzero();
+    clone "A tensor of its own, with the same value and history." |x| x.copied();
+    contiguous "With elements in row-major order." |x| x.contiguous();
+    ravel "As a vector." |x| x.ravel();
+    inverse "The inverse of matrices." |x| x.inv();
+    det "The determinant of matrices." |x| x.det();
+    logdet "The logarithm of the determinant of matrices." |x| x.det().log();
+    cholesky "The lower Cholesky factor of matrices." |x| x.cholesky();
+    pinverse "The pseudo-inverse of matrices." |x| x.pinv();
+    matrix_exp "The exponential of matrices." |x| x.matrix_exp();
+    adjoint "Matrices transposed and conjugated." |x| x.adjoint();
+    trace "The sum of a matrix's diagonal." |x| x.trace();
+    fliplr "With columns in reverse order." |x| x.flip(1isize);
+    flipud "With rows in reverse order." |x| x.flip(0isize);
+}
+
+/// Small functions that the core spells otherwise.
+trait Spelled {
+    fn copysign_of_one(&self) -> Tensor;
+    fn copied(&self) -> Tensor;
+}
+
+impl Spelled for Tensor {
+    fn copysign_of_one(&self) -> Tensor {
+        self.ones_like().copysign(self)
+    }
+
+    /// A leaf's copy is no leaf, but a value computed from it.
+    fn copied(&self) -> Tensor {
+        if self.requires_grad() && self.is_leaf() { self.mul(1) } else if self.is_cell() { self.detach() } else { self.clone() }
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// Rounded to the nearest, of two equally near to the even; to `decimals` digits behind the point.
+    #[pyo3(signature = (*, decimals=0))]
+    fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyTensor> {
+        let scale = 10f64.powi(decimals);
+        result(py, &self.value(py)?, |x| if decimals == 0 { x.round() } else { (x * scale).round() / scale })
+    }
+
+    /// Clamped to a range whose ends are numbers or tensors.
+    #[pyo3(signature = (min=None, max=None))]
+    fn clamp(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
+        PyTensor::out(clamped(&self.value(py)?, min, max))
+    }
+
+    /// Clamped to a range whose ends are numbers or tensors.
+    #[pyo3(signature = (min=None, max=None))]
+    fn clip(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
+        PyTensor::out(clamped(&self.value(py)?, min, max))
+    }
+
+    /// In place: clamped to a range.
+    #[pyo3(signature = (min=None, max=None))]
+    fn clamp_(slf: Bound<'_, PyTensor>, min: Option<Operand>, max: Option<Operand>) -> PyResult<Bound<'_, PyTensor>> {
+        slf.get().write(slf.py(), clamped(&slf.get().value(slf.py())?, min, max))?;
+        Ok(slf)
+    }
+
+    /// At least `min`.
+    fn clamp_min(&self, py: Python<'_>, min: Operand) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.clamp_min(min.arg()))
+    }
+
+    /// At most `max`.
+    fn clamp_max(&self, py: Python<'_>, max: Operand) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.clamp_max(max.arg()))
+    }
+
+    /// log(x / (1 - x)), x clamped to eps from 0 and 1.
+    #[pyo3(signature = (eps=None))]
+    fn logit(&self, py: Python<'_>, eps: Option<f64>) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.logit(eps))
+    }
+
+    /// NaN and infinities replaced; infinities by the largest finite numbers.
+    #[pyo3(signature = (nan=0.0, posinf=None, neginf=None))]
+    fn nan_to_num(&self, py: Python<'_>, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.nan_to_num(nan, posinf, neginf))
+    }
+
+    /// The n-th derivative of digamma.
+    fn polygamma(&self, py: Python<'_>, n: i64) -> PyResult<PyTensor> {
+        let x = self.value(py)?;
+        PyTensor::out(x.full_like(n as f64).polygamma(&x))
+    }
+
+    /// Whether elements are equal up to `atol + rtol * |other|`.
+    #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
+    fn isclose(&self, py: Python<'_>, other: T, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.is_close(&other.0, rtol, atol, equal_nan))
+    }
+
+    /// Whether all elements are equal up to `atol + rtol * |other|`.
+    #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
+    fn allclose(&self, py: Python<'_>, other: T, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<bool> {
+        crate::error::raise(self.value(py)?.allclose(&other.0, rtol, atol, equal_nan))
+    }
+
+    /// Whether shapes and all elements are equal.
+    fn equal(&self, py: Python<'_>, other: T) -> PyResult<bool> {
+        let x = self.value(py)?;
+        Ok(x.shape() == other.0.shape() && crate::error::raise(x.eq(&other.0).all(()).item::<bool>())?)
+    }
+}
+
+fn clamped(x: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Tensor {
+    match (&min, &max) {
+        (Some(Operand::Tensor(_)), _) | (_, Some(Operand::Tensor(_))) => {
+            let x = min.map_or_else(|| x.clone(), |m| x.maximum(m.arg()));
+            max.map_or_else(|| x.clone(), |m| x.minimum(m.arg()))
+        }
+        _ => {
+            let end = |e: &Option<Operand>| match e {
+                Some(Operand::Number(n)) => Some(crate::value::float(*n)),
+                _ => None,
+            };
+            x.clamp(end(&min), end(&max))
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Arguments as Python gives them: numbers beside tensors, axes, extents.
+
+use crate::error::{type_error, value_error};
+use crate::tensor::PyTensor;
+use gradus::{Arg, Axes, Each, Number, Tensor};
+use num_complex::Complex;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
+
+/// A tensor.
+pub(crate) struct T(pub(crate) Tensor);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for T {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<T> {
+        match obj.cast::<PyTensor>() {
+            Ok(t) => Ok(T(t.get().value(obj.py())?)),
+            Err(_) => Err(type_error(format!("expected a Tensor, not {}", obj.get_type().name()?))),
+        }
+    }
+}
+
+/// A tensor or a number.
+pub(crate) enum Operand {
+    Tensor(Tensor),
+    Number(Number),
+}
+
+impl Operand {
+    pub(crate) fn arg(&self) -> Arg<'_> {
+        match self {
+            Operand::Tensor(t) => Arg::Tensor(t),
+            Operand::Number(n) => Arg::Number(*n),
+        }
+    }
+}
+
+
+/// The number that a Python object is, if it is one.
+pub(crate) fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
+    if obj.is_instance_of::<PyFloat>() {
+        return Ok(Some(Number::Float(obj.extract()?)));
+    }
+    if obj.is_instance_of::<PyBool>() {
+        return Ok(Some(Number::Bool(obj.extract()?)));
+    }
+    if obj.is_instance_of::<PyInt>() {
+        let i = obj.extract::<i64>().map_err(|_| value_error(format!("{obj} does not fit 64 bits")))?;
+        return Ok(Some(Number::Int(i)));
+    }
+    if obj.is_instance_of::<PyComplex>() {
+        return Ok(Some(Number::Complex(obj.extract::<Complex<f64>>()?)));
+    }
+    // NumPy's scalars, which have no axes but know how to be numbers.
+    if obj.hasattr("dtype")? && obj.getattr("shape").and_then(|s| s.len()).is_ok_and(|n| n == 0) {
+        return number(&obj.call_method0("item")?);
+    }
+    Ok(None)
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Operand {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Operand> {
+        if let Ok(t) = obj.cast::<PyTensor>() {
+            return Ok(Operand::Tensor(t.get().value(obj.py())?));
+        }
+        match number(&obj)? {
+            Some(n) => Ok(Operand::Number(n)),
+            None if obj.hasattr("__array__")? => Ok(Operand::Tensor(crate::convert::tensor_of(&obj, None)?)),
+            None => Err(type_error(format!("expected a Tensor or a number, not {}", obj.get_type().name()?))),
+        }
+    }
+}
+
+/// An integer, however Python spells it: also a tensor of one integer.
+pub(crate) fn integer(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if let Ok(i) = obj.extract::<i64>() {
+        return Ok(i);
+    }
+    let index = obj.call_method0("__index__");
+    index.and_then(|i| i.extract()).map_err(|_| type_error(format!("expected an int, not {}", obj.get_type())))
+}
+
+/// Integers given one by one or as one list: `view(2, 3)` and `view((2, 3))`.
+pub(crate) fn integers(args: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
+    match args.len() {
+        1 => match args.get_item(0)? {
+            one if one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>() => list(&one),
+            one => Ok(vec![integer(&one)?]),
+        },
+        _ => args.iter().map(|i| integer(&i)).collect(),
+    }
+}
+
+/// A list of integers.
+pub(crate) fn list(obj: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    obj.try_iter()?.map(|i| integer(&i?)).collect()
+}
+
+/// Extents, none of them negative.
+pub(crate) fn extents(sizes: Vec<i64>) -> PyResult<Vec<usize>> {
+    let extent = |d: i64| usize::try_from(d).map_err(|_| value_error(format!("an extent of {d} is negative")));
+    sizes.into_iter().map(extent).collect()
+}
+
+/// `dim=`: all axes, one, or several.
+#[derive(Clone)]
+pub(crate) struct Dim(pub(crate) Option<Vec<isize>>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Dim {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Dim> {
+        if obj.is_none() {
+            return Ok(Dim(None));
+        }
+        if obj.is_instance_of::<PyTuple>() || obj.is_instance_of::<PyList>() {
+            let axes = list(&obj)?;
+            return Ok(Dim((!axes.is_empty()).then(|| axes.into_iter().map(|a| a as isize).collect())));
+        }
+        Ok(Dim(Some(vec![integer(&obj)? as isize])))
+    }
+}
+
+impl Axes for Dim {
+    fn resolve(&self, rank: usize) -> gradus::Result<Vec<usize>> {
+        match &self.0 {
+            None => Ok((0..rank).collect()),
+            // An axis of a scalar may be called 0 or -1, as in PyTorch.
+            Some(axes) if rank == 0 && axes.iter().all(|a| (-1..=0).contains(a)) => Ok(Vec::new()),
+            Some(axes) => axes.resolve(rank),
+        }
+    }
+}
+
+/// One number for every axis, or one for each.
+pub(crate) struct PerAxis(pub(crate) Vec<usize>);
+
+impl PerAxis {
+    pub(crate) fn each(self) -> Each {
+        Each(self.0)
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for PerAxis {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<PerAxis> {
+        let all = match obj.is_instance_of::<PyTuple>() || obj.is_instance_of::<PyList>() {
+            true => list(&obj)?,
+            false => vec![integer(&obj)?],
+        };
+        Ok(PerAxis(extents(all)?))
+    }
+}
+
+/// A number as a float; of a complex one its real part.
+pub(crate) fn float(n: Number) -> f64 {
+    match n {
+        Number::Bool(b) => b as i64 as f64,
+        Number::Int(i) => i as f64,
+        Number::Float(x) => x,
+        Number::Complex(z) => z.re,
+    }
+}

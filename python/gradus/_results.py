@@ -1,0 +1,50 @@
+"""Small classes that functions of the native module give back: extents, and results that have names."""
+
+from collections import namedtuple
+
+
+class Size(tuple):
+    """The extents of a tensor.
+
+    >>> Size((2, 3)).numel()
+    6
+    """
+
+    __slots__ = ()
+
+    def numel(self):
+        """The number of elements."""
+        n = 1
+        for extent in self:
+            n *= extent
+        return n
+
+    def __getitem__(self, index):
+        part = tuple.__getitem__(self, index)
+        return Size(part) if isinstance(index, slice) else part
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __repr__(self):
+        return f"gradus.Size([{', '.join(map(str, self))}])"
+
+
+def _named(name, *fields):
+    return namedtuple(name, fields)
+
+
+max = _named("max", "values", "indices")
+min = _named("min", "values", "indices")
+median = _named("median", "values", "indices")
+sort = _named("sort", "values", "indices")
+topk = _named("topk", "values", "indices")
+cummax = _named("cummax", "values", "indices")
+cummin = _named("cummin", "values", "indices")
+qr = _named("qr", "Q", "R")
+svd = _named("svd", "U", "S", "Vh")
+eigh = _named("eigh", "eigenvalues", "eigenvectors")
+eig = _named("eig", "eigenvalues", "eigenvectors")
+slogdet = _named("slogdet", "sign", "logabsdet")
+lu = _named("lu", "P", "L", "U")
+lstsq = _named("lstsq", "solution")

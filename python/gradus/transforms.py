@@ -1,0 +1,307 @@
+"""Transforms of Python functions: they are run once on tensors that record what is done, and differentiated as graphs.
+
+Arguments and results may be tensors or lists, tuples and dictionaries of them; anything else is part of the program.
+"""
+
+import functools
+
+from . import _native
+from ._native import Tensor, _flatten, jit
+
+__all__ = [
+    "grad", "value_and_grad", "vjp", "jvp", "linearize", "vmap", "jacobian", "jacrev", "jacfwd", "hessian", "hvp", "jit",
+    "checkpoint", "custom_vjp", "cond", "switch", "while_loop", "scan", "trace",
+]
+
+
+class _Flat:
+    """A function of nested arguments as one of a list of tensors; remembers how its result was nested."""
+
+    def __init__(self, function, args, kwargs=None, argnums=None):
+        self.function, self.args, self.kwargs = function, list(args), kwargs or {}
+        self.argnums = range(len(self.args)) if argnums is None else argnums
+        self.tensors, self.parts = [], []
+        for i in self.argnums:
+            tensors, structure = _flatten(self.args[i])
+            self.parts.append((len(tensors), structure))
+            self.tensors += tensors
+        self.structure = None
+
+    def __call__(self, tensors):
+        args, at = list(self.args), 0
+        for i, (n, structure) in zip(self.argnums, self.parts):
+            args[i] = structure.build(tensors[at : at + n])
+            at += n
+        outs, self.structure = _flatten(self.function(*args, **self.kwargs))
+        return outs
+
+    def like_arguments(self, tensors):
+        """Tensors nested as the arguments are: one object per argument."""
+        built, at = [], 0
+        for n, structure in self.parts:
+            built.append(structure.build(tensors[at : at + n]))
+            at += n
+        return built
+
+
+def _places(argnums, args):
+    several = isinstance(argnums, (tuple, list))
+    places = list(argnums) if several else [argnums]
+    for i in places:
+        if not -len(args) <= i < len(args):
+            raise ValueError(f"argnums {argnums} of a call with {len(args)} arguments")
+    return several, [i % len(args) for i in places]
+
+
+def value_and_grad(function, argnums=0, has_aux=False):
+    """A function that gives `function`'s value, a scalar, and its gradients for the arguments at `argnums`.
+
+    >>> import gradus
+    >>> gradus.value_and_grad(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
+    (tensor(9.), tensor([ 3., 12.]))
+    """
+
+    @functools.wraps(function)
+    def differentiated(*args, **kwargs):
+        several, places = _places(argnums, args)
+        flat = _Flat(function, args, kwargs, places)
+        if not all(t.dtype.is_floating_point or t.dtype.is_complex for t in flat.tensors):
+            raise TypeError("gradients are for tensors of floats; see argnums")
+        outs, grads = _native._value_and_grad(flat.tensors, flat)
+        result = flat.structure.build(outs)
+        if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+            raise TypeError("with has_aux the function gives a value and something else")
+        if not has_aux and not isinstance(result, Tensor):
+            raise TypeError("the function must give one scalar tensor; say has_aux=True if it gives more")
+        grads = flat.like_arguments(grads)
+        return result, tuple(grads) if several else grads[0]
+
+    return differentiated
+
+
+def grad(function, argnums=0, has_aux=False):
+    """A function that gives the gradients of `function`, whose value is a scalar.
+
+    >>> import gradus
+    >>> square = gradus.grad(lambda x: x ** 3)
+    >>> gradus.grad(square)(gradus.tensor(2.0))
+    tensor(12.)
+    """
+    both = value_and_grad(function, argnums, has_aux)
+
+    @functools.wraps(function)
+    def differentiated(*args, **kwargs):
+        value, grads = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return differentiated
+
+
+def vjp(function, *primals):
+    """The value of `function` at `primals`, and the map from cotangents of its value to cotangents of them.
+
+    >>> import gradus
+    >>> y, pull = gradus.vjp(lambda x: x.sin(), gradus.tensor(0.0))
+    >>> pull(gradus.tensor(2.0))
+    (tensor(2.),)
+    """
+    flat = _Flat(function, primals)
+    outs, map_back = _native._vjp(flat.tensors, flat)
+
+    def pull(cotangents):
+        given, _ = _flatten(cotangents)
+        return tuple(flat.like_arguments(map_back(given)))
+
+    return flat.structure.build(outs), pull
+
+
+def jvp(function, primals, tangents):
+    """The value of `function` at `primals` and its tangent along `tangents`.
+
+    >>> import gradus
+    >>> gradus.jvp(lambda x: x.exp(), (gradus.tensor(0.0),), (gradus.tensor(3.0),))
+    (tensor(1.), tensor(3.))
+    """
+    flat = _Flat(function, primals)
+    along = [t for tangent in tangents for t in _flatten(tangent)[0]]
+    outs, tangents_out = _native._jvp(flat.tensors, along, flat)
+    return flat.structure.build(outs), flat.structure.build(tangents_out)
+
+
+def linearize(function, *primals):
+    """The value of `function` at `primals`, and its linear part there as a function of tangents."""
+    flat = _Flat(function, primals)
+    outs, map_on = _native._linearize(flat.tensors, flat)
+
+    def push(*tangents):
+        return flat.structure.build(map_on([t for tangent in tangents for t in _flatten(tangent)[0]]))
+
+    return flat.structure.build(outs), push
+
+
+def hvp(function, primals, vectors):
+    """The product of the Hessian of a scalar function with vectors, without the Hessian.
+
+    >>> import gradus
+    >>> gradus.hvp(lambda x: (x ** 3).sum(), (gradus.tensor([1.0, 2.0]),), (gradus.tensor([1.0, 1.0]),))
+    (tensor([ 6., 12.]),)
+    """
+    flat = _Flat(function, primals)
+    along = [t for vector in vectors for t in _flatten(vector)[0]]
+    return tuple(flat.like_arguments(_native._hvp(flat.tensors, along, flat)))
+
+
+def _of_one(native, function, argnums):
+    @functools.wraps(function)
+    def derived(*args, **kwargs):
+        place = argnums % len(args)
+
+        def one(tensors):
+            given = list(args)
+            given[place] = tensors[0]
+            return [function(*given, **kwargs)]
+
+        return native(args[place], one)
+
+    return derived
+
+
+def jacobian(function, argnums=0):
+    """A function that gives the derivatives of every element of `function`'s value for every element of an argument.
+
+    >>> import gradus
+    >>> gradus.jacobian(lambda x: x ** 2)(gradus.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    return _of_one(_native._jacobian, function, argnums)
+
+
+jacrev = jacfwd = jacobian
+
+
+def hessian(function, argnums=0):
+    """A function that gives the second derivatives of `function`, whose value is a scalar.
+
+    >>> import gradus
+    >>> gradus.hessian(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return _of_one(_native._hessian, function, argnums)
+
+
+def vmap(function, in_dims=0, out_dims=0):
+    """`function` over a batch: arguments are cut along `in_dims` (`None` is shared by all), results are stacked.
+
+    >>> import gradus
+    >>> dot = gradus.vmap(lambda a, b: (a * b).sum())
+    >>> dot(gradus.ones(3, 2), gradus.ones(3, 2))
+    tensor([2., 2., 2.])
+    """
+
+    @functools.wraps(function)
+    def batched(*args, **kwargs):
+        flat = _Flat(function, args, kwargs)
+        dims = in_dims if isinstance(in_dims, (tuple, list)) else [in_dims] * len(args)
+        if len(dims) != len(args):
+            raise ValueError(f"in_dims {in_dims} of a call with {len(args)} arguments")
+        axes = [dim for dim, (n, _) in zip(dims, flat.parts) for _ in range(n)]
+        outs = _native._vmap(flat.tensors, axes, flat)
+        ends = out_dims if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outs)
+        return flat.structure.build([out.movedim(0, end) if end else out for out, end in zip(outs, ends)])
+
+    return batched
+
+
+def checkpoint(function, *args, use_reentrant=None, **kwargs):
+    """`function(*args)`, whose inner values are computed again for its gradient instead of being kept."""
+    flat = _Flat(function, args, kwargs)
+    outs = _native._checkpoint(flat.tensors, flat)
+    return flat.structure.build(outs)
+
+
+class custom_vjp:
+    """A function with a gradient of its own: `defvjp(rule)` with `rule(inputs, outputs, cotangents)` giving one per input.
+
+    >>> import gradus
+    >>> @gradus.custom_vjp
+    ... def rounded(x):
+    ...     return x.round()
+    >>> rounded.defvjp(lambda inputs, outputs, cotangents: [cotangents[0]])
+    >>> gradus.grad(lambda x: (3 * rounded(x)).sum())(gradus.tensor([0.2, 1.7]))
+    tensor([3., 3.])
+    """
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self.function, self.rule = function, None
+
+    def defvjp(self, rule):
+        """States the gradient."""
+        self.rule = rule
+
+    def __call__(self, *args):
+        if self.rule is None:
+            raise TypeError(f"{self.function.__name__} has no rule yet: call defvjp")
+        flat = _Flat(self.function, args)
+        outs = _native._custom_vjp(flat.tensors, flat, lambda x, y, g: list(self.rule(x, y, g)))
+        return flat.structure.build(outs)
+
+
+def cond(predicate, true_function, false_function, *operands):
+    """`true_function(*operands)` or `false_function(*operands)`, by a scalar; only one of them runs."""
+    return switch(predicate.bool().long(), [false_function, true_function], *operands)
+
+
+def switch(index, functions, *operands):
+    """One of several functions of the operands, by an integer scalar; only that one runs."""
+    flats = [_Flat(f, operands) for f in functions]
+    outs = _native._switch(index, flats[0].tensors, flats)
+    return flats[0].structure.build(outs)
+
+
+def while_loop(condition, step, init, max_steps=None):
+    """`step` applied to what it carries as long as `condition` of that holds; `max_steps` makes it differentiable.
+
+    >>> import gradus
+    >>> gradus.while_loop(lambda x: x < 100, lambda x: x * 2, gradus.tensor(3.0))
+    tensor(96.)
+    """
+    carried = (init,)
+    test, body = _Flat(condition, carried), _Flat(step, carried)
+    outs = _native._while_loop(body.tensors, max_steps, test, body)
+    return body.like_arguments(outs)[0]
+
+
+def scan(step, init, inputs=None, length=None, reverse=False, keep=None, unroll=1):
+    """`step(carry, slice) -> (carry, output)` along the first axis of the inputs: the last carry, and all outputs stacked.
+
+    >>> import gradus
+    >>> gradus.scan(lambda c, x: (c + x, c * x), gradus.tensor(0.0), gradus.tensor([1.0, 2.0, 3.0]))
+    (tensor(6.), tensor([0., 2., 9.]))
+    """
+    carry, carried = _flatten(init)
+    stacks, stacked = _flatten(inputs)
+    structure = []
+
+    def flat(carries, slices):
+        new, outs = step(carried.build(carries), stacked.build(slices))
+        new, outs = _flatten(new)[0], _flatten(outs)
+        structure.append(outs[1])
+        return new + outs[0]
+
+    last, outs = _native._scan(carry, stacks, flat, reverse, length, keep, unroll)
+    return carried.build(last), structure[0].build(outs)
+
+
+def trace(function, *args, **kwargs):
+    """The graph of `function` for arguments like these: it prints, draws and writes itself as equations.
+
+    >>> import gradus
+    >>> print(gradus.trace(lambda x: (x * x).sum(), gradus.ones(3)).equations())
+    Y = x[i] x[i]
+    <BLANKLINE>
+    """
+    flat = _Flat(function, args, kwargs)
+    return _native._trace(flat.tensors, flat)
