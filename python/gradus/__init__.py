@@ -7,7 +7,10 @@
 [2.0, 4.0]
 """
 
-from ._native import *  # noqa: F403
-from . import cuda, data, nn, optim, utils
+from ._device import device
+from ._results import Size
+from .core import *  # noqa: F403
+from .transforms import *  # noqa: F403
+from . import autograd, cuda, data, fft, func, linalg, nn, optim, utils
 from .nn import functional
 from .serialization import load, save

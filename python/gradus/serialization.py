@@ -105,6 +105,7 @@ def load(f, map_location=None, weights_only=True):
     data is ever loaded.
     """
     if not hasattr(f, "read"):
+        os.stat(f)  # says what is wrong with a path in Python's own classes
         tensors, metadata = load_safetensors(os.fspath(f))
     else:
         with tempfile.TemporaryDirectory() as folder:

@@ -298,10 +298,14 @@ def scan(step, init, inputs=None, length=None, reverse=False, keep=None, unroll=
 def trace(function, *args, **kwargs):
     """The graph of `function` for arguments like these: it prints, draws and writes itself as equations.
 
+    Of a tensor, as in PyTorch, the sum of the diagonal.
+
     >>> import gradus
     >>> print(gradus.trace(lambda x: (x * x).sum(), gradus.ones(3)).equations())
     Y = x[i] x[i]
     <BLANKLINE>
     """
+    if isinstance(function, Tensor):
+        return function.trace(*args, **kwargs)
     flat = _Flat(function, args, kwargs)
     return _native._trace(flat.tensors, flat)

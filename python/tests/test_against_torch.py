@@ -122,7 +122,7 @@ CASES += [
     ("F.pad(x, (1, 2))", [f(3, 4)]), ("F.pad(x, (1, -1, 0, 2), value=1.5)", [f(3, 4)]), ("F.pad(x, (2, 1), mode='reflect')", [f(2, 3, 4)]), ("F.pad(x, (2, 1), mode='replicate')", [f(2, 3, 4)]), ("F.pad(x, (2, 1), mode='circular')", [f(2, 3, 4)]),
     ("F.interpolate(x, scale_factor=2)", [f(2, 3, 4, 5)]), ("F.interpolate(x, size=(7, 3), mode='bilinear')", [f(2, 3, 4, 5)]), ("F.interpolate(x, size=6, mode='linear', align_corners=True)", [f(2, 3, 4)]), ("F.unfold(x, 2)", [f(2, 3, 4, 5)]), ("F.fold(x, (4, 5), 2)", [f(2, 12, 12)]), ("F.pixel_shuffle(x, 2)", [f(2, 8, 3, 3)]),
     ("F.cosine_similarity(x, y)", [f(4, 5), f(4, 5)]), ("F.pairwise_distance(x, y)", [f(4, 5), f(4, 5)]), ("F.dropout(x, 0.5, training=False)", [f(3, 4)]), ("F.softmax(x, 1)", [f(*A)]), ("t.softmax(x, -1)", [f(*A)]), ("F.log_softmax(x, 1)", [f(*A)]), ("F.softmin(x, 0)", [f(*A)]), ("x.softmax(0)", [f(*A)]), ("x.log_softmax(-1)", [f(*A)]),
-    ("F.glu(x, 1)", [f(3, 4)]), ("F.prelu(x, y)", [f(2, 3, 4), f(3)]), ("F.gelu(x, approximate='tanh')", [f(*A)]), ("F.leaky_relu(x, 0.2)", [f(*A)]), ("F.softplus(x, 2.0, 3.0)", [f(*A)]), ("F.hardtanh(x, -0.5, 0.5)", [f(*A)]), ("F.threshold(x, 0.1, -1.0)", [f(*A)]), ("F.elu(x, 0.7)", [f(*A)]), ("F.celu(x, 0.7)", [f(*A)]),
+    ("F.glu(x, 1)", [f(3, 4)]), ("F.prelu(x, y)", [f(2, 3, 4), f(3)]), ("F.gelu(x, approximate='tanh')", [f(*A)]), ("F.leaky_relu(x, 0.2)", [f(*A)]), ("F.softplus(x, 2.0, 3.0)", [f(*A)]), ("F.hardtanh(x, -0.5, 0.5)", [f(*A)]), ("F.threshold(x, 0.1, -1.0)", [f(*A)]), ("F.elu(x, 0.7)", [f(*A)]), ("F.celu(x, 0.7)", [f(*A)], {"bound": 1e-7}),
     ("F.softshrink(x, 0.2)", [f(*A)]), ("F.hardshrink(x, 0.2)", [f(*A)]),
     # losses as functions
     ("F.mse_loss(x, y)", [f(*A), f(*A)]), ("F.l1_loss(x, y, reduction='sum')", [f(*A), f(*A)]), ("F.smooth_l1_loss(x, y, beta=0.5)", [f(*A), f(*A)]), ("F.huber_loss(x, y, delta=0.5)", [f(*A), f(*A)]), ("F.cross_entropy(x, y)", [f(6, 5), ints(5, 6)]), ("F.cross_entropy(x, y, reduction='none')", [f(2, 5, 3), ints(5, 2, 3)]), ("F.cross_entropy(x, y, weight=z, label_smoothing=0.1, ignore_index=2)", [f(6, 5), ints(5, 6), pos(5)], {"constant": [2]}),
@@ -130,9 +130,11 @@ CASES += [
     ("F.triplet_margin_loss(x, y, z)", [f(4, 5), f(4, 5), f(4, 5)]), ("F.cosine_embedding_loss(x, y, z)", [f(4, 5), f(4, 5), np.array([1, -1, 1, -1])]), ("F.margin_ranking_loss(x, y, z, margin=0.3)", [f(4), f(4), np.array([1, -1, 1, -1])]), ("F.hinge_embedding_loss(x, y)", [f(4), np.array([1, -1, 1, -1])]), ("F.soft_margin_loss(x, y)", [f(4), np.array([1.0, -1.0, 1.0, -1.0])], {"constant": [1]}),
 ]
 CASES += [(f"F.{name}(x)", [f(*A)]) for name in (
-    "relu relu6 elu selu celu gelu silu mish softplus softsign logsigmoid tanhshrink softshrink hardshrink hardtanh hardsigmoid hardswish "
+    "relu relu6 elu selu celu gelu silu mish softplus softsign logsigmoid tanhshrink softshrink hardshrink hardtanh hardswish "
     "leaky_relu sigmoid tanh").split()]
 
+# PyTorch's gradients of `hardsigmoid`, and of `celu` above, hold constants in float32, also for float64.
+CASES += [("F.hardsigmoid(x)", [f(*A)], {"bound": 1e-7})]
 CASES = [(*case, {})[:3] for case in CASES]
 
 

@@ -71,7 +71,7 @@ LAYERS = [
     ("MaxPool2d(3, stride=2, dilation=2)", [f(2, 3, 9, 8)]), ("MaxPool2d(2, return_indices=True)", [f(2, 3, 4, 6)]), ("MaxPool3d(2)", [f(2, 3, 4, 4, 6)]),
     ("AvgPool1d(3, 2)", [f(2, 3, 10)]), ("AvgPool2d(3, 2, 1, count_include_pad=False)", [f(2, 3, 7, 6)]), ("AvgPool3d(2)", [f(1, 2, 4, 4, 6)]),
     ("AdaptiveAvgPool1d(4)", [f(2, 3, 10)]), ("AdaptiveAvgPool2d((3, None))", [f(2, 3, 7, 5)]), ("AdaptiveAvgPool3d(2)", [f(1, 2, 4, 5, 3)]),
-    ("AdaptiveMaxPool1d(3)", [f(2, 3, 10)]), ("AdaptiveMaxPool2d((3, 2))", [f(2, 3, 7, 5)]), ("AdaptiveMaxPool3d(2)", [f(1, 2, 4, 5, 3)]),
+    ("AdaptiveMaxPool1d(3)", [f(2, 3, 10)]), ("AdaptiveMaxPool2d((3, 2))", [f(2, 3, 7, 5)]), ("AdaptiveMaxPool2d((3, None), return_indices=True)", [f(2, 3, 7, 5)]), ("AdaptiveMaxPool3d(2)", [f(1, 2, 4, 5, 3)]), ("AdaptiveMaxPool3d(2, return_indices=True)", [f(2, 4, 5, 3)]),
     ("ConstantPad1d((1, 2), 3.5)", [f(2, 3, 4)]), ("ZeroPad2d((1, 0, 2, 1))", [f(2, 3, 4, 4)]), ("ReflectionPad2d(2)", [f(2, 3, 4, 5)]),
     ("ReplicationPad1d(2)", [f(2, 3, 4)]), ("CircularPad2d(1)", [f(2, 3, 4, 4)]),
     ("Upsample(scale_factor=2)", [f(2, 3, 4, 5)]), ("Upsample(size=(7, 9), mode='bilinear', align_corners=False)", [f(2, 3, 4, 5)]),
@@ -118,6 +118,10 @@ LOSSES = [
 ]
 
 
+# PyTorch's gradients of these hold constants in float32, also for float64
+ROUGH = {"Hardsigmoid()": 1e-7, "CELU(0.7)": 1e-7}
+
+
 def make(library, text):
     return eval(f"nn.{text}", {"nn": library.nn, "t": library})
 
@@ -157,7 +161,7 @@ def agree(text, args, training, rtol=1e-9):
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("text, args", LAYERS, ids=[text for text, _ in LAYERS])
 def test_layer(text, args, training):
-    ours, theirs = agree(text, args, training)
+    ours, theirs = agree(text, args, training, ROUGH.get(text, 1e-9))
     if "Attention" not in repr(ours):  # the class of its output layer has another name
         assert repr(ours) == repr(theirs)
 

@@ -4,7 +4,7 @@ import bisect
 import itertools
 import math
 
-from .._native import randperm
+from ..core import randperm
 
 
 class Dataset:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 import itertools
 
-from .._native import Generator, Tensor, as_tensor, float64, stack, tensor
+from ..core import Generator, Tensor, as_tensor, float64, stack, tensor
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 

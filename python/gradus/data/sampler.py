@@ -2,7 +2,7 @@
 
 import itertools
 
-from .._native import as_tensor, float64, multinomial, randint, randperm
+from ..core import as_tensor, float64, multinomial, randint, randperm
 
 
 class Sampler:

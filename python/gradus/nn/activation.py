@@ -1,6 +1,6 @@
 """Activations: a line each. `inplace` is accepted for PyTorch's sake; the result is a new tensor always."""
 
-from .._native import empty
+from ..core import empty
 from . import functional as F
 from .module import Module
 from .parameter import Parameter

@@ -2,7 +2,7 @@
 
 import math
 
-from .._native import bool as bool_, cat, empty, zeros, zeros_like
+from ..core import bool as bool_, cat, empty, zeros, zeros_like
 from . import functional as F
 from . import init
 from .linear import Linear

@@ -1,6 +1,6 @@
 """Modules made of modules: `Sequential`, lists and dictionaries of modules and of parameters."""
 
-from .._native import Tensor
+from ..core import Tensor
 from .module import Module
 from .parameter import Parameter
 

@@ -2,7 +2,7 @@
 
 import math
 
-from .._native import empty
+from ..core import empty
 from . import functional as F
 from . import init
 from .module import Module

@@ -2,8 +2,8 @@
 
 import math
 
-from .._native import eye, no_grad, randn
-from .. import _native
+from ..core import eye, no_grad, randn, randperm
+from ..linalg import qr
 
 _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 
@@ -141,7 +141,7 @@ def orthogonal_(tensor, gain=1, generator=None):
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
     flat = randn(rows, columns, generator=generator, dtype=tensor.dtype)
-    q, r = _native.linalg.qr(flat.T if rows < columns else flat)
+    q, r = qr(flat.T if rows < columns else flat)
     q = q * r.diagonal().sign()  # the factorisation is unique up to these signs: without them it is not uniform
     return tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape) * gain)
 
@@ -155,5 +155,5 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
-        tensor[_native.randperm(rows, generator=generator)[:zeros], column] = 0
+        tensor[randperm(rows, generator=generator)[:zeros], column] = 0
     return tensor

@@ -2,7 +2,7 @@
 
 import math
 
-from .._native import empty, no_grad
+from ..core import empty, no_grad
 from . import functional as F
 from . import init
 from .module import Module

@@ -3,7 +3,8 @@
 import itertools
 from collections import OrderedDict, namedtuple
 
-from .._native import Tensor, as_tensor, no_grad
+from .._native import _note_module, is_tracing
+from ..core import Tensor, as_tensor, no_grad
 from .parameter import Parameter
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")
@@ -81,6 +82,8 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
+        if is_tracing():  # a compiled function depends on the modes of its modules
+            _note_module(self, self.training)
         if not (self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):

@@ -1,6 +1,6 @@
 """Normalisations: over the batch, over features, over groups of channels."""
 
-from .._native import empty, int64, no_grad, tensor, zeros, ones
+from ..core import empty, int64, no_grad, tensor, zeros, ones
 from . import functional as F
 from . import init
 from .module import Module

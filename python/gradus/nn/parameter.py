@@ -1,6 +1,6 @@
 """Parameters: tensors that a module owns and an optimiser changes."""
 
-from .._native import Tensor, empty
+from ..core import Tensor
 
 
 class Parameter(Tensor):
@@ -13,7 +13,7 @@ class Parameter(Tensor):
     """
 
     def __new__(cls, data=None, requires_grad=True):
-        return Tensor._make_subclass(cls, empty(0) if data is None else data, requires_grad)
+        return Tensor.__new__(cls, data, requires_grad)
 
     def __init__(self, data=None, requires_grad=True):
         # All is done in `__new__`; `Tensor.__init__` must not run on these arguments.

@@ -6,7 +6,7 @@ product with the state is left to the loop.
 
 import math
 
-from .._native import cat, empty, stack, zeros
+from ..core import cat, empty, stack, zeros
 from . import functional as F
 from . import init
 from .module import Module

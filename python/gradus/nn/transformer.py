@@ -3,7 +3,7 @@
 import copy
 import math
 
-from .._native import full, triu
+from ..core import full, triu
 from . import functional as F
 from . import init
 from .attention import MultiheadAttention

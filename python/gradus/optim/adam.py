@@ -2,35 +2,43 @@
 
 import math
 
-from .._native import maximum, zeros_like
-from .optimizer import Optimizer, check, counted
+from ..core import maximum
+from .momentum import zeros_of
+from .optimizer import Optimizer, check
 
 
 class _Adaptive(Optimizer):
-    """Two averages per parameter."""
+    """Two averages per parameter: of gradients, and of their squares."""
+
+    _second = "exp_avg_sq"
 
     def __init__(self, params, lr, betas, eps, weight_decay, **more):
         check(lr=(lr, 0, None), eps=(eps, 0, None), beta1=(betas[0], 0, 1), beta2=(betas[1], 0, 1),
               weight_decay=(weight_decay, 0, None))
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, **more))
 
-    def _begin(self, p, grad, state, group, second="exp_avg_sq"):
-        """The number of the step, the gradient with what pulls parameters towards zero, and the average of gradients."""
-        if "exp_avg" not in state:
-            state["exp_avg"], state[second] = zeros_like(p), zeros_like(p)
-        step = counted(state)
-        decay = group["weight_decay"]
-        if decay != 0:
-            if group.get("decoupled_weight_decay"):
-                p.mul_(1 - group["lr"] * decay)
-            else:
-                grad = grad.add(p, alpha=decay)
-        state["exp_avg"].lerp_(grad, 1 - group["betas"][0])
-        return step, grad
+    def _state(self, p, group):
+        return {"exp_avg": zeros_of(p), self._second: zeros_of(p)}
 
-    def _square(self, grad, state, group):
-        beta2 = group["betas"][1]
-        return state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    def _numbers(self, group, state):
+        """What parameters keep of themselves, the shares of new gradients and of old squares, and what a subclass adds."""
+        beta1, beta2 = group["betas"]
+        kept = 1 - group["lr"] * group["weight_decay"]
+        return (kept, 1 - beta1, beta2, 1 - beta2, *self._rates(group, state, beta1, beta2))
+
+    def _rates(self, group, state, beta1, beta2):
+        raise NotImplementedError
+
+    def _update(self, p, grad, state, group, kept, share1, beta2, share2, *rates):
+        if group["weight_decay"] != 0:
+            if group.get("decoupled_weight_decay"):
+                p.mul_(kept)
+            else:
+                grad = grad.add(p, alpha=group["weight_decay"])
+        mean = state["exp_avg"].lerp_(grad, share1)
+        if self._second == "exp_avg_sq":
+            state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=share2)
+        self._move(p, grad, mean, state, group, beta2, *rates)
 
 
 class Adam(_Adaptive):
@@ -41,17 +49,19 @@ class Adam(_Adaptive):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad=amsgrad, maximize=maximize,
                          decoupled_weight_decay=decoupled_weight_decay)
 
-    def _update(self, p, grad, state, group):
-        step, grad = self._begin(p, grad, state, group)
-        square = self._square(grad, state, group)
+    def _state(self, p, group):
+        more = {"max_exp_avg_sq": zeros_of(p)} if group["amsgrad"] else {}
+        return {**super()._state(p, group), **more}
+
+    def _rates(self, group, state, beta1, beta2):
+        step = state["step"]
+        return -group["lr"] / (1 - beta1**step), math.sqrt(1 - beta2**step)
+
+    def _move(self, p, grad, mean, state, group, beta2, rate, correction):
+        square = state["exp_avg_sq"]
         if group["amsgrad"]:
-            if "max_exp_avg_sq" not in state:
-                state["max_exp_avg_sq"] = zeros_like(p)
-            state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"], square))
-            square = state["max_exp_avg_sq"]
-        beta1, beta2 = group["betas"]
-        size = (square.sqrt() / math.sqrt(1 - beta2**step)).add_(group["eps"])
-        p.addcdiv_(state["exp_avg"], size, value=-group["lr"] / (1 - beta1**step))
+            square = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"], square))
+        p.addcdiv_(mean, (square.sqrt() / correction).add_(group["eps"]), value=rate)
 
 
 class AdamW(Adam):
@@ -65,15 +75,18 @@ class AdamW(Adam):
 class Adamax(_Adaptive):
     """Adam with the largest gradient in place of the mean square."""
 
+    _second = "exp_inf"
+
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
                  differentiable=False, capturable=False):
         super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
 
-    def _update(self, p, grad, state, group):
-        step, grad = self._begin(p, grad, state, group, second="exp_inf")
-        beta1, beta2 = group["betas"]
-        state["exp_inf"].copy_(maximum(state["exp_inf"] * beta2, grad.abs() + group["eps"]))
-        p.addcdiv_(state["exp_avg"], state["exp_inf"], value=-group["lr"] / (1 - beta1**step))
+    def _rates(self, group, state, beta1, beta2):
+        return (-group["lr"] / (1 - beta1 ** state["step"]),)
+
+    def _move(self, p, grad, mean, state, group, beta2, rate):
+        largest = state["exp_inf"].copy_(maximum(state["exp_inf"] * beta2, grad.abs() + group["eps"]))
+        p.addcdiv_(mean, largest, value=rate)
 
 
 class NAdam(_Adaptive):
@@ -85,14 +98,16 @@ class NAdam(_Adaptive):
         super().__init__(params, lr, betas, eps, weight_decay, momentum_decay=momentum_decay,
                          decoupled_weight_decay=decoupled_weight_decay, maximize=maximize)
 
-    def _update(self, p, grad, state, group):
-        step, grad = self._begin(p, grad, state, group)
-        beta1, beta2 = group["betas"]
+    def _rates(self, group, state, beta1, beta2):
+        step, lr = state["step"], group["lr"]
         mu, following = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
         product = state["mu_product"] = float(state.get("mu_product", 1.0)) * mu
-        size = (self._square(grad, state, group) / (1 - beta2**step)).sqrt().add_(group["eps"])
-        p.addcdiv_(grad, size, value=-group["lr"] * (1 - mu) / (1 - product))
-        p.addcdiv_(state["exp_avg"], size, value=-group["lr"] * following / (1 - product * following))
+        return 1 - beta2**step, -lr * (1 - mu) / (1 - product), -lr * following / (1 - product * following)
+
+    def _move(self, p, grad, mean, state, group, beta2, correction, rate, following):
+        size = (state["exp_avg_sq"] / correction).sqrt().add_(group["eps"])
+        p.addcdiv_(grad, size, value=rate)
+        p.addcdiv_(mean, size, value=following)
 
 
 class RAdam(_Adaptive):
@@ -103,16 +118,16 @@ class RAdam(_Adaptive):
         super().__init__(params, lr, betas, eps, weight_decay, decoupled_weight_decay=decoupled_weight_decay,
                          maximize=maximize)
 
-    def _update(self, p, grad, state, group):
-        step, grad = self._begin(p, grad, state, group)
-        square = self._square(grad, state, group)
-        beta1, beta2 = group["betas"]
-        correction2 = 1 - beta2**step
-        direction = state["exp_avg"] / (1 - beta1**step)
-        # The length of the approximated moving average: how many gradients the average square stands for.
+    def _rates(self, group, state, beta1, beta2):
+        step = state["step"]
+        rate, correction = -group["lr"] / (1 - beta1**step), 1 - beta2**step
+        # How many gradients the average square stands for.
         most = 2 / (1 - beta2) - 1
-        length = most - 2 * step * beta2**step / correction2
-        if length > 5.0:
-            rect = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
-            direction = direction * (math.sqrt(correction2) * rect) / (square.sqrt() + group["eps"])
-        p.add_(direction, alpha=-group["lr"])
+        length = most - 2 * step * beta2**step / correction
+        if length <= 5.0:
+            return rate, 0.0
+        rect = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+        return 0.0, rate * math.sqrt(correction) * rect
+
+    def _move(self, p, grad, mean, state, group, beta2, plain, scaled):
+        p.add_(mean * (scaled / (state["exp_avg_sq"].sqrt() + group["eps"]) + plain))

@@ -1,6 +1,7 @@
 """L-BFGS: steps along directions that past gradients suggest; it evaluates the loss several times per step."""
 
-from .._native import cat, enable_grad, no_grad, zeros_like
+from .. import _native
+from ..core import cat, enable_grad, no_grad, zeros_like
 from .line_search import Point, search
 from .optimizer import Optimizer
 
@@ -74,6 +75,8 @@ class LBFGS(Optimizer):
     @no_grad()
     def step(self, closure):
         """Several iterations; gives the loss before them. `closure` computes loss and gradients anew."""
+        if _native.is_tracing():
+            raise RuntimeError("LBFGS looks at losses while it steps, so it cannot be part of a compiled function")
         group, state = self.param_groups[0], self.state[self._params[0]]
         tolerance, most = group["tolerance_change"], group["max_iter"]
         closure = enable_grad()(closure)

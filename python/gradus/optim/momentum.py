@@ -1,7 +1,12 @@
 """Optimisers that go along gradients, or averages or signs of them."""
 
-from .._native import full_like, zeros_like
-from .optimizer import Optimizer, check, counted
+from ..core import full, zeros
+from .optimizer import Optimizer, check
+
+
+def zeros_of(p):
+    """Zeros like a parameter."""
+    return zeros(tuple(p.shape), dtype=p.dtype)
 
 
 class SGD(Optimizer):
@@ -15,18 +20,30 @@ class SGD(Optimizer):
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
                                       nesterov=nesterov, maximize=maximize))
 
-    def _update(self, p, grad, state, group):
-        momentum = group["momentum"]
+    def _state(self, p, group):
+        return {"momentum_buffer": zeros_of(p)} if group["momentum"] != 0 else {}
+
+    def _numbers(self, group, state):
+        # The first gradient is taken whole.
+        share = 1 if state["step"] == 1 else 1 - group["dampening"]
+        return group["lr"], group["momentum"], share
+
+    def _update(self, p, grad, state, group, lr, momentum, share):
         if group["weight_decay"] != 0:
             grad = grad.add(p, alpha=group["weight_decay"])
-        if momentum != 0:
-            average = state.get("momentum_buffer")
-            if average is None:
-                average = state["momentum_buffer"] = grad.detach().clone()
-            else:
-                average.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+        if group["momentum"] != 0:
+            average = state["momentum_buffer"].mul_(momentum).add_(grad, alpha=share)
             grad = grad.add(average, alpha=momentum) if group["nesterov"] else average
-        p.add_(grad, alpha=-group["lr"])
+        p.add_(grad, alpha=-lr)
+
+    def load_state_dict(self, state_dict):
+        """Takes state and settings. PyTorch counts no steps here; where there is an average, the first is past."""
+        super().load_state_dict(state_dict)
+        for p, state in list(self.state.items()):
+            if state.get("momentum_buffer") is None:
+                del self.state[p]
+            else:
+                state.setdefault("step", 1)
 
 
 class Lion(Optimizer):
@@ -36,14 +53,17 @@ class Lion(Optimizer):
         check(lr=(lr, 0, None), beta1=(betas[0], 0, 1), beta2=(betas[1], 0, 1), weight_decay=(weight_decay, 0, None))
         super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize))
 
-    def _update(self, p, grad, state, group):
+    def _state(self, p, group):
+        return {"exp_avg": zeros_of(p)}
+
+    def _numbers(self, group, state):
         beta1, beta2 = group["betas"]
-        average = state.setdefault("exp_avg", None)
-        if average is None:
-            average = state["exp_avg"] = zeros_like(p)
-        p.mul_(1 - group["lr"] * group["weight_decay"])
-        p.add_(average.lerp(grad, 1 - beta1).sign(), alpha=-group["lr"])
-        average.lerp_(grad, 1 - beta2)
+        return group["lr"], 1 - group["lr"] * group["weight_decay"], 1 - beta1, 1 - beta2
+
+    def _update(self, p, grad, state, group, lr, kept, share1, share2):
+        average = state["exp_avg"]
+        p.mul_(kept).add_(average.lerp(grad, share1).sign(), alpha=-lr)
+        average.lerp_(grad, share2)
 
 
 class Rprop(Optimizer):
@@ -56,14 +76,18 @@ class Rprop(Optimizer):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize))
 
+    def _state(self, p, group):
+        return {"prev": zeros_of(p), "step_size": full(tuple(p.shape), group["lr"], dtype=p.dtype)}
+
+    def _numbers(self, group, state):
+        return ()
+
     def _update(self, p, grad, state, group):
         shrink, grow = group["etas"]
-        if not state:
-            state["prev"], state["step_size"] = zeros_like(p), full_like(grad, group["lr"])
-        counted(state)
-        agree = (grad * state["prev"]).sign()
-        factor = full_like(agree, 1.0).masked_fill(agree > 0, grow).masked_fill(agree < 0, shrink)
         least, most = group["step_sizes"]
+        agree = (grad * state["prev"]).sign()
+        # 1 where signs say nothing, else what the group says
+        factor = 1 + (agree > 0).to(p.dtype) * (grow - 1) + (agree < 0).to(p.dtype) * (shrink - 1)
         state["step_size"].mul_(factor).clamp_(least, most)
         grad = grad.masked_fill(agree < 0, 0.0)
         p.sub_(grad.sign() * state["step_size"])

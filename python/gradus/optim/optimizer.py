@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 
-from .._native import Tensor, as_tensor, enable_grad, no_grad
+from .. import _native
+from ..core import Tensor, as_tensor, enable_grad, float64, no_grad, tensor
 
 
 class _Required:
@@ -16,8 +17,12 @@ required = _Required()
 class Optimizer:
     """Changes parameters by their gradients.
 
-    A subclass gives defaults for what groups may set, and `_update(p, grad, state, group)`, which changes one parameter
-    in place. `state` is a dictionary of the parameter's own, empty at first.
+    A subclass gives defaults for what groups may set, and three methods: `_state(p, group)`, the tensors it keeps for a
+    parameter; `_numbers(group, state)`, all that changes from step to step without looking at tensors; and
+    `_update(p, grad, state, group, *numbers)`, which changes a parameter in place. `state["step"]` counts from 1.
+
+    Inside a function that is being compiled the numbers are scalar tensors, brought up to date before each run; so
+    rates that change make no new program.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -70,7 +75,13 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(group)
 
-    def _update(self, p, grad, state, group):
+    def _state(self, p, group):
+        return {}
+
+    def _numbers(self, group, state):
+        return (group["lr"],)
+
+    def _update(self, p, grad, state, group, *numbers):
         raise NotImplementedError
 
     def step(self, closure=None):
@@ -81,11 +92,27 @@ class Optimizer:
                 loss = closure()
         with no_grad():
             for group in self.param_groups:
+                traced = _Traced(self, group) if _native.is_tracing() else None
                 for p in group["params"]:
-                    if p.grad is not None:
-                        grad = -p.grad if group.get("maximize") else p.grad
-                        self._update(p, grad, self.state[p], group)
+                    if p.grad is None:
+                        continue
+                    state = self.state[p]
+                    if traced is None:
+                        self._prepare(p, group, state)
+                        state["step"] += 1
+                        numbers = self._numbers(group, state)
+                    else:
+                        numbers = traced.numbers(p, state)
+                    grad = -p.grad if group.get("maximize") else p.grad
+                    self._update(p, grad, state, group, *numbers)
         return loss
+
+    def _prepare(self, p, group, state):
+        """Adds what is missing in a parameter's state: all of it at first, nothing later."""
+        if "step" not in state:
+            for name, value in self._state(p, group).items():
+                state.setdefault(name, value)
+            state["step"] = 0
 
     def zero_grad(self, set_to_none=True):
         """Forgets all gradients, or fills them with zeros."""
@@ -160,7 +187,30 @@ def check(**limits):
             raise ValueError(f"Invalid {name}: {value}")
 
 
-def counted(state):
-    """The number of this step, from 1."""
-    state["step"] = state.get("step", 0) + 1
-    return state["step"]
+class _Traced:
+    """The numbers of a group inside a function that is being compiled: scalar cells, one set for all equal step counts."""
+
+    def __init__(self, optimizer, group):
+        self.optimizer, self.group, self.sets = optimizer, group, {}
+
+    def numbers(self, p, state):
+        """The cells for a parameter. Counting is left to what runs before the compiled function."""
+        _native._outside(lambda: self.optimizer._prepare(p, self.group, state))
+        if state["step"] not in self.sets:
+            ahead = self.optimizer._numbers(self.group, {**state, "step": state["step"] + 1})
+            # Leaves are cells: a compiled function reads what they hold when it runs.
+            cells = [_native._outside(lambda x=x: tensor(float(x), dtype=float64, requires_grad=True)) for x in ahead]
+            states = []
+            self.sets[state["step"]] = cells, states
+            _native._before_run(lambda: self._advance(cells, states))
+        cells, states = self.sets[state["step"]]
+        states.append(state)
+        return cells
+
+    def _advance(self, cells, states):
+        for state in states:
+            state["step"] += 1
+            values = self.optimizer._numbers(self.group, state)
+        with no_grad():
+            for cell, value in zip(cells, values):
+                cell.fill_(value)

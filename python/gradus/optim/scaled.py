@@ -2,8 +2,9 @@
 
 import math
 
-from .._native import finfo, full_like, zeros, zeros_like
-from .optimizer import Optimizer, check, counted
+from ..core import finfo, full, zeros
+from .momentum import zeros_of
+from .optimizer import Optimizer, check
 
 
 def _decayed(p, grad, group):
@@ -20,14 +21,14 @@ class RMSprop(Optimizer):
         super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
                                       weight_decay=weight_decay, maximize=maximize))
 
-    def _update(self, p, grad, state, group):
-        if not state:
-            state["square_avg"] = zeros_like(p)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = zeros_like(p)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(p)
-        counted(state)
+    def _state(self, p, group):
+        wanted = {"square_avg": True, "momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
+        return {name: zeros_of(p) for name, kept in wanted.items() if kept}
+
+    def _numbers(self, group, state):
+        return group["lr"], group["momentum"]
+
+    def _update(self, p, grad, state, group, lr, momentum):
         alpha = group["alpha"]
         grad = _decayed(p, grad, group)
         variance = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
@@ -36,9 +37,9 @@ class RMSprop(Optimizer):
             variance = variance - mean * mean
         size = variance.sqrt().add_(group["eps"])
         if group["momentum"] > 0:
-            p.add_(state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, size), alpha=-group["lr"])
+            p.add_(state["momentum_buffer"].mul_(momentum).addcdiv_(grad, size), alpha=-lr)
         else:
-            p.addcdiv_(grad, size, value=-group["lr"])
+            p.addcdiv_(grad, size, value=-lr)
 
 
 class Adagrad(Optimizer):
@@ -51,13 +52,16 @@ class Adagrad(Optimizer):
         super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
                                       initial_accumulator_value=initial_accumulator_value, maximize=maximize))
 
-    def _update(self, p, grad, state, group):
-        if not state:
-            state["sum"] = full_like(p.detach(), group["initial_accumulator_value"])
-        step = counted(state)
+    def _state(self, p, group):
+        return {"sum": full(tuple(p.shape), group["initial_accumulator_value"], dtype=p.dtype)}
+
+    def _numbers(self, group, state):
+        return (-group["lr"] / (1 + (state["step"] - 1) * group["lr_decay"]),)
+
+    def _update(self, p, grad, state, group, rate):
         grad = _decayed(p, grad, group)
         total = state["sum"].addcmul_(grad, grad, value=1)
-        p.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-group["lr"] / (1 + (step - 1) * group["lr_decay"]))
+        p.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=rate)
 
 
 class Adadelta(Optimizer):
@@ -68,16 +72,16 @@ class Adadelta(Optimizer):
         check(lr=(lr, 0, None), rho=(rho, 0, 1), eps=(eps, 0, None), weight_decay=(weight_decay, 0, None))
         super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize))
 
-    def _update(self, p, grad, state, group):
-        if not state:
-            state["square_avg"], state["acc_delta"] = zeros_like(p), zeros_like(p)
-        counted(state)
+    def _state(self, p, group):
+        return {"square_avg": zeros_of(p), "acc_delta": zeros_of(p)}
+
+    def _update(self, p, grad, state, group, lr):
         rho, eps = group["rho"], group["eps"]
         grad = _decayed(p, grad, group)
         square = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
         change = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * grad
         state["acc_delta"].mul_(rho).addcmul_(change, change, value=1 - rho)
-        p.add_(change, alpha=-group["lr"])
+        p.add_(change, alpha=-lr)
 
 
 class Adafactor(Optimizer):
@@ -93,20 +97,22 @@ class Adafactor(Optimizer):
         super().__init__(params, dict(lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay,
                                       maximize=maximize))
 
-    def _update(self, p, grad, state, group):
-        if not state:
-            if p.dim() > 1:
-                state["row_var"] = zeros((*p.shape[:-1], 1), dtype=p.dtype)
-                state["col_var"] = zeros((*p.shape[:-2], 1, p.shape[-1]), dtype=p.dtype)
-            else:
-                state["variance"] = zeros_like(p)
-        step = counted(state)
+    def _state(self, p, group):
+        if p.dim() <= 1:
+            return {"variance": zeros_of(p)}
+        rows, columns = (*p.shape[:-1], 1), (*p.shape[:-2], 1, p.shape[-1])
+        return {"row_var": zeros(rows, dtype=p.dtype), "col_var": zeros(columns, dtype=p.dtype)}
+
+    def _numbers(self, group, state):
+        step, lr = state["step"], group["lr"]
+        return step ** group["beta2_decay"], min(lr, 1 / math.sqrt(step)), 1 - lr * group["weight_decay"]
+
+    def _update(self, p, grad, state, group, share, rate, kept):
         least, smallest = group["eps"]
         least = finfo(p.dtype).eps if least is None else least
-        share = step ** group["beta2_decay"]
-        rate = max(smallest, _size(p)) * min(group["lr"], 1 / math.sqrt(step))
+        rate = _size(p).clamp(min=smallest) * rate
         if group["weight_decay"] != 0:
-            p.mul_(1 - group["lr"] * group["weight_decay"])
+            p.mul_(kept)
         square = grad * grad
         if p.dim() > 1:
             rows = state["row_var"].lerp_(square.mean(-1, keepdim=True), share)
@@ -115,9 +121,9 @@ class Adafactor(Optimizer):
         else:
             variance = state["variance"].lerp_(square, share)
         change = grad * variance.clamp(min=least * least).rsqrt()
-        p.add_(change, alpha=-rate / max(1.0, _size(change) / group["d"]))
+        p.sub_(change * (rate / (_size(change) / group["d"]).clamp(min=1.0)))
 
 
 def _size(x):
-    """The root of the mean square, as a number."""
-    return math.sqrt((x * x).mean().item())
+    """The root of the mean square."""
+    return (x * x).mean().sqrt()

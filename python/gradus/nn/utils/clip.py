@@ -2,7 +2,7 @@
 
 import math
 
-from ..._native import Tensor, no_grad, stack, tensor
+from ...core import Tensor, no_grad, stack, tensor
 
 
 def _gradients(parameters):

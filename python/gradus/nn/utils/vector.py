@@ -1,6 +1,6 @@
 """All parameters as one vector, and back."""
 
-from ..._native import cat
+from ...core import cat
 
 
 def parameters_to_vector(parameters):
