@@ -99,6 +99,7 @@ mod _native {
     /// Dtypes under all their names.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        gradus::ask_to_stop(crate::error::stop_wanted);
         for (name, dtype) in crate::dtype::NAMES {
             module.add(*name, PyDType(*dtype))?;
         }
