@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod python;
 mod suite;
 mod tidy;
 mod tree;

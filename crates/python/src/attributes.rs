@@ -11,7 +11,12 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 /// A class that is written in Python.
-fn class<'py>(py: Python<'py>, lock: &'static PyOnceLock<Py<PyAny>>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
+fn class<'py>(
+    py: Python<'py>,
+    lock: &'static PyOnceLock<Py<PyAny>>,
+    module: &str,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
     let class = lock.get_or_try_init(py, || Ok::<_, PyErr>(py.import(module)?.getattr(name)?.unbind()))?;
     Ok(class.bind(py).clone())
 }
@@ -27,7 +32,11 @@ impl PyTensor {
     /// A new tensor of numbers, nested lists or an array.
     #[new]
     #[pyo3(signature = (data=None, requires_grad=false, *, dtype=None))]
-    fn create(data: Option<&Bound<'_, PyAny>>, requires_grad: bool, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+    fn create(
+        data: Option<&Bound<'_, PyAny>>,
+        requires_grad: bool,
+        dtype: Option<DTypeArg>,
+    ) -> PyResult<PyTensor> {
         let value = match data {
             None => Tensor::zeros([0usize]),
             Some(data) => tensor_of(data, dtype.map(|d| d.0))?.detach(),
@@ -260,7 +269,11 @@ impl PyTensor {
             return Err(type_error("backward(inputs=…) is not there; use gradus.autograd.grad"));
         }
         let x = self.value(py)?;
-        let how = Backward { retain_graph: retain_graph.unwrap_or(create_graph), create_graph, ..Backward::default() };
+        let how = Backward {
+            retain_graph: retain_graph.unwrap_or(create_graph),
+            create_graph,
+            ..Backward::default()
+        };
         let seed = gradient.map(|g| g.0);
         raise(py.detach(|| x.backward_as(seed.as_ref(), how)))
     }
@@ -365,7 +378,10 @@ impl PyTensor {
     }
 
     /// A leaf of its own with the same value, of the same class and with the same attributes.
-    fn __deepcopy__<'py>(slf: &Bound<'py, PyTensor>, memo: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, PyTensor>,
+        memo: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
         if !x.is_leaf() {
             let why = "only leaves can be copied deeply; call detach() or clone() first";
@@ -470,7 +486,9 @@ impl PyTensor {
             return raise(x.set_requires_grad(on));
         }
         if !x.is_leaf() {
-            return if on { Ok(()) } else {
+            return if on {
+                Ok(())
+            } else {
                 Err(pyo3::exceptions::PyRuntimeError::new_err(
                     "only leaves can be told not to require gradients; use detach()",
                 ))

@@ -75,7 +75,10 @@ impl Nested {
                 self.flat.push(x);
             } else if item.hasattr("__dlpack__")? || item.hasattr("__array__")? {
                 self.tensors.push(array(&item, true)?);
-            } else if item.is_instance_of::<PyList>() || item.is_instance_of::<PyTuple>() || item.hasattr("__len__")? {
+            } else if item.is_instance_of::<PyList>()
+                || item.is_instance_of::<PyTuple>()
+                || item.hasattr("__len__")?
+            {
                 self.read(&item, depth + 1)?;
             } else {
                 return Err(type_error(format!("a tensor cannot hold {}", item.get_type().name()?)));
@@ -99,11 +102,14 @@ impl Nested {
         };
         let data: Data = match (dtype.class(), own) {
             (gradus::ir::Class::Complex, _) => {
-                let pair = |n: &Number| if let Number::Complex(z) = n { *z } else { Complex::new(float(n), 0.0) };
+                let pair =
+                    |n: &Number| if let Number::Complex(z) = n { *z } else { Complex::new(float(n), 0.0) };
                 self.flat.iter().map(pair).collect::<Vec<_>>().into()
             }
             (_, 3) => return Err(value_error(format!("complex numbers do not fit {}", dtype::name(dtype)))),
-            (gradus::ir::Class::Float, _) => self.flat.iter().map(|n| dtype.round(float(n))).collect::<Vec<_>>().into(),
+            (gradus::ir::Class::Float, _) => {
+                self.flat.iter().map(|n| dtype.round(float(n))).collect::<Vec<_>>().into()
+            }
             _ => {
                 let whole = |n: &Number| match *n {
                     Number::Bool(b) => b as i64,
@@ -127,7 +133,8 @@ impl Nested {
         }
         let refs: Vec<&Tensor> = self.tensors.iter().collect();
         let rows = Tensor::stack(&refs, 0);
-        let dims: Vec<usize> = self.shape.iter().copied().chain(self.tensors[0].shape().iter().copied()).collect();
+        let dims: Vec<usize> =
+            self.shape.iter().copied().chain(self.tensors[0].shape().iter().copied()).collect();
         let t = rows.reshape(dims).detach();
         raise(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)).check().cloned())
     }

@@ -160,7 +160,9 @@ pub(crate) fn full(
     let n = number(fill_value)?;
     let n = match n {
         Some(n) => n,
-        None => number(&fill_value.call_method0("item")?)?.ok_or_else(|| type_error("fill_value is a number"))?,
+        None => {
+            number(&fill_value.call_method0("item")?)?.ok_or_else(|| type_error("fill_value is a number"))?
+        }
     };
     let size = size.extract::<crate::value::PerAxis>()?.0;
     let dtype = dtype.map_or(n.dtype(), |d| d.0);
@@ -243,8 +245,16 @@ pub(crate) fn linspace(
 /// Numbers whose logarithms are evenly spaced.
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None))]
-pub(crate) fn logspace(start: f64, end: f64, steps: usize, base: f64, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
-    let at = |i: usize| base.powf(start + (end - start) * if steps > 1 { i as f64 / (steps - 1) as f64 } else { 0.0 });
+pub(crate) fn logspace(
+    start: f64,
+    end: f64,
+    steps: usize,
+    base: f64,
+    dtype: Option<DTypeArg>,
+) -> PyResult<PyTensor> {
+    let at = |i: usize| {
+        base.powf(start + (end - start) * if steps > 1 { i as f64 / (steps - 1) as f64 } else { 0.0 })
+    };
     let all: Vec<f64> = (0..steps).map(at).collect();
     PyTensor::out(Tensor::from(all).to_dtype(dtype.map_or(DType::F32, |d| d.0)))
 }

@@ -134,7 +134,11 @@ pub(crate) fn export<'py>(
     if t.requires_grad() {
         return Err(PyBufferError::new_err("a tensor that requires grad is not exported; detach() it first"));
     }
-    let t = if copy { raise(Tensor::from_bytes(&raise(t.memory())?.aval, &raise(t.to_bytes())?).check().cloned())? } else { t.clone() };
+    let t = if copy {
+        raise(Tensor::from_bytes(&raise(t.memory())?.aval, &raise(t.to_bytes())?).check().cloned())?
+    } else {
+        t.clone()
+    };
     let memory = raise(t.memory())?;
     let shape = memory.aval.shape.iter().map(|&d| d as i64).collect();
     let mut kept = Box::new(Exported { memory, shape });

@@ -96,7 +96,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
             }
         }
         // NumPy's dtypes and their scalar types have a name, and so have PyTorch's.
-        let said = obj.getattr("name").or_else(|_| obj.getattr("__name__")).and_then(|n| n.extract::<String>());
+        let said =
+            obj.getattr("name").or_else(|_| obj.getattr("__name__")).and_then(|n| n.extract::<String>());
         let said = said.or_else(|_| obj.str().map(|s| s.to_string()))?;
         let said = said.rsplit('.').next().unwrap_or(&said);
         named(said).map(DTypeArg).ok_or_else(|| type_error(format!("{said} is not a dtype of gradus")))

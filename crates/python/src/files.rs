@@ -30,7 +30,10 @@ pub(crate) fn save_safetensors(
 
 /// The tensors of a file under their names, and its notes.
 #[pyfunction]
-pub(crate) fn load_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, Bound<'_, PyDict>)> {
+pub(crate) fn load_safetensors(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<(Bound<'_, PyDict>, Bound<'_, PyDict>)> {
     let reader = raise(Reader::open(path))?;
     let (tensors, notes) = (PyDict::new(py), PyDict::new(py));
     for name in reader.names() {

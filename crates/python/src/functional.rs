@@ -152,7 +152,9 @@ pub(crate) fn embedding(py: Python<'_>, input: T, weight: T, padding_idx: Option
 #[pyo3(signature = (tensor, num_classes=-1))]
 pub(crate) fn one_hot(tensor: T, num_classes: i64) -> PyResult<PyTensor> {
     let classes = match num_classes {
-        -1 if tensor.0.numel() == 0 => return Err(value_error("num_classes of an empty tensor must be given")),
+        -1 if tensor.0.numel() == 0 => {
+            return Err(value_error("num_classes of an empty tensor must be given"));
+        }
         -1 => raise(tensor.0.to_dtype(gradus::DType::I64).max(()).item::<i64>())? + 1,
         n => n,
     };
@@ -337,7 +339,9 @@ pub(crate) fn pad(input: T, pad: &Bound<'_, PyAny>, mode: &str, value: Option<f6
         "reflect" => PadMode::Reflect,
         "replicate" => PadMode::Replicate,
         "circular" => PadMode::Circular,
-        other => return Err(value_error(format!("mode {other:?} is constant, reflect, replicate or circular"))),
+        other => {
+            return Err(value_error(format!("mode {other:?} is constant, reflect, replicate or circular")));
+        }
     };
     PyTensor::out(gradus::func::pad(&input.0, &list(pad)?, mode))
 }
@@ -372,7 +376,11 @@ pub(crate) fn interpolate(
             Interpolation::Linear { align_corners: align_corners.unwrap_or(false) }
         }
         "area" => Interpolation::Area,
-        other => return Err(value_error(format!("mode {other:?} is nearest, nearest-exact, linear, bilinear, trilinear or area"))),
+        other => {
+            return Err(value_error(format!(
+                "mode {other:?} is nearest, nearest-exact, linear, bilinear, trilinear or area"
+            )));
+        }
     };
     PyTensor::out(gradus::func::interpolate(&input.0, &size, mode))
 }
@@ -403,7 +411,11 @@ pub(crate) fn unfold(
     padding: Option<PerAxis>,
     stride: Option<PerAxis>,
 ) -> PyResult<PyTensor> {
-    PyTensor::out(gradus::func::unfold(&input.0, &spread(kernel_size.0, 2), &windows(dilation, padding, stride)))
+    PyTensor::out(gradus::func::unfold(
+        &input.0,
+        &spread(kernel_size.0, 2),
+        &windows(dilation, padding, stride),
+    ))
 }
 
 /// Columns added up to the image whose windows they are.
@@ -522,7 +534,13 @@ pub(crate) fn batch_norm(
 /// Divided by what neighbouring channels hold.
 #[pyfunction]
 #[pyo3(signature = (input, size, alpha=1e-4, beta=0.75, k=1.0))]
-pub(crate) fn local_response_norm(input: T, size: usize, alpha: f64, beta: f64, k: f64) -> PyResult<PyTensor> {
+pub(crate) fn local_response_norm(
+    input: T,
+    size: usize,
+    alpha: f64,
+    beta: f64,
+    k: f64,
+) -> PyResult<PyTensor> {
     PyTensor::out(input.0.local_response_norm(size, alpha, beta, k))
 }
 
@@ -579,4 +597,3 @@ pub(crate) fn scaled_dot_product_attention(
 pub(crate) fn rope(input: T, base: f64, offset: i64) -> PyResult<PyTensor> {
     PyTensor::out(input.0.rope(base, offset))
 }
-

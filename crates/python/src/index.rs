@@ -65,7 +65,11 @@ impl PyTensor {
         PyTensor::out(compute(slf.py(), &x, |x| x.at(places)))
     }
 
-    fn __setitem__(slf: &Bound<'_, PyTensor>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __setitem__(
+        slf: &Bound<'_, PyTensor>,
+        index: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let (places, py) = (places(index)?, slf.py());
         let x = slf.get().value(py)?;
         let value = match crate::value::number(value)? {
@@ -85,11 +89,15 @@ impl PyTensor {
 
     fn __iter__<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
         let n = slf.get().__len__(slf.py()).map_err(|_| type_error("iteration over a 0-d tensor"))?;
-        let parts =
-            (0..n).map(|i| PyTensor::part_of(slf, View::At(vec![Ix::At(i as isize)]))).collect::<PyResult<Vec<_>>>()?;
-        Ok(PyList::new(slf.py(), parts.into_iter().map(|p| Py::new(slf.py(), p)).collect::<PyResult<Vec<_>>>()?)?
-            .try_iter()?
-            .into_any())
+        let parts = (0..n)
+            .map(|i| PyTensor::part_of(slf, View::At(vec![Ix::At(i as isize)])))
+            .collect::<PyResult<Vec<_>>>()?;
+        Ok(PyList::new(
+            slf.py(),
+            parts.into_iter().map(|p| Py::new(slf.py(), p)).collect::<PyResult<Vec<_>>>()?,
+        )?
+        .try_iter()?
+        .into_any())
     }
 
     fn __contains__(&self, py: Python<'_>, item: crate::value::Operand) -> PyResult<bool> {

@@ -181,7 +181,10 @@ impl PyJit {
 }
 
 /// Arguments as one tuple.
-fn all<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyTuple>> {
+fn all<'py>(
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyTuple>> {
     let py = args.py();
     let kwargs = kwargs.map_or_else(|| PyDict::new(py), |k| k.clone());
     PyTuple::new(py, [args.as_any(), kwargs.as_any()])
@@ -226,13 +229,21 @@ impl PyJit {
 
     /// The graph for arguments like these.
     #[pyo3(signature = (*args, **kwargs))]
-    fn graph<'py>(&self, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<PyGraph> {
+    fn graph<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<PyGraph> {
         Ok(PyGraph(self.program(&all(args, kwargs)?)?.0.compiled.graph().clone()))
     }
 
     /// What running it costs for arguments like these: kernels, arithmetic, memory.
     #[pyo3(signature = (*args, **kwargs))]
-    fn explain<'py>(&self, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<String> {
+    fn explain<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<String> {
         Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
     }
 

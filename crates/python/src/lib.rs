@@ -40,8 +40,8 @@ mod _native {
     use crate::attributes::{_rebuild, is_tensor, numel};
     #[pymodule_export]
     use crate::create::{
-        arange, as_tensor, complex, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, linspace, logspace,
-        ones, ones_like, polar, tensor, tril_indices, triu_indices, zeros, zeros_like,
+        arange, as_tensor, complex, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like,
+        linspace, logspace, ones, ones_like, polar, tensor, tril_indices, triu_indices, zeros, zeros_like,
     };
     #[pymodule_export]
     use crate::dtype::PyDType;
@@ -49,13 +49,14 @@ mod _native {
     use crate::files::{load_safetensors, save_safetensors};
     #[pymodule_export]
     use crate::functional::{
-        adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
-        adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, bilinear, celu, conv_transpose1d,
-        conv_transpose2d, conv_transpose3d, conv1d, conv2d, conv3d, cosine_similarity, elu, embedding, fold, gelu, glu,
-        group_norm, hardshrink, hardsigmoid, hardswish, hardtanh, instance_norm, interpolate, layer_norm, leaky_relu,
-        linear, local_response_norm, max_pool1d, max_pool2d, max_pool3d, mish, normalize, one_hot, pad,
-        pairwise_distance, pixel_shuffle, pixel_unshuffle, prelu, relu, relu6, rms_norm, rope,
-        scaled_dot_product_attention, selu, silu, softplus, softshrink, threshold, unfold,
+        adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d,
+        adaptive_max_pool2d, adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, bilinear,
+        celu, conv_transpose1d, conv_transpose2d, conv_transpose3d, conv1d, conv2d, conv3d,
+        cosine_similarity, elu, embedding, fold, gelu, glu, group_norm, hardshrink, hardsigmoid, hardswish,
+        hardtanh, instance_norm, interpolate, layer_norm, leaky_relu, linear, local_response_norm,
+        max_pool1d, max_pool2d, max_pool3d, mish, normalize, one_hot, pad, pairwise_distance, pixel_shuffle,
+        pixel_unshuffle, prelu, relu, relu6, rms_norm, rope, scaled_dot_product_attention, selu, silu,
+        softplus, softshrink, threshold, unfold,
     };
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
@@ -63,21 +64,22 @@ mod _native {
     use crate::jit::{_before_run, _note_module, PyJit};
     #[pymodule_export]
     use crate::linalg::{
-        cdist, eig, eigh, eigvals, eigvalsh, einsum, fft, fftfreq, fftn, fftshift, ifft, ifftn, ifftshift, inv, irfft,
-        lstsq, lu, pinv, qr, rfft, rfftfreq, rfftn, slogdet, solve, solve_triangular, svd, svdvals, tensordot,
+        cdist, eig, eigh, eigvals, eigvalsh, einsum, fft, fftfreq, fftn, fftshift, ifft, ifftn, ifftshift,
+        inv, irfft, lstsq, lu, pinv, qr, rfft, rfftfreq, rfftn, slogdet, solve, solve_triangular, svd,
+        svdvals, tensordot,
     };
     #[pymodule_export]
     use crate::loss::{
         binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy,
-        gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss, nll_loss,
-        poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
+        gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss,
+        nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
     };
     #[pymodule_export]
     use crate::program::PyProgram;
     #[pymodule_export]
     use crate::random::{
-        PyGenerator, bernoulli, dropout, get_rng_state, manual_seed, multinomial, normal, rand, rand_like, randint,
-        randn, randn_like, randperm, set_rng_state,
+        PyGenerator, bernoulli, dropout, get_rng_state, manual_seed, multinomial, normal, rand, rand_like,
+        randint, randn, randn_like, randperm, set_rng_state,
     };
     #[pymodule_export]
     use crate::shape::{broadcast_tensors, cat, meshgrid, stack, where_};
@@ -85,8 +87,9 @@ mod _native {
     use crate::tensor::PyTensor;
     #[pymodule_export]
     use crate::transform::{
-        _autograd_grad, _checkpoint, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize, _outside, _scan,
-        _set_grad_enabled, _switch, _value_and_grad, _vjp, _vmap, _while_loop, PyLinearMap, is_grad_enabled, is_tracing,
+        _autograd_grad, _checkpoint, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize, _outside,
+        _scan, _set_grad_enabled, _switch, _value_and_grad, _vjp, _vmap, _while_loop, PyLinearMap,
+        is_grad_enabled, is_tracing,
     };
     #[pymodule_export]
     use crate::tree::{_flatten, Structure};

@@ -151,7 +151,13 @@ pub(crate) fn solve(py: Python<'_>, a: T, b: T) -> PyResult<PyTensor> {
 /// X with A X = B for a triangular A.
 #[pyfunction]
 #[pyo3(signature = (a, b, *, upper, left=true, unitriangular=false))]
-pub(crate) fn solve_triangular(a: T, b: T, upper: bool, left: bool, unitriangular: bool) -> PyResult<PyTensor> {
+pub(crate) fn solve_triangular(
+    a: T,
+    b: T,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+) -> PyResult<PyTensor> {
     let how = |lower: bool| Triangular { lower, adjoint: false, unit: unitriangular };
     match left {
         true => PyTensor::out(a.0.triangular_solve(&b.0, how(!upper))),
@@ -247,4 +253,3 @@ pub(crate) fn rfftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
 pub(crate) fn cdist(x1: T, x2: T, p: f64) -> PyResult<PyTensor> {
     PyTensor::out(gradus::cdist(&x1.0, &x2.0, p))
 }
-

@@ -87,7 +87,12 @@ pub(crate) fn nll_loss(
 /// Of probabilities and truths.
 #[pyfunction]
 #[pyo3(signature = (input, target, weight=None, reduction="mean"))]
-pub(crate) fn binary_cross_entropy(input: T, target: T, weight: Option<T>, reduction: &str) -> PyResult<PyTensor> {
+pub(crate) fn binary_cross_entropy(
+    input: T,
+    target: T,
+    weight: Option<T>,
+    reduction: &str,
+) -> PyResult<PyTensor> {
     PyTensor::out(gradus::binary_cross_entropy(&input.0, &target.0, some(&weight), reduced(reduction)?))
 }
 
@@ -102,7 +107,13 @@ pub(crate) fn binary_cross_entropy_with_logits(
     pos_weight: Option<T>,
 ) -> PyResult<PyTensor> {
     let how = reduced(reduction)?;
-    PyTensor::out(gradus::binary_cross_entropy_with_logits(&input.0, &target.0, some(&weight), some(&pos_weight), how))
+    PyTensor::out(gradus::binary_cross_entropy_with_logits(
+        &input.0,
+        &target.0,
+        some(&weight),
+        some(&pos_weight),
+        how,
+    ))
 }
 
 /// The divergence of a target distribution from log-probabilities.
@@ -119,7 +130,13 @@ pub(crate) fn kl_div(input: T, target: T, reduction: &str, log_target: bool) -> 
 /// max(0, -target (input1 - input2) + margin).
 #[pyfunction]
 #[pyo3(signature = (input1, input2, target, margin=0.0, reduction="mean"))]
-pub(crate) fn margin_ranking_loss(input1: T, input2: T, target: T, margin: f64, reduction: &str) -> PyResult<PyTensor> {
+pub(crate) fn margin_ranking_loss(
+    input1: T,
+    input2: T,
+    target: T,
+    margin: f64,
+    reduction: &str,
+) -> PyResult<PyTensor> {
     PyTensor::out(gradus::margin_ranking_loss(&input1.0, &input2.0, &target.0, margin, reduced(reduction)?))
 }
 

@@ -311,11 +311,7 @@ impl PyTensor {
         crate::tensor::result(py, &self.value(py)?, |x| !x)
     }
 
-    fn __richcmp__<'py>(
-        &self,
-        other: &Bound<'py, PyAny>,
-        op: CompareOp,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
         let f: Binary = match op {
             CompareOp::Lt => |a, b| a.lt(b),
             CompareOp::Le => |a, b| a.le(b),
@@ -335,7 +331,10 @@ impl PyTensor {
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
         let x = self.value(py)?;
         if !x.is_traced() && x.numel() != 1 {
-            let why = format!("the truth value of a Tensor with {} elements is ambiguous; use any() or all()", x.numel());
+            let why = format!(
+                "the truth value of a Tensor with {} elements is ambiguous; use any() or all()",
+                x.numel()
+            );
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
         raise(x.to_dtype(DType::Bool).item::<bool>())
@@ -520,7 +519,12 @@ impl PyTensor {
 
     /// In place: self + value * tensor1 * tensor2.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcmul_(slf: Bound<'_, PyTensor>, tensor1: T, tensor2: T, value: f64) -> PyResult<Bound<'_, PyTensor>> {
+    fn addcmul_(
+        slf: Bound<'_, PyTensor>,
+        tensor1: T,
+        tensor2: T,
+        value: f64,
+    ) -> PyResult<Bound<'_, PyTensor>> {
         let new = added_product(&slf.get().value(slf.py())?, &tensor1.0, &tensor2.0, value, false);
         slf.get().write(slf.py(), new)?;
         Ok(slf)
@@ -534,7 +538,12 @@ impl PyTensor {
 
     /// In place: self + value * tensor1 / tensor2.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcdiv_(slf: Bound<'_, PyTensor>, tensor1: T, tensor2: T, value: f64) -> PyResult<Bound<'_, PyTensor>> {
+    fn addcdiv_(
+        slf: Bound<'_, PyTensor>,
+        tensor1: T,
+        tensor2: T,
+        value: f64,
+    ) -> PyResult<Bound<'_, PyTensor>> {
         let new = added_product(&slf.get().value(slf.py())?, &tensor1.0, &tensor2.0, value, true);
         slf.get().write(slf.py(), new)?;
         Ok(slf)

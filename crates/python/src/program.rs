@@ -66,9 +66,15 @@ impl PyProgram {
         Ok(Run { inputs: all, settings, wanted })
     }
 
-    fn gradient_of(&self, loss: Option<&str>, wrt: Option<Vec<String>>, merged: bool) -> PyResult<gradus::lang::Gradient> {
+    fn gradient_of(
+        &self,
+        loss: Option<&str>,
+        wrt: Option<Vec<String>>,
+        merged: bool,
+    ) -> PyResult<gradus::lang::Gradient> {
         let wrt = wrt.unwrap_or_default().iter().map(|n| Name::from(n.as_str())).collect();
-        let options = GradientOptions { loss: loss.map(Name::from), wrt, merged, ..GradientOptions::default() };
+        let options =
+            GradientOptions { loss: loss.map(Name::from), wrt, merged, ..GradientOptions::default() };
         self.program.gradient(&options).map_err(faulty)
     }
 }
@@ -94,7 +100,8 @@ impl PyProgram {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let run = self.ready(inputs, only, dtype, steps, set, named)?;
-        let values = py.detach(|| self.program.run(&run.inputs, &run.settings, &run.wanted)).map_err(faulty)?;
+        let values =
+            py.detach(|| self.program.run(&run.inputs, &run.settings, &run.wanted)).map_err(faulty)?;
         let out = PyDict::new(py);
         for (name, value) in values {
             out.set_item(name.to_string(), PyTensor::out(value)?)?;

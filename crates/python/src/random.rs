@@ -187,10 +187,9 @@ pub(crate) fn normal(
     let std = std.unwrap_or(Operand::Number(gradus::Number::Float(1.0)));
     let shape = match (&mean, &std, size) {
         (_, _, Some(size)) => Shape::from(size.0),
-        (Operand::Tensor(m), Operand::Tensor(s), None) => m
-            .shape()
-            .broadcast(&s.shape())
-            .ok_or_else(|| value_error("mean and std do not broadcast"))?,
+        (Operand::Tensor(m), Operand::Tensor(s), None) => {
+            m.shape().broadcast(&s.shape()).ok_or_else(|| value_error("mean and std do not broadcast"))?
+        }
         (Operand::Tensor(t), _, None) | (_, Operand::Tensor(t), None) => t.shape(),
         _ => return Err(value_error("normal of two numbers needs a size")),
     };

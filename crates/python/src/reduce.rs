@@ -7,6 +7,7 @@ use crate::value::{Dim, Operand, T};
 use gradus::{DType, Tensor};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 fn cast(x: Tensor, dtype: Option<DTypeArg>) -> Tensor {
     dtype.map_or_else(|| x.clone(), |d| x.to_dtype(d.0))
@@ -17,9 +18,18 @@ macro_rules! reductions {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
-            #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None))]
-            fn $name(&self, py: Python<'_>, dim: Option<Dim>, keepdim: bool, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
-                let (x, dim) = (cast(self.value(py)?, dtype), dim.unwrap_or(Dim(None)));
+            #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                dim: Option<Dim>,
+                keepdim: bool,
+                dtype: Option<DTypeArg>,
+                axis: Option<Dim>,
+                keepdims: bool,
+            ) -> PyResult<PyTensor> {
+                let (x, dim) = (cast(self.value(py)?, dtype), dim.or(axis).unwrap_or(Dim(None)));
+                let keepdim = keepdim || keepdims; // NumPy's words for the same
                 result(py, &x, |x| if keepdim { x.$keep(dim) } else { x.$name(dim) })
             }
         )*}
@@ -72,9 +82,8 @@ fn extreme(x: &Tensor, axis: isize, keepdim: bool, largest: bool) -> (Tensor, Te
 }
 
 /// Two results under names, as PyTorch gives them.
-fn pair<'py>(py: Python<'py>, kind: &str, names: [&str; 2], two: (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
+fn pair<'py>(py: Python<'py>, kind: &str, two: (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
     let named = py.import("gradus._results")?.getattr(kind)?;
-    let _ = names;
     named.call1((PyTensor::out(two.0)?, PyTensor::out(two.1)?))
 }
 
@@ -98,7 +107,7 @@ fn extremes<'py>(
     }
     let axis = crate::value::integer(dim)? as isize;
     let two = compute(py, &x, |x| extreme(x, axis, keepdim, largest));
-    pair(py, if largest { "max" } else { "min" }, ["values", "indices"], two)
+    pair(py, if largest { "max" } else { "min" }, two)
 }
 
 fn position(x: &Tensor, dim: Option<isize>, keepdim: bool, largest: bool) -> Tensor {
@@ -121,15 +130,27 @@ impl PyTensor {
     /// >>> import gradus
     /// >>> gradus.tensor([[1., 5.], [7., 2.]]).max(dim=1).indices
     /// tensor([1, 0])
-    #[pyo3(signature = (dim=None, keepdim=false))]
-    fn max<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>, keepdim: bool) -> PyResult<Bound<'py, PyAny>> {
-        extremes(self, py, dim, keepdim, true)
+    #[pyo3(signature = (dim=None, keepdim=false, *, keepdims=false))]
+    fn max<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Option<&Bound<'py, PyAny>>,
+        keepdim: bool,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        extremes(self, py, dim, keepdim || keepdims, true)
     }
 
     /// The smallest of everything; with `dim`, values and indices along it; with a tensor, the smaller of both.
-    #[pyo3(signature = (dim=None, keepdim=false))]
-    fn min<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>, keepdim: bool) -> PyResult<Bound<'py, PyAny>> {
-        extremes(self, py, dim, keepdim, false)
+    #[pyo3(signature = (dim=None, keepdim=false, *, keepdims=false))]
+    fn min<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Option<&Bound<'py, PyAny>>,
+        keepdim: bool,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        extremes(self, py, dim, keepdim || keepdims, false)
     }
 
     /// The position of the largest, in all or along an axis.
@@ -145,36 +166,46 @@ impl PyTensor {
     }
 
     /// The variance; `correction` is taken from the number of elements.
-    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None))]
+    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, keepdims=false))]
     fn var(
         &self,
         py: Python<'_>,
-        dim: Option<Dim>,
+        dim: Option<&Bound<'_, PyAny>>,
         unbiased: Option<bool>,
         keepdim: bool,
         correction: Option<f64>,
+        keepdims: bool,
     ) -> PyResult<PyTensor> {
-        let (dim, c) = (dim.unwrap_or(Dim(None)), corrected(unbiased, correction));
+        let (dim, unbiased) = spread_over(dim, unbiased)?;
+        let (keepdim, c) = (keepdim || keepdims, corrected(unbiased, correction));
         result(py, &self.value(py)?, |x| if keepdim { x.var_keepdim(dim, c) } else { x.var(dim, c) })
     }
 
     /// The standard deviation; `correction` is taken from the number of elements.
-    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None))]
+    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, keepdims=false))]
     fn std(
         &self,
         py: Python<'_>,
-        dim: Option<Dim>,
+        dim: Option<&Bound<'_, PyAny>>,
         unbiased: Option<bool>,
         keepdim: bool,
         correction: Option<f64>,
+        keepdims: bool,
     ) -> PyResult<PyTensor> {
-        let (dim, c) = (dim.unwrap_or(Dim(None)), corrected(unbiased, correction));
+        let (dim, unbiased) = spread_over(dim, unbiased)?;
+        let (keepdim, c) = (keepdim || keepdims, corrected(unbiased, correction));
         result(py, &self.value(py)?, |x| if keepdim { x.std_keepdim(dim, c) } else { x.std(dim, c) })
     }
 
     /// The norm of order `p` ("fro" is 2) over axes, or of everything.
     #[pyo3(signature = (p=None, dim=None, keepdim=false))]
-    fn norm(&self, py: Python<'_>, p: Option<&Bound<'_, PyAny>>, dim: Option<Dim>, keepdim: bool) -> PyResult<PyTensor> {
+    fn norm(
+        &self,
+        py: Python<'_>,
+        p: Option<&Bound<'_, PyAny>>,
+        dim: Option<Dim>,
+        keepdim: bool,
+    ) -> PyResult<PyTensor> {
         let p = match p {
             None => 2.0,
             Some(p) => match p.extract::<f64>() {
@@ -212,10 +243,16 @@ impl PyTensor {
 
     /// Sorted along an axis, with the positions elements come from.
     #[pyo3(signature = (dim=-1, descending=false, stable=true))]
-    fn sort<'py>(&self, py: Python<'py>, dim: isize, descending: bool, stable: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn sort<'py>(
+        &self,
+        py: Python<'py>,
+        dim: isize,
+        descending: bool,
+        stable: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let _ = stable; // sorting always is
         let two = compute(py, &self.value(py)?, |x| x.sort(dim, descending));
-        pair(py, "sort", ["values", "indices"], two)
+        pair(py, "sort", two)
     }
 
     /// The positions that sort along an axis.
@@ -227,10 +264,17 @@ impl PyTensor {
 
     /// The `k` largest along an axis, with their positions.
     #[pyo3(signature = (k, dim=-1, largest=true, sorted=true))]
-    fn topk<'py>(&self, py: Python<'py>, k: usize, dim: isize, largest: bool, sorted: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn topk<'py>(
+        &self,
+        py: Python<'py>,
+        k: usize,
+        dim: isize,
+        largest: bool,
+        sorted: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let _ = sorted;
         let two = compute(py, &self.value(py)?, |x| x.topk(k, dim, largest));
-        pair(py, "topk", ["values", "indices"], two)
+        pair(py, "topk", two)
     }
 
     /// The median: of an even number of elements the lower of the two in the middle.
@@ -247,7 +291,7 @@ impl PyTensor {
             Some(a) => {
                 let (v, i) = middle(&x, a);
                 let two = if keepdim { (v, i) } else { (v.squeeze(a), i.squeeze(a)) };
-                pair(py, "median", ["values", "indices"], two)
+                pair(py, "median", two)
             }
         }
     }
@@ -312,6 +356,15 @@ impl PyTensor {
     }
 }
 
+/// Axes, or whether to correct: PyTorch takes both in the first place.
+fn spread_over(dim: Option<&Bound<'_, PyAny>>, unbiased: Option<bool>) -> PyResult<(Dim, Option<bool>)> {
+    match dim {
+        None => Ok((Dim(None), unbiased)),
+        Some(first) if first.is_instance_of::<PyBool>() => Ok((Dim(None), Some(first.extract()?))),
+        Some(first) => Ok((first.extract()?, unbiased)),
+    }
+}
+
 fn corrected(unbiased: Option<bool>, correction: Option<f64>) -> f64 {
     correction.unwrap_or(if unbiased == Some(false) { 0.0 } else { 1.0 })
 }
@@ -329,7 +382,7 @@ macro_rules! along_with_positions {
                 let axis = if dim < 0 { dim + n as isize } else { dim };
                 let places = Tensor::iota(DType::I64, x.shape(), axis.max(0) as usize);
                 let at = x.eq(&values).select(&places, &places.zeros_like()).cummax(dim);
-                pair(py, stringify!($name), ["values", "indices"], (values, at))
+                pair(py, stringify!($name), (values, at))
             }
         )*}
     };

@@ -107,7 +107,9 @@ impl PyTensor {
         match slf.get().value(slf.py())?.rank() {
             0 | 1 => PyTensor::part_of(slf, View::At(vec![Ix::Rest])),
             2 => PyTensor::transpose(slf, 0, 1),
-            n => Err(pyo3::exceptions::PyRuntimeError::new_err(format!("t() is of a matrix, not of rank {n}"))),
+            n => {
+                Err(pyo3::exceptions::PyRuntimeError::new_err(format!("t() is of a matrix, not of rank {n}")))
+            }
         }
     }
 
@@ -215,7 +217,11 @@ impl PyTensor {
 
     /// Parts of a size, or of these sizes, along an axis.
     #[pyo3(signature = (split_size, dim=0))]
-    fn split(slf: &Bound<'_, PyTensor>, split_size: &Bound<'_, PyAny>, dim: isize) -> PyResult<Vec<PyTensor>> {
+    fn split(
+        slf: &Bound<'_, PyTensor>,
+        split_size: &Bound<'_, PyAny>,
+        dim: isize,
+    ) -> PyResult<Vec<PyTensor>> {
         let a = axis(slf, dim)?;
         let n = shape(slf)?[a] as usize;
         if split_size.is_instance_of::<PyList>() || split_size.is_instance_of::<PyTuple>() {
@@ -277,7 +283,12 @@ impl PyTensor {
 
     /// Each element repeated.
     #[pyo3(signature = (repeats, dim=None))]
-    fn repeat_interleave(&self, py: Python<'_>, repeats: &Bound<'_, PyAny>, dim: Option<isize>) -> PyResult<PyTensor> {
+    fn repeat_interleave(
+        &self,
+        py: Python<'_>,
+        repeats: &Bound<'_, PyAny>,
+        dim: Option<isize>,
+    ) -> PyResult<PyTensor> {
         let repeats = match repeats.extract::<T>() {
             Ok(t) => extents(raise(t.0.to_dtype(DType::I64).to_vec::<i64>())?)?,
             Err(_) => repeats.extract::<PerAxis>()?.0,
@@ -408,9 +419,7 @@ macro_rules! replacing {
 fn source(x: &Tensor, index: &Tensor, src: &Operand) -> Tensor {
     match src {
         Operand::Tensor(t) => t.clone(),
-        Operand::Number(n) => {
-            Tensor::from_literal(&n.literal(x.dtype())).expand(index.shape())
-        }
+        Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())).expand(index.shape()),
     }
 }
 

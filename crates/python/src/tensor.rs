@@ -96,7 +96,9 @@ impl PyTensor {
         match value.error() {
             Some(e) => Err(raised(e)),
             // A graph knows no modes: what is computed without gradients says so itself.
-            None if value.is_traced() && !gradus::is_grad_enabled() => Ok(PyTensor::new(value.stop_gradient())),
+            None if value.is_traced() && !gradus::is_grad_enabled() => {
+                Ok(PyTensor::new(value.stop_gradient()))
+            }
             None => Ok(PyTensor::new(value)),
         }
     }
@@ -173,11 +175,19 @@ impl PyTensor {
         let old = self.value(py)?;
         raise(new.check())?;
         if new.shape() != old.shape() {
-            let why = format!("a result of shape {} cannot be written in place to one of {}", new.shape(), old.shape());
+            let why = format!(
+                "a result of shape {} cannot be written in place to one of {}",
+                new.shape(),
+                old.shape()
+            );
             return Err(PyRuntimeError::new_err(why));
         }
         if new.dtype().class() > old.dtype().class() {
-            let why = format!("a result of {} cannot be written in place to a tensor of {}", new.dtype(), old.dtype());
+            let why = format!(
+                "a result of {} cannot be written in place to a tensor of {}",
+                new.dtype(),
+                old.dtype()
+            );
             return Err(PyRuntimeError::new_err(why));
         }
         let new = new.to_dtype(old.dtype());

@@ -29,7 +29,10 @@ impl PyLinearMap {
 }
 
 #[pyfunction]
-pub(crate) fn _vjp<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
+pub(crate) fn _vjp<'py>(
+    ins: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
     let (all, f) = (unwrapped(ins)?, Function::new(f));
     let (outs, map) = f.done(gradus::vjp(&refs(&all), |x| f.call(&[x])))?;
     Ok((wrapped(ins.py(), &outs)?, PyLinearMap(map)))
@@ -68,7 +71,9 @@ pub(crate) fn _hvp<'py>(
 /// The one result of a function of one tensor.
 fn single(f: &Function<'_>, x: &Tensor) -> Tensor {
     let outs = f.call(&[std::slice::from_ref(x)]);
-    outs.into_iter().next().unwrap_or_else(|| Tensor::failed(gradus::Error::trace("the function gave nothing")))
+    outs.into_iter()
+        .next()
+        .unwrap_or_else(|| Tensor::failed(gradus::Error::trace("the function gave nothing")))
 }
 
 #[pyfunction]
@@ -94,7 +99,10 @@ pub(crate) fn _vmap<'py>(
 }
 
 #[pyfunction]
-pub(crate) fn _checkpoint<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn _checkpoint<'py>(
+    ins: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
     let (all, f) = (unwrapped(ins)?, Function::new(f));
     wrapped(ins.py(), &f.done(gradus::checkpoint(&refs(&all), |x| f.call(&[x])))?)
 }
@@ -193,7 +201,8 @@ pub(crate) fn _autograd_grad<'py>(
     allow_unused: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let (outs, wrt) = (unwrapped(outputs)?, unwrapped(inputs)?);
-    let seeds: Vec<Option<Tensor>> = grad_outputs.unwrap_or_default().into_iter().map(|g| g.map(|g| g.0)).collect();
+    let seeds: Vec<Option<Tensor>> =
+        grad_outputs.unwrap_or_default().into_iter().map(|g| g.map(|g| g.0)).collect();
     let seeds: Vec<Option<&Tensor>> = seeds.iter().map(|s| s.as_ref()).collect();
     let how = Backward { retain_graph: retain_graph.unwrap_or(create_graph), create_graph, allow_unused };
     let grads = raise(gradus::autograd::grad(&refs(&outs), &seeds, &refs(&wrt), how))?;

@@ -64,7 +64,9 @@ impl Tree {
             },
             Tree::Same(known) => {
                 let known = known.bind(py);
-                return Ok(known.is(obj) || (known.get_type().is(obj.get_type()) && known.eq(obj).unwrap_or(false)));
+                return Ok(
+                    known.is(obj) || (known.get_type().is(obj.get_type()) && known.eq(obj).unwrap_or(false))
+                );
             }
             Tree::List(parts) => match obj.cast::<PyList>() {
                 Ok(list) if list.len() == parts.len() => {
@@ -112,7 +114,8 @@ impl Tree {
         py: Python<'py>,
         tensors: &mut dyn Iterator<Item = Tensor>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut all = |parts: &[Tree]| parts.iter().map(|p| p.built(py, tensors)).collect::<PyResult<Vec<_>>>();
+        let mut all =
+            |parts: &[Tree]| parts.iter().map(|p| p.built(py, tensors)).collect::<PyResult<Vec<_>>>();
         Ok(match self {
             Tree::Tensor => match tensors.next() {
                 Some(t) => Bound::new(py, PyTensor::out(t)?)?.into_any(),

@@ -138,7 +138,13 @@ impl Spelled for Tensor {
 
     /// A leaf's copy is no leaf, but a value computed from it.
     fn copied(&self) -> Tensor {
-        if self.requires_grad() && self.is_leaf() { self.mul(1) } else if self.is_cell() { self.detach() } else { self.clone() }
+        if self.requires_grad() && self.is_leaf() {
+            self.mul(1)
+        } else if self.is_cell() {
+            self.detach()
+        } else {
+            self.clone()
+        }
     }
 }
 
@@ -165,7 +171,11 @@ impl PyTensor {
 
     /// In place: clamped to a range.
     #[pyo3(signature = (min=None, max=None))]
-    fn clamp_(slf: Bound<'_, PyTensor>, min: Option<Operand>, max: Option<Operand>) -> PyResult<Bound<'_, PyTensor>> {
+    fn clamp_(
+        slf: Bound<'_, PyTensor>,
+        min: Option<Operand>,
+        max: Option<Operand>,
+    ) -> PyResult<Bound<'_, PyTensor>> {
         slf.get().write(slf.py(), clamped(&slf.get().value(slf.py())?, min, max))?;
         Ok(slf)
     }
@@ -188,7 +198,13 @@ impl PyTensor {
 
     /// NaN and infinities replaced; infinities by the largest finite numbers.
     #[pyo3(signature = (nan=0.0, posinf=None, neginf=None))]
-    fn nan_to_num(&self, py: Python<'_>, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> PyResult<PyTensor> {
+    fn nan_to_num(
+        &self,
+        py: Python<'_>,
+        nan: f64,
+        posinf: Option<f64>,
+        neginf: Option<f64>,
+    ) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.nan_to_num(nan, posinf, neginf))
     }
 

@@ -36,7 +36,6 @@ impl Operand {
     }
 }
 
-
 /// The number that a Python object is, if it is one.
 pub(crate) fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
     if obj.is_instance_of::<PyFloat>() {
@@ -80,7 +79,9 @@ pub(crate) fn integer(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
         return Ok(i);
     }
     let index = obj.call_method0("__index__");
-    index.and_then(|i| i.extract()).map_err(|_| type_error(format!("expected an int, not {}", obj.get_type())))
+    index
+        .and_then(|i| i.extract())
+        .map_err(|_| type_error(format!("expected an int, not {}", obj.get_type())))
 }
 
 /// Integers given one by one or as one list: `view(2, 3)` and `view((2, 3))`.
@@ -101,7 +102,8 @@ pub(crate) fn list(obj: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
 
 /// Extents, none of them negative.
 pub(crate) fn extents(sizes: Vec<i64>) -> PyResult<Vec<usize>> {
-    let extent = |d: i64| usize::try_from(d).map_err(|_| value_error(format!("an extent of {d} is negative")));
+    let extent =
+        |d: i64| usize::try_from(d).map_err(|_| value_error(format!("an extent of {d} is negative")));
     sizes.into_iter().map(extent).collect()
 }
 

@@ -1,0 +1,48 @@
+//! The Python package's tests: a wheel, in an environment of its own below the target folder, and pytest.
+
+use crate::workspace::{Workspace, cargo};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the tests need besides the wheel. PyTorch, where it is installed in the environment, is an oracle as well.
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6"];
+
+/// Builds the wheel as a user would, installs it and runs its tests, its documentation's examples and its programs.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+    let environment = workspace.target.join("python");
+    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.exists() {
+        let base = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+        step(Command::new(base).args(["-m", "venv"]).arg(&environment), "python3 -m venv")?;
+    }
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    step(Command::new(&python).args(pip).args(TOOLS), "pip install (tools)")?;
+    let wheels = workspace.target.join("wheels");
+    let _ = std::fs::remove_dir_all(&wheels); // so that there is one
+    let mut maturin = Command::new(&python);
+    maturin.args(["-m", "maturin", "build", "--quiet", "--profile", "dev", "--out"]).arg(&wheels);
+    maturin.env("CARGO_TARGET_DIR", &workspace.target).env("CARGO", cargo().get_program());
+    step(maturin.current_dir(&workspace.root), "maturin build")?;
+    let wheel = wheel_in(&wheels)?;
+    step(
+        Command::new(&python).args(pip).args(["--force-reinstall", "--no-deps"]).arg(wheel),
+        "pip install (wheel)",
+    )?;
+    let mut pytest = Command::new(&python);
+    pytest.args(["-m", "pytest", "--quiet", "python/tests"]).current_dir(&workspace.root);
+    step(&mut pytest, "pytest")
+}
+
+fn wheel_in(folder: &Path) -> Result<PathBuf, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut wheels = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    wheels
+        .find(|path| path.extension().is_some_and(|end| end == "whl"))
+        .ok_or_else(|| format!("no wheel in {}", folder.display()))
+}
+
+fn step(command: &mut Command, name: &str) -> Result<(), String> {
+    println!("== {name}");
+    let status = command.status().map_err(|error| format!("cannot start {name}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
+}
