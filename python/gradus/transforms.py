@@ -266,7 +266,7 @@ def while_loop(condition, step, init, max_steps=None):
 
     >>> import gradus
     >>> gradus.while_loop(lambda x: x < 100, lambda x: x * 2, gradus.tensor(3.0))
-    tensor(96.)
+    tensor(192.)
     """
     carried = (init,)
     test, body = _Flat(condition, carried), _Flat(step, carried)
@@ -301,9 +301,10 @@ def trace(function, *args, **kwargs):
     Of a tensor, as in PyTorch, the sum of the diagonal.
 
     >>> import gradus
-    >>> print(gradus.trace(lambda x: (x * x).sum(), gradus.ones(3)).equations())
-    Y = x[i] x[i]
-    <BLANKLINE>
+    >>> print(gradus.trace(lambda x: (x * x).sum(), gradus.ones(3)).equations(), end="")
+    T1[i] = x[i] x[i]
+    Y = T1[i]
+    export Y
     """
     if isinstance(function, Tensor):
         return function.trace(*args, **kwargs)

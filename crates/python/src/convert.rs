@@ -19,11 +19,12 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     if let Ok(t) = obj.cast::<PyTensor>() {
         return Ok(converted(t.get().value(obj.py())?));
     }
-    if let Some(n) = number(obj)? {
-        return Ok(Tensor::from_literal(&n.literal(dtype.unwrap_or(n.dtype()))));
-    }
+    // Before numbers: NumPy's have a dtype to keep.
     if obj.hasattr("__dlpack__")? || obj.hasattr("__array__")? {
         return array(obj, true).map(converted);
+    }
+    if let Some(n) = number(obj)? {
+        return Ok(Tensor::from_literal(&n.literal(dtype.unwrap_or(n.dtype()))));
     }
     if !(obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() || obj.hasattr("__len__")?) {
         return Err(type_error(format!("a tensor cannot be made of {}", obj.get_type().name()?)));

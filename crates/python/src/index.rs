@@ -24,7 +24,14 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
         return Ok(Ix::Rest);
     }
     if let Ok(t) = obj.cast::<PyTensor>() {
-        return Ok(Ix::from(&t.get().value(obj.py())?));
+        let t = t.get().value(obj.py())?;
+        // One integer is an integer, unless it is known only later.
+        let single = t.rank() == 0 && t.dtype() != DType::Bool && !t.is_traced();
+        return if single && !t.dtype().is_differentiable() {
+            Ok(Ix::At(integer(obj)? as isize))
+        } else {
+            Ok(Ix::from(&t))
+        };
     }
     if obj.is_instance_of::<PyBool>() {
         return Err(type_error("an index of True or False alone is not taken; use a mask"));

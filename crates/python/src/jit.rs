@@ -25,6 +25,12 @@ thread_local! {
     static NOTED: RefCell<Vec<Noted>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Whether a function is being compiled. What it reads from outside is then an input of the program, not a constant of
+/// it: later changes are seen, and changes by the program last.
+pub(crate) fn is_compiling() -> bool {
+    gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
+}
+
 /// Remembers that the function being compiled depends on a module's mode.
 #[pyfunction]
 pub(crate) fn _note_module(module: Py<PyAny>, training: bool) {

@@ -4,7 +4,7 @@ use crate::dtype::DTypeArg;
 use crate::error::{raise, value_error};
 use crate::tensor::{PyTensor, compute, result};
 use crate::value::{Dim, Operand, T};
-use gradus::{DType, Tensor};
+use gradus::{Axes, DType, Error, Kind, Tensor};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -54,18 +54,25 @@ trait Extremes {
     fn min_keepdim_as(&self, dim: Dim) -> Tensor;
 }
 
+/// The error for the largest of no elements.
+fn nothing(x: &Tensor, dim: &Dim) -> Option<Error> {
+    let axes = dim.resolve(x.rank()).ok()?;
+    let empty = axes.into_iter().any(|a| x.shape()[a] == 0);
+    empty.then(|| Error::new(Kind::Index { index: 0, extent: 0, from_end: false }))
+}
+
 impl Extremes for Tensor {
     fn amax(&self, dim: Dim) -> Tensor {
-        self.max(dim)
+        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.max(dim) }
     }
     fn amin(&self, dim: Dim) -> Tensor {
-        self.min(dim)
+        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.min(dim) }
     }
     fn max_keepdim_as(&self, dim: Dim) -> Tensor {
-        self.max_keepdim(dim)
+        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.max_keepdim(dim) }
     }
     fn min_keepdim_as(&self, dim: Dim) -> Tensor {
-        self.min_keepdim(dim)
+        if let Some(e) = nothing(self, &dim) { Tensor::failed(e) } else { self.min_keepdim(dim) }
     }
 }
 
@@ -97,6 +104,10 @@ fn extremes<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let x = slf.value(py)?;
     let Some(dim) = dim else {
+        if x.numel() == 0 {
+            let why = "max() and min() of no elements: say a dim whose extent is not 0";
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
+        }
         return result(py, &x, |x| if largest { x.max(()) } else { x.min(()) })?.into_bound_py_any(py);
     };
     if dim.is_instance_of::<PyTensor>() {

@@ -6,7 +6,8 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{raise, raised};
-use gradus::{DType, Ix, Tensor, is_tracing};
+use crate::jit::is_compiling;
+use gradus::{DType, Ix, Tensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -141,13 +142,19 @@ impl PyTensor {
 
     /// What is here now.
     pub(crate) fn value(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let slot = self.slot();
-        let Some(alias) = &slot.alias else { return Ok(slot.value.clone()) };
+        let mut slot = self.slot();
+        let compiling = is_compiling();
+        let Some(alias) = &slot.alias else {
+            if compiling && !slot.value.is_traced() && !slot.value.is_cell() && slot.value.is_leaf() {
+                slot.value = slot.value.cell();
+            }
+            return Ok(slot.value.clone());
+        };
         if matches!(alias.how, View::Gradient) {
             return Ok(slot.value.clone());
         }
         let (now, of) = (alias.of.get().stamp(), alias.of.clone_ref(py));
-        if now == alias.seen && !slot.value.is_traced() {
+        if now == alias.seen && !slot.value.is_traced() && !compiling {
             return Ok(slot.value.clone());
         }
         drop(slot); // the other place has a lock of its own, and never looks back
@@ -224,14 +231,6 @@ impl PyTensor {
         if old.is_cell() {
             raise(old.set_(&new))?;
             self.slot().changed += 1;
-            return Ok(());
-        }
-        if is_tracing() && !old.is_traced() {
-            // Data that a traced function changes must live on after it: from now on it is a cell, which the function
-            // reads and writes.
-            let cell = old.cell();
-            raise(cell.set_(&new))?;
-            self.rebind(cell);
             return Ok(());
         }
         self.rebind(new);

@@ -52,7 +52,10 @@ pub(crate) fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
         return Ok(Some(Number::Complex(obj.extract::<Complex<f64>>()?)));
     }
     // NumPy's scalars, which have no axes but know how to be numbers.
-    if obj.hasattr("dtype")? && obj.getattr("shape").and_then(|s| s.len()).is_ok_and(|n| n == 0) {
+    if !obj.is_instance_of::<PyTensor>()
+        && obj.hasattr("dtype")?
+        && obj.getattr("shape").and_then(|s| s.len()).is_ok_and(|n| n == 0)
+    {
         return number(&obj.call_method0("item")?);
     }
     Ok(None)
