@@ -12,5 +12,6 @@ from ._results import Size
 from .core import *  # noqa: F403
 from .transforms import *  # noqa: F403
 from . import autograd, cuda, data, fft, func, linalg, nn, optim, utils
+from .compiled import compile
 from .nn import functional
 from .serialization import load, save

@@ -41,7 +41,7 @@ for _name in _METHODS:
 
 # Where PyTorch takes functions as methods too.
 for _name in composed.__all__:
-    if not hasattr(Tensor, _name) and _name not in ("block_diag", "cartesian_prod", "chain_matmul", "multi_dot"):
+    if not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY:
         setattr(Tensor, _name, getattr(composed, _name))
 
 concat = concatenate = _native.cat

@@ -124,7 +124,16 @@ CASES += [
     ("F.cosine_similarity(x, y)", [f(4, 5), f(4, 5)]), ("F.pairwise_distance(x, y)", [f(4, 5), f(4, 5)]), ("F.dropout(x, 0.5, training=False)", [f(3, 4)]), ("F.softmax(x, 1)", [f(*A)]), ("t.softmax(x, -1)", [f(*A)]), ("F.log_softmax(x, 1)", [f(*A)]), ("F.softmin(x, 0)", [f(*A)]), ("x.softmax(0)", [f(*A)]), ("x.log_softmax(-1)", [f(*A)]),
     ("F.glu(x, 1)", [f(3, 4)]), ("F.prelu(x, y)", [f(2, 3, 4), f(3)]), ("F.gelu(x, approximate='tanh')", [f(*A)]), ("F.leaky_relu(x, 0.2)", [f(*A)]), ("F.softplus(x, 2.0, 3.0)", [f(*A)]), ("F.hardtanh(x, -0.5, 0.5)", [f(*A)]), ("F.threshold(x, 0.1, -1.0)", [f(*A)]), ("F.elu(x, 0.7)", [f(*A)]), ("F.celu(x, 0.7)", [f(*A)], {"bound": 1e-7}),
     ("F.softshrink(x, 0.2)", [f(*A)]), ("F.hardshrink(x, 0.2)", [f(*A)]),
+    ("t.isposinf(x)", [f(*A)]), ("t.isreal(x)", [f(*A)]), ("t.float_power(x, 2)", [pos(*A)]), ("t.ldexp(x, y)", [f(*A), ints(5, 4)]), ("t.rsub(x, y, alpha=2)", [f(*A), f(*A)]), ("t.nanmedian(x)", [f(7)]), ("t.mode(x, 1)", [ints(3, 4, 9)]), ("t.mode(x, 0)", [ints(2, 7, 3) * 1.5]),
+    ("t.msort(x)", [f(5, 3)]), ("t.trapezoid(x)", [f(3, 6)]), ("t.trapezoid(x, y, dim=0)", [f(6, 3), np.sort(f(6))]), ("t.dist(x, y)", [f(*A), f(*A)]), ("t.pdist(x)", [f(5, 3)]), ("t.isin(x, y)", [ints(6, 3, 4), ints(6, 3)]), ("t.histc(x, 5, -1, 1)", [f(40)], {"grad": False}), ("t.histc(x, 4)", [f(40)], {"grad": False}),
+    ("t.unique_consecutive(x, return_inverse=True, return_counts=True)", [ints(2, 15)]), ("t.moveaxis(x, 0, 1)", [f(2, 3, 4)]), ("t.split_with_sizes(x, [1, 2], 0)", [f(3, 4)]), ("t.dsplit(x, 2)", [f(2, 3, 4)]), ("t.diagflat(x, 1)", [f(2, 2)]), ("t.masked_scatter(x, y, z)", [f(*A), mask(*A), f(12)]),
+    ("t.unravel_index(x, (3, 5))", [ints(15, 6)]), ("t.addbmm(x, y, z, beta=0.5)", [f(3, 5), f(2, 3, 4), f(2, 4, 5)]), ("t.ger(x, y)", [f(3), f(4)]), ("t.addmv(x, y, z)", [f(3), f(3, 4), f(4)]), ("t.addr(x, y, z, alpha=2.0)", [f(3, 4), f(3), f(4)]), ("t.combinations(x, 3)", [f(5)]),
+    ("t.hann_window(7, dtype=t.float64)", []), ("t.hamming_window(6, False, dtype=t.float64)", []), ("t.blackman_window(9, dtype=t.float64)", []), ("t.range(1, 4)", []), ("t.LongTensor([1, 2])", []), ("t.hsplit(x, 2)", [f(3, 4)]), ("t.column_stack([x, y])", [f(3), f(3, 2)]),
+    ("t.quantile(x, 0.4, 1, keepdim=True)", [f(3, 8)]), ("t.nanmean(x, 1)", [f(3, 8)]), ("t.index_put(x, (y, z), w, accumulate=True)", [f(4, 5), ints(4, 6), ints(5, 6), f(6)]), ("t.linalg.vecdot(x, y)", [f(3, 4), f(3, 4)]), ("t.linalg.cond(x)", [spd(3, 3)]), ("t.linalg.matrix_norm(x, 'nuc')", [f(3, 4)]), ("t.linalg.norm(x, 2)", [f(3, 4)]),
+    ("F.lp_pool1d(x, 2.0, 3, 2)", [pos(2, 3, 9)]), ("F.lp_pool2d(x, 2.0, 2)", [pos(2, 3, 6, 4)]), ("F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)", [f(2, 3, 6, 4)]), ("F.rrelu(x)", [f(*A)]), ("F.channel_shuffle(x, 2)", [f(2, 6, 3)]),
     # losses as functions
+    ("F.multi_margin_loss(x, y)", [f(6, 5), ints(5, 6)]), ("F.multi_margin_loss(x, y, p=2, margin=0.5, weight=z, reduction='none')", [f(6, 5), ints(5, 6), pos(5)], {"constant": [2]}), ("F.multilabel_margin_loss(x, y)", [f(2, 4), np.array([[3, 0, -1, 1], [1, -1, 2, 0]])]), ("F.multilabel_soft_margin_loss(x, y)", [f(3, 5), mask(3, 5).astype(float)], {"constant": [1]}),
+    ("F.triplet_margin_with_distance_loss(x, y, z, swap=True)", [f(4, 5), f(4, 5), f(4, 5)]),
     ("F.mse_loss(x, y)", [f(*A), f(*A)]), ("F.l1_loss(x, y, reduction='sum')", [f(*A), f(*A)]), ("F.smooth_l1_loss(x, y, beta=0.5)", [f(*A), f(*A)]), ("F.huber_loss(x, y, delta=0.5)", [f(*A), f(*A)]), ("F.cross_entropy(x, y)", [f(6, 5), ints(5, 6)]), ("F.cross_entropy(x, y, reduction='none')", [f(2, 5, 3), ints(5, 2, 3)]), ("F.cross_entropy(x, y, weight=z, label_smoothing=0.1, ignore_index=2)", [f(6, 5), ints(5, 6), pos(5)], {"constant": [2]}),
     ("F.nll_loss(x, y)", [f(6, 5), ints(5, 6)]), ("F.binary_cross_entropy(x, y)", [prob(*A), prob(*A)]), ("F.binary_cross_entropy_with_logits(x, y)", [f(*A), prob(*A)]), ("F.kl_div(x, y, reduction='batchmean')", [f(*A), prob(*A)]), ("F.poisson_nll_loss(x, y)", [f(*A), pos(*A)]), ("F.gaussian_nll_loss(x, y, z)", [f(*A), f(*A), pos(*A)]),
     ("F.triplet_margin_loss(x, y, z)", [f(4, 5), f(4, 5), f(4, 5)]), ("F.cosine_embedding_loss(x, y, z)", [f(4, 5), f(4, 5), np.array([1, -1, 1, -1])]), ("F.margin_ranking_loss(x, y, z, margin=0.3)", [f(4), f(4), np.array([1, -1, 1, -1])]), ("F.hinge_embedding_loss(x, y)", [f(4), np.array([1, -1, 1, -1])]), ("F.soft_margin_loss(x, y)", [f(4), np.array([1.0, -1.0, 1.0, -1.0])], {"constant": [1]}),
@@ -154,7 +163,7 @@ def test_function(text, inputs, options):
             given[i] = given[i].detach()
         names = {"t": library, "F": library.nn.functional, **dict(zip("xyzw", given))}
         result = eval(text, names)
-        result = list(result) if not hasattr(result, "shape") else result
+        result = list(result) if isinstance(result, tuple) else result
         pull_back(result)
         grads = [None if x.grad is None else x.grad for x in given]
         runs.append((result, grads))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import gradus
 from oracle import needs_torch
 
 FOLDER = Path(__file__).parents[2] / "examples" / "python"
@@ -23,7 +24,9 @@ RUNS = [
 
 
 def run(path, arguments, words, holds, cwd):
-    done = subprocess.run([sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=300, cwd=cwd, env=dict(os.environ))
+    packages = os.pathsep.join([str(Path(gradus.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": packages}
+    done = subprocess.run([sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=300, cwd=cwd, env=environment)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     found = re.findall(re.escape(words) + r"([-+.\de]+)", done.stdout)
     assert found and holds(float(found[-1].rstrip(","))), done.stdout[-2000:]

@@ -51,6 +51,20 @@ class Softmax2d(Module):
         return F.softmax(input, dim=-3)
 
 
+class RReLU(Module):
+    """`x` where positive, else a random multiple of it; the mean multiple in evaluation."""
+
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input):
+        return F.rrelu(input, self.lower, self.upper, self.training)
+
+    def extra_repr(self):
+        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
+
+
 class PReLU(Module):
     """`x` where positive, else a learned multiple of it: one for all channels, or one for each."""
 
@@ -66,4 +80,4 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-__all__ = [row[0] for row in _TABLE] + ["Softmax2d", "PReLU"]
+__all__ = [row[0] for row in _TABLE] + ["Softmax2d", "PReLU", "RReLU"]

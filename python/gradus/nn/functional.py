@@ -17,7 +17,7 @@ from ..core import (  # noqa: F401
     hinge_embedding_loss, margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, soft_margin_loss,
     cosine_similarity, pairwise_distance,
     pad, interpolate, unfold, fold, pixel_shuffle, pixel_unshuffle,
-    full_like, no_grad, ones, rand_like, stack, zeros_like,
+    channel_shuffle, full_like, no_grad, ones, pdist, rand_like, stack, where, zeros, zeros_like,
 )
 from .. import _native
 
@@ -126,3 +126,69 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     index = soft.detach().argmax(dim=dim, keepdim=True)
     chosen = zeros_like(soft).scatter(dim, index, full_like(soft, 1.0))
     return chosen - soft.detach() + soft
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """`x` where positive, else a random multiple of it; the mean multiple if not training."""
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2)
+    slope = rand_like(input) * (upper - lower) + lower
+    return where(input >= 0, input, input * slope)
+
+
+def _lp_pool(pool, input, norm_type, kernel_size, axes, stride, ceil_mode):
+    """The root of the sum of powers over each window, by way of the mean."""
+    elements = math.prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**axes
+    mean = pool(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return (relu(mean * elements)) ** (1.0 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The norm of each window over one axis."""
+    return _lp_pool(avg_pool1d, input, norm_type, kernel_size, 1, stride, ceil_mode)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The norm of each window over two axes."""
+    return _lp_pool(avg_pool2d, input, norm_type, kernel_size, 2, stride, ceil_mode)
+
+
+def _max_unpool(input, indices, kernel_size, stride, padding, output_size, axes):
+    """Values back in the places that a max pool found them in, zeros elsewhere."""
+    def each(n):
+        return tuple(n) if isinstance(n, (tuple, list)) else (n,) * axes
+
+    kernel, steps, pads = each(kernel_size), each(kernel_size if stride is None else stride), each(padding)
+    sizes = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-axes:], steps, pads, kernel)]
+    if output_size is not None:
+        sizes = list(output_size)[-axes:]
+    lead = tuple(input.shape[:-axes])
+    empty = zeros((*lead, math.prod(sizes)), dtype=input.dtype)
+    filled = empty.scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
+    return filled.reshape(*lead, *sizes)
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The partial inverse of `max_pool1d`."""
+    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 1)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The partial inverse of `max_pool2d`."""
+    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The partial inverse of `max_pool3d`."""
+    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """`interpolate`."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+# At the end, since it uses what stands above.
+from .margin import (  # noqa: E402, F401
+    multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
+)

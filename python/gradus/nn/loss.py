@@ -26,6 +26,12 @@ _TABLE = [
      "`1 - cos(x1, x2)` where the label is 1, else `max(0, cos(x1, x2) - margin)`."),
     ("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {_R}", 3,
      "`max(0, d(anchor, positive) - d(anchor, negative) + margin)`."),
+    ("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss",
+     f"*, distance_function=None, margin=1.0, swap=False, {_R}", 3, "`TripletMarginLoss` with any distance."),
+    ("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {_R}", 2,
+     "How far other classes are above the right one less a margin."),
+    ("MultiLabelMarginLoss", "multilabel_margin_loss", _R, 2, "How far classes that are no labels are above those that are."),
+    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_R}", 2, "Cross entropy of a truth value per class."),
 ]
 
 for _name, _function, _arguments, _tensors, _doc in _TABLE:

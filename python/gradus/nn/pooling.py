@@ -1,6 +1,7 @@
 """Pooling, padding and resizing: tables by kind and number of axes."""
 
 from . import functional as F
+from .conv import each
 from .module import Module
 from .tables import remembering
 
@@ -113,3 +114,29 @@ _add("Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1", "All wi
 _add("Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "Columns added up as windows of an image.")
 _add("CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "The cosine between vectors along `dim`.", tensors=2, show=[])
 _add("PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "The distance between vectors.", tensors=2, show=[])
+_add("ChannelShuffle", "channel_shuffle", "groups", "Channels of groups, taken in turns.")
+_add("LPPool1d", "lp_pool1d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over one axis.")
+_add("LPPool2d", "lp_pool2d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over two axes.")
+
+
+class _MaxUnpool(Module):
+    _axes = 0
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size, self.padding = each(kernel_size, self._axes), each(padding, self._axes)
+        self.stride = self.kernel_size if stride is None else each(stride, self._axes)
+
+    def forward(self, input, indices, output_size=None):
+        unpool = getattr(F, f"max_unpool{self._axes}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+for _n in (1, 2, 3):
+    _name = f"MaxUnpool{_n}d"
+    globals()[_name] = type(_name, (_MaxUnpool,), {
+        "__doc__": f"The partial inverse of `MaxPool{_n}d`: values back in their places.", "__module__": __name__, "_axes": _n})
+    __all__.append(_name)

@@ -37,7 +37,7 @@ class _Adaptive(Optimizer):
                 grad = grad.add(p, alpha=group["weight_decay"])
         mean = state["exp_avg"].lerp_(grad, share1)
         if self._second == "exp_avg_sq":
-            state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=share2)
+            state["exp_avg_sq"].mul_(beta2).add_(grad * grad, alpha=share2)
         self._move(p, grad, mean, state, group, beta2, *rates)
 
 
@@ -61,7 +61,7 @@ class Adam(_Adaptive):
         square = state["exp_avg_sq"]
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"], square))
-        p.addcdiv_(mean, (square.sqrt() / correction).add_(group["eps"]), value=rate)
+        p.add_(mean / (square.sqrt() / correction + group["eps"]), alpha=rate)
 
 
 class AdamW(Adam):
@@ -86,7 +86,7 @@ class Adamax(_Adaptive):
 
     def _move(self, p, grad, mean, state, group, beta2, rate):
         largest = state["exp_inf"].copy_(maximum(state["exp_inf"] * beta2, grad.abs() + group["eps"]))
-        p.addcdiv_(mean, largest, value=rate)
+        p.add_(mean / largest, alpha=rate)
 
 
 class NAdam(_Adaptive):
@@ -105,9 +105,8 @@ class NAdam(_Adaptive):
         return 1 - beta2**step, -lr * (1 - mu) / (1 - product), -lr * following / (1 - product * following)
 
     def _move(self, p, grad, mean, state, group, beta2, correction, rate, following):
-        size = (state["exp_avg_sq"] / correction).sqrt().add_(group["eps"])
-        p.addcdiv_(grad, size, value=rate)
-        p.addcdiv_(mean, size, value=following)
+        size = (state["exp_avg_sq"] / correction).sqrt() + group["eps"]
+        p.add_((grad * rate + mean * following) / size)
 
 
 class RAdam(_Adaptive):

@@ -205,7 +205,7 @@ class _Traced:
             _native._before_run(lambda: self._advance(cells, states))
         cells, states = self.sets[state["step"]]
         states.append(state)
-        return cells
+        return [cell.to(p.dtype) for cell in cells]
 
     def _advance(self, cells, states):
         for state in states:

@@ -35,11 +35,11 @@ class RMSprop(Optimizer):
         if group["centered"]:
             mean = state["grad_avg"].lerp_(grad, 1 - alpha)
             variance = variance - mean * mean
-        size = variance.sqrt().add_(group["eps"])
+        size = variance.sqrt() + group["eps"]
         if group["momentum"] > 0:
-            p.add_(state["momentum_buffer"].mul_(momentum).addcdiv_(grad, size), alpha=-lr)
+            p.add_(state["momentum_buffer"].mul_(momentum).add_(grad / size), alpha=-lr)
         else:
-            p.addcdiv_(grad, size, value=-lr)
+            p.add_(grad / size, alpha=-lr)
 
 
 class Adagrad(Optimizer):
@@ -61,7 +61,7 @@ class Adagrad(Optimizer):
     def _update(self, p, grad, state, group, rate):
         grad = _decayed(p, grad, group)
         total = state["sum"].addcmul_(grad, grad, value=1)
-        p.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=rate)
+        p.add_(grad / (total.sqrt() + group["eps"]), alpha=rate)
 
 
 class Adadelta(Optimizer):

@@ -1,0 +1,22 @@
+"""`compile`, under the name that PyTorch programs use for `jit`."""
+
+from .nn import Module
+from .transforms import jit
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
+    """A function that runs as one program for each shape of its arguments; of a module, its `forward`.
+
+    >>> import gradus
+    >>> model = gradus.compile(gradus.nn.Linear(2, 3))
+    >>> tuple(model(gradus.ones(4, 2)).shape)
+    (4, 3)
+    """
+    if model is None:  # as a decorator with arguments
+        return lambda function: compile(function, disable=disable)
+    if disable:
+        return model
+    if isinstance(model, Module):
+        model.forward = jit(model.forward)
+        return model
+    return jit(model)

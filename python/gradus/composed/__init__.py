@@ -1,0 +1,17 @@
+"""Functions that are only composed of others, under PyTorch's names, by topic."""
+
+from . import create, index, movement, pointwise, product, reduce
+
+#: Those that PyTorch offers as functions only.
+FUNCTIONS_ONLY = {
+    *(name for name, value in vars(create).items() if getattr(value, "__module__", None) == create.__name__),
+    "block_diag", "broadcast_shapes", "cartesian_prod", "chain_matmul", "channel_shuffle", "multi_dot", "trapezoid", "trapz",
+    "vander", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "pdist", "isin",
+}
+
+__all__ = []
+for _module in (pointwise, reduce, movement, index, product, create):
+    for _name, _value in list(vars(_module).items()):
+        if not _name.startswith("_") and getattr(_value, "__module__", None) == _module.__name__:
+            globals()[_name] = _value
+            __all__.append(_name)

@@ -1,0 +1,70 @@
+"""Tensors of given numbers."""
+
+import math
+
+from .. import _native
+from .._native import arange, as_tensor, randint, tensor
+
+
+def asarray(obj, *, dtype=None, copy=None):
+    """`as_tensor`, or with `copy` a tensor of its own."""
+    return tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype=dtype)
+
+
+def scalar_tensor(s, *, dtype=None):
+    """A tensor without axes."""
+    return tensor(s, dtype=_native.float32 if dtype is None else dtype)
+
+
+def range(start=0, end=None, step=1, *, dtype=None):
+    """`arange` with its end."""
+    start, end = (0, start) if end is None else (start, end)
+    count = math.floor((end - start) / step) + 1
+    return start + arange(count, dtype=_native.float32 if dtype is None else dtype) * step
+
+
+def randint_like(input, low=0, high=None, *, dtype=None):
+    """Random integers in the shape of another tensor."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, tuple(input.shape)).to(input.dtype if dtype is None else dtype)
+
+
+def _window(terms, length, periodic, dtype):
+    """A sum of cosines over a window."""
+    if length == 1:
+        return _native.ones(1, dtype=dtype)
+    turn = 2 * math.pi / (length if periodic else length - 1)
+    n = arange(length, dtype=_native.float64)
+    total = sum(a * (n * (k * turn)).cos() for k, a in enumerate(terms))
+    return total.to(_native.float32 if dtype is None else dtype)
+
+
+def hann_window(window_length, periodic=True, *, dtype=None):
+    """Half a wave of a raised cosine."""
+    return _window([0.5, -0.5], window_length, periodic, dtype)
+
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
+    """A raised cosine that does not reach zero."""
+    return _window([alpha, -beta], window_length, periodic, dtype)
+
+
+def blackman_window(window_length, periodic=True, *, dtype=None):
+    """A sum of two cosines."""
+    return _window([0.42, -0.5, 0.08], window_length, periodic, dtype)
+
+
+def _typed(name):
+    def make(*data):
+        dtype = getattr(_native, name)
+        if len(data) == 1 and not isinstance(data[0], int):
+            return tensor(data[0], dtype=dtype)
+        return _native.zeros(data or (0,), dtype=dtype)
+
+    make.__doc__ = f"A tensor of `{name}` from data, or of given extents: PyTorch's older way to say `tensor(…, dtype={name})`."
+    make.__module__ = __name__
+    return make
+
+
+FloatTensor, DoubleTensor, HalfTensor = _typed("float32"), _typed("float64"), _typed("float16")
+LongTensor, IntTensor, ByteTensor, BoolTensor = _typed("int64"), _typed("int32"), _typed("uint8"), _typed("bool")

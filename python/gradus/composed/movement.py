@@ -1,0 +1,135 @@
+"""Moving, joining and splitting."""
+
+import itertools
+
+from .._native import as_tensor, broadcast_tensors, cat, int64, meshgrid, pad, stack, zeros
+
+
+def _atleast(axes, tensors, place):
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    placed = tuple(place(as_tensor(x)) if as_tensor(x).dim() < axes else x for x in tensors)
+    return placed if len(placed) > 1 else placed[0]
+
+
+def atleast_1d(*tensors):
+    """With one axis or more."""
+    return _atleast(1, tensors, lambda x: x.reshape(1))
+
+
+def atleast_2d(*tensors):
+    """With two axes or more; new ones in front."""
+    return _atleast(2, tensors, lambda x: x.reshape(1, -1))
+
+
+def atleast_3d(*tensors):
+    """With three axes or more."""
+    return _atleast(3, tensors, lambda x: x.unsqueeze(-1) if x.dim() == 2 else x.reshape(1, -1, 1))
+
+
+
+def hstack(tensors):
+    """Side by side: along the second axis, vectors along their only one."""
+    tensors = [atleast_1d(x) for x in tensors]
+    return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
+
+
+def vstack(tensors):
+    """One below the other: along the first axis, vectors as rows."""
+    return cat([atleast_2d(x) for x in tensors], 0)
+
+
+row_stack = vstack
+
+
+def dstack(tensors):
+    """One behind the other: along the third axis."""
+    return cat([atleast_3d(x) for x in tensors], 2)
+
+
+def column_stack(tensors):
+    """Side by side, vectors as columns."""
+    return cat([x.reshape(-1, 1) if x.dim() <= 1 else x for x in tensors], 1)
+
+
+def tensor_split(input, indices_or_sections, dim=0):
+    """Into so many parts, the first ones longer; or before these positions."""
+    n = input.shape[dim]
+    if isinstance(indices_or_sections, int):
+        size, longer = divmod(n, indices_or_sections)
+        ends = list(itertools.accumulate([size + 1] * longer + [size] * (indices_or_sections - longer)))[:-1]
+    else:
+        ends = [min(max(i + n if i < 0 else i, 0), n) for i in indices_or_sections]
+    starts = [0, *ends]
+    return tuple(input.narrow(dim, a, max(b - a, 0)) for a, b in zip(starts, [*ends, n]))
+
+
+def hsplit(input, indices_or_sections):
+    """`tensor_split` along the second axis, of vectors along their only one."""
+    return tensor_split(input, indices_or_sections, 0 if input.dim() == 1 else 1)
+
+
+def vsplit(input, indices_or_sections):
+    """`tensor_split` along the first axis."""
+    return tensor_split(input, indices_or_sections, 0)
+
+
+def cartesian_prod(*tensors):
+    """All choices of one element from each vector, a row each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def combinations(input, r=2, with_replacement=False):
+    """All choices of `r` elements of a vector, a row each."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(input.shape[0]), r))
+    return input[as_tensor(rows, dtype=int64).reshape(len(rows), r)]
+
+
+def block_diag(*tensors):
+    """Matrices along the diagonal of one, zeros elsewhere."""
+    tensors = [atleast_2d(x) for x in tensors]
+    width = sum(x.shape[1] for x in tensors)
+    rows, start = [], 0
+    for x in tensors:
+        rows.append(pad(x, (start, width - start - x.shape[1])))
+        start += x.shape[1]
+    return cat(rows, 0)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes have together."""
+    return tuple(broadcast_tensors(*(zeros(shape) for shape in shapes))[0].shape)
+
+
+def moveaxis(input, source, destination):
+    """`movedim`."""
+    return input.movedim(source, destination)
+
+
+def split_with_sizes(input, split_sizes, dim=0):
+    """`split` with a size for each part."""
+    return input.split(list(split_sizes), dim)
+
+
+def dsplit(input, indices_or_sections):
+    """`tensor_split` along the third axis."""
+    return tensor_split(input, indices_or_sections, 2)
+
+
+def diagflat(input, offset=0):
+    """All elements on the diagonal of a matrix."""
+    return input.reshape(-1).diag(offset)
+
+
+def view_as_real(input):
+    """Complex numbers as pairs along a last axis."""
+    return stack([input.real, input.imag], -1)
+
+
+def channel_shuffle(input, groups):
+    """Channels of groups, taken in turns."""
+    n, channels, *rest = input.shape
+    return input.reshape(n, groups, channels // groups, *rest).transpose(1, 2).reshape(n, channels, *rest)

@@ -1,0 +1,89 @@
+"""Sums of products."""
+
+from .._native import stack
+
+
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """`beta * input + alpha * batch1 @ batch2`."""
+    return beta * input + alpha * (batch1 @ batch2)
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """`beta * input + alpha * mat @ vec`."""
+    return beta * input + alpha * (mat @ vec)
+
+
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    return beta * input + alpha * vec1.outer(vec2)
+
+
+def vdot(input, other):
+    """The product of vectors, the first conjugated."""
+    return input.conj().dot(other)
+
+
+def multi_dot(tensors):
+    """A chain of products of matrices, in the order that is cheapest; vectors may stand at the ends."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise ValueError(f"multi_dot takes two tensors or more, not {len(tensors)}")
+    row, column = tensors[0].dim() == 1, tensors[-1].dim() == 1
+    if row:
+        tensors[0] = tensors[0].unsqueeze(0)
+    if column:
+        tensors[-1] = tensors[-1].unsqueeze(1)
+    sizes = [x.shape[0] for x in tensors] + [tensors[-1].shape[1]]
+    n = len(tensors)
+    cost, cut = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], cut[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+
+    def product(i, j):
+        return tensors[i] if i == j else product(i, cut[i, j]) @ product(cut[i, j] + 1, j)
+
+    result = product(0, n - 1)
+    result = result.squeeze(0) if row else result
+    return result.squeeze(-1) if column else result
+
+
+def chain_matmul(*matrices):
+    """`multi_dot` of separate arguments."""
+    return multi_dot(matrices)
+
+
+def vander(x, N=None, increasing=False):
+    """Powers of a vector's elements, a column each."""
+    n = x.shape[0] if N is None else N
+    powers = range(n) if increasing else range(n - 1, -1, -1)
+    return stack([x**k for k in powers], 1)
+
+
+def cov(input, *, correction=1):
+    """The covariance of rows."""
+    x = input.unsqueeze(0) if input.dim() < 2 else input
+    x = x - x.mean(1, keepdim=True)
+    result = x @ x.conj().T / (x.shape[1] - correction)
+    return result.squeeze() if input.dim() < 2 else result
+
+
+def corrcoef(input):
+    """The correlation of rows."""
+    c = cov(input)
+    if c.dim() == 0:
+        return c / c
+    scale = c.diagonal().sqrt()
+    return c / scale.unsqueeze(0) / scale.unsqueeze(1)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """`beta * input + alpha *` the sum of `batch1 @ batch2` over the batch."""
+    return beta * input + alpha * (batch1 @ batch2).sum(0)
+
+
+def ger(input, vec2):
+    """`outer`."""
+    return input.outer(vec2)

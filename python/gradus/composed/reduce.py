@@ -1,0 +1,173 @@
+"""Over axes: extremes, moments, quantiles, order."""
+
+import math
+from collections import namedtuple
+
+from .._native import Tensor, arange, as_tensor, cat, int64, stack
+
+
+_aminmax = namedtuple("aminmax", ["min", "max"])
+_kthvalue = namedtuple("kthvalue", ["values", "indices"])
+_mode = namedtuple("mode", ["values", "indices"])
+
+
+def aminmax(input, *, dim=None, keepdim=False):
+    """The smallest and the largest."""
+    return _aminmax(input.amin(dim, keepdim), input.amax(dim, keepdim))
+
+
+def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """Variance and mean."""
+    correction = int(unbiased) if correction is None else correction
+    return input.var(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim)
+
+
+def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """Standard deviation and mean."""
+    correction = int(unbiased) if correction is None else correction
+    return input.std(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim)
+
+
+def nansum(input, dim=None, keepdim=False):
+    """The sum of what is not NaN."""
+    return input.masked_fill(input.isnan(), 0).sum(dim, keepdim)
+
+
+def nanmean(input, dim=None, keepdim=False):
+    """The mean of what is not NaN."""
+    return nansum(input, dim, keepdim) / (~input.isnan()).sum(dim, keepdim)
+
+
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """The `k`-th smallest, counted from 1, and where it is."""
+    values, indices = input.sort(dim)
+    values, indices = values.select(dim, k - 1), indices.select(dim, k - 1)
+    return _kthvalue(values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else _kthvalue(values, indices)
+
+
+def quantile(input, q, dim=None, keepdim=False):
+    """The value that a share `q` of elements is below, on the line between the two nearest."""
+    x, axis = (input.reshape(-1), 0) if dim is None else (input, dim)
+    n = x.shape[axis]
+    values = x.sort(axis)[0].movedim(axis, -1)
+
+    def at(share):
+        place = min(max(share, 0.0), 1.0) * (n - 1)
+        low = math.floor(place)
+        a, b = values[..., low], values[..., min(low + 1, n - 1)]
+        return a + (b - a) * (place - low)
+
+    many = isinstance(q, Tensor) and q.dim() == 1
+    out = [at(float(share)) for share in (q.tolist() if many else [q])]
+    if keepdim:
+        out = [y.reshape((1,) * input.dim()) if dim is None else y.unsqueeze(dim) for y in out]
+    return stack(out, 0) if many else out[0]
+
+
+def diff(input, n=1, dim=-1):
+    """Differences between neighbours, `n` times over."""
+    for _ in range(n):
+        length = input.shape[dim]
+        input = input.narrow(dim, 1, length - 1) - input.narrow(dim, 0, length - 1)
+    return input
+
+
+def searchsorted(sorted_sequence, values, *, right=False):
+    """Where in a sorted sequence values would stand: before equals, or with `right` behind them."""
+    number = not isinstance(values, Tensor)
+    v = as_tensor(values).unsqueeze(-1)
+    s = sorted_sequence.unsqueeze(-2) if sorted_sequence.dim() > 1 else sorted_sequence
+    below = s <= v if right else s < v
+    places = below.to(int64).sum(-1)
+    return places.reshape(()) if number else places
+
+
+def bucketize(input, boundaries, *, right=False):
+    """Between which boundaries values lie."""
+    return searchsorted(boundaries, input, right=right)
+
+
+def nanmedian(input):
+    """The lower median of what is not NaN."""
+    return input[~input.isnan()].median()
+
+
+def mode(input, dim=-1, keepdim=False):
+    """The most frequent element, of equally frequent ones the smallest, and the last place where it stands."""
+    axis = dim % input.dim()
+    alike = input.unsqueeze(axis) == input.unsqueeze(axis + 1)
+    counts = alike.to(int64).sum(axis + 1)
+    most = counts == counts.amax(axis, keepdim=True)
+    large = input.amax(axis, keepdim=True)
+    values = input.where(most, large).amin(axis, keepdim=True)  # where not among the most frequent, one that loses
+    shape = [1] * input.dim()
+    shape[axis] = -1
+    places = arange(input.shape[axis]).reshape(shape).expand(tuple(input.shape))
+    indices = ((input == values) * (places + 1)).amax(axis, keepdim=True) - 1
+    values = input.gather(axis, indices)
+    return _mode(values, indices) if keepdim else _mode(values.squeeze(axis), indices.squeeze(axis))
+
+
+def msort(input):
+    """Sorted along the first axis."""
+    return input.sort(0)[0]
+
+
+def trapezoid(y, x=None, *, dx=1.0, dim=-1):
+    """The integral of a line through points."""
+    n = y.shape[dim]
+    means = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
+    if x is None:
+        return means.sum(dim) * dx
+    widths = diff(x)
+    if widths.dim() == 1:
+        shape = [1] * y.dim()
+        shape[dim] = -1
+        widths = widths.reshape(shape)
+    return (means * widths).sum(dim)
+
+
+trapz = trapezoid
+
+
+def dist(input, other, p=2):
+    """The norm of a difference."""
+    return (input - other).reshape(-1).norm(p, 0)
+
+
+def pdist(input, p=2.0):
+    """The distances between all pairs of rows."""
+    pairs = [(i, j) for i in range(input.shape[0]) for j in range(i + 1, input.shape[0])]
+    first, second = (as_tensor([pair[k] for pair in pairs], dtype=int64) for k in (0, 1))
+    return (input[first] - input[second]).norm(p, 1)
+
+
+def isin(elements, test_elements, *, invert=False):
+    """Whether elements are among others."""
+    found = (as_tensor(elements).unsqueeze(-1) == as_tensor(test_elements).reshape(-1)).any(-1)
+    return ~found if invert else found
+
+
+def histc(input, bins=100, min=0, max=0):
+    """How many elements lie in each of equal intervals."""
+    if min == 0 and max == 0:
+        min, max = input.min().item(), input.max().item()
+        if min == max:
+            min, max = min - 1, max + 1
+    inside = input[(input >= min) & (input <= max)]
+    place = ((inside - min) * (bins / (max - min))).floor().clamp(0, bins - 1).to(int64)
+    return place.bincount(minlength=bins).to(input.dtype)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False):
+    """A vector without elements that equal the one before."""
+    x = input.reshape(-1)
+    first = cat([x[:1] == x[:1], x[1:] != x[:-1]])
+    places = first.nonzero().reshape(-1)
+    result = [x[places]]
+    if return_inverse:
+        result.append((first.to(int64).cumsum(0) - 1).reshape(input.shape))
+    if return_counts:
+        ends = cat([places[1:], as_tensor([x.shape[0]], dtype=int64)])
+        result.append(ends - places)
+    return result[0] if len(result) == 1 else tuple(result)

@@ -1,0 +1,125 @@
+"""Training steps as one compiled function: the same numbers as eagerly, for every optimiser, with rates that change."""
+
+import numpy as np
+import pytest
+
+import gradus
+from gradus import nn, optim
+from oracle import array
+
+OPTIMISERS = [
+    ("SGD", {"lr": 0.1}), ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.2, "weight_decay": 0.01}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True}), ("Adam", {"lr": 0.05}), ("Adam", {"lr": 0.05, "amsgrad": True, "weight_decay": 0.1}),
+    ("AdamW", {"lr": 0.05}), ("RMSprop", {"lr": 0.01, "momentum": 0.5, "centered": True}), ("Adagrad", {"lr": 0.1, "lr_decay": 0.1}),
+    ("Adadelta", {}), ("Adamax", {"lr": 0.05}), ("NAdam", {"lr": 0.02}), ("RAdam", {"lr": 0.05}), ("Lion", {"lr": 0.01, "weight_decay": 0.1}),
+    ("Adafactor", {"lr": 0.05, "weight_decay": 0.1}), ("Rprop", {"lr": 0.01}),
+]
+X = np.random.default_rng(0).standard_normal((40, 6, 3))
+Y = np.tanh(X @ np.array([[1.0, -1.0], [0.5, 2.0], [-1.5, 0.3]]))
+
+
+def make(name, options):
+    gradus.manual_seed(4)
+    net = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+    opt = getattr(optim, name)(net.parameters(), **options)
+    schedule = optim.lr_scheduler.ExponentialLR(opt, 0.97)
+
+    def step(x, y):
+        opt.zero_grad()
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+        opt.step()
+        return loss
+
+    return net, opt, schedule, step
+
+
+def run(step, schedule, steps=range(25)):
+    losses = []
+    for i in steps:
+        losses.append(step(gradus.tensor(X[i]), gradus.tensor(Y[i])).item())
+        schedule.step()
+    return losses
+
+
+@pytest.mark.parametrize("name, options", OPTIMISERS, ids=[f"{n}-{o}" for n, o in OPTIMISERS])
+def test_same_as_eager(name, options):
+    net, opt, schedule, step = make(name, options)
+    twin, twin_opt, twin_schedule, twin_step = make(name, options)
+    compiled = gradus.jit(twin_step)
+    np.testing.assert_allclose(run(compiled, twin_schedule), run(step, schedule), rtol=1e-9)
+    assert compiled._programs == 1
+    for a, b in zip(net.parameters(), twin.parameters()):
+        np.testing.assert_allclose(array(b), array(a), rtol=1e-8, atol=1e-11)
+    assert [s["step"] for s in twin_opt.state.values()] == [25] * 4
+
+
+def test_state_is_saved_from_and_loaded_into_compiled_training(tmp_path):
+    options = {"lr": 0.05}
+    net, opt, schedule, step = make("Adam", options)
+    compiled = gradus.jit(step)
+    run(compiled, schedule, range(10))
+    gradus.save({"net": net.state_dict(), "opt": opt.state_dict(), "rate": schedule.state_dict()}, tmp_path / "run")
+    expected = run(compiled, schedule, range(10, 20))
+    saved = gradus.load(tmp_path / "run")
+    net, opt, schedule, step = make("Adam", options)
+    net.load_state_dict(saved["net"])
+    opt.load_state_dict(saved["opt"])
+    schedule.load_state_dict(saved["rate"])
+    np.testing.assert_allclose(run(gradus.jit(step), schedule, range(10, 20)), expected, rtol=1e-10)
+
+
+def test_eager_steps_between_compiled_ones():
+    net, opt, schedule, step = make("AdamW", {"lr": 0.05})
+    twin, twin_opt, twin_schedule, twin_step = make("AdamW", {"lr": 0.05})
+    compiled = gradus.jit(twin_step)
+    expected = run(step, schedule, range(12))
+    found = run(compiled, twin_schedule, range(4)) + run(twin_step, twin_schedule, range(4, 8)) + run(compiled, twin_schedule, range(8, 12))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_modes_and_statistics_of_layers():
+    gradus.manual_seed(1)
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 1))
+    f = gradus.jit(lambda x: net(x))
+    x = gradus.randn(32, 3)
+    before = array(net[1].running_mean).copy()
+    a, b = array(f(x)), array(f(x))
+    assert (a != b).any(), "dropout draws anew in every run"
+    assert net[1].num_batches_tracked.item() == 2 and (array(net[1].running_mean) != before).any()
+    net.eval()
+    np.testing.assert_array_equal(array(f(x)), array(f(x)))
+    np.testing.assert_allclose(array(f(x)), array(net(x)), rtol=1e-5, atol=1e-6)
+    assert net[1].num_batches_tracked.item() == 2 and f._programs == 2
+
+
+def test_parameters_changed_from_outside_are_seen():
+    layer = nn.Linear(2, 1)
+    f = gradus.jit(lambda x: layer(x))
+    x = gradus.ones(1, 2)
+    f(x)
+    layer.load_state_dict({"weight": np.array([[3.0, 4.0]], np.float32), "bias": np.array([0.5], np.float32)})
+    assert f(x).tolist() == [[7.5]]
+
+
+def test_lbfgs_says_that_it_cannot():
+    w = nn.Parameter(gradus.ones(2))
+    opt = optim.LBFGS([w])
+    with pytest.raises(RuntimeError, match="LBFGS"):
+        gradus.jit(lambda x: opt.step(lambda: (w * x).sum()))(gradus.ones(2))
+
+
+def test_functional_call_under_transforms():
+    net = nn.Linear(3, 1).double()
+    params = dict(net.named_parameters())
+    x = gradus.tensor(X[0])
+
+    def loss(p, row):
+        return (nn.functional_call(net, p, (row,)) ** 2).sum()
+
+    grads = gradus.vmap(gradus.grad(loss), in_dims=(None, 0))({k: v.detach() for k, v in params.items()}, x)
+    for i in range(6):
+        net.zero_grad()
+        loss(params, x[i]).backward()
+        np.testing.assert_allclose(array(grads["weight"][i]), array(net.weight.grad), rtol=1e-10)
