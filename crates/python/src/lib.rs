@@ -44,7 +44,7 @@ mod _native {
         linspace, logspace, ones, ones_like, polar, tensor, tril_indices, triu_indices, zeros, zeros_like,
     };
     #[pymodule_export]
-    use crate::dtype::PyDType;
+    use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
     #[pymodule_export]
     use crate::files::{load_safetensors, save_safetensors};
     #[pymodule_export]
@@ -74,6 +74,8 @@ mod _native {
         gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss,
         nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
     };
+    #[pymodule_export]
+    use crate::print::set_printoptions;
     #[pymodule_export]
     use crate::program::PyProgram;
     #[pymodule_export]
