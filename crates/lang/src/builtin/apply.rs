@@ -1,9 +1,9 @@
 //! Applying a function, or its derivative, to tensors with named axes.
 
-use super::{Base, Callee, Settings, Shape};
+use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Name, Projection};
 use crate::named::{Named, pointwise, union};
-use gradus_ir::{Error, Result};
+use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Tensor, apply1, vjp};
 use std::cell::RefCell;
 
@@ -18,6 +18,10 @@ pub(crate) struct Around<'a> {
 impl Callee {
     /// The function of these arguments.
     pub(crate) fn apply(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
+        let s = &match &self.base {
+            Base::Table(b) => s.completed(b.settings)?,
+            _ => s.clone(),
+        };
         if self.order == 0 {
             return self.plain(args, s, around);
         }
@@ -56,24 +60,15 @@ impl Callee {
             return Err(Error::value(self.name().to_string(), "needs a cotangent as last argument"));
         };
         let before = Callee { order: order - 1, ..self.clone() };
-        let params = before.params();
-        let many = params.first().is_some_and(|p| p.starts_with('*'));
-        let at = match last.parse::<usize>() {
-            Ok(number) if many => Some(number),
-            _ => params.iter().position(|p| p.trim_start_matches(['?', '*']) == &**last),
-        };
-        let at = at.filter(|at| *at < args.len()).ok_or_else(|| {
-            let names: Vec<&str> = params.iter().map(|p| p.trim_start_matches(['?', '*'])).collect();
+        let at = before.place_of(last).filter(|at| *at < args.len()).ok_or_else(|| {
+            let names: Vec<String> = before.params().iter().map(|p| p.name.to_string()).collect();
             Error::value(format!("wrt \"{last}\""), format!("must be one of {}", names.join(", ")))
         })?;
-        // What changes the extent of an axis leaves one that is called otherwise in the cotangent.
-        let resizes = matches!(&self.base, Base::Table(b) if matches!(b.name, "topk" | "glu"));
-        let by_place = self.shape() == Shape::Positional || resizes;
         self.vjp_of(
             args,
             at,
             |args| self.pulled(order - 1, inner_wrt, args, s, around),
-            |out| cotangent_for(g, out, by_place),
+            |out| cotangent_for(g, out, self.shape()),
         )
     }
 
@@ -115,12 +110,13 @@ impl Callee {
             Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
             Base::Table(b) => *b,
         };
+        let args = &taken(b, args);
         let refs = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
         match b.shape {
             Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
             Shape::OfIndex => checked(Named::new(refs(&[args[0].tensor.clone()]), args[0].axes.clone())),
             Shape::Part => {
-                let axes = super::arrays::slice_axes(s.word("at"), &args[0].axes);
+                let axes = super::family::arrays::slice_axes(s.word("at"), &args[0].axes);
                 checked(Named::new(refs(&[args[0].tensor.clone()]), axes))
             }
             Shape::Positional => {
@@ -129,57 +125,112 @@ impl Callee {
                 let axes = by_position(tensor.rank(), args, around.left);
                 checked(Named::new(tensor, axes))
             }
-            Shape::Along => {
-                let axes = union(args);
-                let first = broadcast(&args[0], &axes, args);
-                let rest = args[1..].iter().map(|a| a.aligned(&axes).expand_as(&first));
-                let tensors: Vec<Tensor> = [first.clone()].into_iter().chain(rest).collect();
+            Shape::Along | Shape::Resize | Shape::Grow => {
+                let mut axes = union(args);
+                let tensors: Vec<Tensor> = args.iter().map(|a| broadcast(a, &axes, args)).collect();
                 let tensor = refs(&tensors);
-                let axes = resized(&tensor, &first, axes, around.left);
+                match b.shape {
+                    Shape::Resize => rename(&mut axes, wrapped(s.axis(), args[0].axes.len()), around.left),
+                    Shape::Grow => grow(&mut axes, tensor.rank(), &s.words("axis"), around.left),
+                    _ => {}
+                }
                 checked(Named::new(tensor, axes))
             }
-            Shape::Reduce => {
-                let axes = &args[0].axes;
-                let tensors: Vec<Tensor> = args.iter().map(|a| a.aligned(axes)).collect();
-                let tensor = refs(&tensors);
-                let gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, axes.len())).collect();
-                let left: Vec<Name> = axes
-                    .iter()
-                    .enumerate()
-                    .filter(|(i, _)| !gone.contains(i))
-                    .map(|(_, a)| a.clone())
-                    .collect();
+            Shape::Gather | Shape::Scatter => by_ids(b, args, s),
+            Shape::Reduce | Shape::ReduceOne => {
+                let axes = union(args);
+                let first = broadcast(&args[0], &axes, args);
+                let rest = args[1..].iter().map(|a| a.aligned(&axes));
+                let tensor = refs(&[first.clone()].into_iter().chain(rest).collect::<Vec<_>>());
                 if tensor.rank() == 0 {
                     return checked(Named::new(tensor, Vec::new()));
                 }
-                if s.flag("keepdims", false) {
-                    let mut gone = gone.clone();
-                    gone.sort_unstable();
+                let mut gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, args[0].axes.len())).collect();
+                gone.sort_unstable();
+                if s.flag("keepdims") {
                     let kept = gone.iter().fold(tensor, |t, i| t.unsqueeze(*i as isize));
-                    return checked(Named::new(kept, axes.clone()));
+                    return checked(Named::new(kept, axes));
                 }
-                let extents: Vec<usize> = left.iter().filter_map(|a| args[0].size(a)).collect();
+                let stays = |i: &usize| !gone.contains(i);
+                let left: Vec<Name> = (0..axes.len()).filter(stays).map(|i| axes[i].clone()).collect();
+                let extents: Vec<usize> =
+                    (0..axes.len()).filter(stays).map(|i| first.dim(i as isize)).collect();
                 checked(Named::new(tensor.reshape(extents), left))
             }
         }
     }
 }
 
+/// Arguments as the function takes them.
+fn taken(b: &Builtin, args: &[Named]) -> Vec<Named> {
+    let one = |(i, arg): (usize, &Named)| match b.params.get(i).map(|p| p.takes) {
+        Some(Takes::Ids) => Named { tensor: arg.tensor.to_dtype(DType::I64), ..arg.clone() },
+        Some(Takes::Truth) => arg.truth(),
+        _ => arg.clone(),
+    };
+    args.iter().enumerate().map(one).collect()
+}
+
+/// A function of places along an axis. It sees tensors with the axes that both share as one, then that axis or those
+/// of the places as one, then the others as one: `[s, v, r]`, places `[s, k]`, what goes there `[s, k, r]`.
+fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
+    let [x, ids, more @ ..] = args else { return Err(Error::value(b.name, "needs places")) };
+    let along = &x.axes[wrapped(s.axis(), x.axes.len()).min(x.axes.len() - 1)];
+    let own = |a: &&Name| *a != along;
+    let shared: Vec<Name> = x.axes.iter().filter(own).filter(|a| ids.axes.contains(a)).cloned().collect();
+    let rest: Vec<Name> = x.axes.iter().filter(own).filter(|a| !shared.contains(a)).cloned().collect();
+    let new: Vec<Name> = ids.axes.iter().filter(|a| !shared.contains(a)).cloned().collect();
+    let extents = |of: &Named, names: &[Name]| names.iter().filter_map(|a| of.size(a)).collect::<Vec<_>>();
+    let [n, k, r] = [extents(x, &shared), extents(ids, &new), extents(x, &rest)];
+    let [flat, places, behind] = [&n, &k, &r].map(|e| e.iter().product::<usize>());
+    let whole = [&shared[..], std::slice::from_ref(along), &rest].concat();
+    let there = [&shared[..], &new, &rest].concat();
+    let size = x.size(along).unwrap_or(0);
+    let mut tensors = vec![
+        x.aligned(&whole).reshape([flat, size, behind]),
+        ids.aligned(&[&shared[..], &new].concat()).reshape([flat, places]),
+    ];
+    for y in more {
+        if let Some(other) = y.axes.iter().find(|a| !there.contains(a)) {
+            let why = format!("has index `{other}`, which neither `x` nor `ids` has");
+            return Err(Error::value("what goes there", why));
+        }
+        let spread = y.aligned(&there).expand([&n[..], &k, &r].concat());
+        tensors.push(spread.reshape([flat, places, behind]));
+    }
+    let out = (b.apply)(&tensors.iter().collect::<Vec<_>>(), s);
+    if b.shape == Shape::Gather {
+        return checked(Named::new(out.reshape([&n[..], &k, &r].concat()), there));
+    }
+    checked(Named::new(out.reshape([&n[..], &[size], &r].concat()), whole))
+}
+
 fn wrapped(axis: isize, rank: usize) -> usize {
     if axis < 0 { (axis + rank as isize).max(0) as usize } else { axis as usize }
 }
 
-/// Where a function has changed the extent of an axis, the axis is called as the left side calls what is new there.
-fn resized(out: &Tensor, x: &Tensor, mut axes: Vec<Name>, left: &[Name]) -> Vec<Name> {
+/// An axis of another extent is called as the left side calls it: by its own name if that stands there, else by the one
+/// name that is new.
+fn rename(axes: &mut [Name], at: usize, left: &[Name]) {
     let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
-    let changed = (0..axes.len()).find(|i| out.dim(*i as isize) != x.dim(*i as isize));
-    if let (Some(i), [name]) = (changed, &new[..]) {
-        axes[i] = (*name).clone();
+    if let ([name], Some(axis)) = (&new[..], axes.get(at))
+        && !left.contains(axis)
+    {
+        axes[at] = (*name).clone();
     }
-    axes
 }
 
-/// The first argument repeated along axes that only the others have.
+/// New axes at the end are called as `axis=` says, else as the left side calls what is new there.
+fn grow(axes: &mut Vec<Name>, rank: usize, said: &[Name], left: &[Name]) {
+    let count = rank.saturating_sub(axes.len());
+    let new: Vec<Name> = left.iter().filter(|l| !axes.contains(l)).cloned().collect();
+    match [said, &new].into_iter().find(|names| names.len() == count) {
+        Some(names) => axes.extend(names.iter().cloned()),
+        None => axes.extend((axes.len()..rank).map(|i| Name::from(format!("axis {i}"))).collect::<Vec<_>>()),
+    }
+}
+
+/// An argument repeated along axes that only the others have.
 fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
     let extent = |a: &Name| all.iter().find_map(|n| n.size(a)).unwrap_or(1);
     let extents: Vec<usize> = axes.iter().map(extent).collect();
@@ -213,12 +264,23 @@ fn by_position(rank: usize, args: &[Named], left: &[Name]) -> Vec<Name> {
 }
 
 /// A cotangent brought to the axes of the result it is for: what it has more is summed, what it lacks is repeated.
-fn cotangent_for(g: &Named, out: &Named, by_place: bool) -> Result<Tensor> {
-    let shape = out.tensor.shape();
+fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
+    let extents = out.tensor.shape();
     let dtype = out.tensor.dtype();
-    if by_place && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
-        return Ok(g.tensor.to_dtype(dtype).expand(shape.to_vec()));
+    if shape == Shape::Positional && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
+        return Ok(g.tensor.to_dtype(dtype).expand(extents.to_vec()));
+    }
+    let mut g = g.clone();
+    if matches!(shape, Shape::Resize | Shape::Grow) {
+        // An axis that is new or has changed is called otherwise where the cotangent comes from.
+        let mut theirs: Vec<Name> = out.axes.iter().filter(|a| !g.axes.contains(a)).cloned().collect();
+        let ours = g.axes.iter().filter(|a| !out.axes.contains(a)).count();
+        if ours == theirs.len() {
+            for axis in g.axes.iter_mut().filter(|a| !out.axes.contains(a)) {
+                *axis = theirs.remove(0);
+            }
+        }
     }
     let g = g.projected(&out.axes, Projection::Sum);
-    Ok(g.aligned(&out.axes).to_dtype(dtype).expand(shape.to_vec()))
+    Ok(g.aligned(&out.axes).to_dtype(dtype).expand(extents.to_vec()))
 }

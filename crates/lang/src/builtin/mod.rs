@@ -1,19 +1,24 @@
 //! Functions: the table of builtins, every pointwise op of the catalog, the program's own, and the derivative of each
 //! (`f_grad`), which is the core's own vjp.
 
+mod absent;
 mod apply;
-mod arrays;
+mod family;
+mod param;
 mod settings;
 mod table;
 
 pub(crate) use apply::Around;
+pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
-use crate::ast::{Function, Name};
+use crate::ast::{Call, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
+use crate::scope::{Names, keys};
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
+use param::{Is, Key, Keys, Params, flag, needed};
 use std::sync::Arc;
 
 /// How a builtin sees the axes of its arguments.
@@ -21,16 +26,44 @@ use std::sync::Arc;
 pub(crate) enum Shape {
     /// Number by number, arguments brought together by name.
     Pointwise,
-    /// Along one axis, which stays; further arguments are brought to the first one's axes by name.
+    /// Along an axis, which stays; arguments are brought together by name.
     Along,
-    /// Over axes that go away; further arguments are brought to the first one's axes by name.
+    /// Along an axis that comes out longer or shorter; arguments are brought together by name.
+    Resize,
+    /// Over axes that go away, all unless it is said which; arguments are brought together by name.
     Reduce,
+    /// Over one axis that goes away.
+    ReduceOne,
+    /// A new axis at the end; arguments are brought together by name.
+    Grow,
+    /// Along an axis of the first argument, whose places the second holds: its axes come instead.
+    Gather,
+    /// As `Gather`, but the third argument goes to those places of the first.
+    Scatter,
     /// By position: names mean nothing to it.
     Positional,
     /// The part of one tensor that a text describes.
     Part,
     /// Of an index itself.
     OfIndex,
+}
+
+impl Shape {
+    /// Whether there is one axis in particular.
+    pub(crate) fn has_one_axis(self) -> bool {
+        use Shape::{Along, Gather, ReduceOne, Resize, Scatter};
+        matches!(self, Along | Resize | ReduceOne | Gather | Scatter)
+    }
+
+    /// Whether there are axes in particular.
+    pub(crate) fn has_axes(self) -> bool {
+        self.has_one_axis() || self == Shape::Reduce
+    }
+
+    /// Whether an index may have one size in an argument and another elsewhere.
+    pub(crate) fn is_of_any_size(self) -> bool {
+        matches!(self, Shape::Positional | Shape::Resize)
+    }
 }
 
 /// What a builtin's derivative is.
@@ -49,13 +82,20 @@ pub(crate) enum Derivative {
 /// One function of the table.
 pub(crate) struct Builtin {
     pub(crate) name: &'static str,
-    /// Tensors it takes; `?` may be left out, `*` is any number of them.
-    pub(crate) params: &'static [&'static str],
-    /// What else can be set.
-    pub(crate) settings: &'static [&'static str],
+    pub(crate) params: Params,
+    pub(crate) settings: Keys,
     pub(crate) shape: Shape,
     pub(crate) derivative: Derivative,
     pub(crate) apply: fn(&[&Tensor], &Settings) -> Tensor,
+}
+
+/// Functions of one kind, as the page of the language has them.
+pub struct Family {
+    /// What they are.
+    pub title: &'static str,
+    /// What they have in common.
+    pub about: &'static str,
+    table: &'static [Builtin],
 }
 
 /// What a call calls.
@@ -83,18 +123,44 @@ pub(crate) fn stem(name: &str) -> (&str, usize) {
     (name, order)
 }
 
+fn all() -> impl Iterator<Item = &'static Builtin> {
+    table::FAMILIES.iter().flat_map(|f| f.table)
+}
+
 /// Every name a program can call without defining it.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    let table = table::TABLE.iter().flat_map(|t| t.iter()).map(|b| b.name);
-    table.chain(pointwise::rows().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
+    all().map(|b| b.name).chain(pointwise::rows().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
 }
 
 /// The functions of the language, each as it is called: `softmax(x, axis=)`.
 pub fn builtins() -> Vec<(&'static str, String)> {
-    let program = Program::default();
-    let table = table::TABLE.iter().flat_map(|t| t.iter()).map(|b| b.name);
-    let all = table.chain(pointwise::rows().map(|r| r.name));
-    all.filter_map(|name| find(name, &program).map(|c| (name, c.signature().text(name)))).collect()
+    let own = families().iter().flat_map(Family::functions);
+    own.chain(pointwise::rows().map(|r| shown(r.name))).collect()
+}
+
+fn shown(name: &'static str) -> (&'static str, String) {
+    let text = find(name, &Program::default()).map(|c| c.signature().text(name));
+    (name, text.unwrap_or_default())
+}
+
+/// The table of builtins.
+pub fn families() -> &'static [Family] {
+    table::FAMILIES
+}
+
+/// Other names of builtins, each with the one it stands for.
+pub fn aliases() -> &'static [(&'static str, &'static str)] {
+    table::ALIASES
+}
+
+pub use absent::ABSENT;
+pub(crate) use absent::instead;
+
+impl Family {
+    /// Its functions, each as it is called.
+    pub fn functions(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
+        self.table.iter().map(|b| shown(b.name))
+    }
 }
 
 /// The function of this name: the program's own before builtins, capitals aside, itself before a derivative.
@@ -105,7 +171,7 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         }
         let lower = name.to_ascii_lowercase();
         let lower = table::ALIASES.iter().find(|a| a.0 == lower).map_or(lower.as_str(), |a| a.1);
-        if let Some(b) = table::TABLE.iter().flat_map(|t| t.iter()).find(|b| b.name == lower) {
+        if let Some(b) = all().find(|b| b.name == lower) {
             return Some(Base::Table(b));
         }
         pointwise::find(lower).map(Base::Row)
@@ -151,32 +217,84 @@ impl Callee {
         }
     }
 
-    /// The tensors it takes by name, cotangents included.
-    pub(crate) fn params(&self) -> Vec<String> {
-        let mut params: Vec<String> = match &self.base {
-            Base::Table(b) => b.params.iter().map(|p| p.to_string()).collect(),
-            Base::Row(r) => ["x", "y", "z"].iter().take(r.arity).map(|p| p.to_string()).collect(),
-            Base::User(f) => f.params.iter().map(|p| p.name.to_string()).collect(),
+    /// The tensors it takes, cotangents included.
+    pub(crate) fn params(&self) -> Vec<Param<Name>> {
+        let mut params: Vec<Param<Name>> = match &self.base {
+            Base::Table(b) => b.params.iter().map(Param::named).collect(),
+            Base::Row(r) => ["x", "y", "z"].iter().take(r.arity).map(|p| Param::plain((*p).into())).collect(),
+            Base::User(f) => f.params.iter().map(|p| Param::plain(p.name.clone())).collect(),
         };
-        params.extend((1..=self.order).map(cotangent));
+        params.extend((1..=self.order).map(|order| Param::plain(cotangent(order).into())));
         params
     }
 
-    pub(crate) fn signature(&self) -> Signature {
-        let settings: &[&str] = match &self.base {
-            Base::Table(b) => b.settings,
-            _ => &[],
+    /// The settings it takes.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        let mut keys = match &self.base {
+            Base::Table(b) => b.settings.to_vec(),
+            _ => Vec::new(),
         };
-        let mut settings: Vec<&'static str> = settings.to_vec();
-        match self.shape() {
-            Shape::Along => settings.push("axis"),
-            Shape::Reduce => settings.extend(["axis", "keepdims"]),
-            _ => {}
+        let shape = self.shape();
+        if shape.has_axes() || shape == Shape::Grow {
+            keys.push(needed("axis", Is::Names));
+        }
+        if shape == Shape::Reduce {
+            keys.push(flag("keepdims", false));
         }
         if self.order > 0 {
-            settings.push("wrt");
+            keys.push(needed("wrt", Is::Names));
         }
-        Signature { params: self.params(), settings, order: self.order }
+        keys
+    }
+
+    pub(crate) fn signature(&self) -> Signature {
+        Signature { params: self.params(), keys: self.keys(), order: self.order }
+    }
+
+    /// The place of the argument by which a derivative is, where it is said.
+    pub(crate) fn place_of(&self, wrt: &str) -> Option<usize> {
+        let params = self.params();
+        match wrt.parse::<usize>() {
+            Ok(number) if params.first().is_some_and(Param::is_many) => Some(number),
+            _ => params.iter().position(|p| &*p.name == wrt),
+        }
+    }
+}
+
+/// The indices that a call leaves of those that its arguments have.
+pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
+    let all = || each.iter().flatten().cloned().collect::<Names>();
+    let Some(callee) = find(&call.function, program) else { return all() };
+    let setting = |key: &str| call.named.iter().find(|(k, _)| &**k == key).map(|(_, v)| &v.kind);
+    if callee.order > 0 {
+        let last = match setting("wrt") {
+            Some(Kind::List(all)) => all.last().map(|e| &e.kind),
+            other => other,
+        };
+        let Some(Kind::Text(last)) = last else { return all() };
+        let before = Callee { order: callee.order - 1, ..callee };
+        return before.place_of(last).and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
+    }
+    let keys_of = |b: &Builtin, key: &str| b.settings.iter().any(|k| k.name == key);
+    let is_loss = matches!(&callee.base, Base::Table(b) if keys_of(b, "reduction"));
+    if is_loss && !matches!(setting("reduction"), Some(Kind::Text(how)) if &**how == "none") {
+        return Names::new();
+    }
+    // The axes that are named, or the last of a tensor.
+    let named = crate::scope::bound_by(call);
+    let last = || match call.args.first().map(|a| &a.kind) {
+        Some(Kind::Ref(r)) => keys(r).pop(),
+        _ => None,
+    };
+    let one = || if named.is_empty() { last().into_iter().collect() } else { named.clone() };
+    let without = |gone: Names| all().into_iter().filter(|n| !gone.contains(n)).collect();
+    match callee.shape() {
+        Shape::Reduce if named.is_empty() => Names::new(),
+        Shape::Reduce => without(named),
+        Shape::ReduceOne | Shape::Gather => without(one()),
+        Shape::Grow => all().into_iter().chain(named).collect(),
+        Shape::Scatter => each.first().cloned().unwrap_or_default(),
+        _ => all(),
     }
 }
 
@@ -187,42 +305,38 @@ pub(crate) fn cotangent(order: usize) -> String {
 
 /// What a function can be given.
 pub(crate) struct Signature {
-    params: Vec<String>,
-    settings: Vec<&'static str>,
+    params: Vec<Param<Name>>,
+    keys: Vec<Key>,
     order: usize,
 }
 
 impl Signature {
     pub(crate) fn is_param(&self, key: &str) -> bool {
-        self.params.iter().any(|p| p.trim_matches(['?', '*']) == key)
+        self.params.iter().any(|p| &*p.name == key)
     }
 
     pub(crate) fn takes(&self, key: &str) -> bool {
-        self.is_param(key) || self.settings.contains(&key)
+        self.is_param(key) || self.keys.iter().any(|k| k.name == key)
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.params.iter().map(|p| p.trim_matches(['?', '*'])).chain(self.settings.iter().copied())
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(|p| &*p.name).chain(self.keys.iter().map(|k| k.name))
     }
 
     /// How many tensors must be there; a derivative of a pointwise function stands without cotangents as well.
     pub(crate) fn least(&self) -> usize {
-        let needed = self.params.iter().filter(|p| !p.starts_with(['?', '*'])).count();
+        let needed = self.params.iter().filter(|p| p.occurs == param::Occurs::Once).count();
         needed.saturating_sub(self.order)
     }
 
-    pub(crate) fn settings(&self) -> &[&'static str] {
-        &self.settings
+    pub(crate) fn settings(&self) -> impl ExactSizeIterator<Item = &'static str> {
+        self.keys.iter().map(|k| k.name)
     }
 
     /// The settings as a person reads them: `softmax(x, axis=)`.
     pub(crate) fn text(&self, name: &str) -> String {
-        let param = |p: &String| match p.strip_prefix('?') {
-            Some(optional) => format!("[{optional}]"),
-            None => p.strip_prefix('*').map_or_else(|| p.clone(), |many| format!("{many}, …")),
-        };
-        let each: Vec<String> =
-            self.params.iter().map(param).chain(self.settings.iter().map(|s| format!("{s}="))).collect();
+        let params = self.params.iter().map(Param::to_string);
+        let each: Vec<String> = params.chain(self.keys.iter().map(Key::to_string)).collect();
         format!("{name}({})", each.join(", "))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Eval, Fault, Term, Value, Values, fault};
 use crate::ast::{Call, Expr, Function, Index, Kind, Name};
-use crate::builtin::{self, Around, Setting, Settings, Shape};
+use crate::builtin::{self, Around, Setting, Settings, Shape, Takes};
 use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
 use crate::named::Named;
@@ -58,12 +58,12 @@ impl Term<'_> {
                     value = Named::new(value.aligned(&order), order);
                 }
             }
-            let raw = matches!(params.get(i).map(String::as_str), Some("ids" | "target"))
-                || &*call.function == "graph";
+            let takes = params.get(i).or(params.first().filter(|p| p.is_many())).map(|p| p.takes);
+            let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth));
             args.push(if raw { value } else { value.float(self.options.float) });
         }
         let axes = match (callee.shape(), args.first()) {
-            (Shape::Along | Shape::Reduce, Some(first)) => self.axes(&given, &callee, first, call)?,
+            (shape, Some(first)) if shape.has_axes() => self.axes(&given, &callee, first, call)?,
             (Shape::Positional, Some(first)) if given.iter().any(|(k, _)| &**k == "axis") => {
                 self.axes(&given, &callee, first, call)?
             }
@@ -116,9 +116,12 @@ impl Term<'_> {
     ) -> Eval<Vec<isize>> {
         let span = call.named.iter().find(|(k, _)| &**k == "axis").map(|(_, v)| v.span);
         let span = span.or(call.args.first().map(|a| a.span)).unwrap_or_default();
+        let rank = first.axes.len() as f64;
         let one = |s: &Setting| match s {
             Setting::Word(w) => self.has(first, w, span).map(|p| p as isize),
-            Setting::Number(x) if x.fract() == 0.0 && x.abs() <= first.axes.len() as f64 => Ok(*x as isize),
+            Setting::Number(x) if x.fract() == 0.0 && (-rank..rank).contains(x) => {
+                Ok(if *x < 0.0 { *x + rank } else { *x } as isize)
+            }
             _ => Err(Diagnostic::error(span, "an axis is the name of an index or its place").into()),
         };
         if let Some((_, s)) = given.iter().find(|(k, _)| &**k == "axis") {
@@ -137,8 +140,7 @@ impl Term<'_> {
             );
         }
         let last = first.axes.len() as isize - 1;
-        let single = matches!(&*callee.name(), "argmax" | "argmin" | "cross_entropy");
-        if callee.shape() == Shape::Reduce && !single {
+        if callee.shape() == Shape::Reduce {
             return Ok((0..=last).collect());
         }
         Ok(vec![last])

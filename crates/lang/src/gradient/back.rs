@@ -308,14 +308,13 @@ impl Walk<'_> {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
         let params = callee.params();
-        let many = params.first().is_some_and(|p| p.starts_with('*'));
+        let many = params.first().filter(|p| p.is_many());
         for (i, arg) in c.args.iter().enumerate() {
-            let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
-            let still = is_still(&c.function, param, i, c.args.len());
-            if still {
+            let Some(param) = params.get(i).or(many) else { continue };
+            if param.is_still(i, c.args.len()) {
                 continue;
             }
-            let which = if many { i.to_string() } else { param.to_string() };
+            let which = if param.is_many() { i.to_string() } else { param.name.to_string() };
             let mut all = args.clone();
             all.push(ct.clone());
             let ct = call(function.clone(), all, with_respect_to(&named, &which));
@@ -326,8 +325,7 @@ impl Walk<'_> {
     /// The settings of a call, with its axis written out.
     fn with_axis(&self, callee: &Callee, c: &Call) -> Vec<(Name, Expr)> {
         let mut named = c.named.clone();
-        let needs = matches!(callee.shape(), Shape::Along | Shape::Reduce);
-        if !needs || named.iter().any(|(k, _)| &**k == "axis") {
+        if !callee.shape().has_axes() || named.iter().any(|(k, _)| &**k == "axis") {
             return named;
         }
         let dotted = self.equation.iter().flat_map(|e| &e.target.places).find(|p| p.dotted).and_then(key);
@@ -340,7 +338,7 @@ impl Walk<'_> {
             }
         });
         let own = arg.unwrap_or_default();
-        let single = callee.shape() == Shape::Along || matches!(&*callee.name(), "cross_entropy");
+        let single = callee.shape().has_one_axis();
         let axis = match dotted.filter(|d| own.is_empty() || own.contains(d)) {
             Some(d) => text(&d),
             None if single => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),
@@ -446,12 +444,6 @@ impl Walk<'_> {
     }
 }
 
-/// Whether nothing flows into an argument of a call: conditions, masks, places.
-fn is_still(function: &str, param: &str, at: usize, count: usize) -> bool {
-    matches!(param, "condition" | "mask" | "ids" | "pos")
-        || (function == "case" && at.is_multiple_of(2) && at + 1 < count)
-}
-
 /// The names of tensors through which a derivative flows.
 pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
     match &e.kind {
@@ -468,8 +460,8 @@ pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
             }
             let params = callee.params();
             for (i, arg) in c.args.iter().enumerate() {
-                let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
-                if !is_still(&c.function, param, i, c.args.len()) {
+                let param = params.get(i).or(params.first().filter(|p| p.is_many()));
+                if !param.is_some_and(|p| p.is_still(i, c.args.len())) {
                     flowing(arg, program, out);
                 }
             }

@@ -1,0 +1,104 @@
+//! Linear algebra, of the last two axes.
+
+use super::fourier::{PART, part};
+use crate::builtin::param::{Is, flag, integer, needed, number, optional, word};
+use crate::builtin::table::{NO, X, XY, positional};
+use crate::builtin::{Builtin, Derivative, Settings};
+use gradus_tensor::{Tensor, Triangular};
+
+pub(crate) static TABLE: &[Builtin] = &[
+    positional("matmul", XY, NO, |a, _| a[0].matmul(a[1])),
+    positional("transpose", X, NO, |a, _| a[0].transpose(-2, -1)),
+    positional("outer", XY, NO, |a, _| a[0].outer(a[1])),
+    positional("kron", XY, NO, |a, _| a[0].kron(a[1])),
+    positional("cdist", XY, &[number("p", 2.0)], |a, s| gradus_tensor::cdist(a[0], a[1], s.number("p"))),
+    positional("inv", X, NO, |a, _| a[0].inv()),
+    positional("pinv", X, NO, |a, _| a[0].pinv()),
+    positional("det", X, NO, |a, _| a[0].det()),
+    positional("slogdet", X, &[word("part", &["sign", "logabsdet"])], |a, s| {
+        let (sign, log) = a[0].slogdet();
+        chosen(s, [("sign", sign), ("logabsdet", log)])
+    }),
+    positional("logdet", X, NO, |a, _| a[0].slogdet().1),
+    positional("trace", X, NO, |a, _| a[0].trace()),
+    positional("solve", XY, NO, |a, _| a[0].solve(a[1])),
+    positional(
+        "triangular_solve",
+        XY,
+        &[flag("lower", false), flag("transpose", false), flag("unit", false)],
+        |a, s| {
+            let how =
+                Triangular { lower: s.flag("lower"), adjoint: s.flag("transpose"), unit: s.flag("unit") };
+            a[0].triangular_solve(a[1], how)
+        },
+    ),
+    positional("lstsq", XY, NO, |a, _| a[0].lstsq(a[1])),
+    positional("cholesky", X, NO, |a, _| a[0].cholesky()),
+    positional("lu", X, &[word("part", &["u", "l", "p"])], |a, s| {
+        let (p, l, u) = a[0].lu();
+        chosen(s, [("u", u), ("l", l), ("p", p)])
+    }),
+    positional("qr", X, &[word("part", &["q", "r"])], |a, s| {
+        let (q, r) = a[0].qr();
+        chosen(s, [("q", q), ("r", r)])
+    }),
+    positional("svd", X, &[word("part", &["s", "u", "vh"])], |a, s| {
+        let (u, values, v) = a[0].svd();
+        chosen(s, [("s", values), ("u", u), ("vh", v)])
+    }),
+    positional("svdvals", X, NO, |a, _| a[0].svdvals()),
+    positional("eigh", X, &[word("part", &["values", "vectors"])], |a, s| {
+        let (values, vectors) = a[0].eigh();
+        chosen(s, [("values", values), ("vectors", vectors)])
+    }),
+    positional("eigvalsh", X, NO, |a, _| a[0].eigvalsh()),
+    positional("eig", X, &[word("part", &["real", "imag", "vectors_real", "vectors_imag"])], |a, s| {
+        let (values, vectors) = a[0].eig();
+        chosen(
+            s,
+            [
+                ("real", values.real()),
+                ("imag", values.imag()),
+                ("vectors_real", vectors.real()),
+                ("vectors_imag", vectors.imag()),
+            ],
+        )
+    }),
+    positional("eigvals", X, &[PART], |a, s| part(&a[0].eigvals(), s)),
+    positional("matrix_power", X, &[needed("n", Is::Integer)], |a, s| a[0].matrix_power(s.integer("n"))),
+    positional("matrix_exp", X, NO, |a, _| a[0].matrix_exp()),
+    positional("diag", X, &[integer("offset", 0)], |a, s| a[0].diag(s.integer("offset") as isize)),
+    positional("diagonal", X, &[integer("offset", 0)], |a, s| {
+        a[0].diagonal(s.integer("offset") as isize, -2, -1)
+    }),
+    positional("diag_embed", X, &[integer("offset", 0)], |a, s| {
+        a[0].diag_embed(s.integer("offset") as isize, -2, -1)
+    }),
+    positional("tril", X, &[integer("diagonal", 0)], |a, s| a[0].tril(s.integer("diagonal") as isize)),
+    positional("triu", X, &[integer("diagonal", 0)], |a, s| a[0].triu(s.integer("diagonal") as isize)),
+    positional("tucker_dense", X, &[optional("rank", Is::Wholes), number("threshold", 0.5)], tucker_dense)
+        .with(Derivative::None),
+];
+
+/// The part that is asked for.
+fn chosen<const N: usize>(s: &Settings, parts: [(&str, Tensor); N]) -> Tensor {
+    let asked = parts.iter().position(|p| p.0 == s.word("part")).unwrap_or(0);
+    parts[asked].1.clone()
+}
+
+/// Truncated higher-order singular value decomposition, put together again, minus a threshold, as 0 and 1.
+fn tucker_dense(a: &[&Tensor], s: &Settings) -> Tensor {
+    let mut out = a[0].clone();
+    for axis in 0..out.rank() {
+        let n = out.dim(axis as isize);
+        let default = (n as f64).sqrt().ceil() as usize;
+        let rank =
+            s.wholes("rank").and_then(|r| r.get(axis).or(r.first()).copied()).unwrap_or(default).min(n);
+        let moved = out.movedim(axis as isize, 0);
+        let flat = moved.reshape([n as i64, -1]);
+        let (u, _, _) = flat.svd();
+        let u = u.narrow(1, 0, rank.min(u.dim(1)));
+        out = u.matmul(&u.t().matmul(&flat)).reshape_as(&moved).movedim(0, axis as isize);
+    }
+    out.gt(s.number("threshold")).to_dtype(a[0].dtype())
+}
