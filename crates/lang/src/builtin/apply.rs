@@ -60,8 +60,9 @@ impl Callee {
             return Err(Error::value(self.name().to_string(), "needs a cotangent as last argument"));
         };
         let before = Callee { order: order - 1, ..self.clone() };
-        let at = before.place_of(last).filter(|at| *at < args.len()).ok_or_else(|| {
-            let names: Vec<String> = before.params().iter().map(|p| p.name.to_string()).collect();
+        let bound = before.bound(args.len(), order > 1);
+        let at = bound.iter().position(|p| p.name == *last).ok_or_else(|| {
+            let names: Vec<String> = bound.iter().map(|p| p.name.to_string()).collect();
             Error::value(format!("wrt \"{last}\""), format!("must be one of {}", names.join(", ")))
         })?;
         self.vjp_of(
@@ -281,6 +282,10 @@ fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
             }
         }
     }
-    let g = g.projected(&out.axes, Projection::Sum);
-    Ok(g.aligned(&out.axes).to_dtype(dtype).expand(extents.to_vec()))
+    let g = g.projected(&out.axes, Projection::Sum).aligned(&out.axes).to_dtype(dtype);
+    // An axis that was kept at extent 1 has been repeated since.
+    let repeated = |i: &isize| extents[*i as usize] == 1 && g.dim(*i) != 1;
+    let repeated: Vec<isize> = (0..g.rank() as isize).filter(repeated).collect();
+    let g = if repeated.is_empty() { g } else { g.sum_keepdim(&repeated) };
+    Ok(g.expand(extents.to_vec()))
 }

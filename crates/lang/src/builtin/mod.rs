@@ -12,7 +12,7 @@ pub(crate) use apply::Around;
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
-use crate::ast::{Call, Function, Kind, Name};
+use crate::ast::{Call, Expr, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
 use crate::scope::{Names, keys};
@@ -209,7 +209,7 @@ impl Callee {
         }
     }
 
-    pub(crate) fn derivative(&self) -> Derivative {
+    fn derivative(&self) -> Derivative {
         match &self.base {
             Base::Table(b) if self.order == 0 => b.derivative,
             Base::Row(r) if r.partials.is_none() => Derivative::None,
@@ -224,7 +224,24 @@ impl Callee {
             Base::Row(r) => ["x", "y", "z"].iter().take(r.arity).map(|p| Param::plain((*p).into())).collect(),
             Base::User(f) => f.params.iter().map(|p| Param::plain(p.name.clone())).collect(),
         };
-        params.extend((1..=self.order).map(|order| Param::plain(cotangent(order).into())));
+        // `softmax_grad(y, g)` has a `g` of its own.
+        let free: Vec<Name> =
+            (1..).map(cotangent).filter(|g| params.iter().all(|p| p.name != *g)).take(self.order).collect();
+        params.extend(free.into_iter().map(Param::plain));
+        params
+    }
+
+    /// What each of so many arguments is, `pulled` if the last of them are cotangents. Of any number of arguments each is
+    /// called by its place.
+    pub(crate) fn bound(&self, count: usize, pulled: bool) -> Vec<Param<Name>> {
+        let mut params = self.params();
+        let cotangents = params.split_off(params.len() - self.order);
+        let own = if pulled { count.saturating_sub(self.order) } else { count };
+        if let Some(many) = params.first().filter(|p| p.is_many()).cloned() {
+            params = (0..own).map(|i| Param { name: i.to_string().into(), ..many.clone() }).collect();
+        }
+        params.truncate(own);
+        params.extend(cotangents.into_iter().filter(|_| pulled));
         params
     }
 
@@ -251,12 +268,15 @@ impl Callee {
         Signature { params: self.params(), keys: self.keys(), order: self.order }
     }
 
-    /// The place of the argument by which a derivative is, where it is said.
-    pub(crate) fn place_of(&self, wrt: &str) -> Option<usize> {
-        let params = self.params();
-        match wrt.parse::<usize>() {
-            Ok(number) if params.first().is_some_and(Param::is_many) => Some(number),
-            _ => params.iter().position(|p| &*p.name == wrt),
+    /// The derivative of a call: with some settings there is none.
+    pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
+        let stops = |k: &Key| {
+            let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat == Some(&**t));
+            call.named.iter().any(|(name, v)| **name == *k.name && is(v))
+        };
+        match &self.base {
+            Base::Table(b) if b.settings.iter().any(stops) => Derivative::None,
+            _ => self.derivative(),
         }
     }
 }
@@ -273,7 +293,9 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         };
         let Some(Kind::Text(last)) = last else { return all() };
         let before = Callee { order: callee.order - 1, ..callee };
-        return before.place_of(last).and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
+        let bound = before.bound(each.len().saturating_sub(1), before.order > 0);
+        let at = bound.iter().position(|p| p.name == *last);
+        return at.and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
     }
     let keys_of = |b: &Builtin, key: &str| b.settings.iter().any(|k| k.name == key);
     let is_loss = matches!(&callee.base, Base::Table(b) if keys_of(b, "reduction"));
@@ -299,8 +321,8 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
 }
 
 /// The name of the cotangent of a derivative of some order.
-pub(crate) fn cotangent(order: usize) -> String {
-    if order == 1 { "g".into() } else { format!("g{order}") }
+fn cotangent(order: usize) -> Name {
+    if order == 1 { "g".into() } else { format!("g{order}").into() }
 }
 
 /// What a function can be given.

@@ -140,42 +140,52 @@ pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) is: Is,
     pub(crate) otherwise: Otherwise,
+    /// The word with which there is no derivative.
+    pub(crate) flat: Option<&'static str>,
 }
 
 pub(super) type Keys = &'static [Key];
 
+const fn key(name: &'static str, is: Is, otherwise: Otherwise) -> Key {
+    Key { name, is, otherwise, flat: None }
+}
+
+/// The values that are found, or their places, which have no derivative.
+pub(super) const VALUES_OR_INDICES: Key =
+    Key { flat: Some("indices"), ..word("part", &["values", "indices"]) };
+
 pub(super) const fn number(name: &'static str, otherwise: f64) -> Key {
-    Key { name, is: Is::Number, otherwise: Otherwise::Number(otherwise) }
+    key(name, Is::Number, Otherwise::Number(otherwise))
 }
 
 pub(super) const fn whole(name: &'static str, otherwise: usize) -> Key {
-    Key { name, is: Is::Whole, otherwise: Otherwise::Number(otherwise as f64) }
+    key(name, Is::Whole, Otherwise::Number(otherwise as f64))
 }
 
 pub(super) const fn integer(name: &'static str, otherwise: i64) -> Key {
-    Key { name, is: Is::Integer, otherwise: Otherwise::Number(otherwise as f64) }
+    key(name, Is::Integer, Otherwise::Number(otherwise as f64))
 }
 
 /// One whole number for all axes, or a list of one for each.
 pub(super) const fn each(name: &'static str, otherwise: usize) -> Key {
-    Key { name, is: Is::Wholes, otherwise: Otherwise::Number(otherwise as f64) }
+    key(name, Is::Wholes, Otherwise::Number(otherwise as f64))
 }
 
 pub(super) const fn flag(name: &'static str, otherwise: bool) -> Key {
-    Key { name, is: Is::Flag, otherwise: Otherwise::Word(if otherwise { "true" } else { "false" }) }
+    key(name, Is::Flag, Otherwise::Word(if otherwise { "true" } else { "false" }))
 }
 
 /// One of some words: the first, if none is given.
 pub(super) const fn word(name: &'static str, words: &'static [&'static str]) -> Key {
-    Key { name, is: Is::Word(words), otherwise: Otherwise::Word(words[0]) }
+    key(name, Is::Word(words), Otherwise::Word(words[0]))
 }
 
 pub(super) const fn needed(name: &'static str, is: Is) -> Key {
-    Key { name, is, otherwise: Otherwise::Needed }
+    key(name, is, Otherwise::Needed)
 }
 
 pub(super) const fn optional(name: &'static str, is: Is) -> Key {
-    Key { name, is, otherwise: Otherwise::Nothing }
+    key(name, is, Otherwise::Nothing)
 }
 
 impl Key {

@@ -47,7 +47,8 @@ impl Term<'_> {
         }
         let mut around = keep.clone();
         around.extend(bound_by(call));
-        let params = callee.params();
+        let pulled = given.iter().any(|(k, _)| &**k == "wrt");
+        let params = callee.bound(call.args.len(), pulled);
         let mut args = Vec::with_capacity(call.args.len());
         for (i, arg) in call.args.iter().enumerate() {
             let mut value = self.eval(arg, &beside(&around, &call.args, arg))?;
@@ -58,7 +59,7 @@ impl Term<'_> {
                     value = Named::new(value.aligned(&order), order);
                 }
             }
-            let takes = params.get(i).or(params.first().filter(|p| p.is_many())).map(|p| p.takes);
+            let takes = params.get(i).map(|p| p.takes);
             let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth));
             args.push(if raw { value } else { value.float(self.options.float) });
         }

@@ -280,7 +280,7 @@ impl Walk<'_> {
 
     fn call(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
         let Some(callee) = builtin::find(&c.function, self.program) else { return };
-        match callee.derivative() {
+        match callee.derivative_of(c) {
             Derivative::Stop => return,
             Derivative::None => {
                 let what = format!("`{}` has no derivative", c.function);
@@ -299,7 +299,7 @@ impl Walk<'_> {
         }));
         let args: Vec<Expr> = c.args.iter().map(|a| self.apart(a, &beside(&around, &c.args, a))).collect();
         let function = format!("{}_grad", c.function);
-        if callee.derivative() == Derivative::OfResult {
+        if callee.derivative_of(c) == Derivative::OfResult {
             let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
             return self.back(&c.args[0], call(function, vec![y, ct], named), &around);
         }
@@ -307,17 +307,15 @@ impl Walk<'_> {
         if callee.shape() == Shape::Pointwise && c.args.len() == 1 && !settled {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
-        let params = callee.params();
-        let many = params.first().filter(|p| p.is_many());
+        let params = callee.bound(c.args.len(), settled);
         for (i, arg) in c.args.iter().enumerate() {
-            let Some(param) = params.get(i).or(many) else { continue };
+            let Some(param) = params.get(i) else { continue };
             if param.is_still(i, c.args.len()) {
                 continue;
             }
-            let which = if param.is_many() { i.to_string() } else { param.name.to_string() };
             let mut all = args.clone();
             all.push(ct.clone());
-            let ct = call(function.clone(), all, with_respect_to(&named, &which));
+            let ct = call(function.clone(), all, with_respect_to(&named, &param.name));
             self.back(arg, ct, &beside(&around, &c.args, arg));
         }
     }
@@ -455,13 +453,13 @@ pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
         }
         Kind::Call(c) => {
             let Some(callee) = builtin::find(&c.function, program) else { return };
-            if callee.derivative() == Derivative::Stop {
+            if callee.derivative_of(c) == Derivative::Stop {
                 return;
             }
-            let params = callee.params();
+            let pulled = c.named.iter().any(|(k, _)| &**k == "wrt");
+            let params = callee.bound(c.args.len(), pulled);
             for (i, arg) in c.args.iter().enumerate() {
-                let param = params.get(i).or(params.first().filter(|p| p.is_many()));
-                if !param.is_some_and(|p| p.is_still(i, c.args.len())) {
+                if !params.get(i).is_some_and(|p| p.is_still(i, c.args.len())) {
                     flowing(arg, program, out);
                 }
             }

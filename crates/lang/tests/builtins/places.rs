@@ -473,7 +473,7 @@ pub(crate) fn arrays() -> Vec<Case> {
         case(
             "graph",
             "[i,j]",
-            "graph(X[i,j], text=\"graph(x: f64[3,4]) { %0: f64[3,4] = input() %1: f64[3,4] = sin(%0) return %1 }\")",
+            "graph(X[i,j], text=\"gradus graph 1 graph (x: f64[3,4]) { %1 = sin(x) : f64[3,4] return %1 }\")",
             X,
             |t| t[0].sin(),
         ),

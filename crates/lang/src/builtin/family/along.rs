@@ -1,6 +1,8 @@
 //! Functions along an axis.
 
-use crate::builtin::param::{Is, Takes, flag, integer, needed, number, tensor, truth, whole, word};
+use crate::builtin::param::{
+    Is, Takes, VALUES_OR_INDICES, flag, integer, needed, number, tensor, truth, whole,
+};
 use crate::builtin::table::{NO, X, XY, along, resize};
 use crate::builtin::{Builtin, Derivative, Settings};
 use gradus_tensor::Tensor;
@@ -49,15 +51,10 @@ pub(crate) static TABLE: &[Builtin] = &[
         &[number("base", 10000.0)],
         rope,
     ),
-    resize(
-        "topk",
-        X,
-        &[whole("k", 5), word("part", &["values", "indices"]), flag("largest", true)],
-        |a, s| {
-            let (values, ids) = a[0].topk(s.whole("k"), s.axis(), s.flag("largest"));
-            if s.word("part") == "indices" { ids } else { values }
-        },
-    ),
+    resize("topk", X, &[whole("k", 5), VALUES_OR_INDICES, flag("largest", true)], |a, s| {
+        let (values, ids) = a[0].topk(s.whole("k"), s.axis(), s.flag("largest"));
+        if s.word("part") == "indices" { ids } else { values }
+    }),
     resize("glu", X, NO, |a, s| a[0].glu(s.axis())),
     resize("tile", X, &[needed("repeats", Is::Whole)], |a, s| {
         let at = s.axis() as usize;

@@ -1,7 +1,8 @@
 //! Attention, normalisation by channels, convolutions, pooling, resampling: axes by position.
 
 use crate::builtin::param::{
-    Is, Key, Param, Params, each, flag, ids, needed, number, optional, tensor, truth, whole, word,
+    Is, Key, Param, Params, VALUES_OR_INDICES, each, flag, ids, needed, number, optional, tensor, truth,
+    whole, word,
 };
 use crate::builtin::table::{X, positional};
 use crate::builtin::{Builtin, Settings};
@@ -25,8 +26,7 @@ const CONV_TRANSPOSE: &[Key] = &[
     each("dilation", 1),
     whole("groups", 1),
 ];
-const MAX_POOL: &[Key] =
-    &[KERNEL, STRIDE, each("padding", 0), each("dilation", 1), CEIL, word("part", &["values", "indices"])];
+const MAX_POOL: &[Key] = &[KERNEL, STRIDE, each("padding", 0), each("dilation", 1), CEIL, VALUES_OR_INDICES];
 const AVG_POOL: &[Key] = &[
     KERNEL,
     STRIDE,
