@@ -17,6 +17,8 @@ use gradus_lang::GradientOptions;
 use gradus_lang::ast::Name;
 use gradus_tensor::{Tensor, apply1};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 type Inputs = BTreeMap<Name, Tensor>;
 
@@ -168,4 +170,143 @@ fn second_order(text: &str, first: &str, shapes: &[(&str, &[usize])]) {
     let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
     let close = (slope - difference).abs() <= 2e-6 * (1.0 + difference.abs());
     assert!(close, "{whole}\n{slope} beside {difference}");
+}
+
+/// What is left of a call beside other factors.
+#[test]
+fn gradients_of_calls_as_factors() {
+    let a: &[(&str, &[usize])] = &[("A", &[3]), ("B", &[3]), ("C", &[3])];
+    check_with("Loss = mse_loss(A[i], B[i]) C[i] C[i]", a, None);
+    check_with("Loss = C[i] mse_loss(A[i], B[i], reduction=\"none\")", a, None);
+    let x: &[(&str, &[usize])] = &[("X", &[3, 4]), ("W", &[3])];
+    check_with("Loss = cosine_similarity(X[i,d], X[0,d]) W[i]", x, None);
+    let ids = "Ids[i,k] = const([[1, 3], [0, 0], [2, 1]])\n";
+    check_with(&format!("{ids}Loss = gather(X[i,v], Ids[i,k], axis=v) W[i]"), x, None);
+    check_with(
+        &format!("{ids}Y[i] = gather(X[i,v] X[i,v], Ids[i,k], axis=v) W[i]\nLoss = Y[i] Y[i]"),
+        x,
+        None,
+    );
+    check_with(
+        "Y[i] = stack(X[i,j], W[i], axis=s) U[s] U[s]\nLoss = Y[i] Y[i]",
+        &[x, &[("U", &[2])]].concat(),
+        None,
+    );
+    // The axis that comes out shorter is not the last, and its cotangent is a product.
+    let y: &[(&str, &[usize])] = &[("X", &[4, 3]), ("W", &[3]), ("U", &[2])];
+    check_with("Loss = topk(X[j,i], k=2, axis=j) W[i]", &y[..2], None);
+    check_with("Y[k,i] = topk(X[j,i], k=2, axis=j)\nLoss = Y[k,i] W[i] U[k]", y, None);
+    check_with("Y[j,i] = topk(X[j,i], k=2, axis=j) W[i]\nLoss = Y[j,i] Y[j,i]", &y[..2], None);
+    check_with("Y[j] = topk(V[j], k=2)\nLoss = Y[j] Y[j]", &[("V", &[4])], None);
+}
+
+/// Functions in the source of the tensor crate that compute nothing of tensors.
+const OTHERS: &[&str] =
+    &["samples", "case", "kink", "name", "new", "seed", "state", "bits", "default_generator", "manual_seed"];
+
+/// Every function that the core has: its composites by their samples and by their source, its other methods by their
+/// source, its ops by the catalog.
+fn core() -> BTreeSet<String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor/src");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(source.join("func")).unwrap().map(|e| e.unwrap().path()).collect();
+    let topics = ["reduce", "contract", "movement", "index", "create", "ops", "random", "control"];
+    files.extend(topics.map(|t| source.join(format!("{t}.rs"))));
+    let mut out = BTreeSet::new();
+    for file in files {
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            let Some(rest) = line.trim_start().strip_prefix("pub fn ") else { continue };
+            let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            out.insert(name);
+        }
+    }
+    out.extend(gradus_tensor::func::samples().cases.iter().map(|s| s.name.to_string()));
+    out.extend(gradus_ir::Op::STRUCTURAL.iter().filter(|n| **n != "input").map(|n| n.to_string()));
+    out.extend(pointwise::rows().map(|r| r.name.to_string()));
+    // The names of functions that a macro makes, `$name`, come from samples and rows.
+    out.retain(|n| !n.is_empty() && !OTHERS.contains(&n.as_str()));
+    out
+}
+
+#[test]
+fn nothing_of_the_core_is_missing() {
+    let core = core();
+    assert!(core.len() > 300, "{}", core.len());
+    let aliases = gradus_lang::aliases().iter().map(|a| a.0);
+    let offered: BTreeSet<&str> = gradus_lang::builtins().iter().map(|b| b.0).chain(aliases).collect();
+    let absent: BTreeSet<&str> = gradus_lang::ABSENT.iter().flat_map(|(names, _)| *names).copied().collect();
+    let known = |n: &str| offered.contains(n) || absent.contains(n);
+    let missing: Vec<&String> = core.iter().filter(|n| !known(n)).collect();
+    assert!(missing.is_empty(), "neither in the table of builtins nor in builtin/absent.rs: {missing:?}");
+    let stale: Vec<&&str> = absent.iter().filter(|n| offered.contains(**n) || !core.contains(**n)).collect();
+    assert!(stale.is_empty(), "in builtin/absent.rs, but a builtin, or not in the core: {stale:?}");
+    let nothing: Vec<_> = gradus_lang::aliases().iter().filter(|a| !offered.contains(a.1)).collect();
+    assert!(nothing.is_empty(), "other names of nothing: {nothing:?}");
+}
+
+/// Words side by side in lines that are not too long.
+fn wrapped(words: impl Iterator<Item = String>) -> String {
+    let mut lines = vec![String::new()];
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.len() < 118 && !line.is_empty() => line.extend([" ", &word]),
+            Some(line) if line.is_empty() => *line = word,
+            _ => lines.push(word),
+        }
+    }
+    lines.join("\n")
+}
+
+/// The parts of the page that are written from the table, each with its heading.
+fn page() -> Vec<(String, String)> {
+    let families = gradus_lang::families();
+    let listed: BTreeSet<&str> = families.iter().flat_map(|f| f.functions()).map(|f| f.0).collect();
+    let rows = gradus_lang::builtins().into_iter().map(|b| b.0).filter(|n| !listed.contains(n));
+    let rows = wrapped(rows.map(str::to_string));
+    let mut out = Vec::new();
+    for (i, f) in families.iter().enumerate() {
+        let calls: Vec<String> = f.functions().map(|f| f.1).collect();
+        let catalog = if i == 0 { format!("\n{rows}") } else { String::new() };
+        let about = wrapped(format!("{}.", f.about).split(' ').map(str::to_string));
+        let text = format!("{about}\n\n```text\n{}{catalog}\n```\n", calls.join("\n"));
+        out.push((format!("### {}", f.title), text));
+    }
+    let names = |n: &[&str]| n.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" ");
+    let absent = gradus_lang::ABSENT
+        .iter()
+        .map(|(n, why)| format!("| {} | {} |\n", names(n), why.replace('|', "\\|")));
+    let table: String = absent.collect();
+    let others = gradus_lang::aliases().iter().map(|(a, b)| format!("`{a}` is `{b}`"));
+    let others = wrapped(others.collect::<Vec<_>>().join(", ").split(' ').map(str::to_string));
+    out.push(("### Other names".into(), format!("{others}.\n")));
+    out.push(("### What the core has besides".into(), format!("| in the core | here |\n|---|---|\n{table}")));
+    out
+}
+
+/// `GRADUS_BLESS=1` writes the page's lists anew.
+#[test]
+fn the_page_lists_the_table() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/language.md");
+    let mut text = fs::read_to_string(&file).unwrap();
+    for (heading, list) in page() {
+        let start = text.find(&format!("{heading}\n\n")).unwrap_or_else(|| panic!("no heading {heading}"))
+            + heading.len()
+            + 2;
+        let behind = ["```eq", "\n##"].into_iter().filter_map(|end| text[start..].find(end)).min();
+        let end = start + behind.unwrap_or(text.len() - start);
+        let found = text[start..end].trim_end();
+        if std::env::var_os("GRADUS_BLESS").is_some() {
+            let (before, after) = (&text[..start], &text[end..]);
+            let gap = if after.starts_with('\n') || after.is_empty() { "" } else { "\n" };
+            text = format!("{before}{list}{gap}{after}");
+            fs::write(&file, &text).unwrap();
+        } else {
+            assert_eq!(found, list.trim_end(), "{heading}: write it anew with GRADUS_BLESS=1");
+        }
+        let family = gradus_lang::families().iter().any(|f| heading.ends_with(f.title));
+        assert!(
+            !family || text[start..].find("```eq") < text[start..].find("\n##"),
+            "{heading} has no example"
+        );
+    }
 }

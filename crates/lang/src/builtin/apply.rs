@@ -18,10 +18,7 @@ pub(crate) struct Around<'a> {
 impl Callee {
     /// The function of these arguments.
     pub(crate) fn apply(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
-        let s = &match &self.base {
-            Base::Table(b) => s.completed(b.settings)?,
-            _ => s.clone(),
-        };
+        let s = &s.completed(&self.keys())?;
         if self.order == 0 {
             return self.plain(args, s, around);
         }

@@ -18,7 +18,7 @@ use crate::program::Program;
 use crate::scope::{Names, keys};
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
-use param::{Is, Key, Keys, Params, flag, needed};
+use param::{Is, Key, Keys, Params, flag, optional};
 use std::sync::Arc;
 
 /// How a builtin sees the axes of its arguments.
@@ -253,13 +253,13 @@ impl Callee {
         };
         let shape = self.shape();
         if shape.has_axes() || shape == Shape::Grow {
-            keys.push(needed("axis", Is::Names));
+            keys.push(optional("axis", Is::Names));
         }
         if shape == Shape::Reduce {
             keys.push(flag("keepdims", false));
         }
         if self.order > 0 {
-            keys.push(needed("wrt", Is::Names));
+            keys.push(optional("wrt", Is::Names));
         }
         keys
     }

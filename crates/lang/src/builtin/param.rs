@@ -2,7 +2,7 @@
 //! here once; calls are checked against them, and the page of the language is written from them.
 
 use super::Setting;
-use crate::ast::Name;
+use crate::ast::{Expr, Kind, Name};
 use gradus_ir::{Error, Result};
 use std::fmt;
 
@@ -189,6 +189,18 @@ pub(super) const fn optional(name: &'static str, is: Is) -> Key {
 }
 
 impl Key {
+    /// Whether what a program gives can stand here, as far as it says so itself.
+    pub(crate) fn literally(&self, given: Option<&Expr>) -> Result<()> {
+        match given.map(literal) {
+            Some(Some(setting)) => self.check(&setting),
+            Some(None) => Ok(()),
+            None if self.otherwise == Otherwise::Needed => {
+                Err(Error::value(format!("`{}`", self.name), "must be given"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// What holds where it is not given.
     pub(super) fn default(&self) -> Option<Setting> {
         match self.otherwise {
@@ -213,10 +225,7 @@ impl Key {
             Is::Flag => (given.flag().is_some(), "true or false".into()),
             Is::Word(words) => {
                 let is = |w: &&str| matches!(given, Setting::Word(g) if **g == **w);
-                (
-                    words.iter().any(|w| is(&w)),
-                    words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" or "),
-                )
+                (words.iter().any(|w| is(&w)), either(words))
             }
             Is::Wholes => (each(&count), "a whole number or a list of them".into()),
             Is::WholesOr(word) => {
@@ -230,9 +239,33 @@ impl Key {
         if fits {
             Ok(())
         } else {
-            Err(Error::value(format!("{} {given}", self.name), format!("must be {what}")))
+            Err(Error::value(format!("`{}`", self.name), format!("must be {what}, not {given}")))
         }
     }
+}
+
+/// `"a", "b" or "c"`.
+fn either(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
+    match &quoted[..] {
+        [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// A setting that is known without the program's parameters.
+fn literal(e: &Expr) -> Option<Setting> {
+    Some(match &e.kind {
+        Kind::Text(t) => Setting::Word(t.clone()),
+        Kind::Number(x) => Setting::Number(*x),
+        Kind::Negative(one) => match literal(one)? {
+            Setting::Number(x) => Setting::Number(-x),
+            _ => return None,
+        },
+        Kind::List(parts) => Setting::List(parts.iter().map(literal).collect::<Option<_>>()?),
+        Kind::Array(a) => Setting::List(a.numbers.iter().map(|x| Setting::Number(*x)).collect()),
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Key {

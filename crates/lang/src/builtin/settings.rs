@@ -65,7 +65,7 @@ impl Settings {
             match self.get(key.name) {
                 Some(given) => key.check(given)?,
                 None if key.otherwise == Otherwise::Needed => {
-                    return Err(Error::value(format!("{}=", key.name), "must be given"));
+                    return Err(Error::value(format!("`{}`", key.name), "must be given"));
                 }
                 None => out.given.extend(key.default().map(|d| (key.name.into(), d))),
             }

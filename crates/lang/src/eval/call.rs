@@ -123,7 +123,14 @@ impl Term<'_> {
             Setting::Number(x) if x.fract() == 0.0 && (-rank..rank).contains(x) => {
                 Ok(if *x < 0.0 { *x + rank } else { *x } as isize)
             }
-            _ => Err(Diagnostic::error(span, "an axis is the name of an index or its place").into()),
+            Setting::Number(x) => {
+                let names: Vec<&str> = first.axes.iter().map(|a| &**a).collect();
+                let fault = Diagnostic::error(span, format!("there is no axis {x} here"));
+                Err(fault.help(format!("the indices are {}", names.join(", "))).into())
+            }
+            Setting::List(_) => {
+                Err(Diagnostic::error(span, "an axis is the name of an index or its place").into())
+            }
         };
         if let Some((_, s)) = given.iter().find(|(k, _)| &**k == "axis") {
             return match s {

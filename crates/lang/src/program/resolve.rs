@@ -299,6 +299,11 @@ impl Look<'_> {
                 });
             }
         }
+        for key in callee.keys() {
+            let given = named.iter().find(|(k, _)| **k == *key.name).map(|(_, value)| value);
+            let span = given.map_or(e.span, |value| value.span);
+            key.literally(given).map_err(|fault| Diagnostic::error(span, fault.to_string()).help(is()))?;
+        }
         if args.len() < signature.least() {
             let what =
                 format!("`{}` needs {} arguments, {} given", call.function, signature.least(), args.len());

@@ -244,6 +244,10 @@ pub(crate) fn reductions() -> Vec<Case> {
         to("any", "any(X[i,j] > 0.9, axis=i)", |t| t[0].gt(0.9).any(0)).flat(),
         to("all", "all(X[i,j] > 0.5, axis=i)", |t| t[0].gt(0.5).all(0)).flat(),
         to("argmax", "argmax(X[i,j], axis=i)", |t| t[0].argmax(0)).flat(),
+        matrix("argmax", "(X[i,j] + argmax(X[i,j], axis=j, keepdims=true))", |t| {
+            &t[0] + &t[0].argmax(1).unsqueeze(1).to_dtype(DType::F64)
+        })
+        .flat(),
         case("argmin", "[i]", "argmin(X[i,j])", X, |t| t[0].argmin(1)).flat(),
         case(
             "cosine_similarity",
