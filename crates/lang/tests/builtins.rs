@@ -200,6 +200,19 @@ fn gradients_of_calls_as_factors() {
     check_with("Y[j] = topk(V[j], k=2)\nLoss = Y[j] Y[j]", &[("V", &[4])], None);
 }
 
+#[test]
+fn nothing_flows_into_classes() {
+    let lines = |target: &str| {
+        let text = format!("Loss = cross_entropy(X[c,b], {target}, axis=c)");
+        load(&text).gradient(&GradientOptions::default()).unwrap().text()
+    };
+    assert!(!lines("T[b]").contains("Grad_T"), "{}", lines("T[b]"));
+    let last =
+        load("Loss = cross_entropy(X[b,c], T[b], axis=-1)").gradient(&GradientOptions::default()).unwrap();
+    assert!(!last.text().contains("Grad_T"), "{}", last.text());
+    assert!(lines("T[b,c]").contains("Grad_T[b, c] = "), "{}", lines("T[b,c]"));
+}
+
 /// Functions in the source of the tensor crate that compute nothing of tensors.
 const OTHERS: &[&str] =
     &["samples", "case", "kink", "name", "new", "seed", "state", "bits", "default_generator", "manual_seed"];

@@ -15,7 +15,7 @@ pub(crate) use settings::{Setting, Settings};
 use crate::ast::{Call, Expr, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
-use crate::scope::{Names, keys};
+use crate::scope::{Names, bound_by, keys, occurrences};
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
 use param::{Is, Key, Keys, Params, flag, optional};
@@ -268,6 +268,18 @@ impl Callee {
         Signature { params: self.params(), keys: self.keys(), order: self.order }
     }
 
+    /// Which arguments of a call nothing flows into.
+    pub(crate) fn still(&self, call: &Call) -> Vec<bool> {
+        let (count, axis) = (call.args.len(), along(call));
+        let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
+        let lacks = |arg: &Expr| axis.as_ref().is_some_and(|a| !occurrences(arg).contains(a));
+        let params = self.bound(count, pulled).into_iter().zip(&call.args).enumerate();
+        let is = |(i, (p, arg)): (usize, (Param<Name>, &Expr))| {
+            p.is_still(i, count) || p.takes == Takes::Classes && lacks(arg)
+        };
+        params.map(is).collect()
+    }
+
     /// The derivative of a call: with some settings there is none.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
@@ -278,6 +290,23 @@ impl Callee {
             Base::Table(b) if b.settings.iter().any(stops) => Derivative::None,
             _ => self.derivative(),
         }
+    }
+}
+
+/// The axis that a call is along, as far as it says so: as given, else the last of a tensor.
+fn along(call: &Call) -> Option<Name> {
+    let own = match call.args.first().map(|a| &a.kind) {
+        Some(Kind::Ref(r)) => keys(r),
+        _ => Vec::new(),
+    };
+    let Some((_, given)) = call.named.iter().find(|(k, _)| &**k == "axis") else {
+        return own.last().cloned();
+    };
+    match param::literal(given)? {
+        Setting::Word(axis) => Some(axis),
+        Setting::Number(n) if n < 0.0 => own.iter().nth_back((-n) as usize - 1).cloned(),
+        Setting::Number(n) => own.get(n as usize).cloned(),
+        Setting::List(_) => None,
     }
 }
 
@@ -302,18 +331,15 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
     if is_loss && !matches!(setting("reduction"), Some(Kind::Text(how)) if &**how == "none") {
         return Names::new();
     }
-    // The axes that are named, or the last of a tensor.
-    let named = crate::scope::bound_by(call);
-    let last = || match call.args.first().map(|a| &a.kind) {
-        Some(Kind::Ref(r)) => keys(r).pop(),
-        _ => None,
-    };
-    let one = || if named.is_empty() { last().into_iter().collect() } else { named.clone() };
+    let mut named = bound_by(call);
+    if setting("axis").is_some() || callee.shape().has_one_axis() {
+        named.extend(along(call));
+    }
     let without = |gone: Names| all().into_iter().filter(|n| !gone.contains(n)).collect();
     match callee.shape() {
         Shape::Reduce if named.is_empty() => Names::new(),
         Shape::Reduce => without(named),
-        Shape::ReduceOne | Shape::Gather => without(one()),
+        Shape::ReduceOne | Shape::Gather => without(named),
         Shape::Grow => all().into_iter().chain(named).collect(),
         Shape::Scatter => each.first().cloned().unwrap_or_default(),
         _ => all(),

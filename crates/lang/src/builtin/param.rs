@@ -19,6 +19,8 @@ pub(crate) enum Takes {
     Ids,
     /// Truth values.
     Truth,
+    /// Classes, as `Ids`, where it lacks the axis of the call; else whatever it is.
+    Classes,
 }
 
 /// How often an argument stands.
@@ -86,7 +88,7 @@ impl Param<Name> {
     /// Whether nothing flows into the argument at this place of so many.
     pub(crate) fn is_still(&self, at: usize, count: usize) -> bool {
         let condition = self.occurs == Occurs::Pairs && at.is_multiple_of(2) && at + 1 < count;
-        condition || !matches!(self.takes, Takes::Numbers | Takes::AsIs)
+        condition || matches!(self.takes, Takes::Still | Takes::Ids | Takes::Truth)
     }
 }
 
@@ -254,7 +256,7 @@ fn either(words: &[&str]) -> String {
 }
 
 /// A setting that is known without the program's parameters.
-fn literal(e: &Expr) -> Option<Setting> {
+pub(super) fn literal(e: &Expr) -> Option<Setting> {
     Some(match &e.kind {
         Kind::Text(t) => Setting::Word(t.clone()),
         Kind::Number(x) => Setting::Number(*x),

@@ -60,7 +60,7 @@ impl Term<'_> {
                 }
             }
             let takes = params.get(i).map(|p| p.takes);
-            let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth));
+            let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
             args.push(if raw { value } else { value.float(self.options.float) });
         }
         let axes = match (callee.shape(), args.first()) {

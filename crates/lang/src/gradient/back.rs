@@ -307,10 +307,10 @@ impl Walk<'_> {
         if callee.shape() == Shape::Pointwise && c.args.len() == 1 && !settled {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
-        let params = callee.bound(c.args.len(), settled);
+        let (params, still) = (callee.bound(c.args.len(), settled), callee.still(c));
         for (i, arg) in c.args.iter().enumerate() {
             let Some(param) = params.get(i) else { continue };
-            if param.is_still(i, c.args.len()) {
+            if still[i] {
                 continue;
             }
             let mut all = args.clone();
@@ -456,12 +456,9 @@ pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
             if callee.derivative_of(c) == Derivative::Stop {
                 return;
             }
-            let pulled = c.named.iter().any(|(k, _)| &**k == "wrt");
-            let params = callee.bound(c.args.len(), pulled);
-            for (i, arg) in c.args.iter().enumerate() {
-                if !params.get(i).is_some_and(|p| p.is_still(i, c.args.len())) {
-                    flowing(arg, program, out);
-                }
+            let still = callee.still(c);
+            for (arg, _) in c.args.iter().zip(still).filter(|(_, still)| !still) {
+                flowing(arg, program, out);
             }
         }
         _ => e.parts().into_iter().for_each(|p| flowing(p, program, out)),

@@ -123,7 +123,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     ),
     reduce_one(
         "cross_entropy",
-        &[tensor("x"), tensor("target").taking(Takes::AsIs), WEIGHT],
+        &[tensor("x"), tensor("target").taking(Takes::Classes), WEIGHT],
         &[number("label_smoothing", 0.0), integer("ignore_index", -100), REDUCTION],
         |a, s| {
             // What has no index for the classes is one of them.
