@@ -1,10 +1,12 @@
 //! Applying a function, or its derivative, to tensors with named axes.
 
+use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Name, Projection};
+use crate::limit::fits;
 use crate::named::{Named, pointwise, union};
 use gradus_ir::{DType, Error, Result};
-use gradus_tensor::{Tensor, apply1, vjp};
+use gradus_tensor::{Tensor, apply1, trace_function, vjp};
 use std::cell::RefCell;
 
 /// What applying needs from around the call.
@@ -103,30 +105,40 @@ impl Callee {
     }
 
     fn plain(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
+        let needed = self.params().iter().filter(|p| p.occurs == Occurs::Once).count() - self.order;
+        if args.len() < needed {
+            let behind = match self.order {
+                0 => String::new(),
+                1 => " and a cotangent behind them".into(),
+                n => format!(" and {n} cotangents behind them"),
+            };
+            let why = format!("needs {needed} arguments{behind}, {} given", args.len() + self.order);
+            return Err(Error::value(format!("`{}`", self.name()), why));
+        }
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args),
             Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
             Base::Table(b) => *b,
         };
         let args = &taken(b, args);
-        let refs = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
+        let run = |t: &[Tensor]| run(b, t, s);
         match b.shape {
             Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
-            Shape::OfIndex => checked(Named::new(refs(&[args[0].tensor.clone()]), args[0].axes.clone())),
+            Shape::OfIndex => checked(Named::new(run(&[args[0].tensor.clone()])?, args[0].axes.clone())),
             Shape::Part => {
                 let axes = super::family::arrays::slice_axes(s.word("at"), &args[0].axes);
-                checked(Named::new(refs(&[args[0].tensor.clone()]), axes))
+                checked(Named::new(run(&[args[0].tensor.clone()])?, axes))
             }
             Shape::Positional => {
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.tensor.clone()).collect();
-                let tensor = refs(&tensors);
+                let tensor = run(&tensors)?;
                 let axes = by_position(tensor.rank(), args, around.left);
                 checked(Named::new(tensor, axes))
             }
             Shape::Along | Shape::Resize | Shape::Grow => {
                 let mut axes = union(args);
                 let tensors: Vec<Tensor> = args.iter().map(|a| broadcast(a, &axes, args)).collect();
-                let tensor = refs(&tensors);
+                let tensor = run(&tensors)?;
                 match b.shape {
                     Shape::Resize => rename(&mut axes, wrapped(s.axis(), args[0].axes.len()), around.left),
                     Shape::Grow => grow(&mut axes, tensor.rank(), &s.words("axis"), around.left),
@@ -139,7 +151,7 @@ impl Callee {
                 let axes = union(args);
                 let first = broadcast(&args[0], &axes, args);
                 let rest = args[1..].iter().map(|a| a.aligned(&axes));
-                let tensor = refs(&[first.clone()].into_iter().chain(rest).collect::<Vec<_>>());
+                let tensor = run(&[first.clone()].into_iter().chain(rest).collect::<Vec<_>>())?;
                 if tensor.rank() == 0 {
                     return checked(Named::new(tensor, Vec::new()));
                 }
@@ -157,6 +169,22 @@ impl Callee {
             }
         }
     }
+}
+
+/// A function of the table, unless something about it is too large.
+fn run(b: &Builtin, tensors: &[Tensor], s: &Settings) -> Result<Tensor> {
+    let apply = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
+    tensors.iter().try_for_each(|t| fits(&t.shape()))?;
+    let avals: Option<Vec<_>> = tensors.iter().map(Tensor::aval).collect();
+    if let Some(avals) = avals.filter(|_| !tensors.iter().any(Tensor::is_traced)) {
+        // What is made of constants is computed at once: how large it will be is looked at before.
+        let traced = trace_function(&avals, |t: &[Tensor]| apply(t));
+        let outs = traced.iter().flat_map(|t| t.graph.output_avals());
+        outs.into_iter().try_for_each(|out| fits(&out.shape))?;
+    }
+    let out = apply(tensors);
+    fits(&out.check()?.shape())?;
+    Ok(out)
 }
 
 /// Arguments as the function takes them.
@@ -196,7 +224,7 @@ fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
         let spread = y.aligned(&there).expand([&n[..], &k, &r].concat());
         tensors.push(spread.reshape([flat, places, behind]));
     }
-    let out = (b.apply)(&tensors.iter().collect::<Vec<_>>(), s);
+    let out = run(b, &tensors, s)?;
     if b.shape == Shape::Gather {
         return checked(Named::new(out.reshape([&n[..], &k, &r].concat()), there));
     }

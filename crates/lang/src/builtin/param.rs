@@ -227,7 +227,7 @@ impl Key {
             Is::Flag => (given.flag().is_some(), "true or false".into()),
             Is::Word(words) => {
                 let is = |w: &&str| matches!(given, Setting::Word(g) if **g == **w);
-                (words.iter().any(|w| is(&w)), either(words))
+                (words.iter().any(is), either(words))
             }
             Is::Wholes => (each(&count), "a whole number or a list of them".into()),
             Is::WholesOr(word) => {
