@@ -93,6 +93,30 @@ pub(crate) fn reduced(t: &Tensor, axes: &[isize], how: Projection) -> Tensor {
     }
 }
 
+/// A name for an axis that nothing names: none that a program can write.
+pub(crate) fn new_axis(at: usize) -> Name {
+    format!("axis {at}").into()
+}
+
+/// An axis that nothing names is summed, and so is an index of another factor that nothing else has: were they meant to
+/// meet?
+fn check_meeting(factors: &[Named], keep: &[Name]) -> Result<()> {
+    let once = |a: &Name| !keep.contains(a) && factors.iter().filter(|f| f.axes.contains(a)).count() == 1;
+    let alone = |f: &Named, new: bool| f.axes.iter().find(|a| once(a) && a.contains(' ') == new).cloned();
+    let without = factors.iter().position(|f| alone(f, true).is_some());
+    let other =
+        |at: usize| factors.iter().enumerate().filter(|(i, _)| *i != at).find_map(|(_, f)| alone(f, false));
+    match without.and_then(other) {
+        Some(index) => {
+            let why = format!(
+                "has an axis without a name, and `{index}` meets nothing: give the call an equation of its own"
+            );
+            Err(Error::value("a call in this product", why))
+        }
+        None => Ok(()),
+    }
+}
+
 /// All axes of some values, in order of appearance.
 pub(crate) fn union<'a>(values: impl IntoIterator<Item = &'a Named>) -> Vec<Name> {
     let mut axes: Vec<Name> = Vec::new();
@@ -114,6 +138,7 @@ fn extents(values: &[Named], axes: &[Name]) -> Vec<usize> {
 /// The product of all factors, summed over every axis that is not kept, in a cheap order.
 pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let all = union(factors);
+    check_meeting(factors, keep)?;
     fits(&extents(factors, keep))?;
     let axes: Vec<Name> = keep.iter().filter(|k| all.contains(k)).cloned().collect();
     if let [one] = factors {

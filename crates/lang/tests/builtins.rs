@@ -213,6 +213,53 @@ fn nothing_flows_into_classes() {
     assert!(lines("T[b,c]").contains("Grad_T[b, c] = "), "{}", lines("T[b,c]"));
 }
 
+/// What comes out of functions by place meets other factors by name, where that is known, and is refused where not.
+#[test]
+fn functions_by_place_as_factors() {
+    let given: Inputs =
+        [("X", vec![3, 4]), ("Z", vec![2, 4]), ("P", vec![4, 2]), ("W", vec![3, 2]), ("A", vec![5, 3, 3])]
+            .into_iter()
+            .map(|(n, s)| (Name::from(n), drawn(n, &s)))
+            .collect();
+    let [x, z, p, w, a] = ["X", "Z", "P", "W", "A"].map(|n| given[&Name::from(n)].clone());
+    let read = |line: &str| {
+        let program = load(line);
+        given
+            .iter()
+            .filter(|(n, _)| program.is_input(n))
+            .map(|(n, t)| (n.clone(), t.clone()))
+            .collect::<Inputs>()
+    };
+    let same = |line: &str, expected: Tensor| {
+        let found = value(line, &read(line), "Y");
+        assert_eq!(found.shape(), expected.shape(), "{line}");
+        assert!(far(&found, &expected) < 1e-12, "{line}\n{found}\n{expected}");
+    };
+    same("Y = matmul(X[i,k], P[k,j]) W[i,j]", (x.matmul(&p) * &w).sum(()));
+    same("Y[j,i] = matmul(X[i,k], P[k,j])", x.matmul(&p).transpose(0, 1));
+    same("Y = cdist(X[n,d], Z[m,d]) W[n,m]", (gradus_tensor::cdist(&x, &z, 2.0) * &w).sum(()));
+    same("Y[m] = cdist(X[n,d], Z[m,d]) W[n,m]", (gradus_tensor::cdist(&x, &z, 2.0) * &w).sum(0));
+    same("Y = outer(X[i,0], Z[j,1]) W[i,j]", (x.at((.., 0)).outer(&z.at((.., 1))) * &w).sum(()));
+    same("Y[i] = det(A[b,i',j]) A[b,i,0]", (a.det().unsqueeze(1) * a.at((.., .., 0))).sum(0));
+    // Names that nothing else has give way to those of the left side.
+    same("Y[a,b] = relu(matmul(X[i,k], P[k,j]))", x.matmul(&p));
+    same("Y[b] = det(A[a,i,j])", a.det());
+    same("Y = 2 svdvals(X[i,j])", x.svdvals().sum(()) * 2.0);
+    let shapes: &[(&str, &[usize])] = &[("X", &[3, 4]), ("P", &[4, 2]), ("W", &[3, 2])];
+    check_with("Loss = matmul(X[i,k], P[k,j]) W[i,j]", shapes, None);
+    check_with("Y[j,i] = matmul(X[i,k], P[k,j]) W[i,j]\nLoss = Y[j,i] Y[j,i]", shapes, None);
+    check_with("Y[j,i] = matmul(X[i,k], P[k,j])\nLoss = Y[j,i] Y[j,i] W[i,j]", shapes, None);
+    check_with(
+        "Y[m] = cdist(X[n,d], Z[m,d]) W[n,m]\nLoss = Y[m] Y[m]",
+        &[("X", &[3, 4]), ("Z", &[2, 4]), ("W", &[3, 2])],
+        None,
+    );
+    check_with("Y[i] = det(A[b,i',j]) A[b,i,0]\nLoss = Y[i] Y[i]", &[("A", &[5, 3, 3])], None);
+    let line = "Y = svdvals(X[i,j]) W[k,l]";
+    let refused = load(line).run(&read(line), &settings(None), &["Y".into()]).unwrap_err();
+    assert!(refused.to_string().contains("give the call an equation of its own"), "{refused}");
+}
+
 /// Functions in the source of the tensor crate that compute nothing of tensors.
 const OTHERS: &[&str] =
     &["samples", "case", "kink", "name", "new", "seed", "state", "bits", "default_generator", "manual_seed"];

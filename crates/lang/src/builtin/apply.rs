@@ -4,15 +4,19 @@ use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Name, Projection};
 use crate::limit::fits;
-use crate::named::{Named, pointwise, union};
+use crate::named::{Named, new_axis, pointwise, union};
+use crate::scope::Names;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Tensor, apply1, trace_function, vjp};
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// What applying needs from around the call.
 pub(crate) struct Around<'a> {
     /// The names of the left side: they name the axes of functions that know places only.
     pub(crate) left: &'a [Name],
+    /// The names that something beside the call has, the left side included.
+    pub(crate) keep: &'a Names,
     /// Runs a function of the program's own.
     pub(crate) own: &'a dyn Fn(&crate::ast::Function, &[Named]) -> Result<Named>,
 }
@@ -59,6 +63,8 @@ impl Callee {
             return Err(Error::value(self.name().to_string(), "needs a cotangent as last argument"));
         };
         let before = Callee { order: order - 1, ..self.clone() };
+        // The cotangent has the indices that the left side has where the function is called.
+        let there = Around { left: &g.axes, keep: &Names::new(), own: around.own };
         let bound = before.bound(args.len(), order > 1);
         let at = bound.iter().position(|p| p.name == *last).ok_or_else(|| {
             let names: Vec<String> = bound.iter().map(|p| p.name.to_string()).collect();
@@ -67,7 +73,7 @@ impl Callee {
         self.vjp_of(
             args,
             at,
-            |args| self.pulled(order - 1, inner_wrt, args, s, around),
+            |args| self.pulled(order - 1, inner_wrt, args, s, &there),
             |out| cotangent_for(g, out, self.shape()),
         )
     }
@@ -132,7 +138,7 @@ impl Callee {
             Shape::Positional => {
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.tensor.clone()).collect();
                 let tensor = run(&tensors)?;
-                let axes = by_position(tensor.rank(), args, around.left);
+                let axes = by_position(b, tensor.rank(), args, around);
                 checked(Named::new(tensor, axes))
             }
             Shape::Along | Shape::Resize | Shape::Grow => {
@@ -252,7 +258,7 @@ fn grow(axes: &mut Vec<Name>, rank: usize, said: &[Name], left: &[Name]) {
     let new: Vec<Name> = left.iter().filter(|l| !axes.contains(l)).cloned().collect();
     match [said, &new].into_iter().find(|names| names.len() == count) {
         Some(names) => axes.extend(names.iter().cloned()),
-        None => axes.extend((axes.len()..rank).map(|i| Name::from(format!("axis {i}"))).collect::<Vec<_>>()),
+        None => axes.extend((axes.len()..rank).map(new_axis).collect::<Vec<_>>()),
     }
 }
 
@@ -277,35 +283,63 @@ fn checked(v: Named) -> Result<Named> {
     Ok(v)
 }
 
-/// Names for the axes of a function that knows places only: those of the left side if there are as many, else those
-/// of the first argument that has as many, else new ones.
-fn by_position(rank: usize, args: &[Named], left: &[Name]) -> Vec<Name> {
-    if left.len() == rank {
-        return left.to_vec();
+/// Names for the axes of a function that knows places only. Where the table says which come out and the left side has
+/// those, they are them, and what is new is called as the left side calls what is left there. Else the left side names
+/// them by place, if there are as many, unless one of them meets something beside the call. Else they keep their own.
+fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
+    let (own, left) = (given(b.gives, rank, args), around.left);
+    let own = own.filter(|own| (1..own.len()).all(|i| !own[..i].contains(&own[i])));
+    let Some(own) = own else {
+        return if left.len() == rank { left.to_vec() } else { (0..rank).map(new_axis).collect() };
+    };
+    if left.len() != rank {
+        return own;
     }
-    match args.iter().find(|a| a.axes.len() == rank) {
-        Some(a) => a.axes.clone(),
-        None => (0..rank).map(|i| Name::from(format!("axis {i}"))).collect(),
+    let is_new = |n: &Name| n.contains(' ');
+    let there = own.iter().all(|n| is_new(n) || left.contains(n));
+    if there && !b.gives.is_empty() {
+        let mut others = left.iter().filter(|l| !own.contains(l));
+        return own.iter().map(|n| if is_new(n) { others.next().unwrap_or(n) } else { n }.clone()).collect();
     }
+    let meets = own.iter().any(|n| around.keep.contains(n) && !left.contains(n));
+    if meets { own } else { left.to_vec() }
+}
+
+/// The names that come out as a table's line says, those of new axes being none that a program can write.
+fn given(gives: &str, rank: usize, args: &[Named]) -> Option<Vec<Name>> {
+    if gives.is_empty() {
+        return args.first().map(|a| a.axes.clone()).filter(|axes| axes.len() == rank);
+    }
+    gives.split('|').find_map(|way| {
+        let (ins, out) = way.split_once("->")?;
+        let (mut names, mut lead): (HashMap<char, Name>, Vec<Name>) = Default::default();
+        for (letters, arg) in ins.split(',').zip(args) {
+            let spare = arg.axes.len().checked_sub(letters.len())?;
+            for axis in &arg.axes[..spare] {
+                if !lead.contains(axis) {
+                    lead.push(axis.clone());
+                }
+            }
+            for (letter, name) in letters.chars().zip(&arg.axes[spare..]) {
+                names.entry(letter).or_insert_with(|| name.clone());
+            }
+        }
+        let at = lead.len();
+        let of = |(i, c): (usize, char)| names.get(&c).cloned().unwrap_or_else(|| new_axis(at + i));
+        lead.extend(out.chars().enumerate().map(of).collect::<Vec<_>>());
+        Some(lead).filter(|names| names.len() == rank)
+    })
 }
 
 /// A cotangent brought to the axes of the result it is for: what it has more is summed, what it lacks is repeated.
 fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
     let extents = out.tensor.shape();
     let dtype = out.tensor.dtype();
-    if shape == Shape::Positional && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
-        return Ok(g.tensor.to_dtype(dtype).expand(extents.to_vec()));
-    }
-    let mut g = g.clone();
-    if matches!(shape, Shape::Resize | Shape::Grow) {
-        // An axis that is new or has changed is called otherwise where the cotangent comes from.
-        let mut theirs: Vec<Name> = out.axes.iter().filter(|a| !g.axes.contains(a)).cloned().collect();
-        let ours = g.axes.iter().filter(|a| !out.axes.contains(a)).count();
-        if ours == theirs.len() {
-            for axis in g.axes.iter_mut().filter(|a| !out.axes.contains(a)) {
-                *axis = theirs.remove(0);
-            }
-        }
+    let lacks = out.axes.iter().any(|a| !g.axes.contains(a));
+    let more = g.axes.iter().any(|a| !out.axes.contains(a));
+    if matches!(shape, Shape::Resize | Shape::Grow | Shape::Positional) && lacks && more {
+        let why = "has other indices than the result; give the call an equation of its own";
+        return Err(Error::gradient(format!("the cotangent {why}")));
     }
     let g = g.projected(&out.axes, Projection::Sum).aligned(&out.axes).to_dtype(dtype);
     // An axis that was kept at extent 1 has been repeated since.

@@ -85,6 +85,10 @@ pub(crate) struct Builtin {
     pub(crate) params: Params,
     pub(crate) settings: Keys,
     pub(crate) shape: Shape,
+    /// For functions by position, which of the arguments' last axes come out: `ij,jk->ik`, or `…|…` for other numbers of
+    /// axes; a letter that is new is an axis of its own. Axes before those come out first. Nothing says: as the first
+    /// argument has them.
+    pub(crate) gives: &'static str,
     pub(crate) derivative: Derivative,
     pub(crate) apply: fn(&[&Tensor], &Settings) -> Tensor,
 }

@@ -81,7 +81,7 @@ pub(super) const fn builtin(
     settings: Keys,
     apply: Apply,
 ) -> Builtin {
-    Builtin { name, params, settings, shape, derivative: Derivative::Core, apply }
+    Builtin { name, params, settings, shape, gives: "", derivative: Derivative::Core, apply }
 }
 
 pub(super) const fn pointwise(name: &'static str, params: Params, settings: Keys, apply: Apply) -> Builtin {
@@ -109,6 +109,10 @@ pub(super) const fn positional(name: &'static str, params: Params, settings: Key
 }
 
 impl Builtin {
+    pub(super) const fn giving(self, gives: &'static str) -> Builtin {
+        Builtin { gives, ..self }
+    }
+
     pub(super) const fn with(self, derivative: Derivative) -> Builtin {
         Builtin { derivative, ..self }
     }

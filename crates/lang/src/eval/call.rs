@@ -25,7 +25,8 @@ impl Term<'_> {
         let places = Named::new(places, vec![index.clone()]);
         let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
         let settings = self.settings(&[], Vec::new());
-        let around = Around { left: &self.left, own: &|_, _| Err(Error::verify("no function of an index")) };
+        let own = |_: &Function, _: &[Named]| Err(Error::verify("no function of an index"));
+        let around = Around { left: &self.left, keep: &Names::new(), own: &own };
         let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
         Ok(if value.tensor.rank() == 0 { Named::new(value.tensor, Vec::new()) } else { value })
     }
@@ -78,7 +79,7 @@ impl Term<'_> {
                 Error::value(f.name.to_string(), "failed")
             })
         };
-        let result = callee.apply(&args, &settings, &Around { left: &self.left, own: &own });
+        let result = callee.apply(&args, &settings, &Around { left: &self.left, keep, own: &own });
         match (inner.take(), result) {
             (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
             (Some(Fault::Silent), _) => Err(Fault::Silent),

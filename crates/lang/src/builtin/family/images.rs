@@ -64,13 +64,15 @@ pub(crate) static TABLE: &[Builtin] = &[
             };
             gradus_tensor::scaled_dot_product_attention(a[0], a[1], a[2], &options)
         },
-    ),
+    )
+    .giving("nd,md,me->ne"),
     positional(
         "embedding",
         &[ids("ids"), tensor("table")],
         &[optional("padding_idx", Is::Integer)],
         |a, s| gradus_tensor::embedding(a[0], a[1], s.optional("padding_idx").map(|i| i as i64)),
-    ),
+    )
+    .giving(",vd->d"),
     positional("group_norm", AFFINE, &[needed("groups", Is::Whole), number("eps", 1e-5)], |a, s| {
         a[0].group_norm(s.whole("groups"), a.get(1).copied(), a.get(2).copied(), s.number("eps"))
     }),
@@ -86,18 +88,24 @@ pub(crate) static TABLE: &[Builtin] = &[
     positional("local_response_norm", X, RESPONSE, |a, s| {
         a[0].local_response_norm(s.whole("size"), s.number("alpha"), s.number("beta"), s.number("k"))
     }),
-    positional("conv1d", KERNELS, CONV, |a, s| conv::conv1d(a[0], a[1], a.get(2).copied(), &conv_options(s))),
-    positional("conv2d", KERNELS, CONV, |a, s| conv::conv2d(a[0], a[1], a.get(2).copied(), &conv_options(s))),
-    positional("conv3d", KERNELS, CONV, |a, s| conv::conv3d(a[0], a[1], a.get(2).copied(), &conv_options(s))),
+    positional("conv1d", KERNELS, CONV, |a, s| conv::conv1d(a[0], a[1], a.get(2).copied(), &conv_options(s)))
+        .giving("cs,ock->ou"),
+    positional("conv2d", KERNELS, CONV, |a, s| conv::conv2d(a[0], a[1], a.get(2).copied(), &conv_options(s)))
+        .giving("chw,ocpq->ouv"),
+    positional("conv3d", KERNELS, CONV, |a, s| conv::conv3d(a[0], a[1], a.get(2).copied(), &conv_options(s)))
+        .giving("cxyz,opqrs->ouvw"),
     positional("conv_transpose1d", KERNELS, CONV_TRANSPOSE, |a, s| {
         conv::conv_transpose1d(a[0], a[1], a.get(2).copied(), &transpose_options(s))
-    }),
+    })
+    .giving("cs,cok->ou"),
     positional("conv_transpose2d", KERNELS, CONV_TRANSPOSE, |a, s| {
         conv::conv_transpose2d(a[0], a[1], a.get(2).copied(), &transpose_options(s))
-    }),
+    })
+    .giving("chw,copq->ouv"),
     positional("conv_transpose3d", KERNELS, CONV_TRANSPOSE, |a, s| {
         conv::conv_transpose3d(a[0], a[1], a.get(2).copied(), &transpose_options(s))
-    }),
+    })
+    .giving("cxyz,copqr->ouvw"),
     positional("max_pool1d", X, MAX_POOL, |a, s| max_pool(1, a[0], s)),
     positional("max_pool2d", X, MAX_POOL, |a, s| max_pool(2, a[0], s)),
     positional("max_pool3d", X, MAX_POOL, |a, s| max_pool(3, a[0], s)),

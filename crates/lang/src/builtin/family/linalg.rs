@@ -7,21 +7,23 @@ use crate::builtin::{Builtin, Derivative, Settings};
 use gradus_tensor::{Tensor, Triangular};
 
 pub(crate) static TABLE: &[Builtin] = &[
-    positional("matmul", XY, NO, |a, _| a[0].matmul(a[1])),
+    positional("matmul", XY, NO, |a, _| a[0].matmul(a[1])).giving("ij,jk->ik|ij,j->i|i,ij->j|i,i->"),
     positional("transpose", X, NO, |a, _| a[0].transpose(-2, -1)),
-    positional("outer", XY, NO, |a, _| a[0].outer(a[1])),
-    positional("kron", XY, NO, |a, _| a[0].kron(a[1])),
-    positional("cdist", XY, &[number("p", 2.0)], |a, s| gradus_tensor::cdist(a[0], a[1], s.number("p"))),
+    positional("outer", XY, NO, |a, _| a[0].outer(a[1])).giving("i,j->ij"),
+    positional("kron", XY, NO, |a, _| a[0].kron(a[1])).giving("ij,kl->ab"),
+    positional("cdist", XY, &[number("p", 2.0)], |a, s| gradus_tensor::cdist(a[0], a[1], s.number("p")))
+        .giving("nd,md->nm"),
     positional("inv", X, NO, |a, _| a[0].inv()),
     positional("pinv", X, NO, |a, _| a[0].pinv()),
-    positional("det", X, NO, |a, _| a[0].det()),
+    positional("det", X, NO, |a, _| a[0].det()).giving("ij->"),
     positional("slogdet", X, &[word("part", &["sign", "logabsdet"])], |a, s| {
         let (sign, log) = a[0].slogdet();
         chosen(s, [("sign", sign), ("logabsdet", log)])
-    }),
-    positional("logdet", X, NO, |a, _| a[0].slogdet().1),
-    positional("trace", X, NO, |a, _| a[0].trace()),
-    positional("solve", XY, NO, |a, _| a[0].solve(a[1])),
+    })
+    .giving("ij->"),
+    positional("logdet", X, NO, |a, _| a[0].slogdet().1).giving("ij->"),
+    positional("trace", X, NO, |a, _| a[0].trace()).giving("ij->"),
+    positional("solve", XY, NO, |a, _| a[0].solve(a[1])).giving("ij,i->j|ij,ik->jk"),
     positional(
         "triangular_solve",
         XY,
@@ -31,27 +33,32 @@ pub(crate) static TABLE: &[Builtin] = &[
                 Triangular { lower: s.flag("lower"), adjoint: s.flag("transpose"), unit: s.flag("unit") };
             a[0].triangular_solve(a[1], how)
         },
-    ),
-    positional("lstsq", XY, NO, |a, _| a[0].lstsq(a[1])),
+    )
+    .giving("ij,i->j|ij,ik->jk"),
+    positional("lstsq", XY, NO, |a, _| a[0].lstsq(a[1])).giving("ij,i->j|ij,ik->jk"),
     positional("cholesky", X, NO, |a, _| a[0].cholesky()),
     positional("lu", X, &[word("part", &["u", "l", "p"])], |a, s| {
         let (p, l, u) = a[0].lu();
         chosen(s, [("u", u), ("l", l), ("p", p)])
-    }),
+    })
+    .giving("ij->ab"),
     positional("qr", X, &[word("part", &["q", "r"])], |a, s| {
         let (q, r) = a[0].qr();
         chosen(s, [("q", q), ("r", r)])
-    }),
+    })
+    .giving("ij->ab"),
     positional("svd", X, &[word("part", &["s", "u", "vh"])], |a, s| {
         let (u, values, v) = a[0].svd();
         chosen(s, [("s", values), ("u", u), ("vh", v)])
-    }),
-    positional("svdvals", X, NO, |a, _| a[0].svdvals()),
+    })
+    .giving("ij->k|ij->ab"),
+    positional("svdvals", X, NO, |a, _| a[0].svdvals()).giving("ij->k"),
     positional("eigh", X, &[word("part", &["values", "vectors"])], |a, s| {
         let (values, vectors) = a[0].eigh();
         chosen(s, [("values", values), ("vectors", vectors)])
-    }),
-    positional("eigvalsh", X, NO, |a, _| a[0].eigvalsh()),
+    })
+    .giving("ij->k|ij->ab"),
+    positional("eigvalsh", X, NO, |a, _| a[0].eigvalsh()).giving("ij->k"),
     positional("eig", X, &[word("part", &["real", "imag", "vectors_real", "vectors_imag"])], |a, s| {
         let (values, vectors) = a[0].eig();
         chosen(
@@ -63,17 +70,21 @@ pub(crate) static TABLE: &[Builtin] = &[
                 ("vectors_imag", vectors.imag()),
             ],
         )
-    }),
-    positional("eigvals", X, &[PART], |a, s| part(&a[0].eigvals(), s)),
+    })
+    .giving("ij->k|ij->ab"),
+    positional("eigvals", X, &[PART], |a, s| part(&a[0].eigvals(), s)).giving("ij->k"),
     positional("matrix_power", X, &[needed("n", Is::Integer)], |a, s| a[0].matrix_power(s.integer("n"))),
     positional("matrix_exp", X, NO, |a, _| a[0].matrix_exp()),
-    positional("diag", X, &[integer("offset", 0)], |a, s| a[0].diag(s.integer("offset") as isize)),
+    positional("diag", X, &[integer("offset", 0)], |a, s| a[0].diag(s.integer("offset") as isize))
+        .giving("ij->k|i->ab"),
     positional("diagonal", X, &[integer("offset", 0)], |a, s| {
         a[0].diagonal(s.integer("offset") as isize, -2, -1)
-    }),
+    })
+    .giving("ij->k"),
     positional("diag_embed", X, &[integer("offset", 0)], |a, s| {
         a[0].diag_embed(s.integer("offset") as isize, -2, -1)
-    }),
+    })
+    .giving("k->ab"),
     positional("tril", X, &[integer("diagonal", 0)], |a, s| a[0].tril(s.integer("diagonal") as isize)),
     positional("triu", X, &[integer("diagonal", 0)], |a, s| a[0].triu(s.integer("diagonal") as isize)),
     positional("tucker_dense", X, &[optional("rank", Is::Wholes), number("threshold", 0.5)], tucker_dense)
