@@ -4,6 +4,7 @@
 
 mod back;
 mod merge;
+mod ranges;
 
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
@@ -69,6 +70,7 @@ impl Program {
             wanted: self.leading_to(&options.wrt),
             lines: Vec::new(),
             blocked: Vec::new(),
+            refused: Vec::new(),
             equation: None,
             introduced: Default::default(),
         };
@@ -78,6 +80,9 @@ impl Program {
         walk.emit(target, Kind::Call(Box::new(seed)).bare());
         for e in self.equations.iter().rev() {
             walk.equation(e);
+        }
+        if !walk.refused.is_empty() {
+            return Err(walk.refused);
         }
         let (lines, blocked) = (walk.lines, walk.blocked);
         let prefix = self.prefix();

@@ -98,20 +98,15 @@ pub(crate) fn new_axis(at: usize) -> Name {
     format!("axis {at}").into()
 }
 
-/// An axis that nothing names is summed, and so is an index of another factor that nothing else has: were they meant to
-/// meet?
-fn check_meeting(factors: &[Named], keep: &[Name]) -> Result<()> {
-    let once = |a: &Name| !keep.contains(a) && factors.iter().filter(|f| f.axes.contains(a)).count() == 1;
-    let alone = |f: &Named, new: bool| f.axes.iter().find(|a| once(a) && a.contains(' ') == new).cloned();
-    let without = factors.iter().position(|f| alone(f, true).is_some());
-    let other =
-        |at: usize| factors.iter().enumerate().filter(|(i, _)| *i != at).find_map(|(_, f)| alone(f, false));
-    match without.and_then(other) {
+/// An axis that nothing names meets nothing: beside an index that the call lacks, who knows what was meant.
+fn check_meeting(operands: &[Named]) -> Result<()> {
+    let nameless = |n: &&Named| n.axes.iter().any(|a| a.contains(' '));
+    let Some(call) = operands.iter().find(nameless) else { return Ok(()) };
+    match operands.iter().flat_map(|o| &o.axes).find(|a| !call.axes.contains(a)) {
         Some(index) => {
-            let why = format!(
-                "has an axis without a name, and `{index}` meets nothing: give the call an equation of its own"
-            );
-            Err(Error::value("a call in this product", why))
+            let why =
+                format!("has an axis without a name beside index `{index}`: give it an equation of its own");
+            Err(Error::value("a call", why))
         }
         None => Ok(()),
     }
@@ -138,7 +133,7 @@ fn extents(values: &[Named], axes: &[Name]) -> Vec<usize> {
 /// The product of all factors, summed over every axis that is not kept, in a cheap order.
 pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let all = union(factors);
-    check_meeting(factors, keep)?;
+    check_meeting(factors)?;
     fits(&extents(factors, keep))?;
     let axes: Vec<Name> = keep.iter().filter(|k| all.contains(k)).cloned().collect();
     if let [one] = factors {
@@ -163,6 +158,9 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
 /// A function of numbers at every place that the operands have together.
 pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor) -> Named {
     let axes = union(operands);
+    if let Err(e) = check_meeting(operands) {
+        return Named { tensor: Tensor::failed(e), axes };
+    }
     let tensor = bounded(&extents(operands, &axes), || {
         let aligned: Vec<Tensor> = operands.iter().map(|o| o.aligned(&axes)).collect();
         f(&aligned.iter().collect::<Vec<_>>())

@@ -241,9 +241,11 @@ fn functions_by_place_as_factors() {
     same("Y[m] = cdist(X[n,d], Z[m,d]) W[n,m]", (gradus_tensor::cdist(&x, &z, 2.0) * &w).sum(0));
     same("Y = outer(X[i,0], Z[j,1]) W[i,j]", (x.at((.., 0)).outer(&z.at((.., 1))) * &w).sum(()));
     same("Y[i] = det(A[b,i',j]) A[b,i,0]", (a.det().unsqueeze(1) * a.at((.., .., 0))).sum(0));
-    // Names that nothing else has give way to those of the left side.
-    same("Y[a,b] = relu(matmul(X[i,k], P[k,j]))", x.matmul(&p));
+    // Alone on the right side it may be called otherwise on the left.
+    same("Y[a,b] = matmul(X[i,k], P[k,j])", x.matmul(&p));
     same("Y[b] = det(A[a,i,j])", a.det());
+    same("Y[i,j] = transpose(X[j,i])", x.transpose(0, 1));
+    same("Y[a,b] = relu(transpose(X[i,j]))", x.transpose(0, 1));
     same("Y = 2 svdvals(X[i,j])", x.svdvals().sum(()) * 2.0);
     let shapes: &[(&str, &[usize])] = &[("X", &[3, 4]), ("P", &[4, 2]), ("W", &[3, 2])];
     check_with("Loss = matmul(X[i,k], P[k,j]) W[i,j]", shapes, None);
@@ -255,9 +257,17 @@ fn functions_by_place_as_factors() {
         None,
     );
     check_with("Y[i] = det(A[b,i',j]) A[b,i,0]\nLoss = Y[i] Y[i]", &[("A", &[5, 3, 3])], None);
+    // The index of V is not the one that the determinant has used up.
+    check_with("Loss = det(A[b,i,j]) V[i]", &[("A", &[5, 3, 3]), ("V", &[3])], None);
+    check_with("Y[k] = det(A[b,i,j]) V[b] V[k]\nLoss = Y[k] Y[k]", &[("A", &[5, 3, 3]), ("V", &[5])], None);
+    check_with("Loss = sum(svdvals(X[i,j]))", &shapes[..1], None);
+    // What takes its names from the left side cannot be copied to another line.
+    let nested = load("Y[i,k] = exp(topk(X[i,j], k=2))\nLoss = Y[i,k] Y[i,k]");
+    let said = nested.gradient(&GradientOptions::default()).unwrap_err().to_string();
+    assert!(said.contains("`topk` has its indices from the left side"), "{said}");
     let line = "Y = svdvals(X[i,j]) W[k,l]";
     let refused = load(line).run(&read(line), &settings(None), &["Y".into()]).unwrap_err();
-    assert!(refused.to_string().contains("give the call an equation of its own"), "{refused}");
+    assert!(refused.to_string().contains("give it an equation of its own"), "{refused}");
 }
 
 /// Functions in the source of the tensor crate that compute nothing of tensors.

@@ -1,11 +1,11 @@
 //! Applying a function, or its derivative, to tensors with named axes.
 
 use super::param::Occurs;
+use super::table::SAME;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Name, Projection};
 use crate::limit::fits;
 use crate::named::{Named, new_axis, pointwise, union};
-use crate::scope::Names;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Tensor, apply1, trace_function, vjp};
 use std::cell::RefCell;
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 pub(crate) struct Around<'a> {
     /// The names of the left side: they name the axes of functions that know places only.
     pub(crate) left: &'a [Name],
-    /// The names that something beside the call has, the left side included.
-    pub(crate) keep: &'a Names,
+    /// Whether the call is all of the right side.
+    pub(crate) whole: bool,
     /// Runs a function of the program's own.
     pub(crate) own: &'a dyn Fn(&crate::ast::Function, &[Named]) -> Result<Named>,
 }
@@ -64,7 +64,7 @@ impl Callee {
         };
         let before = Callee { order: order - 1, ..self.clone() };
         // The cotangent has the indices that the left side has where the function is called.
-        let there = Around { left: &g.axes, keep: &Names::new(), own: around.own };
+        let there = Around { left: &g.axes, whole: true, own: around.own };
         let bound = before.bound(args.len(), order > 1);
         let at = bound.iter().position(|p| p.name == *last).ok_or_else(|| {
             let names: Vec<String> = bound.iter().map(|p| p.name.to_string()).collect();
@@ -283,51 +283,51 @@ fn checked(v: Named) -> Result<Named> {
     Ok(v)
 }
 
-/// Names for the axes of a function that knows places only. Where the table says which come out and the left side has
-/// those, they are them, and what is new is called as the left side calls what is left there. Else the left side names
-/// them by place, if there are as many, unless one of them meets something beside the call. Else they keep their own.
+/// Names for the axes of a function that knows places only. What the table says comes out keeps its names, and what is new
+/// is called as the left side calls what is left there. Where the call is all of the right side the left side may have
+/// other names, by place; so it may where the table says nothing.
 fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
-    let (own, left) = (given(b.gives, rank, args), around.left);
+    let axes: Vec<&[Name]> = args.iter().map(|a| &a.axes[..]).collect();
+    let (own, left) = (given(b.gives, &axes, Some(rank)), around.left);
     let own = own.filter(|own| (1..own.len()).all(|i| !own[..i].contains(&own[i])));
     let Some(own) = own else {
         return if left.len() == rank { left.to_vec() } else { (0..rank).map(new_axis).collect() };
     };
-    if left.len() != rank {
-        return own;
-    }
     let is_new = |n: &Name| n.contains(' ');
-    let there = own.iter().all(|n| is_new(n) || left.contains(n));
-    if there && !b.gives.is_empty() {
+    let same = left.len() == rank && own.iter().all(|n| is_new(n) || left.contains(n));
+    if same && !b.gives.is_empty() && b.gives != SAME {
         let mut others = left.iter().filter(|l| !own.contains(l));
         return own.iter().map(|n| if is_new(n) { others.next().unwrap_or(n) } else { n }.clone()).collect();
     }
-    let meets = own.iter().any(|n| around.keep.contains(n) && !left.contains(n));
-    if meets { own } else { left.to_vec() }
+    let by_place = around.whole || b.gives.is_empty() || own.iter().any(is_new);
+    if left.len() == rank && by_place { left.to_vec() } else { own }
 }
 
-/// The names that come out as a table's line says, those of new axes being none that a program can write.
-fn given(gives: &str, rank: usize, args: &[Named]) -> Option<Vec<Name>> {
+/// The names that come out as a table's line says, those of new axes being none that a program can write; of several ways
+/// the one for this rank.
+pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Option<Vec<Name>> {
+    let fits = |names: &Vec<Name>| rank.is_none_or(|rank| names.len() == rank);
     if gives.is_empty() {
-        return args.first().map(|a| a.axes.clone()).filter(|axes| axes.len() == rank);
+        return args.first().map(|axes| axes.to_vec()).filter(fits);
     }
     gives.split('|').find_map(|way| {
         let (ins, out) = way.split_once("->")?;
         let (mut names, mut lead): (HashMap<char, Name>, Vec<Name>) = Default::default();
-        for (letters, arg) in ins.split(',').zip(args) {
-            let spare = arg.axes.len().checked_sub(letters.len())?;
-            for axis in &arg.axes[..spare] {
+        for (letters, axes) in ins.split(',').zip(args) {
+            let spare = axes.len().checked_sub(letters.len())?;
+            for axis in &axes[..spare] {
                 if !lead.contains(axis) {
                     lead.push(axis.clone());
                 }
             }
-            for (letter, name) in letters.chars().zip(&arg.axes[spare..]) {
+            for (letter, name) in letters.chars().zip(&axes[spare..]) {
                 names.entry(letter).or_insert_with(|| name.clone());
             }
         }
         let at = lead.len();
         let of = |(i, c): (usize, char)| names.get(&c).cloned().unwrap_or_else(|| new_axis(at + i));
         lead.extend(out.chars().enumerate().map(of).collect::<Vec<_>>());
-        Some(lead).filter(|names| names.len() == rank)
+        Some(lead).filter(fits)
     })
 }
 

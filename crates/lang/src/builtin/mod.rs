@@ -314,6 +314,43 @@ fn along(call: &Call) -> Option<Name> {
     }
 }
 
+/// Whether what comes out of a call is called as the left side calls it: on another line it would be called otherwise.
+pub(crate) fn leans(call: &Call, program: &Program) -> bool {
+    let Some(callee) = find(&call.function, program).filter(|c| c.order == 0) else { return false };
+    let Base::Table(b) = &callee.base else { return false };
+    match b.shape {
+        Shape::Resize => true,
+        Shape::Grow => !call.named.iter().any(|(k, _)| &**k == "axis"),
+        Shape::Positional if b.params.is_empty() => true,
+        Shape::Positional => b.gives.split('|').any(|way| match way.split_once("->") {
+            Some((ins, out)) => out.chars().any(|c| !ins.contains(c)),
+            None => true,
+        }),
+        _ => false,
+    }
+}
+
+/// A call within an expression whose indices are those of the left side.
+pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
+    match &e.kind {
+        Kind::Call(call) if leans(call, program) => Some(call),
+        _ => e.parts().into_iter().find_map(|p| leaning(p, program)),
+    }
+}
+
+/// The indices that come out of a function by place, where the table and its arguments say so.
+fn known(callee: &Callee, call: &Call) -> Option<Names> {
+    let Base::Table(b) = &callee.base else { return None };
+    let own = |a: &Expr| match &a.kind {
+        Kind::Ref(r) => Some(keys(r)),
+        _ => None,
+    };
+    let args: Vec<Vec<Name>> = call.args.iter().map(own).collect::<Option<_>>()?;
+    let args: Vec<&[Name]> = args.iter().map(|a| &a[..]).collect();
+    let names = apply::given(b.gives, &args, None).filter(|_| !b.gives.is_empty())?;
+    Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
+}
+
 /// The indices that a call leaves of those that its arguments have.
 pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
     let all = || each.iter().flatten().cloned().collect::<Names>();
@@ -346,6 +383,7 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         Shape::ReduceOne | Shape::Gather => without(named),
         Shape::Grow => all().into_iter().chain(named).collect(),
         Shape::Scatter => each.first().cloned().unwrap_or_default(),
+        Shape::Positional => known(&callee, call).unwrap_or_else(all),
         _ => all(),
     }
 }

@@ -56,12 +56,12 @@ pub(super) static FAMILIES: &[Family] = &[
     },
     Family {
         title: "Linear algebra",
-        about: "Of the last two axes, by place: the left side names what comes out. Of several results one is chosen by `part=`, and so are the parts of complex ones",
+        about: "Of the last two axes, by place. What comes out keeps its names beside other factors, where it has any (`matmul(A[i,k], B[k,j])` is `[i,j]`), and alone on the right side it is called as the left side calls it. Of several results one is chosen by `part=`, and so are the parts of complex ones",
         table: linalg::TABLE,
     },
     Family {
         title: "Networks and images",
-        about: "By place: items, channels, then the axes of the image; the left side names what comes out",
+        about: "By place: items, channels, then the axes of the image; the left side names those that are new",
         table: images::TABLE,
     },
     Family {
@@ -120,5 +120,7 @@ impl Builtin {
 
 pub(super) const X: Params = &[tensor("x")];
 pub(super) const XY: Params = &[tensor("x"), tensor("y")];
+/// What comes out has the axes of the first argument.
+pub(super) const SAME: &str = "->";
 pub(super) const NONE: Params = &[];
 pub(super) const NO: Keys = &[];

@@ -26,7 +26,7 @@ impl Term<'_> {
         let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
         let settings = self.settings(&[], Vec::new());
         let own = |_: &Function, _: &[Named]| Err(Error::verify("no function of an index"));
-        let around = Around { left: &self.left, keep: &Names::new(), own: &own };
+        let around = Around { left: &self.left, whole: false, own: &own };
         let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
         Ok(if value.tensor.rank() == 0 { Named::new(value.tensor, Vec::new()) } else { value })
     }
@@ -72,6 +72,7 @@ impl Term<'_> {
             _ => vec![-1],
         };
         let settings = self.settings(&given, axes);
+        let whole = matches!(&self.equation.value.kind, Kind::Call(c) if std::ptr::eq(&**c, call));
         let inner = std::cell::RefCell::new(None);
         let own = |f: &Function, args: &[Named]| {
             self.own(f, args).map_err(|e| {
@@ -79,7 +80,7 @@ impl Term<'_> {
                 Error::value(f.name.to_string(), "failed")
             })
         };
-        let result = callee.apply(&args, &settings, &Around { left: &self.left, keep, own: &own });
+        let result = callee.apply(&args, &settings, &Around { left: &self.left, whole, own: &own });
         match (inner.take(), result) {
             (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
             (Some(Fault::Silent), _) => Err(Fault::Silent),

@@ -1,6 +1,7 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
 use super::line;
+use super::ranges::with_named_ranges;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Callee, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
@@ -21,6 +22,8 @@ pub(super) struct Walk<'a> {
     pub(super) lines: Vec<Equation>,
     /// Where a derivative would be needed and there is none.
     pub(super) blocked: Vec<Diagnostic>,
+    /// What cannot be written on another line than its own.
+    pub(super) refused: Vec<Diagnostic>,
     /// The equation at hand.
     pub(super) equation: Option<Equation>,
     /// Names given to indices of inner sums in copies of its parts.
@@ -221,6 +224,16 @@ impl Walk<'_> {
 
     /// A copy of a part whose inner sums keep to themselves: their indices get names that nothing else has.
     fn apart(&mut self, e: &Expr, keep: &Names) -> Expr {
+        if let Some(call) = builtin::leaning(e, self.program) {
+            let what = format!("`{}` has its indices from the left side of this equation", call.function);
+            let help = "give the call an equation of its own";
+            self.refused
+                .push(Diagnostic::error(e.span, what).here("its gradient needs it in another").help(help));
+        }
+        self.copy(e, keep)
+    }
+
+    fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return e.clone() };
         let left = free(e, keep, self.program);
         let mut taken = occurrences(&equation.value);
@@ -297,7 +310,13 @@ impl Walk<'_> {
             args: Vec::new(),
             named: named.clone(),
         }));
-        let args: Vec<Expr> = c.args.iter().map(|a| self.apart(a, &beside(&around, &c.args, a))).collect();
+        // Where all goes away, it does not matter what it was called.
+        let all = callee.shape() == Shape::Reduce && !c.named.iter().any(|(k, _)| &**k == "axis");
+        let mut args = Vec::with_capacity(c.args.len());
+        for a in &c.args {
+            let keep = beside(&around, &c.args, a);
+            args.push(if all { self.copy(a, &keep) } else { self.apart(a, &keep) });
+        }
         let function = format!("{}_grad", c.function);
         if callee.derivative_of(c) == Derivative::OfResult {
             let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
@@ -308,6 +327,12 @@ impl Walk<'_> {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
         let (params, still) = (callee.bound(c.args.len(), settled), callee.still(c));
+        let whole = self.equation.as_ref().is_some_and(|q| q.value == *e);
+        let ct = if callee.shape() == Shape::Positional && !whole {
+            self.without_others(e, c, ct, keep)
+        } else {
+            ct
+        };
         for (i, arg) in c.args.iter().enumerate() {
             let Some(param) = params.get(i) else { continue };
             if still[i] {
@@ -318,6 +343,18 @@ impl Walk<'_> {
             let ct = call(function.clone(), all, with_respect_to(&named, &param.name));
             self.back(arg, ct, &beside(&around, &c.args, arg));
         }
+    }
+
+    /// The cotangent of a function by place that is a part of something: indices that its result has not are summed, or they
+    /// would be taken for names of its axes.
+    fn without_others(&self, e: &Expr, c: &Call, ct: Expr, keep: &Names) -> Expr {
+        let own = free(e, keep, self.program);
+        let others: Vec<Name> =
+            free(&ct, keep, self.program).into_iter().filter(|n| !own.contains(n)).collect();
+        if others.is_empty() || builtin::leans(c, self.program) {
+            return ct;
+        }
+        Kind::Reduce(Projection::Sum, others, Box::new(ct)).bare()
     }
 
     /// The settings of a call, with its axis written out.
@@ -523,30 +560,4 @@ fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
         }
         _ => e.map_parts(&mut |p| shifted(p, name, by)),
     }
-}
-
-/// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
-/// same text get the same names.
-fn with_named_ranges(e: &Equation) -> Equation {
-    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
-    if e.target.places.iter().all(from_start) {
-        return e.clone();
-    }
-    let mut taken = occurrences(&e.value);
-    taken.extend(keys(&e.target));
-    let mut names = HashMap::new();
-    for place in e.target.places.iter().filter(|p| matches!(p.index, Index::Slice(None, ..))) {
-        if let Some(k) = key(place) {
-            let new = fresh("s", &taken);
-            taken.insert(new.clone());
-            names.insert(k, new);
-        }
-    }
-    let renamed_place = |p: &Place| match key(p).and_then(|k| names.get(&k).cloned()) {
-        Some(n) => Place { index: Index::Named(n, 0), ..p.clone() },
-        None => p.clone(),
-    };
-    let target = Ref { places: e.target.places.iter().map(renamed_place).collect(), ..e.target.clone() };
-    let guard = e.guard.as_ref().map(|g| renamed(g, &names));
-    Equation { target, guard, value: renamed(&e.value, &names), ..e.clone() }
 }

@@ -14,11 +14,12 @@ pub(crate) struct Case {
     /// Lines before it: constants.
     pub(crate) before: &'static str,
     /// The same by the tensor crate.
-    pub(crate) expected: fn(&[Tensor]) -> Tensor,
+    pub(crate) expected: Expected,
     /// Whether there is a derivative.
     pub(crate) smooth: bool,
 }
 
+type Expected = fn(&[Tensor]) -> Tensor;
 type Inputs = &'static [(&'static str, &'static [usize])];
 
 pub(crate) fn case(
@@ -26,7 +27,7 @@ pub(crate) fn case(
     left: &'static str,
     call: &str,
     inputs: Inputs,
-    expected: fn(&[Tensor]) -> Tensor,
+    expected: Expected,
 ) -> Case {
     Case { name, left, call: call.into(), inputs, before: "", expected, smooth: true }
 }
@@ -50,13 +51,13 @@ pub(crate) fn ints(numbers: &[i64], shape: &[usize]) -> Tensor {
     Tensor::from_slice(numbers, shape.to_vec())
 }
 
-fn matrix(name: &'static str, call: &str, expected: fn(&[Tensor]) -> Tensor) -> Case {
+fn matrix(name: &'static str, call: &str, expected: Expected) -> Case {
     case(name, IJ, call, X, expected)
 }
 
 /// Functions of one number, where they bend and where not.
 fn unary() -> Vec<Case> {
-    let all: Vec<(&'static str, fn(&[Tensor]) -> Tensor)> = vec![
+    let all: Vec<(&'static str, Expected)> = vec![
         ("relu", |t| (&t[0] - 0.6).relu()),
         ("relu6", |t| (&t[0] - 0.6).relu6()),
         ("leaky_relu", |t| (&t[0] - 0.6).leaky_relu(0.01)),

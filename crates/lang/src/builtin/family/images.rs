@@ -4,7 +4,7 @@ use crate::builtin::param::{
     Is, Key, Param, Params, VALUES_OR_INDICES, each, flag, ids, needed, number, optional, tensor, truth,
     whole, word,
 };
-use crate::builtin::table::{X, positional};
+use crate::builtin::table::{SAME, X, positional};
 use crate::builtin::{Builtin, Settings};
 use gradus_ir::Error;
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
@@ -75,19 +75,23 @@ pub(crate) static TABLE: &[Builtin] = &[
     .giving(",vd->d"),
     positional("group_norm", AFFINE, &[needed("groups", Is::Whole), number("eps", 1e-5)], |a, s| {
         a[0].group_norm(s.whole("groups"), a.get(1).copied(), a.get(2).copied(), s.number("eps"))
-    }),
+    })
+    .giving(SAME),
     positional("instance_norm", AFFINE, &[number("eps", 1e-5)], |a, s| {
         a[0].instance_norm(a.get(1).copied(), a.get(2).copied(), s.number("eps"))
-    }),
+    })
+    .giving(SAME),
     // With the batch's own statistics; with given ones it is an equation.
     positional("batch_norm", AFFINE, &[number("eps", 1e-5)], |a, s| {
         let options =
             BatchNormOptions { training: true, eps: s.number("eps"), ..BatchNormOptions::default() };
         a[0].batch_norm(None, a.get(1).copied(), a.get(2).copied(), &options).0
-    }),
+    })
+    .giving(SAME),
     positional("local_response_norm", X, RESPONSE, |a, s| {
         a[0].local_response_norm(s.whole("size"), s.number("alpha"), s.number("beta"), s.number("k"))
-    }),
+    })
+    .giving(SAME),
     positional("conv1d", KERNELS, CONV, |a, s| conv::conv1d(a[0], a[1], a.get(2).copied(), &conv_options(s)))
         .giving("cs,ock->ou"),
     positional("conv2d", KERNELS, CONV, |a, s| conv::conv2d(a[0], a[1], a.get(2).copied(), &conv_options(s)))
@@ -106,24 +110,33 @@ pub(crate) static TABLE: &[Builtin] = &[
         conv::conv_transpose3d(a[0], a[1], a.get(2).copied(), &transpose_options(s))
     })
     .giving("cxyz,copqr->ouvw"),
-    positional("max_pool1d", X, MAX_POOL, |a, s| max_pool(1, a[0], s)),
-    positional("max_pool2d", X, MAX_POOL, |a, s| max_pool(2, a[0], s)),
-    positional("max_pool3d", X, MAX_POOL, |a, s| max_pool(3, a[0], s)),
+    positional("max_pool1d", X, MAX_POOL, |a, s| max_pool(1, a[0], s)).giving("s->u"),
+    positional("max_pool2d", X, MAX_POOL, |a, s| max_pool(2, a[0], s)).giving("hw->uv"),
+    positional("max_pool3d", X, MAX_POOL, |a, s| max_pool(3, a[0], s)).giving("xyz->uvw"),
     positional("avg_pool1d", X, AVG_POOL, |a, s| {
         pools::avg_pool1d(a[0], s.each("kernel"), &avg_pool_options(s))
-    }),
+    })
+    .giving("s->u"),
     positional("avg_pool2d", X, AVG_POOL, |a, s| {
         pools::avg_pool2d(a[0], s.each("kernel"), &avg_pool_options(s))
-    }),
+    })
+    .giving("hw->uv"),
     positional("avg_pool3d", X, AVG_POOL, |a, s| {
         pools::avg_pool3d(a[0], s.each("kernel"), &avg_pool_options(s))
-    }),
-    positional("adaptive_max_pool1d", X, SIZE, |a, s| pools::adaptive_max_pool1d(a[0], s.each("size"))),
-    positional("adaptive_max_pool2d", X, SIZE, |a, s| pools::adaptive_max_pool2d(a[0], s.each("size"))),
-    positional("adaptive_max_pool3d", X, SIZE, |a, s| pools::adaptive_max_pool3d(a[0], s.each("size"))),
-    positional("adaptive_avg_pool1d", X, SIZE, |a, s| pools::adaptive_avg_pool1d(a[0], s.each("size"))),
-    positional("adaptive_avg_pool2d", X, SIZE, |a, s| pools::adaptive_avg_pool2d(a[0], s.each("size"))),
-    positional("adaptive_avg_pool3d", X, SIZE, |a, s| pools::adaptive_avg_pool3d(a[0], s.each("size"))),
+    })
+    .giving("xyz->uvw"),
+    positional("adaptive_max_pool1d", X, SIZE, |a, s| pools::adaptive_max_pool1d(a[0], s.each("size")))
+        .giving("s->u"),
+    positional("adaptive_max_pool2d", X, SIZE, |a, s| pools::adaptive_max_pool2d(a[0], s.each("size")))
+        .giving("hw->uv"),
+    positional("adaptive_max_pool3d", X, SIZE, |a, s| pools::adaptive_max_pool3d(a[0], s.each("size")))
+        .giving("xyz->uvw"),
+    positional("adaptive_avg_pool1d", X, SIZE, |a, s| pools::adaptive_avg_pool1d(a[0], s.each("size")))
+        .giving("s->u"),
+    positional("adaptive_avg_pool2d", X, SIZE, |a, s| pools::adaptive_avg_pool2d(a[0], s.each("size")))
+        .giving("hw->uv"),
+    positional("adaptive_avg_pool3d", X, SIZE, |a, s| pools::adaptive_avg_pool3d(a[0], s.each("size")))
+        .giving("xyz->uvw"),
     positional(
         "interpolate",
         X,
@@ -144,10 +157,12 @@ pub(crate) static TABLE: &[Builtin] = &[
     ),
     positional("pixel_shuffle", X, &[needed("factor", Is::Whole)], |a, s| {
         image::pixel_shuffle(a[0], s.whole("factor"))
-    }),
+    })
+    .giving("chw->kuv"),
     positional("pixel_unshuffle", X, &[needed("factor", Is::Whole)], |a, s| {
         image::pixel_unshuffle(a[0], s.whole("factor"))
-    }),
+    })
+    .giving("chw->kuv"),
     positional("unfold", X, WINDOWS, |a, s| image::unfold(a[0], &kernel(s), &unfold_options(s))),
     positional(
         "fold",

@@ -2,19 +2,19 @@
 
 use super::fourier::{PART, part};
 use crate::builtin::param::{Is, flag, integer, needed, number, optional, word};
-use crate::builtin::table::{NO, X, XY, positional};
+use crate::builtin::table::{NO, SAME, X, XY, positional};
 use crate::builtin::{Builtin, Derivative, Settings};
 use gradus_tensor::{Tensor, Triangular};
 
 pub(crate) static TABLE: &[Builtin] = &[
     positional("matmul", XY, NO, |a, _| a[0].matmul(a[1])).giving("ij,jk->ik|ij,j->i|i,ij->j|i,i->"),
-    positional("transpose", X, NO, |a, _| a[0].transpose(-2, -1)),
+    positional("transpose", X, NO, |a, _| a[0].transpose(-2, -1)).giving("ij->ab"),
     positional("outer", XY, NO, |a, _| a[0].outer(a[1])).giving("i,j->ij"),
     positional("kron", XY, NO, |a, _| a[0].kron(a[1])).giving("ij,kl->ab"),
     positional("cdist", XY, &[number("p", 2.0)], |a, s| gradus_tensor::cdist(a[0], a[1], s.number("p")))
         .giving("nd,md->nm"),
-    positional("inv", X, NO, |a, _| a[0].inv()),
-    positional("pinv", X, NO, |a, _| a[0].pinv()),
+    positional("inv", X, NO, |a, _| a[0].inv()).giving(SAME),
+    positional("pinv", X, NO, |a, _| a[0].pinv()).giving("ij->ab"),
     positional("det", X, NO, |a, _| a[0].det()).giving("ij->"),
     positional("slogdet", X, &[word("part", &["sign", "logabsdet"])], |a, s| {
         let (sign, log) = a[0].slogdet();
@@ -36,7 +36,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     )
     .giving("ij,i->j|ij,ik->jk"),
     positional("lstsq", XY, NO, |a, _| a[0].lstsq(a[1])).giving("ij,i->j|ij,ik->jk"),
-    positional("cholesky", X, NO, |a, _| a[0].cholesky()),
+    positional("cholesky", X, NO, |a, _| a[0].cholesky()).giving(SAME),
     positional("lu", X, &[word("part", &["u", "l", "p"])], |a, s| {
         let (p, l, u) = a[0].lu();
         chosen(s, [("u", u), ("l", l), ("p", p)])
@@ -73,8 +73,9 @@ pub(crate) static TABLE: &[Builtin] = &[
     })
     .giving("ij->k|ij->ab"),
     positional("eigvals", X, &[PART], |a, s| part(&a[0].eigvals(), s)).giving("ij->k"),
-    positional("matrix_power", X, &[needed("n", Is::Integer)], |a, s| a[0].matrix_power(s.integer("n"))),
-    positional("matrix_exp", X, NO, |a, _| a[0].matrix_exp()),
+    positional("matrix_power", X, &[needed("n", Is::Integer)], |a, s| a[0].matrix_power(s.integer("n")))
+        .giving(SAME),
+    positional("matrix_exp", X, NO, |a, _| a[0].matrix_exp()).giving(SAME),
     positional("diag", X, &[integer("offset", 0)], |a, s| a[0].diag(s.integer("offset") as isize))
         .giving("ij->k|i->ab"),
     positional("diagonal", X, &[integer("offset", 0)], |a, s| {
@@ -85,8 +86,10 @@ pub(crate) static TABLE: &[Builtin] = &[
         a[0].diag_embed(s.integer("offset") as isize, -2, -1)
     })
     .giving("k->ab"),
-    positional("tril", X, &[integer("diagonal", 0)], |a, s| a[0].tril(s.integer("diagonal") as isize)),
-    positional("triu", X, &[integer("diagonal", 0)], |a, s| a[0].triu(s.integer("diagonal") as isize)),
+    positional("tril", X, &[integer("diagonal", 0)], |a, s| a[0].tril(s.integer("diagonal") as isize))
+        .giving(SAME),
+    positional("triu", X, &[integer("diagonal", 0)], |a, s| a[0].triu(s.integer("diagonal") as isize))
+        .giving(SAME),
     positional("tucker_dense", X, &[optional("rank", Is::Wholes), number("threshold", 0.5)], tucker_dense)
         .with(Derivative::None),
 ];
