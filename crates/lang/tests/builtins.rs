@@ -73,6 +73,32 @@ fn values() {
     });
 }
 
+/// A program of `f32` stays one, its gradients too.
+#[test]
+fn numbers_stay_f32() {
+    each(|case| {
+        let given: Inputs =
+            case.inputs.iter().map(|(n, s)| (Name::from(*n), drawn(n, s).to_dtype(DType::F32))).collect();
+        // The graph is written for another dtype.
+        if case.name == "graph" {
+            return;
+        }
+        let text =
+            format!("{}Y{} = {}\nLoss = Y{} Y{}", case.before, case.left, case.call, case.left, case.left);
+        let gradient = load(&text).gradient(&GradientOptions::default()).unwrap();
+        let program = load(&format!("{text}\n{}", gradient.text()));
+        let mut wanted: Vec<Name> = vec!["Y".into()];
+        if case.smooth {
+            wanted.extend(case.inputs.iter().map(|i| Name::from(format!("Grad_{}", i.0))));
+        }
+        let found = program.run(&given, &gradus_lang::Settings::default(), &wanted);
+        for (name, t) in found.unwrap_or_else(|f| panic!("{text}\n{f}")) {
+            assert_ne!(t.dtype(), DType::F64, "{name}: {text}");
+            assert!(!case.smooth || t.dtype() == DType::F32, "{name}: {text}");
+        }
+    });
+}
+
 /// Every function of the catalog by its name.
 #[test]
 fn values_of_rows() {
