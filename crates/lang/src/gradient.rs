@@ -4,7 +4,6 @@
 
 mod back;
 mod merge;
-mod ranges;
 
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
@@ -68,9 +67,9 @@ impl Program {
             prefix: self.prefix(),
             reached: self.reached_from(&loss),
             wanted: self.leading_to(&options.wrt),
+            refused: Vec::new(),
             lines: Vec::new(),
             blocked: Vec::new(),
-            refused: Vec::new(),
             equation: None,
             introduced: Default::default(),
         };
@@ -81,12 +80,12 @@ impl Program {
         for e in self.equations.iter().rev() {
             walk.equation(e);
         }
-        if !walk.refused.is_empty() {
-            return Err(walk.refused);
-        }
         let (lines, blocked) = (walk.lines, walk.blocked);
         let prefix = self.prefix();
         let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
+        if !walk.refused.is_empty() {
+            return Err(walk.refused);
+        }
         let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
         if let Some(name) = options.wrt.iter().find(|n| !with.contains(&gradient_of(n))) {
             if !blocked.is_empty() {

@@ -1,7 +1,6 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
 use super::line;
-use super::ranges::with_named_ranges;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Callee, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
@@ -19,11 +18,11 @@ pub(super) struct Walk<'a> {
     pub(super) reached: HashSet<Name>,
     /// The names that depend on what is asked for.
     pub(super) wanted: HashSet<Name>,
+    /// What cannot be written on another line than its own.
+    pub(super) refused: Vec<Diagnostic>,
     pub(super) lines: Vec<Equation>,
     /// Where a derivative would be needed and there is none.
     pub(super) blocked: Vec<Diagnostic>,
-    /// What cannot be written on another line than its own.
-    pub(super) refused: Vec<Diagnostic>,
     /// The equation at hand.
     pub(super) equation: Option<Equation>,
     /// Names given to indices of inner sums in copies of its parts.
@@ -560,4 +559,30 @@ fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
         }
         _ => e.map_parts(&mut |p| shifted(p, name, by)),
     }
+}
+
+/// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
+/// same text get the same names.
+fn with_named_ranges(e: &Equation) -> Equation {
+    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
+    if e.target.places.iter().all(from_start) {
+        return e.clone();
+    }
+    let mut taken = occurrences(&e.value);
+    taken.extend(keys(&e.target));
+    let mut names = HashMap::new();
+    for place in e.target.places.iter().filter(|p| matches!(p.index, Index::Slice(None, ..))) {
+        if let Some(k) = key(place) {
+            let new = fresh("s", &taken);
+            taken.insert(new.clone());
+            names.insert(k, new);
+        }
+    }
+    let renamed_place = |p: &Place| match key(p).and_then(|k| names.get(&k).cloned()) {
+        Some(n) => Place { index: Index::Named(n, 0), ..p.clone() },
+        None => p.clone(),
+    };
+    let target = Ref { places: e.target.places.iter().map(renamed_place).collect(), ..e.target.clone() };
+    let guard = e.guard.as_ref().map(|g| renamed(g, &names));
+    Equation { target, guard, value: renamed(&e.value, &names), ..e.clone() }
 }
