@@ -213,7 +213,7 @@ impl Callee {
         }
     }
 
-    fn derivative(&self) -> Derivative {
+    pub(crate) fn derivative(&self) -> Derivative {
         match &self.base {
             Base::Table(b) if self.order == 0 => b.derivative,
             Base::Row(r) if r.partials.is_none() => Derivative::None,
