@@ -241,8 +241,9 @@ EXPANDED = [((2, 3), ()), ((3, 4), (1, 4)), ((3, 4), (3, 1)), ((3, 4), (4,)), ((
 def test_rows_of_expanded_tensors(name, ours, theirs, dtype):
     for shape, small in EXPANDED:
         a = draw("pos", small, dtype)
-        # memory that was used before and holds something else
-        del [gradus.full((n,), float("nan")).add(1.0) for n in (2, 4, 6, 8, 12, 16, 24, 64, 256) for _ in range(4)][:]
+        # so that memory which the result gets holds something else
+        rubbish = [gradus.full((n,), float("nan")).add(1.0) for n in (2, 4, 6, 8, 12, 16, 24, 64, 256) for _ in range(4)]
+        del rubbish
         check(ours(gradus.tensor(a).expand(shape)), theirs(np.broadcast_to(a, shape)), TOLERANCE[dtype], TOLERANCE[dtype] * 10, f"{name} of {small} as {shape}")
 
 
