@@ -5,7 +5,7 @@ use crate::nested;
 use crate::pool::Pool;
 use crate::rolled::{Counts, Rolled};
 use crate::tile::{Memory, Program};
-use crate::{product, routine};
+use crate::{interrupt, product, routine};
 use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
 use gradus_mem::Storage;
@@ -289,12 +289,16 @@ impl Session<'_> {
         plan.inputs.iter().zip(ins).for_each(|(&b, p)| self.table[b] = p);
         plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
         let memory = Memory(&self.table);
+        let stoppable = plan.donors.iter().all(Option::is_none);
         for (i, (step, work)) in plan.steps.iter().zip(&self.executable.work).enumerate() {
             for (at, bytes) in self.executable.poison.get(i).into_iter().flatten() {
                 if let Some(arena) = &self.arena {
                     // SAFETY: the place lies in the arena, which is this session's own.
                     unsafe { arena.as_ptr().add(*at).write_bytes(0xFF, *bytes) };
                 }
+            }
+            if stoppable {
+                interrupt::check()?;
             }
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.

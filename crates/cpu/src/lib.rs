@@ -8,6 +8,7 @@
 mod executable;
 pub mod feature;
 pub mod gemm;
+mod interrupt;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod jit;
 #[cfg(not(all(target_arch = "x86_64", unix)))]
@@ -27,6 +28,7 @@ pub mod vector;
 pub use executable::{Argument, Executable, evaluate, evaluate_on};
 pub use feature::Isa;
 pub use gradus_compile::{Given, Layout, Plan, amount};
+pub use interrupt::ask_to_stop;
 pub use map::{map1, map2, map2_by, map2_scalar};
 pub use pool::Pool;
 pub use roof::Roof;

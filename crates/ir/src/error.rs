@@ -98,6 +98,8 @@ pub enum Kind {
         /// Why.
         why: String,
     },
+    /// A run that was stopped because its starter asked for it.
+    Interrupted,
     /// Memory that could not be had.
     Memory {
         /// Bytes asked for.
@@ -223,6 +225,7 @@ impl fmt::Display for Kind {
             Kind::Text { line, column, why } => write!(f, "line {line}, column {column}: {why}"),
             Kind::Verify { why } => write!(f, "graph is not well formed: {why}"),
             Kind::File { path, why } => write!(f, "{path}: {why}"),
+            Kind::Interrupted => f.write_str("stopped on request"),
             Kind::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be had"),
         }
     }

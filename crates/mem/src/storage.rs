@@ -164,12 +164,7 @@ impl Storage {
     ///
     /// `header` starts a block of the right `header_layout`, ours to write; `data` has `len` bytes.
     #[inline]
-    unsafe fn emplace(
-        header: NonNull<Header>,
-        len: usize,
-        data: NonNull<u8>,
-        home: Home,
-    ) -> Storage {
+    unsafe fn emplace(header: NonNull<Header>, len: usize, data: NonNull<u8>, home: Home) -> Storage {
         // SAFETY: the caller's promise.
         unsafe { header.write(Header { refs: RefCount::one(), len, data, home }) };
         live::add(len);

@@ -8,7 +8,7 @@ use gradus::ir::literal::Data;
 use gradus::{Aval, DType, Literal, Number, Shape, Tensor};
 use num_complex::Complex;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString, PyTuple};
 
 /// Deepest nesting of lists; a list that holds itself ends here.
 const DEEPEST: usize = 64;
@@ -24,7 +24,10 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
         return array(obj, true).map(converted);
     }
     if let Some(n) = number(obj)? {
-        return Ok(Tensor::from_literal(&n.literal(dtype.unwrap_or(n.dtype()))));
+        return Ok(Tensor::from_literal(&n.literal(dtype.unwrap_or(dtype::of_number(n)))));
+    }
+    if obj.is_instance_of::<PyString>() || obj.is_instance_of::<PyDict>() {
+        return Err(type_error(format!("a tensor cannot be made of {}", obj.get_type().name()?)));
     }
     if !(obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() || obj.hasattr("__len__")?) {
         return Err(type_error(format!("a tensor cannot be made of {}", obj.get_type().name()?)));
@@ -93,7 +96,8 @@ impl Nested {
             return self.stacked(dtype);
         }
         let own = if self.flat.is_empty() { 2 } else { self.class };
-        let natural = [DType::Bool, DType::I64, DType::F32, DType::C64][own];
+        let float = dtype::default_float();
+        let natural = [DType::Bool, DType::I64, float, float.complex()][own];
         let dtype = dtype.unwrap_or(natural);
         let float = |n: &Number| match *n {
             Number::Bool(b) => b as i64 as f64,

@@ -1,7 +1,7 @@
 //! New tensors.
 
 use crate::convert::{array, tensor_of};
-use crate::dtype::DTypeArg;
+use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
 use crate::value::{Operand, T, extents, float, integers, number};
@@ -102,8 +102,8 @@ macro_rules! filled {
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
-            let dtype = dtype.map_or(DType::F32, |d| d.0);
-            made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value), requires_grad, device)
+            let dtype = dtype.map_or(default_float(), |d| d.0);
+            made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value).contiguous(), requires_grad, device)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -116,7 +116,7 @@ macro_rules! filled {
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
             let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
-            made(Tensor::full_of(&Aval::new(dtype, input.0.shape()), $value), requires_grad, device)
+            made(Tensor::full_of(&Aval::new(dtype, input.0.shape()), $value).contiguous(), requires_grad, device)
         }
 
         #[pymethods]
@@ -135,7 +135,7 @@ macro_rules! filled {
                     Some(d) => d.0,
                     None => self.dtype_now(py)?,
                 };
-                made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value), requires_grad, device)
+                made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value).contiguous(), requires_grad, device)
             }
         }
     )*};
@@ -165,7 +165,7 @@ pub(crate) fn full(
         }
     };
     let size = size.extract::<crate::value::PerAxis>()?.0;
-    let dtype = dtype.map_or(n.dtype(), |d| d.0);
+    let dtype = dtype.map_or(of_number(n), |d| d.0);
     made(full_of(dtype, Shape::from(size), n), requires_grad, device)
 }
 
@@ -212,7 +212,8 @@ pub(crate) fn arange(
     };
     let step = step.map_or(Ok(Number::Int(1)), one)?;
     let t = Tensor::arange(from, to, step);
-    made(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0)), requires_grad, device)
+    let natural = if t.dtype().is_differentiable() { default_float() } else { t.dtype() };
+    made(t.to_dtype(dtype.map_or(natural, |d| d.0)), requires_grad, device)
 }
 
 /// Evenly spaced numbers from `start` to `end`, both included.
@@ -231,7 +232,7 @@ pub(crate) fn linspace(
         Operand::Tensor(t) => raise(t.to_dtype(DType::F64).item::<f64>()),
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
-    let dtype = dtype.map_or(DType::F32, |d| d.0);
+    let dtype = dtype.map_or(default_float(), |d| d.0);
     let at = |i: usize| match steps {
         0 | 1 => from,
         // From the nearer end, so that both are met exactly.
@@ -256,7 +257,7 @@ pub(crate) fn logspace(
         base.powf(start + (end - start) * if steps > 1 { i as f64 / (steps - 1) as f64 } else { 0.0 })
     };
     let all: Vec<f64> = (0..steps).map(at).collect();
-    PyTensor::out(Tensor::from(all).to_dtype(dtype.map_or(DType::F32, |d| d.0)))
+    PyTensor::out(Tensor::from(all).to_dtype(dtype.map_or(default_float(), |d| d.0)))
 }
 
 /// The unit matrix.
@@ -271,7 +272,7 @@ pub(crate) fn eye(
 ) -> PyResult<PyTensor> {
     let m = m.unwrap_or(n);
     let (rows, columns) = (Tensor::iota(DType::I64, [n, m], 0), Tensor::iota(DType::I64, [n, m], 1));
-    made(rows.eq(&columns).to_dtype(dtype.map_or(DType::F32, |d| d.0)), requires_grad, device)
+    made(rows.eq(&columns).to_dtype(dtype.map_or(default_float(), |d| d.0)), requires_grad, device)
 }
 
 /// The places of a triangle of a matrix, as two rows.

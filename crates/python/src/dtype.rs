@@ -1,9 +1,10 @@
 //! Dtypes as Python objects: `gradus.float32` and the rest.
 
 use crate::error::type_error;
-use gradus::DType;
+use gradus::{DType, Number};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The element type of a tensor.
 #[pyclass(name = "dtype", module = "gradus", frozen, eq, hash)]
@@ -32,6 +33,40 @@ pub(crate) const NAMES: &[(&str, DType)] = &[
     ("complex128", DType::C128),
     ("cdouble", DType::C128),
 ];
+
+/// Whether floats that nobody gave a dtype are `float64`.
+static DOUBLE: AtomicBool = AtomicBool::new(false);
+
+/// The dtype of floats that nobody gave one.
+pub(crate) fn default_float() -> DType {
+    if DOUBLE.load(Ordering::Relaxed) { DType::F64 } else { DType::F32 }
+}
+
+/// The dtype that a number makes a tensor of.
+pub(crate) fn of_number(n: Number) -> DType {
+    match n {
+        Number::Float(_) => default_float(),
+        Number::Complex(_) => default_float().complex(),
+        n => n.dtype(),
+    }
+}
+
+/// The dtype of floats that nobody gave one.
+#[pyfunction]
+pub(crate) fn get_default_dtype() -> PyDType {
+    PyDType(default_float())
+}
+
+/// Makes `float32` or `float64` the dtype of new tensors of floats.
+#[pyfunction]
+pub(crate) fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
+    match d.0 {
+        DType::F32 => DOUBLE.store(false, Ordering::Relaxed),
+        DType::F64 => DOUBLE.store(true, Ordering::Relaxed),
+        other => return Err(type_error(format!("float32 or float64 can be the default, not {other}"))),
+    }
+    Ok(())
+}
 
 /// The name that is printed.
 pub(crate) fn name(dtype: DType) -> &'static str {
@@ -87,7 +122,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
             for (own, dtype) in [
                 (py.get_type::<PyBool>(), DType::Bool),
                 (py.get_type::<PyInt>(), DType::I64),
-                (py.get_type::<PyFloat>(), DType::F32),
+                (py.get_type::<PyFloat>(), default_float()),
                 (py.get_type::<PyComplex>(), DType::C64),
             ] {
                 if t.is(&own) {

@@ -1,8 +1,27 @@
 //! Errors of Gradus as Python's exceptions. The line is the caller's own, in the traceback, so ours is left out.
 
 use gradus::{Error, Kind};
-use pyo3::PyErr;
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
+};
+use pyo3::{PyErr, Python};
+use std::cell::RefCell;
+
+thread_local! {
+    /// What a signal's handler raised while a run asked whether to go on.
+    static STOPPED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether a signal (Ctrl-C) wants the run on this thread to stop.
+pub(crate) fn stop_wanted() -> bool {
+    Python::attach(|py| match py.check_signals() {
+        Ok(()) => false,
+        Err(e) => {
+            STOPPED.with(|s| *s.borrow_mut() = Some(e));
+            true
+        }
+    })
+}
 
 /// The exception for an error: the kinds that PyTorch's users catch.
 pub(crate) fn raised(error: &Error) -> PyErr {
@@ -16,6 +35,9 @@ pub(crate) fn raised(error: &Error) -> PyErr {
         Kind::Value { .. } => PyValueError::new_err(text),
         Kind::File { .. } => PyOSError::new_err(text),
         Kind::Memory { .. } => PyMemoryError::new_err(text),
+        Kind::Interrupted => {
+            STOPPED.with(|s| s.borrow_mut().take()).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
+        }
         _ => PyRuntimeError::new_err(text),
     }
 }

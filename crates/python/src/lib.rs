@@ -44,7 +44,7 @@ mod _native {
         linspace, logspace, ones, ones_like, polar, tensor, tril_indices, triu_indices, zeros, zeros_like,
     };
     #[pymodule_export]
-    use crate::dtype::PyDType;
+    use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
     #[pymodule_export]
     use crate::files::{load_safetensors, save_safetensors};
     #[pymodule_export]
@@ -75,6 +75,8 @@ mod _native {
         nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
     };
     #[pymodule_export]
+    use crate::print::set_printoptions;
+    #[pymodule_export]
     use crate::program::PyProgram;
     #[pymodule_export]
     use crate::random::{
@@ -99,6 +101,7 @@ mod _native {
     /// Dtypes under all their names.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        gradus::ask_to_stop(crate::error::stop_wanted);
         for (name, dtype) in crate::dtype::NAMES {
             module.add(*name, PyDType(*dtype))?;
         }

@@ -8,22 +8,41 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
 /// Both operands; one without axes does not make the other wider within its class, as in PyTorch.
-fn balanced(a: Tensor, b: Tensor) -> (Tensor, Tensor) {
-    let follows = |small: &Tensor, large: &Tensor| {
-        small.dtype() != large.dtype()
-            && small.rank() == 0
-            && large.rank() > 0
-            && small.dtype().class() <= large.dtype().class()
-    };
-    if follows(&a, &b) {
-        let dtype = b.dtype();
-        return (a.to_dtype(dtype), b);
+pub(crate) fn balanced(a: Tensor, b: Tensor) -> (Tensor, Tensor) {
+    match (a.dtype() == b.dtype(), a.rank(), b.rank()) {
+        (false, 0, 1..) => (beside(a, b.dtype()), b),
+        (false, 1.., 0) => {
+            let b = beside(b, a.dtype());
+            (a, b)
+        }
+        _ => (a, b),
     }
-    if follows(&b, &a) {
-        let dtype = a.dtype();
-        return (a, b.to_dtype(dtype));
+}
+
+/// A tensor without axes in the dtype it takes beside one that has some.
+fn beside(small: Tensor, large: DType) -> Tensor {
+    let own = small.dtype();
+    if own.class() <= large.class() {
+        return small.to_dtype(large);
     }
-    (a, b)
+    if own.is_complex() && large.is_differentiable() { small.to_dtype(large.complex()) } else { small }
+}
+
+/// Whether both operands are truth values, for which a sum is `or` and a product `and`.
+fn truths(a: &Tensor, b: &gradus::Arg<'_>) -> bool {
+    a.dtype() == DType::Bool
+        && match b {
+            gradus::Arg::Tensor(b) => b.dtype() == DType::Bool,
+            gradus::Arg::Number(n) => matches!(n, Number::Bool(_)),
+        }
+}
+
+fn sum(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
+    if truths(a, &b) { a.logical_or(b) } else { a.add(b) }
+}
+
+fn product(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
+    if truths(a, &b) { a.logical_and(b) } else { a.mul(b) }
 }
 
 type Binary = fn(&Tensor, gradus::Arg<'_>) -> Tensor;
@@ -108,9 +127,9 @@ pub(crate) fn bitwise(a: &Tensor, b: gradus::Arg<'_>, f: Binary) -> Tensor {
     f(a, b)
 }
 
-const ADD: Binary = |a, b| a.add(b);
+const ADD: Binary = sum;
 const SUB: Binary = |a, b| a.sub(b);
-const MUL: Binary = |a, b| a.mul(b);
+const MUL: Binary = product;
 const DIV: Binary = |a, b| a.div(b);
 const FLOOR_DIV: Binary = |a, b| a.floor_div(b);
 const REMAINDER: Binary = |a, b| a.remainder(b);
@@ -381,8 +400,8 @@ macro_rules! binary_methods {
 }
 
 binary_methods! {
-    mul mul_ "The product." |a, b| a.mul(b);
-    multiply multiply_ "The product." |a, b| a.mul(b);
+    mul mul_ "The product." product;
+    multiply multiply_ "The product." product;
     pow pow_ "To the power of `other`." |a, b| a.pow(b);
     fmod fmod_ "What division leaves, with the sign of the dividend." |a, b| a.fmod(b);
     remainder remainder_ "What division leaves, with the sign of the divisor." |a, b| a.remainder(b);
@@ -471,7 +490,7 @@ macro_rules! scaled_methods {
 }
 
 scaled_methods! {
-    add add_ "self + alpha * other." |a, b| a.add(b);
+    add add_ "self + alpha * other." sum;
     sub sub_ "self - alpha * other." |a, b| a.sub(b);
     subtract subtract_ "self - alpha * other." |a, b| a.sub(b);
 }

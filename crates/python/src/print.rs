@@ -1,15 +1,63 @@
 //! `repr` as PyTorch prints: four digits, aligned, cut to the edges when there is much.
 
-use crate::dtype::name;
+use crate::dtype::{default_float, name};
+use crate::error::value_error;
 use gradus::ir::Class;
 use gradus::{DType, Ix, Tensor};
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 const OPEN: &str = "tensor(";
-/// More elements than this are not all shown.
-const MOST: usize = 1000;
-/// Shown at each edge of an axis that is cut.
-const EDGE: usize = 3;
-const WIDTH: usize = 80;
+
+/// How tensors are shown.
+#[derive(Clone, Copy)]
+struct Options {
+    /// Digits behind the point.
+    precision: usize,
+    /// More elements than this are not all shown.
+    threshold: usize,
+    /// Shown at each edge of an axis that is cut.
+    edgeitems: usize,
+    linewidth: usize,
+    /// Whether numbers have exponents; without, where they differ much.
+    sci_mode: Option<bool>,
+}
+
+const DEFAULT: Options =
+    Options { precision: 4, threshold: 1000, edgeitems: 3, linewidth: 80, sci_mode: None };
+
+static OPTIONS: Mutex<Options> = Mutex::new(DEFAULT);
+
+fn options() -> Options {
+    *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says how tensors are shown from now on; what is not said stays.
+#[pyfunction]
+#[pyo3(signature = (precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None))]
+pub(crate) fn set_printoptions(
+    precision: Option<usize>,
+    threshold: Option<usize>,
+    edgeitems: Option<usize>,
+    linewidth: Option<usize>,
+    profile: Option<&str>,
+    sci_mode: Option<bool>,
+) -> PyResult<()> {
+    let mut new = match profile {
+        None => options(),
+        Some("default") => DEFAULT,
+        Some("short") => Options { precision: 2, edgeitems: 2, ..DEFAULT },
+        Some("full") => Options { threshold: usize::MAX, ..DEFAULT },
+        Some(other) => return Err(value_error(format!("profile {other:?} is default, short or full"))),
+    };
+    new.precision = precision.unwrap_or(new.precision).min(17);
+    new.threshold = threshold.unwrap_or(new.threshold);
+    new.edgeitems = edgeitems.unwrap_or(new.edgeitems);
+    new.linewidth = linewidth.unwrap_or(new.linewidth);
+    new.sci_mode = sci_mode.or(new.sci_mode);
+    *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner) = new;
+    Ok(())
+}
 
 /// The text of a tensor.
 pub(crate) fn text(t: &Tensor) -> String {
@@ -19,11 +67,12 @@ pub(crate) fn text(t: &Tensor) -> String {
     }
     let shape = t.shape();
     let plain = t.detach();
-    let cut = plain.numel() > MOST;
+    let options = options();
+    let cut = plain.numel() > options.threshold;
     let body = if plain.numel() == 0 {
         "[]".to_string()
     } else {
-        let shown = Shown::new(&plain, cut);
+        let shown = Shown::new(&plain, cut, options);
         shown.nested(&plain, OPEN.len())
     };
     let mut suffixes = Vec::new();
@@ -32,7 +81,7 @@ pub(crate) fn text(t: &Tensor) -> String {
         suffixes.push(format!("size=({})", extents.join(", ")));
     }
     let natural = match t.dtype() {
-        DType::F32 | DType::C64 => true,
+        d if d == default_float() || d == default_float().complex() => true,
         DType::I64 | DType::Bool => t.numel() > 0,
         _ => false,
     };
@@ -45,7 +94,7 @@ pub(crate) fn text(t: &Tensor) -> String {
     let mut out = format!("{OPEN}{body}");
     for suffix in suffixes {
         let last = out.rsplit('\n').next().map_or(0, str::len);
-        if last + suffix.len() + 2 > WIDTH {
+        if last + suffix.len() + 2 > options.linewidth {
             out.push_str(&format!(",\n{}{suffix}", " ".repeat(OPEN.len())));
         } else {
             out.push_str(&format!(", {suffix}"));
@@ -68,9 +117,10 @@ struct Shown {
     imaginary: Style,
     width: usize,
     cut: bool,
+    options: Options,
 }
 
-fn style(all: impl Iterator<Item = f64> + Clone) -> Style {
+fn style(all: impl Iterator<Item = f64>, sci_mode: Option<bool>) -> Style {
     let known = all.filter(|x| x.is_finite() && *x != 0.0);
     let (mut low, mut high, mut whole) = (f64::INFINITY, 0f64, true);
     for x in known {
@@ -79,14 +129,16 @@ fn style(all: impl Iterator<Item = f64> + Clone) -> Style {
         whole &= x.fract() == 0.0;
     }
     let wide = high > 0.0 && (high / low > 1000.0 || high > 1e8);
-    match (whole, wide) {
-        (true, false) => Style::Whole,
-        (false, false) if low >= 1e-4 => Style::Fixed,
+    match (sci_mode, whole, wide) {
+        (Some(true), ..) => Style::Scientific,
+        (Some(false), true, _) | (None, true, false) => Style::Whole,
+        (Some(false), false, _) => Style::Fixed,
+        (None, false, false) if low >= 1e-4 => Style::Fixed,
         _ => Style::Scientific,
     }
 }
 
-fn word(x: f64, style: &Style) -> String {
+fn word(x: f64, style: &Style, digits: usize) -> String {
     if x.is_nan() {
         return "nan".into();
     }
@@ -95,9 +147,9 @@ fn word(x: f64, style: &Style) -> String {
     }
     match style {
         Style::Whole => format!("{x:.0}."),
-        Style::Fixed => format!("{x:.4}"),
+        Style::Fixed => format!("{x:.digits$}"),
         Style::Scientific => {
-            let text = format!("{x:.4e}");
+            let text = format!("{x:.digits$e}");
             let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
             let (sign, size) = match exponent.strip_prefix('-') {
                 Some(size) => ('-', size),
@@ -109,29 +161,29 @@ fn word(x: f64, style: &Style) -> String {
 }
 
 /// The parts at the edges, where an axis is cut.
-fn edges(t: &Tensor, axis: isize) -> Tensor {
+fn edges(t: &Tensor, axis: isize, edge: usize) -> Tensor {
     let n = t.dim(axis);
-    if n <= 2 * EDGE {
+    if n <= 2 * edge {
         return t.clone();
     }
-    Tensor::cat(&[&t.narrow(axis, 0, EDGE), &t.narrow(axis, n - EDGE, EDGE)], axis)
+    Tensor::cat(&[&t.narrow(axis, 0, edge), &t.narrow(axis, n - edge, edge)], axis)
 }
 
 impl Shown {
-    fn new(t: &Tensor, cut: bool) -> Shown {
+    fn new(t: &Tensor, cut: bool, options: Options) -> Shown {
         let mut few = t.clone();
         if cut {
             for axis in 0..t.rank() {
-                few = edges(&few, axis as isize);
+                few = edges(&few, axis as isize, options.edgeitems);
             }
         }
-        let mut shown = Shown { style: Style::Whole, imaginary: Style::Whole, width: 0, cut };
+        let mut shown = Shown { style: Style::Whole, imaginary: Style::Whole, width: 0, cut, options };
         let Ok(literal) = few.to_literal() else { return shown };
         match t.dtype().class() {
-            Class::Float => shown.style = style(literal.f().iter().copied()),
+            Class::Float => shown.style = style(literal.f().iter().copied(), options.sci_mode),
             Class::Complex => {
-                shown.style = style(literal.c().iter().map(|z| z.re));
-                shown.imaginary = style(literal.c().iter().map(|z| z.im));
+                shown.style = style(literal.c().iter().map(|z| z.re), options.sci_mode);
+                shown.imaginary = style(literal.c().iter().map(|z| z.im), options.sci_mode);
             }
             _ => {}
         }
@@ -145,11 +197,18 @@ impl Shown {
             (DType::Bool, _) => {
                 literal.i().iter().map(|b| if *b != 0 { "True".into() } else { "False".into() }).collect()
             }
-            (_, Class::Float) => literal.f().iter().map(|x| word(*x, &self.style)).collect(),
+            (_, Class::Float) => {
+                literal.f().iter().map(|x| word(*x, &self.style, self.options.precision)).collect()
+            }
             (_, Class::Complex) => {
+                let digits = self.options.precision;
                 let pair = |re: f64, im: f64| {
                     let sign = if im.is_sign_negative() { "-" } else { "+" };
-                    format!("{}{sign}{}j", word(re, &self.style), word(im.abs(), &self.imaginary))
+                    format!(
+                        "{}{sign}{}j",
+                        word(re, &self.style, digits),
+                        word(im.abs(), &self.imaginary, digits)
+                    )
                 };
                 literal.c().iter().map(|z| pair(z.re, z.im)).collect()
             }
@@ -163,24 +222,25 @@ impl Shown {
             return self.words(t).pop().unwrap_or_default();
         }
         let n = t.dim(0);
-        let cut = self.cut && n > 2 * EDGE;
+        let edge = self.options.edgeitems;
+        let cut = self.cut && n > 2 * edge;
         if rank == 1 {
-            let mut words = self.words(&if cut { edges(t, 0) } else { t.clone() });
+            let mut words = self.words(&if cut { edges(t, 0, edge) } else { t.clone() });
             words.iter_mut().for_each(|w| *w = format!("{w:>width$}", width = self.width));
             if cut {
-                words.insert(EDGE, " ...".into());
+                words.insert(edge, " ...".into());
             }
-            let per_line = (WIDTH.saturating_sub(indent) / (self.width + 2)).max(1);
+            let per_line = (self.options.linewidth.saturating_sub(indent) / (self.width + 2)).max(1);
             let lines: Vec<String> = words.chunks(per_line).map(|line| line.join(", ")).collect();
             return format!("[{}]", lines.join(&format!(",\n{}", " ".repeat(indent + 1))));
         }
         let part = |i: usize| self.nested(&t.at(vec![Ix::At(i as isize)]), indent + 1);
         let mut parts: Vec<String> = match cut {
-            true => (0..EDGE).chain(n - EDGE..n).map(part).collect(),
+            true => (0..edge).chain(n - edge..n).map(part).collect(),
             false => (0..n).map(part).collect(),
         };
         if cut {
-            parts.insert(EDGE, "...".into());
+            parts.insert(edge, "...".into());
         }
         let between = format!(",{}{}", "\n".repeat(rank - 1), " ".repeat(indent + 1));
         format!("[{}]", parts.join(&between))

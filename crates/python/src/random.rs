@@ -1,6 +1,6 @@
 //! Random tensors, from the default generator or one of the caller's.
 
-use crate::dtype::DTypeArg;
+use crate::dtype::{DTypeArg, default_float};
 use crate::error::{raise, value_error};
 use crate::tensor::PyTensor;
 use crate::value::{Operand, T, extents, integers};
@@ -103,6 +103,7 @@ macro_rules! drawn {
         ) -> PyResult<PyTensor> {
             crate::create::on_device(device)?;
             let shape = shape(size)?;
+            let dtype = Some(dtype.unwrap_or(DTypeArg(default_float())));
             made(with(generator, |g| g.$name(shape)), dtype, requires_grad)
         }
 

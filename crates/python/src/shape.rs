@@ -474,25 +474,24 @@ impl PyTensor {
 
 /// Tensors one after the other along an axis.
 #[pyfunction]
-#[pyo3(signature = (tensors, dim=0))]
-pub(crate) fn cat(py: Python<'_>, tensors: &Bound<'_, PyAny>, dim: isize) -> PyResult<PyTensor> {
+#[pyo3(signature = (tensors, dim=0, *, axis=None))]
+pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
     let all = self::tensors(tensors)?;
     let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
     let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
     let refs: Vec<&Tensor> = all.iter().collect();
-    let _ = py;
-    PyTensor::out(Tensor::cat(&refs, dim))
+    PyTensor::out(Tensor::cat(&refs, axis.unwrap_or(dim)))
 }
 
 /// Tensors of one shape along a new axis.
 #[pyfunction]
-#[pyo3(signature = (tensors, dim=0))]
-pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize) -> PyResult<PyTensor> {
+#[pyo3(signature = (tensors, dim=0, *, axis=None))]
+pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
     let all = self::tensors(tensors)?;
     let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
     let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
     let refs: Vec<&Tensor> = all.iter().collect();
-    PyTensor::out(Tensor::stack(&refs, dim))
+    PyTensor::out(Tensor::stack(&refs, axis.unwrap_or(dim)))
 }
 
 /// `input` where the condition holds, `other` elsewhere; of a condition alone, the positions where it holds.
@@ -513,7 +512,13 @@ pub(crate) fn where_<'py>(
                     let of = |n: &gradus::Number| Tensor::from_literal(&n.literal(dtype));
                     (Operand::Tensor(of(a)), Operand::Tensor(of(b)))
                 }
-                _ => (yes, no),
+                _ => match (yes, no) {
+                    (Operand::Tensor(a), Operand::Tensor(b)) => {
+                        let (a, b) = crate::operators::balanced(a, b);
+                        (Operand::Tensor(a), Operand::Tensor(b))
+                    }
+                    pair => pair,
+                },
             };
             PyTensor::out(condition.0.select(yes.arg(), no.arg()))?.into_bound_py_any(py)
         }

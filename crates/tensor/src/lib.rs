@@ -53,6 +53,7 @@ pub use func::loss_more::{
 };
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
+pub use gradus_cpu::ask_to_stop;
 pub use gradus_ir::transform::Unreachable;
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};

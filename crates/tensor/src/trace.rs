@@ -163,7 +163,8 @@ pub(crate) fn backward(root: &Traced, seed: &Tensor) -> Result<()> {
                 continue;
             }
             if c.now != c.input {
-                let why = "a parameter is changed before the backward pass that needs it; trace one step at a time";
+                let why =
+                    "a parameter is changed before the backward pass that needs it; trace one step at a time";
                 return Err(Error::trace(why));
             }
             wrt.push((own + i, cell.clone()));
@@ -181,7 +182,8 @@ pub(crate) fn backward(root: &Traced, seed: &Tensor) -> Result<()> {
     for (out, (_, cell)) in wrt.into_iter().enumerate() {
         let new = trace.node(Id { node, out: out as u32 });
         let before = cell.grad();
-        let ours = before.as_ref().is_some_and(|g| matches!(&*g.0, Inner::Node(n) if Arc::ptr_eq(&n.trace, trace)));
+        let ours =
+            before.as_ref().is_some_and(|g| matches!(&*g.0, Inner::Node(n) if Arc::ptr_eq(&n.trace, trace)));
         let sum = match &before {
             Some(g) if ours => g + &new,
             _ => new,
