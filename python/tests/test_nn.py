@@ -181,6 +181,19 @@ def test_loss(text, args, reduction):
         assert repr(ours) == repr(theirs)
 
 
+@needs_torch
+def test_state_dictionaries_go_both_ways():
+    theirs, ours = torch.nn.Linear(3, 2), nn.Linear(3, 2)
+    ours.load_state_dict(theirs.state_dict())
+    x = f(4, 3).astype(np.float32)
+    np.testing.assert_allclose(array(ours(gradus.tensor(x))), array(theirs(torch.tensor(x))), rtol=1e-5)
+    with gradus.no_grad():
+        ours.weight.mul_(2)
+    assert not np.array_equal(array(ours.weight), array(theirs.weight)), "values are copied in"
+    theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in ours.state_dict().items()})
+    np.testing.assert_array_equal(array(theirs.weight), array(ours.weight))
+
+
 @pytest.mark.parametrize("name, share", [("Dropout", (200, 50)), ("Dropout1d", (100, 40, 3)), ("Dropout2d", (40, 40, 3, 2)),
                                          ("Dropout3d", (40, 40, 2, 2, 2))])
 def test_dropout_keeps_the_mean_and_drops_whole_channels(name, share):
