@@ -86,16 +86,23 @@ impl Program {
             f.bind(py).call0()?;
         }
         let ins: Vec<&Tensor> = tensors.iter().collect();
+        // A step that changes parameters is done with gradients; anything else may be part of what is differentiated.
+        let written = self.compiled.written();
         let recorded = gradus::is_grad_enabled()
-            && !self.compiled.writes()
+            && !written.iter().any(|t| t.requires_grad())
             && tensors.iter().chain(self.compiled.cells()).any(|t| t.requires_grad());
         raise(py.detach(|| {
-            if recorded {
-                // As one operation that backward passes know.
-                let all: Vec<&Tensor> = ins.iter().copied().chain(self.compiled.cells()).collect();
-                return gradus::call("jit", self.compiled.graph(), &all);
+            if !recorded {
+                return self.compiled.run(&ins);
             }
-            self.compiled.run(&ins)
+            // As one operation that backward passes know.
+            let all: Vec<&Tensor> = ins.iter().copied().chain(self.compiled.cells()).collect();
+            let mut outs = gradus::call("jit", self.compiled.graph(), &all)?;
+            let news = outs.split_off(outs.len() - written.len());
+            for (cell, new) in written.iter().zip(&news) {
+                cell.set_(&new.detach())?;
+            }
+            Ok(outs)
         }))
     }
 }

@@ -162,7 +162,9 @@ impl PyTensor {
         let mut slot = self.slot();
         if let Some(alias) = &mut slot.alias {
             let part = alias.how.of(&whole);
-            alias.seen = now;
+            // What is read without recording, or traced, is not what others will want to read.
+            let lasting = gradus::is_grad_enabled() && !gradus::is_tracing();
+            alias.seen = if lasting { now } else { u64::MAX };
             slot.value = part;
         }
         raise(slot.value.check().cloned())

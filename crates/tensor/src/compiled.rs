@@ -72,9 +72,9 @@ impl Compiled {
         &self.traced.graph
     }
 
-    /// Whether a run changes cells.
-    pub fn writes(&self) -> bool {
-        !self.traced.written.is_empty()
+    /// The cells that a run changes, in the order of their outputs, which come last.
+    pub fn written(&self) -> &[Tensor] {
+        &self.traced.written
     }
 
     /// The cells that the function reads or writes, in the order of their inputs.

@@ -33,3 +33,22 @@ fn equal_functions_share_a_plan_and_no_state() {
     assert_eq!(both[0], expected);
     assert_eq!(both[1], a.run(&[&(&x * 2.0)]).unwrap()[0].to_vec::<f32>().unwrap());
 }
+
+/// A row whose elements are all the same is one value in memory: what is computed from it still has every element.
+#[test]
+fn rows_that_repeat_one_element() {
+    let column = Tensor::from([[1.0f32], [2.0], [-3.0]]);
+    for n in [1, 3, 16, 100] {
+        let (repeated, written) = (column.expand([3, n]), column.expand([3, n]).contiguous());
+        let functions: [fn(&Tensor) -> Tensor; 4] = [
+            |x| x.softmax(-1),
+            |x| x.log_softmax(-1),
+            |x| x.sub(&x.max_keepdim(-1)).exp(),
+            |x| x.layer_norm([x.dim(-1)], None, None, 1e-5),
+        ];
+        for (i, f) in functions.iter().enumerate() {
+            let (a, b) = (f(&repeated).to_vec::<f32>().unwrap(), f(&written).to_vec::<f32>().unwrap());
+            assert_eq!(a, b, "function {i} of rows of {n}");
+        }
+    }
+}

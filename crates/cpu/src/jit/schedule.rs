@@ -34,7 +34,10 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<Turn>, usize) {
     let nodes = &lowered.nodes;
     let live = live(lowered);
     let turn = turns(nodes);
-    let last = (0..nodes.len()).filter(|&n| live[n]).map(|n| turn[n]).max().unwrap_or(0).max(0);
+    // A value of the row is there behind the elements of its turn, so its elements can be stored in the next.
+    let stored = lowered.stores.iter().filter(|store| !store.row);
+    let stored = stored.map(|store| turn[store.node] + i64::from(nodes[store.node].row));
+    let last = (0..nodes.len()).filter(|&n| live[n]).map(|n| turn[n]).chain(stored).max().unwrap_or(0).max(0);
     let saved = saved(lowered, &live, &turn);
     let mut s = Schedule {
         nodes,
