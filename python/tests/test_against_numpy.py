@@ -24,6 +24,8 @@ def layouts(a):
         yield "sliced", t(padded)[1:1 + a.shape[0]] if a.shape[0] else t(a)
         yield "flipped", t(np.flip(a, 0).copy()).flip(0)
         yield "one element of an axis", t(np.stack([a, a], axis=-1))[..., 1]
+    if a.ndim >= 1 and a.size and (a == a[..., :1]).all():
+        yield "expanded", t(a[..., :1].copy()).expand(a.shape)
 
 
 def check(ours, theirs, rtol=1e-6, atol=1e-6, what=""):
@@ -216,6 +218,33 @@ def test_truth_values():
             check(x.any(), a.any(), what=layout)
             check(x.sum(), a.sum(), what=layout)
             check(~x, ~a, what=layout)
+
+
+# what reduces a row and then gives a value for each of its elements
+BY_ROW = [
+    ("softmax", lambda x: x.softmax(-1), lambda a: np.exp(a) / np.exp(a).sum(-1, keepdims=True)),
+    ("log_softmax", lambda x: x.log_softmax(-1), lambda a: a - np.log(np.exp(a).sum(-1, keepdims=True))),
+    ("layer_norm", lambda x: gradus.nn.functional.layer_norm(x, x.shape[-1:]),
+     lambda a: (a - a.mean(-1, keepdims=True)) / np.sqrt(a.var(-1, keepdims=True) + 1e-5)),
+    ("rms_norm", lambda x: gradus.nn.functional.rms_norm(x, x.shape[-1:], eps=1e-6), lambda a: a / np.sqrt((a * a).mean(-1, keepdims=True) + 1e-6)),
+    ("normalize", lambda x: gradus.nn.functional.normalize(x, dim=-1), lambda a: a / np.linalg.norm(a, axis=-1, keepdims=True)),
+    ("minus the mean", lambda x: x - x.mean(-1, keepdim=True), lambda a: a - a.mean(-1, keepdims=True)),
+    ("over the sum", lambda x: x / x.sum(-1, keepdim=True), lambda a: a / a.sum(-1, keepdims=True)),
+    ("cumsum", lambda x: x.cumsum(-1), lambda a: a.cumsum(-1)),
+]
+EXPANDED = [((2, 3), ()), ((3, 4), (1, 4)), ((3, 4), (3, 1)), ((3, 4), (4,)), ((2, 3, 4), (1, 3, 1)), ((2, 3, 4), (2, 1, 4)),
+            ((2, 3, 4), (1, 1, 1)), ((1, 5), (1, 1)), ((16, 16), ()), ((2, 64), (1, 64)), ((64, 3), (64, 1))]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+@pytest.mark.parametrize("name, ours, theirs", BY_ROW, ids=[row[0] for row in BY_ROW])
+def test_rows_of_expanded_tensors(name, ours, theirs, dtype):
+    for shape, small in EXPANDED:
+        a = draw("pos", small, dtype)
+        # so that memory which the result gets holds something else
+        rubbish = [gradus.full((n,), float("nan")).add(1.0) for n in (2, 4, 6, 8, 12, 16, 24, 64, 256) for _ in range(4)]
+        del rubbish
+        check(ours(gradus.tensor(a).expand(shape)), theirs(np.broadcast_to(a, shape)), TOLERANCE[dtype], TOLERANCE[dtype] * 10, f"{name} of {small} as {shape}")
 
 
 # --- products --------------------------------------------------------------------------------------------------------

@@ -181,6 +181,19 @@ def test_loss(text, args, reduction):
         assert repr(ours) == repr(theirs)
 
 
+@needs_torch
+def test_state_dictionaries_go_both_ways():
+    theirs, ours = torch.nn.Linear(3, 2), nn.Linear(3, 2)
+    ours.load_state_dict(theirs.state_dict())
+    x = f(4, 3).astype(np.float32)
+    np.testing.assert_allclose(array(ours(gradus.tensor(x))), array(theirs(torch.tensor(x))), rtol=1e-5)
+    with gradus.no_grad():
+        ours.weight.mul_(2)
+    assert not np.array_equal(array(ours.weight), array(theirs.weight)), "values are copied in"
+    theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in ours.state_dict().items()})
+    np.testing.assert_array_equal(array(theirs.weight), array(ours.weight))
+
+
 @pytest.mark.parametrize("name, share", [("Dropout", (200, 50)), ("Dropout1d", (100, 40, 3)), ("Dropout2d", (40, 40, 3, 2)),
                                          ("Dropout3d", (40, 40, 2, 2, 2))])
 def test_dropout_keeps_the_mean_and_drops_whole_channels(name, share):
@@ -199,3 +212,23 @@ def test_alpha_dropout_keeps_mean_and_variance():
     gradus.manual_seed(0)
     y = array(nn.AlphaDropout(0.2)(gradus.randn(400, 100)))
     assert abs(y.mean()) < 0.02 and abs(y.var() - 1) < 0.03
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("text, args", LAYERS, ids=[text for text, _ in LAYERS])
+def test_layer_compiled(text, args, training):
+    """A compiled layer gives what the layer gives, and its gradients flow through the compiled function."""
+    runs = []
+    for compiled in (False, True):
+        gradus.manual_seed(11)
+        layer = make(gradus, text).double().train(training)
+        if text.startswith("BatchNorm") and "momentum=None" in text and training:
+            pytest.skip("the mean of all batches so far is a number that Python computes")
+        given = arguments(gradus, args)
+        result = (gradus.jit(layer) if compiled else layer)(*given)
+        pull_back(result)
+        grads = [p.grad for p in flat(list(given)) if getattr(p, "grad", None) is not None]
+        grads += [p.grad for p in layer.parameters() if p.grad is not None]
+        runs.append((result, grads, layer.state_dict()))
+    for what, a, b in zip(("values", "gradients", "state"), *reversed(runs)):
+        same(a, b, rtol=1e-9, what=f"{text}: {what}")

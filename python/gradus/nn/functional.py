@@ -32,17 +32,22 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     """Mean zero and variance one over each channel of each sample; running statistics are those of all samples."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    result = _native.instance_norm(input, weight=weight, bias=bias, eps=eps)
     if running_mean is not None:
         axes = tuple(range(2, input.dim()))
         with no_grad():
-            running_mean.lerp_(input.mean(axes).mean(0), momentum)
-            running_var.lerp_(input.var(axes).mean(0), momentum)
-    return _native.instance_norm(input, weight=weight, bias=bias, eps=eps)
+            mean, var = input.mean(axes).mean(0), input.var(axes).mean(0)
+            mean, var = running_mean.lerp(mean, momentum), running_var.lerp(var, momentum)
+            running_mean.copy_(mean)
+            running_var.copy_(var)
+    return result
 
 
 def _adaptive_max_pool(input, output_size, return_indices, axes, pool):
     """The native pool, and where the maxima are: the window of output `i` of `k` over `n` is `i·n/k … (i+1)·n/k`, outwards."""
     sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * axes
+    if len(sizes) != axes or input.dim() < axes + 1:
+        raise ValueError(f"an adaptive pool over {axes} axes of {tuple(input.shape)} cannot have the size {output_size}")
     extents = input.shape[-axes:]
     sizes = [n if k is None else k for n, k in zip(extents, sizes)]
     values = pool(input, tuple(sizes))

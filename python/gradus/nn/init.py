@@ -2,7 +2,7 @@
 
 import math
 
-from ..core import eye, no_grad, randn, randperm
+from ..core import empty, eye, no_grad, randn, randperm
 from ..linalg import qr
 
 _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
@@ -58,9 +58,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
     low, high = below(a), below(b)
-    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-    tensor.copy_(tensor.erfinv() * (std * math.sqrt(2.0)) + mean)
-    return tensor.clamp_(min=a, max=b)
+    drawn = empty(tuple(tensor.shape), dtype=tensor.dtype).uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+    return tensor.copy_((drawn.erfinv() * (std * math.sqrt(2.0)) + mean).clamp(min=a, max=b))
 
 
 @no_grad()
