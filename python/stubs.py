@@ -187,7 +187,9 @@ def native():
 def namespace():
     """`core`: all that the package gives out flat."""
     own = [n for n, v in vars(core).items() if not n.startswith("_") and callable(v) and not isinstance(v, type) and not hasattr(_native, n)]
-    rest = "from gradus._native import *\nfrom gradus._native import Generator, Tensor, dtype as _DType\n"
+    own.remove("trace")  # the package gives out that of `transforms`, which also takes tensors
+    given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and n != "fft")
+    rest = f"from gradus._native import {given}, dtype as _DType\n"
     classes = ("from gradus.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad, "
                "set_grad_enabled as set_grad_enabled\nfrom gradus.limits import finfo as finfo, iinfo as iinfo\n")
     constants = "\n".join(f"{name}: builtins.float" for name in ("inf", "nan", "pi", "e")) + "\nnewaxis: None"

@@ -35,7 +35,7 @@ def test_a_type_checker_accepts_a_program_and_finds_a_fault(tmp_path):
     good, bad = ROOT / "examples" / "python" / "nanogpt.py", tmp_path / "bad.py"
     bad.write_text("import gradus\nx = gradus.ones(2).softmaxx(0)\ny: int = gradus.ones(2).sum(0, keepdim='no')\n")
     for path, fits in ((good, True), (bad, False)):
-        command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), str(path)]
+        command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), str(path)]
         environment = {"MYPYPATH": str(Path(gradus.__file__).parents[1]), "PATH": ""}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert (done.returncode == 0) == fits, done.stdout
