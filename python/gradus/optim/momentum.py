@@ -38,12 +38,12 @@ class SGD(Optimizer):
 
     def load_state_dict(self, state_dict):
         """Takes state and settings. PyTorch counts no steps here; where there is an average, the first is past."""
-        super().load_state_dict(state_dict)
-        for p, state in list(self.state.items()):
-            if state.get("momentum_buffer") is None:
-                del self.state[p]
-            else:
-                state.setdefault("step", 1)
+        states = {}
+        for number, state in state_dict["state"].items():
+            kept = {name: value for name, value in state.items() if value is not None}
+            if kept:
+                states[number] = {"step": 1, **kept}
+        super().load_state_dict({**state_dict, "state": states})
 
 
 class Lion(Optimizer):
