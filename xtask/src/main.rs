@@ -18,6 +18,7 @@ Usage: cargo xtask <command>
 Commands:
   tidy    check the laws of the repository that the compiler does not know
   test    run every check and test there is, cheapest first
+  python  build the Python package's wheel and run its tests, a part of `test`
 ";
 
 fn main() -> ExitCode {
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         }
         ["tidy"] => tidy::run,
         ["test"] => suite::run,
+        ["python"] => python::run,
         _ => {
             eprintln!("xtask: unknown command `{}`\n\n{USAGE}", arguments.join(" "));
             return ExitCode::from(2);

@@ -67,6 +67,7 @@ impl Program {
             prefix: self.prefix(),
             reached: self.reached_from(&loss),
             wanted: self.leading_to(&options.wrt),
+            refused: Vec::new(),
             lines: Vec::new(),
             blocked: Vec::new(),
             equation: None,
@@ -82,6 +83,9 @@ impl Program {
         let (lines, blocked) = (walk.lines, walk.blocked);
         let prefix = self.prefix();
         let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
+        if !walk.refused.is_empty() {
+            return Err(walk.refused);
+        }
         let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
         if let Some(name) = options.wrt.iter().find(|n| !with.contains(&gradient_of(n))) {
             if !blocked.is_empty() {

@@ -20,7 +20,7 @@ mod solve;
 mod source;
 mod token;
 
-pub use builtin::builtins;
+pub use builtin::{ABSENT, Family, aliases, builtins, families};
 pub use diagnostic::{Diagnostic, Result, Severity};
 pub use format::format;
 pub use gradient::{Gradient, GradientOptions};

@@ -93,6 +93,25 @@ pub(crate) fn reduced(t: &Tensor, axes: &[isize], how: Projection) -> Tensor {
     }
 }
 
+/// A name for an axis that nothing names: none that a program can write.
+pub(crate) fn new_axis(at: usize) -> Name {
+    format!("axis {at}").into()
+}
+
+/// An axis that nothing names meets nothing: beside an index that the call lacks, who knows what was meant.
+fn check_meeting(operands: &[Named]) -> Result<()> {
+    let nameless = |n: &&Named| n.axes.iter().any(|a| a.contains(' '));
+    let Some(call) = operands.iter().find(nameless) else { return Ok(()) };
+    match operands.iter().flat_map(|o| &o.axes).find(|a| !call.axes.contains(a)) {
+        Some(index) => {
+            let why =
+                format!("has an axis without a name beside index `{index}`: give it an equation of its own");
+            Err(Error::value("a call", why))
+        }
+        None => Ok(()),
+    }
+}
+
 /// All axes of some values, in order of appearance.
 pub(crate) fn union<'a>(values: impl IntoIterator<Item = &'a Named>) -> Vec<Name> {
     let mut axes: Vec<Name> = Vec::new();
@@ -114,6 +133,7 @@ fn extents(values: &[Named], axes: &[Name]) -> Vec<usize> {
 /// The product of all factors, summed over every axis that is not kept, in a cheap order.
 pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let all = union(factors);
+    check_meeting(factors)?;
     fits(&extents(factors, keep))?;
     let axes: Vec<Name> = keep.iter().filter(|k| all.contains(k)).cloned().collect();
     if let [one] = factors {
@@ -138,6 +158,9 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
 /// A function of numbers at every place that the operands have together.
 pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor) -> Named {
     let axes = union(operands);
+    if let Err(e) = check_meeting(operands) {
+        return Named { tensor: Tensor::failed(e), axes };
+    }
     let tensor = bounded(&extents(operands, &axes), || {
         let aligned: Vec<Tensor> = operands.iter().map(|o| o.aligned(&axes)).collect();
         f(&aligned.iter().collect::<Vec<_>>())

@@ -132,20 +132,10 @@ pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) ->
         }
         Kind::Call(call) => {
             let mut around = keep.clone();
-            let axes = bound_by(call);
-            around.extend(axes.iter().cloned());
-            let mut out = Names::new();
-            for arg in &call.args {
-                out.extend(free(arg, &beside(&around, &call.args, arg), program));
-            }
-            let shape = crate::builtin::find(&call.function, program).map(|c| c.shape());
-            if shape == Some(crate::builtin::Shape::Reduce) && !call.function.ends_with("_grad") {
-                out.retain(|n| !axes.contains(n));
-                if axes.is_empty() {
-                    out.clear();
-                }
-            }
-            out
+            around.extend(bound_by(call));
+            let one = |arg| free(arg, &beside(&around, &call.args, arg), program);
+            let each: Vec<Names> = call.args.iter().map(one).collect();
+            crate::builtin::leaves(call, &each, program)
         }
         Kind::Quotient(p) | Kind::Power(p) | Kind::Compare(_, p) | Kind::And(p) | Kind::Or(p) => join(&p[..]),
         Kind::Choose(p) => join(&p[..]),

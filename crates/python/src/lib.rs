@@ -20,6 +20,7 @@ mod index;
 mod jit;
 mod linalg;
 mod loss;
+mod norm;
 mod operators;
 mod print;
 mod program;
@@ -50,13 +51,11 @@ mod _native {
     #[pymodule_export]
     use crate::functional::{
         adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d,
-        adaptive_max_pool2d, adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, bilinear,
-        celu, conv_transpose1d, conv_transpose2d, conv_transpose3d, conv1d, conv2d, conv3d,
-        cosine_similarity, elu, embedding, fold, gelu, glu, group_norm, hardshrink, hardsigmoid, hardswish,
-        hardtanh, instance_norm, interpolate, layer_norm, leaky_relu, linear, local_response_norm,
-        max_pool1d, max_pool2d, max_pool3d, mish, normalize, one_hot, pad, pairwise_distance, pixel_shuffle,
-        pixel_unshuffle, prelu, relu, relu6, rms_norm, rope, scaled_dot_product_attention, selu, silu,
-        softplus, softshrink, threshold, unfold,
+        adaptive_max_pool2d, adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d, bilinear, celu,
+        conv_transpose1d, conv_transpose2d, conv_transpose3d, conv1d, conv2d, conv3d, elu, embedding, fold,
+        gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, interpolate, leaky_relu, linear, max_pool1d,
+        max_pool2d, max_pool3d, mish, one_hot, pad, pixel_shuffle, pixel_unshuffle, prelu, relu, relu6, rope,
+        scaled_dot_product_attention, selu, silu, softplus, softshrink, threshold, unfold,
     };
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
@@ -73,6 +72,11 @@ mod _native {
         binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy,
         gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss,
         nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
+    };
+    #[pymodule_export]
+    use crate::norm::{
+        batch_norm, cosine_similarity, group_norm, instance_norm, layer_norm, local_response_norm, normalize,
+        pairwise_distance, rms_norm,
     };
     #[pymodule_export]
     use crate::print::set_printoptions;

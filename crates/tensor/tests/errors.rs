@@ -416,3 +416,13 @@ fn transforms_and_control_flow() {
     });
     assert_eq!(e.unwrap_err().place().unwrap().line(), line);
 }
+
+#[test]
+fn pools_without_axes_are_refused() {
+    let x = Tensor::ones([1, 2, 4]);
+    for y in
+        [gradus_tensor::func::adaptive_max_pool(&x, &[]), gradus_tensor::func::adaptive_avg_pool(&x, &[])]
+    {
+        assert!(y.check().unwrap_err().to_string().contains("a size without extents pools nothing"));
+    }
+}

@@ -1,16 +1,22 @@
 //! Applying a function, or its derivative, to tensors with named axes.
 
-use super::{Base, Callee, Settings, Shape};
+use super::param::Occurs;
+use super::table::SAME;
+use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Name, Projection};
-use crate::named::{Named, pointwise, union};
-use gradus_ir::{Error, Result};
-use gradus_tensor::{Tensor, apply1, vjp};
+use crate::limit::fits;
+use crate::named::{Named, new_axis, pointwise, union};
+use gradus_ir::{DType, Error, Result};
+use gradus_tensor::{Tensor, apply1, trace_function, vjp};
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// What applying needs from around the call.
 pub(crate) struct Around<'a> {
     /// The names of the left side: they name the axes of functions that know places only.
     pub(crate) left: &'a [Name],
+    /// Whether the call is all of the right side.
+    pub(crate) whole: bool,
     /// Runs a function of the program's own.
     pub(crate) own: &'a dyn Fn(&crate::ast::Function, &[Named]) -> Result<Named>,
 }
@@ -18,6 +24,7 @@ pub(crate) struct Around<'a> {
 impl Callee {
     /// The function of these arguments.
     pub(crate) fn apply(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
+        let s = &s.completed(&self.keys())?;
         if self.order == 0 {
             return self.plain(args, s, around);
         }
@@ -56,24 +63,18 @@ impl Callee {
             return Err(Error::value(self.name().to_string(), "needs a cotangent as last argument"));
         };
         let before = Callee { order: order - 1, ..self.clone() };
-        let params = before.params();
-        let many = params.first().is_some_and(|p| p.starts_with('*'));
-        let at = match last.parse::<usize>() {
-            Ok(number) if many => Some(number),
-            _ => params.iter().position(|p| p.trim_start_matches(['?', '*']) == &**last),
-        };
-        let at = at.filter(|at| *at < args.len()).ok_or_else(|| {
-            let names: Vec<&str> = params.iter().map(|p| p.trim_start_matches(['?', '*'])).collect();
+        // The cotangent has the indices that the left side has where the function is called.
+        let there = Around { left: &g.axes, whole: true, own: around.own };
+        let bound = before.bound(args.len(), order > 1);
+        let at = bound.iter().position(|p| p.name == *last).ok_or_else(|| {
+            let names: Vec<String> = bound.iter().map(|p| p.name.to_string()).collect();
             Error::value(format!("wrt \"{last}\""), format!("must be one of {}", names.join(", ")))
         })?;
-        // What changes the extent of an axis leaves one that is called otherwise in the cotangent.
-        let resizes = matches!(&self.base, Base::Table(b) if matches!(b.name, "topk" | "glu"));
-        let by_place = self.shape() == Shape::Positional || resizes;
         self.vjp_of(
             args,
             at,
-            |args| self.pulled(order - 1, inner_wrt, args, s, around),
-            |out| cotangent_for(g, out, by_place),
+            |args| self.pulled(order - 1, inner_wrt, args, s, &there),
+            |out| cotangent_for(g, out, self.shape()),
         )
     }
 
@@ -110,76 +111,158 @@ impl Callee {
     }
 
     fn plain(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
+        let needed = self.params().iter().filter(|p| p.occurs == Occurs::Once).count() - self.order;
+        if args.len() < needed {
+            let behind = match self.order {
+                0 => String::new(),
+                1 => " and a cotangent behind them".into(),
+                n => format!(" and {n} cotangents behind them"),
+            };
+            let why = format!("needs {needed} arguments{behind}, {} given", args.len() + self.order);
+            return Err(Error::value(format!("`{}`", self.name()), why));
+        }
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args),
             Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
             Base::Table(b) => *b,
         };
-        let refs = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
+        let args = &taken(b, args);
+        let run = |t: &[Tensor]| run(b, t, s);
         match b.shape {
             Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
-            Shape::OfIndex => checked(Named::new(refs(&[args[0].tensor.clone()]), args[0].axes.clone())),
+            Shape::OfIndex => checked(Named::new(run(&[args[0].tensor.clone()])?, args[0].axes.clone())),
             Shape::Part => {
-                let axes = super::arrays::slice_axes(s.word("at"), &args[0].axes);
-                checked(Named::new(refs(&[args[0].tensor.clone()]), axes))
+                let axes = super::family::arrays::slice_axes(s.word("at"), &args[0].axes);
+                checked(Named::new(run(&[args[0].tensor.clone()])?, axes))
             }
             Shape::Positional => {
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.tensor.clone()).collect();
-                let tensor = refs(&tensors);
-                let axes = by_position(tensor.rank(), args, around.left);
+                let tensor = run(&tensors)?;
+                let axes = by_position(b, tensor.rank(), args, around);
                 checked(Named::new(tensor, axes))
             }
-            Shape::Along => {
+            Shape::Along | Shape::Resize | Shape::Grow => {
+                let mut axes = union(args);
+                let tensors: Vec<Tensor> = args.iter().map(|a| broadcast(a, &axes, args)).collect();
+                let tensor = run(&tensors)?;
+                match b.shape {
+                    Shape::Resize => rename(&mut axes, wrapped(s.axis(), args[0].axes.len()), around.left),
+                    Shape::Grow => grow(&mut axes, tensor.rank(), &s.words("axis"), around.left),
+                    _ => {}
+                }
+                checked(Named::new(tensor, axes))
+            }
+            Shape::Gather | Shape::Scatter => by_ids(b, args, s),
+            Shape::Reduce | Shape::ReduceOne => {
                 let axes = union(args);
                 let first = broadcast(&args[0], &axes, args);
-                let rest = args[1..].iter().map(|a| a.aligned(&axes).expand_as(&first));
-                let tensors: Vec<Tensor> = [first.clone()].into_iter().chain(rest).collect();
-                let tensor = refs(&tensors);
-                let axes = resized(&tensor, &first, axes, around.left);
-                checked(Named::new(tensor, axes))
-            }
-            Shape::Reduce => {
-                let axes = &args[0].axes;
-                let tensors: Vec<Tensor> = args.iter().map(|a| a.aligned(axes)).collect();
-                let tensor = refs(&tensors);
-                let gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, axes.len())).collect();
-                let left: Vec<Name> = axes
-                    .iter()
-                    .enumerate()
-                    .filter(|(i, _)| !gone.contains(i))
-                    .map(|(_, a)| a.clone())
-                    .collect();
+                let rest = args[1..].iter().map(|a| a.aligned(&axes));
+                let tensor = run(&[first.clone()].into_iter().chain(rest).collect::<Vec<_>>())?;
                 if tensor.rank() == 0 {
                     return checked(Named::new(tensor, Vec::new()));
                 }
-                if s.flag("keepdims", false) {
-                    let mut gone = gone.clone();
-                    gone.sort_unstable();
+                let mut gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, args[0].axes.len())).collect();
+                gone.sort_unstable();
+                if s.flag("keepdims") {
                     let kept = gone.iter().fold(tensor, |t, i| t.unsqueeze(*i as isize));
-                    return checked(Named::new(kept, axes.clone()));
+                    return checked(Named::new(kept, axes));
                 }
-                let extents: Vec<usize> = left.iter().filter_map(|a| args[0].size(a)).collect();
+                let stays = |i: &usize| !gone.contains(i);
+                let left: Vec<Name> = (0..axes.len()).filter(stays).map(|i| axes[i].clone()).collect();
+                let extents: Vec<usize> =
+                    (0..axes.len()).filter(stays).map(|i| first.dim(i as isize)).collect();
                 checked(Named::new(tensor.reshape(extents), left))
             }
         }
     }
 }
 
+/// A function of the table, unless something about it is too large.
+fn run(b: &Builtin, tensors: &[Tensor], s: &Settings) -> Result<Tensor> {
+    let apply = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
+    tensors.iter().try_for_each(|t| fits(&t.shape()))?;
+    let avals: Option<Vec<_>> = tensors.iter().map(Tensor::aval).collect();
+    if let Some(avals) = avals.filter(|_| !tensors.iter().any(Tensor::is_traced)) {
+        // What is made of constants is computed at once: how large it will be is looked at before.
+        let traced = trace_function(&avals, |t: &[Tensor]| apply(t));
+        let outs = traced.iter().flat_map(|t| t.graph.output_avals());
+        outs.into_iter().try_for_each(|out| fits(&out.shape))?;
+    }
+    let out = apply(tensors);
+    fits(&out.check()?.shape())?;
+    Ok(out)
+}
+
+/// Arguments as the function takes them.
+fn taken(b: &Builtin, args: &[Named]) -> Vec<Named> {
+    let one = |(i, arg): (usize, &Named)| match b.params.get(i).map(|p| p.takes) {
+        Some(Takes::Ids) => Named { tensor: arg.tensor.to_dtype(DType::I64), ..arg.clone() },
+        Some(Takes::Truth) => arg.truth(),
+        _ => arg.clone(),
+    };
+    args.iter().enumerate().map(one).collect()
+}
+
+/// A function of places along an axis. It sees tensors with the axes that both share as one, then that axis or those
+/// of the places as one, then the others as one: `[s, v, r]`, places `[s, k]`, what goes there `[s, k, r]`.
+fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
+    let [x, ids, more @ ..] = args else { return Err(Error::value(b.name, "needs places")) };
+    let along = &x.axes[wrapped(s.axis(), x.axes.len()).min(x.axes.len() - 1)];
+    let own = |a: &&Name| *a != along;
+    let shared: Vec<Name> = x.axes.iter().filter(own).filter(|a| ids.axes.contains(a)).cloned().collect();
+    let rest: Vec<Name> = x.axes.iter().filter(own).filter(|a| !shared.contains(a)).cloned().collect();
+    let new: Vec<Name> = ids.axes.iter().filter(|a| !shared.contains(a)).cloned().collect();
+    let extents = |of: &Named, names: &[Name]| names.iter().filter_map(|a| of.size(a)).collect::<Vec<_>>();
+    let [n, k, r] = [extents(x, &shared), extents(ids, &new), extents(x, &rest)];
+    let [flat, places, behind] = [&n, &k, &r].map(|e| e.iter().product::<usize>());
+    let whole = [&shared[..], std::slice::from_ref(along), &rest].concat();
+    let there = [&shared[..], &new, &rest].concat();
+    let size = x.size(along).unwrap_or(0);
+    let mut tensors = vec![
+        x.aligned(&whole).reshape([flat, size, behind]),
+        ids.aligned(&[&shared[..], &new].concat()).reshape([flat, places]),
+    ];
+    for y in more {
+        if let Some(other) = y.axes.iter().find(|a| !there.contains(a)) {
+            let why = format!("has index `{other}`, which neither `x` nor `ids` has");
+            return Err(Error::value("what goes there", why));
+        }
+        let spread = y.aligned(&there).expand([&n[..], &k, &r].concat());
+        tensors.push(spread.reshape([flat, places, behind]));
+    }
+    let out = run(b, &tensors, s)?;
+    if b.shape == Shape::Gather {
+        return checked(Named::new(out.reshape([&n[..], &k, &r].concat()), there));
+    }
+    checked(Named::new(out.reshape([&n[..], &[size], &r].concat()), whole))
+}
+
 fn wrapped(axis: isize, rank: usize) -> usize {
     if axis < 0 { (axis + rank as isize).max(0) as usize } else { axis as usize }
 }
 
-/// Where a function has changed the extent of an axis, the axis is called as the left side calls what is new there.
-fn resized(out: &Tensor, x: &Tensor, mut axes: Vec<Name>, left: &[Name]) -> Vec<Name> {
+/// An axis of another extent is called as the left side calls it: by its own name if that stands there, else by the one
+/// name that is new.
+fn rename(axes: &mut [Name], at: usize, left: &[Name]) {
     let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
-    let changed = (0..axes.len()).find(|i| out.dim(*i as isize) != x.dim(*i as isize));
-    if let (Some(i), [name]) = (changed, &new[..]) {
-        axes[i] = (*name).clone();
+    if let ([name], Some(axis)) = (&new[..], axes.get(at))
+        && !left.contains(axis)
+    {
+        axes[at] = (*name).clone();
     }
-    axes
 }
 
-/// The first argument repeated along axes that only the others have.
+/// New axes at the end are called as `axis=` says, else as the left side calls what is new there.
+fn grow(axes: &mut Vec<Name>, rank: usize, said: &[Name], left: &[Name]) {
+    let count = rank.saturating_sub(axes.len());
+    let new: Vec<Name> = left.iter().filter(|l| !axes.contains(l)).cloned().collect();
+    match [said, &new].into_iter().find(|names| names.len() == count) {
+        Some(names) => axes.extend(names.iter().cloned()),
+        None => axes.extend((axes.len()..rank).map(new_axis).collect::<Vec<_>>()),
+    }
+}
+
+/// An argument repeated along axes that only the others have.
 fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
     let extent = |a: &Name| all.iter().find_map(|n| n.size(a)).unwrap_or(1);
     let extents: Vec<usize> = axes.iter().map(extent).collect();
@@ -200,25 +283,68 @@ fn checked(v: Named) -> Result<Named> {
     Ok(v)
 }
 
-/// Names for the axes of a function that knows places only: those of the left side if there are as many, else those
-/// of the first argument that has as many, else new ones.
-fn by_position(rank: usize, args: &[Named], left: &[Name]) -> Vec<Name> {
-    if left.len() == rank {
-        return left.to_vec();
+/// Names for the axes of a function that knows places only. What the table says comes out keeps its names, and what is new
+/// is called as the left side calls what is left there. Where the call is all of the right side the left side may have
+/// other names, by place; so it may where the table says nothing.
+fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
+    let axes: Vec<&[Name]> = args.iter().map(|a| &a.axes[..]).collect();
+    let (own, left) = (given(b.gives, &axes, Some(rank)), around.left);
+    let own = own.filter(|own| (1..own.len()).all(|i| !own[..i].contains(&own[i])));
+    let Some(own) = own else {
+        return if left.len() == rank { left.to_vec() } else { (0..rank).map(new_axis).collect() };
+    };
+    let is_new = |n: &Name| n.contains(' ');
+    let same = left.len() == rank && own.iter().all(|n| is_new(n) || left.contains(n));
+    if same && !b.gives.is_empty() && b.gives != SAME {
+        let mut others = left.iter().filter(|l| !own.contains(l));
+        return own.iter().map(|n| if is_new(n) { others.next().unwrap_or(n) } else { n }.clone()).collect();
     }
-    match args.iter().find(|a| a.axes.len() == rank) {
-        Some(a) => a.axes.clone(),
-        None => (0..rank).map(|i| Name::from(format!("axis {i}"))).collect(),
+    let by_place = around.whole || b.gives.is_empty() || own.iter().any(is_new);
+    if left.len() == rank && by_place { left.to_vec() } else { own }
+}
+
+/// The names that come out as a table's line says, those of new axes being none that a program can write; of several ways
+/// the one for this rank.
+pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Option<Vec<Name>> {
+    let fits = |names: &Vec<Name>| rank.is_none_or(|rank| names.len() == rank);
+    if gives.is_empty() {
+        return args.first().map(|axes| axes.to_vec()).filter(fits);
     }
+    gives.split('|').find_map(|way| {
+        let (ins, out) = way.split_once("->")?;
+        let (mut names, mut lead): (HashMap<char, Name>, Vec<Name>) = Default::default();
+        for (letters, axes) in ins.split(',').zip(args) {
+            let spare = axes.len().checked_sub(letters.len())?;
+            for axis in &axes[..spare] {
+                if !lead.contains(axis) {
+                    lead.push(axis.clone());
+                }
+            }
+            for (letter, name) in letters.chars().zip(&axes[spare..]) {
+                names.entry(letter).or_insert_with(|| name.clone());
+            }
+        }
+        let at = lead.len();
+        let of = |(i, c): (usize, char)| names.get(&c).cloned().unwrap_or_else(|| new_axis(at + i));
+        lead.extend(out.chars().enumerate().map(of).collect::<Vec<_>>());
+        Some(lead).filter(fits)
+    })
 }
 
 /// A cotangent brought to the axes of the result it is for: what it has more is summed, what it lacks is repeated.
-fn cotangent_for(g: &Named, out: &Named, by_place: bool) -> Result<Tensor> {
-    let shape = out.tensor.shape();
+fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
+    let extents = out.tensor.shape();
     let dtype = out.tensor.dtype();
-    if by_place && !g.axes.is_empty() && g.tensor.rank() == out.tensor.rank() {
-        return Ok(g.tensor.to_dtype(dtype).expand(shape.to_vec()));
+    let lacks = out.axes.iter().any(|a| !g.axes.contains(a));
+    let more = g.axes.iter().any(|a| !out.axes.contains(a));
+    if matches!(shape, Shape::Resize | Shape::Grow | Shape::Positional) && lacks && more {
+        let why = "has other indices than the result; give the call an equation of its own";
+        return Err(Error::gradient(format!("the cotangent {why}")));
     }
-    let g = g.projected(&out.axes, Projection::Sum);
-    Ok(g.aligned(&out.axes).to_dtype(dtype).expand(shape.to_vec()))
+    let g = g.projected(&out.axes, Projection::Sum).aligned(&out.axes).to_dtype(dtype);
+    // An axis that was kept at extent 1 has been repeated since.
+    let repeated = |i: &isize| extents[*i as usize] == 1 && g.dim(*i) != 1;
+    let repeated: Vec<isize> = (0..g.rank() as isize).filter(repeated).collect();
+    let g = if repeated.is_empty() { g } else { g.sum_keepdim(&repeated) };
+    Ok(g.expand(extents.to_vec()))
 }

@@ -1,19 +1,24 @@
 //! Functions: the table of builtins, every pointwise op of the catalog, the program's own, and the derivative of each
 //! (`f_grad`), which is the core's own vjp.
 
+mod absent;
 mod apply;
-mod arrays;
+mod family;
+mod param;
 mod settings;
 mod table;
 
 pub(crate) use apply::Around;
+pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
-use crate::ast::{Function, Name};
+use crate::ast::{Call, Expr, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
+use crate::scope::{Names, bound_by, keys, occurrences};
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
+use param::{Is, Key, Keys, Params, flag, optional};
 use std::sync::Arc;
 
 /// How a builtin sees the axes of its arguments.
@@ -21,16 +26,44 @@ use std::sync::Arc;
 pub(crate) enum Shape {
     /// Number by number, arguments brought together by name.
     Pointwise,
-    /// Along one axis, which stays; further arguments are brought to the first one's axes by name.
+    /// Along an axis, which stays; arguments are brought together by name.
     Along,
-    /// Over axes that go away; further arguments are brought to the first one's axes by name.
+    /// Along an axis that comes out longer or shorter; arguments are brought together by name.
+    Resize,
+    /// Over axes that go away, all unless it is said which; arguments are brought together by name.
     Reduce,
+    /// Over one axis that goes away.
+    ReduceOne,
+    /// A new axis at the end; arguments are brought together by name.
+    Grow,
+    /// Along an axis of the first argument, whose places the second holds: its axes come instead.
+    Gather,
+    /// As `Gather`, but the third argument goes to those places of the first.
+    Scatter,
     /// By position: names mean nothing to it.
     Positional,
     /// The part of one tensor that a text describes.
     Part,
     /// Of an index itself.
     OfIndex,
+}
+
+impl Shape {
+    /// Whether there is one axis in particular.
+    pub(crate) fn has_one_axis(self) -> bool {
+        use Shape::{Along, Gather, ReduceOne, Resize, Scatter};
+        matches!(self, Along | Resize | ReduceOne | Gather | Scatter)
+    }
+
+    /// Whether there are axes in particular.
+    pub(crate) fn has_axes(self) -> bool {
+        self.has_one_axis() || self == Shape::Reduce
+    }
+
+    /// Whether an index may have one size in an argument and another elsewhere.
+    pub(crate) fn is_of_any_size(self) -> bool {
+        matches!(self, Shape::Positional | Shape::Resize)
+    }
 }
 
 /// What a builtin's derivative is.
@@ -49,13 +82,24 @@ pub(crate) enum Derivative {
 /// One function of the table.
 pub(crate) struct Builtin {
     pub(crate) name: &'static str,
-    /// Tensors it takes; `?` may be left out, `*` is any number of them.
-    pub(crate) params: &'static [&'static str],
-    /// What else can be set.
-    pub(crate) settings: &'static [&'static str],
+    pub(crate) params: Params,
+    pub(crate) settings: Keys,
     pub(crate) shape: Shape,
+    /// For functions by position, which of the arguments' last axes come out: `ij,jk->ik`, or `…|…` for other numbers of
+    /// axes; a letter that is new is an axis of its own. Axes before those come out first. Nothing says: as the first
+    /// argument has them.
+    pub(crate) gives: &'static str,
     pub(crate) derivative: Derivative,
     pub(crate) apply: fn(&[&Tensor], &Settings) -> Tensor,
+}
+
+/// Functions of one kind, as the page of the language has them.
+pub struct Family {
+    /// What they are.
+    pub title: &'static str,
+    /// What they have in common.
+    pub about: &'static str,
+    table: &'static [Builtin],
 }
 
 /// What a call calls.
@@ -83,18 +127,44 @@ pub(crate) fn stem(name: &str) -> (&str, usize) {
     (name, order)
 }
 
+fn all() -> impl Iterator<Item = &'static Builtin> {
+    table::FAMILIES.iter().flat_map(|f| f.table)
+}
+
 /// Every name a program can call without defining it.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    let table = table::TABLE.iter().flat_map(|t| t.iter()).map(|b| b.name);
-    table.chain(pointwise::rows().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
+    all().map(|b| b.name).chain(pointwise::rows().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
 }
 
 /// The functions of the language, each as it is called: `softmax(x, axis=)`.
 pub fn builtins() -> Vec<(&'static str, String)> {
-    let program = Program::default();
-    let table = table::TABLE.iter().flat_map(|t| t.iter()).map(|b| b.name);
-    let all = table.chain(pointwise::rows().map(|r| r.name));
-    all.filter_map(|name| find(name, &program).map(|c| (name, c.signature().text(name)))).collect()
+    let own = families().iter().flat_map(Family::functions);
+    own.chain(pointwise::rows().map(|r| shown(r.name))).collect()
+}
+
+fn shown(name: &'static str) -> (&'static str, String) {
+    let text = find(name, &Program::default()).map(|c| c.signature().text(name));
+    (name, text.unwrap_or_default())
+}
+
+/// The table of builtins.
+pub fn families() -> &'static [Family] {
+    table::FAMILIES
+}
+
+/// Other names of builtins, each with the one it stands for.
+pub fn aliases() -> &'static [(&'static str, &'static str)] {
+    table::ALIASES
+}
+
+pub use absent::ABSENT;
+pub(crate) use absent::instead;
+
+impl Family {
+    /// Its functions, each as it is called.
+    pub fn functions(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
+        self.table.iter().map(|b| shown(b.name))
+    }
 }
 
 /// The function of this name: the program's own before builtins, capitals aside, itself before a derivative.
@@ -105,7 +175,7 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         }
         let lower = name.to_ascii_lowercase();
         let lower = table::ALIASES.iter().find(|a| a.0 == lower).map_or(lower.as_str(), |a| a.1);
-        if let Some(b) = table::TABLE.iter().flat_map(|t| t.iter()).find(|b| b.name == lower) {
+        if let Some(b) = all().find(|b| b.name == lower) {
             return Some(Base::Table(b));
         }
         pointwise::find(lower).map(Base::Row)
@@ -151,78 +221,212 @@ impl Callee {
         }
     }
 
-    /// The tensors it takes by name, cotangents included.
-    pub(crate) fn params(&self) -> Vec<String> {
-        let mut params: Vec<String> = match &self.base {
-            Base::Table(b) => b.params.iter().map(|p| p.to_string()).collect(),
-            Base::Row(r) => ["x", "y", "z"].iter().take(r.arity).map(|p| p.to_string()).collect(),
-            Base::User(f) => f.params.iter().map(|p| p.name.to_string()).collect(),
+    /// The tensors it takes, cotangents included.
+    pub(crate) fn params(&self) -> Vec<Param<Name>> {
+        let mut params: Vec<Param<Name>> = match &self.base {
+            Base::Table(b) => b.params.iter().map(Param::named).collect(),
+            Base::Row(r) => ["x", "y", "z"].iter().take(r.arity).map(|p| Param::plain((*p).into())).collect(),
+            Base::User(f) => f.params.iter().map(|p| Param::plain(p.name.clone())).collect(),
         };
-        params.extend((1..=self.order).map(cotangent));
+        // `softmax_grad(y, g)` has a `g` of its own.
+        let free: Vec<Name> =
+            (1..).map(cotangent).filter(|g| params.iter().all(|p| p.name != *g)).take(self.order).collect();
+        params.extend(free.into_iter().map(Param::plain));
         params
     }
 
-    pub(crate) fn signature(&self) -> Signature {
-        let settings: &[&str] = match &self.base {
-            Base::Table(b) => b.settings,
-            _ => &[],
+    /// What each of so many arguments is, `pulled` if the last of them are cotangents. Of any number of arguments each is
+    /// called by its place.
+    pub(crate) fn bound(&self, count: usize, pulled: bool) -> Vec<Param<Name>> {
+        let mut params = self.params();
+        let cotangents = params.split_off(params.len() - self.order);
+        let own = if pulled { count.saturating_sub(self.order) } else { count };
+        if let Some(many) = params.first().filter(|p| p.is_many()).cloned() {
+            params = (0..own).map(|i| Param { name: i.to_string().into(), ..many.clone() }).collect();
+        }
+        params.truncate(own);
+        params.extend(cotangents.into_iter().filter(|_| pulled));
+        params
+    }
+
+    /// The settings it takes.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        let mut keys = match &self.base {
+            Base::Table(b) => b.settings.to_vec(),
+            _ => Vec::new(),
         };
-        let mut settings: Vec<&'static str> = settings.to_vec();
-        match self.shape() {
-            Shape::Along => settings.push("axis"),
-            Shape::Reduce => settings.extend(["axis", "keepdims"]),
-            _ => {}
+        let shape = self.shape();
+        if shape.has_axes() || shape == Shape::Grow {
+            keys.push(optional("axis", Is::Names));
+        }
+        if shape == Shape::Reduce {
+            keys.push(flag("keepdims", false));
         }
         if self.order > 0 {
-            settings.push("wrt");
+            keys.push(optional("wrt", Is::Names));
         }
-        Signature { params: self.params(), settings, order: self.order }
+        keys
+    }
+
+    pub(crate) fn signature(&self) -> Signature {
+        Signature { params: self.params(), keys: self.keys(), order: self.order }
+    }
+
+    /// Which arguments of a call nothing flows into.
+    pub(crate) fn still(&self, call: &Call) -> Vec<bool> {
+        let (count, axis) = (call.args.len(), along(call));
+        let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
+        let lacks = |arg: &Expr| axis.as_ref().is_some_and(|a| !occurrences(arg).contains(a));
+        let params = self.bound(count, pulled).into_iter().zip(&call.args).enumerate();
+        let is = |(i, (p, arg)): (usize, (Param<Name>, &Expr))| {
+            p.is_still(i, count) || p.takes == Takes::Classes && lacks(arg)
+        };
+        params.map(is).collect()
+    }
+
+    /// The derivative of a call: with some settings there is none.
+    pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
+        let stops = |k: &Key| {
+            let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat == Some(&**t));
+            call.named.iter().any(|(name, v)| **name == *k.name && is(v))
+        };
+        match &self.base {
+            Base::Table(b) if b.settings.iter().any(stops) => Derivative::None,
+            _ => self.derivative(),
+        }
+    }
+}
+
+/// The axis that a call is along, as far as it says so: as given, else the last of a tensor.
+fn along(call: &Call) -> Option<Name> {
+    let own = match call.args.first().map(|a| &a.kind) {
+        Some(Kind::Ref(r)) => keys(r),
+        _ => Vec::new(),
+    };
+    let Some((_, given)) = call.named.iter().find(|(k, _)| &**k == "axis") else {
+        return own.last().cloned();
+    };
+    match param::literal(given)? {
+        Setting::Word(axis) => Some(axis),
+        Setting::Number(n) if n < 0.0 => own.iter().nth_back((-n) as usize - 1).cloned(),
+        Setting::Number(n) => own.get(n as usize).cloned(),
+        Setting::List(_) => None,
+    }
+}
+
+/// Whether what comes out of a call is called as the left side calls it: on another line it would be called otherwise.
+pub(crate) fn leans(call: &Call, program: &Program) -> bool {
+    let Some(callee) = find(&call.function, program).filter(|c| c.order == 0) else { return false };
+    let Base::Table(b) = &callee.base else { return false };
+    match b.shape {
+        Shape::Resize => true,
+        Shape::Grow => !call.named.iter().any(|(k, _)| &**k == "axis"),
+        Shape::Positional if b.params.is_empty() => true,
+        Shape::Positional => b.gives.split('|').any(|way| match way.split_once("->") {
+            Some((ins, out)) => out.chars().any(|c| !ins.contains(c)),
+            None => true,
+        }),
+        _ => false,
+    }
+}
+
+/// A call within an expression whose indices are those of the left side.
+pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
+    match &e.kind {
+        Kind::Call(call) if leans(call, program) => Some(call),
+        _ => e.parts().into_iter().find_map(|p| leaning(p, program)),
+    }
+}
+
+/// The indices that come out of a function by place, where the table and its arguments say so.
+fn known(callee: &Callee, call: &Call) -> Option<Names> {
+    let Base::Table(b) = &callee.base else { return None };
+    let own = |a: &Expr| match &a.kind {
+        Kind::Ref(r) => Some(keys(r)),
+        _ => None,
+    };
+    let args: Vec<Vec<Name>> = call.args.iter().map(own).collect::<Option<_>>()?;
+    let args: Vec<&[Name]> = args.iter().map(|a| &a[..]).collect();
+    let names = apply::given(b.gives, &args, None).filter(|_| !b.gives.is_empty())?;
+    Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
+}
+
+/// The indices that a call leaves of those that its arguments have.
+pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
+    let all = || each.iter().flatten().cloned().collect::<Names>();
+    let Some(callee) = find(&call.function, program) else { return all() };
+    let setting = |key: &str| call.named.iter().find(|(k, _)| &**k == key).map(|(_, v)| &v.kind);
+    if callee.order > 0 {
+        let last = match setting("wrt") {
+            Some(Kind::List(all)) => all.last().map(|e| &e.kind),
+            other => other,
+        };
+        let Some(Kind::Text(last)) = last else { return all() };
+        let before = Callee { order: callee.order - 1, ..callee };
+        let bound = before.bound(each.len().saturating_sub(1), before.order > 0);
+        let at = bound.iter().position(|p| p.name == *last);
+        return at.and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
+    }
+    let keys_of = |b: &Builtin, key: &str| b.settings.iter().any(|k| k.name == key);
+    let is_loss = matches!(&callee.base, Base::Table(b) if keys_of(b, "reduction"));
+    if is_loss && !matches!(setting("reduction"), Some(Kind::Text(how)) if &**how == "none") {
+        return Names::new();
+    }
+    let mut named = bound_by(call);
+    if setting("axis").is_some() || callee.shape().has_one_axis() {
+        named.extend(along(call));
+    }
+    let without = |gone: Names| all().into_iter().filter(|n| !gone.contains(n)).collect();
+    match callee.shape() {
+        Shape::Reduce if named.is_empty() => Names::new(),
+        Shape::Reduce => without(named),
+        Shape::ReduceOne | Shape::Gather => without(named),
+        Shape::Grow => all().into_iter().chain(named).collect(),
+        Shape::Scatter => each.first().cloned().unwrap_or_default(),
+        Shape::Positional => known(&callee, call).unwrap_or_else(all),
+        _ => all(),
     }
 }
 
 /// The name of the cotangent of a derivative of some order.
-pub(crate) fn cotangent(order: usize) -> String {
-    if order == 1 { "g".into() } else { format!("g{order}") }
+fn cotangent(order: usize) -> Name {
+    if order == 1 { "g".into() } else { format!("g{order}").into() }
 }
 
 /// What a function can be given.
 pub(crate) struct Signature {
-    params: Vec<String>,
-    settings: Vec<&'static str>,
+    params: Vec<Param<Name>>,
+    keys: Vec<Key>,
     order: usize,
 }
 
 impl Signature {
     pub(crate) fn is_param(&self, key: &str) -> bool {
-        self.params.iter().any(|p| p.trim_matches(['?', '*']) == key)
+        self.params.iter().any(|p| &*p.name == key)
     }
 
     pub(crate) fn takes(&self, key: &str) -> bool {
-        self.is_param(key) || self.settings.contains(&key)
+        self.is_param(key) || self.keys.iter().any(|k| k.name == key)
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.params.iter().map(|p| p.trim_matches(['?', '*'])).chain(self.settings.iter().copied())
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(|p| &*p.name).chain(self.keys.iter().map(|k| k.name))
     }
 
     /// How many tensors must be there; a derivative of a pointwise function stands without cotangents as well.
     pub(crate) fn least(&self) -> usize {
-        let needed = self.params.iter().filter(|p| !p.starts_with(['?', '*'])).count();
+        let needed = self.params.iter().filter(|p| p.occurs == param::Occurs::Once).count();
         needed.saturating_sub(self.order)
     }
 
-    pub(crate) fn settings(&self) -> &[&'static str] {
-        &self.settings
+    pub(crate) fn settings(&self) -> impl ExactSizeIterator<Item = &'static str> {
+        self.keys.iter().map(|k| k.name)
     }
 
     /// The settings as a person reads them: `softmax(x, axis=)`.
     pub(crate) fn text(&self, name: &str) -> String {
-        let param = |p: &String| match p.strip_prefix('?') {
-            Some(optional) => format!("[{optional}]"),
-            None => p.strip_prefix('*').map_or_else(|| p.clone(), |many| format!("{many}, …")),
-        };
-        let each: Vec<String> =
-            self.params.iter().map(param).chain(self.settings.iter().map(|s| format!("{s}="))).collect();
+        let params = self.params.iter().map(Param::to_string);
+        let each: Vec<String> = params.chain(self.keys.iter().map(Key::to_string)).collect();
         format!("{name}({})", each.join(", "))
     }
 }

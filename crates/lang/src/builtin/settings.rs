@@ -1,8 +1,10 @@
 //! What a call is given besides tensors: numbers, words, lists of them.
 
+use super::param::{Key, Otherwise};
 use crate::ast::Name;
-use gradus_ir::DType;
+use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Each;
+use std::fmt;
 
 /// A number, a word or a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +12,37 @@ pub(crate) enum Setting {
     Number(f64),
     Word(Name),
     List(Vec<Setting>),
+}
+
+impl Setting {
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Setting::Number(x) => Some(*x),
+            Setting::Word(w) if &**w == "inf" => Some(f64::INFINITY),
+            _ => None,
+        }
+    }
+
+    pub(super) fn flag(&self) -> Option<bool> {
+        match self {
+            Setting::Number(x) => Some(*x != 0.0),
+            Setting::Word(w) => w.parse().ok(),
+            Setting::List(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Setting::Number(x) => write!(f, "{x}"),
+            Setting::Word(w) => write!(f, "\"{w}\""),
+            Setting::List(all) => {
+                let each: Vec<String> = all.iter().map(Setting::to_string).collect();
+                write!(f, "[{}]", each.join(", "))
+            }
+        }
+    }
 }
 
 /// The settings of one call, with its axes looked up.
@@ -25,6 +58,21 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// With every setting checked and those that are not given as the table has them.
+    pub(super) fn completed(&self, keys: &[Key]) -> Result<Settings> {
+        let mut out = self.clone();
+        for key in keys {
+            match self.get(key.name) {
+                Some(given) => key.check(given)?,
+                None if key.otherwise == Otherwise::Needed => {
+                    return Err(Error::value(format!("`{}`", key.name), "must be given"));
+                }
+                None => out.given.extend(key.default().map(|d| (key.name.into(), d))),
+            }
+        }
+        Ok(out)
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<&Setting> {
         self.given.iter().find(|(k, _)| **k == *key).map(|(_, s)| s)
     }
@@ -38,32 +86,25 @@ impl Settings {
         self.axes.clone()
     }
 
-    pub(crate) fn number(&self, key: &str, otherwise: f64) -> f64 {
-        self.optional(key).unwrap_or(otherwise)
-    }
-
     pub(crate) fn optional(&self, key: &str) -> Option<f64> {
-        match self.get(key) {
-            Some(Setting::Number(x)) => Some(*x),
-            Some(Setting::Word(w)) => match &**w {
-                "true" => Some(1.0),
-                "false" => Some(0.0),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.get(key).and_then(Setting::number)
     }
 
-    pub(crate) fn whole(&self, key: &str, otherwise: usize) -> usize {
-        self.optional(key).filter(|x| *x >= 0.0).map_or(otherwise, |x| x as usize)
+    /// A number that is there: given, or from the table.
+    pub(crate) fn number(&self, key: &str) -> f64 {
+        self.optional(key).unwrap_or(f64::NAN)
     }
 
-    pub(crate) fn integer(&self, key: &str, otherwise: i64) -> i64 {
-        self.optional(key).map_or(otherwise, |x| x as i64)
+    pub(crate) fn whole(&self, key: &str) -> usize {
+        self.number(key) as usize
     }
 
-    pub(crate) fn flag(&self, key: &str, otherwise: bool) -> bool {
-        self.optional(key).map_or(otherwise, |x| x != 0.0)
+    pub(crate) fn integer(&self, key: &str) -> i64 {
+        self.number(key) as i64
+    }
+
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        self.get(key).and_then(Setting::flag).unwrap_or(false)
     }
 
     pub(crate) fn word(&self, key: &str) -> &str {
@@ -74,33 +115,32 @@ impl Settings {
     }
 
     /// One whole number for all axes, or one for each.
-    pub(crate) fn each(&self, key: &str, otherwise: usize) -> Each {
-        Each(self.wholes(key).unwrap_or_else(|| vec![otherwise]))
+    pub(crate) fn each(&self, key: &str) -> Each {
+        Each(self.wholes(key).unwrap_or_default())
     }
 
     pub(crate) fn wholes(&self, key: &str) -> Option<Vec<usize>> {
-        let whole = |s: &Setting| match s {
-            Setting::Number(x) if *x >= 0.0 => Some(*x as usize),
-            _ => None,
-        };
+        self.integers(key).map(|all| all.into_iter().map(|n| n as usize).collect())
+    }
+
+    pub(crate) fn integers(&self, key: &str) -> Option<Vec<i64>> {
+        let one = |s: &Setting| s.number().map(|x| x as i64);
         match self.get(key)? {
-            Setting::List(each) => each.iter().map(whole).collect(),
-            one => whole(one).map(|n| vec![n]),
+            Setting::List(each) => each.iter().map(one).collect(),
+            other => one(other).map(|n| vec![n]),
         }
     }
 
     /// Words of a list, or the one word.
     pub(crate) fn words(&self, key: &str) -> Vec<Name> {
+        let word = |s: &Setting| match s {
+            Setting::Word(w) => Some(w.clone()),
+            _ => None,
+        };
         match self.get(key) {
-            Some(Setting::Word(w)) => vec![w.clone()],
-            Some(Setting::List(each)) => each
-                .iter()
-                .filter_map(|s| match s {
-                    Setting::Word(w) => Some(w.clone()),
-                    _ => None,
-                })
-                .collect(),
-            _ => Vec::new(),
+            Some(Setting::List(each)) => each.iter().filter_map(word).collect(),
+            Some(one) => word(one).into_iter().collect(),
+            None => Vec::new(),
         }
     }
 }

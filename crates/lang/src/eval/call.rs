@@ -2,7 +2,7 @@
 
 use super::{Eval, Fault, Term, Value, Values, fault};
 use crate::ast::{Call, Expr, Function, Index, Kind, Name};
-use crate::builtin::{self, Around, Setting, Settings, Shape};
+use crate::builtin::{self, Around, Setting, Settings, Shape, Takes};
 use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
 use crate::named::Named;
@@ -25,7 +25,8 @@ impl Term<'_> {
         let places = Named::new(places, vec![index.clone()]);
         let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
         let settings = self.settings(&[], Vec::new());
-        let around = Around { left: &self.left, own: &|_, _| Err(Error::verify("no function of an index")) };
+        let own = |_: &Function, _: &[Named]| Err(Error::verify("no function of an index"));
+        let around = Around { left: &self.left, whole: false, own: &own };
         let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
         Ok(if value.tensor.rank() == 0 { Named::new(value.tensor, Vec::new()) } else { value })
     }
@@ -47,7 +48,8 @@ impl Term<'_> {
         }
         let mut around = keep.clone();
         around.extend(bound_by(call));
-        let params = callee.params();
+        let pulled = given.iter().any(|(k, _)| &**k == "wrt");
+        let params = callee.bound(call.args.len(), pulled);
         let mut args = Vec::with_capacity(call.args.len());
         for (i, arg) in call.args.iter().enumerate() {
             let mut value = self.eval(arg, &beside(&around, &call.args, arg))?;
@@ -58,18 +60,19 @@ impl Term<'_> {
                     value = Named::new(value.aligned(&order), order);
                 }
             }
-            let raw = matches!(params.get(i).map(String::as_str), Some("ids" | "target"))
-                || &*call.function == "graph";
+            let takes = params.get(i).map(|p| p.takes);
+            let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
             args.push(if raw { value } else { value.float(self.options.float) });
         }
         let axes = match (callee.shape(), args.first()) {
-            (Shape::Along | Shape::Reduce, Some(first)) => self.axes(&given, &callee, first, call)?,
+            (shape, Some(first)) if shape.has_axes() => self.axes(&given, &callee, first, call)?,
             (Shape::Positional, Some(first)) if given.iter().any(|(k, _)| &**k == "axis") => {
                 self.axes(&given, &callee, first, call)?
             }
             _ => vec![-1],
         };
         let settings = self.settings(&given, axes);
+        let whole = matches!(&self.equation.value.kind, Kind::Call(c) if std::ptr::eq(&**c, call));
         let inner = std::cell::RefCell::new(None);
         let own = |f: &Function, args: &[Named]| {
             self.own(f, args).map_err(|e| {
@@ -77,7 +80,7 @@ impl Term<'_> {
                 Error::value(f.name.to_string(), "failed")
             })
         };
-        let result = callee.apply(&args, &settings, &Around { left: &self.left, own: &own });
+        let result = callee.apply(&args, &settings, &Around { left: &self.left, whole, own: &own });
         match (inner.take(), result) {
             (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
             (Some(Fault::Silent), _) => Err(Fault::Silent),
@@ -116,10 +119,20 @@ impl Term<'_> {
     ) -> Eval<Vec<isize>> {
         let span = call.named.iter().find(|(k, _)| &**k == "axis").map(|(_, v)| v.span);
         let span = span.or(call.args.first().map(|a| a.span)).unwrap_or_default();
+        let rank = first.axes.len() as f64;
         let one = |s: &Setting| match s {
             Setting::Word(w) => self.has(first, w, span).map(|p| p as isize),
-            Setting::Number(x) if x.fract() == 0.0 && x.abs() <= first.axes.len() as f64 => Ok(*x as isize),
-            _ => Err(Diagnostic::error(span, "an axis is the name of an index or its place").into()),
+            Setting::Number(x) if x.fract() == 0.0 && (-rank..rank).contains(x) => {
+                Ok(if *x < 0.0 { *x + rank } else { *x } as isize)
+            }
+            Setting::Number(x) => {
+                let names: Vec<&str> = first.axes.iter().map(|a| &**a).collect();
+                let fault = Diagnostic::error(span, format!("there is no axis {x} here"));
+                Err(fault.help(format!("the indices are {}", names.join(", "))).into())
+            }
+            Setting::List(_) => {
+                Err(Diagnostic::error(span, "an axis is the name of an index or its place").into())
+            }
         };
         if let Some((_, s)) = given.iter().find(|(k, _)| &**k == "axis") {
             return match s {
@@ -137,8 +150,7 @@ impl Term<'_> {
             );
         }
         let last = first.axes.len() as isize - 1;
-        let single = matches!(&*callee.name(), "argmax" | "argmin" | "cross_entropy");
-        if callee.shape() == Shape::Reduce && !single {
+        if callee.shape() == Shape::Reduce {
             return Ok((0..=last).collect());
         }
         Ok(vec![last])

@@ -2,15 +2,15 @@
 
 use super::{Eval, Fault, Sizes, Term, Value, fault};
 use crate::ast::{Expr, Index, Kind, Name, Ref};
-use crate::builtin::{self, Base, Shape};
+use crate::builtin::{self, Base};
 use crate::diagnostic::Diagnostic;
 use crate::named::Named;
 use crate::scope::key;
 use gradus_tensor::{Ix, Tensor};
 
 impl<'a> Term<'a> {
-    /// The sizes that tensors give to the indices of an expression; they must agree. A function that knows places only
-    /// may have one size in an argument and another elsewhere.
+    /// The sizes that tensors give to the indices of an expression; they must agree. A function that knows places only,
+    /// or changes an axis, may have one size in an argument and another elsewhere.
     pub(super) fn note_sizes(&self, e: &Expr, sizes: &mut Sizes) -> Eval<()> {
         match &e.kind {
             Kind::Ref(r) => self.note_size(r, sizes),
@@ -23,7 +23,7 @@ impl<'a> Term<'a> {
 
     fn knows_places_only(&self, function: &Name) -> bool {
         let callee = builtin::find(function, self.program);
-        callee.is_some_and(|c| c.shape() == Shape::Positional && !matches!(c.base, Base::User(_)))
+        callee.is_some_and(|c| c.shape().is_of_any_size() && !matches!(c.base, Base::User(_)))
     }
 
     /// The sizes of one tensor.

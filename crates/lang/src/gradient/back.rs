@@ -18,6 +18,8 @@ pub(super) struct Walk<'a> {
     pub(super) reached: HashSet<Name>,
     /// The names that depend on what is asked for.
     pub(super) wanted: HashSet<Name>,
+    /// What cannot be written on another line than its own.
+    pub(super) refused: Vec<Diagnostic>,
     pub(super) lines: Vec<Equation>,
     /// Where a derivative would be needed and there is none.
     pub(super) blocked: Vec<Diagnostic>,
@@ -221,6 +223,16 @@ impl Walk<'_> {
 
     /// A copy of a part whose inner sums keep to themselves: their indices get names that nothing else has.
     fn apart(&mut self, e: &Expr, keep: &Names) -> Expr {
+        if let Some(call) = builtin::leaning(e, self.program) {
+            let what = format!("`{}` has its indices from the left side of this equation", call.function);
+            let help = "give the call an equation of its own";
+            self.refused
+                .push(Diagnostic::error(e.span, what).here("its gradient needs it in another").help(help));
+        }
+        self.copy(e, keep)
+    }
+
+    fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return e.clone() };
         let left = free(e, keep, self.program);
         let mut taken = occurrences(&equation.value);
@@ -280,7 +292,7 @@ impl Walk<'_> {
 
     fn call(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
         let Some(callee) = builtin::find(&c.function, self.program) else { return };
-        match callee.derivative() {
+        match callee.derivative_of(c) {
             Derivative::Stop => return,
             Derivative::None => {
                 let what = format!("`{}` has no derivative", c.function);
@@ -297,9 +309,15 @@ impl Walk<'_> {
             args: Vec::new(),
             named: named.clone(),
         }));
-        let args: Vec<Expr> = c.args.iter().map(|a| self.apart(a, &beside(&around, &c.args, a))).collect();
+        // Where all goes away, it does not matter what it was called.
+        let all = callee.shape() == Shape::Reduce && !c.named.iter().any(|(k, _)| &**k == "axis");
+        let mut args = Vec::with_capacity(c.args.len());
+        for a in &c.args {
+            let keep = beside(&around, &c.args, a);
+            args.push(if all { self.copy(a, &keep) } else { self.apart(a, &keep) });
+        }
         let function = format!("{}_grad", c.function);
-        if callee.derivative() == Derivative::OfResult {
+        if callee.derivative_of(c) == Derivative::OfResult {
             let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
             return self.back(&c.args[0], call(function, vec![y, ct], named), &around);
         }
@@ -307,27 +325,41 @@ impl Walk<'_> {
         if callee.shape() == Shape::Pointwise && c.args.len() == 1 && !settled {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
-        let params = callee.params();
-        let many = params.first().is_some_and(|p| p.starts_with('*'));
+        let (params, still) = (callee.bound(c.args.len(), settled), callee.still(c));
+        let whole = self.equation.as_ref().is_some_and(|q| q.value == *e);
+        let ct = if callee.shape() == Shape::Positional && !whole {
+            self.without_others(e, c, ct, keep)
+        } else {
+            ct
+        };
         for (i, arg) in c.args.iter().enumerate() {
-            let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
-            let still = is_still(&c.function, param, i, c.args.len());
-            if still {
+            let Some(param) = params.get(i) else { continue };
+            if still[i] {
                 continue;
             }
-            let which = if many { i.to_string() } else { param.to_string() };
             let mut all = args.clone();
             all.push(ct.clone());
-            let ct = call(function.clone(), all, with_respect_to(&named, &which));
+            let ct = call(function.clone(), all, with_respect_to(&named, &param.name));
             self.back(arg, ct, &beside(&around, &c.args, arg));
         }
+    }
+
+    /// The cotangent of a function by place that is a part of something: indices that its result has not are summed, or they
+    /// would be taken for names of its axes.
+    fn without_others(&self, e: &Expr, c: &Call, ct: Expr, keep: &Names) -> Expr {
+        let own = free(e, keep, self.program);
+        let others: Vec<Name> =
+            free(&ct, keep, self.program).into_iter().filter(|n| !own.contains(n)).collect();
+        if others.is_empty() || builtin::leans(c, self.program) {
+            return ct;
+        }
+        Kind::Reduce(Projection::Sum, others, Box::new(ct)).bare()
     }
 
     /// The settings of a call, with its axis written out.
     fn with_axis(&self, callee: &Callee, c: &Call) -> Vec<(Name, Expr)> {
         let mut named = c.named.clone();
-        let needs = matches!(callee.shape(), Shape::Along | Shape::Reduce);
-        if !needs || named.iter().any(|(k, _)| &**k == "axis") {
+        if !callee.shape().has_axes() || named.iter().any(|(k, _)| &**k == "axis") {
             return named;
         }
         let dotted = self.equation.iter().flat_map(|e| &e.target.places).find(|p| p.dotted).and_then(key);
@@ -340,7 +372,7 @@ impl Walk<'_> {
             }
         });
         let own = arg.unwrap_or_default();
-        let single = callee.shape() == Shape::Along || matches!(&*callee.name(), "cross_entropy");
+        let single = callee.shape().has_one_axis();
         let axis = match dotted.filter(|d| own.is_empty() || own.contains(d)) {
             Some(d) => text(&d),
             None if single => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),
@@ -446,12 +478,6 @@ impl Walk<'_> {
     }
 }
 
-/// Whether nothing flows into an argument of a call: conditions, masks, places.
-fn is_still(function: &str, param: &str, at: usize, count: usize) -> bool {
-    matches!(param, "condition" | "mask" | "ids" | "pos")
-        || (function == "case" && at.is_multiple_of(2) && at + 1 < count)
-}
-
 /// The names of tensors through which a derivative flows.
 pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
     match &e.kind {
@@ -463,15 +489,12 @@ pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
         }
         Kind::Call(c) => {
             let Some(callee) = builtin::find(&c.function, program) else { return };
-            if callee.derivative() == Derivative::Stop {
+            if callee.derivative_of(c) == Derivative::Stop {
                 return;
             }
-            let params = callee.params();
-            for (i, arg) in c.args.iter().enumerate() {
-                let param = params.get(i).map_or("", |p| p.trim_start_matches('?'));
-                if !is_still(&c.function, param, i, c.args.len()) {
-                    flowing(arg, program, out);
-                }
+            let still = callee.still(c);
+            for (arg, _) in c.args.iter().zip(still).filter(|(_, still)| !still) {
+                flowing(arg, program, out);
             }
         }
         _ => e.parts().into_iter().for_each(|p| flowing(p, program, out)),

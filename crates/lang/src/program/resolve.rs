@@ -221,8 +221,11 @@ impl Look<'_> {
         let Some(callee) = builtin::find(&call.function, self.program) else {
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
-            let fault = Diagnostic::error(e.span, what).nearest(&call.function, builtin::names().chain(user));
-            faults.push(fault);
+            let fault = Diagnostic::error(e.span, what);
+            faults.push(match builtin::instead(&call.function) {
+                Some(why) => fault.help(why),
+                None => fault.nearest(&call.function, builtin::names().chain(user)),
+            });
             return e.clone();
         };
         call.function = callee.name();
@@ -265,7 +268,7 @@ impl Look<'_> {
         let signature = callee.signature();
         let is = || format!("it is {}", signature.text(&call.function));
         let params = callee.params();
-        let many = params.first().is_some_and(|p| p.starts_with('*'));
+        let many = params.first().is_some_and(|p| p.is_many());
         let (mut args, mut named) = (call.args.clone(), Vec::new());
         if !many && args.len() > params.len() {
             let spare = args.split_off(params.len());
@@ -273,12 +276,12 @@ impl Look<'_> {
                 let what = format!("`{}` cannot take {} arguments", call.function, call.args.len());
                 return Err(Diagnostic::error(e.span, what).help(is()));
             }
-            let keyed = signature.settings().iter().zip(spare);
-            named.extend(keyed.map(|(key, value)| (Name::from(*key), self.word(&value))));
+            let keyed = signature.settings().zip(spare);
+            named.extend(keyed.map(|(key, value)| (Name::from(key), self.word(&value))));
         }
         for (key, value) in &call.named {
             if signature.is_param(key) && !many {
-                let at = params.iter().position(|p| p.trim_start_matches('?') == &**key);
+                let at = params.iter().position(|p| p.name == *key);
                 if at != Some(args.len()) {
                     let what =
                         format!("`{key}` cannot be given here: it is given already, or one before it is not");
@@ -290,11 +293,16 @@ impl Look<'_> {
             } else {
                 let fault =
                     Diagnostic::error(value.span, format!("`{}` has no keyword `{key}`", call.function));
-                return Err(match crate::diagnostic::nearest(key, signature.keys()) {
+                return Err(match crate::diagnostic::nearest(key, signature.words()) {
                     Some(near) => fault.help(format!("did you mean `{near}=`?")),
                     None => fault.help(is()),
                 });
             }
+        }
+        for key in callee.keys() {
+            let given = named.iter().find(|(k, _)| **k == *key.name).map(|(_, value)| value);
+            let span = given.map_or(e.span, |value| value.span);
+            key.literally(given).map_err(|fault| Diagnostic::error(span, fault.to_string()).help(is()))?;
         }
         if args.len() < signature.least() {
             let what =

@@ -417,7 +417,7 @@ impl Raise<'_> {
                 };
                 Some(drafts.equation(kinds, Vec::new(), Projection::Sum, call(name, operands, exactly)))
             }
-            (Shape::Along, [(key, Attr::Int(axis))]) if exact && key == "axis" => {
+            (Shape::Along, [(key, Attr::Int(axis))]) if exact && key == "axis" && self.is_even() => {
                 let ins: Vec<Seen> = self.ins.iter().map(|s| drafts.solid(s)).collect();
                 let rank = self.extents(0).len() as i64;
                 let axis = if *axis < 0 { axis + rank } else { *axis } as usize;
@@ -427,6 +427,11 @@ impl Raise<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether all operands have the extents of the result: names do not repeat what has extent 1.
+    fn is_even(&self) -> bool {
+        self.node.ins.iter().all(|i| self.graph.aval(*i).shape == self.node.outs[0].shape)
     }
 
     /// The gradient of a function of one number: the cotangent times its slope.

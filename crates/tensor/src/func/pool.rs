@@ -367,6 +367,12 @@ fn bins(x: &Tensor, sizes: &[usize]) -> (Tensor, Vec<Vec<usize>>) {
 }
 
 fn adaptive_plan(x: &Tensor, sizes: &[usize]) -> Result<(Vec<usize>, Vec<usize>)> {
+    if sizes.is_empty() {
+        return Err(Error::value(
+            "a size without extents",
+            "pools nothing: give one for each of the last axes",
+        ));
+    }
     let (lead, spatial) = split_shape(&x.shape(), sizes.len(), "pooling")?;
     let sizes = Each::from(sizes).resolve("output_size", sizes.len(), 1)?;
     if let Some(i) = (0..sizes.len()).find(|&i| spatial[i] == 0) {

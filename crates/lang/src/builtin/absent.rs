@@ -1,0 +1,78 @@
+//! What the core has and the language does without, and what to write instead: an unknown function of such a name is
+//! answered with it, the page of the language lists it, and a test fails if the core has something that is neither
+//! here nor in the table.
+
+/// Names in the core, and what to write instead.
+pub static ABSENT: &[(&[&str], &str)] = &[
+    (
+        &["permute", "movedim", "swapaxes", "t", "adjoint"],
+        "the left side has the indices in order: Y[j,i] = X[i,j]",
+    ),
+    (
+        &["expand", "expand_as", "broadcast", "unsqueeze", "squeeze"],
+        "indices meet by name, and what lacks one is repeated along it",
+    ),
+    (
+        &["dot", "dot_labels", "mm", "mv", "bmm", "einsum", "tensordot", "linear", "bilinear", "addmm"],
+        "a product is an equation: Y[b,h] = X[b,d] W[h,d] + B[h]",
+    ),
+    (
+        &["at", "narrow", "split", "split_with_sizes", "chunk", "unbind"],
+        "places and ranges are indices: X[i,0], X[i,0:2]",
+    ),
+    (&["with_at", "assign_"], "a part has an equation of its own: Y[0] = 5"),
+    (&["index_select", "take", "take_along_dim"], "gather(x, ids, axis=)"),
+    (
+        &["index_add", "index_copy", "scatter_with"],
+        "scatter(x, ids, y, axis=), scatter_add or scatter_reduce",
+    ),
+    (
+        &["masked_select", "nonzero"],
+        "sizes must not depend on values: where(condition, x, 0) keeps the others as 0",
+    ),
+    (
+        &["full", "full_like", "full_of", "ones", "zeros", "zeros_of", "from_slice", "constant"],
+        "write the number, which is repeated along whatever it meets, or const([…])",
+    ),
+    (&["iota", "meshgrid"], "index(i) is the place along an index"),
+    (&["mean_keepdim", "var_keepdim", "std_keepdim"], "mean(x, axis=, keepdims=true) and the like"),
+    (&["clamp_min", "clamp_max"], "clamp(x, min=), clamp(x, max=), or maximum(x, y), minimum(x, y)"),
+    (&["allclose"], "all(is_close(x, y))"),
+    (&["all_finite"], "all(is_finite(x))"),
+    (&["logical_and", "logical_or", "logical_not", "logical_xor"], "a && b, a || b, !a, a != b"),
+    (&["div_trunc"], "trunc(x / y)"),
+    (
+        &["complex", "conj", "real", "imag", "re", "im", "angle", "polar"],
+        "numbers are real: a complex one is two tensors, its parts; atan2(imag, real) is its angle",
+    ),
+    (&["fftn", "fft2", "ifftn", "ifft2"], "fft(x, axis=[i, j]), ifft(x, imag, axis=[i, j])"),
+    (&["rfftn", "irfftn"], "rfft along one axis, then fft along the others"),
+    (&["rot90"], "flip(x, axis=) with the indices swapped on the left side"),
+    (&["repeat"], "tile(x, repeats=, axis=)"),
+    (&["reshape_as", "unflatten"], "reshape(x, shape=[…])"),
+    (&["tensor_unfold"], "windows(x, size=, step=, axis=)"),
+    (&["pad_zeros"], "pad(x, padding=[…])"),
+    (&["rope_at", "rope_with"], "rope(x, pos)"),
+    (&["softmax_seen"], "masked_softmax(x, mask)"),
+    (&["cumulate"], "cumsum, cumprod, cummax, cummin or logcumsumexp"),
+    (&["adjugate"], "det(x) inv(x)"),
+    (
+        &["conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_max_pool", "adaptive_avg_pool"],
+        "with the number of axes behind it: conv2d, max_pool1d",
+    ),
+    (&["max_pool_with_indices"], "max_pool2d(x, part=\"indices\")"),
+    (
+        &["dropout", "rand", "randn", "randint", "multinomial", "random_bits"],
+        "a program gives the same values every time: random numbers are an input",
+    ),
+    (&["scan", "while", "while_loop"], "loops are virtual time, H[*t+1] = …, or a fixpoint"),
+    (&["cond", "switch"], "c ? x : y, or case { c -> x, default -> y }"),
+    (&["call"], "fn f(a[i]) -> y[i] { … } is called as f(X[i])"),
+    (&["contiguous", "barrier", "cast"], "how values are held is no part of a program"),
+];
+
+/// What to write instead of a function of the core that is no builtin.
+pub(crate) fn instead(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    ABSENT.iter().find(|(names, _)| names.contains(&lower.as_str())).map(|(_, why)| *why)
+}

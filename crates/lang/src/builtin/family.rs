@@ -1,0 +1,10 @@
+//! The builtins by family, a line each.
+
+pub(super) mod along;
+pub(super) mod arrays;
+pub(super) mod fourier;
+pub(super) mod images;
+pub(super) mod linalg;
+pub(super) mod losses;
+pub(super) mod numbers;
+pub(super) mod reductions;

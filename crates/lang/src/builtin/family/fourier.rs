@@ -1,0 +1,57 @@
+//! Fourier transforms. A program's numbers are real: a spectrum is two tensors.
+
+use crate::builtin::param::{Is, Key, Params, needed, number, optional, tensor, word};
+use crate::builtin::table::{NO, NONE, X, XY, along, positional, resize};
+use crate::builtin::{Builtin, Derivative, Settings};
+use crate::limit::bounded;
+use gradus_tensor::{FftNorm, Tensor};
+
+/// A real and perhaps an imaginary part.
+const BOTH: Params = &[tensor("x"), tensor("imag").maybe()];
+pub(super) const PART: Key = word("part", &["real", "imag"]);
+const NORM: Key = word("norm", &["backward", "ortho", "forward"]);
+const N: Key = optional("n", Is::Whole);
+
+pub(crate) static TABLE: &[Builtin] = &[
+    along("fft", BOTH, &[PART, NORM], |a, s| part(&complex(a).fftn(s.axes(), norm(s)), s)),
+    along("ifft", BOTH, &[PART, NORM], |a, s| part(&complex(a).ifftn(s.axes(), norm(s)), s)),
+    resize("rfft", X, &[PART, N, NORM], |a, s| part(&a[0].rfft(length(s), s.axis(), norm(s)), s)),
+    resize("irfft", BOTH, &[N, NORM], |a, s| complex(a).irfft(length(s), s.axis(), norm(s))),
+    along("fftshift", X, NO, |a, s| a[0].fftshift(s.axes())),
+    along("ifftshift", X, NO, |a, s| a[0].ifftshift(s.axes())),
+    positional("fftfreq", NONE, FREQUENCIES, |_, s| {
+        bounded(&[s.whole("n")], || Tensor::fftfreq(s.whole("n"), s.number("d")).to_dtype(s.float))
+    })
+    .with(Derivative::Stop),
+    positional("rfftfreq", NONE, FREQUENCIES, |_, s| {
+        bounded(&[s.whole("n")], || Tensor::rfftfreq(s.whole("n"), s.number("d")).to_dtype(s.float))
+    })
+    .with(Derivative::Stop),
+    along("fftfilter", XY, NO, |a, s| {
+        let [x, y] = [a[0], a[1]].map(|t| t.rfft(None, s.axis(), FftNorm::Backward));
+        (x * y).irfft(a[0].dim(s.axis()), s.axis(), FftNorm::Backward)
+    }),
+];
+
+const FREQUENCIES: &[Key] = &[needed("n", Is::Whole), number("d", 1.0)];
+
+fn complex(a: &[&Tensor]) -> Tensor {
+    a.get(1).map_or_else(|| a[0].clone(), |imag| a[0].complex(*imag))
+}
+
+/// The part of a complex tensor that is asked for.
+pub(super) fn part(z: &Tensor, s: &Settings) -> Tensor {
+    if s.word("part").starts_with("imag") { z.imag() } else { z.real() }
+}
+
+fn norm(s: &Settings) -> FftNorm {
+    match s.word("norm") {
+        "ortho" => FftNorm::Ortho,
+        "forward" => FftNorm::Forward,
+        _ => FftNorm::Backward,
+    }
+}
+
+fn length(s: &Settings) -> Option<usize> {
+    s.optional("n").map(|n| n as usize)
+}
