@@ -188,7 +188,7 @@ def namespace():
     """`core`: all that the package gives out flat."""
     own = [n for n, v in vars(core).items() if not n.startswith("_") and callable(v) and not isinstance(v, type) and not hasattr(_native, n)]
     own.remove("trace")  # the package gives out that of `transforms`, which also takes tensors
-    given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and n != "fft")
+    given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and n in vars(core))
     rest = f"from gradus._native import {given}, dtype as _DType\n"
     classes = ("from gradus.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad, "
                "set_grad_enabled as set_grad_enabled\nfrom gradus.limits import finfo as finfo, iinfo as iinfo\n")
