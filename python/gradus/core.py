@@ -65,7 +65,9 @@ for _name in composed.__all__:
     if not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY:
         setattr(Tensor, _name, getattr(composed, _name))
 
-del fft  # noqa: F821 (the module of that name holds it)
+# Fourier transforms are given out by the module `fft` alone.
+for _name in "fft fftfreq fftn fftshift ifft ifftn ifftshift irfft rfft rfftfreq rfftn".split():
+    globals().pop(_name, None)
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 concat = concatenate = _native.cat
 arctanh, arcsinh, arccosh = Tensor.atanh, Tensor.asinh, Tensor.acosh

@@ -5,7 +5,7 @@ import math
 from ._native import (  # noqa: F401
     Tensor, eig, eigh, eigvals, eigvalsh, inv, lstsq, lu, pinv, qr, slogdet, solve, solve_triangular, svd, svdvals,
 )
-from .composed import multi_dot, vander  # noqa: F401
+from .composed.product import multi_dot, vander  # noqa: F401
 from .limits import finfo
 
 det = Tensor.det

@@ -111,6 +111,9 @@ CASES += [
     ("t.linalg.inv(x)", [spd(4, 4)]), ("t.inverse(x)", [spd(2, 3, 3)]), ("t.linalg.det(x)", [f(3, 3)]), ("t.linalg.slogdet(x)", [f(3, 3)]), ("t.logdet(x)", [spd(3, 3)]), ("t.linalg.solve(x, y)", [spd(4, 4), f(4, 2)]), ("t.linalg.cholesky(x)", [spd(4, 4)]),
     ("t.linalg.qr(x)[1].abs()", [f(5, 3)]), ("t.linalg.svdvals(x)", [f(4, 3)]), ("t.linalg.eigvalsh(x)", [spd(4, 4)]), ("t.linalg.pinv(x)", [f(4, 3)]), ("t.linalg.matrix_power(x, 3)", [f(3, 3)]), ("t.linalg.matrix_power(x, -2)", [spd(3, 3)]),
     ("t.matrix_exp(x)", [f(3, 3)]), ("t.linalg.norm(x)", [f(3, 4)]), ("t.linalg.vector_norm(x, 3)", [f(3, 4)]), ("t.linalg.matrix_norm(x)", [f(3, 4)]), ("t.linalg.solve_triangular(x, y, upper=True)", [np.triu(spd(3, 3)), f(3, 2)]), ("t.linalg.lstsq(x, y).solution", [f(5, 3), f(5, 2)], {"grad": False}),
+    # Fourier transforms
+    ("t.fft.fft(x).abs()", [f(3, 8)]), ("t.fft.rfft(x, n=6).real", [f(3, 8)]), ("t.fft.ifft(t.fft.fft(x)).real", [f(8)]), ("t.fft.irfft(t.fft.rfft(x), n=7)", [f(2, 7)]), ("t.fft.fft2(x).imag", [f(3, 4)]), ("t.fft.fftn(x, dim=(0, 1)).real", [f(3, 4, 2)]),
+    ("t.fft.fftshift(x)", [f(5)]), ("t.fft.ifftshift(x, dim=1)", [f(2, 5)]), ("t.fft.fftfreq(7, 0.5, dtype=t.float64)", []), ("t.fft.rfftfreq(8, dtype=t.float64)", []), ("t.fft.fftfreq(6, dtype=t.float64)", []),
     # layers as functions
     ("F.linear(x, y, z)", [f(2, 3, 4), f(5, 4), f(5)]), ("F.bilinear(x, y, z, w)", [f(6, 3), f(6, 4), f(5, 3, 4), f(5)]), ("F.embedding(x, y)", [ints(7, 2, 5), f(7, 3)]), ("F.one_hot(x, 6)", [ints(6, 3)]),
     ("F.conv1d(x, y, z, padding=1)", [f(2, 3, 8), f(4, 3, 3), f(4)]), ("F.conv2d(x, y, z, stride=2, padding=(1, 0), dilation=(1, 2))", [f(2, 3, 8, 9), f(4, 3, 3, 2), f(4)]), ("F.conv2d(x, y, padding='same', groups=2)", [f(2, 4, 6, 5), f(6, 2, 3, 3)]), ("F.conv3d(x, y)", [f(1, 2, 4, 5, 4), f(3, 2, 2, 3, 2)]),

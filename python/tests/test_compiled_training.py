@@ -70,6 +70,35 @@ def test_state_is_saved_from_and_loaded_into_compiled_training(tmp_path):
     np.testing.assert_allclose(run(gradus.jit(step), schedule, range(10, 20)), expected, rtol=1e-10)
 
 
+def test_state_loaded_after_compiling():
+    net, opt, schedule, step = make("Adam", {"lr": 0.05})
+    compiled = gradus.jit(step)
+    begin = {k: v.clone() for k, v in net.state_dict().items()}, opt.state_dict(), schedule.state_dict()
+    first = run(compiled, schedule, range(5))
+    middle = {"net": net.state_dict(), "opt": opt.state_dict()}
+    middle = {k: plain(v) for k, v in middle.items()}
+    rates = schedule.state_dict()
+    second = run(compiled, schedule, range(5, 10))
+    net.load_state_dict(middle["net"])
+    opt.load_state_dict(middle["opt"])
+    schedule.load_state_dict(rates)
+    np.testing.assert_allclose(run(compiled, schedule, range(5, 10)), second, rtol=1e-10)
+    net.load_state_dict(begin[0])  # and from the start, where there was no state yet
+    opt.load_state_dict(begin[1])
+    schedule.load_state_dict(begin[2])
+    np.testing.assert_allclose(run(compiled, schedule, range(5)), first, rtol=1e-10)
+    assert compiled._programs == 1
+
+
+def plain(value):
+    """A copy that shares nothing."""
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(plain, value))
+    return value.clone() if isinstance(value, gradus.Tensor) else value
+
+
 def test_eager_steps_between_compiled_ones():
     net, opt, schedule, step = make("AdamW", {"lr": 0.05})
     twin, twin_opt, twin_schedule, twin_step = make("AdamW", {"lr": 0.05})

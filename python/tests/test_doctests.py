@@ -31,3 +31,11 @@ def test_public_classes_have_docstrings():
             value = getattr(module, name)
             if callable(value) and not name.startswith("_") and getattr(value, "__module__", "").startswith("gradus"):
                 assert value.__doc__, f"{module.__name__}.{name} has no docstring"
+
+
+def test_public_classes_have_examples():
+    missing = [f"{module.__name__}.{name}" for module in (gradus.nn, gradus.optim, gradus.data, gradus.optim.lr_scheduler)
+               for name, value in vars(module).items()
+               if isinstance(value, type) and value.__module__.startswith("gradus") and not name.startswith("_") and ">>>" not in (value.__doc__ or "")
+               and name not in ("LRScheduler", "Counter")]
+    assert not missing, missing

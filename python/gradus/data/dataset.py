@@ -8,7 +8,17 @@ from ..core import randperm
 
 
 class Dataset:
-    """Items by number: subclasses define `__getitem__` and, for most uses, `__len__`."""
+    """Items by number: subclasses define `__getitem__` and, for most uses, `__len__`.
+
+    >>> from gradus.data import Dataset
+    >>> class Squares(Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, i):
+    ...         return i * i
+    >>> Squares()[3]
+    9
+    """
 
     def __getitem__(self, index):
         raise NotImplementedError("subclasses of Dataset should implement __getitem__")
@@ -18,7 +28,15 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """Items one after the other: subclasses define `__iter__`."""
+    """Items one after the other: subclasses define `__iter__`.
+
+    >>> from gradus.data import DataLoader, IterableDataset
+    >>> class Count(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> [batch.tolist() for batch in DataLoader(Count(), batch_size=2)]
+    [[0, 1], [2]]
+    """
 
     def __iter__(self):
         raise NotImplementedError("subclasses of IterableDataset should implement __iter__")
@@ -50,7 +68,12 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Several data sets side by side, as tuples or, given by name, as dictionaries."""
+    """Several data sets side by side, as tuples or, given by name, as dictionaries.
+
+    >>> import gradus
+    >>> gradus.data.StackDataset(x=range(3), y=range(5, 8))[1]
+    {'x': 1, 'y': 6}
+    """
 
     def __init__(self, *args, **kwargs):
         if bool(args) == bool(kwargs):
@@ -71,7 +94,12 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after the other."""
+    """Data sets one after the other.
+
+    >>> import gradus
+    >>> list(gradus.data.ConcatDataset([range(2), range(5, 7)]))
+    [0, 1, 5, 6]
+    """
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -93,7 +121,12 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Iterable data sets one after the other."""
+    """Iterable data sets one after the other.
+
+    >>> import gradus
+    >>> list(gradus.data.ChainDataset([range(2), range(5, 7)]))
+    [0, 1, 5, 6]
+    """
 
     def __init__(self, datasets):
         self.datasets = datasets
@@ -106,7 +139,12 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """Some items of a data set."""
+    """Some items of a data set.
+
+    >>> import gradus
+    >>> list(gradus.data.Subset(range(10, 20), [7, 3]))
+    [17, 13]
+    """
 
     def __init__(self, dataset, indices):
         self.dataset, self.indices = dataset, indices

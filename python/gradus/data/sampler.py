@@ -6,7 +6,15 @@ from ..core import as_tensor, float64, multinomial, randint, randperm
 
 
 class Sampler:
-    """Numbers of items, in the order to read them: subclasses define `__iter__`."""
+    """Numbers of items, in the order to read them: subclasses define `__iter__`.
+
+    >>> from gradus.data import DataLoader, Sampler
+    >>> class Backwards(Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    >>> [x.item() for x in DataLoader([5, 6, 7], sampler=Backwards())]
+    [7, 6, 5]
+    """
 
     def __init__(self, data_source=None):
         pass
@@ -16,7 +24,12 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """All items in order."""
+    """All items in order.
+
+    >>> import gradus
+    >>> list(gradus.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source):
         self.data_source = data_source
@@ -29,7 +42,12 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """Items in random order, or drawn with replacement."""
+    """Items in random order, or drawn with replacement.
+
+    >>> import gradus
+    >>> sorted(gradus.data.RandomSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
@@ -59,7 +77,12 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """Given items in random order."""
+    """Given items in random order.
+
+    >>> import gradus
+    >>> sorted(gradus.data.SubsetRandomSampler([4, 2]))
+    [2, 4]
+    """
 
     def __init__(self, indices, generator=None):
         self.indices, self.generator = indices, generator
@@ -73,7 +96,12 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Items drawn in proportion to weights."""
+    """Items drawn in proportion to weights.
+
+    >>> import gradus
+    >>> list(gradus.data.WeightedRandomSampler([0.0, 1.0], 3))
+    [1, 1, 1]
+    """
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         self.weights = as_tensor(weights, dtype=float64)

@@ -146,7 +146,13 @@ class Sequential(_Listed, Module):
 
 
 class ParameterList(_Listed, Module):
-    """Parameters in a list; plain tensors become parameters."""
+    """Parameters in a list; plain tensors become parameters.
+
+    >>> import gradus
+    >>> params = gradus.nn.ParameterList([gradus.zeros(2), gradus.zeros(3)])
+    >>> [tuple(p.shape) for p in params]
+    [(2,), (3,)]
+    """
 
     _register = "_parameters"
 
@@ -224,7 +230,13 @@ class _Named:
 
 
 class ModuleDict(_Named, Module):
-    """Modules by name."""
+    """Modules by name.
+
+    >>> from gradus import nn
+    >>> parts = nn.ModuleDict({"in": nn.Linear(2, 3), "act": nn.ReLU()})
+    >>> list(parts)
+    ['in', 'act']
+    """
 
     def __init__(self, modules=None):
         super().__init__()
@@ -232,7 +244,12 @@ class ModuleDict(_Named, Module):
 
 
 class ParameterDict(_Named, Module):
-    """Parameters by name; plain tensors become parameters."""
+    """Parameters by name; plain tensors become parameters.
+
+    >>> import gradus
+    >>> list(gradus.nn.ParameterDict({"w": gradus.zeros(2)}).keys())
+    ['w']
+    """
 
     _register = "_parameters"
     _wrap = ParameterList._wrap

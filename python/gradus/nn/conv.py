@@ -7,6 +7,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .tables import with_shapes
 
 
 def each(value, axes):
@@ -122,8 +123,10 @@ class _ConvTranspose(_ConvNd):
 
 def _classes(base, name, what):
     for axes in (1, 2, 3):
+        doc = f"{what} over {axes} ax{'i' if axes == 1 else 'e'}s: `(N, C, …)` or `(C, …)` to the same with other sizes."
+        inputs, size = f"gradus.ones(2, 3, {', '.join(['6'] * axes)})", 8 if base is _ConvTranspose else 4
         yield type(f"{name}{axes}d", (base,), {
-            "__doc__": f"{what} over {axes} ax{'i' if axes == 1 else 'e'}s: `(N, C, …)` or `(C, …)` to the same with other sizes.",
+            "__doc__": with_shapes(doc, f"{name}{axes}d", "3, 5, kernel_size=3", inputs, (2, 5) + (size,) * axes),
             "__module__": __name__,
             "_axes": axes,
         })

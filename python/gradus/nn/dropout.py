@@ -2,6 +2,7 @@
 
 from . import functional as F
 from .module import Module
+from .tables import with_shapes
 
 
 class _Dropout(Module):
@@ -30,6 +31,8 @@ _TABLE = [
 ]
 
 for _name, _function, _doc in _TABLE:
+    _axes = next((int(c) for c in _name if c.isdigit()), 1)
+    _doc = with_shapes(_doc, _name, "0.2", f"gradus.ones({', '.join(['2'] * (_axes + 2))})", (2,) * (_axes + 2))
     globals()[_name] = type(_name, (_Dropout,), {"__doc__": _doc, "__module__": __name__, "_function": _function})
 
 __all__ = [row[0] for row in _TABLE]

@@ -10,7 +10,12 @@ from .parameter import Parameter
 
 
 class Identity(Module):
-    """Its argument, whatever it was made with."""
+    """Its argument, whatever it was made with.
+
+    >>> import gradus
+    >>> gradus.nn.Identity(54, unused=True)(gradus.ones(2)).tolist()
+    [1.0, 1.0]
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__()
@@ -50,7 +55,12 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """`x1 @ weight[k] @ x2 + bias[k]` for every feature `k`."""
+    """`x1 @ weight[k] @ x2 + bias[k]` for every feature `k`.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.Bilinear(3, 4, 5)(gradus.ones(2, 3), gradus.ones(2, 4)).shape)
+    (2, 5)
+    """
 
     def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
@@ -120,7 +130,12 @@ class Embedding(Module):
 
 
 class Flatten(Module):
-    """Axes from `start_dim` to `end_dim` as one."""
+    """Axes from `start_dim` to `end_dim` as one.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.Flatten()(gradus.ones(2, 3, 4)).shape)
+    (2, 12)
+    """
 
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()
@@ -134,7 +149,12 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One axis as several."""
+    """One axis as several.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.Unflatten(1, (3, 4))(gradus.ones(2, 12)).shape)
+    (2, 3, 4)
+    """
 
     def __init__(self, dim, unflattened_size):
         super().__init__()

@@ -1,6 +1,6 @@
 """Losses: a line each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
 
-from .tables import remembering
+from .tables import remembering, with_values
 
 _R = "reduction='mean'"
 
@@ -34,7 +34,29 @@ _TABLE = [
     ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_R}", 2, "Cross entropy of a truth value per class."),
 ]
 
+_T = "gradus.tensor"
+_PAIR = f"{_T}([0.5, -1.0]), {_T}([1.0, 1.0])"
+# what an example is made of where the pair above does not fit
+_INPUTS = {
+    "CrossEntropyLoss": f"{_T}([[2.0, 0.5, 1.0]]), {_T}([0])", "NLLLoss": f"{_T}([[-0.5, -1.5, -2.0]]), {_T}([1])",
+    "BCELoss": f"{_T}([0.5, 0.25]), {_T}([1.0, 0.0])", "KLDivLoss": f"{_T}([-0.5, -1.0]), {_T}([0.6, 0.4])",
+    "GaussianNLLLoss": f"{_PAIR}, {_T}([1.0, 4.0])", "MarginRankingLoss": f"{_PAIR}, {_T}([1.0, -1.0])",
+    "CosineEmbeddingLoss": f"{_T}([[1.0, 0.0]]), {_T}([[1.0, 1.0]]), {_T}([1.0])",
+    "TripletMarginLoss": f"{_T}([[0.0]]), {_T}([[1.0]]), {_T}([[1.5]])", "TripletMarginWithDistanceLoss": f"{_T}([[0.0]]), {_T}([[1.0]]), {_T}([[1.5]])",
+    "MultiMarginLoss": f"{_T}([[2.0, 0.5, 1.5]]), {_T}([0])", "MultiLabelMarginLoss": f"{_T}([[0.1, 0.2, 0.4, 0.8]]), {_T}([[3, 0, -1, 1]])",
+}
+# PyTorch's results of the examples
+_VALUES = {
+    "MSELoss": "[2.125]", "L1Loss": "[1.25]", "SmoothL1Loss": "[0.8125]", "HuberLoss": "[0.8125]", "CrossEntropyLoss":
+    "[0.4644]", "NLLLoss": "[1.5]", "BCELoss": "[0.4904]", "BCEWithLogitsLoss": "[0.8937]", "KLDivLoss": "[0.0135]",
+    "PoissonNLLLoss": "[1.2583]", "GaussianNLLLoss": "[0.6591]", "HingeEmbeddingLoss": "[-0.25]", "SoftMarginLoss":
+    "[0.8937]", "MarginRankingLoss": "[0.25]", "CosineEmbeddingLoss": "[0.2929]", "TripletMarginLoss": "[0.5]",
+    "TripletMarginWithDistanceLoss": "[0.5]", "MultiMarginLoss": "[0.1667]", "MultiLabelMarginLoss": "[0.85]",
+    "MultiLabelSoftMarginLoss": "[0.8937]",
+}
+
 for _name, _function, _arguments, _tensors, _doc in _TABLE:
+    _doc = with_values(_doc, _name, "", _INPUTS.get(_name, _PAIR), _VALUES[_name])
     globals()[_name] = remembering(
         _name, _function, _arguments, _doc, tensors=_tensors, show=[], buffers=("weight", "pos_weight"), module=__name__)
 

@@ -5,6 +5,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .tables import with_shapes
 
 
 def _reset(norm):
@@ -86,9 +87,11 @@ class _InstanceNorm(_RunningNorm):
 
 def _classes(base, name, what, ranks):
     for axes in (1, 2, 3):
+        doc = (f"{what} of inputs with {' or '.join(str(r) for r in ranks[axes - 1])} axes, channels in the "
+               f"{'second' if base is _BatchNorm else 'last but ' + str(axes)}.")
+        shape = (4, 3) + (5,) * axes
         yield type(f"{name}{axes}d", (base,), {
-            "__doc__": f"{what} of inputs with {' or '.join(str(r) for r in ranks[axes - 1])} axes, channels in the "
-                       f"{'second' if base is _BatchNorm else 'last but ' + str(axes)}.",
+            "__doc__": with_shapes(doc, f"{name}{axes}d", "3", f"gradus.randn{shape}", shape),
             "__module__": __name__,
             "_ranks": ranks[axes - 1],
         })
@@ -129,7 +132,13 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Mean square one over the last axes; `eps=None` is the machine epsilon of the input."""
+    """Mean square one over the last axes; `eps=None` is the machine epsilon of the input.
+
+    >>> import gradus
+    >>> y = gradus.nn.RMSNorm(2)(gradus.tensor([3.0, 4.0]))
+    >>> round((y * y).mean().item(), 4)
+    1.0
+    """
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()
@@ -151,7 +160,13 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Mean zero and variance one over each of `num_groups` groups of channels."""
+    """Mean zero and variance one over each of `num_groups` groups of channels.
+
+    >>> import gradus
+    >>> y = gradus.nn.GroupNorm(2, 4)(gradus.randn(3, 4, 5))
+    >>> abs(y[0, :2].mean().item()) < 1e-5
+    True
+    """
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         super().__init__()
@@ -174,7 +189,12 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Every channel divided by a power of the mean square of its neighbours."""
+    """Every channel divided by a power of the mean square of its neighbours.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.LocalResponseNorm(3)(gradus.ones(2, 5, 4)).shape)
+    (2, 5, 4)
+    """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
         super().__init__()

@@ -3,29 +3,33 @@
 from . import functional as F
 from .conv import each
 from .module import Module
-from .tables import remembering
+from .tables import remembering, with_shapes
 
 __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
 
-def _add(name, *args, **kwargs):
-    globals()[name] = remembering(name, *args, module=__name__, **kwargs)
+def _add(name, function, arguments, doc, call, shape, result, **kwargs):
+    """A class, with an example: how it is made, the shape of its argument, the shape of its result."""
+    inputs = ", ".join([f"gradus.ones({shape})"] * kwargs.get("tensors", 1))
+    doc = with_shapes(doc, name, call, inputs, result)
+    globals()[name] = remembering(name, function, arguments, doc, module=__name__, **kwargs)
     __all__.append(name)
 
 
 for _n in (1, 2, 3):
     _axes = "one axis" if _n == 1 else f"{('two', 'three')[_n - 2]} axes"
     _divisor = "" if _n == 1 else ", divisor_override=None"
+    _shape, _half = ", ".join(["2, 3"] + ["8"] * _n), f"(2, 3, {', '.join(['4'] * _n)})"
     _add(f"MaxPool{_n}d", f"max_pool{_n}d",
          "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False",
-         f"The largest of each window over {_axes}.", show=["kernel_size", "stride", "padding", "dilation", "ceil_mode"])
+         f"The largest of each window over {_axes}.", "2", _shape, _half, show=["kernel_size", "stride", "padding", "dilation", "ceil_mode"])
     _add(f"AvgPool{_n}d", f"avg_pool{_n}d",
          f"kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True{_divisor}",
-         f"The mean of each window over {_axes}.", show=["kernel_size", "stride", "padding"])
+         f"The mean of each window over {_axes}.", "2", _shape, _half, show=["kernel_size", "stride", "padding"])
     _add(f"AdaptiveAvgPool{_n}d", f"adaptive_avg_pool{_n}d", "output_size",
-         f"Means of as many windows over {_axes} as are asked for.")
+         f"Means of as many windows over {_axes} as are asked for.", "4", _shape, _half)
     _add(f"AdaptiveMaxPool{_n}d", f"adaptive_max_pool{_n}d", "output_size, return_indices=False",
-         f"The largest of as many windows over {_axes} as are asked for.", show=["output_size"])
+         f"The largest of as many windows over {_axes} as are asked for.", "4", _shape, _half, show=["output_size"])
 
 
 def _pool_repr(self):
@@ -72,12 +76,19 @@ for _kind, _mode in (("Constant", "constant"), ("Zero", "constant"), ("Reflectio
     for _n in (1, 2, 3):
         _name = f"{_kind}Pad{_n}d"
         globals()[_name] = type(_name, (_Pad,), {
-            "__doc__": f"Pads the last {_n} axes ({_mode}).", "__module__": __name__, "_axes": _n, "_mode": _mode})
+            "__doc__": with_shapes(f"Pads the last {_n} axes ({_mode}).", _name, "1, 0.5" if _kind == "Constant" else "1",
+                                   f"gradus.ones(2, 3, {', '.join(['4'] * _n)})", f"(2, 3, {', '.join(['6'] * _n)})"),
+            "__module__": __name__, "_axes": _n, "_mode": _mode})
         __all__.append(_name)
 
 
 class Upsample(Module):
-    """Resizes the axes after batch and channels."""
+    """Resizes the axes after batch and channels.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.Upsample(scale_factor=2, mode="bilinear")(gradus.ones(1, 3, 4, 5)).shape)
+    (1, 3, 8, 10)
+    """
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
         super().__init__()
@@ -95,28 +106,44 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` by the nearest pixel."""
+    """`Upsample` by the nearest pixel.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.UpsamplingNearest2d(scale_factor=2)(gradus.ones(1, 3, 4, 5)).shape)
+    (1, 3, 8, 10)
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` by lines through the pixels, corners on corners."""
+    """`Upsample` by lines through the pixels, corners on corners.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.UpsamplingBilinear2d(scale_factor=2)(gradus.ones(1, 3, 4, 5)).shape)
+    (1, 3, 8, 10)
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
-_add("PixelShuffle", "pixel_shuffle", "upscale_factor", "Channels to pixels: `(C·r², H, W)` to `(C, H·r, W·r)`.")
-_add("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "Pixels to channels, the inverse of `PixelShuffle`.")
-_add("Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1", "All windows of an image as columns.")
-_add("Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "Columns added up as windows of an image.")
-_add("CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "The cosine between vectors along `dim`.", tensors=2, show=[])
-_add("PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "The distance between vectors.", tensors=2, show=[])
-_add("ChannelShuffle", "channel_shuffle", "groups", "Channels of groups, taken in turns.")
-_add("LPPool1d", "lp_pool1d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over one axis.")
-_add("LPPool2d", "lp_pool2d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over two axes.")
+_add("PixelShuffle", "pixel_shuffle", "upscale_factor", "Channels to pixels: `(C·r², H, W)` to `(C, H·r, W·r)`.", "2", "8, 3, 3",
+     "(2, 6, 6)")
+_add("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "Pixels to channels, the inverse of `PixelShuffle`.", "2", "2, 6, 6",
+     "(8, 3, 3)")
+_add("Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1", "All windows of an image as columns.", "2",
+     "1, 3, 4, 5", "(1, 12, 12)")
+_add("Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "Columns added up as windows of an image.",
+     "(4, 5), 2", "1, 12, 12", "(1, 3, 4, 5)")
+_add("CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "The cosine between vectors along `dim`.", "", "4, 5", "(4,)", tensors=2, show=[])
+_add("PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "The distance between vectors.", "", "4, 5", "(4,)", tensors=2, show=[])
+_add("ChannelShuffle", "channel_shuffle", "groups", "Channels of groups, taken in turns.", "2", "1, 6, 3", "(1, 6, 3)")
+_add("LPPool1d", "lp_pool1d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over one axis.", "2, 2",
+     "2, 3, 8", "(2, 3, 4)")
+_add("LPPool2d", "lp_pool2d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over two axes.", "2, 2",
+     "2, 3, 8, 8", "(2, 3, 4, 4)")
 
 
 class _MaxUnpool(Module):
@@ -138,5 +165,7 @@ class _MaxUnpool(Module):
 for _n in (1, 2, 3):
     _name = f"MaxUnpool{_n}d"
     globals()[_name] = type(_name, (_MaxUnpool,), {
-        "__doc__": f"The partial inverse of `MaxPool{_n}d`: values back in their places.", "__module__": __name__, "_axes": _n})
+        "__doc__": f"The partial inverse of `MaxPool{_n}d`: values back in their places.\n\n    >>> import gradus\n"
+                   f"    >>> pooled = gradus.nn.MaxPool{_n}d(2, return_indices=True)(gradus.ones(1, {', '.join(['4'] * _n)}))\n"
+                   f"    >>> tuple(gradus.nn.MaxUnpool{_n}d(2)(*pooled).shape)\n    (1, {', '.join(['4'] * _n)})\n    ", "__module__": __name__, "_axes": _n})
     __all__.append(_name)

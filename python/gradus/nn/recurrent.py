@@ -163,7 +163,13 @@ class _Recurrent(Module):
 
 
 class RNN(_Recurrent):
-    """Elman networks: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with `relu`."""
+    """Elman networks: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with `relu`.
+
+    >>> import gradus
+    >>> out, h = gradus.nn.RNN(3, 5)(gradus.zeros(7, 4, 3))
+    >>> tuple(out.shape), tuple(h.shape)
+    ((7, 4, 5), (1, 4, 5))
+    """
 
     def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False,
                  dropout=0.0, bidirectional=False, device=None, dtype=None):
@@ -173,7 +179,13 @@ class RNN(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """Gated recurrent units."""
+    """Gated recurrent units.
+
+    >>> import gradus
+    >>> out, h = gradus.nn.GRU(3, 5, bidirectional=True)(gradus.zeros(7, 4, 3))
+    >>> tuple(out.shape), tuple(h.shape)
+    ((7, 4, 10), (2, 4, 5))
+    """
 
     _kind = "GRU"
 
@@ -230,7 +242,12 @@ class _Cell(Module):
 
 
 class RNNCell(_Cell):
-    """One step of an Elman network."""
+    """One step of an Elman network.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.RNNCell(3, 5)(gradus.zeros(4, 3)).shape)
+    (4, 5)
+    """
 
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
         _elman(nonlinearity)
@@ -239,12 +256,23 @@ class RNNCell(_Cell):
 
 
 class GRUCell(_Cell):
-    """One step of a gated recurrent unit."""
+    """One step of a gated recurrent unit.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.GRUCell(3, 5)(gradus.zeros(4, 3)).shape)
+    (4, 5)
+    """
 
     _kind = "GRU"
 
 
 class LSTMCell(_Cell):
-    """One step of a long short-term memory: `h, c = cell(x, (h, c))`."""
+    """One step of a long short-term memory: `h, c = cell(x, (h, c))`.
+
+    >>> import gradus
+    >>> h, c = gradus.nn.LSTMCell(3, 5)(gradus.zeros(4, 3))
+    >>> tuple(h.shape)
+    (4, 5)
+    """
 
     _kind = "LSTM"

@@ -6,6 +6,17 @@ from . import functional as F
 from .module import Module
 
 
+def with_values(doc, name, call, inputs, expected):
+    """A docstring with an example: what the module makes of some numbers, rounded."""
+    return (f"{doc}\n\n    >>> import gradus\n    >>> y = gradus.nn.{name}({call})({inputs})\n"
+            f"    >>> [round(v, 4) for v in y.reshape(-1).tolist()]\n    {expected}\n    ")
+
+
+def with_shapes(doc, name, call, inputs, expected):
+    """A docstring with an example: the shape of what the module gives."""
+    return f"{doc}\n\n    >>> import gradus\n    >>> tuple(gradus.nn.{name}({call})({inputs}).shape)\n    {expected}\n    "
+
+
 def remembering(name, function, arguments="", doc="", tensors=1, show=None, first=None, buffers=(), module=None):
     """A module class whose `forward` calls `functional.<function>` with what `__init__` was given.
 

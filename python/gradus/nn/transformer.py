@@ -52,7 +52,12 @@ class _Block(Module):
 
 
 class TransformerEncoderLayer(_Block):
-    """Attention of a sequence to itself, then a feed-forward network."""
+    """Attention of a sequence to itself, then a feed-forward network.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.TransformerEncoderLayer(8, 2, 16)(gradus.randn(5, 3, 8)).shape)
+    (5, 3, 8)
+    """
 
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
@@ -67,7 +72,12 @@ class TransformerEncoderLayer(_Block):
 
 
 class TransformerDecoderLayer(_Block):
-    """Attention of a sequence to itself, then to another, then a feed-forward network."""
+    """Attention of a sequence to itself, then to another, then a feed-forward network.
+
+    >>> import gradus
+    >>> tuple(gradus.nn.TransformerDecoderLayer(8, 2, 16)(gradus.randn(5, 3, 8), gradus.randn(7, 3, 8)).shape)
+    (5, 3, 8)
+    """
 
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
@@ -116,7 +126,14 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Copies of a layer, one after the other, all reading the same memory."""
+    """Copies of a layer, one after the other, all reading the same memory.
+
+    >>> import gradus
+    >>> from gradus import nn
+    >>> decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), num_layers=2)
+    >>> tuple(decoder(gradus.randn(5, 3, 8), gradus.randn(7, 3, 8)).shape)
+    (5, 3, 8)
+    """
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__(decoder_layer, num_layers, norm)
@@ -127,7 +144,13 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """An encoder and a decoder."""
+    """An encoder and a decoder.
+
+    >>> import gradus
+    >>> model = gradus.nn.Transformer(8, 2, 1, 1, 16)
+    >>> tuple(model(gradus.randn(7, 3, 8), gradus.randn(5, 3, 8)).shape)
+    (5, 3, 8)
+    """
 
     def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
                  activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,

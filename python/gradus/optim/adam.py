@@ -42,7 +42,16 @@ class _Adaptive(Optimizer):
 
 
 class Adam(_Adaptive):
-    """Adam (Kingma and Ba, 2014), with AMSGrad if asked for."""
+    """Adam (Kingma and Ba, 2014), with AMSGrad if asked for.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.Adam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
                  maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
@@ -65,7 +74,16 @@ class Adam(_Adaptive):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay is no part of the gradient (Loshchilov and Hutter, 2017)."""
+    """Adam whose weight decay is no part of the gradient (Loshchilov and Hutter, 2017).
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.AdamW([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False,
                  foreach=None, capturable=False, differentiable=False, fused=None):
@@ -73,7 +91,16 @@ class AdamW(Adam):
 
 
 class Adamax(_Adaptive):
-    """Adam with the largest gradient in place of the mean square."""
+    """Adam with the largest gradient in place of the mean square.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.Adamax([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     _second = "exp_inf"
 
@@ -90,7 +117,16 @@ class Adamax(_Adaptive):
 
 
 class NAdam(_Adaptive):
-    """Adam with Nesterov's momentum."""
+    """Adam with Nesterov's momentum.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.NAdam([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
                  decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
@@ -110,7 +146,16 @@ class NAdam(_Adaptive):
 
 
 class RAdam(_Adaptive):
-    """Adam that scales only once it has seen enough to know the scale."""
+    """Adam that scales only once it has seen enough to know the scale.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.RAdam([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
                  foreach=None, maximize=False, capturable=False, differentiable=False):

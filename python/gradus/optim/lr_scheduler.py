@@ -67,7 +67,18 @@ def _holds_functions(value):
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times a function of the step."""
+    """The first rate times a function of the step.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.LambdaLR(opt, lambda step: 1 / (1 + step))
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.3333, 0.25]
+    """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         n = len(optimizer.param_groups)
@@ -81,7 +92,18 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The last rate times a function of the step."""
+    """The last rate times a function of the step.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.MultiplicativeLR(opt, lambda step: 0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def get_lr(self):
         if self.last_epoch <= 0:
@@ -117,7 +139,18 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at every milestone."""
+    """Times `gamma` at every milestone.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.MultiStepLR(opt, [1, 3])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.1, 0.1, 0.01]
+    """
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones, self.gamma = Counter(milestones), gamma
@@ -132,7 +165,18 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times `factor` for the first `total_iters` steps."""
+    """Times `factor` for the first `total_iters` steps.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.ConstantLR(opt, 0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
         if not 0 <= factor <= 1:
@@ -150,7 +194,18 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Times a factor that goes from `start_factor` to `end_factor` in `total_iters` steps."""
+    """Times a factor that goes from `start_factor` to `end_factor` in `total_iters` steps.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.LinearLR(opt, 0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
         if not 0 < start_factor <= 1 or not 0 <= end_factor <= 1:
@@ -174,7 +229,18 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` at every step."""
+    """Times `gamma` at every step.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.ExponentialLR(opt, 0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
         self.gamma = gamma
@@ -188,7 +254,18 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to zero in `total_iters` steps, along a power."""
+    """Down to zero in `total_iters` steps, along a power.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.PolynomialLR(opt, total_iters=4)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters, self.power = total_iters, power
@@ -207,7 +284,18 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Along half a cosine down to `eta_min` in `T_max` steps, and up again."""
+    """Along half a cosine down to `eta_min` in `T_max` steps, and up again.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=4)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.8536, 0.5, 0.1464]
+    """
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max, self.eta_min = T_max, eta_min
@@ -232,7 +320,18 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Along half a cosine down to `eta_min`, then from the top; periods grow by the factor `T_mult`."""
+    """Along half a cosine down to `eta_min`, then from the top; periods grow by the factor `T_mult`.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.CosineAnnealingWarmRestarts(opt, T_0=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 1.0, 0.5]
+    """
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
         if T_0 <= 0 or not isinstance(T_0, int) or T_mult < 1 or not isinstance(T_mult, int):
@@ -266,7 +365,18 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to `max_lr`, then down far below where it began; momentum the other way."""
+    """Up to `max_lr`, then down far below where it began; momentum the other way.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.OneCycleLR(opt, max_lr=1.0, total_steps=4)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [0.04, 0.8117, 0.2831, 0.0]
+    """
 
     def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
                  anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
@@ -329,7 +439,18 @@ class OneCycleLR(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """One schedule after the other, changing at milestones."""
+    """One schedule after the other, changing at milestones.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.SequentialLR(opt, [gradus.optim.lr_scheduler.ConstantLR(opt, 0.5, 9), gradus.optim.lr_scheduler.ExponentialLR(opt, 0.5)], [2])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 0.5]
+    """
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         if len(schedulers) < 1 or len(milestones) != len(schedulers) - 1:
@@ -367,7 +488,18 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(SequentialLR):
-    """Several schedules at once."""
+    """Several schedules at once.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.ChainedScheduler([gradus.optim.lr_scheduler.ConstantLR(opt, 0.5, 2), gradus.optim.lr_scheduler.ExponentialLR(opt, 0.5)])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.25, 0.25, 0.125]
+    """
 
     def __init__(self, schedulers, optimizer=None):
         if not schedulers:
@@ -385,7 +517,18 @@ class ChainedScheduler(SequentialLR):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when a measure has not got better for `patience` steps."""
+    """Times `factor` when a measure has not got better for `patience` steps.
+
+    >>> import gradus
+    >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
+    >>> schedule = gradus.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=1)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(opt.param_groups[0]["lr"], 4))
+    ...     schedule.step(1.0)
+    >>> rates
+    [1.0, 1.0, 1.0, 0.1]
+    """
 
     def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
                  min_lr=0, eps=1e-8):

@@ -10,7 +10,16 @@ def zeros_of(p):
 
 
 class SGD(Optimizer):
-    """Along the gradient, or along an average of past ones."""
+    """Along the gradient, or along an average of past ones.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.SGD([w], lr=0.1, momentum=0.9)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
                  foreach=None, differentiable=False, fused=None):
@@ -38,16 +47,25 @@ class SGD(Optimizer):
 
     def load_state_dict(self, state_dict):
         """Takes state and settings. PyTorch counts no steps here; where there is an average, the first is past."""
-        super().load_state_dict(state_dict)
-        for p, state in list(self.state.items()):
-            if state.get("momentum_buffer") is None:
-                del self.state[p]
-            else:
-                state.setdefault("step", 1)
+        states = {}
+        for number, state in state_dict["state"].items():
+            kept = {name: value for name, value in state.items() if value is not None}
+            if kept:
+                states[number] = {"step": 1, **kept}
+        super().load_state_dict({**state_dict, "state": states})
 
 
 class Lion(Optimizer):
-    """Along the signs of an average of gradients (Chen et al., 2023)."""
+    """Along the signs of an average of gradients (Chen et al., 2023).
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.Lion([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, *, maximize=False):
         check(lr=(lr, 0, None), beta1=(betas[0], 0, 1), beta2=(betas[1], 0, 1), weight_decay=(weight_decay, 0, None))
@@ -67,7 +85,16 @@ class Lion(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Along the signs of gradients, each element as far as its sign has been steady."""
+    """Along the signs of gradients, each element as far as its sign has been steady.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.Rprop([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
                  maximize=False, differentiable=False):

@@ -139,26 +139,40 @@ class Optimizer:
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise ValueError(f"loaded state dict has {len(groups)} parameter groups, the optimizer {len(self.param_groups)}")
-        by_number = {}
         for i, (own, given) in enumerate(zip(self.param_groups, groups)):
             if len(own["params"]) != len(given["params"]):
                 raise ValueError(f"group {i} of the loaded state dict has {len(given['params'])} parameters, "
                                  f"that of the optimizer {len(own['params'])}")
-            by_number.update(zip(given["params"], own["params"]))
-        for number, state in state_dict["state"].items():
-            for name, value in state.items():
-                p = by_number[number]
-                if name in self._like_parameter and getattr(value, "shape", None) is not None and tuple(value.shape) != tuple(p.shape):
-                    raise ValueError(f"state '{name}' of parameter {number} has shape {tuple(value.shape)}, the parameter {tuple(p.shape)}")
+            for number, p in zip(given["params"], own["params"]):
+                self._check_state(number, p, {**own, **given}, state_dict["state"].get(number, {}))
         for own, given in zip(self.param_groups, groups):
             own.update({k: v for k, v in given.items() if k != "params"})
-        self.state = defaultdict(dict)
-        for number, state in state_dict["state"].items():
-            p = by_number[number]
-            self.state[p] = {name: _own(value, name, p) for name, value in state.items()}
+            for number, p in zip(given["params"], own["params"]):
+                self._take_state(p, own, state_dict["state"].get(number, {}))
 
-    # Names of state that has the parameter's shape.
-    _like_parameter = ("momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum", "acc_delta")
+    def _take_state(self, p, group, given):
+        """Puts loaded state in the place of a parameter's own. Functions that were compiled before see it too, since
+        tensors are written to rather than replaced."""
+        if not given and p not in self.state:
+            return
+        state = self.state[p]
+        new = {name: _own(value, name, p) for name, value in given.items()} or {**self._state(p, group), "step": 0}
+        for name in [name for name in state if name not in new]:
+            del state[name]
+        for name, value in new.items():
+            old = state.get(name)
+            if isinstance(old, Tensor) and isinstance(value, Tensor) and tuple(old.shape) == tuple(value.shape):
+                with no_grad():
+                    old.copy_(value)
+            else:
+                state[name] = value
+
+    def _check_state(self, number, p, group, state):
+        """Refuses state of other shapes than this optimiser keeps for a parameter."""
+        for name, wanted in self._state(p, group).items() if state else ():
+            found = getattr(state.get(name), "shape", wanted.shape)
+            if tuple(found) != tuple(wanted.shape):
+                raise ValueError(f"state '{name}' of parameter {number} has shape {tuple(found)}, not {tuple(wanted.shape)}")
 
     def __repr__(self):
         lines = []

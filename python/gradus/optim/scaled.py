@@ -12,7 +12,16 @@ def _decayed(p, grad, group):
 
 
 class RMSprop(Optimizer):
-    """Gradients over the root of their mean square, or with `centered` of their variance."""
+    """Gradients over the root of their mean square, or with `centered` of their variance.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.RMSprop([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
                  foreach=None, maximize=False, differentiable=False):
@@ -43,7 +52,16 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Gradients over the root of the sum of their squares."""
+    """Gradients over the root of the sum of their squares.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.Adagrad([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
                  maximize=False, differentiable=False, fused=None):
@@ -65,7 +83,16 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Gradients over the root of their mean square, times the root of that of the changes."""
+    """Gradients over the root of their mean square, times the root of that of the changes.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.Adadelta([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
                  differentiable=False):
@@ -85,7 +112,16 @@ class Adadelta(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """The mean square of a matrix's gradients kept as that of its rows and that of its columns (Shazeer and Stern, 2018)."""
+    """The mean square of a matrix's gradients kept as that of its rows and that of its columns (Shazeer and Stern, 2018).
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.Adafactor([w])
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None,
                  maximize=False):
