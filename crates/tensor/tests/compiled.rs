@@ -77,7 +77,8 @@ fn backward_inside_of_a_step() {
         let eager = {
             let loss = (x.matmul(&v) - &y).square().sum(()).mul(&v.detach().sum(()));
             v.zero_grad();
-            loss.backward_as(None, gradus_tensor::Backward { retain_graph: true, ..Default::default() }).unwrap();
+            loss.backward_as(None, gradus_tensor::Backward { retain_graph: true, ..Default::default() })
+                .unwrap();
             loss.backward().unwrap();
             no_grad(|| {
                 n.set_(&(&n * 0.9 + v.grad().unwrap())).unwrap();
