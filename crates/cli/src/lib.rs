@@ -20,7 +20,7 @@ pub use terminal::Terminal;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
-use gradus::lang::Faults;
+use gradus::lang::{Faults, Source};
 use std::ffi::OsString;
 
 /// Why a verb did not do what it was asked to.
@@ -59,14 +59,26 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_string()
 }
 
+/// The command line as one text.
+fn command(args: &[OsString]) -> Source {
+    let words: Vec<_> = args.iter().map(|a| a.to_string_lossy()).collect();
+    Source::new("command line", words.join(" "))
+}
+
 /// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.
 pub fn main<I, T>(args: I, terminal: &mut Terminal<'_>) -> u8
 where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(mut cli) => {
+            if let Some(given) = cli.verb.given() {
+                given.command = Some(command(&args));
+            }
+            cli
+        }
         Err(e) => {
             let text = if terminal.colour { e.render().ansi().to_string() } else { e.render().to_string() };
             let to = if e.use_stderr() { &mut terminal.err } else { &mut terminal.out };

@@ -4,6 +4,7 @@
 
 mod back;
 mod merge;
+mod shift;
 
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;

@@ -57,6 +57,8 @@ pub struct Program {
     pub names: Vec<Name>,
     /// What is known of each.
     pub definitions: HashMap<Name, Definition>,
+    /// The names that have a value at every step without a time on their left, with the name of that time.
+    pub per_step: HashMap<Name, Name>,
     /// The functions.
     pub functions: HashMap<Name, Arc<Function>>,
     /// The sizes that were declared.

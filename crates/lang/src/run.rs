@@ -5,10 +5,11 @@ use crate::diagnostic::Diagnostic;
 use crate::eval::{Value, Values};
 use crate::program::{Faults, Program, number};
 use crate::solve::{Solver, Verdict};
-use crate::source::Span;
+use crate::source::{Source, Span};
+use crate::time::moving;
 use gradus_ir::{Aval, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, compile_graph};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub rounds: usize,
     /// Whether a fixpoint that is not reached is no error.
     pub allow_unconverged: bool,
+    /// The text that all this was said in, such as a command line, for messages to point at.
+    pub command: Option<Source>,
 }
 
 impl Default for Settings {
@@ -42,7 +45,28 @@ impl Default for Settings {
             tolerance: None,
             rounds: 10_000,
             allow_unconverged: false,
+            command: None,
         }
+    }
+}
+
+impl Settings {
+    /// Where the command says something (`--steps`, `--set K=`), in a text behind those of the program.
+    pub fn place(&self, option: &str, program: &Program) -> Span {
+        let file = program.sources.len() as u32;
+        let found = self.command.as_ref().and_then(|c| Some((c, c.text.find(option)?)));
+        let Some((command, start)) = found else { return Span { file, start: 0, end: 0 } };
+        let rest = &command.text[start + option.len()..];
+        let value = rest.trim_start_matches([' ', '=']);
+        // Up to the next option.
+        let length = value.find(" --").unwrap_or(value.len());
+        let end = start + option.len() + (rest.len() - value.len()) + length;
+        Span { file, start: start as u32, end: end as u32 }
+    }
+
+    /// What is wrong, with the program's texts and the command.
+    pub fn faults(&self, program: &Program, faults: Vec<Diagnostic>) -> Faults {
+        Faults { sources: program.sources.iter().chain(&self.command).cloned().collect(), faults }
     }
 }
 
@@ -71,7 +95,7 @@ pub struct Lowered {
     verdicts: Vec<(Name, Span)>,
     allow_unconverged: bool,
     tolerance: f64,
-    sources: Vec<crate::source::Source>,
+    sources: Vec<Source>,
 }
 
 impl Program {
@@ -82,9 +106,10 @@ impl Program {
         settings: &Settings,
         wanted: &[Name],
     ) -> Result<Lowered, Faults> {
-        let faulty = |faults: Vec<Diagnostic>| Faults { sources: self.sources.clone(), faults };
-        let options = self.options(inputs, settings).map_err(faulty)?;
-        self.check_inputs(inputs, wanted).map_err(faulty)?;
+        let faulty = |faults: Vec<Diagnostic>| settings.faults(self, faults);
+        let mut faults = self.check_inputs(inputs, settings, wanted);
+        let options = self.options(inputs, settings, &mut faults);
+        let Some(options) = options.filter(|_| faults.is_empty()) else { return Err(faulty(faults)) };
         let names: Vec<Name> = inputs.keys().cloned().collect();
         let avals: Vec<Aval> = inputs.values().cloned().collect();
         let mut found: (Vec<Diagnostic>, Vec<Name>, Vec<Verdict>) = Default::default();
@@ -140,14 +165,14 @@ impl Program {
         lowered.run(inputs)
     }
 
-    /// What is shown of a name: of a state, which is written ahead of its time, its last moment.
+    /// What is shown of a name: of a state, which is written ahead of its time, and of what has a value at every step
+    /// without saying so, the last moment.
     fn shown(&self, name: &Name, value: &Value) -> Tensor {
-        let moving = |e: &&crate::ast::Equation| {
-            e.target.name == *name
-                && e.target.places.iter().any(|p| matches!(p.index, crate::ast::Index::Time(_, 1..)))
+        let ahead = |e: &crate::ast::Equation| {
+            e.target.name == *name && moving(&e.target.places).is_some_and(|t| t.1 > 0)
         };
         match self.definition(name).and_then(|d| d.time) {
-            Some(axis) if self.equations.iter().any(|e| moving(&e)) => {
+            Some(axis) if self.per_step.contains_key(name) || self.equations.iter().any(ahead) => {
                 let last = value.tensor.dim(axis as isize).saturating_sub(1);
                 value.tensor.narrow(axis as isize, last, 1).squeeze([axis as isize])
             }
@@ -155,39 +180,55 @@ impl Program {
         }
     }
 
+    /// Whether a name is a state: it moves with time, and begins with what is given.
+    pub fn is_state(&self, name: &str) -> bool {
+        let own = |d: &crate::program::Definition| {
+            d.equations.iter().any(|i| moving(&self.equations[*i].target.places).is_some())
+        };
+        !self.per_step.contains_key(name) && self.definition(name).is_some_and(own)
+    }
+
+    /// The settings worked out; what is wrong with them is added to the faults.
     fn options(
         &self,
         inputs: &BTreeMap<Name, Aval>,
         settings: &Settings,
-    ) -> Result<Options, Vec<Diagnostic>> {
-        for (name, x) in &settings.set {
-            let whole = Span::default();
-            let known = self.params.iter().find(|(n, _)| n == name);
-            match known {
+        faults: &mut Vec<Diagnostic>,
+    ) -> Option<Options> {
+        for (name, x) in settings.set.iter().collect::<BTreeMap<_, _>>() {
+            let place = settings.place(&format!("--set {name}="), self);
+            match self.params.iter().find(|(n, _)| n == name) {
                 None => {
-                    let names = self.params.iter().map(|(n, _)| &**n);
+                    let names = self.params.iter().map(|(n, _)| n).chain(self.inputs()).map(|n| &**n);
                     let what = format!("there is no parameter `{name}` to set to {x}");
-                    return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
+                    faults.push(Diagnostic::error(place, what).nearest(name, names));
                 }
                 Some((_, p)) if p.fixed => {
-                    return Err(vec![Diagnostic::error(
-                        p.span,
-                        format!("`{name}` is a constant and cannot be set"),
-                    )]);
+                    let what = format!("`{name}` is a constant and cannot be set");
+                    faults.push(Diagnostic::error(place, what).and(p.span, "declared here"));
                 }
                 Some(_) => {}
             }
         }
-        let numbers = self.numbers(&settings.set).map_err(|d| vec![d])?;
+        for name in settings.temperatures.keys().filter(|n| &***n != "*").collect::<BTreeSet<_>>() {
+            if self.definition(name).is_none_or(|d| d.equations.is_empty()) {
+                let place = settings.place(&format!("--temperature {name}="), self);
+                let what = format!("no equation defines `{name}`, so it has no temperature");
+                let names = self.names.iter().filter(|n| !self.is_input(n)).map(|n| &**n);
+                faults.push(Diagnostic::error(place, what).nearest(name, names));
+            }
+        }
+        let mut kept = |d: Diagnostic| faults.push(d);
+        let numbers = self.numbers(&settings.set).map_err(&mut kept).ok()?;
         let mut axes = HashMap::new();
         for (name, (size, span)) in &self.axes {
-            let n = number(size, &numbers).map_err(|d| vec![d])?;
+            let n = number(size, &numbers).map_err(&mut kept).ok()?;
             axes.insert(name.clone(), (n as usize, *span));
         }
         let tolerance = settings.tolerance.unwrap_or(if settings.float == DType::F64 { 1e-12 } else { 1e-6 });
-        Ok(Options {
+        Some(Options {
             float: settings.float,
-            steps: self.steps(inputs, settings, &axes)?,
+            steps: self.steps(inputs, settings, &axes).map_err(&mut kept).ok()?,
             numbers,
             axes,
             temperatures: settings.temperatures.clone(),
@@ -197,35 +238,13 @@ impl Program {
         })
     }
 
-    /// How many steps virtual time has: as many as asked for, else as inputs have, else as declared, else one.
-    fn steps(
+    /// Every input that is needed is given, nothing else is, and it has as many axes as indices.
+    fn check_inputs(
         &self,
         inputs: &BTreeMap<Name, Aval>,
         settings: &Settings,
-        axes: &HashMap<Name, (usize, Span)>,
-    ) -> Result<usize, Vec<Diagnostic>> {
-        let mut found: Option<(usize, &Name)> = None;
-        for (name, aval) in inputs {
-            let Some(d) = self.definition(name).filter(|d| d.equations.is_empty()) else { continue };
-            let Some(n) = d.time.and_then(|axis| aval.shape.get(axis).copied()) else { continue };
-            match found {
-                Some((before, other)) if before != n && settings.steps.is_none() => {
-                    let what = format!("`{name}` has {n} moments, but `{other}` has {before}");
-                    return Err(vec![Diagnostic::error(d.span, what)]);
-                }
-                _ => found = Some((n, name)),
-            }
-        }
-        let times = self.equations.iter().flat_map(|e| e.reads().into_iter().chain([&e.target]));
-        let declared = times.flat_map(|r| &r.places).find_map(|p| match &p.index {
-            crate::ast::Index::Time(name, _) => axes.get(name).map(|a| a.0),
-            _ => None,
-        });
-        Ok(settings.steps.or(declared).or(found.map(|f| f.0)).unwrap_or(1))
-    }
-
-    /// Every input that is needed is given, nothing else is, and it has as many axes as indices.
-    fn check_inputs(&self, inputs: &BTreeMap<Name, Aval>, wanted: &[Name]) -> Result<(), Vec<Diagnostic>> {
+        wanted: &[Name],
+    ) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         let needed = self.needed(wanted);
         for name in self.inputs().filter(|n| needed.contains(*n) && !inputs.contains_key(*n)) {
@@ -237,25 +256,35 @@ impl Program {
             faults.push(fault.help(give).nearest(name, others));
         }
         for (name, aval) in inputs {
+            let told = ["--input", "--set"].map(|o| settings.place(&format!("{o} {name}="), self));
+            let place = told.into_iter().find(|p| p.end > p.start).unwrap_or(told[0]);
             let Some(d) = self.definition(name) else {
-                let what = format!("nothing reads the input `{name}`");
-                let fault = Diagnostic::error(Span::default(), what);
+                let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
                 faults.push(fault.nearest(name, self.inputs().map(|n| &**n)));
                 continue;
             };
             let source = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
-            if !d.equations.is_empty() && d.time.is_none() && !d.equations.iter().all(source) {
+            let given = d.equations.iter().all(source);
+            if !given && !self.is_state(name) {
                 let what = format!("`{name}` has an equation and cannot be given as an input");
                 faults.push(Diagnostic::error(d.span, what));
             }
-            let expected = d.rank - usize::from(d.time.is_some() && !d.equations.is_empty());
+            let begins = |i: &&usize| {
+                let places = &self.equations[**i].target.places;
+                places.iter().any(|p| matches!(p.index, crate::ast::Index::Moment(0)))
+            };
+            if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
+                let what = format!("`{name}` is given, but it has a start in the program");
+                faults.push(Diagnostic::error(place, what).and(self.equations[*i].span, "its start"));
+            }
+            let expected = d.rank - usize::from(d.time.is_some() && !given);
             if aval.shape.rank() != expected {
                 let what =
                     format!("the input `{name}` has shape {}, but {expected} indices here", aval.shape);
                 faults.push(Diagnostic::error(d.span, what));
             }
         }
-        if faults.is_empty() { Ok(()) } else { Err(faults) }
+        faults
     }
 
     /// The names that these need, themselves included.

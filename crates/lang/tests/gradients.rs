@@ -254,6 +254,29 @@ fn virtual_time_back_through_time() {
     check(&format!("{rnn}All[i,t] = H[i,*t]\nLoss = All[i,t] All[i,t] All[i,t]"), shapes);
 }
 
+/// Values at every step without a time on their left, starts as constants, moments before and after the one at hand.
+#[test]
+fn time_that_is_not_written() {
+    let rnn = "Pre[i] = W[i,j] H[j,*t]\nSum[i] = tanh(Pre[i] + Input[i])\nH[i,*t+1] = Sum[i] U[i,*t]\n";
+    let shapes: &[(&str, &[usize])] = &[("W", &[3, 3]), ("Input", &[3]), ("U", &[3, 4])];
+    let start = "H[i,*0] = const([0.3,0.1,-0.2])\n";
+    let g = check(&format!("{rnn}{start}Loss = H[i,*-1] H[i,*-1]"), shapes);
+    assert!(g.contains("Grad_Pre[i, *t] = Grad_Sum[i, *t]"), "{g}");
+    // The last of what has a value at every step, and all of it.
+    check(&format!("{rnn}{start}Loss = Pre[i] Pre[i] Sum[i]"), shapes);
+    check(&format!("{rnn}{start}Y[*t] = Pre[i] Sum[i]\nLoss = Y[*t] Y[*t]"), shapes);
+    check(&format!("{rnn}H[i,*0] = H0[i]\nLoss = H[i,*-1] Pre[i]"), &[shapes, &[("H0", &[3])]].concat());
+    for by in ["-1", "+1", "-2"] {
+        let text = format!("H[i,*t+1] = tanh(A[i] H[i,*t] + X[i,*t{by}])\nH[i,*0] = X[i,*0] A[i]\n");
+        let shapes: &[(&str, &[usize])] = &[("A", &[3]), ("X", &[3, 4])];
+        check(&format!("{text}Loss = H[i,*-1] H[i,*-1]"), shapes);
+        check(&format!("{text}Loss = H[i,*t] H[i,*t] X[i,*t]"), shapes);
+        check(&format!("Y[i,*t] = X[i,*t{by}] A[i]\nLoss = Y[i,*t] Y[i,*t]"), shapes);
+        let wide = format!("Y[i,*t] = X[i,*t{by}] X[i,*t]\nLoss = Y[i,*t] Y[i,*t{by}]");
+        check(&wide, &[("X", &[3, 4])]);
+    }
+}
+
 #[test]
 fn fixpoints_have_the_implicit_gradient() {
     check("X[i] = tanh(0.3 A[i,j] X[j] + B[i])\nLoss = X[i] X[i]", &[("A", &[3, 3]), ("B", &[3])]);

@@ -202,6 +202,58 @@ fn virtual_time() {
     assert_eq!(value_with(fib, &[], "F", steps).item::<f32>().unwrap(), 89.0);
 }
 
+/// Steps are as many as constants, files and declarations have; a state is as large as its start.
+#[test]
+fn time_from_what_is_there() {
+    let f64s = |steps| Settings { float: DType::F64, steps, ..Settings::default() };
+    let of = |text: &str, name: &str| value_with(text, &[], name, f64s(None)).to_vec::<f64>().unwrap();
+    let sum = "S[*t+1] = S[*t] + X[*t]\nX[*t] = const([1,2,3,4])\n";
+    assert_eq!(of(sum, "S"), [10.0]);
+    assert_eq!(of("S[*t+1] = S[*t] + X[*t]\nX[*t] = D[t]\nD[t] = const([1,2,3])\n", "S"), [6.0]);
+    assert_eq!(of(&format!("axis t = 4\n{sum}"), "S"), [10.0]);
+    let given = [("D", Tensor::from_slice(&[1.0f64, 2.0, 4.0], [3]))];
+    let text = "S[*t+1] = S[*t] + X[*t]\nX[*t] = D[t]\n";
+    assert_eq!(value_with(text, &given, "S", f64s(Some(3))).item::<f64>().unwrap(), 7.0);
+    assert_eq!(of("axis t = 3\nH[i,*0] = const([1,1])\nH[i,*t+1] = 2 H[i,*t]", "H"), [8.0, 8.0]);
+    // Sizes of one state come from the start of another, and from a start that is given.
+    let two = "axis t = 2\nA[i,*0] = const([1,2])\nA[i,*t+1] = B[i,*t]\nB[i,*t+1] = A[i,*t]\n";
+    assert_eq!(of(two, "B"), [0.0, 0.0]);
+    assert_eq!(of(two, "A"), [1.0, 2.0]);
+    let seed = [("H", Tensor::from_slice(&[1.0f64, 2.0], [2]))];
+    let text = "axis t = 3\nH[i,*t+1] = 2 H[i,*t]";
+    assert_eq!(value_with(text, &seed, "H", f64s(None)).to_vec::<f64>().unwrap(), [8.0, 16.0]);
+    let refused = |text: &str, steps| {
+        load(text).run(&BTreeMap::new(), &f64s(steps), &["S".into()]).unwrap_err().to_string()
+    };
+    let message = refused(sum, Some(3));
+    assert!(message.contains("virtual time has 3 steps by --steps, but 4 in `X`"), "{message}");
+    let message = refused(&format!("axis t = 5\n{sum}"), None);
+    assert!(message.contains("virtual time has 5 steps by `axis t`, but 4 in `X`"), "{message}");
+    let message = refused(&format!("axis t = 5\n{sum}"), Some(4));
+    assert!(message.contains("virtual time has 4 steps by --steps, but 5 by `axis t`"), "{message}");
+    let message = refused("S = 1", Some(4));
+    assert!(message.contains("nothing in the program moves with time"), "{message}");
+}
+
+/// What a state needs for its next moment has a value at every step, whether its left says so or not.
+#[test]
+fn values_at_every_step() {
+    let text = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nH[i,*0] = const([1,1])\n\
+        Pre[i] = W[i,j] H[j,*t]\nSum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\n";
+    // H: [1,1] → [3,1] → [5,1] → [7,1]; Pre at the steps: [2,2], [4,2], [6,2].
+    assert_eq!(numbers(text, "H"), [7.0, 1.0]);
+    assert_eq!(numbers(text, "Pre"), [6.0, 2.0]);
+    assert_eq!(numbers(text, "Sum"), [7.0, 1.0]);
+    // Outside of the steps, it is the last of them; beside a time on the left, the same moment.
+    assert_eq!(numbers(&format!("{text}Out = Pre[i] Pre[i]"), "Out"), [40.0]);
+    assert_eq!(numbers(&format!("{text}Log[*t,i] = 10 Pre[i]"), "Log"), [20.0, 20.0, 40.0, 20.0, 60.0, 20.0]);
+    assert_eq!(numbers(&format!("{text}Log[t,i] = Pre[i,*t]"), "Log"), [2.0, 2.0, 4.0, 2.0, 6.0, 2.0]);
+    // What moves from outside may be read on the way.
+    let driven = text.replace("Input[i] = const([1,-1])", "Input[i,*t] = const([[1,0,0],[0,0,5]])");
+    let driven = driven.replace("Pre[i] + Input[i]", "Pre[i] + Input[i,*t]");
+    assert_eq!(numbers(&driven, "H"), [9.0, 13.0]);
+}
+
 #[test]
 fn programs_stay_in_their_dtype() {
     let text = "W[i] = const([1.5, 2.5])\nLoss = W[i] W[i]\n";

@@ -18,6 +18,7 @@ impl Program {
         let sinks = sinks.into_iter().map(|(p, e, s)| (p, look.expr(&e, faults), s)).collect();
         self.sinks = sinks;
         self.resolve_functions(faults);
+        self.write_time_out();
         self.define();
         self.check_ranks(faults);
         self.check_params(faults);
