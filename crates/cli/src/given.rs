@@ -42,10 +42,21 @@ impl Given {
         for p in &self.temperatures {
             settings.temperatures.insert(p.name.as_str().into(), number(p)?);
         }
+        let mut faults = Vec::new();
         for p in self.set.iter().filter(|p| !Self::is_tensor(program, p)) {
-            settings.set.insert(p.name.as_str().into(), number(p)?);
+            if program.params.iter().any(|(n, _)| **n == *p.name) {
+                settings.set.insert(p.name.as_str().into(), number(p)?);
+                continue;
+            }
+            let place = settings.place(&format!("--set {}=", p.name), program);
+            let what = match program.definition(&p.name) {
+                Some(_) => format!("`{}` has an equation and cannot be set", p.name),
+                None => format!("there is no parameter or input `{}` to set", p.name),
+            };
+            let names = program.params.iter().map(|(n, _)| n).chain(program.inputs()).map(|n| &**n);
+            faults.push(Diagnostic::error(place, what).nearest(&p.name, names));
         }
-        Ok(settings)
+        if faults.is_empty() { Ok(settings) } else { Err(settings.faults(program, faults).into()) }
     }
 
     /// Everything that these names of a program need.

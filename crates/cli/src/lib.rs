@@ -61,8 +61,8 @@ fn first_line(text: &str) -> String {
 
 /// The command line as one text.
 fn command(args: &[OsString]) -> Source {
-    let words: Vec<_> = args.iter().map(|a| a.to_string_lossy()).collect();
-    Source::new("command line", words.join(" "))
+    let words = args.iter().skip(1).map(|a| a.to_string_lossy());
+    Source::new("command line", words.fold("gradus".to_string(), |all, word| format!("{all} {word}")))
 }
 
 /// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.

@@ -108,6 +108,7 @@ impl Program {
         self.statements = crate::parse::parse(&self.sources[0], 0)?;
         self.collect(loader, &mut faults);
         self.resolve(&mut faults);
+        self.warnings.extend(self.doubtful_sums());
         faults.truncate(crate::parse::MOST_FAULTS);
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }

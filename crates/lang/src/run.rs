@@ -188,6 +188,13 @@ impl Program {
         !self.per_step.contains_key(name) && self.definition(name).is_some_and(own)
     }
 
+    /// How many steps virtual time has for inputs of these types.
+    pub fn time_steps(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Result<usize, Faults> {
+        let mut faults = Vec::new();
+        let options = self.options(inputs, settings, &mut faults);
+        options.map(|o| o.steps).ok_or_else(|| settings.faults(self, faults))
+    }
+
     /// The settings worked out; what is wrong with them is added to the faults.
     fn options(
         &self,
@@ -199,7 +206,7 @@ impl Program {
             let place = settings.place(&format!("--set {name}="), self);
             match self.params.iter().find(|(n, _)| n == name) {
                 None => {
-                    let names = self.params.iter().map(|(n, _)| n).chain(self.inputs()).map(|n| &**n);
+                    let names = self.params.iter().map(|(n, _)| &**n);
                     let what = format!("there is no parameter `{name}` to set to {x}");
                     faults.push(Diagnostic::error(place, what).nearest(name, names));
                 }
@@ -292,12 +299,12 @@ impl Program {
         let mut needed: HashSet<Name> = HashSet::new();
         let mut work: Vec<Name> = wanted.to_vec();
         while let Some(name) = work.pop() {
-            if !needed.insert(name.clone()) {
-                continue;
-            }
-            for i in self.definition(&name).iter().flat_map(|d| &d.equations) {
+            // A parameter is a number that is known, and no name of a tensor.
+            let Some(d) = self.definition(&name).filter(|_| !needed.contains(&name)) else { continue };
+            for i in &d.equations {
                 work.extend(self.equations[*i].reads().iter().map(|r| r.name.clone()));
             }
+            needed.insert(name);
         }
         needed
     }

@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::run::Settings;
 use crate::source::Span;
 use gradus_ir::Aval;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The time index among some places, if they are at a moment that moves.
 pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
@@ -79,6 +79,26 @@ impl Program {
                 let without = group.iter().filter(|i| !timed[**i]);
                 out.extend(without.map(|i| (names[*i].clone(), time.clone())));
             }
+        }
+        out
+    }
+
+    /// Sums over time that a state reads at every step: most likely a value per moment was meant.
+    pub(crate) fn doubtful_sums(&self) -> Vec<Diagnostic> {
+        let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
+        let read: HashSet<&Name> =
+            self.equations.iter().filter(ahead).flat_map(|e| e.reads()).map(|r| &r.name).collect();
+        let mut out = Vec::new();
+        for e in self.equations.iter().filter(|e| read.contains(&e.target.name)) {
+            let summed = e.reads().into_iter().find(|r| moving(&r.places).is_some());
+            let Some((r, time)) = summed.and_then(|r| Some((r, moving(&r.places)?.0))) else { continue };
+            if crate::scope::keys(&e.target).contains(time) || e.target.places.iter().any(is_timed) {
+                continue;
+            }
+            let name = &e.target.name;
+            let what = format!("`{time}` is not on the left, so `{name}` is a sum over all steps");
+            let help = format!("for a value at every step, write `*{time}` among the indices of `{name}`");
+            out.push(Diagnostic::warning(r.span, what).help(help));
         }
         out
     }

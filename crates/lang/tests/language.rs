@@ -252,6 +252,12 @@ fn values_at_every_step() {
     let driven = text.replace("Input[i] = const([1,-1])", "Input[i,*t] = const([[1,0,0],[0,0,5]])");
     let driven = driven.replace("Pre[i] + Input[i]", "Pre[i] + Input[i,*t]");
     assert_eq!(numbers(&driven, "H"), [9.0, 13.0]);
+    assert!(load(&driven).warnings.is_empty());
+    // What needs no state is no such name: time is summed, and the program says that this is hardly meant.
+    let doubtful = load("Drive[i] = X[i,*t]\nH[i,*t+1] = tanh(H[i,*t] + Drive[i])");
+    let message = doubtful.warnings[0].render(&doubtful.sources, false);
+    assert!(message.contains("`t` is not on the left, so `Drive` is a sum over all steps"), "{message}");
+    assert!(message.contains("test:1:12"), "{message}");
 }
 
 #[test]

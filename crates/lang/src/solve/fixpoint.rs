@@ -55,6 +55,15 @@ impl<'a> Solver<'a> {
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
             }
+            let Some(Some(given)) = self.values.get(&names[g]) else { continue };
+            let own = e.target.places.iter().zip(&known[g]).filter(|(p, _)| !is_timed(p));
+            for ((place, n), m) in own.zip(given.tensor.shape().iter()).filter(|((_, n), m)| **n != Some(**m))
+            {
+                let (n, index) = (n.unwrap_or(0), &place.index);
+                let what =
+                    format!("`{}` is given with {m} places at `{index}`, which has {n} here", names[g]);
+                return Err(Diagnostic::error(place.span, what).into());
+            }
         }
         Ok(known)
     }
@@ -116,7 +125,7 @@ impl<'a> Solver<'a> {
             if let (Some(Some(given)), Some(e)) = (self.values.get(&names[g]), own.first()) {
                 let places = (0..e.target.places.len()).filter(|p| !is_timed(&e.target.places[*p]));
                 for (p, n) in places.zip(given.tensor.shape().iter()) {
-                    known[g][p] = Some(*n);
+                    known[g][p] = known[g][p].or(Some(*n));
                 }
             }
             for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| names.contains(&r.name))) {
