@@ -5,6 +5,8 @@ use gradus_tensor::Tensor;
 
 /// How many elements one value may have.
 pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
+/// How many combinations of indices one contraction may run over: a product of matrices of ten thousand rows.
+pub(crate) const MOST_WORK: u64 = 1 << 40;
 /// How many calls of its own functions a program may make: calls of calls grow fast.
 pub(crate) const MOST_CALLS: usize = 100_000;
 /// How many times `_grad` may follow a name: each time the work grows by a factor.

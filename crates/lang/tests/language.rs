@@ -293,3 +293,30 @@ fn merged_gradients() {
         "Grad_Loss = const(1.0)\nGrad_X[i, d] = Grad_Loss X[j, d] ones_like(X[i, d]) + Grad_Loss X[i', d] ones_like(X[i, d])\n"
     );
 }
+
+/// What has many parts takes time in proportion: these took minutes once.
+#[test]
+fn many_terms_and_factors() {
+    let begin = std::time::Instant::now();
+    let sum: Vec<String> = (0..3000).map(|k| format!("{k} X[i]")).collect();
+    let x = [("X", Tensor::from_slice(&[1.0f64, 2.0], [2]))];
+    let f64s = || Settings { float: DType::F64, ..Settings::default() };
+    let of = |text: &str| value_with(text, &x, "Y", f64s()).to_vec::<f64>().unwrap();
+    let total = 2999.0 * 3000.0 / 2.0;
+    assert_eq!(of(&format!("Y[i] = {}", sum.join(" + "))), [total, 2.0 * total]);
+    assert_eq!(of(&format!("Y[i] = 2 * ({})", sum.join(" + "))), [2.0 * total, 4.0 * total]);
+    let factors: Vec<String> = (0..400).map(|k| format!("A{k}[i]")).collect();
+    let given: Vec<String> = (0..400).map(|k| format!("A{k}[i] = {} X[i]", 1 + k % 2)).collect();
+    let product = of(&format!("{}\nY[i] = {}", given.join("\n"), factors.join(" ")));
+    assert_eq!(product, [2f64.powi(200), 2f64.powi(600)]);
+    let letters: Vec<char> = ('a'..='z').chain('A'..='Z').collect();
+    let chain: Vec<String> = letters.windows(2).map(|w| format!("M[{},{}]", w[0], w[1])).collect();
+    let text = format!("M[a,b] = const([[1,2],[0,1]])\nY[a,Z] = {}", chain.join(" "));
+    assert_eq!(of(&format!("{text} + 0 X[a] X[Z]")), [1.0, 102.0, 0.0, 1.0]);
+    let deep: Vec<String> = (0..2000).map(|k| format!("B{}[i] = 1 + 0.5 B{k}[i]", k + 1)).collect();
+    let text = format!("B0[i] = X[i]\n{}\nLoss = B2000[i] B2000[i]", deep.join("\n"));
+    let gradient = load(&text).gradient(&Default::default()).unwrap().text();
+    let g = value_with(&format!("{text}\n{gradient}"), &x, "Grad_B1999", f64s()).to_vec::<f64>().unwrap();
+    assert_eq!(g, [2.0, 2.0]);
+    assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
+}

@@ -7,7 +7,7 @@ use crate::builtin::{self, Callee, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use crate::scope::{
-    Names, beside, bound_by, free, fresh, in_order, key, keys, occurrences, outermost, renamed,
+    Names, beside, besides, bound_by, free, fresh, in_order, key, keys, occurrences, outermost, renamed,
 };
 use crate::source::Span;
 use crate::time::moving;
@@ -165,9 +165,9 @@ impl Walk<'_> {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
             Kind::Ref(r) => self.contribute(r, ct),
             Kind::Product(factors) => {
-                for (i, factor) in factors.iter().enumerate() {
+                for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
                     let others = factors.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, f)| f.clone());
-                    self.back(factor, times(ct.clone(), others), &beside(keep, factors, factor));
+                    self.back(factor, times(ct.clone(), others), &keep);
                 }
             }
             Kind::Quotient(two) => {
@@ -182,8 +182,8 @@ impl Walk<'_> {
                 }
             }
             Kind::Sum(terms) => {
-                for term in terms {
-                    self.back(term, ct.clone(), &beside(keep, terms, term));
+                for (term, keep) in terms.iter().zip(besides(keep, terms)) {
+                    self.back(term, ct.clone(), &keep);
                 }
             }
             Kind::Negative(one) => self.back(one, negative(ct), keep),

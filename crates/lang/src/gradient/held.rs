@@ -4,7 +4,7 @@
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Derivative};
 use crate::program::Program;
-use crate::scope::{Names, beside, bound_by, free, in_order, keys, occurrences};
+use crate::scope::{Names, besides, bound_by, free, in_order, keys, occurrences};
 use crate::source::Span;
 use crate::time::moving;
 
@@ -45,7 +45,7 @@ impl Hold<'_> {
         match &e.kind {
             Kind::Call(call) => {
                 around.extend(bound_by(call));
-                let args = call.args.iter().map(|a| (a, beside(&around, &call.args, a)));
+                let args = call.args.iter().zip(besides(&around, &call.args));
                 if self.is_held(call) {
                     return args.map(|(a, keep)| self.name(a, &keep)).next().unwrap_or_else(|| e.clone());
                 }
@@ -57,10 +57,8 @@ impl Hold<'_> {
             _ => {}
         }
         let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-        let mut each = parts.iter();
-        e.map_parts(&mut |_| {
-            each.next().map_or_else(|| e.clone(), |p| self.part(p, &beside(&around, &parts, p)))
-        })
+        let mut each = parts.iter().zip(besides(&around, &parts));
+        e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
     }
 
     fn is_held(&self, call: &Call) -> bool {

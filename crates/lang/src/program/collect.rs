@@ -240,7 +240,14 @@ fn scoped(inside: &[Statement], outside: &HashSet<Name>) -> Vec<Statement> {
 fn terms(e: &Equation) -> Vec<Equation> {
     match &e.value.kind {
         Kind::Sum(terms) => {
-            let one = |t: &Expr| Equation { value: t.clone(), span: e.target.span.to(t.span), ..e.clone() };
+            // Not a copy of all terms for each of them.
+            let one = |t: &Expr| Equation {
+                value: t.clone(),
+                span: e.target.span.to(t.span),
+                target: e.target.clone(),
+                guard: e.guard.clone(),
+                ..*e
+            };
             terms.iter().map(one).collect()
         }
         _ => vec![e.clone()],
