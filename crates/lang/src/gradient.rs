@@ -71,6 +71,7 @@ impl Program {
             wanted: self.leading_to(&options.wrt),
             lines: Vec::new(),
             blocked: Vec::new(),
+            doubtful: Vec::new(),
             equation: None,
             introduced: Default::default(),
         };
@@ -81,7 +82,7 @@ impl Program {
         for e in self.equations.iter().rev() {
             walk.equation(e);
         }
-        let (lines, blocked) = (walk.lines, walk.blocked);
+        let (lines, blocked, doubtful) = (walk.lines, walk.blocked, walk.doubtful);
         let prefix = self.prefix();
         let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
         let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
@@ -102,6 +103,7 @@ impl Program {
         let equations = if options.merged { merge::merged(lines) } else { lines };
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
+        warnings.extend(doubtful);
         Ok(Gradient { loss, equations, names, warnings })
     }
 

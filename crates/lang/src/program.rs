@@ -1,8 +1,10 @@
 //! A program: what its texts say, one equation per term, every name looked up and every call checked before any
 //! size is known.
 
+mod ask;
 mod collect;
 mod resolve;
+mod stratify;
 
 pub(crate) use resolve::number;
 
@@ -143,7 +145,10 @@ impl Program {
             return self.exports.iter().map(|e| e.0.clone()).collect();
         }
         let mut read: HashSet<&Name> = HashSet::new();
-        for e in &self.equations {
+        // What is written to a file is not used by the program.
+        let written: HashSet<&Name> =
+            self.sinks.iter().flat_map(|(_, value, _)| value.refs()).map(|r| &r.name).collect();
+        for e in self.equations.iter().filter(|e| !(e.local && written.contains(&e.target.name))) {
             for r in e.reads() {
                 if r.name != e.target.name {
                     read.insert(&r.name);

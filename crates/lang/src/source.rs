@@ -32,7 +32,9 @@ pub struct Source {
 impl Source {
     /// A text under a name.
     pub fn new(name: impl AsRef<str>, text: impl AsRef<str>) -> Source {
-        Source { name: name.as_ref().into(), text: text.as_ref().into() }
+        // Some editors begin texts with a mark that says nothing.
+        let text = text.as_ref().trim_start_matches('\u{feff}');
+        Source { name: name.as_ref().into(), text: text.into() }
     }
 
     /// Line and column of a byte, from 1.

@@ -108,7 +108,16 @@ fn operators_and_conditions() {
     assert_eq!(of("Y[j] = V[j] (V[j] >= 10 || V[j] < 0)"), [0.0, 10.0, 100.0]);
     assert_eq!(of("Y[j] when V[j] != 10 = V[j] + 1"), [2.0, 0.0, 101.0]);
     assert_eq!(of("Y[j] = case { V[j] > 50 -> 1, V[j] > 5 -> 2, default -> 7 }"), [7.0, 2.0, 1.0]);
+    assert_eq!(of("Y[j] = case { V[j] > 50 -> V[j] default -> 7 }"), [7.0, 7.0, 100.0]);
     assert_eq!(of("Y[j] = case(V[j] > 5, 1, V[j] > 50, 2, 9)"), [9.0, 1.0, 2.0]);
+    assert_eq!(of("Y[j] = V[j] !(V[j] > 5)"), [1.0, 0.0, 0.0]);
+    assert_eq!(of("Y[j] = V[j] [3, 2, 1]"), [3.0, 20.0, 100.0]);
+    assert_eq!(of("Y[j] = 2 [3, 2, 1] V[j]"), [6.0, 40.0, 200.0]);
+    assert_eq!(of("Y[j] = V[j] > 5 && true"), [0.0, 1.0, 1.0]);
+    assert_eq!(of("Y[j] = V[j] (V[j] > 5 || false) + true"), [1.0, 11.0, 101.0]);
+    assert_eq!(of("Y[j] = const([true, false, true])"), [1.0, 0.0, 1.0]);
+    assert_eq!(of("true = 5\nY = true"), [5.0]);
+    assert_eq!(numbers("\u{feff}Y = 1 + 1", "Y"), [2.0]);
     assert_eq!(of("Y[j] = select(V[j] > 5, V[j], 0)"), [0.0, 10.0, 100.0]);
     assert_eq!(of("Y[j] = V[j] even(j)"), [1.0, 0.0, 100.0]);
     assert_eq!(of("Y[j] = V[j] odd(axis=\"j\")"), [0.0, 10.0, 0.0]);
@@ -165,6 +174,33 @@ fn rules_reach_their_closure() {
     assert_eq!(numbers(&mutual, "Odd").iter().sum::<f64>(), 7.0 + 5.0 + 3.0 + 1.0);
     assert_eq!(numbers(&mutual, "Even").iter().sum::<f64>(), 6.0 + 4.0 + 2.0);
     assert_eq!(value_with(&text, &[], "Anc", Settings::default()).dtype(), DType::Bool);
+}
+
+/// What is negated must be known before: then rules may negate.
+#[test]
+fn negation_by_layers() {
+    let text = "E(x,y) = const([[0,1,0],[0,0,1],[0,0,0]])\nReach(x,y) = E(x,y)\nReach(x,z) = E(x,y) Reach(y,z)\n\
+        Last(x) = all(!Reach(x,y), axis=y)\nApart(x,y) = !Reach(x,y) !Reach(y,x)\n";
+    assert_eq!(numbers(text, "Apart"), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    // Twice negated is not negated.
+    let twice = "E(x) = const([1,0])\nP(x) = E(x)\nP(x) = !(!Q(x))\nQ(x) = P(x)\n";
+    assert_eq!(numbers(twice, "Q"), [1.0, 0.0]);
+    let message = fault("P(x) = !Q(x)\nQ(x) = R(x)\nR(x) = P(x)\naxis x = 2");
+    let cycle = "`P` needs its own negation: `P` needs the negation of `Q`, `Q` needs `R`, `R` needs `P`";
+    assert!(message.contains(cycle), "{message}");
+}
+
+#[test]
+fn exports_and_what_is_asked() {
+    let twice = load("A = 1\nB = 2\nexport A, B\nexport A");
+    assert_eq!(twice.outputs(), ["A".into(), "B".into()]);
+    assert!(twice.warnings[0].message.contains("`A` is exported twice"));
+    let program = load("A[i,j] = const([[1,2],[3,4]])\nB[j] = const([1,10])");
+    let (grown, name) = program.ask(Source::new("asked", "A[i,j] B[j] + 1")).unwrap();
+    let found = grown.run(&BTreeMap::new(), &Settings::default(), &[name.clone()]).unwrap();
+    assert_eq!(found[&name].to_vec::<f32>().unwrap(), [22.0, 44.0]);
+    let wrong = program.ask(Source::new("asked", "A[i,j] Bee(j)")).unwrap_err().to_string();
+    assert!(wrong.contains("there is no function `Bee`") && wrong.contains("asked:1:8"), "{wrong}");
 }
 
 #[test]
@@ -282,6 +318,10 @@ fn what_cannot_be_differentiated_says_so() {
     assert!(message.contains("`Loss` does not depend on `Y`"), "{message}");
     let warned = load("Y[i] = step(X[i]) X[i]\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
     assert!(warned.warnings[0].message.contains("`step` has no derivative"));
+    let warned = load("Y[i] = sig(X[i])\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
+    assert!(warned.warnings[0].message.contains("`sig` without a temperature is a step"));
+    let warm = load("Y[i] = sig(X[i], 0.5)\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
+    assert!(warm.warnings.is_empty());
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(super) struct Walk<'a> {
     pub(super) lines: Vec<Equation>,
     /// Where a derivative would be needed and there is none.
     pub(super) blocked: Vec<Diagnostic>,
+    /// Where a derivative is there, but hardly what is meant.
+    pub(super) doubtful: Vec<Diagnostic>,
     /// The equation at hand.
     pub(super) equation: Option<Equation>,
     /// Names given to indices of inner sums in copies of its parts.
@@ -291,6 +293,11 @@ impl Walk<'_> {
                 return;
             }
             _ => {}
+        }
+        if &*c.function == "sig" && c.args.len() == 1 {
+            let what = "`sig` without a temperature is a step, which has no derivative";
+            let help = "give it one, sig(x, T), or run with --temperature '*=T', which its gradient follows";
+            self.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
         let named = self.with_axis(&callee, c);
         let mut around = keep.clone();

@@ -61,8 +61,13 @@ pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Stat
 
 /// One reference with constants in it, as in a query: `Anc(1, x)`.
 pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
+    parse_expression(source, 0)
+}
+
+/// A text that is one expression.
+pub(crate) fn parse_expression(source: &Source, file: u32) -> Result<crate::ast::Expr> {
     let mut faults = Vec::new();
-    let tokens = tokens(&source.text, 0, &mut faults);
+    let tokens = tokens(&source.text, file, &mut faults);
     let mut parser = Parser {
         text: &source.text,
         tokens,
@@ -78,7 +83,7 @@ pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
     match read {
         Ok(e) if parser.faults.is_empty() && parser.peek() == Token::End => Ok(e),
         Ok(_) => {
-            let fault = parser.expected("the end of the query");
+            let fault = parser.expected("the end of the expression");
             Err(vec![fault])
         }
         Err(fault) => Err(vec![fault]),
@@ -215,6 +220,11 @@ impl<'a> Parser<'a> {
             Token::Number(x) if x.fract() == 0.0 && x < 9.0e15 => {
                 self.next();
                 Ok(if negative { -(x as i64) } else { x as i64 })
+            }
+            Token::Number(x) if x.fract() == 0.0 => {
+                let text = self.word();
+                let what = format!("{text} is too large: whole numbers here have at most 15 digits");
+                Err(Diagnostic::error(self.span(), what))
             }
             _ => Err(self.expected(what)),
         }
