@@ -76,7 +76,15 @@ pub(crate) fn wanted(program: &Program, only: &[String]) -> Done<Vec<Name>> {
         faults.push(fault.nearest(name, program.names.iter().map(|n| &**n)));
     }
     match faults.is_empty() {
-        true => Ok(only.iter().map(|n| n.trim().into()).collect()),
+        true => {
+            let mut names: Vec<Name> = Vec::new();
+            for name in only.iter().map(|n| Name::from(n.trim())) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            Ok(names)
+        }
         false => Err(Faults { sources: program.sources.clone(), faults }.into()),
     }
 }
@@ -107,8 +115,8 @@ fn sinks<'a>(program: &'a Program, out: &Path) -> Done<Vec<Sink<'a>>> {
         match written(value) {
             Some((name, top)) => sinks.push(Sink { path: inside, name, top, value }),
             None => refuse(
-                "a file takes a tensor, or the largest of one".into(),
-                "write \"out.npy\" = Y[i], or \"out.jsonl\" = topk(Y[i], k=5)",
+                "the largest of a tensor are so many as a number says".into(),
+                "write \"out.jsonl\" = topk(Y[i], k=5)",
             ),
         }
     }
@@ -119,7 +127,7 @@ fn sinks<'a>(program: &'a Program, out: &Path) -> Done<Vec<Sink<'a>>> {
     }
 }
 
-/// What a file takes: a tensor, or the largest of one.
+/// What a file takes: a tensor, which other expressions have become, or the largest of one.
 fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
     match &value.kind {
         Kind::Ref(r) => Some((r.name.clone(), None)),

@@ -301,6 +301,44 @@ fn repl_lives_through_errors() {
     assert!(!rest.contains("C ="), "{text}");
 }
 
+/// Lines go on where they cannot be all; expressions are shown without a name.
+#[test]
+fn repl_takes_more_lines_and_expressions() {
+    let typed = "A[i] = const([1,\n  2,\n 3])\nB[i] = A[i] +\n 1  # one more\nA[i] B[i] - 20\n2 + 3\nA[i] nonsense(3)\nC = (1\n + 2)\nD = [";
+    let text = output(typed, &["repl"]);
+    let expected = [
+        "A[i]: f32 3\n[1. 2. 3.]\n",
+        "B[i]: f32 3\n[2. 3. 4.]\n",
+        ": f32\n0.\n",
+        ": f32\n5.\n",
+        "there is no function `nonsense`",
+        "repl:1:6",
+        "C: f32\n3.\n",
+        "error:",
+    ];
+    let mut rest = &text[..];
+    for part in expected {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+/// A file takes any expression; what is in it does not change what the program gives.
+#[test]
+fn files_of_expressions() {
+    let folder = Folder::new("expressions");
+    let out = folder.0.display().to_string();
+    let text = "A[i,j] = const([[1,2],[3,4]])\nB[j] = const([1,10])\nY[i] = A[i,j]\n\
+        \"sum.json\" = A[i,j] B[j] + 1\n\"top.json\" = topk(2 B[j], k=1)\n\"scaled.json\" = 2 Y[i]";
+    let value = json(&output(text, &["run", "-", "--out", &out, "--json", "--only", "Y,Y"]));
+    assert_eq!(value, json("{\"Y\": {\"shape\": [2], \"dtype\": \"f32\", \"data\": [3, 7]}}"));
+    assert_eq!(json(&folder.read("sum.json"))["data"], json("[22, 44]"));
+    assert_eq!(json(&folder.read("top.json"))["data"], json("[20]"));
+    assert_eq!(json(&folder.read("scaled.json"))["data"], json("[6, 14]"));
+    let all = json(&output(text, &["run", "-", "--json"]));
+    assert_eq!(all.as_object().unwrap().keys().collect::<Vec<_>>(), ["B", "Y"]);
+}
+
 #[test]
 fn usage_and_help() {
     assert_eq!(gradus(&["run"]).code, 2);
