@@ -315,6 +315,57 @@ fn gradients_of_gradients() {
     assert!((slope - difference).abs() < 1e-7 * (1.0 + difference.abs()), "{slope} {difference}");
 }
 
+/// The eighth derivative of polynomials, written as powers, as products and as calls.
+#[test]
+fn gradients_to_the_eighth_order() {
+    let x = 0.7f64;
+    let inputs = BTreeMap::from([(Name::from("X"), Tensor::from_slice(&[x], []))]);
+    // The derivatives of Σ c xⁿ.
+    let closed = |terms: &[(f64, i32)]| {
+        let falling = |n: i32| (0..8).map(|k| f64::from(n - k)).product::<f64>();
+        terms.iter().filter(|(_, n)| *n >= 8).map(|(c, n)| c * falling(*n) * x.powi(n - 8)).sum::<f64>()
+    };
+    let programs = [
+        ("Loss = 2 X ** 9 - X ** 3 + 0.5 X ** 10", vec![(2.0, 9), (-1.0, 3), (0.5, 10)]),
+        ("Q = X X X\nLoss = Q Q Q + 3 Q", vec![(1.0, 9), (3.0, 3)]),
+        ("A = square(X)\nB = square(A)\nLoss = square(B)", vec![(1.0, 8)]),
+    ];
+    for (text, terms) in programs {
+        let (mut text, mut loss) = (text.to_string(), Name::from("Loss"));
+        for _ in 0..8 {
+            let options =
+                GradientOptions { loss: Some(loss), wrt: vec!["X".into()], ..GradientOptions::default() };
+            let gradient = load(&text).gradient(&options).unwrap_or_else(|f| panic!("{f}"));
+            text = format!("{text}\n{}", gradient.text());
+            loss = gradient.names[&Name::from("X")].clone();
+        }
+        assert_eq!(&*loss, "Grad8_X");
+        let found =
+            load(&text).run(&inputs, &settings(None), &[loss.clone()]).unwrap_or_else(|f| panic!("{f}"));
+        let (found, closed) = (found[&loss].item::<f64>().unwrap(), closed(&terms));
+        assert!((found - closed).abs() <= 1e-9 * closed.abs(), "{found} beside {closed}");
+    }
+    // tanh' = 1 - tanh²: derivatives are polynomials in tanh.
+    let mut polynomial = vec![0.0, 1.0];
+    for _ in 0..8 {
+        let mut next = vec![0.0; polynomial.len() + 1];
+        for (n, c) in polynomial.iter().enumerate().skip(1) {
+            next[n - 1] += n as f64 * c;
+            next[n + 1] -= n as f64 * c;
+        }
+        polynomial = next;
+    }
+    let y = x.tanh();
+    let closed: f64 = polynomial.iter().enumerate().map(|(n, c)| c * y.powi(n as i32)).sum();
+    let text = format!("Y = tanh{}(X)", "_grad".repeat(8));
+    let found = load(&text).run(&inputs, &settings(None), &["Y".into()]).unwrap()[&Name::from("Y")].clone();
+    assert!((found.item::<f64>().unwrap() - closed).abs() <= 1e-8 * closed.abs(), "{found} beside {closed}");
+    // Beyond what is worth computing, the work is refused, not the order.
+    let text = format!("Y = gelu{}(X)", "_grad".repeat(20));
+    let refused = load(&text).run(&inputs, &settings(None), &["Y".into()]).unwrap_err().to_string();
+    assert!(refused.contains("operations to differentiate, at most 65536 are allowed"), "{refused}");
+}
+
 /// One program for every builtin that has a derivative: `X` is 4 by 4, `P` is 4 by 4 and far from symmetric.
 fn program_of(name: &str) -> Option<String> {
     let of = |rhs: &str| Some(format!("Y[i,j] = {rhs}\nLoss = Y[i,j] Y[i,j] V[j]"));

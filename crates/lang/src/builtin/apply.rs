@@ -2,9 +2,10 @@
 
 use super::{Base, Callee, Settings, Shape};
 use crate::ast::{Name, Projection};
+use crate::limit::MOST_OPERATIONS;
 use crate::named::{Named, pointwise, union};
 use gradus_ir::{Error, Result};
-use gradus_tensor::{Tensor, apply1, vjp};
+use gradus_tensor::{Tensor, apply1, vjp_within};
 use std::cell::RefCell;
 
 /// What applying needs from around the call.
@@ -96,7 +97,7 @@ impl Callee {
                 Err(e) => Tensor::failed(e),
             }
         };
-        let (values, pull) = vjp(&[&args[at].tensor], traced)?;
+        let (values, pull) = vjp_within(&[&args[at].tensor], traced, MOST_OPERATIONS)?;
         let axes = out.take().unwrap_or_default();
         let Some(value) = values.into_iter().next() else {
             return Err(Error::gradient("the function gives nothing"));
