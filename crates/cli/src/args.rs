@@ -123,14 +123,15 @@ Examples:
 }
 
 impl Verb {
-    /// What a run is given, where the verb runs something.
-    pub(crate) fn given(&mut self) -> Option<&mut Given> {
+    /// Where the verb keeps the command line, if its messages point at it.
+    pub(crate) fn command(&mut self) -> Option<&mut Option<gradus::lang::Source>> {
         match self {
-            Verb::Run(args) => Some(&mut args.given),
-            Verb::Check(args) => Some(&mut args.given),
-            Verb::Explain(args) => Some(&mut args.given),
-            Verb::Query(args) => Some(&mut args.given),
-            Verb::Repl(args) => Some(&mut args.given),
+            Verb::Run(args) => Some(&mut args.given.command),
+            Verb::Grad(args) => Some(&mut args.command),
+            Verb::Check(args) => Some(&mut args.given.command),
+            Verb::Explain(args) => Some(&mut args.given.command),
+            Verb::Query(args) => Some(&mut args.given.command),
+            Verb::Repl(args) => Some(&mut args.given.command),
             _ => None,
         }
     }
@@ -230,6 +231,9 @@ pub(crate) struct GradArgs {
     /// Write to a file
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// All of the command line, for messages to point at.
+    #[arg(skip)]
+    pub(crate) command: Option<gradus::lang::Source>,
 }
 
 #[derive(Args, Debug)]

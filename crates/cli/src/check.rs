@@ -136,7 +136,9 @@ fn differentiated(
     let options = GradientOptions { loss: loss.clone(), ..GradientOptions::default() };
     let faults = match program.gradient(&options) {
         Ok(gradient) => return Ok(Some((program.clone(), gradient))),
-        Err(faults) if loss.is_some() => return Err(faults.into()),
+        Err(faults) if loss.is_some() => {
+            return Err(crate::pointed(faults, args.given.command.as_ref(), &["--loss"]).into());
+        }
         Err(faults) => faults,
     };
     let outputs = program.outputs();

@@ -19,7 +19,7 @@ const RUNS: usize = 5;
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program(&args.file, terminal)?;
     let program = &opened.program;
-    let wanted = run::wanted(program, &args.only)?;
+    let wanted = run::wanted(program, &args.only, &args.given)?;
     let ready = args.given.ready(&opened, &wanted)?;
     let needed = program.needed(&wanted);
     // Values of all names that are needed, for equations to be run one by one.

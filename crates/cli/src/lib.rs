@@ -20,7 +20,7 @@ pub use terminal::Terminal;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
-use gradus::lang::{Faults, Source};
+use gradus::lang::{Faults, Source, Span};
 use std::ffi::OsString;
 
 /// Why a verb did not do what it was asked to.
@@ -65,6 +65,24 @@ fn command(args: &[OsString]) -> Source {
     Source::new("command line", words.fold("gradus".to_string(), |all, word| format!("{all} {word}")))
 }
 
+/// Faults that are about an option of the command, pointed at it: at the one whose value they name.
+pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
+    let Some(command) = command else { return faults };
+    let file = faults.sources.len() as u32;
+    let places: Vec<Span> = options.iter().filter_map(|o| command.option(o, file)).collect();
+    for fault in faults.faults.iter_mut().filter(|f| f.span() == Span::NOWHERE) {
+        let named = |s: &&Span| {
+            let words = command.slice(**s).split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'');
+            words.filter(|w| !w.is_empty()).any(|w| fault.message.contains(&format!("`{w}`")))
+        };
+        if let (Some(place), Some(label)) = (places.iter().find(named), fault.labels.first_mut()) {
+            label.0 = *place;
+        }
+    }
+    faults.sources.push(command.clone());
+    faults
+}
+
 /// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.
 pub fn main<I, T>(args: I, terminal: &mut Terminal<'_>) -> u8
 where
@@ -74,8 +92,8 @@ where
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(mut cli) => {
-            if let Some(given) = cli.verb.given() {
-                given.command = Some(command(&args));
+            if let Some(told) = cli.verb.command() {
+                *told = Some(command(&args));
             }
             cli
         }

@@ -1,11 +1,11 @@
 //! `gradus run`.
 
-use crate::args::RunArgs;
+use crate::args::{Given, RunArgs};
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::Tensor;
 use gradus::files::{self, json, tokens::Tokens};
 use gradus::lang::ast::{Expr, Kind, Name};
-use gradus::lang::{Diagnostic, Faults, Program};
+use gradus::lang::{Diagnostic, Faults, Program, Span};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -21,7 +21,7 @@ struct Sink<'a> {
 pub(crate) fn run(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program(&args.file, terminal)?;
     let program = &opened.program;
-    let shown = wanted(program, &args.only)?;
+    let shown = wanted(program, &args.only, &args.given)?;
     let sinks = match &args.out {
         Some(out) => sinks(program, out)?,
         None => Vec::new(),
@@ -65,14 +65,13 @@ fn has_equations(program: &Program, name: &Name) -> bool {
 }
 
 /// The names asked for, or what the program gives.
-pub(crate) fn wanted(program: &Program, only: &[String]) -> Done<Vec<Name>> {
+pub(crate) fn wanted(program: &Program, only: &[String], given: &Given) -> Done<Vec<Name>> {
     if only.is_empty() {
         return Ok(program.outputs());
     }
     let mut faults = Vec::new();
     for name in only.iter().filter(|n| program.definition(n.trim()).is_none()) {
-        let fault =
-            Diagnostic::error(Default::default(), format!("there is no tensor `{}` to give", name.trim()));
+        let fault = Diagnostic::error(Span::NOWHERE, format!("there is no tensor `{}` to give", name.trim()));
         faults.push(fault.nearest(name, program.names.iter().map(|n| &**n)));
     }
     match faults.is_empty() {
@@ -85,7 +84,10 @@ pub(crate) fn wanted(program: &Program, only: &[String]) -> Done<Vec<Name>> {
             }
             Ok(names)
         }
-        false => Err(Faults { sources: program.sources.clone(), faults }.into()),
+        false => {
+            let faults = Faults { sources: program.sources.clone(), faults };
+            Err(crate::pointed(faults, given.command.as_ref(), &["--only"]).into())
+        }
     }
 }
 

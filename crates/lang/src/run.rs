@@ -3,7 +3,7 @@
 use crate::ast::Name;
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Value, Values};
-use crate::program::{Faults, Program, number};
+use crate::program::{Definition, Faults, Program, number};
 use crate::solve::{Solver, Verdict};
 use crate::source::{Source, Span};
 use crate::time::moving;
@@ -54,14 +54,7 @@ impl Settings {
     /// Where the command says something (`--steps`, `--set K=`), in a text behind those of the program.
     pub fn place(&self, option: &str, program: &Program) -> Span {
         let file = program.sources.len() as u32;
-        let found = self.command.as_ref().and_then(|c| Some((c, c.text.find(option)?)));
-        let Some((command, start)) = found else { return Span { file, start: 0, end: 0 } };
-        let rest = &command.text[start + option.len()..];
-        let value = rest.trim_start_matches([' ', '=']);
-        // Up to the next option.
-        let length = value.find(" --").unwrap_or(value.len());
-        let end = start + option.len() + (rest.len() - value.len()) + length;
-        Span { file, start: start as u32, end: end as u32 }
+        self.command.as_ref().and_then(|c| c.option(option, file)).unwrap_or(Span::NOWHERE)
     }
 
     /// What is wrong, with the program's texts and the command.
@@ -99,6 +92,23 @@ pub struct Lowered {
 }
 
 impl Program {
+    /// What is wrong with sizes whatever the inputs are, where some names have no meaning: said besides what is wrong
+    /// with those.
+    pub(crate) fn faults_beside(&self, bad: &HashSet<Name>) -> Vec<Diagnostic> {
+        let Some(options) = self.options(&BTreeMap::new(), &Settings::default(), &mut Vec::new()) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        let traced = gradus_tensor::trace_function(&[], |_: &[Tensor]| {
+            let unknown = self.inputs().chain(bad).map(|n| (n.clone(), None));
+            let mut solver = Solver::new(self, &options, &self.equations, unknown.collect(), Vec::new());
+            solver.solve();
+            found = solver.faults;
+            vec![Tensor::full([], 0.0f32)]
+        });
+        if traced.is_ok() { found } else { Vec::new() }
+    }
+
     /// The graph of a program for inputs of these types.
     pub fn lower(
         &self,
@@ -107,9 +117,9 @@ impl Program {
         wanted: &[Name],
     ) -> Result<Lowered, Faults> {
         let faulty = |faults: Vec<Diagnostic>| settings.faults(self, faults);
-        let mut faults = self.check_inputs(inputs, settings, wanted);
-        let options = self.options(inputs, settings, &mut faults);
-        let Some(options) = options.filter(|_| faults.is_empty()) else { return Err(faulty(faults)) };
+        let mut before = self.check_inputs(inputs, settings, wanted);
+        let options = self.options(inputs, settings, &mut before);
+        let Some(options) = options else { return Err(faulty(before)) };
         let names: Vec<Name> = inputs.keys().cloned().collect();
         let avals: Vec<Aval> = inputs.values().cloned().collect();
         let mut found: (Vec<Diagnostic>, Vec<Name>, Vec<Verdict>) = Default::default();
@@ -117,6 +127,11 @@ impl Program {
             let mut values: Values = HashMap::new();
             for (name, node) in names.iter().zip(nodes) {
                 values.insert(name.clone(), Some(Value::new(node.clone())));
+            }
+            // What is wrong with inputs is said; what needs them has no value, and the rest is looked at as well.
+            let usable = |n: &&Name| inputs.get(*n).is_some_and(|a| self.fits_input(n, a));
+            for name in self.inputs().filter(|n| !usable(n)) {
+                values.insert(name.clone(), None);
             }
             let mut solver = Solver::new(self, &options, &self.equations, values, Vec::new());
             solver.only(wanted);
@@ -133,15 +148,15 @@ impl Program {
             outputs
         });
         let (faults, outputs, verdicts) = found;
-        if !faults.is_empty() {
-            return Err(faulty(faults));
+        before.extend(faults);
+        if !before.is_empty() {
+            return Err(faulty(before));
         }
         if let Some(name) = wanted.iter().find(|n| !outputs.contains(n)) {
             let at = self.definition(name).map(|d| d.span).unwrap_or_default();
             return Err(faulty(vec![Diagnostic::error(at, format!("`{name}` has no value"))]));
         }
-        let whole = Span::default();
-        let traced = traced.map_err(|e| faulty(vec![Diagnostic::error(whole, e.to_string())]))?;
+        let traced = traced.map_err(|e| faulty(vec![Diagnostic::error(Span::NOWHERE, e.to_string())]))?;
         Ok(Lowered {
             inputs: names,
             outputs,
@@ -182,9 +197,8 @@ impl Program {
 
     /// Whether a name is a state: it moves with time, and begins with what is given.
     pub fn is_state(&self, name: &str) -> bool {
-        let own = |d: &crate::program::Definition| {
-            d.equations.iter().any(|i| moving(&self.equations[*i].target.places).is_some())
-        };
+        let own =
+            |d: &Definition| d.equations.iter().any(|i| moving(&self.equations[*i].target.places).is_some());
         !self.per_step.contains_key(name) && self.definition(name).is_some_and(own)
     }
 
@@ -245,6 +259,16 @@ impl Program {
         })
     }
 
+    /// How many axes an input of a name has: of a state, what it begins with.
+    fn input_rank(&self, d: &Definition) -> usize {
+        let file = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
+        d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
+    }
+
+    fn fits_input(&self, name: &Name, aval: &Aval) -> bool {
+        self.definition(name).is_some_and(|d| self.input_rank(d) == aval.shape.rank())
+    }
+
     /// Every input that is needed is given, nothing else is, and it has as many axes as indices.
     fn check_inputs(
         &self,
@@ -264,7 +288,7 @@ impl Program {
         }
         for (name, aval) in inputs {
             let told = ["--input", "--set"].map(|o| settings.place(&format!("{o} {name}="), self));
-            let place = told.into_iter().find(|p| p.end > p.start).unwrap_or(told[0]);
+            let place = told.into_iter().find(|p| *p != Span::NOWHERE).unwrap_or(Span::NOWHERE);
             let Some(d) = self.definition(name) else {
                 let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
                 faults.push(fault.nearest(name, self.inputs().map(|n| &**n)));
@@ -284,8 +308,8 @@ impl Program {
                 let what = format!("`{name}` is given, but it has a start in the program");
                 faults.push(Diagnostic::error(place, what).and(self.equations[*i].span, "its start"));
             }
-            let expected = d.rank - usize::from(d.time.is_some() && !given);
-            if aval.shape.rank() != expected {
+            let expected = self.input_rank(d);
+            if !self.fits_input(name, aval) {
                 let what =
                     format!("the input `{name}` has shape {}, but {expected} indices here", aval.shape);
                 faults.push(Diagnostic::error(d.span, what));
@@ -313,7 +337,7 @@ impl Program {
 impl Lowered {
     /// Runs the graph.
     pub fn run(&self, inputs: &BTreeMap<Name, Tensor>) -> Result<BTreeMap<Name, Tensor>, Faults> {
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
+        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
         let compiled = self.compiled().map_err(failed)?;
         self.run_with(&compiled, inputs)
     }
@@ -330,7 +354,7 @@ impl Lowered {
         inputs: &BTreeMap<Name, Tensor>,
     ) -> Result<BTreeMap<Name, Tensor>, Faults> {
         let given: Vec<&Tensor> = self.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
+        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
         let mut outs = compiled.run(&given).map_err(failed)?;
         let moved = outs.split_off(self.outputs.len().min(outs.len()));
         self.check(&moved)?;
@@ -339,7 +363,7 @@ impl Lowered {
 
     /// Whether fixpoints were reached: `moved` is what the graph gives behind the outputs.
     pub fn check(&self, moved: &[Tensor]) -> Result<(), Faults> {
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
+        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
         for ((name, span), moved) in self.verdicts.iter().zip(moved) {
             let moved = moved.to_dtype(DType::F64).item::<f64>().map_err(failed)?;
             // NaN never comes to rest.

@@ -27,6 +27,8 @@ pub(super) struct Walk<'a> {
     pub(super) doubtful: Vec<Diagnostic>,
     /// The equation at hand.
     pub(super) equation: Option<Equation>,
+    /// Where what is differentiated stands.
+    pub(super) at: Span,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,
 }
@@ -86,7 +88,7 @@ impl Walk<'_> {
 
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
         let value = self.with_few_primes(&target, value);
-        self.lines.push(line(target, value));
+        self.lines.push(line(target, value, self.at));
     }
 
     /// The names that were introduced for inner sums, with no more primes than this line needs.
@@ -116,6 +118,7 @@ impl Walk<'_> {
             return;
         }
         let e = with_named_ranges(e);
+        self.at = e.span;
         self.equation = Some(e.clone());
         self.introduced.clear();
         if e.target.relation || self.program.definition(target).is_some_and(|d| d.relation) {
