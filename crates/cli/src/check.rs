@@ -324,7 +324,7 @@ fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec
         vec![Sought { name, label, part: whole.clone(), first: false, step, term }]
     };
     let is_input = ready.inputs.contains_key(name);
-    let Some(axis) = d.time.filter(|_| !(is_input && !program.is_state(name))) else {
+    let Some(axis) = d.time.filter(|_| !is_input || program.is_state(name)) else {
         let term = equation(at(name, &own), vec![at(&step(0), &own)]);
         return if is_input { plain(name.clone(), None) } else { plain(step(0), Some(term)) };
     };

@@ -159,7 +159,7 @@ impl Session<'_> {
         }
         if parse_query(&Source::new("repl", word)).is_ok() {
             let (grown, name) = program.ask(Source::new("repl", word))?;
-            let shown = self.value(grown, &[name.clone()])?;
+            let shown = self.value(grown, std::slice::from_ref(&name))?;
             // Its name says nothing to anyone.
             return Ok(shown.strip_prefix(&*name).map_or(shown.clone(), str::to_string));
         }

@@ -118,6 +118,7 @@ fn grad_gives_the_page_and_runs() {
     assert_eq!(value["Grad_B2"]["shape"], json("[2]"));
     let wrong = gradus(&["grad", &seed("mlp.eq"), "--wrt", "W3"]);
     assert_eq!(wrong.code, 1);
+    assert!(wrong.err.contains("--> command line:1:") && wrong.err.contains("^^^^^^^^"), "{}", wrong.err);
     assert!(
         wrong.err.contains("did you mean `W1`?") || wrong.err.contains("did you mean `W2`?"),
         "{}",

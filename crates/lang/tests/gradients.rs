@@ -340,8 +340,9 @@ fn gradients_to_the_eighth_order() {
             loss = gradient.names[&Name::from("X")].clone();
         }
         assert_eq!(&*loss, "Grad8_X");
-        let found =
-            load(&text).run(&inputs, &settings(None), &[loss.clone()]).unwrap_or_else(|f| panic!("{f}"));
+        let found = load(&text)
+            .run(&inputs, &settings(None), std::slice::from_ref(&loss))
+            .unwrap_or_else(|f| panic!("{f}"));
         let (found, closed) = (found[&loss].item::<f64>().unwrap(), closed(&terms));
         assert!((found - closed).abs() <= 1e-9 * closed.abs(), "{found} beside {closed}");
     }

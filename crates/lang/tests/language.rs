@@ -197,7 +197,7 @@ fn exports_and_what_is_asked() {
     assert!(twice.warnings[0].message.contains("`A` is exported twice"));
     let program = load("A[i,j] = const([[1,2],[3,4]])\nB[j] = const([1,10])");
     let (grown, name) = program.ask(Source::new("asked", "A[i,j] B[j] + 1")).unwrap();
-    let found = grown.run(&BTreeMap::new(), &Settings::default(), &[name.clone()]).unwrap();
+    let found = grown.run(&BTreeMap::new(), &Settings::default(), std::slice::from_ref(&name)).unwrap();
     assert_eq!(found[&name].to_vec::<f32>().unwrap(), [22.0, 44.0]);
     let wrong = program.ask(Source::new("asked", "A[i,j] Bee(j)")).unwrap_err().to_string();
     assert!(wrong.contains("there is no function `Bee`") && wrong.contains("asked:1:8"), "{wrong}");
@@ -322,6 +322,20 @@ fn what_cannot_be_differentiated_says_so() {
     assert!(warned.warnings[0].message.contains("`sig` without a temperature is a step"));
     let warm = load("Y[i] = sig(X[i], 0.5)\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
     assert!(warm.warnings.is_empty());
+}
+
+/// Whatever is wrong with a gradient line is shown at the line it derives from.
+#[test]
+fn gradient_lines_stand_where_they_come_from() {
+    let program = load("X[i] = const([1,2])\nY[i] = tanh(X[i])\nLoss = Y[i] Y[i]");
+    let gradient = program.gradient(&Default::default()).unwrap();
+    let lines: Vec<usize> =
+        gradient.equations.iter().map(|e| program.sources[0].position(e.value.span.start).0).collect();
+    assert_eq!(lines, [3, 3, 3, 2]);
+    // What is about the request alone stands nowhere in the program.
+    let refused =
+        program.gradient(&gradus_lang::GradientOptions { wrt: vec!["Q".into()], ..Default::default() });
+    assert!(!refused.unwrap_err().to_string().contains("-->"));
 }
 
 #[test]

@@ -164,7 +164,7 @@ pub fn vjp_within<R: Outputs>(
     let program = Program::new(ins, f)?;
     if most < usize::MAX {
         let own = program.graph.stats().nodes;
-        if own as u64 > most as u64 {
+        if own > most as u64 {
             let why = format!("has {own} operations to differentiate, at most {most} are allowed");
             return Err(Error::value("the function", why));
         }

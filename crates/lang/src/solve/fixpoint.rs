@@ -57,8 +57,9 @@ impl<'a> Solver<'a> {
             }
             let Some(Some(given)) = self.values.get(&names[g]) else { continue };
             let own = e.target.places.iter().zip(&known[g]).filter(|(p, _)| !is_timed(p));
-            for ((place, n), m) in own.zip(given.tensor.shape().iter()).filter(|((_, n), m)| **n != Some(**m))
-            {
+            let shape = given.tensor.shape();
+            let clash = own.zip(shape.iter()).find(|((_, n), m)| **n != Some(**m));
+            if let Some(((place, n), m)) = clash {
                 let (n, index) = (n.unwrap_or(0), &place.index);
                 let what =
                     format!("`{}` is given with {m} places at `{index}`, which has {n} here", names[g]);
