@@ -122,6 +122,21 @@ Examples:
     },
 }
 
+impl Verb {
+    /// Where the verb keeps the command line, if its messages point at it.
+    pub(crate) fn command(&mut self) -> Option<&mut Option<gradus::lang::Source>> {
+        match self {
+            Verb::Run(args) => Some(&mut args.given.command),
+            Verb::Grad(args) => Some(&mut args.command),
+            Verb::Check(args) => Some(&mut args.given.command),
+            Verb::Explain(args) => Some(&mut args.given.command),
+            Verb::Query(args) => Some(&mut args.given.command),
+            Verb::Repl(args) => Some(&mut args.given.command),
+            _ => None,
+        }
+    }
+}
+
 /// A name and something behind `=`.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
@@ -151,7 +166,7 @@ pub(crate) struct Given {
     /// A tensor from a file (.npy .npz .json .csv .tsv .safetensors .txt): inputs, and instead of the files that a program names
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = pair)]
     pub(crate) inputs: Vec<Pair>,
-    /// A parameter, or a small input: --set rate=0.1, --set 'X=[1, 2, 3]'
+    /// A parameter, a small input, or what a state begins with: --set rate=0.1, --set 'X=[1, 2, 3]'
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
     pub(crate) set: Vec<Pair>,
     /// The temperature of sig in the equations of a name, * for all
@@ -172,6 +187,9 @@ pub(crate) struct Given {
     /// Compute in f64 instead of f32
     #[arg(long)]
     pub(crate) f64: bool,
+    /// All of the command line, for messages to point at.
+    #[arg(skip)]
+    pub(crate) command: Option<gradus::lang::Source>,
 }
 
 #[derive(Args, Debug)]
@@ -213,6 +231,9 @@ pub(crate) struct GradArgs {
     /// Write to a file
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// All of the command line, for messages to point at.
+    #[arg(skip)]
+    pub(crate) command: Option<gradus::lang::Source>,
 }
 
 #[derive(Args, Debug)]

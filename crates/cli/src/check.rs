@@ -7,7 +7,7 @@ use crate::args::CheckArgs;
 use crate::given::Ready;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::ir::transform::{jvp, vjp};
-use gradus::lang::ast::{Equation, Kind, Name, Place, Projection, Ref};
+use gradus::lang::ast::{Equation, Index, Kind, Name, Place, Projection, Ref};
 use gradus::lang::{Gradient, GradientOptions, Lowered, Program, Span};
 use gradus::{Aval, Compiled, DType, Generator, Tensor, compile_graph};
 use std::collections::BTreeMap;
@@ -38,18 +38,27 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let probe = Probe::new(&program, &gradient, ready)?;
     let mut rows = Vec::new();
     let mut wrong = Vec::new();
-    for name in gradient.names.keys().filter(|n| **n != gradient.loss) {
-        let Some(found) = probe.errors(name, &mut random)? else { continue };
-        let right = found.difference <= args.within
+    for part in &probe.parts {
+        let found = probe.errors(part, &mut random)?;
+        let right = found.difference.is_none_or(|e| e <= args.within)
             && found.forward <= EXACT
             && found.graph.is_none_or(|e| e <= EXACT);
-        if !right {
-            wrong.push(name.to_string());
+        if !right && !wrong.contains(&part.name.to_string()) {
+            wrong.push(part.name.to_string());
         }
-        let graph = found.graph.map_or("-".to_string(), |e| format!("{e:.1e}"));
-        let verdict = if right { "ok" } else { "WRONG" };
-        let (d, f) = (format!("{:.1e}", found.difference), format!("{:.1e}", found.forward));
-        rows.push(vec![gradient.names[name].to_string(), found.shape, d, f, graph, verdict.to_string()]);
+        let shown = |e: Option<f64>| e.map_or("-".to_string(), |e| format!("{e:.1e}"));
+        let verdict = match (right, probe.holds.as_ref()) {
+            (false, _) => "WRONG".to_string(),
+            (true, Some(f)) => format!("ok; differences would move what `{f}` holds constant"),
+            (true, None) => "ok".to_string(),
+        };
+        let shape: Vec<String> = part.gradient.shape().iter().map(usize::to_string).collect();
+        let errors = [found.difference, Some(found.forward), found.graph].map(shown);
+        rows.push([vec![part.label.clone(), shape.join("×")], errors.to_vec(), vec![verdict]].concat());
+    }
+    for (name, why) in &probe.skipped {
+        let dashes = vec!["-".to_string(); 3];
+        rows.push([vec![name.clone(), String::new()], dashes, vec![format!("skipped: {why}")]].concat());
     }
     writeln!(
         terminal.out,
@@ -94,9 +103,20 @@ impl Random {
     }
 }
 
-fn reference(name: Name, rank: usize) -> Ref {
-    let index = |i: usize| Place::named(&Name::from(format!("q{i}")));
-    Ref { name, places: (0..rank).map(index).collect(), relation: false, span: Span::default() }
+/// A tensor at these indices.
+fn at(name: &str, places: &[Index]) -> Ref {
+    let place = |index: &Index| Place { index: index.clone(), dotted: false, span: Span::default() };
+    Ref {
+        name: name.into(),
+        places: places.iter().map(place).collect(),
+        relation: false,
+        span: Span::default(),
+    }
+}
+
+/// Indices that nobody else has.
+fn indices(rank: usize) -> Vec<Index> {
+    (0..rank).map(|i| Index::Named(format!("q{i}").into(), 0)).collect()
 }
 
 fn equation(target: Ref, factors: Vec<Ref>) -> Equation {
@@ -116,7 +136,9 @@ fn differentiated(
     let options = GradientOptions { loss: loss.clone(), ..GradientOptions::default() };
     let faults = match program.gradient(&options) {
         Ok(gradient) => return Ok(Some((program.clone(), gradient))),
-        Err(faults) if loss.is_some() => return Err(faults.into()),
+        Err(faults) if loss.is_some() => {
+            return Err(crate::pointed(faults, args.given.command.as_ref(), &["--loss"]).into());
+        }
         Err(faults) => faults,
     };
     let outputs = program.outputs();
@@ -129,8 +151,8 @@ fn differentiated(
         }
         let weight = Name::from(format!("Weight_{name}"));
         ready.inputs.insert(weight.clone(), random.tensor(&value.shape()));
-        let factors = vec![reference(name.clone(), d.rank), reference(weight, d.rank)];
-        lines.push(equation(reference("Weighted".into(), 0), factors));
+        let factors = vec![at(name, &indices(d.rank)), at(&weight, &indices(d.rank))];
+        lines.push(equation(at("Weighted", &[]), factors));
     }
     if lines.is_empty() {
         return Ok(None);
@@ -145,10 +167,19 @@ fn differentiated(
 
 /// How far a gradient is from what it must equal, relative to the sizes of both.
 struct Errors {
-    shape: String,
-    difference: f64,
+    /// None where something is held constant that differences would move.
+    difference: Option<f64>,
     forward: f64,
     graph: Option<f64>,
+}
+
+/// A gradient, or the part of one that belongs to one term of a name that moves with time.
+struct Part {
+    name: Name,
+    label: String,
+    gradient: Tensor,
+    /// The input that takes the steps.
+    step: Name,
 }
 
 /// The loss as a function of steps away from every name's value.
@@ -156,43 +187,73 @@ struct Probe {
     lowered: Lowered,
     loss: Compiled,
     inputs: BTreeMap<Name, Tensor>,
-    gradients: BTreeMap<Name, Tensor>,
+    parts: Vec<Part>,
+    skipped: Vec<(String, String)>,
+    /// A function of the program's own that holds something constant.
+    holds: Option<Name>,
 }
 
-fn step_of(name: &Name) -> Name {
-    Name::from(format!("Step_{name}"))
+/// A name whose gradient is looked at: by an input of its own, or by one more term.
+struct Sought {
+    name: Name,
+    label: String,
+    /// What gives this part of the gradient, time laid out behind the other indices.
+    part: Equation,
+    /// Whether it is the first moment only.
+    first: bool,
+    step: Name,
+    /// The term that takes the steps, unless the name is an input.
+    term: Option<Equation>,
 }
 
 impl Probe {
     fn new(program: &Program, gradient: &Gradient, ready: Ready) -> Done<Probe> {
-        let names: Vec<Name> = gradient.names.keys().cloned().collect();
-        let mut wanted: Vec<Name> = gradient.names.values().cloned().collect();
-        wanted.push(gradient.loss.clone());
-        let gradients =
-            program.extended(&gradient.equations)?.run(&ready.inputs, &ready.settings, &wanted)?;
+        let names = gradient.names.iter().filter(|(n, _)| **n != gradient.loss);
+        let sought: Vec<Sought> = names.flat_map(|(n, g)| sought(program, n, g, &ready)).collect();
+        let mut lines = gradient.equations.clone();
+        lines.extend(sought.iter().map(|s| s.part.clone()));
+        let wanted: Vec<Name> = sought.iter().map(|s| s.part.target.name.clone()).collect();
+        let gradients = program.extended(&lines)?.run(&ready.inputs, &ready.settings, &wanted)?;
         let mut inputs = ready.inputs;
-        let mut lines = Vec::new();
-        let mut own = BTreeMap::new();
-        for name in names {
-            let (Some(d), Some(g)) = (program.definition(&name), gradients.get(&gradient.names[&name]))
-            else {
-                continue;
-            };
-            own.insert(name.clone(), g.clone());
-            // An input takes its steps itself, and so does what moves with time.
-            if inputs.contains_key(&name) || d.time.is_some() || name == gradient.loss {
-                continue;
+        // What is held constant stays what it is, wherever the steps lead.
+        let (open, held) = program.held();
+        let names: Vec<Name> = held.iter().map(|e| e.target.name.clone()).collect();
+        let values = program.extended(&held)?.run(&inputs, &ready.settings, &names)?;
+        let (mut parts, mut skipped, mut terms) = (Vec::new(), Vec::new(), Vec::new());
+        for s in sought {
+            let Some(g) = gradients.get(&s.part.target.name) else { continue };
+            let gradient = if s.first { g.narrow(-1, 0, 1).squeeze([-1]) } else { g.clone() };
+            match (s.term, inputs.get(&s.step)) {
+                (Some(term), _) => {
+                    inputs.insert(s.step.clone(), gradient.zeros_like());
+                    terms.push(term);
+                }
+                (None, Some(x)) if x.dtype() != DType::F64 => {
+                    skipped.push((s.label, format!("`{}` has no real numbers", s.name)));
+                    continue;
+                }
+                (None, Some(x)) if x.shape() != gradient.shape() => {
+                    let why =
+                        format!("`{}` has shape {}, its gradient {}", s.name, x.shape(), gradient.shape());
+                    skipped.push((s.label, why));
+                    continue;
+                }
+                _ => {}
             }
-            inputs.insert(step_of(&name), g.zeros_like());
-            lines.push(equation(reference(name.clone(), d.rank), vec![reference(step_of(&name), d.rank)]));
+            parts.push(Part { name: s.name, label: s.label, gradient, step: s.step });
         }
-        let stepped = program.extended(&lines)?;
+        inputs.extend(values);
+        let stepped = open.extended(&terms)?;
         let wanted = [gradient.loss.clone()];
         let needed = stepped.needed(&wanted);
         inputs.retain(|n, _| needed.contains(n));
+        let reached = |p: &Part| inputs.contains_key(&p.step);
+        let unreached = parts.iter().filter(|p| !reached(p));
+        skipped.extend(unreached.map(|p| (p.label.clone(), "the loss does not need it".to_string())));
+        parts.retain(reached);
         let lowered = stepped.lower(&avals(&inputs), &ready.settings, &wanted)?;
         let loss = lowered.compiled()?;
-        Ok(Probe { lowered, loss, inputs, gradients: own })
+        Ok(Probe { lowered, loss, inputs, parts, skipped, holds: program.holds_inside().cloned() })
     }
 
     fn at(&self, name: &Name, moved: Tensor) -> Done<f64> {
@@ -203,25 +264,23 @@ impl Probe {
         Ok(outs.first().map_or(Ok(f64::NAN), |t| t.item::<f64>())?)
     }
 
-    fn errors(&self, name: &Name, random: &mut Random) -> Done<Option<Errors>> {
-        let Some(g) = self.gradients.get(name) else { return Ok(None) };
-        let step = if self.inputs.contains_key(&step_of(name)) { step_of(name) } else { name.clone() };
-        let Some(x) = self.inputs.get(&step).filter(|x| x.dtype() == DType::F64 && x.shape() == g.shape())
-        else {
-            return Ok(None);
-        };
+    fn errors(&self, part: &Part, random: &mut Random) -> Done<Errors> {
+        let (g, x) = (&part.gradient, &self.inputs[&part.step]);
         let direction = random.tensor(&x.shape());
         let slope = (g * &direction).sum(()).item::<f64>()?;
         // Relative to the terms that were added up, not to what is left of them.
         let size = (g * &direction).abs().sum(()).item::<f64>()?.max(1e-3);
         let h = 1e-5;
-        let (up, down) = (self.at(&step, x + &(&direction * h))?, self.at(&step, x - &(&direction * h))?);
-        let difference = ((up - down) / (2.0 * h) - slope).abs() / size;
-        let at = self.lowered.inputs.iter().position(|n| *n == step).unwrap_or_default();
+        let difference = if self.holds.is_none() {
+            let up = self.at(&part.step, x + &(&direction * h))?;
+            let down = self.at(&part.step, x - &(&direction * h))?;
+            Some(((up - down) / (2.0 * h) - slope).abs() / size)
+        } else {
+            None
+        };
+        let at = self.lowered.inputs.iter().position(|n| *n == part.step).unwrap_or_default();
         let forward = (self.forward(at, &direction)? - slope).abs() / size;
-        let graph = self.graph(at, g)?;
-        let shape: Vec<String> = g.shape().iter().map(usize::to_string).collect();
-        Ok(Some(Errors { shape: shape.join("×"), difference, forward, graph }))
+        Ok(Errors { difference, forward, graph: self.graph(at, g)? })
     }
 
     fn ins(&self) -> Vec<&Tensor> {
@@ -250,4 +309,59 @@ impl Probe {
         let size = own.abs().max(()).item::<f64>()?;
         Ok(Some(far / size.max(1e-3)))
     }
+}
+
+/// What of a name's gradient is looked at. A name that moves with time takes steps at every moment that its equations
+/// write: `H[i,*t+1] = Step[i,t]`, `H[i,*0] = Step[i]`.
+fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<Sought> {
+    let Some(d) = program.definition(name) else { return Vec::new() };
+    let own = indices(d.rank);
+    let (part, step) =
+        (|k: usize| format!("Part_{k}_{name}"), |k: usize| Name::from(format!("Step_{k}_{name}")));
+    let whole = equation(at(&part(0), &own), vec![at(gradient, &own)]);
+    let plain = |step: Name, term: Option<Equation>| {
+        let (name, label) = (name.clone(), gradient.to_string());
+        vec![Sought { name, label, part: whole.clone(), first: false, step, term }]
+    };
+    let is_input = ready.inputs.contains_key(name);
+    let Some(axis) = d.time.filter(|_| !is_input || program.is_state(name)) else {
+        let term = equation(at(name, &own), vec![at(&step(0), &own)]);
+        return if is_input { plain(name.clone(), None) } else { plain(step(0), Some(term)) };
+    };
+    let targets = d.equations.iter().map(|i| &program.equations[*i].target.places[axis].index);
+    let mut written: Vec<Index> = Vec::new();
+    for index in targets.chain(is_input.then_some(&Index::Moment(0))) {
+        if !written.contains(index) && !matches!(index, Index::Moment(..0)) {
+            written.push(index.clone());
+        }
+    }
+    let time = written.iter().find_map(|i| if let Index::Time(t, _) = i { Some(t.clone()) } else { None });
+    let time = time.unwrap_or_else(|| "t".into());
+    let others: Vec<Index> = (0..d.rank).filter(|i| *i != axis).map(|i| own[i].clone()).collect();
+    let laid_out = [&others[..], &[Index::Named(time.clone(), 0)]].concat();
+    let with = |index: Index| {
+        let mut places = own.clone();
+        places[axis] = index;
+        places
+    };
+    let one = |(k, index): (usize, Index)| {
+        let (by, first) = match index {
+            Index::Time(_, by) => (by, false),
+            Index::Moment(m) => (m, true),
+            _ => (0, false),
+        };
+        let read = at(gradient, &with(Index::Time(time.clone(), by)));
+        let given = is_input && first;
+        let steps = if first { &others } else { &laid_out };
+        let term = equation(at(name, &with(index.clone())), vec![at(&step(k), steps)]);
+        Sought {
+            name: name.clone(),
+            label: format!("{gradient} at {index}"),
+            part: equation(at(&part(k), &laid_out), vec![read]),
+            first,
+            step: if given { name.clone() } else { step(k) },
+            term: (!given).then_some(term),
+        }
+    };
+    written.into_iter().enumerate().map(one).collect()
 }

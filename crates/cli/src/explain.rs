@@ -19,13 +19,22 @@ const RUNS: usize = 5;
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program(&args.file, terminal)?;
     let program = &opened.program;
-    let wanted = run::wanted(program, &args.only)?;
+    let wanted = run::wanted(program, &args.only, &args.given)?;
     let ready = args.given.ready(&opened, &wanted)?;
     let needed = program.needed(&wanted);
     // Values of all names that are needed, for equations to be run one by one.
     let computed: Vec<Name> = needed.iter().filter(|n| !ready.inputs.contains_key(*n)).cloned().collect();
     let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
     values.extend(ready.inputs.iter().map(|(n, t)| (n.clone(), t.clone())));
+    let steps = program.time_steps(&avals(&ready.inputs), &ready.settings)?;
+    for (name, t) in &mut values {
+        if let Some(d) = program.definition(name)
+            && let Some(axis) = d.time
+            && (!ready.inputs.contains_key(name) || program.is_state(name))
+        {
+            *t = at_all_steps(t, axis as isize, d.rank, steps);
+        }
+    }
     let (lowered, inputs) = without_constants(program, &wanted, &values, &ready)?;
     if let Some(path) = &args.svg {
         atomic::write(path, &[gradus::draw::svg(&lowered.graph).as_bytes()])?;
@@ -51,6 +60,14 @@ fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
     tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
 }
 
+/// A tensor as large as one with a slice for every step: what an equation costs depends on sizes alone.
+fn at_all_steps(t: &Tensor, axis: isize, rank: usize, steps: usize) -> Tensor {
+    let moments = if t.rank() < rank { t.unsqueeze(axis) } else { t.narrow(axis, 0, t.dim(axis).min(1)) };
+    let mut extents = moments.shape().to_vec();
+    extents[axis as usize] = steps;
+    moments.expand(extents).contiguous()
+}
+
 /// The program's graph with its constants as inputs: what depends on them alone would be computed before it is compiled, and
 /// nothing would be left to explain.
 fn without_constants(
@@ -71,8 +88,11 @@ fn without_constants(
     let wanted: Vec<Name> = wanted.iter().filter(|n| computes(n)).cloned().collect();
     let needed = open.needed(&wanted);
     let given = |n: &Name| needed.contains(n) && (open.is_input(n) || ready.inputs.contains_key(n));
-    let inputs: BTreeMap<Name, Tensor> =
-        values.iter().filter(|(n, _)| given(n)).map(|(n, t)| (n.clone(), t.clone())).collect();
+    let inputs: BTreeMap<Name, Tensor> = values
+        .iter()
+        .filter(|(n, _)| given(n))
+        .map(|(n, t)| (n.clone(), ready.inputs.get(n).unwrap_or(t).clone()))
+        .collect();
     Ok((open.lower(&avals(&inputs), &ready.settings, &wanted)?, inputs))
 }
 

@@ -17,6 +17,11 @@ pub(crate) struct Ready {
 }
 
 impl Given {
+    /// Whether `--set` gives a tensor: an input, or the start of a state.
+    fn is_tensor(program: &Program, p: &Pair) -> bool {
+        program.is_input(&p.name) || program.is_state(&p.name)
+    }
+
     /// The settings alone, with numbers of this dtype.
     pub(crate) fn settings(&self, program: &Program, float: DType) -> Done<Settings> {
         let number = |p: &Pair| {
@@ -28,6 +33,7 @@ impl Given {
             steps: self.steps,
             tolerance: self.tolerance,
             allow_unconverged: self.allow_unconverged,
+            command: self.command.clone(),
             ..Settings::default()
         };
         if let Some(rounds) = self.rounds {
@@ -36,10 +42,21 @@ impl Given {
         for p in &self.temperatures {
             settings.temperatures.insert(p.name.as_str().into(), number(p)?);
         }
-        for p in self.set.iter().filter(|p| !program.is_input(&p.name)) {
-            settings.set.insert(p.name.as_str().into(), number(p)?);
+        let mut faults = Vec::new();
+        for p in self.set.iter().filter(|p| !Self::is_tensor(program, p)) {
+            if program.params.iter().any(|(n, _)| **n == *p.name) {
+                settings.set.insert(p.name.as_str().into(), number(p)?);
+                continue;
+            }
+            let place = settings.place(&format!("--set {}=", p.name), program);
+            let what = match program.definition(&p.name) {
+                Some(_) => format!("`{}` has an equation and cannot be set", p.name),
+                None => format!("there is no parameter or input `{}` to set", p.name),
+            };
+            let names = program.params.iter().map(|(n, _)| n).chain(program.inputs()).map(|n| &**n);
+            faults.push(Diagnostic::error(place, what).nearest(&p.name, names));
         }
-        Ok(settings)
+        if faults.is_empty() { Ok(settings) } else { Err(settings.faults(program, faults).into()) }
     }
 
     /// Everything that these names of a program need.
@@ -53,10 +70,8 @@ impl Given {
         let program = &opened.program;
         let settings = self.settings(program, float)?;
         let mut inputs = BTreeMap::new();
-        for p in self.set.iter().filter(|p| program.is_input(&p.name)) {
-            let failed = |why: String| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
-            let value = serde_json::from_str(&p.value).map_err(|e| failed(e.to_string()))?;
-            inputs.insert(p.name.as_str().into(), json::from_value(&value).map_err(failed)?);
+        for p in self.set.iter().filter(|p| Self::is_tensor(program, p)) {
+            inputs.insert(p.name.as_str().into(), tensor(p)?);
         }
         for p in &self.inputs {
             let name: Name = p.name.as_str().into();
@@ -77,6 +92,12 @@ impl Given {
         }
         Ok(Ready { settings, inputs })
     }
+}
+
+/// The tensor of `--set NAME=[1, 2]`; `nan` and `inf` are numbers here.
+fn tensor(p: &Pair) -> Done<Tensor> {
+    let failed = |why: String| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
+    json::from_literal(&p.value).map_err(failed)
 }
 
 fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {

@@ -13,7 +13,8 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
         wrt: args.wrt.iter().map(|n| n.trim().into()).collect(),
         merged: args.merged,
     };
-    let gradient = program.gradient(&options)?;
+    let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt"]);
+    let gradient = program.gradient(&options).map_err(pointed)?;
     for warning in &gradient.warnings {
         writeln!(terminal.err, "{}", warning.render(&program.sources, terminal.colour))?;
     }

@@ -20,7 +20,7 @@ pub use terminal::Terminal;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
-use gradus::lang::Faults;
+use gradus::lang::{Faults, Source, Span};
 use std::ffi::OsString;
 
 /// Why a verb did not do what it was asked to.
@@ -59,14 +59,44 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_string()
 }
 
+/// The command line as one text.
+fn command(args: &[OsString]) -> Source {
+    let words = args.iter().skip(1).map(|a| a.to_string_lossy());
+    Source::new("command line", words.fold("gradus".to_string(), |all, word| format!("{all} {word}")))
+}
+
+/// Faults that are about an option of the command, pointed at it: at the one whose value they name.
+pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
+    let Some(command) = command else { return faults };
+    let file = faults.sources.len() as u32;
+    let places: Vec<Span> = options.iter().filter_map(|o| command.option(o, file)).collect();
+    for fault in faults.faults.iter_mut().filter(|f| f.span() == Span::NOWHERE) {
+        let named = |s: &&Span| {
+            let words = command.slice(**s).split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'');
+            words.filter(|w| !w.is_empty()).any(|w| fault.message.contains(&format!("`{w}`")))
+        };
+        if let (Some(place), Some(label)) = (places.iter().find(named), fault.labels.first_mut()) {
+            label.0 = *place;
+        }
+    }
+    faults.sources.push(command.clone());
+    faults
+}
+
 /// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.
 pub fn main<I, T>(args: I, terminal: &mut Terminal<'_>) -> u8
 where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(mut cli) => {
+            if let Some(told) = cli.verb.command() {
+                *told = Some(command(&args));
+            }
+            cli
+        }
         Err(e) => {
             let text = if terminal.colour { e.render().ansi().to_string() } else { e.render().to_string() };
             let to = if e.use_stderr() { &mut terminal.err } else { &mut terminal.out };

@@ -66,7 +66,8 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
         let fault = Diagnostic::error(expr.span, what).nearest(&name, program.names.iter().map(|n| &**n));
         return Err(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] }.into());
     };
-    if parts.len() != d.rank {
+    // Of what moves with time, the last moment is asked for.
+    if parts.len() != d.rank && !(d.time.is_some() && parts.len() + 1 == d.rank) {
         let what = format!("`{name}` has {} indices, {} are given", d.rank, parts.len());
         return Err(wrong(query, expr.span, what).into());
     }

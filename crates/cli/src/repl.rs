@@ -4,12 +4,13 @@ use crate::args::{Given, ReplArgs};
 use crate::open::{Beside, Opened};
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Name, Statement};
-use gradus::lang::{GradientOptions, Program, Source};
+use gradus::lang::{GradientOptions, Program, Source, parse_query};
 use std::path::PathBuf;
 
 const HELP: &str = "\
 Type equations, and see what they define:  A[i] = const([1, 2, 3])
-A name alone shows its value:              A
+An expression alone shows its value:       A, or A[i] A[i] + 1
+A line goes on while a bracket is open, and after a comma or an operator.
 :list            the program so far
 :grad [LOSS]     its gradient equations
 :drop NAME       forgets the equations of a name
@@ -34,12 +35,18 @@ pub(crate) fn run(args: &ReplArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     if !terminal.interactive {
         let mut line = String::new();
-        while terminal.input.read_line(&mut line)? > 0 {
-            let Some(answer) = session.line(&line) else { break };
+        loop {
+            let read = terminal.input.read_line(&mut line)?;
+            if read > 0 && goes_on(&line) {
+                continue;
+            }
+            if line.is_empty() {
+                return Ok(());
+            }
+            let Some(answer) = session.line(&line) else { return Ok(()) };
             write!(terminal.out, "{answer}")?;
             line.clear();
         }
-        return Ok(());
     }
     writeln!(terminal.out, "Equations end with the line; :help says what else there is.")?;
     terminal.out.flush()?;
@@ -55,15 +62,23 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
         // The first time there is none.
         let _ = editor.load_history(history);
     }
+    let mut begun = String::new();
     loop {
-        match editor.readline("gradus> ") {
-            Ok(line) => {
+        match editor.readline(if begun.is_empty() { "gradus> " } else { "    ... " }) {
+            Ok(more) => {
+                begun.push_str(&more);
+                // An empty line ends whatever was begun.
+                if goes_on(&begun) && !more.trim().is_empty() {
+                    begun.push('\n');
+                    continue;
+                }
+                let line = std::mem::take(&mut begun);
                 let _ = editor.add_history_entry(&line);
                 let Some(answer) = session.line(&line) else { break };
                 write!(terminal.out, "{answer}")?;
                 terminal.out.flush()?;
             }
-            Err(rustyline::error::ReadlineError::Interrupted) => {}
+            Err(rustyline::error::ReadlineError::Interrupted) => begun.clear(),
             Err(rustyline::error::ReadlineError::Eof) => break,
             Err(e) => return Err(failed(e)),
         }
@@ -72,6 +87,36 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
         let _ = editor.save_history(history);
     }
     Ok(())
+}
+
+/// Whether what was typed so far cannot be all: a bracket is open (other than that of indices, where a line goes on after a
+/// comma only), or a comma or an operator stands at the end.
+fn goes_on(text: &str) -> bool {
+    if text.trim_start().starts_with(':') {
+        return false;
+    }
+    let (mut open, mut quoted, mut comment) = (Vec::new(), false, false);
+    let mut said = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => (quoted, comment) = (false, false),
+            _ if comment => continue,
+            '"' => quoted = !quoted,
+            '#' if !quoted => comment = true,
+            '[' if !quoted => {
+                open.push(!said.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\''))
+            }
+            '(' | '{' if !quoted => open.push(true),
+            ')' | ']' | '}' if !quoted => drop(open.pop()),
+            _ => {}
+        }
+        if !comment {
+            said.push(c);
+        }
+    }
+    let last = said.trim_end().chars().last();
+    open.contains(&true)
+        || last.is_some_and(|c| matches!(c, ',' | '=' | '+' | '-' | '*' | '/' | '<' | '>' | '&' | '|' | '?'))
 }
 
 impl Session<'_> {
@@ -111,6 +156,12 @@ impl Session<'_> {
         let word = line.trim_end_matches(';');
         if program.definition(word).is_some() {
             return self.value(program, &[word.into()]);
+        }
+        if parse_query(&Source::new("repl", word)).is_ok() {
+            let (grown, name) = program.ask(Source::new("repl", word))?;
+            let shown = self.value(grown, std::slice::from_ref(&name))?;
+            // Its name says nothing to anyone.
+            return Ok(shown.strip_prefix(&*name).map_or(shown.clone(), str::to_string));
         }
         let text = format!(
             "{}{}{line}\n",

@@ -1,11 +1,11 @@
 //! `gradus run`.
 
-use crate::args::RunArgs;
+use crate::args::{Given, RunArgs};
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::Tensor;
 use gradus::files::{self, json, tokens::Tokens};
 use gradus::lang::ast::{Expr, Kind, Name};
-use gradus::lang::{Diagnostic, Faults, Program};
+use gradus::lang::{Diagnostic, Faults, Program, Span};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -21,7 +21,7 @@ struct Sink<'a> {
 pub(crate) fn run(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program(&args.file, terminal)?;
     let program = &opened.program;
-    let shown = wanted(program, &args.only)?;
+    let shown = wanted(program, &args.only, &args.given)?;
     let sinks = match &args.out {
         Some(out) => sinks(program, out)?,
         None => Vec::new(),
@@ -65,19 +65,29 @@ fn has_equations(program: &Program, name: &Name) -> bool {
 }
 
 /// The names asked for, or what the program gives.
-pub(crate) fn wanted(program: &Program, only: &[String]) -> Done<Vec<Name>> {
+pub(crate) fn wanted(program: &Program, only: &[String], given: &Given) -> Done<Vec<Name>> {
     if only.is_empty() {
         return Ok(program.outputs());
     }
     let mut faults = Vec::new();
     for name in only.iter().filter(|n| program.definition(n.trim()).is_none()) {
-        let fault =
-            Diagnostic::error(Default::default(), format!("there is no tensor `{}` to give", name.trim()));
+        let fault = Diagnostic::error(Span::NOWHERE, format!("there is no tensor `{}` to give", name.trim()));
         faults.push(fault.nearest(name, program.names.iter().map(|n| &**n)));
     }
     match faults.is_empty() {
-        true => Ok(only.iter().map(|n| n.trim().into()).collect()),
-        false => Err(Faults { sources: program.sources.clone(), faults }.into()),
+        true => {
+            let mut names: Vec<Name> = Vec::new();
+            for name in only.iter().map(|n| Name::from(n.trim())) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            Ok(names)
+        }
+        false => {
+            let faults = Faults { sources: program.sources.clone(), faults };
+            Err(crate::pointed(faults, given.command.as_ref(), &["--only"]).into())
+        }
     }
 }
 
@@ -107,8 +117,8 @@ fn sinks<'a>(program: &'a Program, out: &Path) -> Done<Vec<Sink<'a>>> {
         match written(value) {
             Some((name, top)) => sinks.push(Sink { path: inside, name, top, value }),
             None => refuse(
-                "a file takes a tensor, or the largest of one".into(),
-                "write \"out.npy\" = Y[i], or \"out.jsonl\" = topk(Y[i], k=5)",
+                "the largest of a tensor are so many as a number says".into(),
+                "write \"out.jsonl\" = topk(Y[i], k=5)",
             ),
         }
     }
@@ -119,7 +129,7 @@ fn sinks<'a>(program: &'a Program, out: &Path) -> Done<Vec<Sink<'a>>> {
     }
 }
 
-/// What a file takes: a tensor, or the largest of one.
+/// What a file takes: a tensor, which other expressions have become, or the largest of one.
 fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
     match &value.kind {
         Kind::Ref(r) => Some((r.name.clone(), None)),

@@ -88,11 +88,41 @@ fn gallery() {
 /// Gradients of everything in the gallery that has a loss are right.
 #[test]
 fn gallery_gradients() {
-    for name in ["attention", "convolution", "hmm", "mlp", "pagerank", "rnn", "transformer_block"] {
+    for name in [
+        "attention",
+        "convolution",
+        "hmm",
+        "logistic_regression",
+        "mlp",
+        "pagerank",
+        "rnn",
+        "transformer_block",
+    ] {
         let file = root().join(format!("examples/equations/{name}.eq")).display().to_string();
         let outcome = gradus_with("", &["check", &file]);
         assert_eq!(outcome.code, 0, "{name}\n{}{}", outcome.out, outcome.err);
         assert!(outcome.out.contains("  ok"), "{name}\n{}", outcome.out);
+    }
+}
+
+/// Everything in the gallery can be explained, and so can its gradient.
+#[test]
+fn gallery_explained() {
+    let folder = root().join("examples/equations");
+    for file in fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()) {
+        if file.extension().is_none_or(|e| e != "eq") || file.ends_with(".example.eq") {
+            continue;
+        }
+        let path = file.display().to_string();
+        let outcome = gradus_with("", &["explain", &path, "--json"]);
+        assert_eq!(outcome.code, 0, "{path}\n{}", outcome.err);
+        let found: Value = serde_json::from_str(&outcome.out).unwrap();
+        assert!(!found["equations"].as_array().unwrap().is_empty(), "{path}");
+        let gradient = gradus_with("", &["grad", &path]);
+        if gradient.code == 0 {
+            let outcome = gradus_with(&gradient.out, &["explain", "-"]);
+            assert_eq!(outcome.code, 0, "{path}\n{}", outcome.err);
+        }
     }
 }
 

@@ -118,6 +118,7 @@ fn grad_gives_the_page_and_runs() {
     assert_eq!(value["Grad_B2"]["shape"], json("[2]"));
     let wrong = gradus(&["grad", &seed("mlp.eq"), "--wrt", "W3"]);
     assert_eq!(wrong.code, 1);
+    assert!(wrong.err.contains("--> command line:1:") && wrong.err.contains("^^^^^^^^"), "{}", wrong.err);
     assert!(
         wrong.err.contains("did you mean `W1`?") || wrong.err.contains("did you mean `W2`?"),
         "{}",
@@ -149,6 +150,71 @@ fn check_says_whether_gradients_are_right() {
     );
 }
 
+const STEPS: &str = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nPre[i] = W[i,j] H[j,*t]\n\
+    Sum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\nLoss = H[i,*-1] H[i,*-1]\n";
+
+/// A state begins with what it is given; what is wrong with an option is said at the option.
+#[test]
+fn states_are_given_by_set() {
+    let value =
+        json(&output(STEPS, &["run", "-", "--set", "H=[1, 1]", "--only", "H,Pre", "--json", "--f64"]));
+    assert_eq!((&value["H"]["data"], &value["Pre"]["data"]), (&json("[7, 1]"), &json("[6, 2]")));
+    assert_eq!(
+        output(STEPS, &["query", "-", "Pre[i]", "--set", "H=[1, 1]"]),
+        "i  value\n0      6\n1      2\n"
+    );
+    let said = |args: &[&str]| {
+        let outcome = gradus_with(STEPS, &[&["run", "-", "--set", "H=[1,1]"], args].concat());
+        assert_eq!(outcome.code, 1, "{}", outcome.out);
+        outcome.err
+    };
+    let clash = said(&["--steps", "4"]);
+    assert!(clash.contains("virtual time has 4 steps by --steps, but 3 by `axis t`"), "{clash}");
+    assert!(
+        clash.contains("gradus run - --set H=[1,1] --steps 4") && clash.contains("command line:1:28"),
+        "{clash}"
+    );
+    let both = said(&["--temperature", "Sun=2", "--set", "K=1"]);
+    assert!(both.contains("there is no parameter or input `K` to set"), "{both}");
+    let sun = said(&["--temperature", "Sun=2"]);
+    assert!(sun.contains("no equation defines `Sun`") && sun.contains("did you mean `Sum`?"), "{sun}");
+    let size = said(&["--set", "H=[1,2,3]"]);
+    assert!(size.contains("`H` is given with 3 places at `i`, which has 2 here"), "{size}");
+    let start = gradus_with("H[*0] = 1\nH[*t+1] = 2 H[*t]", &["run", "-", "--set", "H=3"]);
+    assert!(start.err.contains("`H` is given, but it has a start in the program"), "{}", start.err);
+    let none = gradus_with("Y = 1", &["run", "-", "--steps", "3"]);
+    assert!(none.code == 1 && none.err.contains("nothing in the program moves with time"), "{}", none.err);
+    let odd = json(&output("Y[i] = 2 B[i]", &["run", "-", "--set", "B=[nan, -inf, 1]", "--json"]));
+    assert_eq!(odd["Y"]["data"], json("[\"NaN\", \"-inf\", 2]"));
+}
+
+/// Gradients of what moves with time are checked at every moment, and what is held constant is held.
+#[test]
+fn check_looks_at_time_and_at_what_is_held() {
+    let text = output(&STEPS.replace("relu", "tanh"), &["check", "-", "--set", "H=[0.1, 0.2]"]);
+    for row in ["Grad_H at *t+1", "Grad_H at *0", "Grad_Pre at *t", "Grad_Sum at *t", "Grad_W "] {
+        let line = text.lines().find(|l| l.starts_with(row)).unwrap_or_else(|| panic!("{row}: {text}"));
+        assert!(line.ends_with("  ok"), "{text}");
+    }
+    let held = "X[i] = const([1,2])\nY[i] = X[i] stop_gradient(X[i] W[j] W[j])\nW[j] = const([1,3])\nLoss = Y[i] Y[i]";
+    let text = output(held, &["check", "-"]);
+    assert!(text.lines().any(|l| l.starts_with("Grad_X ") && l.ends_with("  ok")), "{text}");
+    let recurrent =
+        "axis t = 3\nX[i] = const([1,2])\nH[i,*t+1] = tanh(H[i,*t] detach(H[i,*t]) + X[i])\nLoss = H[i,*-1]";
+    let text = output(recurrent, &["check", "-"]);
+    assert_eq!(text.lines().filter(|l| l.starts_with("Grad_") && l.ends_with("  ok")).count(), 2, "{text}");
+    let inside = "fn f(a) -> y { y = a stop_gradient(a) }\nX = 2\nLoss = f(X)";
+    let text = output(inside, &["check", "-"]);
+    assert!(text.contains("ok; differences would move what `f` holds constant"), "{text}");
+    let whole = "X[i] = A[i] K[i]\nLoss = X[i] X[i]";
+    let folder = Folder::new("whole");
+    let ids = folder.0.join("k.npy");
+    gradus::files::write(&ids, "K", &gradus::Tensor::from_slice(&[1i64, 2], [2])).unwrap();
+    let k = format!("K={}", ids.display());
+    let text = output(whole, &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
+    assert!(text.contains("skipped: `K` has no real numbers"), "{text}");
+}
+
 #[test]
 fn explain_counts_what_is_really_computed() {
     let program = "A[i,j] = const([[1,2],[3,4],[5,6]])\nB[j] = const([1,2])\nC[i] = const([1,1,1])\nY = A[i,j] B[j] C[i]";
@@ -166,6 +232,21 @@ fn explain_counts_what_is_really_computed() {
     let text = output("", &["explain", &seed("mlp.eq"), "--svg", &svg]);
     assert!(text.contains("einsum   hd,bd->bh") && text.contains("the program as one plan"), "{text}");
     assert!(folder.read("p.svg").starts_with("<svg"));
+    // Parameters are numbers, and equations over time cost what all their steps cost: 3 × (2 × 2 × 2).
+    let stepped = json(&output(STEPS, &["explain", "-", "--set", "H=[1,1]", "--json"]));
+    let of = |name: &str| {
+        stepped["equations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|e| e["equation"].as_str().unwrap().starts_with(name))
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(of("Pre[")["order"][0]["flops"], json("24"));
+    let text =
+        output("param rate = 0.5\nconst K = 2\nX[i] = const([1,2])\nY[i] = rate K X[i]", &["explain", "-"]);
+    assert!(text.contains("4: Y[i] = rate K X[i]"), "{text}");
 }
 
 #[test]
@@ -219,6 +300,44 @@ fn repl_lives_through_errors() {
         rest = &rest[at + part.len()..];
     }
     assert!(!rest.contains("C ="), "{text}");
+}
+
+/// Lines go on where they cannot be all; expressions are shown without a name.
+#[test]
+fn repl_takes_more_lines_and_expressions() {
+    let typed = "A[i] = const([1,\n  2,\n 3])\nB[i] = A[i] +\n 1  # one more\nA[i] B[i] - 20\n2 + 3\nA[i] nonsense(3)\nC = (1\n + 2)\nD = [";
+    let text = output(typed, &["repl"]);
+    let expected = [
+        "A[i]: f32 3\n[1. 2. 3.]\n",
+        "B[i]: f32 3\n[2. 3. 4.]\n",
+        ": f32\n0.\n",
+        ": f32\n5.\n",
+        "there is no function `nonsense`",
+        "repl:1:6",
+        "C: f32\n3.\n",
+        "error:",
+    ];
+    let mut rest = &text[..];
+    for part in expected {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+/// A file takes any expression; what is in it does not change what the program gives.
+#[test]
+fn files_of_expressions() {
+    let folder = Folder::new("expressions");
+    let out = folder.0.display().to_string();
+    let text = "A[i,j] = const([[1,2],[3,4]])\nB[j] = const([1,10])\nY[i] = A[i,j]\n\
+        \"sum.json\" = A[i,j] B[j] + 1\n\"top.json\" = topk(2 B[j], k=1)\n\"scaled.json\" = 2 Y[i]";
+    let value = json(&output(text, &["run", "-", "--out", &out, "--json", "--only", "Y,Y"]));
+    assert_eq!(value, json("{\"Y\": {\"shape\": [2], \"dtype\": \"f32\", \"data\": [3, 7]}}"));
+    assert_eq!(json(&folder.read("sum.json"))["data"], json("[22, 44]"));
+    assert_eq!(json(&folder.read("top.json"))["data"], json("[20]"));
+    assert_eq!(json(&folder.read("scaled.json"))["data"], json("[6, 14]"));
+    let all = json(&output(text, &["run", "-", "--json"]));
+    assert_eq!(all.as_object().unwrap().keys().collect::<Vec<_>>(), ["B", "Y"]);
 }
 
 #[test]

@@ -3,27 +3,39 @@
 
 use crate::group::Group;
 use crate::lower::{Lowered, Unit};
+use std::collections::BTreeMap;
 
 /// More elements than this are worth a start of their own.
 const SMALL: usize = 1024;
 
+/// How many of the groups behind it a group looks at: nobody writes so many by hand, and all pairs of what a machine
+/// writes would take longer than running it.
+const NEAR: usize = 256;
+
 /// Merges small groups without reductions.
 pub(crate) fn merge(lowered: &mut Lowered) {
-    for a in 0..lowered.units.len() {
-        for b in a + 1..lowered.units.len() {
-            let (Some(x), Some(y)) = (small(&lowered.units[a]), small(&lowered.units[b])) else { continue };
-            let alike = x.space.iter().product::<usize>() == y.space.iter().product::<usize>();
-            if !alike || !lowered.depend.could_merge(a, b) {
-                continue;
-            }
-            let Ok(both) = x.merged(y) else { continue };
-            for (m, _) in &both.members {
-                lowered.home[m.value] = Some(a);
-            }
-            lowered.depend.merge(a, b);
-            lowered.units[a] = Unit::Group(both);
-            lowered.units[b] = Unit::Gone;
+    let mut alike: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (unit, group) in lowered.units.iter().enumerate().filter_map(|(i, u)| Some((i, small(u)?))) {
+        alike.entry(group.space.iter().product()).or_default().push(unit);
+    }
+    let near = |units: Vec<usize>| {
+        let pairs = |i: usize| units[i + 1..].iter().take(NEAR).map(|b| (units[i], *b)).collect::<Vec<_>>();
+        (0..units.len()).flat_map(pairs).collect::<Vec<_>>()
+    };
+    let mut pairs: Vec<(usize, usize)> = alike.into_values().flat_map(near).collect();
+    pairs.sort_unstable();
+    for (a, b) in pairs {
+        let (Some(x), Some(y)) = (small(&lowered.units[a]), small(&lowered.units[b])) else { continue };
+        if !lowered.depend.could_merge(a, b) {
+            continue;
         }
+        let Ok(both) = x.merged(y) else { continue };
+        for (m, _) in &both.members {
+            lowered.home[m.value] = Some(a);
+        }
+        lowered.depend.merge(a, b);
+        lowered.units[a] = Unit::Group(both);
+        lowered.units[b] = Unit::Gone;
     }
 }
 

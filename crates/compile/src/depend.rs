@@ -22,6 +22,17 @@ impl Set {
         }
     }
 
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(i, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(64 * i + bit)
+            })
+        })
+    }
+
     fn union(&mut self, other: &Set) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -41,19 +52,29 @@ impl Depend {
     pub(crate) fn new_unit(&mut self, needs: &[usize]) -> usize {
         self.before.push(Set::default());
         let unit = self.before.len() - 1;
-        self.add(unit, needs.iter().copied());
+        // Nobody needs it yet.
+        self.before[unit] = self.with(unit, needs.iter().copied());
         unit
     }
 
     /// Makes a unit need others too.
     pub(crate) fn add(&mut self, unit: usize, needs: impl IntoIterator<Item = usize>) {
+        let mut needs = needs.into_iter().peekable();
+        if needs.peek().is_none() {
+            return;
+        }
+        self.before[unit] = self.with(unit, needs);
+        self.spread(unit);
+    }
+
+    /// What a unit needs, and what these need.
+    fn with(&mut self, unit: usize, needs: impl IntoIterator<Item = usize>) -> Set {
         let mut own = std::mem::take(&mut self.before[unit]);
         for need in needs {
             own.union(&self.before[need]);
             own.insert(need);
         }
-        self.before[unit] = own;
-        self.spread(unit);
+        own
     }
 
     /// Whatever needs the unit needs what it needs.
@@ -74,9 +95,13 @@ impl Depend {
 
     /// Whether two units may become one: nothing may have to run between them.
     pub(crate) fn could_merge(&self, a: usize, b: usize) -> bool {
-        let between =
-            |x: usize| (self.needs(x, a) && self.needs(b, x)) || (self.needs(x, b) && self.needs(a, x));
-        !(0..self.before.len()).any(|x| x != a && x != b && between(x))
+        let (first, last) = match (self.needs(b, a), self.needs(a, b)) {
+            // What is between them is needed by one and needs the other.
+            (false, false) => return true,
+            (true, _) => (a, b),
+            (_, true) => (b, a),
+        };
+        !self.before[last].iter().any(|x| x != first && self.needs(x, first))
     }
 
     /// Makes `b` part of `a`.

@@ -4,9 +4,11 @@ use crate::kernel::Level;
 use crate::layout::{Layout, cut, refine, same_steps};
 use gradus_ir::ops::{Combine, Scalar};
 use gradus_ir::{DType, Literal, Shape};
+use std::collections::HashSet;
 
 /// More instructions than this would not help memory and would crowd the caches.
 const MOST_MEMBERS: usize = 160;
+const TOO_LONG: &str = "the kernel would be too long";
 
 /// A value that lies (or may come to lie) in memory, by number.
 pub(crate) type Value = usize;
@@ -101,6 +103,12 @@ impl Group {
         all.filter(|v| self.find(*v).is_none()).collect()
     }
 
+    /// Whether it reads what another computes.
+    fn reads_of(&self, other: &Group) -> bool {
+        let own: HashSet<Value> = other.members.iter().map(|(m, _)| m.value).collect();
+        self.members.iter().flat_map(|(m, _)| &m.args).filter_map(View::value).any(|v| own.contains(&v))
+    }
+
     /// Whether reductions are over outer axes, so that memory runs along the parallel ones.
     pub(crate) fn by_columns(&self) -> bool {
         let last = self.reduced.as_ref().and_then(|r| r.last());
@@ -154,30 +162,37 @@ impl Group {
 
     /// This group with one more member, or why that cannot be.
     pub(crate) fn joined(&self, member: &Member) -> Result<Group, &'static str> {
+        // Full groups are asked most often: not a copy for nothing.
         if self.members.len() >= MOST_MEMBERS {
-            return Err("the kernel would be too long");
+            return Err(TOO_LONG);
         }
         let mut group = self.clone();
-        let whole = group.fit(&member.space, Level::Element).is_some();
+        group.join(member)?;
+        Ok(group)
+    }
+
+    /// Takes one more member; a group that could not is of no use any more.
+    fn join(&mut self, member: &Member) -> Result<(), &'static str> {
+        let whole = self.fit(&member.space, Level::Element).is_some();
         let level = match (&member.task, whole) {
             (Task::Reduce(_, axes), true) => {
-                let reduced = group.reduced_axes(&member.space, axes).ok_or("axes do not fit")?;
-                match &group.reduced {
+                let reduced = self.reduced_axes(&member.space, axes).ok_or("axes do not fit")?;
+                match &self.reduced {
                     Some(own) if *own != reduced => return Err("it reduces other axes"),
-                    _ => group.reduced = Some(reduced),
+                    _ => self.reduced = Some(reduced),
                 }
                 Level::Row
             }
             (_, true) => Level::Element,
-            (Task::Scalar(_), false) if group.reduced.is_some() => {
-                group.fit(&member.space, Level::Row).ok_or("extents do not fit")?;
+            (Task::Scalar(_), false) if self.reduced.is_some() => {
+                self.fit(&member.space, Level::Row).ok_or("extents do not fit")?;
                 Level::Row
             }
             _ => return Err("extents do not fit"),
         };
         let reads = if matches!(member.task, Task::Reduce(..)) { Level::Element } else { level };
         for arg in &member.args {
-            let Some(producer) = arg.value().and_then(|v| group.find(v)) else { continue };
+            let Some(producer) = arg.value().and_then(|v| self.find(v)) else { continue };
             if matches!(member.task, Task::Pieces(_)) {
                 return Err("its operand must be in memory");
             }
@@ -185,22 +200,35 @@ impl Group {
             if own_level > reads {
                 return Err("it uses elements per row");
             }
-            if group.by_columns() && reads == Level::Element && own_level == Level::Row {
+            if self.by_columns() && reads == Level::Element && own_level == Level::Row {
                 return Err("a column's result is there only after its elements");
             }
-            let steps = group.steps(&arg.layout, &member.space, reads).ok_or("extents do not fit")?;
+            let steps = self.steps(&arg.layout, &member.space, reads).ok_or("extents do not fit")?;
             let natural = Layout::row_major(&own.shape);
-            let natural = group.steps(&natural, &own.shape, own_level).ok_or("extents do not fit")?;
-            if steps.offset != 0 || !same_steps(&group.space, &steps.strides, &natural.strides) {
+            let natural = self.steps(&natural, &own.shape, own_level).ok_or("extents do not fit")?;
+            if steps.offset != 0 || !same_steps(&self.space, &steps.strides, &natural.strides) {
                 return Err("it reads other elements than are at hand");
             }
         }
-        group.members.push((member.clone(), level));
-        Ok(group)
+        self.members.push((member.clone(), level));
+        Ok(())
     }
 
     /// This group with all members of another, or why that cannot be.
     pub(crate) fn merged(&self, other: &Group) -> Result<Group, &'static str> {
+        if self.members.len() + other.members.len() > MOST_MEMBERS {
+            return Err(TOO_LONG);
+        }
+        // Where neither changes the axes of the other, what needs the other joins it: the other stays as it is.
+        if (&self.space, &self.reduced) == (&other.space, &other.reduced) {
+            let both = [(self, other), (other, self)];
+            if let Some((first, second)) = both.into_iter().find(|(first, second)| !first.reads_of(second)) {
+                let mut group = first.clone();
+                second.members.iter().try_for_each(|(m, _)| group.join(m))?;
+                group.members.sort_by_key(|(m, _)| m.value);
+                return Ok(group);
+            }
+        }
         let mut all: Vec<&Member> = self.members.iter().chain(&other.members).map(|(m, _)| m).collect();
         all.sort_by_key(|m| m.value);
         // The larger space first: what runs over rows alone must find rows.
@@ -209,7 +237,7 @@ impl Group {
         let mut group =
             Group { space: larger.space.clone(), reduced: larger.reduced.clone(), members: Vec::new() };
         for member in all {
-            group = group.joined(member)?;
+            group.join(member)?;
         }
         Ok(group)
     }

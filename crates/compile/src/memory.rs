@@ -1,8 +1,9 @@
 //! Memory planning: every temporary gets a place in one arena, shared by those that are never needed together.
 
 use crate::kernel::{Access, Kernel, Level, Operation};
+use crate::layout::Layout;
 use crate::plan::{Place, Plan, Step};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Places start at cache lines.
 const ALIGN: usize = 64;
@@ -18,14 +19,16 @@ struct Life {
 pub(crate) fn plan_memory(plan: &mut Plan) {
     let lives = lives(plan);
     let mut host: HashMap<usize, usize> = HashMap::new();
+    let mut taken: HashSet<usize> = HashSet::new();
     for (at, step) in plan.steps.iter().enumerate() {
         for (written, read) in in_place(step) {
             let temporary = |b: usize| matches!(plan.buffers[b].place, Place::Arena(_));
             let dies = lives[read].is_some_and(|l| l.to == at);
             let fits = plan.buffers[written].bytes() == plan.buffers[read].bytes();
-            let taken = host.values().any(|h| *h == read) || host.contains_key(&written);
-            if temporary(written) && temporary(read) && dies && fits && !taken {
+            let free = !taken.contains(&read) && !host.contains_key(&written);
+            if temporary(written) && temporary(read) && dies && fits && free {
                 host.insert(written, read);
+                taken.insert(read);
             }
         }
     }
@@ -97,24 +100,30 @@ fn in_place(step: &Step) -> Vec<(usize, usize)> {
 
 fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
+    if kernel.columns && kernel.parallel < kernel.axes.len() {
+        return pairs;
+    }
+    // The buffers that are read in one way only, in the order they are first read, and that way.
+    let mut ways: Vec<(usize, Option<&Layout>)> = Vec::new();
+    let mut at: HashMap<usize, usize> = HashMap::new();
+    for Access { buffer, layout } in kernel.loads() {
+        let own = *at.entry(*buffer).or_insert_with(|| {
+            ways.push((*buffer, Some(layout)));
+            ways.len() - 1
+        });
+        ways[own].1 = ways[own].1.filter(|l| *l == layout);
+    }
+    for inst in &kernel.body {
+        let Operation::Pieces(pieces) = &inst.op else { continue };
+        pieces.iter().filter_map(|p| at.get(&p.access.buffer)).for_each(|own| ways[*own].1 = None);
+    }
     for store in &kernel.stores {
         let element =
             kernel.body[store.value].level == Level::Element || kernel.parallel == kernel.axes.len();
-        for read in kernel.loads() {
-            let same = |a: &Access| a.buffer != read.buffer || a.layout == store.access.layout;
-            let plain = kernel.body.iter().all(|i| match &i.op {
-                Operation::Pieces(p) => p.iter().all(|p| p.access.buffer != read.buffer),
-                _ => true,
-            });
-            if element
-                && plain
-                && read.buffer != store.access.buffer
-                && kernel.loads().all(same)
-                && !(kernel.columns && kernel.parallel < kernel.axes.len())
-            {
-                pairs.push((store.access.buffer, read.buffer));
-            }
-        }
+        let fits = |(read, way): &&(usize, Option<&Layout>)| {
+            element && *read != store.access.buffer && *way == Some(&store.access.layout)
+        };
+        pairs.extend(ways.iter().filter(fits).map(|(read, _)| (store.access.buffer, *read)));
     }
     pairs
 }

@@ -50,6 +50,28 @@ pub fn from_value(value: &Value) -> std::result::Result<Tensor, String> {
     }
 }
 
+/// The tensor that a person wrote: JSON in which `nan` and `inf` need no quotes.
+pub fn from_literal(text: &str) -> std::result::Result<Tensor, String> {
+    let (mut json, mut rest) = (String::with_capacity(text.len()), text);
+    let mut quoted = false;
+    while let Some(c) = rest.chars().next() {
+        let sign = usize::from(!quoted && matches!(c, '-' | '+'));
+        let letters = rest[sign..].chars().take_while(char::is_ascii_alphabetic).count();
+        let word = if quoted || letters == 0 { "" } else { &rest[..sign + letters] };
+        let (taken, put) = match word.to_ascii_lowercase().trim_start_matches('+') {
+            "nan" | "-nan" => (word.len(), "\"NaN\""),
+            "inf" | "infinity" => (word.len(), "\"inf\""),
+            "-inf" | "-infinity" => (word.len(), "\"-inf\""),
+            "" => (c.len_utf8(), &rest[..c.len_utf8()]),
+            _ => (word.len(), word),
+        };
+        quoted ^= c == '"';
+        json.push_str(put);
+        rest = &rest[taken..];
+    }
+    from_value(&serde_json::from_str(&json).map_err(|e| e.to_string())?)
+}
+
 fn list(value: &Value) -> std::result::Result<Tensor, String> {
     fn level(
         value: &Value,

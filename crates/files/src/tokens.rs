@@ -31,8 +31,11 @@ impl Tokens {
         let beside = vocabulary_of(path);
         let given = beside.exists();
         let mut words: Vec<String> = if given {
-            let all = serde_json::from_str(&crate::text(&beside)?);
-            all.map_err(|e| failed(&beside, format!("is no list of words: {e}")))?
+            let none = |e: serde_json::Error| failed(&beside, format!("is no list of words: {e}"));
+            let all: serde_json::Value = serde_json::from_str(&crate::text(&beside)?).map_err(none)?;
+            // A list, or an object that says how it is to be read: {"version": 1, "items": […]}.
+            let items = all.get("items").cloned().unwrap_or(all);
+            serde_json::from_value(items).map_err(none)?
         } else {
             Vec::new()
         };

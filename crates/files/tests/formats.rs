@@ -161,6 +161,9 @@ fn texts_are_tokens_of_a_vocabulary() {
     );
     fs::write(&path, "be quiet").unwrap();
     refused(read(&path, &wanted("T")), "has the word `quiet`, which its vocabulary does not have");
+    folder.file("a.vocab.json", r#"{"version": 1, "items": ["quiet", "so", "be"]}"#);
+    let ids = read(&path, &Wanted { rank: Some(1), ..wanted("T") }).unwrap();
+    assert_eq!(ids.to_vec::<i64>().unwrap(), [2, 0]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::named::{Named, contracted, pointwise, union};
 use crate::program::Program;
 use crate::run::Options;
-use crate::scope::{Names, beside, key, keys, occurrences};
+use crate::scope::{Names, beside, besides, key, keys, occurrences};
 use crate::source::Span;
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
@@ -143,8 +143,8 @@ impl<'a> Term<'a> {
 
     /// Factors as numbers, each keeping what the others use.
     fn factors(&self, factors: &[Expr], keep: &Names) -> Eval<Vec<Named>> {
-        let one = |f: &Expr| Ok(self.eval(f, &beside(keep, factors, f))?.float(self.options.float));
-        factors.iter().map(one).collect()
+        let one = |(f, keep): (&Expr, &Names)| Ok(self.eval(f, keep)?.float(self.options.float));
+        factors.iter().zip(&besides(keep, factors)).map(one).collect()
     }
 
     /// The outermost part of a term. Where indices go away by something else than a sum, products leave them to it.
@@ -195,8 +195,8 @@ impl<'a> Term<'a> {
             Kind::Quotient(two) => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| a / b),
             Kind::Sum(terms) => {
                 let mut sum: Option<Named> = None;
-                for (i, _) in terms.iter().enumerate() {
-                    let term = part(i, terms)?.float(float);
+                for (term, keep) in terms.iter().zip(besides(keep, terms)) {
+                    let term = self.eval(term, &keep)?.float(float);
                     sum = Some(match sum {
                         Some(before) => self.two(before, term, |a, b| a + b),
                         None => term,

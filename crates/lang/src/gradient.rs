@@ -3,7 +3,9 @@
 //! Only index algebra is differentiated here. For a call, the line calls the function's gradient, which is the core's.
 
 mod back;
+mod held;
 mod merge;
+mod shift;
 
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
@@ -50,7 +52,7 @@ impl Program {
 
     fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {
         let loss = self.loss(options.loss.as_ref()).map_err(|d| vec![d])?;
-        let whole = Span::default();
+        let whole = Span::NOWHERE;
         for name in &options.wrt {
             if let Some(d) = self.definition(name).filter(|d| d.relation) {
                 let what = format!("`{name}` is a Boolean relation and has no gradient");
@@ -70,17 +72,20 @@ impl Program {
             refused: Vec::new(),
             lines: Vec::new(),
             blocked: Vec::new(),
+            doubtful: Vec::new(),
             equation: None,
+            at: Span::default(),
             introduced: Default::default(),
         };
         let one = Kind::Number(1.0).bare();
         let seed = Call { function: "const".into(), args: vec![one], named: Vec::new() };
+        walk.at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
         let target = Ref { name: walk.name(&loss), places: Vec::new(), relation: false, span: whole };
         walk.emit(target, Kind::Call(Box::new(seed)).bare());
         for e in self.equations.iter().rev() {
             walk.equation(e);
         }
-        let (lines, blocked) = (walk.lines, walk.blocked);
+        let (lines, blocked, doubtful) = (walk.lines, walk.blocked, walk.doubtful);
         let prefix = self.prefix();
         let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
         if !walk.refused.is_empty() {
@@ -104,12 +109,13 @@ impl Program {
         let equations = if options.merged { merge::merged(lines) } else { lines };
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
+        warnings.extend(doubtful);
         Ok(Gradient { loss, equations, names, warnings })
     }
 
     /// The scalar to differentiate.
     fn loss(&self, asked: Option<&Name>) -> Result<Name, Diagnostic> {
-        let whole = Span::default();
+        let whole = Span::NOWHERE;
         let scalar = |n: &&Name| self.definition(n).is_some_and(|d| d.rank == 0 && !d.equations.is_empty());
         if let Some(name) = asked {
             let Some(d) = self.definition(name).filter(|d| !d.equations.is_empty()) else {
@@ -196,7 +202,27 @@ impl Program {
     }
 }
 
-/// An equation that stands nowhere.
-fn line(target: Ref, value: Expr) -> Equation {
-    Equation { target, guard: None, projection: Projection::Sum, value, local: false, span: Span::default() }
+/// An equation that was derived from what stands at a place: whatever is wrong with it is shown there.
+fn line(target: Ref, value: Expr, span: Span) -> Equation {
+    let target = Ref { span, ..target };
+    Equation {
+        target,
+        guard: None,
+        projection: Projection::Sum,
+        value: derived(&value, span),
+        local: false,
+        span,
+    }
+}
+
+/// An expression with everything that stands nowhere at a place.
+fn derived(e: &Expr, span: Span) -> Expr {
+    let own = |s: Span| if s == Span::default() { span } else { s };
+    let mut out = e.map_parts(&mut |p| derived(p, span));
+    out.span = own(e.span);
+    if let Kind::Ref(r) = &mut out.kind {
+        r.span = own(r.span);
+        r.places.iter_mut().for_each(|p| p.span = own(p.span));
+    }
+    out
 }

@@ -18,6 +18,7 @@ mod run;
 mod scope;
 mod solve;
 mod source;
+mod time;
 mod token;
 
 pub use builtin::{ABSENT, Family, aliases, builtins, families};

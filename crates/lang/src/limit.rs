@@ -5,10 +5,15 @@ use gradus_tensor::Tensor;
 
 /// How many elements one value may have.
 pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
+/// How many combinations of indices one contraction may run over: a product of matrices of ten thousand rows.
+pub(crate) const MOST_WORK: u64 = 1 << 40;
 /// How many calls of its own functions a program may make: calls of calls grow fast.
 pub(crate) const MOST_CALLS: usize = 100_000;
-/// How many times `_grad` may follow a name: each time the work grows by a factor.
-pub(crate) const MOST_GRADS: usize = 6;
+/// How many operations a function may have to be differentiated once more: derivatives of derivatives (`tanh_grad_grad`)
+/// grow by a factor each time.
+pub(crate) const MOST_OPERATIONS: usize = 1 << 16;
+/// How many times `_grad` may follow a name: so deep derivatives nest on the stack.
+pub(crate) const MOST_GRADS: usize = 64;
 
 /// Whether a value of these extents may be.
 pub(crate) fn fits(extents: &[usize]) -> Result<()> {

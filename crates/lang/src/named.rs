@@ -1,7 +1,7 @@
 //! Tensors whose axes have names: what expressions evaluate to. Axes meet by name, never by position.
 
 use crate::ast::{Name, Projection};
-use crate::limit::{bounded, fits};
+use crate::limit::{MOST_WORK, bounded, fits};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 
@@ -152,7 +152,7 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let terms: Vec<String> = factors.iter().map(|f| spelled(&f.axes)).collect();
     let equation = format!("{}->{}", terms.join(","), spelled(&axes));
     let tensors: Vec<&Tensor> = factors.iter().map(|f| &f.tensor).collect();
-    Ok(Named { tensor: Tensor::einsum(&equation, &tensors), axes })
+    Ok(Named { tensor: Tensor::einsum_within(&equation, &tensors, MOST_WORK as f64), axes })
 }
 
 /// A function of numbers at every place that the operands have together.

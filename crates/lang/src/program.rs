@@ -1,8 +1,10 @@
 //! A program: what its texts say, one equation per term, every name looked up and every call checked before any
 //! size is known.
 
+mod ask;
 mod collect;
 mod resolve;
+mod stratify;
 
 pub(crate) use resolve::number;
 
@@ -57,6 +59,8 @@ pub struct Program {
     pub names: Vec<Name>,
     /// What is known of each.
     pub definitions: HashMap<Name, Definition>,
+    /// The names that have a value at every step without a time on their left, with the name of that time.
+    pub per_step: HashMap<Name, Name>,
     /// The functions.
     pub functions: HashMap<Name, Arc<Function>>,
     /// The sizes that were declared.
@@ -102,12 +106,42 @@ impl Program {
     }
 
     fn build(&mut self, loader: &dyn Loader) -> Result<()> {
+        let mut parsed = crate::parse::parse_all(&self.sources[0], 0);
+        self.statements = std::mem::take(&mut parsed.statements);
         let mut faults = Vec::new();
-        self.statements = crate::parse::parse(&self.sources[0], 0)?;
         self.collect(loader, &mut faults);
         self.resolve(&mut faults);
+        self.warnings.extend(self.doubtful_sums());
+        // Of names in lines that could not be read nothing is known, so nothing is wrong with them either.
+        let known = |d: &Diagnostic| !parsed.skipped.iter().any(|n| d.message.contains(&format!("`{n}`")));
+        faults.retain(known);
+        let more = match faults.is_empty() && parsed.faults.is_empty() {
+            true => return Ok(()),
+            false => self.more_faults(&faults, &parsed),
+        };
+        faults.extend(more.into_iter().filter(known).chain(parsed.faults));
+        faults.sort_by_key(Diagnostic::span);
         faults.truncate(crate::parse::MOST_FAULTS);
-        if faults.is_empty() { Ok(()) } else { Err(faults) }
+        Err(faults)
+    }
+
+    /// What is wrong with sizes in equations that have nothing to do with those faults; a declaration with a fault may
+    /// concern all of them.
+    fn more_faults(&self, faults: &[Diagnostic], parsed: &crate::parse::Parsed) -> Vec<Diagnostic> {
+        let at =
+            |d: &Diagnostic| self.equations.iter().filter(|e| e.span.holds(d.span())).collect::<Vec<_>>();
+        let mut bad = parsed.skipped.clone();
+        bad.extend(parsed.faults.iter().flat_map(at).map(|e| e.target.name.clone()));
+        for fault in faults {
+            let own = at(fault);
+            if own.is_empty() && !self.exports.iter().any(|(_, span)| *span == fault.span()) {
+                return Vec::new();
+            }
+            bad.extend(own.into_iter().map(|e| e.target.name.clone()));
+        }
+        // How many steps there are is not known yet.
+        let timed = self.definitions.values().any(|d| d.time.is_some());
+        if timed { Vec::new() } else { self.faults_beside(&bad) }
     }
 
     /// The same, looked up again after equations were added.
@@ -140,7 +174,10 @@ impl Program {
             return self.exports.iter().map(|e| e.0.clone()).collect();
         }
         let mut read: HashSet<&Name> = HashSet::new();
-        for e in &self.equations {
+        // What is written to a file is not used by the program.
+        let written: HashSet<&Name> =
+            self.sinks.iter().flat_map(|(_, value, _)| value.refs()).map(|r| &r.name).collect();
+        for e in self.equations.iter().filter(|e| !(e.local && written.contains(&e.target.name))) {
             for r in e.reads() {
                 if r.name != e.target.name {
                     read.insert(&r.name);

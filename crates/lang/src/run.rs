@@ -3,12 +3,13 @@
 use crate::ast::Name;
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Value, Values};
-use crate::program::{Faults, Program, number};
+use crate::program::{Definition, Faults, Program, number};
 use crate::solve::{Solver, Verdict};
-use crate::source::Span;
+use crate::source::{Source, Span};
+use crate::time::moving;
 use gradus_ir::{Aval, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, compile_graph};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub rounds: usize,
     /// Whether a fixpoint that is not reached is no error.
     pub allow_unconverged: bool,
+    /// The text that all this was said in, such as a command line, for messages to point at.
+    pub command: Option<Source>,
 }
 
 impl Default for Settings {
@@ -42,7 +45,21 @@ impl Default for Settings {
             tolerance: None,
             rounds: 10_000,
             allow_unconverged: false,
+            command: None,
         }
+    }
+}
+
+impl Settings {
+    /// Where the command says something (`--steps`, `--set K=`), in a text behind those of the program.
+    pub fn place(&self, option: &str, program: &Program) -> Span {
+        let file = program.sources.len() as u32;
+        self.command.as_ref().and_then(|c| c.option(option, file)).unwrap_or(Span::NOWHERE)
+    }
+
+    /// What is wrong, with the program's texts and the command.
+    pub fn faults(&self, program: &Program, faults: Vec<Diagnostic>) -> Faults {
+        Faults { sources: program.sources.iter().chain(&self.command).cloned().collect(), faults }
     }
 }
 
@@ -71,10 +88,27 @@ pub struct Lowered {
     verdicts: Vec<(Name, Span)>,
     allow_unconverged: bool,
     tolerance: f64,
-    sources: Vec<crate::source::Source>,
+    sources: Vec<Source>,
 }
 
 impl Program {
+    /// What is wrong with sizes whatever the inputs are, where some names have no meaning: said besides what is wrong
+    /// with those.
+    pub(crate) fn faults_beside(&self, bad: &HashSet<Name>) -> Vec<Diagnostic> {
+        let Some(options) = self.options(&BTreeMap::new(), &Settings::default(), &mut Vec::new()) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        let traced = gradus_tensor::trace_function(&[], |_: &[Tensor]| {
+            let unknown = self.inputs().chain(bad).map(|n| (n.clone(), None));
+            let mut solver = Solver::new(self, &options, &self.equations, unknown.collect(), Vec::new());
+            solver.solve();
+            found = solver.faults;
+            vec![Tensor::full([], 0.0f32)]
+        });
+        if traced.is_ok() { found } else { Vec::new() }
+    }
+
     /// The graph of a program for inputs of these types.
     pub fn lower(
         &self,
@@ -82,9 +116,10 @@ impl Program {
         settings: &Settings,
         wanted: &[Name],
     ) -> Result<Lowered, Faults> {
-        let faulty = |faults: Vec<Diagnostic>| Faults { sources: self.sources.clone(), faults };
-        let options = self.options(inputs, settings).map_err(faulty)?;
-        self.check_inputs(inputs, wanted).map_err(faulty)?;
+        let faulty = |faults: Vec<Diagnostic>| settings.faults(self, faults);
+        let mut before = self.check_inputs(inputs, settings, wanted);
+        let options = self.options(inputs, settings, &mut before);
+        let Some(options) = options else { return Err(faulty(before)) };
         let names: Vec<Name> = inputs.keys().cloned().collect();
         let avals: Vec<Aval> = inputs.values().cloned().collect();
         let mut found: (Vec<Diagnostic>, Vec<Name>, Vec<Verdict>) = Default::default();
@@ -92,6 +127,11 @@ impl Program {
             let mut values: Values = HashMap::new();
             for (name, node) in names.iter().zip(nodes) {
                 values.insert(name.clone(), Some(Value::new(node.clone())));
+            }
+            // What is wrong with inputs is said; what needs them has no value, and the rest is looked at as well.
+            let usable = |n: &&Name| inputs.get(*n).is_some_and(|a| self.fits_input(n, a));
+            for name in self.inputs().filter(|n| !usable(n)) {
+                values.insert(name.clone(), None);
             }
             let mut solver = Solver::new(self, &options, &self.equations, values, Vec::new());
             solver.only(wanted);
@@ -108,15 +148,15 @@ impl Program {
             outputs
         });
         let (faults, outputs, verdicts) = found;
-        if !faults.is_empty() {
-            return Err(faulty(faults));
+        before.extend(faults);
+        if !before.is_empty() {
+            return Err(faulty(before));
         }
         if let Some(name) = wanted.iter().find(|n| !outputs.contains(n)) {
             let at = self.definition(name).map(|d| d.span).unwrap_or_default();
             return Err(faulty(vec![Diagnostic::error(at, format!("`{name}` has no value"))]));
         }
-        let whole = Span::default();
-        let traced = traced.map_err(|e| faulty(vec![Diagnostic::error(whole, e.to_string())]))?;
+        let traced = traced.map_err(|e| faulty(vec![Diagnostic::error(Span::NOWHERE, e.to_string())]))?;
         Ok(Lowered {
             inputs: names,
             outputs,
@@ -140,14 +180,14 @@ impl Program {
         lowered.run(inputs)
     }
 
-    /// What is shown of a name: of a state, which is written ahead of its time, its last moment.
+    /// What is shown of a name: of a state, which is written ahead of its time, and of what has a value at every step
+    /// without saying so, the last moment.
     fn shown(&self, name: &Name, value: &Value) -> Tensor {
-        let moving = |e: &&crate::ast::Equation| {
-            e.target.name == *name
-                && e.target.places.iter().any(|p| matches!(p.index, crate::ast::Index::Time(_, 1..)))
+        let ahead = |e: &crate::ast::Equation| {
+            e.target.name == *name && moving(&e.target.places).is_some_and(|t| t.1 > 0)
         };
         match self.definition(name).and_then(|d| d.time) {
-            Some(axis) if self.equations.iter().any(|e| moving(&e)) => {
+            Some(axis) if self.per_step.contains_key(name) || self.equations.iter().any(ahead) => {
                 let last = value.tensor.dim(axis as isize).saturating_sub(1);
                 value.tensor.narrow(axis as isize, last, 1).squeeze([axis as isize])
             }
@@ -155,39 +195,61 @@ impl Program {
         }
     }
 
+    /// Whether a name is a state: it moves with time, and begins with what is given.
+    pub fn is_state(&self, name: &str) -> bool {
+        let own =
+            |d: &Definition| d.equations.iter().any(|i| moving(&self.equations[*i].target.places).is_some());
+        !self.per_step.contains_key(name) && self.definition(name).is_some_and(own)
+    }
+
+    /// How many steps virtual time has for inputs of these types.
+    pub fn time_steps(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Result<usize, Faults> {
+        let mut faults = Vec::new();
+        let options = self.options(inputs, settings, &mut faults);
+        options.map(|o| o.steps).ok_or_else(|| settings.faults(self, faults))
+    }
+
+    /// The settings worked out; what is wrong with them is added to the faults.
     fn options(
         &self,
         inputs: &BTreeMap<Name, Aval>,
         settings: &Settings,
-    ) -> Result<Options, Vec<Diagnostic>> {
-        for (name, x) in &settings.set {
-            let whole = Span::default();
-            let known = self.params.iter().find(|(n, _)| n == name);
-            match known {
+        faults: &mut Vec<Diagnostic>,
+    ) -> Option<Options> {
+        for (name, x) in settings.set.iter().collect::<BTreeMap<_, _>>() {
+            let place = settings.place(&format!("--set {name}="), self);
+            match self.params.iter().find(|(n, _)| n == name) {
                 None => {
                     let names = self.params.iter().map(|(n, _)| &**n);
                     let what = format!("there is no parameter `{name}` to set to {x}");
-                    return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
+                    faults.push(Diagnostic::error(place, what).nearest(name, names));
                 }
                 Some((_, p)) if p.fixed => {
-                    return Err(vec![Diagnostic::error(
-                        p.span,
-                        format!("`{name}` is a constant and cannot be set"),
-                    )]);
+                    let what = format!("`{name}` is a constant and cannot be set");
+                    faults.push(Diagnostic::error(place, what).and(p.span, "declared here"));
                 }
                 Some(_) => {}
             }
         }
-        let numbers = self.numbers(&settings.set).map_err(|d| vec![d])?;
+        for name in settings.temperatures.keys().filter(|n| &***n != "*").collect::<BTreeSet<_>>() {
+            if self.definition(name).is_none_or(|d| d.equations.is_empty()) {
+                let place = settings.place(&format!("--temperature {name}="), self);
+                let what = format!("no equation defines `{name}`, so it has no temperature");
+                let names = self.names.iter().filter(|n| !self.is_input(n)).map(|n| &**n);
+                faults.push(Diagnostic::error(place, what).nearest(name, names));
+            }
+        }
+        let mut kept = |d: Diagnostic| faults.push(d);
+        let numbers = self.numbers(&settings.set).map_err(&mut kept).ok()?;
         let mut axes = HashMap::new();
         for (name, (size, span)) in &self.axes {
-            let n = number(size, &numbers).map_err(|d| vec![d])?;
+            let n = number(size, &numbers).map_err(&mut kept).ok()?;
             axes.insert(name.clone(), (n as usize, *span));
         }
         let tolerance = settings.tolerance.unwrap_or(if settings.float == DType::F64 { 1e-12 } else { 1e-6 });
-        Ok(Options {
+        Some(Options {
             float: settings.float,
-            steps: self.steps(inputs, settings, &axes)?,
+            steps: self.steps(inputs, settings, &axes).map_err(&mut kept).ok()?,
             numbers,
             axes,
             temperatures: settings.temperatures.clone(),
@@ -197,35 +259,23 @@ impl Program {
         })
     }
 
-    /// How many steps virtual time has: as many as asked for, else as inputs have, else as declared, else one.
-    fn steps(
-        &self,
-        inputs: &BTreeMap<Name, Aval>,
-        settings: &Settings,
-        axes: &HashMap<Name, (usize, Span)>,
-    ) -> Result<usize, Vec<Diagnostic>> {
-        let mut found: Option<(usize, &Name)> = None;
-        for (name, aval) in inputs {
-            let Some(d) = self.definition(name).filter(|d| d.equations.is_empty()) else { continue };
-            let Some(n) = d.time.and_then(|axis| aval.shape.get(axis).copied()) else { continue };
-            match found {
-                Some((before, other)) if before != n && settings.steps.is_none() => {
-                    let what = format!("`{name}` has {n} moments, but `{other}` has {before}");
-                    return Err(vec![Diagnostic::error(d.span, what)]);
-                }
-                _ => found = Some((n, name)),
-            }
-        }
-        let times = self.equations.iter().flat_map(|e| e.reads().into_iter().chain([&e.target]));
-        let declared = times.flat_map(|r| &r.places).find_map(|p| match &p.index {
-            crate::ast::Index::Time(name, _) => axes.get(name).map(|a| a.0),
-            _ => None,
-        });
-        Ok(settings.steps.or(declared).or(found.map(|f| f.0)).unwrap_or(1))
+    /// How many axes an input of a name has: of a state, what it begins with.
+    fn input_rank(&self, d: &Definition) -> usize {
+        let file = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
+        d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
+    }
+
+    fn fits_input(&self, name: &Name, aval: &Aval) -> bool {
+        self.definition(name).is_some_and(|d| self.input_rank(d) == aval.shape.rank())
     }
 
     /// Every input that is needed is given, nothing else is, and it has as many axes as indices.
-    fn check_inputs(&self, inputs: &BTreeMap<Name, Aval>, wanted: &[Name]) -> Result<(), Vec<Diagnostic>> {
+    fn check_inputs(
+        &self,
+        inputs: &BTreeMap<Name, Aval>,
+        settings: &Settings,
+        wanted: &[Name],
+    ) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         let needed = self.needed(wanted);
         for name in self.inputs().filter(|n| needed.contains(*n) && !inputs.contains_key(*n)) {
@@ -237,25 +287,35 @@ impl Program {
             faults.push(fault.help(give).nearest(name, others));
         }
         for (name, aval) in inputs {
+            let told = ["--input", "--set"].map(|o| settings.place(&format!("{o} {name}="), self));
+            let place = told.into_iter().find(|p| *p != Span::NOWHERE).unwrap_or(Span::NOWHERE);
             let Some(d) = self.definition(name) else {
-                let what = format!("nothing reads the input `{name}`");
-                let fault = Diagnostic::error(Span::default(), what);
+                let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
                 faults.push(fault.nearest(name, self.inputs().map(|n| &**n)));
                 continue;
             };
             let source = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
-            if !d.equations.is_empty() && d.time.is_none() && !d.equations.iter().all(source) {
+            let given = d.equations.iter().all(source);
+            if !given && !self.is_state(name) {
                 let what = format!("`{name}` has an equation and cannot be given as an input");
                 faults.push(Diagnostic::error(d.span, what));
             }
-            let expected = d.rank - usize::from(d.time.is_some() && !d.equations.is_empty());
-            if aval.shape.rank() != expected {
+            let begins = |i: &&usize| {
+                let places = &self.equations[**i].target.places;
+                places.iter().any(|p| matches!(p.index, crate::ast::Index::Moment(0)))
+            };
+            if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
+                let what = format!("`{name}` is given, but it has a start in the program");
+                faults.push(Diagnostic::error(place, what).and(self.equations[*i].span, "its start"));
+            }
+            let expected = self.input_rank(d);
+            if !self.fits_input(name, aval) {
                 let what =
                     format!("the input `{name}` has shape {}, but {expected} indices here", aval.shape);
                 faults.push(Diagnostic::error(d.span, what));
             }
         }
-        if faults.is_empty() { Ok(()) } else { Err(faults) }
+        faults
     }
 
     /// The names that these need, themselves included.
@@ -263,12 +323,12 @@ impl Program {
         let mut needed: HashSet<Name> = HashSet::new();
         let mut work: Vec<Name> = wanted.to_vec();
         while let Some(name) = work.pop() {
-            if !needed.insert(name.clone()) {
-                continue;
-            }
-            for i in self.definition(&name).iter().flat_map(|d| &d.equations) {
+            // A parameter is a number that is known, and no name of a tensor.
+            let Some(d) = self.definition(&name).filter(|_| !needed.contains(&name)) else { continue };
+            for i in &d.equations {
                 work.extend(self.equations[*i].reads().iter().map(|r| r.name.clone()));
             }
+            needed.insert(name);
         }
         needed
     }
@@ -277,7 +337,7 @@ impl Program {
 impl Lowered {
     /// Runs the graph.
     pub fn run(&self, inputs: &BTreeMap<Name, Tensor>) -> Result<BTreeMap<Name, Tensor>, Faults> {
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
+        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
         let compiled = self.compiled().map_err(failed)?;
         self.run_with(&compiled, inputs)
     }
@@ -294,7 +354,7 @@ impl Lowered {
         inputs: &BTreeMap<Name, Tensor>,
     ) -> Result<BTreeMap<Name, Tensor>, Faults> {
         let given: Vec<&Tensor> = self.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
+        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
         let mut outs = compiled.run(&given).map_err(failed)?;
         let moved = outs.split_off(self.outputs.len().min(outs.len()));
         self.check(&moved)?;
@@ -303,7 +363,7 @@ impl Lowered {
 
     /// Whether fixpoints were reached: `moved` is what the graph gives behind the outputs.
     pub fn check(&self, moved: &[Tensor]) -> Result<(), Faults> {
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::default(), e.to_string()));
+        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
         for ((name, span), moved) in self.verdicts.iter().zip(moved) {
             let moved = moved.to_dtype(DType::F64).item::<f64>().map_err(failed)?;
             // NaN never comes to rest.

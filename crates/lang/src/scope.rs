@@ -2,7 +2,7 @@
 //! its appearances; an index that appears once stays, and goes away at the left side.
 
 use crate::ast::{Expr, Index, Kind, Name, Place, Ref};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A set of index names.
 pub(crate) type Names = BTreeSet<Name>;
@@ -109,18 +109,32 @@ pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>
     out
 }
 
+/// The same for each of some parts, however many there are.
+pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
+    let own: Vec<Names> = parts.iter().map(occurrences).collect();
+    let mut times: BTreeMap<&Name, usize> = BTreeMap::new();
+    own.iter().flatten().for_each(|n| *times.entry(n).or_default() += 1);
+    let others = |own: &Names| {
+        let elsewhere = times.iter().filter(|(n, count)| **count > usize::from(own.contains(**n)));
+        keep.iter().cloned().chain(elsewhere.map(|(n, _)| (*n).clone())).collect()
+    };
+    own.iter().map(others).collect()
+}
+
 /// The indices that are left of an expression, given what is kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
     let join = |parts: &[Expr]| {
         let mut out = Names::new();
-        parts.iter().for_each(|p| out.extend(free(p, &beside(keep, parts, p), program)));
+        for (part, around) in parts.iter().zip(besides(keep, parts)) {
+            out.extend(free(part, &around, program));
+        }
         out
     };
     match &e.kind {
         Kind::Ref(_) | Kind::Of(..) => occurrences(e),
         Kind::Product(factors) => {
-            let each: Vec<Names> =
-                factors.iter().map(|f| free(f, &beside(keep, factors, f), program)).collect();
+            let around = besides(keep, factors);
+            let each: Vec<Names> = factors.iter().zip(&around).map(|(f, a)| free(f, a, program)).collect();
             let times = |name: &Name| each.iter().filter(|s| s.contains(name)).count();
             let all: Names = each.iter().flatten().cloned().collect();
             all.into_iter().filter(|n| keep.contains(n) || times(n) < 2).collect()
@@ -133,8 +147,8 @@ pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) ->
         Kind::Call(call) => {
             let mut around = keep.clone();
             around.extend(bound_by(call));
-            let one = |arg| free(arg, &beside(&around, &call.args, arg), program);
-            let each: Vec<Names> = call.args.iter().map(one).collect();
+            let one = |(arg, around)| free(arg, &around, program);
+            let each: Vec<Names> = call.args.iter().zip(besides(&around, &call.args)).map(one).collect();
             crate::builtin::leaves(call, &each, program)
         }
         Kind::Quotient(p) | Kind::Power(p) | Kind::Compare(_, p) | Kind::And(p) | Kind::Or(p) => join(&p[..]),
@@ -154,7 +168,8 @@ pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) ->
 pub(crate) fn outermost(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
     match &e.kind {
         Kind::Product(factors) => {
-            factors.iter().flat_map(|f| free(f, &beside(keep, factors, f), program)).collect()
+            let around = besides(keep, factors);
+            factors.iter().zip(&around).flat_map(|(f, a)| free(f, a, program)).collect()
         }
         Kind::Negative(one) => outermost(one, keep, program),
         Kind::Quotient(two) => {

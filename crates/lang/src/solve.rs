@@ -87,6 +87,11 @@ impl<'a> Solver<'a> {
             {
                 continue;
             }
+            // What has no meaning has been reported.
+            if group.iter().any(|i| matches!(self.values.get(&self.names[*i].0), Some(None))) {
+                group.iter().for_each(|i| drop(self.values.insert(self.names[*i].0.clone(), None)));
+                continue;
+            }
             let recursive = group.len() > 1 || needs[group[0]].contains(&group[0]);
             let outcome = match (recursive, self.moves(&group)) {
                 (false, _) => self.plain(group[0]),

@@ -14,6 +14,14 @@ pub struct Span {
 }
 
 impl Span {
+    /// Not in any text: of what came from outside, or is about all of a program.
+    pub const NOWHERE: Span = Span { file: u32::MAX, start: 0, end: 0 };
+
+    /// Whether another is part of it.
+    pub fn holds(self, other: Span) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+
     /// From the beginning of one to the end of the other.
     pub fn to(self, other: Span) -> Span {
         Span { end: other.end.max(self.end), ..self }
@@ -32,7 +40,9 @@ pub struct Source {
 impl Source {
     /// A text under a name.
     pub fn new(name: impl AsRef<str>, text: impl AsRef<str>) -> Source {
-        Source { name: name.as_ref().into(), text: text.as_ref().into() }
+        // Some editors begin texts with a mark that says nothing.
+        let text = text.as_ref().trim_start_matches('\u{feff}');
+        Source { name: name.as_ref().into(), text: text.into() }
     }
 
     /// Line and column of a byte, from 1.
@@ -41,6 +51,18 @@ impl Source {
         let before = &self.text[..end];
         let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
         (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
+    }
+
+    /// Where an option stands in a command (`--steps`, `--set K=`), with its value.
+    pub fn option(&self, option: &str, file: u32) -> Option<Span> {
+        let start = self.text.find(option)?;
+        let rest = &self.text[start + option.len()..];
+        let value = rest.trim_start_matches([' ', '=']);
+        // Up to the next option.
+        let begins = |at: &usize| value[at + 2..].starts_with(|c: char| c == '-' || c.is_ascii_alphabetic());
+        let length = value.match_indices(" -").map(|m| m.0).find(begins).unwrap_or(value.len());
+        let end = start + option.len() + (rest.len() - value.len()) + length;
+        Some(Span { file, start: start as u32, end: end as u32 })
     }
 
     /// What stands in a span.

@@ -182,6 +182,29 @@ fn virtual_time_back_through_time() {
     check(&format!("{rnn}All[i,t] = H[i,*t]\nLoss = All[i,t] All[i,t] All[i,t]"), shapes);
 }
 
+/// Values at every step without a time on their left, starts as constants, moments before and after the one at hand.
+#[test]
+fn time_that_is_not_written() {
+    let rnn = "Pre[i] = W[i,j] H[j,*t]\nSum[i] = tanh(Pre[i] + Input[i])\nH[i,*t+1] = Sum[i] U[i,*t]\n";
+    let shapes: &[(&str, &[usize])] = &[("W", &[3, 3]), ("Input", &[3]), ("U", &[3, 4])];
+    let start = "H[i,*0] = const([0.3,0.1,-0.2])\n";
+    let g = check(&format!("{rnn}{start}Loss = H[i,*-1] H[i,*-1]"), shapes);
+    assert!(g.contains("Grad_Pre[i, *t] = Grad_Sum[i, *t]"), "{g}");
+    // The last of what has a value at every step, and all of it.
+    check(&format!("{rnn}{start}Loss = Pre[i] Pre[i] Sum[i]"), shapes);
+    check(&format!("{rnn}{start}Y[*t] = Pre[i] Sum[i]\nLoss = Y[*t] Y[*t]"), shapes);
+    check(&format!("{rnn}H[i,*0] = H0[i]\nLoss = H[i,*-1] Pre[i]"), &[shapes, &[("H0", &[3])]].concat());
+    for by in ["-1", "+1", "-2"] {
+        let text = format!("H[i,*t+1] = tanh(A[i] H[i,*t] + X[i,*t{by}])\nH[i,*0] = X[i,*0] A[i]\n");
+        let shapes: &[(&str, &[usize])] = &[("A", &[3]), ("X", &[3, 4])];
+        check(&format!("{text}Loss = H[i,*-1] H[i,*-1]"), shapes);
+        check(&format!("{text}Loss = H[i,*t] H[i,*t] X[i,*t]"), shapes);
+        check(&format!("Y[i,*t] = X[i,*t{by}] A[i]\nLoss = Y[i,*t] Y[i,*t]"), shapes);
+        let wide = format!("Y[i,*t] = X[i,*t{by}] X[i,*t]\nLoss = Y[i,*t] Y[i,*t{by}]");
+        check(&wide, &[("X", &[3, 4])]);
+    }
+}
+
 #[test]
 fn fixpoints_have_the_implicit_gradient() {
     check("X[i] = tanh(0.3 A[i,j] X[j] + B[i])\nLoss = X[i] X[i]", &[("A", &[3, 3]), ("B", &[3])]);
@@ -218,4 +241,56 @@ fn gradients_of_gradients() {
     };
     let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
     assert!((slope - difference).abs() < 1e-7 * (1.0 + difference.abs()), "{slope} {difference}");
+}
+
+/// The eighth derivative of polynomials, written as powers, as products and as calls.
+#[test]
+fn gradients_to_the_eighth_order() {
+    let x = 0.7f64;
+    let inputs = BTreeMap::from([(Name::from("X"), Tensor::from_slice(&[x], []))]);
+    // The derivatives of Σ c xⁿ.
+    let closed = |terms: &[(f64, i32)]| {
+        let falling = |n: i32| (0..8).map(|k| f64::from(n - k)).product::<f64>();
+        terms.iter().filter(|(_, n)| *n >= 8).map(|(c, n)| c * falling(*n) * x.powi(n - 8)).sum::<f64>()
+    };
+    let programs = [
+        ("Loss = 2 X ** 9 - X ** 3 + 0.5 X ** 10", vec![(2.0, 9), (-1.0, 3), (0.5, 10)]),
+        ("Q = X X X\nLoss = Q Q Q + 3 Q", vec![(1.0, 9), (3.0, 3)]),
+        ("A = square(X)\nLoss = A A A A", vec![(1.0, 8)]),
+    ];
+    for (text, terms) in programs {
+        let (mut text, mut loss) = (text.to_string(), Name::from("Loss"));
+        for _ in 0..8 {
+            let options =
+                GradientOptions { loss: Some(loss), wrt: vec!["X".into()], ..GradientOptions::default() };
+            let gradient = load(&text).gradient(&options).unwrap_or_else(|f| panic!("{f}"));
+            text = format!("{text}\n{}", gradient.text());
+            loss = gradient.names[&Name::from("X")].clone();
+        }
+        assert_eq!(&*loss, "Grad8_X");
+        let found = load(&text)
+            .run(&inputs, &settings(None), std::slice::from_ref(&loss))
+            .unwrap_or_else(|f| panic!("{f}"));
+        let (found, closed) = (found[&loss].item::<f64>().unwrap(), closed(&terms));
+        assert!((found - closed).abs() <= 1e-9 * closed.abs(), "{found} beside {closed}");
+    }
+    // tanh' = 1 - tanh²: derivatives are polynomials in tanh.
+    let mut polynomial = vec![0.0, 1.0];
+    for _ in 0..8 {
+        let mut next = vec![0.0; polynomial.len() + 1];
+        for (n, c) in polynomial.iter().enumerate().skip(1) {
+            next[n - 1] += n as f64 * c;
+            next[n + 1] -= n as f64 * c;
+        }
+        polynomial = next;
+    }
+    let y = x.tanh();
+    let closed: f64 = polynomial.iter().enumerate().map(|(n, c)| c * y.powi(n as i32)).sum();
+    let text = format!("Y = tanh{}(X)", "_grad".repeat(8));
+    let found = load(&text).run(&inputs, &settings(None), &["Y".into()]).unwrap()[&Name::from("Y")].clone();
+    assert!((found.item::<f64>().unwrap() - closed).abs() <= 1e-8 * closed.abs(), "{found} beside {closed}");
+    // Beyond what is worth computing, the work is refused, not the order.
+    let text = format!("Y = gelu{}(X)", "_grad".repeat(20));
+    let refused = load(&text).run(&inputs, &settings(None), &["Y".into()]).unwrap_err().to_string();
+    assert!(refused.contains("operations to differentiate, at most 65536 are allowed"), "{refused}");
 }

@@ -108,7 +108,16 @@ fn operators_and_conditions() {
     assert_eq!(of("Y[j] = V[j] (V[j] >= 10 || V[j] < 0)"), [0.0, 10.0, 100.0]);
     assert_eq!(of("Y[j] when V[j] != 10 = V[j] + 1"), [2.0, 0.0, 101.0]);
     assert_eq!(of("Y[j] = case { V[j] > 50 -> 1, V[j] > 5 -> 2, default -> 7 }"), [7.0, 2.0, 1.0]);
+    assert_eq!(of("Y[j] = case { V[j] > 50 -> V[j] default -> 7 }"), [7.0, 7.0, 100.0]);
     assert_eq!(of("Y[j] = case(V[j] > 5, 1, V[j] > 50, 2, 9)"), [9.0, 1.0, 2.0]);
+    assert_eq!(of("Y[j] = V[j] !(V[j] > 5)"), [1.0, 0.0, 0.0]);
+    assert_eq!(of("Y[j] = V[j] [3, 2, 1]"), [3.0, 20.0, 100.0]);
+    assert_eq!(of("Y[j] = 2 [3, 2, 1] V[j]"), [6.0, 40.0, 200.0]);
+    assert_eq!(of("Y[j] = V[j] > 5 && true"), [0.0, 1.0, 1.0]);
+    assert_eq!(of("Y[j] = V[j] (V[j] > 5 || false) + true"), [1.0, 11.0, 101.0]);
+    assert_eq!(of("Y[j] = const([true, false, true])"), [1.0, 0.0, 1.0]);
+    assert_eq!(of("true = 5\nY = true"), [5.0]);
+    assert_eq!(numbers("\u{feff}Y = 1 + 1", "Y"), [2.0]);
     assert_eq!(of("Y[j] = select(V[j] > 5, V[j], 0)"), [0.0, 10.0, 100.0]);
     assert_eq!(of("Y[j] = V[j] even(j)"), [1.0, 0.0, 100.0]);
     assert_eq!(of("Y[j] = V[j] odd(axis=\"j\")"), [0.0, 10.0, 0.0]);
@@ -167,6 +176,33 @@ fn rules_reach_their_closure() {
     assert_eq!(value_with(&text, &[], "Anc", Settings::default()).dtype(), DType::Bool);
 }
 
+/// What is negated must be known before: then rules may negate.
+#[test]
+fn negation_by_layers() {
+    let text = "E(x,y) = const([[0,1,0],[0,0,1],[0,0,0]])\nReach(x,y) = E(x,y)\nReach(x,z) = E(x,y) Reach(y,z)\n\
+        Last(x) = all(!Reach(x,y), axis=y)\nApart(x,y) = !Reach(x,y) !Reach(y,x)\n";
+    assert_eq!(numbers(text, "Apart"), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    // Twice negated is not negated.
+    let twice = "E(x) = const([1,0])\nP(x) = E(x)\nP(x) = !(!Q(x))\nQ(x) = P(x)\n";
+    assert_eq!(numbers(twice, "Q"), [1.0, 0.0]);
+    let message = fault("P(x) = !Q(x)\nQ(x) = R(x)\nR(x) = P(x)\naxis x = 2");
+    let cycle = "`P` needs its own negation: `P` needs the negation of `Q`, `Q` needs `R`, `R` needs `P`";
+    assert!(message.contains(cycle), "{message}");
+}
+
+#[test]
+fn exports_and_what_is_asked() {
+    let twice = load("A = 1\nB = 2\nexport A, B\nexport A");
+    assert_eq!(twice.outputs(), ["A".into(), "B".into()]);
+    assert!(twice.warnings[0].message.contains("`A` is exported twice"));
+    let program = load("A[i,j] = const([[1,2],[3,4]])\nB[j] = const([1,10])");
+    let (grown, name) = program.ask(Source::new("asked", "A[i,j] B[j] + 1")).unwrap();
+    let found = grown.run(&BTreeMap::new(), &Settings::default(), std::slice::from_ref(&name)).unwrap();
+    assert_eq!(found[&name].to_vec::<f32>().unwrap(), [22.0, 44.0]);
+    let wrong = program.ask(Source::new("asked", "A[i,j] Bee(j)")).unwrap_err().to_string();
+    assert!(wrong.contains("there is no function `Bee`") && wrong.contains("asked:1:8"), "{wrong}");
+}
+
 #[test]
 fn fixpoints_and_their_verdict() {
     // Stationary: x = (x + 3/x) / 2 has no rest at 0, so it starts beside it.
@@ -202,6 +238,64 @@ fn virtual_time() {
     assert_eq!(value_with(fib, &[], "F", steps).item::<f32>().unwrap(), 89.0);
 }
 
+/// Steps are as many as constants, files and declarations have; a state is as large as its start.
+#[test]
+fn time_from_what_is_there() {
+    let f64s = |steps| Settings { float: DType::F64, steps, ..Settings::default() };
+    let of = |text: &str, name: &str| value_with(text, &[], name, f64s(None)).to_vec::<f64>().unwrap();
+    let sum = "S[*t+1] = S[*t] + X[*t]\nX[*t] = const([1,2,3,4])\n";
+    assert_eq!(of(sum, "S"), [10.0]);
+    assert_eq!(of("S[*t+1] = S[*t] + X[*t]\nX[*t] = D[t]\nD[t] = const([1,2,3])\n", "S"), [6.0]);
+    assert_eq!(of(&format!("axis t = 4\n{sum}"), "S"), [10.0]);
+    let given = [("D", Tensor::from_slice(&[1.0f64, 2.0, 4.0], [3]))];
+    let text = "S[*t+1] = S[*t] + X[*t]\nX[*t] = D[t]\n";
+    assert_eq!(value_with(text, &given, "S", f64s(Some(3))).item::<f64>().unwrap(), 7.0);
+    assert_eq!(of("axis t = 3\nH[i,*0] = const([1,1])\nH[i,*t+1] = 2 H[i,*t]", "H"), [8.0, 8.0]);
+    // Sizes of one state come from the start of another, and from a start that is given.
+    let two = "axis t = 2\nA[i,*0] = const([1,2])\nA[i,*t+1] = B[i,*t]\nB[i,*t+1] = A[i,*t]\n";
+    assert_eq!(of(two, "B"), [0.0, 0.0]);
+    assert_eq!(of(two, "A"), [1.0, 2.0]);
+    let seed = [("H", Tensor::from_slice(&[1.0f64, 2.0], [2]))];
+    let text = "axis t = 3\nH[i,*t+1] = 2 H[i,*t]";
+    assert_eq!(value_with(text, &seed, "H", f64s(None)).to_vec::<f64>().unwrap(), [8.0, 16.0]);
+    let refused = |text: &str, steps| {
+        load(text).run(&BTreeMap::new(), &f64s(steps), &["S".into()]).unwrap_err().to_string()
+    };
+    let message = refused(sum, Some(3));
+    assert!(message.contains("virtual time has 3 steps by --steps, but 4 in `X`"), "{message}");
+    let message = refused(&format!("axis t = 5\n{sum}"), None);
+    assert!(message.contains("virtual time has 5 steps by `axis t`, but 4 in `X`"), "{message}");
+    let message = refused(&format!("axis t = 5\n{sum}"), Some(4));
+    assert!(message.contains("virtual time has 4 steps by --steps, but 5 by `axis t`"), "{message}");
+    let message = refused("S = 1", Some(4));
+    assert!(message.contains("nothing in the program moves with time"), "{message}");
+}
+
+/// What a state needs for its next moment has a value at every step, whether its left says so or not.
+#[test]
+fn values_at_every_step() {
+    let text = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nH[i,*0] = const([1,1])\n\
+        Pre[i] = W[i,j] H[j,*t]\nSum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\n";
+    // H: [1,1] → [3,1] → [5,1] → [7,1]; Pre at the steps: [2,2], [4,2], [6,2].
+    assert_eq!(numbers(text, "H"), [7.0, 1.0]);
+    assert_eq!(numbers(text, "Pre"), [6.0, 2.0]);
+    assert_eq!(numbers(text, "Sum"), [7.0, 1.0]);
+    // Outside of the steps, it is the last of them; beside a time on the left, the same moment.
+    assert_eq!(numbers(&format!("{text}Out = Pre[i] Pre[i]"), "Out"), [40.0]);
+    assert_eq!(numbers(&format!("{text}Log[*t,i] = 10 Pre[i]"), "Log"), [20.0, 20.0, 40.0, 20.0, 60.0, 20.0]);
+    assert_eq!(numbers(&format!("{text}Log[t,i] = Pre[i,*t]"), "Log"), [2.0, 2.0, 4.0, 2.0, 6.0, 2.0]);
+    // What moves from outside may be read on the way.
+    let driven = text.replace("Input[i] = const([1,-1])", "Input[i,*t] = const([[1,0,0],[0,0,5]])");
+    let driven = driven.replace("Pre[i] + Input[i]", "Pre[i] + Input[i,*t]");
+    assert_eq!(numbers(&driven, "H"), [9.0, 13.0]);
+    assert!(load(&driven).warnings.is_empty());
+    // What needs no state is no such name: time is summed, and the program says that this is hardly meant.
+    let doubtful = load("Drive[i] = X[i,*t]\nH[i,*t+1] = tanh(H[i,*t] + Drive[i])");
+    let message = doubtful.warnings[0].render(&doubtful.sources, false);
+    assert!(message.contains("`t` is not on the left, so `Drive` is a sum over all steps"), "{message}");
+    assert!(message.contains("test:1:12"), "{message}");
+}
+
 #[test]
 fn programs_stay_in_their_dtype() {
     let text = "W[i] = const([1.5, 2.5])\nLoss = W[i] W[i]\n";
@@ -224,6 +318,24 @@ fn what_cannot_be_differentiated_says_so() {
     assert!(message.contains("`Loss` does not depend on `Y`"), "{message}");
     let warned = load("Y[i] = step(X[i]) X[i]\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
     assert!(warned.warnings[0].message.contains("`step` has no derivative"));
+    let warned = load("Y[i] = sig(X[i])\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
+    assert!(warned.warnings[0].message.contains("`sig` without a temperature is a step"));
+    let warm = load("Y[i] = sig(X[i], 0.5)\nLoss = Y[i] Y[i]").gradient(&Default::default()).unwrap();
+    assert!(warm.warnings.is_empty());
+}
+
+/// Whatever is wrong with a gradient line is shown at the line it derives from.
+#[test]
+fn gradient_lines_stand_where_they_come_from() {
+    let program = load("X[i] = const([1,2])\nY[i] = tanh(X[i])\nLoss = Y[i] Y[i]");
+    let gradient = program.gradient(&Default::default()).unwrap();
+    let lines: Vec<usize> =
+        gradient.equations.iter().map(|e| program.sources[0].position(e.value.span.start).0).collect();
+    assert_eq!(lines, [3, 3, 3, 2]);
+    // What is about the request alone stands nowhere in the program.
+    let refused =
+        program.gradient(&gradus_lang::GradientOptions { wrt: vec!["Q".into()], ..Default::default() });
+    assert!(!refused.unwrap_err().to_string().contains("-->"));
 }
 
 #[test]
@@ -234,4 +346,31 @@ fn merged_gradients() {
         g,
         "Grad_Loss = const(1.0)\nGrad_X[i, d] = Grad_Loss X[j, d] ones_like(X[i, d]) + Grad_Loss X[i', d] ones_like(X[i, d])\n"
     );
+}
+
+/// What has many parts takes time in proportion: these took minutes once.
+#[test]
+fn many_terms_and_factors() {
+    let begin = std::time::Instant::now();
+    let sum: Vec<String> = (0..3000).map(|k| format!("{k} X[i]")).collect();
+    let x = [("X", Tensor::from_slice(&[1.0f64, 2.0], [2]))];
+    let f64s = || Settings { float: DType::F64, ..Settings::default() };
+    let of = |text: &str| value_with(text, &x, "Y", f64s()).to_vec::<f64>().unwrap();
+    let total = 2999.0 * 3000.0 / 2.0;
+    assert_eq!(of(&format!("Y[i] = {}", sum.join(" + "))), [total, 2.0 * total]);
+    assert_eq!(of(&format!("Y[i] = 2 * ({})", sum.join(" + "))), [2.0 * total, 4.0 * total]);
+    let factors: Vec<String> = (0..400).map(|k| format!("A{k}[i]")).collect();
+    let given: Vec<String> = (0..400).map(|k| format!("A{k}[i] = {} X[i]", 1 + k % 2)).collect();
+    let product = of(&format!("{}\nY[i] = {}", given.join("\n"), factors.join(" ")));
+    assert_eq!(product, [2f64.powi(200), 2f64.powi(600)]);
+    let letters: Vec<char> = ('a'..='z').chain('A'..='Z').collect();
+    let chain: Vec<String> = letters.windows(2).map(|w| format!("M[{},{}]", w[0], w[1])).collect();
+    let text = format!("M[a,b] = const([[1,2],[0,1]])\nY[a,Z] = {}", chain.join(" "));
+    assert_eq!(of(&format!("{text} + 0 X[a] X[Z]")), [1.0, 102.0, 0.0, 1.0]);
+    let deep: Vec<String> = (0..2000).map(|k| format!("B{}[i] = 1 + 0.5 B{k}[i]", k + 1)).collect();
+    let text = format!("B0[i] = X[i]\n{}\nLoss = B2000[i] B2000[i]", deep.join("\n"));
+    let gradient = load(&text).gradient(&Default::default()).unwrap().text();
+    let g = value_with(&format!("{text}\n{gradient}"), &x, "Grad_B1999", f64s()).to_vec::<f64>().unwrap();
+    assert_eq!(g, [2.0, 2.0]);
+    assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
 }

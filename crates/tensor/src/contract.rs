@@ -76,12 +76,18 @@ impl Tensor {
     /// the diagonal; without `->` the result has the labels that occur once, in alphabetical order.
     #[track_caller]
     pub fn einsum(equation: &str, tensors: &[&Tensor]) -> Tensor {
+        Tensor::einsum_within(equation, tensors, f64::INFINITY)
+    }
+
+    /// The same, refused if one of its contractions runs over more than so many combinations of indices.
+    #[track_caller]
+    pub fn einsum_within(equation: &str, tensors: &[&Tensor], most: f64) -> Tensor {
         for t in tensors {
             if t.error().is_some() {
                 return (*t).clone();
             }
         }
-        match crate::einsum::einsum(equation, tensors) {
+        match crate::einsum::einsum(equation, tensors, most) {
             Ok(t) => t,
             Err(e) => Tensor::refuse("einsum", tensors, e),
         }

@@ -1,8 +1,10 @@
-//! Einsum: parse the equation, take diagonals, then contract pairs in a greedy order of cost.
+//! Einsum: parse the equation, take diagonals, multiply what has the same labels, then contract pairs in a greedy order
+//! of cost.
 
 use crate::contract::{Term, spare, spare_labels};
 use crate::tensor::Tensor;
 use gradus_ir::{Error, Result, Shape};
+use std::collections::HashMap;
 
 fn bad(why: impl Into<String>) -> Error {
     Error::value("the equation", why)
@@ -92,7 +94,8 @@ fn trimmed((t, labels): Term, needed: &str) -> Term {
     if gone.is_empty() { (t, labels) } else { (t.sum(gone), left) }
 }
 
-pub(crate) fn einsum(equation: &str, tensors: &[&Tensor]) -> Result<Tensor> {
+/// The einsum, unless one of its contractions runs over more than so many combinations of indices.
+pub(crate) fn einsum(equation: &str, tensors: &[&Tensor], most: f64) -> Result<Tensor> {
     let shapes: Vec<Shape> = tensors.iter().map(|t| t.shape()).collect();
     let (terms, out) = parse(equation, &shapes)?;
     let mut work: Vec<Term> = Vec::new();
@@ -121,8 +124,10 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor]) -> Result<Tensor> {
             work[i] = (t.squeeze(drop), left);
         }
     }
+    let mut work = multiplied(work);
     while work.len() > 1 {
         let (i, j) = cheapest(&work, &out);
+        within(&work[i], &work[j], most)?;
         let b = work.remove(j);
         let a = work.remove(i);
         let needed: String = work.iter().map(|(_, l)| l.as_str()).chain([out.as_str()]).collect();
@@ -133,7 +138,7 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor]) -> Result<Tensor> {
                 .chain(b.1.chars().filter(|c| !a.1.contains(*c)))
                 .filter(|c| needed.contains(*c))
                 .collect();
-        let product = a.0.dot_labels(&b.0, &a.1, &b.1, &left);
+        let product = product(&a, &b, &left);
         product.check()?;
         work.push((product, left));
     }
@@ -143,28 +148,112 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor]) -> Result<Tensor> {
     Ok(t.permute(order))
 }
 
+fn within(a: &Term, b: &Term, most: f64) -> Result<()> {
+    let of = |(t, labels): &Term| labels.chars().zip(t.shape().to_vec()).collect::<Vec<_>>();
+    let own = of(a);
+    let more = of(b).into_iter().filter(|(c, _)| !a.1.contains(*c));
+    let extents: Vec<usize> = own.iter().copied().chain(more).map(|(_, n)| n).collect();
+    if extents.iter().map(|n| *n as f64).product::<f64>() <= most {
+        return Ok(());
+    }
+    let each: Vec<String> = extents.iter().map(usize::to_string).collect();
+    let why = format!("is more work than the {most} combinations of indices that are allowed");
+    Err(Error::value(format!("a product over {} places", each.join("×")), why))
+}
+
+/// Two terms as one with these labels. Where none of theirs goes away, that is number by number, which fuses with what is
+/// around it.
+fn product(a: &Term, b: &Term, left: &str) -> Tensor {
+    if !a.1.chars().chain(b.1.chars()).all(|c| left.contains(c)) {
+        return a.0.dot_labels(&b.0, &a.1, &b.1, left);
+    }
+    let aligned = |(t, labels): &Term| {
+        let order: Vec<isize> =
+            left.chars().filter_map(|c| labels.chars().position(|d| d == c)).map(|i| i as isize).collect();
+        let missing = left.chars().enumerate().filter(|(_, c)| !labels.contains(*c));
+        missing.fold(t.permute(order), |t, (axis, _)| t.unsqueeze(axis as isize))
+    };
+    &aligned(a) * &aligned(b)
+}
+
+/// Factors with the same labels as one, or as two where their product may still lose labels: that is one contraction.
+/// However many there are, each is looked at once.
+fn multiplied(work: Vec<Term>) -> Vec<Term> {
+    let mut alike: HashMap<Vec<char>, usize> = HashMap::new();
+    let mut groups: Vec<Vec<Term>> = Vec::new();
+    for term in work {
+        let mut key: Vec<char> = term.1.chars().collect();
+        key.sort_unstable();
+        let at = *alike.entry(key).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[at].push(term);
+    }
+    let mut out = Vec::new();
+    for mut group in groups {
+        let last = if group.len() > 2 { group.pop() } else { None };
+        let mut each = group.into_iter();
+        let first = each.next();
+        match (first, last) {
+            (Some((t, labels)), Some(last)) => {
+                let all = each.fold((t, labels), |t, u| (product(&t, &u, &t.1), t.1));
+                out.extend([all, last]);
+            }
+            (first, _) => out.extend(first.into_iter().chain(each)),
+        }
+    }
+    out
+}
+
+/// Beyond so many terms only the smallest looks for a partner, or the search would take longer than the products.
+const MANY: usize = 64;
+
 /// The pair whose contraction makes the result grow least: smallest (result size - operand sizes), then flops.
 fn cheapest(work: &[Term], out: &str) -> (usize, usize) {
-    let size = |labels: &str, extents: &dyn Fn(char) -> f64| labels.chars().map(extents).product::<f64>();
+    // Labels as bits: there are fewer than 128 (`spare_labels`).
+    let mut names: Vec<char> = Vec::new();
+    let mut extents: Vec<f64> = Vec::new();
+    let mut bits = |labels: &str, t: Option<&Tensor>| {
+        labels.chars().enumerate().fold(0u128, |set, (axis, c)| {
+            let at = names.iter().position(|n| *n == c).unwrap_or_else(|| {
+                names.push(c);
+                extents.push(1.0);
+                names.len() - 1
+            });
+            if let Some(t) = t {
+                extents[at] = t.dim(axis as isize) as f64;
+            }
+            set | 1 << at
+        })
+    };
+    let sets: Vec<u128> = work.iter().map(|(t, labels)| bits(labels, Some(t))).collect();
+    let out = bits(out, None);
+    let (mut twice, mut thrice, mut once) = (0, 0, 0);
+    for set in &sets {
+        thrice |= twice & set;
+        twice |= once & set;
+        once |= set;
+    }
+    let size = |set: u128| {
+        let (mut left, mut product) = (set, 1.0);
+        while left != 0 {
+            product *= extents[left.trailing_zeros() as usize];
+            left &= left - 1;
+        }
+        product
+    };
+    let sizes: Vec<f64> = sets.iter().map(|s| size(*s)).collect();
+    let smallest = (0..sets.len()).min_by(|i, j| sizes[*i].total_cmp(&sizes[*j])).unwrap_or(0);
     let mut best = ((f64::INFINITY, f64::INFINITY), (0, 1));
-    for j in 1..work.len() {
-        for i in 0..j {
-            let (a, b) = (&work[i], &work[j]);
-            let extent = |c: char| {
-                let of = |(t, l): &Term| l.chars().position(|d| d == c).map(|k| t.dim(k as isize) as f64);
-                of(a).or_else(|| of(b)).unwrap_or(1.0)
-            };
-            let others: String = work
-                .iter()
-                .enumerate()
-                .filter(|(k, _)| *k != i && *k != j)
-                .map(|(_, t)| t.1.as_str())
-                .chain([out])
-                .collect();
-            let all: String = a.1.chars().chain(b.1.chars().filter(|c| !a.1.contains(*c))).collect();
-            let left: String = all.chars().filter(|c| others.contains(*c)).collect();
-            let growth = size(&left, &extent) - size(&a.1, &extent) - size(&b.1, &extent);
-            let cost = (growth, size(&all, &extent));
+    for j in 0..sets.len() {
+        let few = sets.len() <= MANY || j == smallest;
+        let partners = if few { 0..j } else { smallest..(smallest + 1).min(j) };
+        for i in partners {
+            // What one of them has is left if another has it too; what both have, if a third has.
+            let (a, b) = (sets[i], sets[j]);
+            let left = ((a ^ b) & (out | twice)) | (a & b & (out | thrice));
+            let cost = (size(left) - sizes[i] - sizes[j], size(a | b));
             if cost < best.0 {
                 best = (cost, (i, j));
             }

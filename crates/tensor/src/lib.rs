@@ -65,7 +65,7 @@ pub use tensor::Tensor;
 pub use trace::{Outputs, TracedFunction, is_tracing, outside_traces, trace, trace_function};
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
-    value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vmap,
+    value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vjp_within, vmap,
 };
 
 pub mod autograd {

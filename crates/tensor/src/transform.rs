@@ -150,7 +150,25 @@ fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tens
 /// differentiable operands.
 #[track_caller]
 pub fn vjp<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<(Vec<Tensor>, LinearMap)> {
+    vjp_within(ins, f, usize::MAX)
+}
+
+/// The same, refused if the function has more than so many operations: derivatives of derivatives grow by a factor each
+/// time.
+#[track_caller]
+pub fn vjp_within<R: Outputs>(
+    ins: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> R,
+    most: usize,
+) -> Result<(Vec<Tensor>, LinearMap)> {
     let program = Program::new(ins, f)?;
+    if most < usize::MAX {
+        let own = program.graph.stats().nodes;
+        if own > most as u64 {
+            let why = format!("has {own} operations to differentiate, at most {most} are allowed");
+            return Err(Error::value("the function", why));
+        }
+    }
     let outs = program.call("f", &program.graph, &[])?;
     let pull = Arc::new(transform::vjp(&program.graph, &program.wrt())?);
     let place = Location::caller();

@@ -4,10 +4,10 @@ use super::param::Occurs;
 use super::table::SAME;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Name, Projection};
-use crate::limit::fits;
+use crate::limit::{MOST_OPERATIONS, fits};
 use crate::named::{Named, new_axis, pointwise, union};
 use gradus_ir::{DType, Error, Result};
-use gradus_tensor::{Tensor, apply1, trace_function, vjp};
+use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -97,7 +97,7 @@ impl Callee {
                 Err(e) => Tensor::failed(e),
             }
         };
-        let (values, pull) = vjp(&[&args[at].tensor], traced)?;
+        let (values, pull) = vjp_within(&[&args[at].tensor], traced, MOST_OPERATIONS)?;
         let axes = out.take().unwrap_or_default();
         let Some(value) = values.into_iter().next() else {
             return Err(Error::gradient("the function gives nothing"));

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
 use crate::named::Named;
 use crate::program::number;
-use crate::scope::{Names, beside, bound_by, in_order, key, keys};
+use crate::scope::{Names, besides, bound_by, in_order, key, keys};
 use crate::source::Span;
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
@@ -51,8 +51,8 @@ impl Term<'_> {
         let pulled = given.iter().any(|(k, _)| &**k == "wrt");
         let params = callee.bound(call.args.len(), pulled);
         let mut args = Vec::with_capacity(call.args.len());
-        for (i, arg) in call.args.iter().enumerate() {
-            let mut value = self.eval(arg, &beside(&around, &call.args, arg))?;
+        for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
+            let mut value = self.eval(arg, &keep)?;
             if !matches!(arg.kind, Kind::Ref(_)) {
                 // What is computed on the way has its indices as the left side has them.
                 let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());

@@ -1,14 +1,16 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
 use super::line;
+use super::shift::{at_hand, shiftable, shifted, unmoved, with_named_ranges};
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Callee, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use crate::scope::{
-    Names, beside, bound_by, free, fresh, in_order, key, keys, occurrences, outermost, renamed,
+    Names, beside, besides, bound_by, free, fresh, in_order, key, keys, occurrences, outermost, renamed,
 };
 use crate::source::Span;
+use crate::time::moving;
 use std::collections::{HashMap, HashSet};
 
 pub(super) struct Walk<'a> {
@@ -23,8 +25,12 @@ pub(super) struct Walk<'a> {
     pub(super) lines: Vec<Equation>,
     /// Where a derivative would be needed and there is none.
     pub(super) blocked: Vec<Diagnostic>,
+    /// Where a derivative is there, but hardly what is meant.
+    pub(super) doubtful: Vec<Diagnostic>,
     /// The equation at hand.
     pub(super) equation: Option<Equation>,
+    /// Where what is differentiated stands.
+    pub(super) at: Span,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,
 }
@@ -84,7 +90,7 @@ impl Walk<'_> {
 
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
         let value = self.with_few_primes(&target, value);
-        self.lines.push(line(target, value));
+        self.lines.push(line(target, value, self.at));
     }
 
     /// The names that were introduced for inner sums, with no more primes than this line needs.
@@ -114,6 +120,7 @@ impl Walk<'_> {
             return;
         }
         let e = with_named_ranges(e);
+        self.at = e.span;
         self.equation = Some(e.clone());
         self.introduced.clear();
         if e.target.relation || self.program.definition(target).is_some_and(|d| d.relation) {
@@ -165,9 +172,9 @@ impl Walk<'_> {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
             Kind::Ref(r) => self.contribute(r, ct),
             Kind::Product(factors) => {
-                for (i, factor) in factors.iter().enumerate() {
+                for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
                     let others = factors.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, f)| f.clone());
-                    self.back(factor, times(ct.clone(), others), &beside(keep, factors, factor));
+                    self.back(factor, times(ct.clone(), others), &keep);
                 }
             }
             Kind::Quotient(two) => {
@@ -182,8 +189,8 @@ impl Walk<'_> {
                 }
             }
             Kind::Sum(terms) => {
-                for term in terms {
-                    self.back(term, ct.clone(), &beside(keep, terms, term));
+                for (term, keep) in terms.iter().zip(besides(keep, terms)) {
+                    self.back(term, ct.clone(), &keep);
                 }
             }
             Kind::Negative(one) => self.back(one, negative(ct), keep),
@@ -301,6 +308,11 @@ impl Walk<'_> {
                 return;
             }
             _ => {}
+        }
+        if &*c.function == "sig" && c.args.len() == 1 {
+            let what = "`sig` without a temperature is a step, which has no derivative";
+            let help = "give it one, sig(x, T), or run with --temperature '*=T', which its gradient follows";
+            self.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
         let named = self.with_axis(&callee, c);
         let mut around = keep.clone();
@@ -427,11 +439,26 @@ impl Walk<'_> {
                     times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
             }
         }
-        if r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
-            self.all_moments(&r.name);
+        let by = moving(&r.places).map_or(0, |t| t.1);
+        if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
+            self.all_moments(r);
         }
-        let target = Ref { name: self.name(&r.name), places, relation: false, span: Span::default() };
-        self.emit(target, ct);
+        let name = self.name(&r.name);
+        if by > self.last_moment(&r.name) {
+            // Moments behind the last one that the tensor has are read as 0, so nothing flows into them: they end here.
+            let ahead = Name::from(format!("{name}_ahead"));
+            let now: Vec<Place> = places.iter().map(at_hand).collect();
+            self.emit(Ref { name: ahead.clone(), places, relation: false, span: Span::default() }, ct);
+            ct = reference(ahead, now.clone());
+            places = now;
+        }
+        self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
+    }
+
+    /// How many moments after the steps a tensor still has.
+    fn last_moment(&self, name: &Name) -> i64 {
+        let own = self.program.equations.iter().filter(|e| e.target.name == *name);
+        own.filter_map(|e| moving(&e.target.places)).map(|t| t.1).max().unwrap_or(0)
     }
 
     /// The gradient of a part of a tensor, as one of all of it.
@@ -463,14 +490,17 @@ impl Walk<'_> {
         (places, call("slice_grad".into(), vec![whole, ct], named))
     }
 
-    /// A gradient at single moments must have all the moments that the tensor has.
-    fn all_moments(&mut self, name: &Name) {
-        let target = self.name(name);
-        let timed = |p: &Place| matches!(p.index, Index::Time(..));
-        let own = self.program.equations.iter().filter(|e| e.target.name == *name);
-        let Some(e) = own.into_iter().find(|e| e.target.places.iter().any(timed)) else { return };
-        let places = plain(&e.target.places);
-        let zeros = call("zeros_like".into(), vec![reference(name.clone(), places.clone())], Vec::new());
+    /// A gradient at some moments must have all the moments that the tensor has.
+    fn all_moments(&mut self, r: &Ref) {
+        let target = self.name(&r.name);
+        let own = self.program.equations.iter().map(|e| &e.target).filter(|t| t.name == r.name);
+        let reads = self.program.equations.iter().flat_map(|e| e.reads()).filter(|o| o.name == r.name);
+        let places = match own.chain(reads).find(|o| moving(&o.places).is_some()) {
+            Some(own) if self.program.is_input(&r.name) => plain(&own.places).iter().map(at_hand).collect(),
+            Some(own) => plain(&own.places),
+            None => return,
+        };
+        let zeros = call("zeros_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new());
         let there = self.lines.iter().any(|l| l.target.name == target && l.value == zeros);
         if !there {
             self.emit(Ref { name: target, places, relation: false, span: Span::default() }, zeros);
@@ -528,61 +558,4 @@ fn with_respect_to(named: &[(Name, Expr)], which: &str) -> Vec<(Name, Expr)> {
     };
     out.push(("wrt".into(), wrt));
     out
-}
-
-/// Whether an expression is a product of tensors and numbers, in which an index can be moved.
-fn shiftable(e: &Expr) -> bool {
-    match &e.kind {
-        Kind::Ref(_) | Kind::Number(_) => true,
-        Kind::Product(parts) => parts.iter().all(shiftable),
-        Kind::Negative(one) => shiftable(one),
-        _ => false,
-    }
-}
-
-/// A place without its offset.
-fn unmoved(p: &Place) -> Place {
-    match &p.index {
-        Index::Named(name, _) => Place { index: Index::Named(name.clone(), 0), ..p.clone() },
-        _ => p.clone(),
-    }
-}
-
-fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
-    let moved = |p: &Place| match &p.index {
-        Index::Named(n, old) if n == name => Place { index: Index::Named(n.clone(), old + by), ..p.clone() },
-        _ => p.clone(),
-    };
-    match &e.kind {
-        Kind::Ref(r) => {
-            Kind::Ref(Ref { places: r.places.iter().map(moved).collect(), ..r.clone() }).at(e.span)
-        }
-        _ => e.map_parts(&mut |p| shifted(p, name, by)),
-    }
-}
-
-/// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
-/// same text get the same names.
-fn with_named_ranges(e: &Equation) -> Equation {
-    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
-    if e.target.places.iter().all(from_start) {
-        return e.clone();
-    }
-    let mut taken = occurrences(&e.value);
-    taken.extend(keys(&e.target));
-    let mut names = HashMap::new();
-    for place in e.target.places.iter().filter(|p| matches!(p.index, Index::Slice(None, ..))) {
-        if let Some(k) = key(place) {
-            let new = fresh("s", &taken);
-            taken.insert(new.clone());
-            names.insert(k, new);
-        }
-    }
-    let renamed_place = |p: &Place| match key(p).and_then(|k| names.get(&k).cloned()) {
-        Some(n) => Place { index: Index::Named(n, 0), ..p.clone() },
-        None => p.clone(),
-    };
-    let target = Ref { places: e.target.places.iter().map(renamed_place).collect(), ..e.target.clone() };
-    let guard = e.guard.as_ref().map(|g| renamed(g, &names));
-    Equation { target, guard, value: renamed(&e.value, &names), ..e.clone() }
 }

@@ -104,9 +104,9 @@ impl Parser<'_> {
             Token::Name => {
                 let joins =
                     self.peek_after() == Token::Sign("=") && Projection::from_word(self.word()).is_some();
-                !joins && !self.is_word("when")
+                !joins && !self.is_word("when") && !self.is_default()
             }
-            Token::Number(_) | Token::Sign("(" | "@") => true,
+            Token::Number(_) | Token::Sign("(" | "[" | "@" | "!") => true,
             _ => false,
         }
     }
@@ -289,6 +289,11 @@ impl Parser<'_> {
         Ok(Kind::Reduce(how, axes, Box::new(body)).at(span))
     }
 
+    /// Whether the last case begins here.
+    fn is_default(&mut self) -> bool {
+        self.is_word("default") && self.peek_after() == Token::Sign("->")
+    }
+
     /// `case { C -> A, default -> B }`.
     fn cases(&mut self) -> Read<Expr> {
         let start = self.next().1;
@@ -296,7 +301,7 @@ impl Parser<'_> {
         self.inside(|p| {
             let (mut cases, mut otherwise) = (Vec::new(), None);
             while !p.is("}") {
-                if p.is_word("default") && p.peek_after() == Token::Sign("->") {
+                if p.is_default() {
                     p.next();
                     p.next();
                     otherwise = Some(Box::new(p.expression()?));
@@ -304,6 +309,11 @@ impl Parser<'_> {
                     let condition = p.expression()?;
                     p.need("->", "`->`")?;
                     cases.push([condition, p.expression()?]);
+                }
+                if p.is("->") {
+                    let span = p.span();
+                    return Err(Diagnostic::error(span, "expected `,` between one case and the next")
+                        .help("write case { C -> A, D -> B, default -> E }"));
                 }
                 while p.eat(",") || p.eat(";") {}
             }
@@ -316,7 +326,8 @@ impl Parser<'_> {
     fn list(&mut self) -> Read<Expr> {
         let start = self.next().1;
         self.inside(|p| {
-            if matches!(p.peek(), Token::Name | Token::Text) {
+            let names = p.peek() == Token::Name && p.truth().is_none();
+            if names || p.peek() == Token::Text {
                 let mut parts = Vec::new();
                 while !p.is("]") {
                     parts.push(p.primary()?);
@@ -333,6 +344,12 @@ impl Parser<'_> {
         })
     }
 
+    /// The number of `true` or `false`.
+    fn truth(&mut self) -> Option<f64> {
+        let known = [("true", 1.0), ("false", 0.0)].into_iter().find(|(word, _)| self.is_word(word));
+        known.map(|(_, x)| x)
+    }
+
     /// The rest of a nested list of numbers; gives its shape.
     fn rows(&mut self, numbers: &mut Vec<f64>) -> Read<Vec<usize>> {
         let mut inner: Option<Vec<usize>> = None;
@@ -343,7 +360,8 @@ impl Parser<'_> {
                 self.inside(|p| p.rows(numbers))?
             } else {
                 let negative = self.eat("-");
-                let Token::Number(x) = self.peek() else {
+                let truth = self.truth().map_or(self.peek(), Token::Number);
+                let Token::Number(x) = truth else {
                     return Err(self.expected("a number or a list of numbers"));
                 };
                 self.next();

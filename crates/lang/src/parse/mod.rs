@@ -6,9 +6,10 @@ pub(crate) use index::places_of;
 mod statement;
 
 use crate::ast::{Name, Statement};
-use crate::diagnostic::{Diagnostic, Result, Severity};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::source::{Source, Span};
 use crate::token::{Spanned, Token, begins, tokens};
+use std::collections::HashSet;
 
 /// How deep parentheses, lists and blocks may nest: far beyond what anyone writes, far below what a stack holds.
 const MOST_NESTED: usize = 100;
@@ -32,11 +33,27 @@ pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
 
 /// The statements of a text, and where they stand.
 pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Statement>, Vec<Extent>)> {
+    let parsed = parse_all(source, file);
+    if parsed.faults.is_empty() { Ok((parsed.statements, parsed.extents)) } else { Err(parsed.faults) }
+}
+
+/// What could be read of a text, and what is wrong with the rest.
+#[derive(Default)]
+pub(crate) struct Parsed {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) extents: Vec<Extent>,
+    pub(crate) faults: Vec<Diagnostic>,
+    /// The names in what could not be read: nothing is known of them.
+    pub(crate) skipped: HashSet<Name>,
+}
+
+/// All that can be read of a text.
+pub(crate) fn parse_all(source: &Source, file: u32) -> Parsed {
     let mut faults = Vec::new();
     if source.text.len() > MOST_BYTES {
         let span = Span { file, start: 0, end: 0 };
         let what = format!("the text has {} bytes, at most {MOST_BYTES} are read", source.text.len());
-        return Err(vec![Diagnostic::error(span, what)]);
+        return Parsed { faults: vec![Diagnostic::error(span, what)], ..Parsed::default() };
     }
     let tokens = tokens(&source.text, file, &mut faults);
     let mut parser = Parser {
@@ -48,21 +65,24 @@ pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Stat
         faults,
         inside: Vec::new(),
         unclosed: None,
+        skipped: HashSet::new(),
         cut_short: false,
     };
     let statements = parser.statements();
     parser.faults.sort_by_key(Diagnostic::span);
     parser.faults.truncate(MOST_FAULTS);
-    if parser.faults.iter().any(|d| d.severity == Severity::Error) {
-        return Err(parser.faults);
-    }
-    Ok((statements, parser.inside))
+    Parsed { statements, extents: parser.inside, faults: parser.faults, skipped: parser.skipped }
 }
 
 /// One reference with constants in it, as in a query: `Anc(1, x)`.
 pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
+    parse_expression(source, 0)
+}
+
+/// A text that is one expression.
+pub(crate) fn parse_expression(source: &Source, file: u32) -> Result<crate::ast::Expr> {
     let mut faults = Vec::new();
-    let tokens = tokens(&source.text, 0, &mut faults);
+    let tokens = tokens(&source.text, file, &mut faults);
     let mut parser = Parser {
         text: &source.text,
         tokens,
@@ -72,13 +92,14 @@ pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
         faults,
         inside: Vec::new(),
         unclosed: None,
+        skipped: HashSet::new(),
         cut_short: false,
     };
     let read = parser.expression();
     match read {
         Ok(e) if parser.faults.is_empty() && parser.peek() == Token::End => Ok(e),
         Ok(_) => {
-            let fault = parser.expected("the end of the query");
+            let fault = parser.expected("the end of the expression");
             Err(vec![fault])
         }
         Err(fault) => Err(vec![fault]),
@@ -99,6 +120,8 @@ struct Parser<'a> {
     inside: Vec<Extent>,
     /// The token before the innermost part that could not be read.
     unclosed: Option<usize>,
+    /// The names in statements that could not be read.
+    skipped: HashSet<Name>,
     /// Whether the end of the text came too early, which has been said.
     cut_short: bool,
 }
@@ -215,6 +238,11 @@ impl<'a> Parser<'a> {
             Token::Number(x) if x.fract() == 0.0 && x < 9.0e15 => {
                 self.next();
                 Ok(if negative { -(x as i64) } else { x as i64 })
+            }
+            Token::Number(x) if x.fract() == 0.0 => {
+                let text = self.word();
+                let what = format!("{text} is too large: whole numbers here have at most 15 digits");
+                Err(Diagnostic::error(self.span(), what))
             }
             _ => Err(self.expected(what)),
         }

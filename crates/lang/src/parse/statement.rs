@@ -20,6 +20,7 @@ impl Parser<'_> {
                 return out;
             }
             let start = self.span().start as usize;
+            let first = self.at;
             self.inside.clear();
             self.unclosed = None;
             match self.statement().and_then(|s| self.ended().map(|()| s)) {
@@ -37,6 +38,10 @@ impl Parser<'_> {
                     // Blocks around one that never ends do not end either.
                     self.cut_short |= self.tokens[self.at].0 == Token::End;
                     self.recover();
+                    let names = self.tokens[first..self.at].iter().filter(|t| t.0 == Token::Name);
+                    let text =
+                        |t: &crate::token::Spanned| self.text[t.1.start as usize..t.1.end as usize].into();
+                    self.skipped.extend(names.map(text));
                 }
             }
         }

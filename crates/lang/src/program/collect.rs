@@ -31,7 +31,18 @@ impl Program {
             match statement {
                 Statement::Equation(e) => self.equations.extend(terms(e)),
                 Statement::Sink(path, value, span) => self.sinks.push((path.clone(), value.clone(), *span)),
-                Statement::Export(names) => self.exports.extend(names.iter().cloned()),
+                Statement::Export(names) => {
+                    for (name, span) in names {
+                        match self.exports.iter().find(|(n, _)| n == name) {
+                            Some((_, before)) => {
+                                let what = format!("`{name}` is exported twice");
+                                self.warnings
+                                    .push(Diagnostic::warning(*span, what).and(*before, "first here"));
+                            }
+                            None => self.exports.push((name.clone(), *span)),
+                        }
+                    }
+                }
                 Statement::Axis(name, size, span) => {
                     if let Some((_, before)) = self.axes.insert(name.clone(), (size.clone(), *span)) {
                         let what = format!("the size of `{name}` is declared twice");
@@ -237,10 +248,17 @@ fn scoped(inside: &[Statement], outside: &HashSet<Name>) -> Vec<Statement> {
 }
 
 /// One equation per term of the sum on the right.
-fn terms(e: &Equation) -> Vec<Equation> {
+pub(super) fn terms(e: &Equation) -> Vec<Equation> {
     match &e.value.kind {
         Kind::Sum(terms) => {
-            let one = |t: &Expr| Equation { value: t.clone(), span: e.target.span.to(t.span), ..e.clone() };
+            // Not a copy of all terms for each of them.
+            let one = |t: &Expr| Equation {
+                value: t.clone(),
+                span: e.target.span.to(t.span),
+                target: e.target.clone(),
+                guard: e.guard.clone(),
+                ..*e
+            };
             terms.iter().map(one).collect()
         }
         _ => vec![e.clone()],

@@ -1,7 +1,7 @@
 //! What names mean: relations among calls, functions, keywords, ranks, exports. All of it before any size is known.
 
 use super::Program;
-use crate::ast::{Call, Equation, Expr, Function, Kind, Name, Ref};
+use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Ref};
 use crate::builtin::{self, Callee};
 use crate::diagnostic::Diagnostic;
 use crate::parse::places_of;
@@ -17,15 +17,42 @@ impl Program {
         let look = Look { program: self, defined: &defined, relation: false };
         let sinks = sinks.into_iter().map(|(p, e, s)| (p, look.expr(&e, faults), s)).collect();
         self.sinks = sinks;
+        self.name_sinks();
         self.resolve_functions(faults);
+        self.write_time_out();
         self.define();
         self.check_ranks(faults);
         self.check_params(faults);
+        self.check_left_ranges(faults);
+        self.check_negation(faults);
         for (name, span) in &self.exports {
             if self.definition(name).is_none() {
                 let what = format!("`{name}` is exported, but no equation defines or reads it");
                 let names = self.names.iter().map(|n| &**n);
                 faults.push(Diagnostic::error(*span, what).nearest(name, names));
+            }
+        }
+    }
+
+    /// An expression with its names looked up.
+    pub(super) fn looked_up(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+        let defined = self.equations.iter().map(|e| e.target.name.clone()).collect();
+        Look { program: self, defined: &defined, relation: false }.expr(e, faults)
+    }
+
+    /// A range on the left is a name for all places of an axis: it does not choose some of them.
+    fn check_left_ranges(&self, faults: &mut Vec<Diagnostic>) {
+        let range = |p: &&Place| matches!(p.index, Index::Slice(None, ..));
+        for d in self.names.iter().filter_map(|n| self.definition(n)) {
+            for at in 0..d.rank {
+                let own = || d.equations.iter().map(|i| &self.equations[*i].target);
+                let Some(first) = own().filter_map(|t| t.places.get(at)).find(range) else { continue };
+                let part = |p: &&Place| matches!(p.index, Index::At(_)) || range(p) && p.index != first.index;
+                if let Some(other) = own().filter_map(|t| t.places.get(at)).find(part) {
+                    let what = "a range on the left names all places of an index, it does not choose some";
+                    let fault = Diagnostic::error(first.span, what).and(other.span, "these are other places");
+                    faults.push(fault.help("write offsets (B[i+1] = V[i]) or single places (B[0] = 5)"));
+                }
             }
         }
     }
@@ -120,6 +147,10 @@ impl Program {
         for (name, (size, span)) in &self.axes {
             match number(size, &numbers) {
                 Ok(x) if x.fract() == 0.0 && (0.0..9.0e15).contains(&x) => {}
+                Ok(x) if x.fract() == 0.0 && x > 0.0 => {
+                    let what = format!("the size of `{name}` is too large: {x}");
+                    faults.push(Diagnostic::error(*span, what));
+                }
                 Ok(x) => {
                     let what = format!("the size of `{name}` must be a whole number, not {x}");
                     faults.push(Diagnostic::error(*span, what));
@@ -183,15 +214,37 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn expr(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+        if let Some(truth) = self.truth(e) {
+            return truth;
+        }
         let Kind::Call(call) = &e.kind else {
             return e.map_parts(&mut |part| self.expr(part, faults));
         };
         if self.defined.contains(&call.function) || self.is_input_relation(call) {
             return self.relation(call, e, faults);
         }
-        let named = call.named.iter().map(|(k, v)| (k.clone(), self.expr(v, faults))).collect();
+        // A bare name here is a word, such as `true`.
+        let bare = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty());
+        let setting = |v: &Expr, faults: &mut _| if bare(v) { v.clone() } else { self.expr(v, faults) };
+        let named = call.named.iter().map(|(k, v)| (k.clone(), setting(v, faults))).collect();
         let args = call.args.iter().map(|a| self.expr(a, faults)).collect();
         self.call(Call { function: call.function.clone(), args, named }, e, faults)
+    }
+
+    /// `true` and `false`, unless the program has something of that name.
+    fn truth(&self, e: &Expr) -> Option<Expr> {
+        let Kind::Ref(r) = &e.kind else { return None };
+        let param = || self.program.params.iter().any(|(n, _)| *n == r.name);
+        let holds = match &*r.name {
+            "true" => Comparison::Eq,
+            "false" => Comparison::Ne,
+            _ => return None,
+        };
+        if !r.places.is_empty() || self.defined.contains(&r.name) || param() {
+            return None;
+        }
+        let one = || Kind::Number(1.0).at(e.span);
+        Some(Kind::Compare(holds, Box::new([one(), one()])).at(e.span))
     }
 
     /// `Par(x, y)` on the right of a relation, where nothing is called `Par`.
@@ -214,6 +267,18 @@ impl Look<'_> {
         if call.function.eq_ignore_ascii_case("const") && call.args.len() == 1 && call.named.is_empty() {
             call.function = "const".into();
             return Kind::Call(Box::new(call)).at(e.span);
+        }
+        if call.function.eq_ignore_ascii_case("const") {
+            let what = format!(
+                "`const` takes one number or one list, not {} arguments",
+                call.args.len() + call.named.len()
+            );
+            let all: Vec<String> = call.args.iter().map(Expr::to_string).collect();
+            let listed = call.args.iter().all(|a| matches!(a.kind, Kind::Number(_))) && all.len() > 1;
+            let fault = Diagnostic::error(e.span, what);
+            let list = || format!("write const([{}])", all.join(", "));
+            faults.push(if listed { fault.help(list()) } else { fault });
+            return e.clone();
         }
         if call.function.eq_ignore_ascii_case("softmax") && call.named.iter().any(|(k, _)| &**k == "mask") {
             call.function = "masked_softmax".into();

@@ -8,10 +8,14 @@ use crate::eval::{Eval, Fault, Value, Values, fault};
 use crate::limit::bounded;
 use crate::named::Named;
 use crate::scope::key;
+use crate::time::is_timed;
 use gradus_ir::{DType, Error};
 use gradus_tensor::{Tensor, while_loop};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+
+/// The extents of a name's places, as far as they are known.
+pub(super) type Extents = Vec<Option<usize>>;
 
 impl<'a> Solver<'a> {
     pub(super) fn fixpoint(&mut self, group: &[usize]) -> Eval<()> {
@@ -25,11 +29,48 @@ impl<'a> Solver<'a> {
     }
 
     /// The extents of names that need themselves, from whatever else their indices meet.
-    pub(super) fn group_sizes(&self, group: &[usize]) -> Eval<Vec<Vec<Option<usize>>>> {
+    pub(super) fn group_sizes(&self, group: &[usize]) -> Eval<Vec<Extents>> {
         let names = self.group_names(group);
         let rank = |i: &usize| self.own(*i).first().copied().map_or(0, |e| e.target.places.len());
-        let mut known: Vec<Vec<Option<usize>>> = group.iter().map(|i| vec![None; rank(i)]).collect();
-        let timed = |p: &crate::ast::Place| matches!(p.index, Index::Time(..) | Index::Moment(_));
+        let mut known: Vec<Extents> = group.iter().map(|i| vec![None; rank(i)]).collect();
+        self.sizes_met(group, &names, &mut known)?;
+        let open = |(i, own): (&usize, &Extents)| {
+            let first = self.own(*i).first().map_or(&[][..], |e| &e.target.places[..]);
+            first.iter().zip(own).any(|(place, n)| n.is_none() && !is_timed(place))
+        };
+        if group.iter().zip(&known).any(open) {
+            self.sizes_at_start(group, &names, &mut known)?;
+            self.sizes_met(group, &names, &mut known)?;
+        }
+        for (g, i) in group.iter().enumerate() {
+            let Some(e) = self.own(*i).first().copied() else { continue };
+            for (p, place) in e.target.places.iter().enumerate() {
+                if known[g][p].is_none() && !is_timed(place) {
+                    let what =
+                        format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
+                    let help = format!(
+                        "`{}` needs itself; declare the size: axis {} = 4",
+                        e.target.name, place.index
+                    );
+                    return Err(Diagnostic::error(place.span, what).help(help).into());
+                }
+            }
+            let Some(Some(given)) = self.values.get(&names[g]) else { continue };
+            let own = e.target.places.iter().zip(&known[g]).filter(|(p, _)| !is_timed(p));
+            let shape = given.tensor.shape();
+            let clash = own.zip(shape.iter()).find(|((_, n), m)| **n != Some(**m));
+            if let Some(((place, n), m)) = clash {
+                let (n, index) = (n.unwrap_or(0), &place.index);
+                let what =
+                    format!("`{}` is given with {m} places at `{index}`, which has {n} here", names[g]);
+                return Err(Diagnostic::error(place.span, what).into());
+            }
+        }
+        Ok(known)
+    }
+
+    /// The extents that indices of the group's names have elsewhere in their equations, as far as those are known.
+    fn sizes_met(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
         loop {
             let mut changed = false;
             for (g, i) in group.iter().enumerate() {
@@ -57,7 +98,7 @@ impl<'a> Solver<'a> {
                     }
                     note(&e.target, &|p| known[g].get(p).copied().flatten());
                     for (p, place) in e.target.places.iter().enumerate() {
-                        if known[g].get(p).copied().flatten().is_some() || timed(place) {
+                        if known[g].get(p).copied().flatten().is_some() || is_timed(place) {
                             continue;
                         }
                         let declared = match &place.index {
@@ -75,21 +116,27 @@ impl<'a> Solver<'a> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// The extents of what names of the group begin with: a start that is given, and equations that read none of them.
+    fn sizes_at_start(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
         for (g, i) in group.iter().enumerate() {
-            let Some(e) = self.own(*i).first().copied() else { continue };
-            for (p, place) in e.target.places.iter().enumerate() {
-                if known[g][p].is_none() && !timed(place) {
-                    let what =
-                        format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
-                    let help = format!(
-                        "`{}` needs itself; declare the size: axis {} = 4",
-                        e.target.name, place.index
-                    );
-                    return Err(Diagnostic::error(place.span, what).help(help).into());
+            let own = self.own(*i);
+            if let (Some(Some(given)), Some(e)) = (self.values.get(&names[g]), own.first()) {
+                let places = (0..e.target.places.len()).filter(|p| !is_timed(&e.target.places[*p]));
+                for (p, n) in places.zip(given.tensor.shape().iter()) {
+                    known[g][p] = known[g][p].or(Some(*n));
+                }
+            }
+            for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| names.contains(&r.name))) {
+                let term = self.term(e, &self.values, None)?;
+                for (p, place) in e.target.places.iter().enumerate().filter(|(_, p)| !is_timed(p)) {
+                    known[g][p] = known[g][p].or(key(place).and_then(|k| term.size(&k)));
                 }
             }
         }
-        Ok(known)
+        Ok(())
     }
 
     /// Whether every rule reads the names of its group as plain factors, so that truth can only grow.
@@ -107,8 +154,8 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
 
-    fn start(&self, sizes: &[Vec<Option<usize>>], dtype: DType) -> Vec<Tensor> {
-        let extents = |s: &Vec<Option<usize>>| s.iter().map(|n| n.unwrap_or(1)).collect::<Vec<_>>();
+    fn start(&self, sizes: &[Extents], dtype: DType) -> Vec<Tensor> {
+        let extents = |s: &Extents| s.iter().map(|n| n.unwrap_or(1)).collect::<Vec<_>>();
         let zeros = |e: Vec<usize>| bounded(&e, || Tensor::zeros(e.clone()).to_dtype(dtype));
         sizes.iter().map(|s| zeros(extents(s))).collect()
     }
@@ -123,7 +170,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Rules: in every round, each rule once for each of its recursive factors, which then stands for what is new.
-    fn rules(&mut self, group: &[usize], sizes: &[Vec<Option<usize>>]) -> Eval<()> {
+    fn rules(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
         let empty = self.start(sizes, DType::Bool);
         let known = self.with(&names, &empty);
@@ -233,7 +280,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Numbers: all names again and again from 0, until no number moves by more than the tolerance.
-    fn numbers(&mut self, group: &[usize], sizes: &[Vec<Option<usize>>]) -> Eval<()> {
+    fn numbers(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
         let float = self.options.float;
         let mut init = Vec::new();

@@ -55,7 +55,8 @@ impl<'a> Solver<'a> {
         Ok(Value { tensor, batch, start })
     }
 
-    /// The moments that some equations define, if their left sides have any.
+    /// The moments that some equations define, if their left sides have any. Time begins at 0: what is written before
+    /// is dropped, as it is beyond the ends of other indices.
     pub(super) fn moments<'e>(&self, equations: impl Iterator<Item = &'e Equation>) -> Option<Moments> {
         let mut all: Option<Moments> = None;
         let mut absolute = Vec::new();
@@ -63,7 +64,7 @@ impl<'a> Solver<'a> {
         for p in equations.flat_map(|e| &e.target.places) {
             match p.index {
                 Index::Time(_, by) => {
-                    let own = (by, by + steps - 1);
+                    let own = (by.max(0), by + steps - 1);
                     all = Some(all.map_or(own, |a| (a.0.min(own.0), a.1.max(own.1))));
                 }
                 Index::Moment(at) => absolute.push(at),

@@ -7,16 +7,14 @@ use crate::eval::{Eval, Fault, Value, fault, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
+use crate::time::{is_timed, moving};
 use gradus_ir::Error;
 use gradus_tensor::{ScanOptions, Tensor, scan};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 fn offset(places: &[Place]) -> Option<i64> {
-    places.iter().find_map(|p| match p.index {
-        Index::Time(_, by) => Some(by),
-        _ => None,
-    })
+    moving(places).map(|t| t.1)
 }
 
 /// Whether an equation reads any of these names.
@@ -80,10 +78,7 @@ impl<'a> Solver<'a> {
 
     /// Time is either at hand or laid out, not both in one equation of a loop.
     fn check_times(&self, e: &Equation) -> Eval<()> {
-        let time = e.target.places.iter().find_map(|p| match &p.index {
-            Index::Time(name, _) => Some(name),
-            _ => None,
-        });
+        let time = moving(&e.target.places).map(|t| t.0);
         for r in e.reads() {
             let plain = |p: &&Place| matches!((&p.index, time), (Index::Named(n, _), Some(t)) if n == t);
             if let Some(p) = r.places.iter().find(plain) {
@@ -217,7 +212,7 @@ impl<'a> Solver<'a> {
     /// Which places of a name are its time.
     fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
         let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
-        places.iter().map(|p| matches!(p.index, Index::Time(..) | Index::Moment(_)))
+        places.iter().map(is_timed)
     }
 
     /// What is known without the loop: a start that was given, single moments, and equations that read nothing of the

@@ -1,0 +1,70 @@
+//! Indices moved: by offsets, to the moment at hand, from ranges to names.
+
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
+use crate::scope::{fresh, key, keys, occurrences, renamed};
+use std::collections::HashMap;
+
+/// Whether an expression is a product of tensors and numbers, in which an index can be moved.
+pub(super) fn shiftable(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Ref(_) | Kind::Number(_) => true,
+        Kind::Product(parts) => parts.iter().all(shiftable),
+        Kind::Negative(one) => shiftable(one),
+        _ => false,
+    }
+}
+
+/// A place at the moment at hand.
+pub(super) fn at_hand(p: &Place) -> Place {
+    match &p.index {
+        Index::Time(name, _) => Place { index: Index::Time(name.clone(), 0), ..p.clone() },
+        _ => p.clone(),
+    }
+}
+
+/// A place without its offset.
+pub(super) fn unmoved(p: &Place) -> Place {
+    match &p.index {
+        Index::Named(name, _) => Place { index: Index::Named(name.clone(), 0), ..p.clone() },
+        _ => p.clone(),
+    }
+}
+
+pub(super) fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
+    let moved = |p: &Place| match &p.index {
+        Index::Named(n, old) if n == name => Place { index: Index::Named(n.clone(), old + by), ..p.clone() },
+        _ => p.clone(),
+    };
+    match &e.kind {
+        Kind::Ref(r) => {
+            Kind::Ref(Ref { places: r.places.iter().map(moved).collect(), ..r.clone() }).at(e.span)
+        }
+        _ => e.map_parts(&mut |p| shifted(p, name, by)),
+    }
+}
+
+/// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
+/// same text get the same names.
+pub(super) fn with_named_ranges(e: &Equation) -> Equation {
+    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
+    if e.target.places.iter().all(from_start) {
+        return e.clone();
+    }
+    let mut taken = occurrences(&e.value);
+    taken.extend(keys(&e.target));
+    let mut names = HashMap::new();
+    for place in e.target.places.iter().filter(|p| matches!(p.index, Index::Slice(None, ..))) {
+        if let Some(k) = key(place) {
+            let new = fresh("s", &taken);
+            taken.insert(new.clone());
+            names.insert(k, new);
+        }
+    }
+    let renamed_place = |p: &Place| match key(p).and_then(|k| names.get(&k).cloned()) {
+        Some(n) => Place { index: Index::Named(n, 0), ..p.clone() },
+        None => p.clone(),
+    };
+    let target = Ref { places: e.target.places.iter().map(renamed_place).collect(), ..e.target.clone() };
+    let guard = e.guard.as_ref().map(|g| renamed(g, &names));
+    Equation { target, guard, value: renamed(&e.value, &names), ..e.clone() }
+}

@@ -1,0 +1,191 @@
+//! Virtual time: names that have a value at every step without saying so, and how many steps there are.
+
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
+use crate::diagnostic::Diagnostic;
+use crate::order::components;
+use crate::program::Program;
+use crate::run::Settings;
+use crate::source::Span;
+use gradus_ir::Aval;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The time index among some places, if they are at a moment that moves.
+pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
+    places.iter().find_map(|p| match &p.index {
+        Index::Time(name, by) => Some((name, *by)),
+        _ => None,
+    })
+}
+
+/// Whether a place is one in time.
+pub(crate) fn is_timed(p: &Place) -> bool {
+    matches!(p.index, Index::Time(..) | Index::Moment(_))
+}
+
+impl Program {
+    /// Writes time out. A name that a state needs for its next moment, and that needs that state, has a value at every
+    /// step: `Pre[i] = W[i,j] H[j,*t]` is `Pre[i,*t] = …`, and whoever reads it at no moment reads it at the same step,
+    /// or the last of it where there are no steps.
+    pub(crate) fn write_time_out(&mut self) {
+        let found = self.steps_without_time();
+        self.per_step.extend(found);
+        if self.per_step.is_empty() {
+            return;
+        }
+        let timed = |r: &Ref, index: Index| {
+            let bare = !r.places.iter().any(is_timed) && self.per_step.contains_key(&r.name);
+            bare.then(|| {
+                let place = Place { index, dotted: false, span: r.span };
+                Ref { places: r.places.iter().cloned().chain([place]).collect(), ..r.clone() }
+            })
+        };
+        for e in &mut self.equations {
+            let own = self.per_step.get(&e.target.name).or(moving(&e.target.places).map(|t| t.0)).cloned();
+            let now = |r: &Ref| timed(r, own.clone().map_or(Index::Moment(-1), |t| Index::Time(t, 0)));
+            e.value = e.value.with_refs(&now);
+            e.guard = e.guard.as_ref().map(|g| g.with_refs(&now));
+            if let Some(target) = now(&e.target) {
+                e.target = target;
+            }
+        }
+    }
+
+    /// The names that need themselves through a state, but have no time on their left, with the name of that time.
+    fn steps_without_time(&self) -> HashMap<Name, Name> {
+        let mut out = HashMap::new();
+        let has_time = |e: &Equation| e.target.places.iter().any(is_timed);
+        // Most programs have no time at all.
+        if !self.equations.iter().any(has_time) {
+            return out;
+        }
+        let mut names: Vec<&Name> = Vec::new();
+        let mut at: HashMap<&Name, usize> = HashMap::new();
+        for e in &self.equations {
+            at.entry(&e.target.name).or_insert_with(|| {
+                names.push(&e.target.name);
+                names.len() - 1
+            });
+        }
+        let (mut needs, mut time) = (vec![Vec::new(); names.len()], vec![None; names.len()]);
+        let mut timed = vec![false; names.len()];
+        for e in &self.equations {
+            let own = at[&e.target.name];
+            needs[own].extend(e.reads().iter().filter_map(|r| at.get(&r.name).copied()));
+            time[own] = time[own].or(moving(&e.target.places).map(|t| t.0));
+            timed[own] |= has_time(e);
+        }
+        for group in components(&needs) {
+            if let Some(time) = group.iter().find_map(|i| time[*i]) {
+                let without = group.iter().filter(|i| !timed[**i]);
+                out.extend(without.map(|i| (names[*i].clone(), time.clone())));
+            }
+        }
+        out
+    }
+
+    /// Sums over time that a state reads at every step: most likely a value per moment was meant.
+    pub(crate) fn doubtful_sums(&self) -> Vec<Diagnostic> {
+        let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
+        let read: HashSet<&Name> =
+            self.equations.iter().filter(ahead).flat_map(|e| e.reads()).map(|r| &r.name).collect();
+        let mut out = Vec::new();
+        for e in self.equations.iter().filter(|e| read.contains(&e.target.name)) {
+            let summed = e.reads().into_iter().find(|r| moving(&r.places).is_some());
+            let Some((r, time)) = summed.and_then(|r| Some((r, moving(&r.places)?.0))) else { continue };
+            if crate::scope::keys(&e.target).contains(time) || e.target.places.iter().any(is_timed) {
+                continue;
+            }
+            let name = &e.target.name;
+            let what = format!("`{time}` is not on the left, so `{name}` is a sum over all steps");
+            let help = format!("for a value at every step, write `*{time}` among the indices of `{name}`");
+            out.push(Diagnostic::warning(r.span, what).help(help));
+        }
+        out
+    }
+
+    /// How many steps virtual time has: as many as asked for, declared, and in inputs and constants with an axis for
+    /// it, which all must agree; else one.
+    pub(crate) fn steps(
+        &self,
+        inputs: &BTreeMap<Name, Aval>,
+        settings: &Settings,
+        axes: &HashMap<Name, (usize, Span)>,
+    ) -> Result<usize, Diagnostic> {
+        let mut said: Option<(usize, Span, String)> = None;
+        let mut say = |n: usize, span: Span, who: String| match &said {
+            None => {
+                said = Some((n, span, who));
+                Ok(())
+            }
+            Some((before, ..)) if *before == n => Ok(()),
+            Some((before, other, first)) => {
+                let what = format!("virtual time has {before} steps {first}, but {n} {who}");
+                Err(Diagnostic::error(span, what)
+                    .here(format!("{n} here"))
+                    .and(*other, format!("{before} here")))
+            }
+        };
+        if let Some(n) = settings.steps {
+            if !self.equations.iter().any(|e| timed_refs(e).next().is_some()) {
+                let what = format!("nothing in the program moves with time, so it has no {n} steps");
+                return Err(Diagnostic::error(settings.place("--steps", self), what)
+                    .help("a name moves with time where an index has a star: H[i,*t+1] = …"));
+            }
+            say(n, settings.place("--steps", self), "by --steps".into())?;
+        }
+        for (time, _) in self.equations.iter().flat_map(timed_refs) {
+            if let Some((n, span)) = axes.get(time) {
+                say(*n, *span, format!("by `axis {time}`"))?;
+            }
+        }
+        for (name, aval) in inputs {
+            let Some(d) = self.definition(name) else { continue };
+            let file = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
+            let whole = d.equations.iter().all(file);
+            if let Some(n) = d.time.filter(|_| whole).and_then(|axis| aval.shape.get(axis).copied()) {
+                say(n, d.span, format!("in the input `{name}`"))?;
+            }
+        }
+        for e in &self.equations {
+            let Some((time, _)) = moving(&e.target.places) else { continue };
+            if let Some((n, span)) = self.extent_of(time, e, inputs) {
+                say(n, span, format!("in `{}`", e.target.name))?;
+            }
+        }
+        Ok(said.map_or(1, |s| s.0))
+    }
+
+    /// The extent of time in an equation whose left side moves: that of a constant, or of a tensor that is read with
+    /// time as a plain index.
+    fn extent_of(&self, time: &Name, e: &Equation, inputs: &BTreeMap<Name, Aval>) -> Option<(usize, Span)> {
+        let keys = crate::scope::keys(&e.target);
+        if let Some(shape) = array(&e.value).filter(|s| s.len() == keys.len()) {
+            return keys.iter().position(|k| k == time).map(|p| (shape[p], e.value.span));
+        }
+        e.reads().into_iter().find_map(|r| {
+            let axis = r.places.iter().position(|p| p.index == Index::Named(time.clone(), 0))?;
+            let n = match inputs.get(&r.name) {
+                Some(aval) => aval.shape.get(axis).copied(),
+                None => {
+                    let own = &self.definition(&r.name)?.equations;
+                    own.iter().find_map(|i| array(&self.equations[*i].value)?.get(axis).copied())
+                }
+            };
+            n.map(|n| (n, r.span))
+        })
+    }
+}
+
+/// Everything in an equation that moves with time.
+fn timed_refs(e: &Equation) -> impl Iterator<Item = (&Name, i64)> {
+    e.reads().into_iter().chain([&e.target]).filter_map(|r| moving(&r.places))
+}
+
+/// The extents of a constant.
+fn array(e: &Expr) -> Option<&[usize]> {
+    match &e.kind {
+        Kind::Array(array) => Some(&array.shape),
+        Kind::Call(call) if &*call.function == "const" => array(call.args.first()?),
+        _ => None,
+    }
+}
