@@ -33,6 +33,11 @@ fn full_of(dtype: DType, shape: Shape, n: Number) -> Tensor {
     Tensor::from_literal(&n.literal(dtype)).expand(&shape).contiguous()
 }
 
+/// Refuses lists that memory cannot hold, which would end the process.
+fn room(numbers: usize) -> PyResult<()> {
+    raise(gradus::ir::reference::reserve(numbers.saturating_mul(8)))
+}
+
 /// A tensor of numbers, nested lists or an array, copied.
 ///
 /// >>> import gradus
@@ -239,6 +244,7 @@ pub(crate) fn linspace(
         _ if i < steps / 2 => from + (to - from) * (i as f64 / (steps - 1) as f64),
         _ => to - (to - from) * ((steps - 1 - i) as f64 / (steps - 1) as f64),
     };
+    room(steps)?;
     let all: Vec<f64> = (0..steps).map(at).collect();
     made(Tensor::from(all).to_dtype(dtype), requires_grad, device)
 }
@@ -256,6 +262,7 @@ pub(crate) fn logspace(
     let at = |i: usize| {
         base.powf(start + (end - start) * if steps > 1 { i as f64 / (steps - 1) as f64 } else { 0.0 })
     };
+    room(steps)?;
     let all: Vec<f64> = (0..steps).map(at).collect();
     PyTensor::out(Tensor::from(all).to_dtype(dtype.map_or(default_float(), |d| d.0)))
 }
@@ -277,6 +284,7 @@ pub(crate) fn eye(
 
 /// The places of a triangle of a matrix, as two rows.
 fn triangle(row: usize, col: usize, keep: impl Fn(i64, i64) -> bool) -> PyResult<PyTensor> {
+    room(row.saturating_mul(col).saturating_mul(4))?;
     let all = || (0..row as i64).flat_map(|i| (0..col as i64).map(move |j| (i, j)));
     let places: Vec<(i64, i64)> = all().filter(|&(i, j)| keep(i, j)).collect();
     let flat: Vec<i64> = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1)).collect();

@@ -96,7 +96,10 @@ impl Program {
                 return self.compiled.run(&ins);
             }
             // As one operation that backward passes know.
-            let all: Vec<&Tensor> = ins.iter().copied().chain(self.compiled.cells()).collect();
+            // What it changes is given as it is now.
+            let now = |t: &Tensor| if written.iter().any(|w| w.is_same(t)) { t.detach() } else { t.clone() };
+            let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).collect();
+            let all: Vec<&Tensor> = ins.iter().copied().chain(&cells).collect();
             let mut outs = gradus::call("jit", self.compiled.graph(), &all)?;
             let news = outs.split_off(outs.len() - written.len());
             for (cell, new) in written.iter().zip(&news) {

@@ -31,7 +31,7 @@ unary! {
     absolute absolute_ "The absolute value." |x| x.abs();
     neg neg_ "The negative." |x| -x;
     negative negative_ "The negative." |x| -x;
-    sign sign_ "-1, 0 or 1." |x| x.sign();
+    sign sign_ "-1, 0 or 1." |x| if x.dtype() == gradus::DType::Bool { x.clone() } else { x.sign() };
     sgn sgn_ "-1, 0 or 1." |x| x.sign();
     exp exp_ "The exponential." |x| x.exp();
     exp2 exp2_ "Two to the power." |x| x.exp2();

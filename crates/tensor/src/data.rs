@@ -231,7 +231,8 @@ impl Data {
         Data { aval: Aval::new(self.aval.dtype, shape), strides, ..self }
     }
 
-    fn with_layout(&self, shape: &Shape, strides: Vec<i64>, offset: usize) -> Data {
+    /// The same storage seen otherwise.
+    pub(crate) fn with_layout(&self, shape: &Shape, strides: Vec<i64>, offset: usize) -> Data {
         let row_major = shape
             .strides()
             .iter()

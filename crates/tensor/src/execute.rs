@@ -29,6 +29,18 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     run(&executable, &mut ins.iter().map(argument).collect(), outs)
 }
 
+/// The executable of an op on data and the types of its results, unless they are views.
+pub(crate) fn executable_of(op: &Op, ins: &[Data]) -> Result<Option<(Arc<Executable>, Vec<Aval>)>> {
+    let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
+    let outs = op.infer(&avals)?;
+    if matches!(op.def().form(&avals), Form::View(_) | Form::Pointwise(Scalar::Identity) | Form::Reshape) {
+        return Ok(None);
+    }
+    reserve(&avals)?;
+    reserve(&outs)?;
+    Ok(Some((executable(op, ins, &avals)?, outs)))
+}
+
 /// Runs an executable; gives results of these types.
 pub(crate) fn run(
     executable: &Executable,

@@ -18,6 +18,7 @@ fn basic(t: &Tensor, places: Vec<Ix>) -> Result<(Tensor, Vec<(usize, Tensor)>)> 
     let rank = shape.rank();
     let mut slice = Slice { start: vec![0; rank], stop: shape.to_vec(), step: vec![1; rank] };
     let (mut flips, mut dims, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    let mut from = Vec::with_capacity(rank); // the axis that each result axis is of
     let mut axis = 0;
     for place in places {
         let new = matches!(place, Ix::New);
@@ -37,15 +38,23 @@ fn basic(t: &Tensor, places: Vec<Ix>) -> Result<(Tensor, Vec<(usize, Tensor)>)> 
                     flips.push(axis);
                 }
                 dims.push((stop - start).div_ceil(step));
+                from.push(Some(axis));
             }
-            Ix::New => dims.push(1),
+            Ix::New => {
+                dims.push(1);
+                from.push(None);
+            }
             Ix::Ids(t) => {
                 ids.push((dims.len(), t));
                 dims.push(shape[axis]);
+                from.push(Some(axis));
             }
             Ix::Rest | Ix::Mask(_) => return Err(Error::verify("an index was not completed")),
         }
         axis += !new as usize;
+    }
+    if let Some(view) = at_once(t, &slice, &flips, &dims, &from) {
+        return Ok((view, ids));
     }
     let whole = slice.start.iter().all(|&s| s == 0)
         && slice.stop[..] == shape[..]
@@ -55,6 +64,40 @@ fn basic(t: &Tensor, places: Vec<Ix>) -> Result<(Tensor, Vec<(usize, Tensor)>)> 
         view = apply1(Flip { axes: flips }, &[&view]);
     }
     Ok((view.reshape(dims), ids))
+}
+
+/// The view of data that no gradient is recorded for, without an operation for it.
+fn at_once(
+    t: &Tensor,
+    slice: &Slice,
+    flips: &[usize],
+    dims: &[usize],
+    from: &[Option<usize>],
+) -> Option<Tensor> {
+    if t.requires_grad() && crate::tape::is_grad_enabled() {
+        return None;
+    }
+    t.with_data(|d| {
+        let own = d.strides();
+        let mut offset =
+            d.offset as i64 + slice.start.iter().zip(&own).map(|(&at, s)| at as i64 * s).sum::<i64>();
+        let mut strides = Vec::with_capacity(dims.len());
+        for (&n, axis) in dims.iter().zip(from) {
+            let Some(a) = *axis else {
+                strides.push(0);
+                continue;
+            };
+            let step = slice.step[a] as i64 * own[a];
+            let flipped = flips.contains(&a);
+            if flipped {
+                offset += (n as i64 - 1) * step;
+            }
+            strides.push(if flipped { -step } else { step });
+        }
+        // An empty view has no first element; any offset inside will do.
+        let offset = if dims.contains(&0) { 0 } else { offset as usize };
+        Some(Tensor::data(d.with_layout(&dims.iter().copied().collect(), strides, offset)))
+    })
 }
 
 /// Slices at integer tensors, which broadcast together. Their axes stand where the first was if all were

@@ -24,6 +24,7 @@ mod plan;
 mod print;
 mod profile;
 mod random;
+mod recent;
 mod reduce;
 mod region;
 mod row;

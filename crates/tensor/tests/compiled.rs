@@ -1,6 +1,6 @@
 //! Compiled functions: what they say of themselves, and that equal ones are compiled once.
 
-use gradus_tensor::{Tensor, compile};
+use gradus_tensor::{Tensor, compile, no_grad};
 
 #[test]
 fn explain_tells_work_and_memory() {
@@ -49,6 +49,48 @@ fn rows_that_repeat_one_element() {
         for (i, f) in functions.iter().enumerate() {
             let (a, b) = (f(&repeated).to_vec::<f32>().unwrap(), f(&written).to_vec::<f32>().unwrap());
             assert_eq!(a, b, "function {i} of rows of {n}");
+        }
+    }
+}
+
+/// A step as one writes it eagerly, `backward` included, compiled: the same weights, and no gradient is left behind.
+#[test]
+fn backward_inside_of_a_step() {
+    let (x, y) = (Tensor::from([[1.0, 2.0], [3.0, -1.0]]), Tensor::from([0.5, -2.0]));
+    let step = |w: &Tensor, moved: &Tensor, x: &Tensor, y: &Tensor| {
+        let loss = (x.matmul(w) - y).square().sum(()).mul(&w.detach().sum(()));
+        w.zero_grad();
+        loss.backward().unwrap();
+        loss.backward().unwrap(); // gradients add up
+        no_grad(|| {
+            moved.set_(&(moved * 0.9 + w.grad().unwrap())).unwrap();
+            w.set_(&(&w.data_() - &(moved * 0.01))).unwrap();
+        });
+        loss.detach()
+    };
+    let new = || (Tensor::from([0.3, -0.7]).requires_grad_(), Tensor::from([0.0, 0.0]).cell());
+    let ((w, m), (v, n)) = (new(), new());
+    let compiled = compile(&[&x, &y], |b| step(&w, &m, &b[0], &b[1])).unwrap();
+    assert!(w.grad().is_none());
+    for _ in 0..3 {
+        let own = compiled.run(&[&x, &y]).unwrap().remove(0).item::<f64>().unwrap();
+        let eager = {
+            let loss = (x.matmul(&v) - &y).square().sum(()).mul(&v.detach().sum(()));
+            v.zero_grad();
+            loss.backward_as(None, gradus_tensor::Backward { retain_graph: true, ..Default::default() })
+                .unwrap();
+            loss.backward().unwrap();
+            no_grad(|| {
+                n.set_(&(&n * 0.9 + v.grad().unwrap())).unwrap();
+                v.set_(&(&v.data_() - &(&n * 0.01))).unwrap();
+            });
+            loss.item::<f64>().unwrap()
+        };
+        assert!((own - eager).abs() < 1e-12, "{own} and {eager}");
+    }
+    for (a, b) in [(&w, &v), (&m, &n)] {
+        for (a, b) in a.to_vec::<f64>().unwrap().iter().zip(b.to_vec::<f64>().unwrap()) {
+            assert!((a - b).abs() < 1e-12, "{a} and {b}");
         }
     }
 }

@@ -270,7 +270,7 @@ fn traces() {
         refuse! {
             x[0].item::<f32>() => "has no elements while", "f32[2,3]";
             x[0].to_vec::<f32>() => "has no elements while";
-            x[0].sum(()).backward() => "backward";
+            x[0].sum(()).backward() => "no parameter was used";
         }
         &x[0] * &outer.matmul(&count(&[2]))
     });
