@@ -2,7 +2,7 @@
 
 import math
 
-from .._native import Tensor, as_tensor, where, zeros_like
+from .._native import Tensor, arange, as_tensor, where, zeros_like
 
 
 def positive(input):
@@ -38,10 +38,10 @@ def logaddexp2(input, other):
 
 def mvlgamma(input, p):
     """The logarithm of the gamma function of `p` dimensions."""
-    total = p * (p - 1) / 4 * math.log(math.pi)
-    for i in range(p):
-        total = total + (input - i / 2).lgamma()
-    return total
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, but is {p}")
+    terms = (input.unsqueeze(-1) - arange(p, dtype=input.dtype) / 2).lgamma().sum(-1)
+    return terms + p * (p - 1) / 4 * math.log(math.pi)
 
 
 def isposinf(input):

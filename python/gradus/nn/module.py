@@ -435,7 +435,6 @@ class Module:
         extra = self.extra_repr()
         lines = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
         extra_lines = extra.split("\n") if extra else []
-        if not lines:
-            if len(extra_lines) <= 1:
-                return f"{self._get_name()}({extra})"
+        if not lines and len(extra_lines) <= 1:
+            return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(extra_lines + lines) + "\n)"
