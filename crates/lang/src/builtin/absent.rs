@@ -13,7 +13,19 @@ pub static ABSENT: &[(&[&str], &str)] = &[
         "indices meet by name, and what lacks one is repeated along it",
     ),
     (
-        &["dot", "dot_labels", "mm", "mv", "bmm", "einsum", "tensordot", "linear", "bilinear", "addmm"],
+        &[
+            "dot",
+            "dot_labels",
+            "mm",
+            "mv",
+            "bmm",
+            "einsum",
+            "einsum_within",
+            "tensordot",
+            "linear",
+            "bilinear",
+            "addmm",
+        ],
         "a product is an equation: Y[b,h] = X[b,d] W[h,d] + B[h]",
     ),
     (
