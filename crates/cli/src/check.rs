@@ -145,13 +145,18 @@ fn differentiated(
     let values = program.run(&ready.inputs, &ready.settings, &outputs)?;
     let mut lines = Vec::new();
     for (name, value) in outputs.iter().filter_map(|n| Some((n, values.get(n)?))) {
-        let Some(d) = program.definition(name).filter(|d| d.rank == value.rank()) else { continue };
+        let Some(d) = program.definition(name) else { continue };
         if value.dtype() != DType::F64 || d.relation {
             continue;
         }
+        // Of a state, its last moment is given.
+        let mut places = indices(value.rank());
+        if let Some(axis) = d.time.filter(|_| value.rank() < d.rank) {
+            places.insert(axis, Index::Moment(-1));
+        }
         let weight = Name::from(format!("Weight_{name}"));
         ready.inputs.insert(weight.clone(), random.tensor(&value.shape()));
-        let factors = vec![at(name, &indices(d.rank)), at(&weight, &indices(d.rank))];
+        let factors = vec![at(name, &places), at(&weight, &indices(value.rank()))];
         lines.push(equation(at("Weighted", &[]), factors));
     }
     if lines.is_empty() {

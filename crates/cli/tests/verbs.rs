@@ -196,6 +196,9 @@ fn check_looks_at_time_and_at_what_is_held() {
         let line = text.lines().find(|l| l.starts_with(row)).unwrap_or_else(|| panic!("{row}: {text}"));
         assert!(line.ends_with("  ok"), "{text}");
     }
+    // Without a loss, the last moment of a state is weighted.
+    let text = output("X[*t,d] = const([[1,2],[3,4]])\nH[d,*t+1] = tanh(H[d,*t] + X[*t,d])", &["check", "-"]);
+    assert_eq!(text.lines().filter(|l| l.starts_with("Grad_") && l.ends_with("  ok")).count(), 3, "{text}");
     let held = "X[i] = const([1,2])\nY[i] = X[i] stop_gradient(X[i] W[j] W[j])\nW[j] = const([1,3])\nLoss = Y[i] Y[i]";
     let text = output(held, &["check", "-"]);
     assert!(text.lines().any(|l| l.starts_with("Grad_X ") && l.ends_with("  ok")), "{text}");

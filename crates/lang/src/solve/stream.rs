@@ -43,8 +43,9 @@ impl<'a> Solver<'a> {
         let mut now = vec![Vec::new(); group.len()];
         edges.iter().filter(|e| e.lag == 0).for_each(|e| now[e.reader].push(e.read));
         let order = components(&now);
-        if order.iter().any(|c| c.len() > 1) || now.iter().enumerate().any(|(i, n)| n.contains(&i)) {
-            let what = format!("`{}` needs itself at the same moment", names[0]);
+        if let Some(own) = order.iter().find(|c| c.len() > 1 || now[c[0]].contains(&c[0])) {
+            let span = self.own(group[own[0]]).first().map_or(span, |e| e.span);
+            let what = format!("`{}` needs itself at the same moment", names[own[0]]);
             return Err(Diagnostic::error(span, what)
                 .help("a state is written one step ahead: H[i,*t+1] = …")
                 .into());
