@@ -1,6 +1,6 @@
 //! Attention with several heads, for training and, with a cache, for one token after the other.
 
-use super::Linear;
+use super::{Dropout, Linear};
 use crate::module::{Buffer, Param};
 use crate::{init, module};
 use gradus_ir::{DType, Error};
@@ -23,8 +23,10 @@ pub struct MultiHeadAttention {
     pub kv_heads: usize,
     /// Whether a position sees only those up to its own.
     pub causal: bool,
+    /// Of the weights that positions give each other.
+    pub dropout: Option<Dropout>,
 }
-module!(MultiHeadAttention { in_proj_weight, in_proj_bias, out_proj; heads, kv_heads, causal });
+module!(MultiHeadAttention { in_proj_weight, in_proj_bias, out_proj, dropout; heads, kv_heads, causal });
 
 /// Keys and values of the positions so far, in room for a fixed number of them, so that one compiled step serves every
 /// position.
@@ -65,12 +67,18 @@ impl MultiHeadAttention {
             heads,
             kv_heads,
             causal: false,
+            dropout: None,
         }
     }
 
     /// The same, causal.
     pub fn causal(self) -> MultiHeadAttention {
         MultiHeadAttention { causal: true, ..self }
+    }
+
+    /// The same, with dropout of the weights that positions give each other.
+    pub fn dropout(self, p: f64, g: &Generator) -> MultiHeadAttention {
+        MultiHeadAttention { dropout: Some(Dropout::new(p, g)), ..self }
     }
 
     /// The same without biases.
@@ -130,7 +138,13 @@ impl MultiHeadAttention {
     }
 
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, options: AttentionOptions) -> Tensor {
-        let options = AttentionOptions { enable_gqa: self.kv_heads != self.heads, ..options };
+        let dropping = self.dropout.as_ref().filter(|d| d.mode.is_training());
+        let options = AttentionOptions {
+            enable_gqa: self.kv_heads != self.heads,
+            dropout: dropping.map_or(0.0, |d| d.p),
+            generator: dropping.map(|d| d.generator.clone()),
+            ..options
+        };
         let o = scaled_dot_product_attention(q, k, v, &options).transpose(1, 2).flatten(2, 3);
         crate::Forward::forward(&self.out_proj, &o)
     }
