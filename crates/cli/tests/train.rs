@@ -403,3 +403,31 @@ fn examples_of_a_program_are_held_out() {
     fails(&schedule("points = [[5, 1.0], [5, 0.5]]"), "`schedule.points` must have steps that rise");
     fails(&schedule("points = [5, 1.0]"), "`schedule.points` is of type array, not a list of pairs");
 }
+
+/// The configurations of `examples/train`, with fewer steps.
+#[test]
+fn shipped_configurations_train() {
+    let folder = Folder::new("train-shipped");
+    let from = root().join("examples/train");
+    std::fs::create_dir_all(folder.0.join("train")).unwrap();
+    for file in std::fs::read_dir(&from).unwrap().map(|f| f.unwrap().path()).filter(|p| p.is_file()) {
+        std::fs::copy(&file, folder.0.join("train").join(file.file_name().unwrap())).unwrap();
+    }
+    let data = root().join("examples/data").display().to_string();
+    // What a run of so many steps says at its end: loss, and loss on what is held out.
+    let run = |name: &str, steps: &str, fewer: &str| {
+        let path = format!("train/{name}.toml");
+        let text = folder.read(&path).replace("../data", &data);
+        assert!(text.contains(steps), "{text}");
+        output("", &["train", &folder.file(&path, &text.replace(steps, fewer))]);
+        let log = lines(&folder, &format!("train/{name}"));
+        let last = log[log.len() - 1].clone();
+        (last["loss"].as_f64().unwrap(), last["validation"].as_f64())
+    };
+    let (loss, held_out) = run("xor", "steps = 300", "steps = 300");
+    assert!(loss < 0.01 && held_out.is_none(), "{loss}");
+    let (loss, held_out) = run("names", "steps = 10000", "steps = 600");
+    assert!(loss < 3.0 && (2.0..2.5).contains(&held_out.unwrap()), "{loss} {held_out:?}");
+    let (loss, held_out) = run("gpt", "steps = 2000", "steps = 10");
+    assert!(loss < 4.2 && held_out.unwrap() < 4.5, "{loss} {held_out:?}");
+}

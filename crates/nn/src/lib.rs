@@ -8,6 +8,7 @@
 mod capture;
 pub mod checkpoint;
 pub mod data;
+mod device;
 mod finite;
 pub mod init;
 pub mod layers;
@@ -19,6 +20,7 @@ mod summary;
 mod train;
 
 pub use capture::capture;
+pub use device::Device;
 pub use gradus_files as file;
 pub use layers::*;
 pub use module::{Buffer, Forward, Mode, Module, Param, Part, Visitor};
