@@ -14,6 +14,7 @@ pub mod init;
 pub mod layers;
 pub mod module;
 pub mod optim;
+mod place;
 mod sample;
 mod step;
 mod summary;

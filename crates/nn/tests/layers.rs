@@ -357,3 +357,29 @@ fn a_block_drops_in_four_places() {
     let worst = ((mean - right).abs() / deviation).max(()).item::<f64>().unwrap();
     assert!(worst < 4.5, "{worst} deviations from the mean");
 }
+
+/// An error names the line that called the outermost layer, however deep inside it arose.
+#[test]
+fn errors_are_placed_where_layers_are_called() {
+    let g = Generator::new(0);
+    let x = Tensor::zeros([2, 3, 7]);
+    let placed = |line: u32, t: Tensor| {
+        let place = t.error().unwrap().place().unwrap();
+        assert!(place.file().ends_with("tests/layers.rs"), "{place}");
+        assert_eq!(place.line(), line, "{place}");
+    };
+    placed(line!(), Lstm::new(8, 4, 2, &g).forward(&x));
+    placed(line!(), Lstm::new(7, 4, 2, &g).dropout(1.5, &g).forward(&x));
+    placed(line!(), MultiHeadAttention::new(8, 2, &g).forward(&x));
+    placed(line!(), MultiHeadAttention::grouped(8, 4, 3, &g).forward(&Tensor::zeros([2, 3, 8])));
+    placed(line!(), TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&x));
+    placed(line!(), Sequential::new().then(Lstm::new(7, 4, 1, &g)).then(Linear::new(5, 1, &g)).forward(&x));
+    // What had failed before keeps its own place.
+    let (line, bad) = (line!(), &x + &Tensor::zeros([2, 3, 5]));
+    placed(line, TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&bad));
+    let m = Linear::new(7, 1, &g);
+    let sgd = Optimizer::new(m.parameters(), Sgd::default());
+    let line = line!() + 1;
+    let e = compile_training(&m, |m: &Linear, b: &[Tensor]| m.forward(&b[0]), sgd, &[&x]).err().unwrap();
+    assert_eq!((e.place().unwrap().line(), e.to_string().contains("the loss is f32[2,3,1]")), (line, true));
+}

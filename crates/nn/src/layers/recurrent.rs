@@ -3,6 +3,7 @@
 use super::Dropout;
 use crate::init;
 use crate::module::{Forward, Module, Param, Visitor};
+use crate::place::placed;
 use gradus_ir::{Error, Result};
 use gradus_tensor::func::linear;
 use gradus_tensor::{Generator, ScanOptions, Tensor, scan};
@@ -154,8 +155,8 @@ impl<U: Unit> Recurrent<U> {
     /// each. Begins with states like those, or zeros.
     #[track_caller]
     pub fn run(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {
-        let place = std::panic::Location::caller();
-        self.run_on(x, states).map_err(|e| e.or_at(place))
+        let caller = std::panic::Location::caller();
+        self.run_on(x, states).map_err(|e| placed(e, caller))
     }
 
     fn run_on(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {

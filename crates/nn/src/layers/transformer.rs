@@ -3,6 +3,7 @@
 use super::{Cache, Dropout, LayerNorm, Linear, MultiHeadAttention};
 use crate::module;
 use crate::module::Forward;
+use crate::place::placed_tensor;
 use gradus_tensor::{Generator, Tensor};
 
 /// Attention and a network of one hidden layer with `gelu`, each around a residual and behind a norm (or, if not
@@ -57,13 +58,15 @@ impl TransformerBlock {
     /// With a cache of the attention's keys and values.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        self.around(x, |x| self.self_attn.forward_cached(x, cache))
+        let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));
+        placed_tensor(Ok(y), std::panic::Location::caller())
     }
 }
 
 impl Forward for TransformerBlock {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        self.around(x, |x| self.self_attn.forward(x))
+        let y = self.around(x, |x| self.self_attn.forward(x));
+        placed_tensor(Ok(y), std::panic::Location::caller())
     }
 }
