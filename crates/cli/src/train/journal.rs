@@ -106,7 +106,7 @@ mod tests {
         for (loss, validation) in
             [(0.125, None), (f64::INFINITY, Some(-f64::INFINITY)), (0.1 + 0.2, Some(0.7 + 0.1))]
         {
-            for time in [12.5, 1_763_212_694.123_456_7, 1_763_212_694.123_456_9] {
+            for time in [12.5, 1_763_212_694.123_456_7] {
                 let r = Record { step: 7, loss, validation, rate: 1.0 / 3.0 * 1e-3, time };
                 assert_eq!(Record::parse(&r.line()), Some(r));
             }

@@ -26,7 +26,7 @@ impl HeldOut {
         let every = own.count("every", 1)?;
         let every = own.need("every", "how many batches are trained on from one time to the next", every)?;
         let part = if fixed { 0.0 } else { own.number("part", 0.1)? };
-        if !fixed && !(part > 0.0 && part < 1.0) {
+        if !(fixed || part > 0.0 && part < 1.0) {
             return Err(own.fault("part", &format!("is {part}, not between 0 and 1")));
         }
         own.finish()?;
