@@ -18,10 +18,12 @@ mod pinn;
 #[path = "../examples/vae.rs"]
 mod vae;
 
+use gradus::models::gpt::{Gpt, Sizes};
+use gradus::models::names::Bengio;
 use gradus::nn::data::{Dataset, Windows};
 use gradus::nn::optim::{AdamW, Sgd};
 use gradus::nn::{Clip, Module, Optimizer, Schedule, compile_forward, compile_training};
-use gradus::{Generator, Shape, Tensor};
+use gradus::{Generator, Shape, Tensor, models};
 use serde_json::Value;
 
 #[test]
@@ -67,10 +69,10 @@ fn sonnets_are_begun() {
 #[test]
 fn tokens_one_by_one_have_the_logits_of_all_at_once() {
     let g = Generator::new(5);
-    let model = gpt::Gpt::new(20, &g).unwrap();
+    let model = Gpt::new(20, Sizes::default(), &g).unwrap();
     let ids = g.randint(0, 20, [1, 12]);
     let whole = model.logits(&ids, &[]).to_vec::<f32>().unwrap();
-    let caches: Vec<_> = model.blocks.iter().map(|b| b.self_attn.cache(1, gpt::T)).collect();
+    let caches: Vec<_> = model.blocks.iter().map(|b| b.self_attn.cache(1, 12)).collect();
     let next = compile_forward(&model, |m, x| m.logits(&x[0], &caches));
     let one = |t: usize| next.run(&[ids.narrow(1, t, 1)]).unwrap()[0].to_vec::<f32>().unwrap();
     let parts: Vec<f32> = (0..12).flat_map(one).collect();
@@ -107,7 +109,7 @@ fn names_end_where_their_twin_does() {
     let (train, test) = names::data().unwrap();
     let sizes = [&train, &test].map(|d| Value::from(d.len()));
     assert_eq!(twin["examples"].as_array().unwrap()[..], sizes);
-    let model = names::Bengio::new(&Generator::new(0)).unwrap();
+    let model = Bengio::new(models::names::Sizes::default(), &Generator::new(0)).unwrap();
     for (i, (_, p)) in model.parameters().iter().enumerate() {
         let scale = if i == 0 { 1.0 } else { 5.0 / 3.0 * (3.0 / p.dim(1) as f64).sqrt() };
         p.data_().set_(&fill(i as u64 + 1, p.shape(), scale)).unwrap();
@@ -115,11 +117,11 @@ fn names_end_where_their_twin_does() {
     let sgd = Optimizer::new(model.parameters(), Sgd { rate: 0.1, ..Sgd::default() });
     let sgd = sgd.schedule(Schedule::multistep(&[1000], 0.1));
     let batch = |step: u64| train.batch(&ids(1000 + step, 32, train.len())).unwrap();
-    let mut step = compile_training(&model, names::loss, sgd, &batch(0)).unwrap();
+    let mut step = compile_training(&model, models::names::loss, sgd, &batch(0)).unwrap();
     for i in 0..1500 {
         step.run(&batch(i)).unwrap();
     }
-    let loss = compile_forward(&model, names::loss);
+    let loss = compile_forward(&model, models::names::loss);
     for (name, data) in [("train", train), ("test", test)] {
         let found = f64::from(loss.run(data.fields()).unwrap()[0].item::<f32>().unwrap());
         let right = twin[name].as_f64().unwrap();
@@ -130,7 +132,7 @@ fn names_end_where_their_twin_does() {
 #[test]
 fn the_gpt_follows_its_twin() {
     let (tokens, characters) = gpt::text().unwrap();
-    let model = gpt::Gpt::new(characters.len(), &Generator::new(0)).unwrap();
+    let model = Gpt::new(characters.len(), Sizes::default(), &Generator::new(0)).unwrap();
     let mut parameters = model.parameters();
     parameters.sort_by(|a, b| a.0.cmp(&b.0));
     for (seed, (name, p)) in parameters.iter().enumerate() {
@@ -141,10 +143,10 @@ fn the_gpt_follows_its_twin() {
         };
         p.data_().set_(&value).unwrap();
     }
-    let windows = Windows::new(&tokens, gpt::T);
-    let batch = |step: u64| windows.batch(&ids(5000 + step, gpt::B as u64, windows.len())).unwrap();
+    let windows = Windows::new(&tokens, model.sizes.context);
+    let batch = |step: u64| windows.batch(&ids(5000 + step, gpt::BATCH as u64, windows.len())).unwrap();
     let adam = Optimizer::new(model.parameters(), AdamW::default()).clip(Clip::Norm(1.0));
-    let mut step = compile_training(&model, gpt::loss, adam, &batch(0)).unwrap();
+    let mut step = compile_training(&model, models::gpt::loss, adam, &batch(0)).unwrap();
     let twin = twins()["gpt"]["losses"].as_array().unwrap().clone();
     assert_eq!(twin.len(), 100);
     let mut worst = 0.0f64;

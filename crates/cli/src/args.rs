@@ -80,13 +80,18 @@ A configuration:
   seed = 0
   checkpoint_every = 500
   log_every = 20
+  accumulate = 4                     # batches whose gradients are averaged for an update; schedules count updates
   [optimizer]
   name = \"adamw\"                   # adamw, adam, sgd, rmsprop, adagrad, lion or adafactor
   rate = 3e-3
-  clip_norm = 1.0
+  clip_norm = 1.0                    # or clip_value
+  average = 0.999                    # keeps a running average of the weights, for validation and `gradus sample`
   [schedule]
-  name = \"cosine\"                  # constant, step, multistep, linear, cosine or one_cycle
+  name = \"cosine\"                  # constant, step, multistep, linear, cosine, one_cycle or piecewise
   warm_up = 100
+  [validation]                       # the loss on what is held out of training
+  every = 500
+  part = 0.1                         # the end of the text or of the examples; of names it is one in ten, always
   [sizes]                            # names: context embed width; gpt: context width heads layers
   context = 3
 

@@ -3,12 +3,14 @@
 mod common;
 
 use common::{Folder, Outcome, gradus, output, root};
+use gradus::models::names::{self, Bengio};
 use gradus::nn::checkpoint;
+use gradus::nn::data::Dataset;
 use serde_json::Value;
 use std::path::Path;
 
 /// A configuration of the model of names, small enough for a test.
-fn names(steps: u64, out: &str) -> String {
+fn named(steps: u64, out: &str) -> String {
     let data = root().join("examples/data/names.txt").display().to_string();
     format!(
         "model = \"names\"\ndata = {data:?}\nsteps = {steps}\nbatch = 32\nout = {out:?}\nseed = 7\n\
@@ -36,7 +38,7 @@ fn fails(outcome: &Outcome, with: &str) {
 #[test]
 fn a_model_learns_stops_goes_on_and_speaks() {
     let folder = Folder::new("train-names");
-    let whole = folder.file("whole.toml", &names(80, "whole"));
+    let whole = folder.file("whole.toml", &named(80, "whole"));
     let text = output("", &["train", &whole]);
     assert!(text.contains("step 80/80  loss "), "{text}");
     assert!(text.contains("80 steps done: ") && text.contains(" │"), "{text}");
@@ -48,8 +50,8 @@ fn a_model_learns_stops_goes_on_and_speaks() {
     assert_eq!((log[3]["rate"].as_f64(), log[4]["rate"].as_f64()), (Some(5e-3), Some(2.5e-3)));
     assert!(folder.read("whole/loss.svg").contains("<polyline"));
     // The same run in two parts: the weights are the same bits, and the log has every step once.
-    folder.file("parts.toml", &names(80, "parts"));
-    let first = folder.file("first.toml", &names(80, "parts").replace("steps = 80", "steps = 45"));
+    folder.file("parts.toml", &named(80, "parts"));
+    let first = folder.file("first.toml", &named(80, "parts").replace("steps = 80", "steps = 45"));
     output("", &["train", &first]);
     let before = folder.read("parts/log.jsonl");
     let parts = folder.0.join("parts.toml").display().to_string();
@@ -65,7 +67,7 @@ fn a_model_learns_stops_goes_on_and_speaks() {
     let steps: Vec<u64> = lines(&folder, "parts").iter().map(|r| r["step"].as_u64().unwrap()).collect();
     assert_eq!(steps, [1, 10, 20, 30, 40, 45, 50, 60, 70, 80]);
     assert!(output("", &["train", &parts, "--resume"]).contains("all 80 steps were done before"));
-    let other = folder.file("other.toml", &names(90, "parts").replace("width = 32", "width = 16"));
+    let other = folder.file("other.toml", &named(90, "parts").replace("width = 32", "width = 16"));
     fails(&gradus(&["train", &other, "--resume"]), "its `model` is {");
     // Events hold what the log holds.
     let log = lines(&folder, "parts");
@@ -121,11 +123,16 @@ fn a_gpt_learns_and_speaks_beyond_its_context() {
     let config = folder.file(
         "gpt.toml",
         "model = \"gpt\"\ndata = \"text.txt\"\nsteps = 40\nbatch = 8\nout = \"run\"\n[optimizer]\nrate = 1e-2\nclip_norm = 1.0\n\
-         [schedule]\nname = \"cosine\"\nwarm_up = 5\n[sizes]\ncontext = 8\nwidth = 16\nheads = 2\nlayers = 1\n",
+         [schedule]\nname = \"cosine\"\nwarm_up = 5\n[validation]\nevery = 20\npart = 0.2\n\
+         [sizes]\ncontext = 8\nwidth = 16\nheads = 2\nlayers = 1\n",
     );
     output("", &["train", &config]);
     let log = lines(&folder, "run");
     let loss = |r: &Value| r["loss"].as_f64().unwrap();
+    // The end of the text is more of the same.
+    let held_out: Vec<f64> = log.iter().filter_map(|r| r["validation"].as_f64()).collect();
+    assert_eq!(held_out.len(), 2);
+    assert!(held_out[1] < held_out[0] && (held_out[1] - loss(&log[log.len() - 1])).abs() < 0.5, "{log:?}");
     assert!(loss(&log[log.len() - 1]) < 0.6 * loss(&log[0]), "{log:?}");
     let out = folder.0.join("run").display().to_string();
     let text = output("", &["sample", &out, "--count", "1", "--length", "30"]);
@@ -241,7 +248,7 @@ fn batches_take_examples() {
 #[test]
 fn an_interrupt_leaves_a_checkpoint() {
     let folder = Folder::new("train-interrupt");
-    let config = folder.file("run.toml", &names(1_000_000, "run").replace("checkpoint_every = 25", ""));
+    let config = folder.file("run.toml", &named(1_000_000, "run").replace("checkpoint_every = 25", ""));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gradus"));
     let child = command.args(["train", &config]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let begun = std::time::Instant::now();
@@ -259,4 +266,168 @@ fn an_interrupt_leaves_a_checkpoint() {
     let file = folder.0.join("run/checkpoint.safetensors");
     let file = checkpoint::safetensors::Reader::open(file).unwrap();
     assert_eq!(file.note("batches"), Some(step));
+}
+
+/// The model of names of a checkpoint, with the tensors under a prefix.
+fn loaded(folder: &Folder, out: &str, prefix: &str) -> Bengio {
+    let sizes = names::Sizes { width: 32, ..names::Sizes::default() };
+    let model = Bengio::new(sizes, &gradus::Generator::new(0)).unwrap();
+    let path = folder.0.join(out).join("checkpoint.safetensors");
+    checkpoint::load_as(path, &model, |own| format!("{prefix}.{own}")).unwrap();
+    model
+}
+
+/// Averages, held-out names and updates after two batches each, in one run and in parts that end between updates.
+#[test]
+fn held_out_names_are_read_with_averaged_weights() {
+    let folder = Folder::new("train-held-out");
+    let more = |out: &str| {
+        named(80, out)
+            .replace("seed = 7\n", "seed = 7\naccumulate = 2\n")
+            .replace("rate = 5e-3\n", "rate = 5e-3\naverage = 0.95\n")
+            .replace("[sizes]", "[validation]\nevery = 35\n[sizes]")
+    };
+    let text = output("", &["train", &folder.file("whole.toml", &more("whole"))]);
+    assert!(text.contains("step 35/80  loss ") && text.contains("  validation "), "{text}");
+    let log = lines(&folder, "whole");
+    let held_out = |log: &[Value]| -> Vec<(u64, f64)> {
+        let all = log.iter().filter_map(|r| Some((r["step"].as_u64()?, r["validation"].as_f64()?)));
+        all.collect()
+    };
+    let found = held_out(&log);
+    assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), [35, 70, 80]);
+    // The last of them again, by hand: all whole batches of the names that the split holds out.
+    let names_text = std::fs::read_to_string(root().join("examples/data/names.txt")).unwrap();
+    let data = names::examples(&names::split(&names_text).1, 3).unwrap();
+    let mean = |model: &Bengio| {
+        let batches = data.len() / 32;
+        let batch = |i: usize| data.batch(&(32 * i..32 * i + 32).collect::<Vec<_>>()).unwrap();
+        let loss = |i| f64::from(names::loss(model, &batch(i)).item::<f32>().unwrap());
+        (0..batches).map(loss).sum::<f64>() / batches as f64
+    };
+    let (averaged, last) = (loaded(&folder, "whole", "average"), loaded(&folder, "whole", "model"));
+    assert!((mean(&averaged) - found[2].1).abs() < 1e-6, "{} is not {}", found[2].1, mean(&averaged));
+    assert!((mean(&averaged) - mean(&last)).abs() > 1e-3);
+    assert!(folder.read("whole/loss.svg").contains("(orange: held out)"));
+    // Samples come from the averages too.
+    let out = folder.0.join("whole").display().to_string();
+    let samples = |model: &Bengio| {
+        let (sampling, g) = (gradus::nn::Sampling::default(), gradus::Generator::new(3));
+        (0..4).map(|_| model.sample(&sampling, &g).unwrap() + "\n").collect::<String>()
+    };
+    let spoken = output("", &["sample", &out, "--count", "4", "--seed", "3"]);
+    assert_eq!(spoken, samples(&averaged));
+    assert_ne!(spoken, samples(&last));
+    // In parts, of which the first ends between two updates.
+    let first = folder.file("first.toml", &more("parts").replace("steps = 80", "steps = 45"));
+    output("", &["train", &first]);
+    let rest = folder.file("rest.toml", &more("parts"));
+    output("", &["train", &rest, "--resume"]);
+    let file = |out: &str| folder.0.join(out).join("checkpoint.safetensors");
+    assert_eq!(weights(&file("whole")), weights(&file("parts")));
+    assert_eq!(held_out(&lines(&folder, "parts")).last(), found.last());
+}
+
+/// Rates on straight lines, updates after two batches, averages, clipping by value: the same by hand.
+#[test]
+fn a_program_follows_the_configuration_to_the_last_digit() {
+    let folder = Folder::new("train-by-hand");
+    let parts = PARTS
+        .replace("[optimizer]", "accumulate = 2\n[schedule]\nname = \"piecewise\"\npoints = [[10, 1.0], [20, 0.2], [60, 0.1]]\n[optimizer]\nclip_value = 0.05\naverage = 0.9")
+        .replace("{ normal = 0.1 }", "{ fill = 0.25 }");
+    let config = logistic(&folder, &parts).clone();
+    let text = std::fs::read_to_string(&config).unwrap().replace("steps = 300", "steps = 101\nlog_every = 1");
+    std::fs::write(&config, text).unwrap();
+    output("", &["train", &config]);
+    let xs = [-4.0f64, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0];
+    let ts = [0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0];
+    let factor = |k: f64| match k {
+        k if k <= 10.0 => 1.0,
+        k if k <= 20.0 => 1.0 - 0.8 * (k - 10.0) / 10.0,
+        k => 0.2 - 0.1 * (k - 20.0) / 40.0,
+    };
+    let (mut p, mut average) = ([0.25f64, 0.5], [0.25f64, 0.5]);
+    let log = lines(&folder, "run");
+    for k in 0..50 {
+        let rate = 0.5 * factor(f64::from(k));
+        assert!((log[2 * k as usize]["rate"].as_f64().unwrap() - rate).abs() < 1e-12, "{k}");
+        let slope = |x: f64, t: f64| (1.0 / (1.0 + (-p[0] * x - p[1]).exp()) - t) / 8.0;
+        let both = xs.iter().zip(&ts).map(|(x, t)| (slope(*x, *t) * x, slope(*x, *t)));
+        let (w, b) = both.fold((0.0, 0.0), |a, g| (a.0 + g.0, a.1 + g.1));
+        for (i, g) in [w, b].into_iter().enumerate() {
+            p[i] -= rate * g.clamp(-0.05, 0.05);
+            average[i] = 0.9 * average[i] + 0.1 * p[i];
+        }
+    }
+    let found = weights(&folder.0.join("run/checkpoint.safetensors"));
+    let value = |name: &str| found.iter().find(|(n, _)| n == name).unwrap().1[0];
+    for (i, name) in ["W", "b"].into_iter().enumerate() {
+        for (prefix, right) in [("model", p[i]), ("average", average[i])] {
+            let own = value(&format!("{prefix}.{name}"));
+            assert!((own - right).abs() < 1e-10, "{prefix}.{name}: {own} is not {right}");
+        }
+    }
+}
+
+#[test]
+fn examples_of_a_program_are_held_out() {
+    let folder = Folder::new("train-part");
+    let parts = PARTS
+        .replace("[optimizer]", "batch = 2\n[validation]\nevery = 100\npart = 0.25\n[optimizer]")
+        .replace("f64 = true", "f64 = true\nbatched = [\"X\", \"T\"]");
+    output("", &["train", &logistic(&folder, &parts)]);
+    let log = lines(&folder, "run");
+    let found = log[log.len() - 1]["validation"].as_f64().unwrap();
+    let weights = weights(&folder.0.join("run/checkpoint.safetensors"));
+    let value = |name: &str| weights.iter().find(|(n, _)| n == name).unwrap().1[0];
+    let (w, b) = (value("model.W"), value("model.b"));
+    // The last two of eight examples, both of class 1.
+    let loss = |x: f64| ((1.0 + (w * x + b).exp()).ln() - (w * x + b)) / 8.0;
+    let right = loss(3.0) + loss(4.0);
+    assert!((found - right).abs() < 1e-12, "{found} is not {right}");
+    let with = |from: &str, to: &str| {
+        assert!(parts.contains(from));
+        let folder = Folder::new("train-part-wrong");
+        gradus(&["train", &logistic(&folder, &parts.replace(from, to))])
+    };
+    fails(&with("part = 0.25", "part = 1.5"), "`validation.part` is 1.5, not between 0 and 1");
+    fails(&with("part = 0.25", "part = 0.05"), "`validation` holds out 1 examples, and a batch has 2");
+    fails(&with("every = 100\n", ""), "`validation.every` is missing: it is how many batches");
+    let whole = PARTS.replace("[optimizer]", "[validation]\nevery = 5\n[optimizer]");
+    let outcome = gradus(&["train", &logistic(&Folder::new("train-part-whole"), &whole)]);
+    fails(&outcome, "`validation` holds out examples, and `program.batched` names no inputs");
+    let optimizer = |from: &str, to: &str| with("[optimizer]", &format!("{from}[optimizer]\n{to}"));
+    fails(&optimizer("", "average = 1.0\n"), "`optimizer.average` is 1, not a number from 0 to below 1");
+    let schedule = |points: &str| optimizer(&format!("[schedule]\nname = \"piecewise\"\n{points}\n"), "");
+    fails(&schedule(""), "`schedule.points` is missing: it is a list of steps and factors");
+    fails(&schedule("points = [[5, 1.0], [5, 0.5]]"), "`schedule.points` must have steps that rise");
+    fails(&schedule("points = [5, 1.0]"), "`schedule.points` is of type array, not a list of pairs");
+}
+
+/// The configurations of `examples/train`, with fewer steps.
+#[test]
+fn shipped_configurations_train() {
+    let folder = Folder::new("train-shipped");
+    let from = root().join("examples/train");
+    std::fs::create_dir_all(folder.0.join("train")).unwrap();
+    for file in std::fs::read_dir(&from).unwrap().map(|f| f.unwrap().path()).filter(|p| p.is_file()) {
+        std::fs::copy(&file, folder.0.join("train").join(file.file_name().unwrap())).unwrap();
+    }
+    let data = root().join("examples/data").display().to_string();
+    // What a run of so many steps says at its end: loss, and loss on what is held out.
+    let run = |name: &str, steps: &str, fewer: &str| {
+        let path = format!("train/{name}.toml");
+        let text = folder.read(&path).replace("../data", &data);
+        assert!(text.contains(steps), "{text}");
+        output("", &["train", &folder.file(&path, &text.replace(steps, fewer))]);
+        let log = lines(&folder, &format!("train/{name}"));
+        let last = log[log.len() - 1].clone();
+        (last["loss"].as_f64().unwrap(), last["validation"].as_f64())
+    };
+    let (loss, held_out) = run("xor", "steps = 300", "steps = 300");
+    assert!(loss < 0.01 && held_out.is_none(), "{loss}");
+    let (loss, held_out) = run("names", "steps = 10000", "steps = 600");
+    assert!(loss < 3.0 && (2.0..2.5).contains(&held_out.unwrap()), "{loss} {held_out:?}");
+    let (loss, held_out) = run("gpt", "steps = 2000", "steps = 10");
+    assert!(loss < 4.2 && held_out.unwrap() < 4.5, "{loss} {held_out:?}");
 }

@@ -156,6 +156,43 @@ fn gradients() {
     });
 }
 
+/// Every function of the catalog by its name, of numbers in its domain.
+#[test]
+fn gradients_of_rows() {
+    let names = ["X", "Z", "V"];
+    let (mut smooth, mut failed) = (0, Vec::new());
+    for row in pointwise::rows().filter(|row| row.float.is_some()) {
+        let operands = &names[..row.arity];
+        // Inputs lie between 0.2 and 1.1; the ends of the domain are left out.
+        let inside = |(i, name): (usize, &&str)| {
+            let (low, high) = row.domain_of(i);
+            let width = high - low;
+            format!("In{name}[i,j] = {} + {width} {name}[i,j]\n", low - 0.15 * width)
+        };
+        let before: String = operands.iter().enumerate().map(inside).collect();
+        let call: Vec<String> = operands.iter().map(|n| format!("In{n}[i,j]")).collect();
+        let text = format!(
+            "{before}Y[i,j] = {}({})\nLoss = R[i,j] Y[i,j] Y[i,j] + R[i,j] Y[i,j]",
+            row.name,
+            call.join(", ")
+        );
+        let shapes: Vec<(&str, &[usize])> =
+            operands.iter().chain(&["R"]).map(|n| (*n, &[3, 4][..])).collect();
+        let holds = std::panic::catch_unwind(|| match row.partials {
+            Some(_) => second_order(&text, &check_with(&text, &shapes, None), &shapes),
+            None => {
+                let gradient = load(&text).gradient(&GradientOptions::default()).unwrap();
+                let none = gradient.warnings.first().is_some_and(|w| w.message.contains("has no derivative"));
+                assert!(none || zeros(&text, &shapes), "{text}");
+            }
+        });
+        smooth += usize::from(row.partials.is_some());
+        failed.extend(holds.is_err().then_some(row.name));
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+    assert!(smooth > 40, "{smooth}");
+}
+
 /// Whether the gradients of all inputs but the weights are 0.
 fn zeros(text: &str, shapes: &[(&str, &[usize])]) -> bool {
     let gradient = load(text).gradient(&GradientOptions::default()).unwrap();

@@ -1,8 +1,11 @@
-//! Where a NaN or an infinity came from: a graph is run again, op by op, and followed back from the value that is not finite.
+//! Where a NaN or an infinity came from: a graph is run again, op by op, loops turn by turn, and followed back from the value
+//! that is not finite.
 
 use gradus_ir::graph::Id;
 use gradus_ir::ops::Form;
-use gradus_ir::{Aval, Graph, Op, Result};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::while_loop::While;
+use gradus_ir::{Aval, DType, Graph, Op, Result};
 use gradus_tensor::{Tensor, try_apply};
 
 /// How bad a value is.
@@ -28,13 +31,23 @@ pub(crate) fn is_finite(t: &Tensor) -> Result<bool> {
 /// all outputs are finite. An op is blamed if none of its operands is as bad as its result; what follows from constants
 /// alone is meant to be as it is. Inputs have these names.
 pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result<Option<String>> {
-    let run = Run::new(graph, ins)?;
-    for id in graph.outputs() {
-        if badness(run.value(*id))?.is_some() {
-            return run.blame(*id, names).map(Some);
+    let run = Run::new(graph, ins, &vec![false; ins.len()])?;
+    let Some(source) = run.first_source()? else { return Ok(None) };
+    Ok(Some(match source {
+        Source::Op(text) => text,
+        Source::Input(at) => {
+            let name = names.get(at).map_or("", String::as_str);
+            format!("{name} ({}) was not finite to begin with", graph.aval(graph.inputs()[at].1))
         }
-    }
-    Ok(None)
+    }))
+}
+
+/// Where a value that is not finite came from.
+enum Source {
+    /// An input of the graph.
+    Input(usize),
+    /// An op, in words.
+    Op(String),
 }
 
 /// A graph with all its values.
@@ -45,13 +58,25 @@ struct Run<'g> {
     constant: Vec<bool>,
 }
 
+/// A loop that is run again: its body, and what each of its steps was given.
+struct Turns<'g> {
+    body: &'g Graph,
+    /// Which inputs of the body are carries.
+    carries: std::ops::Range<usize>,
+    given: Vec<Vec<Tensor>>,
+}
+
 impl<'g> Run<'g> {
-    fn new(graph: &'g Graph, ins: &[Tensor]) -> Result<Run<'g>> {
+    /// Inputs are constant where the graph around this one says so.
+    fn new(graph: &'g Graph, ins: &[Tensor], fixed: &[bool]) -> Result<Run<'g>> {
         let mut values: Vec<Vec<Tensor>> = Vec::with_capacity(graph.nodes().len());
         let mut constant = Vec::with_capacity(graph.nodes().len());
         for (i, node) in graph.nodes().iter().enumerate() {
             let input = graph.inputs().iter().position(|(_, id)| id.node as usize == i);
-            constant.push(input.is_none() && node.ins.iter().all(|id| constant[id.node as usize]));
+            constant.push(match input {
+                Some(at) => fixed[at],
+                None => node.ins.iter().all(|id| constant[id.node as usize]),
+            });
             let operands: Vec<&Tensor> =
                 node.ins.iter().map(|id| &values[id.node as usize][id.out as usize]).collect();
             values.push(match input {
@@ -66,44 +91,138 @@ impl<'g> Run<'g> {
         &self.values[id.node as usize][id.out as usize]
     }
 
-    /// Follows a value that is not finite back to the op that made it so.
-    fn blame(&self, mut id: Id, names: &[String]) -> Result<String> {
-        loop {
-            let node = &self.graph.nodes()[id.node as usize];
-            if let Some(at) = self.graph.inputs().iter().position(|(_, input)| *input == id) {
-                let name = names.get(at).map_or("", String::as_str);
-                return Ok(format!("{name} ({}) was not finite to begin with", self.graph.aval(id)));
+    fn outputs(&self) -> Vec<Tensor> {
+        self.graph.outputs().iter().map(|id| self.value(*id).clone()).collect()
+    }
+
+    /// Where the first output that is not finite came from.
+    fn first_source(&self) -> Result<Option<Source>> {
+        for id in self.graph.outputs() {
+            if let Some(source) = self.source(*id)? {
+                return Ok(Some(source));
             }
-            let own = badness(self.value(id))?;
+        }
+        Ok(None)
+    }
+
+    /// Follows a value that is not finite back to the op that made it so; `None` if it is finite.
+    fn source(&self, mut id: Id) -> Result<Option<Source>> {
+        loop {
+            let Some(own) = badness(self.value(id))? else { return Ok(None) };
+            if let Some(at) = self.graph.inputs().iter().position(|(_, input)| *input == id) {
+                return Ok(Some(Source::Input(at)));
+            }
             let mut worst = None;
-            for operand in node.ins.iter().filter(|o| !self.constant[o.node as usize]) {
-                let bad = badness(self.value(*operand))?;
+            for operand in &self.graph.nodes()[id.node as usize].ins {
+                let bad =
+                    if self.constant[operand.node as usize] { None } else { badness(self.value(*operand))? };
                 if bad.is_some() && worst.is_none_or(|(w, _)| bad > w) {
                     worst = Some((bad, *operand));
                 }
             }
             match worst {
                 Some((_, operand)) => id = operand,
-                None => return self.describe(id, own),
+                None => return Ok(Some(Source::Op(self.describe(id, own)?))),
             }
         }
     }
 
-    /// The op that made a value from finite ones: the one inside of it, if it is a region.
-    fn describe(&self, id: Id, bad: Option<Bad>) -> Result<String> {
+    /// The op that made a value from finite ones: the one inside of it, if it holds graphs.
+    fn describe(&self, id: Id, bad: Bad) -> Result<String> {
         let node = &self.graph.nodes()[id.node as usize];
         let avals: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
-        if let Form::Region(body) = node.op.def().form(&avals) {
-            let ins: Vec<Tensor> = node.ins.iter().map(|id| self.value(*id).clone()).collect();
-            let names: Vec<String> = (0..ins.len()).map(|i| format!("operand {i}")).collect();
-            if let Some(inner) = explain(&body, &ins, &names)? {
-                let name = if let Op::Call(call) = &node.op { &call.name } else { node.op.name() };
-                return Ok(format!("{inner}, in `{name}`"));
+        let ins: Vec<Tensor> = node.ins.iter().map(|id| self.value(*id).clone()).collect();
+        let fixed: Vec<bool> = node.ins.iter().map(|id| self.constant[id.node as usize]).collect();
+        let inner = match node.op.def().form(&avals) {
+            Form::Region(body) => Run::new(&body, &ins, &fixed)?.first_source()?,
+            Form::Switch(branches) => {
+                let at = ins[0].to_dtype(DType::I64).item::<i64>()?.clamp(0, branches.len() as i64 - 1);
+                Run::new(&branches[at as usize], &ins[1..], &fixed[1..])?.first_source()?
             }
+            Form::Scan(op) => {
+                Turns::of_scan(&op, &ins)?.source(self.value(id), id.out as usize, &op, &fixed)?
+            }
+            Form::While(op) => {
+                let turns = Turns::of_while(&op, &ins)?;
+                turns.back(turns.given.len(), id.out as usize, &fixed)?
+            }
+            _ => None,
+        };
+        if let Some(Source::Op(text)) = inner {
+            let name = if let Op::Call(call) = &node.op { &call.name } else { node.op.name() };
+            return Ok(format!("{text}, in `{name}`"));
         }
-        let what = if bad == Some(Bad::Nan) { "NaN" } else { "an infinity" };
+        let what = if bad == Bad::Nan { "NaN" } else { "an infinity" };
         let operands: Vec<String> = avals.iter().map(|a| a.to_string()).collect();
         let result = self.graph.aval(id);
         Ok(format!("`{}` made {what} ({result} from {})", node.op.name(), operands.join(", ")))
     }
+}
+
+impl<'g> Turns<'g> {
+    fn of_scan(op: &'g Scan, ins: &[Tensor]) -> Result<Turns<'g>> {
+        let carries = op.shared..op.shared + op.carries;
+        let (mut now, mut given) = (ins[carries.clone()].to_vec(), Vec::new());
+        for turn in 0..op.length {
+            let at = slice(op, turn);
+            let slices = ins[carries.end..].iter().map(|x| x.at(at));
+            let point: Vec<Tensor> = ins[..op.shared].iter().cloned().chain(now).chain(slices).collect();
+            now = Run::new(&op.body, &point, &vec![false; point.len()])?.outputs();
+            now.truncate(op.carries);
+            given.push(point);
+        }
+        Ok(Turns { body: &op.body, carries, given })
+    }
+
+    fn of_while(op: &'g While, ins: &[Tensor]) -> Result<Turns<'g>> {
+        let (mut point, mut given) = (ins.to_vec(), Vec::new());
+        let free = vec![false; ins.len()];
+        while op.bound == 0 || given.len() < op.bound {
+            if !Run::new(&op.condition, &point, &free)?.outputs()[0].item::<bool>()? {
+                break;
+            }
+            given.push(point.clone());
+            let next = Run::new(&op.body, &point, &free)?.outputs();
+            point.truncate(op.shared);
+            point.extend(next);
+        }
+        Ok(Turns { body: &op.body, carries: op.shared..ins.len(), given })
+    }
+
+    /// Where an output came from: if it is a stack, its first slice that is not finite.
+    fn source(&self, value: &Tensor, out: usize, op: &Scan, fixed: &[bool]) -> Result<Option<Source>> {
+        if out < op.carries {
+            return self.back(self.given.len(), out, fixed);
+        }
+        for turn in 0..op.length {
+            if badness(&value.at(slice(op, turn)))?.is_some() {
+                return self.back(turn + 1, out, fixed);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes back from an output of the last of so many turns, along the carries, to the turn that made it.
+    fn back(&self, mut turns: usize, mut out: usize, fixed: &[bool]) -> Result<Option<Source>> {
+        while turns > 0 {
+            let free: Vec<bool> =
+                fixed.iter().enumerate().map(|(i, f)| *f && !self.carries.contains(&i)).collect();
+            let run = Run::new(self.body, &self.given[turns - 1], &free)?;
+            match run.source(self.body.outputs()[out])? {
+                Some(Source::Input(at)) if self.carries.contains(&at) => out = at - self.carries.start,
+                Some(Source::Op(text)) => {
+                    let all = self.given.len();
+                    return Ok(Some(Source::Op(format!("{text}, in step {turns} of {all}"))));
+                }
+                other => return Ok(other),
+            }
+            turns -= 1;
+        }
+        Ok(None)
+    }
+}
+
+/// Which slice a turn of a loop takes.
+fn slice(op: &Scan, turn: usize) -> i64 {
+    (if op.reverse { op.length - 1 - turn } else { turn }) as i64
 }

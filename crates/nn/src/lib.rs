@@ -8,17 +8,20 @@
 mod capture;
 pub mod checkpoint;
 pub mod data;
+mod device;
 mod finite;
 pub mod init;
 pub mod layers;
 pub mod module;
 pub mod optim;
+mod place;
 mod sample;
 mod step;
 mod summary;
 mod train;
 
 pub use capture::capture;
+pub use device::Device;
 pub use gradus_files as file;
 pub use layers::*;
 pub use module::{Buffer, Forward, Mode, Module, Param, Part, Visitor};

@@ -25,6 +25,7 @@
 //! assert_eq!(names, ["hidden.weight", "hidden.bias", "out.weight", "out.bias"]);
 //! ```
 
+use crate::device::Device;
 use gradus_ir::{Class, DType, Result};
 use gradus_tensor::{Generator, Tensor};
 use std::ops::Deref;
@@ -198,6 +199,13 @@ pub trait Module {
     fn to_dtype(&self, dtype: DType) -> Result<()> {
         let mut floats = self.state().into_iter().filter(|(_, t)| t.dtype().class() == Class::Float);
         floats.try_for_each(|(_, t)| t.convert_(dtype))
+    }
+
+    /// Moves everything to a device. All there is is on the only one already.
+    fn to(&self, device: Device) -> Result<()> {
+        match device {
+            Device::Cpu => Ok(()),
+        }
     }
 
     /// The number of trained numbers.

@@ -4,6 +4,7 @@ use crate::capture::capturing;
 use crate::finite;
 use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
+use crate::place::placed;
 use gradus_ir::{Aval, Error, Result};
 use gradus_tensor::{Compiled, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
 use std::borrow::Borrow;
@@ -101,7 +102,7 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
     let (fields, finite) = (inputs.len(), false);
     let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
-    step.compiled(&refs(inputs)).map_err(|e| e.or_at(place))?;
+    step.compiled(&refs(inputs)).map_err(|e| placed(e, place))?;
     Ok(step)
 }
 
@@ -114,7 +115,7 @@ impl Step<'_> {
     #[track_caller]
     pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
         let place = std::panic::Location::caller();
-        self.run_on(&refs(batch)).map_err(|e| e.or_at(place))
+        self.run_on(&refs(batch)).map_err(|e| placed(e, place))
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
@@ -342,6 +343,7 @@ impl Evaluate<'_> {
     /// Runs it.
     #[track_caller]
     pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
-        self.f.call(&refs(ins))
+        let place = std::panic::Location::caller();
+        self.f.call(&refs(ins)).map_err(|e| placed(e, place))
     }
 }

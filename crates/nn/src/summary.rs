@@ -1,11 +1,13 @@
 //! A model as a table: what it holds, how large it is, how much arithmetic it takes.
 
 use crate::module::{Module, Part, evaluating};
-use gradus_ir::Result;
-use gradus_tensor::{Outputs, Tensor, trace};
+use gradus_ir::ops::Form;
+use gradus_ir::{Aval, Graph, Result};
+use gradus_tensor::{Outputs, Tensor, trace_function};
 
 /// The parameters and buffers of a model with their types and counts, and the arithmetic of a function of it at these inputs,
-/// when it is not training.
+/// in all and by layer, when it is not training. A layer is what holds parameters under names of its own; its arithmetic is
+/// that of the functions that take them.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, summary};
@@ -13,13 +15,16 @@ use gradus_tensor::{Outputs, Tensor, trace};
 /// let layer = Linear::new(3, 2, &Generator::new(0));
 /// let table = summary(&layer, |m, x| m.forward(&x[0]), &[&Tensor::zeros([1, 3])]).unwrap();
 /// assert!(table.contains("weight  f32[2,3]  6"));
+/// assert!(table.contains("14 operations to f32[1,2]"));
 /// ```
 pub fn summary<M: Module, R: Outputs>(
     model: &M,
     f: impl FnOnce(&M, &[Tensor]) -> R,
     inputs: &[&Tensor],
 ) -> Result<String> {
-    let graph = evaluating(&model.modes(), || trace(inputs, |x| f(model, x)))?;
+    let types = inputs.iter().map(|t| Ok(t.check()?.aval())).collect::<Result<Vec<_>>>()?;
+    let types: Vec<Aval> = types.into_iter().flatten().collect();
+    let traced = evaluating(&model.modes(), || trace_function(&types, |x| f(model, x)))?;
     let (mut rows, mut trained, mut frozen, mut bytes) = (Vec::new(), 0, 0, 0);
     for (name, part) in model.parts() {
         let (t, mark) = match part {
@@ -46,9 +51,82 @@ pub fn summary<M: Module, R: Outputs>(
         text += format!("{name:a$}  {aval:b$}  {count:>c$}  {mark}").trim_end();
         text.push('\n');
     }
-    let outs: Vec<String> = graph.output_avals().iter().map(|a| a.to_string()).collect();
-    let flops = graph.inlined()?.stats().flops;
+    let mut outs: Vec<String> = traced.graph.output_avals().iter().map(|a| a.to_string()).collect();
+    outs.truncate(outs.len() - traced.written.len());
     text += &format!("{trained} parameters trained, {frozen} frozen; {bytes} bytes\n");
-    text += &format!("{flops} operations to {}\n", outs.join(", "));
+    let state = model.state();
+    let layer = |name: &str| name.rsplit_once('.').map_or("itself", |(layer, _)| layer).to_string();
+    let mut work = Work::default();
+    let mut from = vec![Origin::Data; inputs.len()];
+    for cell in &traced.captured {
+        let own = state.iter().find(|(_, t)| t.is_same(cell));
+        from.push(Origin::Layers(own.iter().map(|(name, _)| work.layer(layer(name))).collect()));
+    }
+    work.count(&traced.graph, &from, 1);
+    let total = work.by_layer.iter().fold(work.rest, |sum, (_, n)| sum.saturating_add(*n));
+    text += &format!("{total} operations to {}\n", outs.join(", "));
+    let rest = ("no layer".to_string(), work.rest);
+    let lines: Vec<(String, u64)> = work.by_layer.into_iter().chain([rest]).collect();
+    let name = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let digits = total.to_string().len();
+    lines.iter().for_each(|(layer, n)| text += &format!("  {layer:name$}  {n:>digits$}\n"));
     Ok(text)
+}
+
+/// What a value is computed from: an input among others, or parameters of these layers alone (constants: of none).
+#[derive(Clone, PartialEq)]
+enum Origin {
+    Data,
+    Layers(Vec<usize>),
+}
+
+/// Arithmetic operations by layer, in the order of their first parameters' use.
+#[derive(Default)]
+struct Work {
+    by_layer: Vec<(String, u64)>,
+    rest: u64,
+}
+
+impl Work {
+    fn layer(&mut self, name: String) -> usize {
+        let at = self.by_layer.iter().position(|(n, _)| *n == name);
+        at.unwrap_or_else(|| {
+            self.by_layer.push((name, 0));
+            self.by_layer.len() - 1
+        })
+    }
+
+    /// Counts a graph that is run so many times; its inputs come from there.
+    fn count(&mut self, graph: &Graph, inputs: &[Origin], times: u64) {
+        let mut from: Vec<Origin> = Vec::with_capacity(graph.nodes().len());
+        for (i, node) in graph.nodes().iter().enumerate() {
+            if let Some(at) = graph.inputs().iter().position(|(_, id)| id.node as usize == i) {
+                from.push(inputs[at].clone());
+                continue;
+            }
+            let operands: Vec<Origin> = node.ins.iter().map(|id| from[id.node as usize].clone()).collect();
+            let mut layers: Vec<usize> = Vec::new();
+            for own in
+                operands.iter().filter_map(|o| if let Origin::Layers(own) = o { Some(own) } else { None })
+            {
+                layers.extend(own.iter().filter(|l| !layers.contains(l)).copied().collect::<Vec<_>>());
+            }
+            let flops = graph.node_stats(node).flops.saturating_mul(times);
+            let avals: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+            match (&layers[..], node.op.def().form(&avals)) {
+                ([], _) => self.rest = self.rest.saturating_add(flops),
+                ([one], _) => self.by_layer[*one].1 = self.by_layer[*one].1.saturating_add(flops),
+                // Several layers in one function or loop: look inside.
+                (_, Form::Region(body)) => self.count(&body, &operands, times),
+                (_, Form::Scan(op)) => {
+                    let shared = operands[..op.shared].iter().cloned();
+                    let inside: Vec<Origin> =
+                        shared.chain(operands[op.shared..].iter().map(|_| Origin::Data)).collect();
+                    self.count(&op.body, &inside, times.saturating_mul(op.length as u64));
+                }
+                _ => self.rest = self.rest.saturating_add(flops),
+            }
+            from.push(if operands.contains(&Origin::Data) { Origin::Data } else { Origin::Layers(layers) });
+        }
+    }
 }

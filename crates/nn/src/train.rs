@@ -1,6 +1,7 @@
 //! The training loop that programs around this crate share: batches, checkpoints, and what it tells them.
 
 use crate::data::{Loader, Position};
+use crate::optim::Optimizer;
 use crate::step::{Outcome, Step};
 use gradus_files::atomic;
 use gradus_files::safetensors::{Notes, Reader};
@@ -29,8 +30,8 @@ pub struct Progress<'a> {
     pub batch: u64,
     /// Batches to be done in all.
     pub batches: u64,
-    /// The rate of the next step.
-    pub rate: f64,
+    /// The optimiser, with the rate of the next step.
+    pub optimizer: &'a Optimizer,
     /// What the step gave.
     pub outcome: &'a Outcome,
 }
@@ -71,8 +72,8 @@ pub fn train(
         let batch = loader.next_batch()?;
         let outcome = step.run(&batch)?;
         done += 1;
-        let rate = step.optimizer().rate();
-        each(&Progress { batch: done, batches: config.batches, rate, outcome: &outcome })?;
+        let (batches, optimizer) = (config.batches, step.optimizer());
+        each(&Progress { batch: done, batches, optimizer, outcome: &outcome })?;
         let stopping = stop.load(Ordering::Relaxed);
         if stopping || done == config.batches || config.every > 0 && done.is_multiple_of(config.every) {
             save(step, loader, done)?;

@@ -102,3 +102,48 @@ fn a_summary_counts() {
     assert!((48 + 16..200).contains(&flops), "{flops}");
     assert!(lines[8].ends_with("f32[2,4]"));
 }
+
+/// What `summary` says of each layer, and in all.
+fn work(table: &str) -> (u64, Vec<(String, u64)>) {
+    let mut lines = table.lines().skip_while(|l| !l.contains(" operations to "));
+    let total = lines.next().unwrap().split(' ').next().unwrap().parse().unwrap();
+    let line = |l: &str| {
+        let (name, n) = l.trim().rsplit_once(' ').unwrap();
+        (name.trim().to_string(), n.parse().unwrap())
+    };
+    (total, lines.map(line).collect())
+}
+
+#[test]
+fn a_summary_counts_by_layer() {
+    let g = Generator::new(0);
+    let named = |all: &[(&str, u64)]| all.iter().map(|(n, x)| (n.to_string(), *x)).collect::<Vec<_>>();
+    let net = Sequential::new().then(Linear::new(3, 4, &g)).then(Tensor::tanh).then(Linear::new(4, 2, &g));
+    let (total, layers) = work(&summary(&net, |m, x| m.forward(&x[0]), &[&Tensor::zeros([5, 3])]).unwrap());
+    // Two per product, one per bias; tanh has no layer.
+    let right = [("0", 5 * (2 * 3 * 4 + 4)), ("2", 5 * (2 * 4 * 2 + 2)), ("no layer", 5 * 4)];
+    assert_eq!(layers, named(&right));
+    assert_eq!(total, right.iter().map(|(_, n)| n).sum::<u64>());
+    // A loop counts every step: of four gates from three inputs and two states, six steps of a batch of five.
+    let lstm = Lstm::new(3, 2, 1, &g);
+    struct Both(Lstm, Linear);
+    impl Module for Both {
+        fn visit(&self, v: &mut gradus_nn::Visitor) {
+            v.field("lstm", &self.0);
+            v.field("out", &self.1);
+        }
+    }
+    let model = Both(lstm, Linear::new(2, 1, &g));
+    let table =
+        summary(&model, |m, x| m.1.forward(&m.0.forward(&x[0])), &[&Tensor::zeros([6, 5, 3])]).unwrap();
+    let (total, layers) = work(&table);
+    let products = 6 * 5 * (2 * 3 * 8 + 2 * 2 * 8);
+    assert_eq!(layers[0].0, "lstm");
+    assert!(layers[0].1 >= products && layers[0].1 < products + 6 * 5 * 8 * 6, "{table}");
+    assert_eq!(layers[1], ("out".to_string(), 6 * 5 * (2 * 2 + 1)));
+    assert_eq!(total, layers.iter().map(|(_, n)| n).sum::<u64>());
+    // Inside a function that takes the parameters of several layers too.
+    let whole = |m: &Sequential, x: &[Tensor]| gradus_tensor::checkpoint(&[&x[0]], |x| m.forward(&x[0]));
+    let table = summary(&net, |m, x| whole(m, x).unwrap(), &[&Tensor::zeros([5, 3])]).unwrap();
+    assert_eq!(work(&table).1, named(&right), "{table}");
+}

@@ -272,3 +272,114 @@ fn wrong_inputs_are_errors_that_say_what_fits() {
     assert!(e.contains("must be [time, batch, inputs]"), "{e}");
     assert!(Linear::new(3, 4, &g).forward(&Tensor::zeros([2, 5])).error().is_some());
 }
+
+/// Two layers are one, dropout, and another; nothing is dropped behind the last, nor when it is not training.
+#[test]
+fn recurrent_layers_drop_between_each_other() {
+    let x = Generator::new(1).randn([5, 2, 3]).to_dtype(DType::F64);
+    let lstm = Lstm::new(3, 4, 2, &Generator::new(2)).dropout(0.4, &Generator::new(9));
+    lstm.to_dtype(DType::F64).unwrap();
+    let single = |layer: usize, inputs: usize| {
+        let own = Lstm::new(inputs, 4, 1, &Generator::new(0));
+        own.to_dtype(DType::F64).unwrap();
+        let end = format!("_l{layer}");
+        let state: Vec<(String, Tensor)> =
+            lstm.state().into_iter().filter(|(n, _)| n.ends_with(&end)).collect();
+        let state: Vec<_> = state.into_iter().map(|(n, t)| (n.replace(&end, "_l0"), t.detach())).collect();
+        gradus_nn::checkpoint::set_state(&own, &state).unwrap();
+        own
+    };
+    let (first, second) = (single(0, 3), single(1, 4));
+    let by_hand =
+        |training: bool, g: &Generator| second.forward(&first.forward(&x).dropout(0.4, training, g));
+    let (one, two) = (Generator::new(9), Generator::new(9));
+    let found = lstm.forward(&x).detach();
+    close("training", &found, &by_hand(true, &one).detach());
+    assert!((found - by_hand(false, &one)).abs().max(()).item::<f64>().unwrap() > 1e-3);
+    // The next call draws anew, and a compiled one draws what an eager one would.
+    by_hand(true, &two);
+    let jitted = gradus_tensor::jit(|x: &[Tensor]| lstm.forward(&x[0]));
+    close("compiled", &jitted.call(&[&x]).unwrap()[0], &by_hand(true, &two).detach());
+    lstm.eval();
+    close("not training", &lstm.forward(&x).detach(), &by_hand(false, &one).detach());
+}
+
+/// Where PyTorch drops: the attention's weights, its result, the hidden layer, the network's result.
+#[test]
+fn a_block_drops_in_four_places() {
+    let x = Generator::new(1).randn([2, 6, 8]).to_dtype(DType::F64);
+    let mut block = TransformerBlock::new(8, 2, 16, 0.3, &Generator::new(2));
+    block.to_dtype(DType::F64).unwrap();
+    for norm_first in [true, false] {
+        block.norm_first = norm_first;
+        let by_hand = |g: &Generator| {
+            let drop = |x: Tensor| x.dropout(0.3, true, g);
+            let attend = |x: &Tensor| {
+                let m = &block.self_attn;
+                let all = gradus_tensor::func::linear(x, &m.in_proj_weight, m.in_proj_bias.as_deref());
+                let heads: Vec<Tensor> =
+                    all.chunk(3, -1).iter().map(|t| t.reshape([2, 6, 2, 4]).transpose(1, 2)).collect();
+                let options = gradus_tensor::AttentionOptions {
+                    causal: true,
+                    dropout: 0.3,
+                    generator: Some(g.clone()),
+                    ..Default::default()
+                };
+                let o =
+                    gradus_tensor::scaled_dot_product_attention(&heads[0], &heads[1], &heads[2], &options);
+                m.out_proj.forward(&o.transpose(1, 2).flatten(2, 3))
+            };
+            let network = |x: &Tensor| block.linear2.forward(&drop(block.linear1.forward(x).gelu()));
+            if norm_first {
+                let x = &x + drop(attend(&block.norm1.forward(&x)));
+                &x + drop(network(&block.norm2.forward(&x)))
+            } else {
+                let x = block.norm1.forward(&(&x + drop(attend(&x))));
+                block.norm2.forward(&(&x + drop(network(&x))))
+            }
+        };
+        let g = Generator::new(0);
+        g.state().set_(&block.dropout.generator.state().detach()).unwrap();
+        close("training", &block.forward(&x).detach(), &by_hand(&g).detach());
+        block.eval();
+        let (one, two) = (block.forward(&x).detach(), block.forward(&x).detach());
+        close("not training", &one, &two);
+        block.train(true);
+    }
+    // A weight of attention that is dropped is so in training alone: over many draws the mean is that of none.
+    let attention = MultiHeadAttention::new(8, 2, &Generator::new(3)).dropout(0.5, &Generator::new(4));
+    attention.to_dtype(DType::F64).unwrap();
+    let draws = 4000;
+    let many = attention.forward(&x.narrow(0, 0, 1).expand([draws, 6, 8])).detach();
+    attention.eval();
+    let right = attention.forward(&x.narrow(0, 0, 1)).detach().squeeze(0);
+    let (mean, deviation) = (many.mean(0), many.var(0, 1.0).sqrt() / (draws as f64).sqrt());
+    let worst = ((mean - right).abs() / deviation).max(()).item::<f64>().unwrap();
+    assert!(worst < 4.5, "{worst} deviations from the mean");
+}
+
+/// An error names the line that called the outermost layer, however deep inside it arose.
+#[test]
+fn errors_are_placed_where_layers_are_called() {
+    let g = Generator::new(0);
+    let x = Tensor::zeros([2, 3, 7]);
+    let placed = |line: u32, t: Tensor| {
+        let place = t.error().unwrap().place().unwrap();
+        assert!(place.file().ends_with("tests/layers.rs"), "{place}");
+        assert_eq!(place.line(), line, "{place}");
+    };
+    placed(line!(), Lstm::new(8, 4, 2, &g).forward(&x));
+    placed(line!(), Lstm::new(7, 4, 2, &g).dropout(1.5, &g).forward(&x));
+    placed(line!(), MultiHeadAttention::new(8, 2, &g).forward(&x));
+    placed(line!(), MultiHeadAttention::grouped(8, 4, 3, &g).forward(&Tensor::zeros([2, 3, 8])));
+    placed(line!(), TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&x));
+    placed(line!(), Sequential::new().then(Lstm::new(7, 4, 1, &g)).then(Linear::new(5, 1, &g)).forward(&x));
+    // What had failed before keeps its own place.
+    let (line, bad) = (line!(), &x + &Tensor::zeros([2, 3, 5]));
+    placed(line, TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&bad));
+    let m = Linear::new(7, 1, &g);
+    let sgd = Optimizer::new(m.parameters(), Sgd::default());
+    let line = line!() + 1;
+    let e = compile_training(&m, |m: &Linear, b: &[Tensor]| m.forward(&b[0]), sgd, &[&x]).err().unwrap();
+    assert_eq!((e.place().unwrap().line(), e.to_string().contains("the loss is f32[2,3,1]")), (line, true));
+}

@@ -1,7 +1,7 @@
 //! What modules hold, by name, and what is done to all of it at once.
 
 use gradus_ir::DType;
-use gradus_nn::{Buffer, Embedding, Forward, Linear, Mode, Module, Part, Sequential, module};
+use gradus_nn::{Buffer, Device, Embedding, Forward, Linear, Mode, Module, Part, Sequential, module};
 use gradus_tensor::{Generator, Tensor};
 
 struct Model {
@@ -74,6 +74,15 @@ fn modes_freezing_and_conversion_reach_everything() {
     assert!(
         m.parts().iter().any(|(_, p)| matches!(p, Part::Generator(g) if g.state().dtype() == DType::U32))
     );
+}
+
+#[test]
+fn a_device_is_chosen_by_name() {
+    let m = model();
+    m.to("cpu".parse().unwrap()).unwrap();
+    assert_eq!(Device::default().to_string(), "cpu");
+    let e = "cuda".parse::<Device>().unwrap_err().to_string();
+    assert!(e.contains("the device \"cuda\" is not there: models live on cpu"), "{e}");
 }
 
 #[test]

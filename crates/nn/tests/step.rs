@@ -6,7 +6,7 @@ use gradus_nn::{
     Clip, Forward, Linear, Module, Optimizer, Schedule, Sequential, capture, compile_forward,
     compile_training,
 };
-use gradus_tensor::{Generator, Reduction, Tensor, checkpoint, mse_loss};
+use gradus_tensor::{Generator, Reduction, ScanOptions, Tensor, checkpoint, mse_loss, scan, while_loop};
 
 fn net() -> Sequential {
     let g = Generator::new(1);
@@ -272,4 +272,47 @@ fn a_parameter_is_in_one_group() {
     let one =
         Optimizer::new(vec![first.clone()], Sgd::default()).average(0.5).group(rest.to_vec(), Sgd::default());
     assert_eq!(one.state().iter().filter(|(n, _)| n.starts_with("average.")).count(), 4);
+}
+
+/// A loop is named with its step and the op inside, from whichever of its results it is found.
+#[test]
+fn what_is_not_finite_in_a_loop_is_named_with_its_step() {
+    let m = net();
+    // The fourth of six steps takes the logarithm of 0; what follows is infinite, and NaN by its gradient.
+    let risky = |stack: bool, reverse: bool| {
+        move |m: &Sequential, b: &[Tensor]| {
+            let how = ScanOptions { reverse, ..ScanOptions::default() };
+            let (last, all) = scan(&[&m.forward(&b[0]).sum(())], &[&b[1]], how, |c, x| {
+                let next = &c[0] * 0.5 + x[0].log();
+                (vec![next.clone()], vec![next])
+            })
+            .unwrap();
+            if stack { all[0].sum(()) } else { last[0].clone() }
+        }
+    };
+    let x = batch(2, 4)[0].clone();
+    for (stack, reverse) in [(true, false), (false, false), (true, true), (false, true)] {
+        let xs = Tensor::from([1.0f64, 1.0, 1.0, 0.0, 1.0, 1.0]);
+        let step = compile_training(&m, risky(stack, reverse), adam(&m), &[&x, &xs]).unwrap();
+        let e = step.check_finite().run(&[&x, &xs]).unwrap_err().to_string();
+        let turn = if reverse { 3 } else { 4 };
+        assert!(
+            e.contains(&format!("`log` made an infinity (f64[] from f64[]), in step {turn} of 6, in `scan`")),
+            "{e}"
+        );
+    }
+    let bounded = |m: &Sequential, b: &[Tensor]| {
+        let first = m.forward(&b[0]).sum(()) * 0.0 + 3.0;
+        let out = while_loop(
+            &[&first],
+            Some(8),
+            |c| c[0].gt(-2.5),
+            |c| vec![(&c[0] - 1.0).log() * 0.0 + &c[0] - 1.0],
+        );
+        out.unwrap().remove(0)
+    };
+    let mut step = compile_training(&m, bounded, adam(&m), &[&x]).unwrap().check_finite();
+    let e = step.run(&[&x]).unwrap_err().to_string();
+    // 3, 2, 1 and then the logarithm of 0, times 0.
+    assert!(e.contains("`log` made an infinity (f64[] from f64[]), in step 3 of "), "{e}");
 }

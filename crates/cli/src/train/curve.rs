@@ -8,22 +8,27 @@ struct Frame {
     steps: (f64, f64),
     losses: (f64, f64),
     points: Vec<(f64, f64)>,
+    /// Losses on what is held out.
+    validation: Vec<(f64, f64)>,
 }
 
 impl Frame {
     fn of(records: &[Record]) -> Option<Frame> {
-        let points: Vec<(f64, f64)> =
-            records.iter().filter(|r| r.loss.is_finite()).map(|r| (r.step as f64, r.loss)).collect();
+        let finite = |value: fn(&Record) -> Option<f64>| -> Vec<(f64, f64)> {
+            let place = |r: &Record| Some((r.step as f64, value(r).filter(|x| x.is_finite())?));
+            records.iter().filter_map(place).collect()
+        };
+        let (points, validation) = (finite(|r| Some(r.loss)), finite(|r| r.validation));
         let (first, last) = (points.first()?.0, points.last()?.0);
-        let low = points.iter().fold(f64::INFINITY, |m, p| m.min(p.1));
-        let high = points.iter().fold(f64::NEG_INFINITY, |m, p| m.max(p.1));
-        Some(Frame { steps: (first, last), losses: (low, high), points })
+        let all = || points.iter().chain(&validation).map(|p| p.1);
+        let losses = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+        Some(Frame { steps: (first, last), losses, points, validation })
     }
 
-    /// The points as parts of the frame, from the lower left.
-    fn places(&self) -> impl Iterator<Item = (f64, f64)> {
+    /// Points as parts of the frame, from the lower left.
+    fn places(&self, points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
         let part = |x: f64, (low, high): (f64, f64)| if high > low { (x - low) / (high - low) } else { 0.5 };
-        self.points.iter().map(move |(step, loss)| (part(*step, self.steps), part(*loss, self.losses)))
+        points.iter().map(move |(step, loss)| (part(*step, self.steps), part(*loss, self.losses)))
     }
 }
 
@@ -54,14 +59,19 @@ pub(crate) fn svg(records: &[Record]) -> String {
         text(LEFT - 6.0, bottom, "end", &format!("{:.4}", frame.losses.0));
         text(LEFT, bottom + 16.0, "middle", &frame.steps.0.to_string());
         text(right, bottom + 16.0, "middle", &frame.steps.1.to_string());
-        text(LEFT + w / 2.0, AROUND - 12.0, "middle", "loss by step");
+        let held_out = if frame.validation.is_empty() { "" } else { " (orange: held out)" };
+        text(LEFT + w / 2.0, AROUND - 12.0, "middle", &format!("loss by step{held_out}"));
         let place = |(x, y): (f64, f64)| format!("{:.1},{:.1}", LEFT + x * w, bottom - y * h);
-        let points: Vec<String> = frame.places().map(place).collect();
-        let _ = writeln!(
-            s,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"#3b78c4\" stroke-width=\"1.5\"/>",
-            points.join(" ")
-        );
+        for (points, colour) in [(&frame.points, "#3b78c4"), (&frame.validation, "#d9822b")] {
+            let points: Vec<String> = frame.places(points).map(place).collect();
+            if !points.is_empty() {
+                let _ = writeln!(
+                    s,
+                    "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>",
+                    points.join(" ")
+                );
+            }
+        }
     }
     s.push_str("</svg>\n");
     s
@@ -78,7 +88,7 @@ const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x
 pub(crate) fn plot(records: &[Record]) -> String {
     let Some(frame) = Frame::of(records) else { return String::new() };
     let mut cells = [[0u32; COLUMNS]; ROWS];
-    for (x, y) in frame.places() {
+    for (x, y) in frame.places(&frame.points) {
         let column = (x * (2 * COLUMNS - 1) as f64).round() as usize;
         let row = ((1.0 - y) * (4 * ROWS - 1) as f64).round() as usize;
         cells[row / 4][column / 2] |= DOTS[row % 4][column % 2];
@@ -104,8 +114,13 @@ mod tests {
     use super::*;
 
     fn records(losses: &[f64]) -> Vec<Record> {
-        let record =
-            |(i, loss): (usize, &f64)| Record { step: i as u64 + 1, loss: *loss, rate: 0.1, time: 0.0 };
+        let record = |(i, loss): (usize, &f64)| Record {
+            step: i as u64 + 1,
+            loss: *loss,
+            validation: None,
+            rate: 0.1,
+            time: 0.0,
+        };
         losses.iter().enumerate().map(record).collect()
     }
 
@@ -115,6 +130,11 @@ mod tests {
         assert!(text.contains("points=\"70.0,30.0 610.0,330.0\""), "{text}");
         assert!(text.contains(">3.0000<") && text.contains(">1.0000<"), "{text}");
         assert!(!svg(&[]).contains("polyline"));
+        let mut held_out = records(&[3.0, 2.0, 2.0]);
+        held_out[2].validation = Some(1.0);
+        let text = svg(&held_out);
+        assert!(text.contains("points=\"70.0,30.0 340.0,180.0 610.0,180.0\""), "{text}");
+        assert!(text.contains("points=\"610.0,330.0\"") && text.contains("(orange: held out)"), "{text}");
     }
 
     #[test]

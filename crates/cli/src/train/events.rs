@@ -95,4 +95,14 @@ mod tests {
         right.extend(0.25f32.to_le_bytes());
         assert_eq!(content, right);
     }
+    /// The bytes that TensorBoard's own writer makes of the same event (`RecordWriter` of its package, version 2.21), checksums
+    /// included.
+    #[test]
+    fn a_record_is_that_of_tensorboards_own_writer() {
+        let found = scalars(1.5, 300, &[("loss", 0.25), ("validation", -2.0)]);
+        let hex: String = found.iter().map(|b| format!("{b:02x}")).collect();
+        let right = "2e00000000000000c5cb57fa09000000000000f83f10ac022a200a0b0a046c6f7373150000803e\
+                     0a110a0a76616c69646174696f6e15000000c0cc9fe4ae";
+        assert_eq!(hex, right);
+    }
 }

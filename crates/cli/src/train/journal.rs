@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Record {
     pub(crate) step: u64,
     pub(crate) loss: f64,
+    /// The loss on what is held out, where it was computed.
+    pub(crate) validation: Option<f64>,
     pub(crate) rate: f64,
     /// Seconds since 1970.
     pub(crate) time: f64,
@@ -21,19 +23,31 @@ pub(crate) struct Record {
 impl Record {
     fn line(&self) -> String {
         // JSON has no numbers that are not finite.
-        let loss = if self.loss.is_finite() { json!(self.loss) } else { json!(self.loss.to_string()) };
-        let all = json!({"step": self.step, "loss": loss, "rate": self.rate, "time": self.time});
+        let shown = |x: f64| if x.is_finite() { json!(x) } else { json!(x.to_string()) };
+        let mut all =
+            json!({"step": self.step, "loss": shown(self.loss), "rate": self.rate, "time": self.time});
+        if let Some(x) = self.validation {
+            all["validation"] = shown(x);
+        }
         format!("{all}\n")
     }
 
     fn parse(line: &str) -> Option<Record> {
         let v: Value = serde_json::from_str(line).ok()?;
-        let loss = v["loss"].as_f64().or_else(|| v["loss"].as_str()?.parse().ok())?;
-        Some(Record { step: v["step"].as_u64()?, loss, rate: v["rate"].as_f64()?, time: v["time"].as_f64()? })
+        let number = |key: &str| v[key].as_f64().or_else(|| v[key].as_str()?.parse().ok());
+        Some(Record {
+            step: v["step"].as_u64()?,
+            loss: number("loss")?,
+            validation: number("validation"),
+            rate: v["rate"].as_f64()?,
+            time: v["time"].as_f64()?,
+        })
     }
 
     fn event(&self) -> Vec<u8> {
-        events::scalars(self.time, self.step, &[("loss", self.loss), ("rate", self.rate)])
+        let mut all = vec![("loss", self.loss), ("rate", self.rate)];
+        all.extend(self.validation.map(|x| ("validation", x)));
+        events::scalars(self.time, self.step, &all)
     }
 }
 
@@ -61,14 +75,11 @@ pub(crate) fn draw(folder: &Path, records: &[Record]) -> Done {
 impl Journal {
     /// Begins behind a step: what was written after it, by a run that went further than its checkpoint, goes.
     pub(crate) fn begin(folder: &Path, after: u64) -> Done<Journal> {
-        let text = std::fs::read_to_string(log(folder)).unwrap_or_default();
-        let old = text.lines().filter_map(|line| Some((line, Record::parse(line)?)));
-        let kept: Vec<(&str, Record)> = old.filter(|(_, r)| r.step <= after).collect();
-        // Lines stay as they were written: a number that is read and written again may differ in its last digit.
-        let lines: String = kept.iter().map(|(line, _)| format!("{line}\n")).collect();
+        let kept: Vec<Record> = records(folder).into_iter().filter(|r| r.step <= after).collect();
+        let lines: String = kept.iter().map(Record::line).collect();
         atomic::write(&log(folder), &[lines.as_bytes()])?;
-        let mut binary = events::version(kept.first().map_or_else(super::now, |(_, r)| r.time));
-        kept.iter().for_each(|(_, r)| binary.extend(r.event()));
+        let mut binary = events::version(kept.first().map_or_else(super::now, |r| r.time));
+        kept.iter().for_each(|r| binary.extend(r.event()));
         let path = folder.join("events.out.tfevents.gradus");
         atomic::write(&path, &[&binary])?;
         let open = |path: &Path| {
@@ -91,10 +102,29 @@ mod tests {
 
     #[test]
     fn lines_are_read_back() {
-        for loss in [0.125, f64::INFINITY, -3.5] {
-            let r = Record { step: 7, loss, rate: 0.1, time: 12.5 };
-            assert_eq!(Record::parse(&r.line()), Some(r));
+        // Sums of tenths need all their digits, and so do these times.
+        for (loss, validation) in
+            [(0.125, None), (f64::INFINITY, Some(-f64::INFINITY)), (0.1 + 0.2, Some(0.7 + 0.1))]
+        {
+            for time in [12.5, 1_763_212_694.123_456_7] {
+                let r = Record { step: 7, loss, validation, rate: 1.0 / 3.0 * 1e-3, time };
+                assert_eq!(Record::parse(&r.line()), Some(r));
+            }
         }
         assert_eq!(Record::parse("{\"step\": 7, \"lo"), None);
+    }
+
+    /// Every digit of a number is read: random ones are the same after being written and read.
+    #[test]
+    fn numbers_are_read_exactly() {
+        let mut bits = 0x9E37_79B9_7F4A_7C15u64;
+        for _ in 0..20_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let x = f64::from_bits(bits);
+            let r = Record { step: 1, loss: x, validation: None, rate: 0.5, time: 0.0 };
+            if x.is_finite() {
+                assert_eq!(Record::parse(&r.line()).map(|r| r.loss.to_bits()), Some(x.to_bits()));
+            }
+        }
     }
 }

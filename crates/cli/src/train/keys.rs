@@ -93,6 +93,16 @@ impl Keys {
         self.get(key, "a list of whole numbers", each)
     }
 
+    /// A list of steps, each with a number.
+    pub(crate) fn points(&mut self, key: &str) -> Done<Option<Vec<(u64, f64)>>> {
+        let point = |v: &Value| match v.as_array()?.as_slice() {
+            [at, x] => Some((u64::try_from(at.as_integer()?).ok()?, number(x)?)),
+            _ => None,
+        };
+        let each = |v: &Value| v.as_array()?.iter().map(point).collect();
+        self.get(key, "a list of pairs of a whole number and a number", each)
+    }
+
     /// A list of names.
     pub(crate) fn names(&mut self, key: &str) -> Done<Vec<String>> {
         let each = |v: &Value| v.as_array()?.iter().map(|n| Some(n.as_str()?.to_string())).collect();

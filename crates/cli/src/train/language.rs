@@ -3,20 +3,23 @@
 use super::Prepared;
 use super::keys::Keys;
 use super::optimizer::optimizer;
+use super::validation::HeldOut;
 use crate::{Done, Failure};
 use gradus::files;
 use gradus::models::{gpt, gpt::Gpt, names, names::Bengio};
 use gradus::nn::checkpoint::{self, safetensors::Reader};
-use gradus::nn::data::{Characters, Loader, Windows};
-use gradus::nn::{Module, Sampling, compile_training};
+use gradus::nn::data::{Characters, Dataset, Loader, Tensors, Windows};
+use gradus::nn::{Module, Sampling, compile_forward, compile_training};
 use gradus::{Generator, Result};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is common to all runs.
 pub(crate) struct Common<'a> {
     pub(crate) folder: &'a Path,
-    pub(crate) steps: u64,
+    /// Updates in all.
+    pub(crate) updates: u64,
     pub(crate) seed: u64,
 }
 
@@ -37,12 +40,20 @@ pub(crate) fn names(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
         width: own.size("width", d.width)?,
     };
     own.finish()?;
-    let model = Box::new(Bengio::new(sizes, &Generator::new(common.seed))?);
-    let data = names::examples(&names::split(&text).0, sizes.context)?;
-    let loader = Loader::new(data, batch)?.shuffle(common.seed);
-    let optimizer = optimizer(keys, model.parameters(), common.steps)?;
+    let model = Arc::new(Bengio::new(sizes, &Generator::new(common.seed))?);
+    let (train, test) = names::split(&text);
+    let loader = Loader::new(names::examples(&train, sizes.context)?, batch)?.shuffle(common.seed);
+    // One name in ten is held out in any case, so that runs with and without validation are the same.
+    let validation = match HeldOut::read(keys, true)? {
+        Some(asked) => {
+            let loss = compile_forward(model.clone(), names::loss);
+            Some(asked.with(keys, names::examples(&test, sizes.context)?, batch, loss)?)
+        }
+        None => None,
+    };
+    let optimizer = optimizer(keys, model.parameters(), common.updates)?;
     let note = json!({"name": "names", "context": sizes.context, "embed": sizes.embed, "width": sizes.width});
-    Prepared::new(loader, note, |batch| compile_training(model, names::loss, optimizer, batch))
+    Prepared::new(loader, note, validation, |batch| compile_training(model, names::loss, optimizer, batch))
 }
 
 /// The character GPT.
@@ -63,16 +74,29 @@ pub(crate) fn gpt(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     }
     own.finish()?;
     let characters = Characters::of(&text);
-    let model = Box::new(Gpt::new(characters.len(), sizes, &Generator::new(common.seed))?);
+    let model = Arc::new(Gpt::new(characters.len(), sizes, &Generator::new(common.seed))?);
     let tokens = characters.encode(&text)?;
-    let loader = Loader::new(Windows::new(&tokens, sizes.context), batch)?.shuffle(common.seed);
-    let optimizer = optimizer(keys, model.parameters(), common.steps)?;
+    let asked = HeldOut::read(keys, false)?;
+    let (train, test) =
+        tokens.split_at(asked.as_ref().map_or(tokens.len(), |asked| asked.rest(tokens.len())));
+    let loader = Loader::new(Windows::new(train, sizes.context), batch)?.shuffle(common.seed);
+    let validation = match asked {
+        Some(asked) => {
+            // Windows side by side: every token of the end of the text once.
+            let windows = Windows::new(test, sizes.context);
+            let ids: Vec<usize> = (0..windows.len()).step_by(sizes.context).collect();
+            let data = Tensors::new(windows.batch(&ids)?)?;
+            Some(asked.with(keys, data, batch, compile_forward(model.clone(), gpt::loss))?)
+        }
+        None => None,
+    };
+    let optimizer = optimizer(keys, model.parameters(), common.updates)?;
     let all: Vec<i64> = (0..characters.len() as i64).collect();
     let note = json!({
         "name": "gpt", "context": sizes.context, "width": sizes.width, "heads": sizes.heads, "layers": sizes.layers,
         "characters": characters.decode(&all),
     });
-    Prepared::new(loader, note, |batch| compile_training(model, gpt::loss, optimizer, batch))
+    Prepared::new(loader, note, validation, |batch| compile_training(model, gpt::loss, optimizer, batch))
 }
 
 /// A model that makes texts.
@@ -112,8 +136,10 @@ impl Language {
             }
             _ => return Err(failed("is no language model; those are names and gpt")),
         };
+        // Where averages of the parameters were kept, they are what is used.
+        let averages = file.names().iter().any(|n| n.starts_with("average."));
         drop(file);
-        let stored = |own: &str| format!("model.{own}");
+        let stored = |own: &str| format!("{}.{own}", if averages { "average" } else { "model" });
         match &model {
             Language::Names(m) => checkpoint::load_as(path, m, stored)?,
             Language::Gpt(m, _) => checkpoint::load_as(path, m, stored)?,

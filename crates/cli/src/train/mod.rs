@@ -7,6 +7,7 @@ mod keys;
 pub(crate) mod language;
 mod optimizer;
 mod program;
+mod validation;
 
 use crate::args::TrainArgs;
 use crate::{Done, Failure, Terminal, open};
@@ -21,6 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use validation::Validation;
 
 /// The checkpoint of an output folder.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -31,6 +33,8 @@ pub(crate) struct Prepared {
     loader: Loader,
     /// What a checkpoint says of its model.
     note: serde_json::Value,
+    /// What is held out.
+    validation: Option<Validation>,
     /// The program whose fixpoints are to be reached.
     program: Option<Arc<Lowered>>,
 }
@@ -40,11 +44,12 @@ impl Prepared {
     fn new(
         mut loader: Loader,
         note: serde_json::Value,
+        validation: Option<Validation>,
         step: impl FnOnce(&[Tensor]) -> Result<Step<'static>>,
     ) -> Done<Prepared> {
         let step = step(&loader.next_batch()?)?;
         loader.seek(Default::default());
-        Ok(Prepared { step, loader, note, program: None })
+        Ok(Prepared { step, loader, note, validation, program: None })
     }
 }
 
@@ -78,17 +83,22 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let out = folder.join(keys.need("out", fits, out)?);
     let every = keys.count("checkpoint_every", 0)?.unwrap_or(0);
     let log_every = keys.count("log_every", 1)?.unwrap_or((steps / 100).max(1));
-    let common = Common { folder: &folder, steps, seed: keys.count("seed", 0)?.unwrap_or(0) };
+    let accumulate = keys.count("accumulate", 1)?.unwrap_or(1);
+    let seed = keys.count("seed", 0)?.unwrap_or(0);
+    let common = Common { folder: &folder, updates: steps / accumulate, seed };
     gradus::manual_seed(common.seed);
     if !keys.has("model") {
         return Err(keys.fault("model", "is missing: it is one of names, gpt, program"));
     }
-    let prepared = match keys.word("model", &["names", "gpt", "program"])? {
+    let mut prepared = match keys.word("model", &["names", "gpt", "program"])? {
         "names" => language::names(&mut keys, &common)?,
         "gpt" => language::gpt(&mut keys, &common)?,
         _ => program::program(&mut keys, &common, terminal)?,
     };
     keys.finish()?;
+    if accumulate > 1 {
+        prepared.step = prepared.step.accumulate(accumulate);
+    }
     let checkpoint = out.join(CHECKPOINT);
     if checkpoint.exists() && !args.resume {
         let why = "is there already: go on from it with --resume, or choose another folder with `out`";
@@ -111,8 +121,8 @@ fn follow(
     listen();
     let began = Instant::now();
     let mut journal: Option<Journal> = None;
-    let (mut first, mut last, mut failure) = (0, 0, None);
-    let program = prepared.program.take();
+    let (mut first, mut last, mut failure, mut seen) = (0, 0, None, None);
+    let (program, mut validation) = (prepared.program.take(), prepared.validation.take());
     let ended = train(config, &mut prepared.step, &mut prepared.loader, &STOP, |p| {
         last = p.batch;
         let mut each = || -> Done {
@@ -126,14 +136,22 @@ fn follow(
                     journal.insert(Journal::begin(out, first)?)
                 }
             };
-            let logged = p.batch.is_multiple_of(log_every) || p.batch == p.batches || p.batch == 1;
+            let due = validation.as_mut().filter(|v| v.due(p.batch, p.batches));
+            let on_time = p.batch.is_multiple_of(log_every) || p.batch == p.batches || p.batch == 1;
+            let logged = on_time || due.is_some();
             if !logged && !terminal.interactive {
                 return Ok(());
             }
             let loss = p.outcome.loss.to_dtype(DType::F64).item::<f64>()?;
-            let record = Record { step: p.batch, loss, rate: p.rate, time: now() };
+            let validation = due.map(|v| v.run(p.optimizer, program.as_deref())).transpose()?;
+            let mut record =
+                Record { step: p.batch, loss, validation, rate: p.optimizer.rate(), time: now() };
             if logged {
                 journal.write(&record)?;
+            }
+            seen = validation.or(seen);
+            if terminal.interactive {
+                record.validation = seen;
             }
             let pace = began.elapsed().as_secs_f64() / (p.batch - first) as f64;
             let left = pace * (p.batches - p.batch) as f64;
@@ -173,15 +191,16 @@ fn follow(
 /// A line that is written over in a terminal, and lines otherwise.
 fn show(r: &Record, steps: u64, left: f64, terminal: &mut Terminal<'_>) -> Done {
     let Record { step, loss, rate, .. } = r;
-    let left = duration(left);
+    let held_out = r.validation.map_or_else(String::new, |v| format!("  validation {v:.4}"));
+    let all = format!("{step}/{steps}  loss {loss:.4}{held_out}  rate {rate:.3e}  left {}", duration(left));
     if !terminal.interactive {
-        writeln!(terminal.out, "step {step}/{steps}  loss {loss:.4}  rate {rate:.3e}  left {left}")?;
+        writeln!(terminal.out, "step {all}")?;
         return Ok(());
     }
     const WIDTH: u64 = 24;
     let full = (step * WIDTH / steps.max(1)) as usize;
     let bar = format!("{}{}", "█".repeat(full), "░".repeat(WIDTH as usize - full.min(WIDTH as usize)));
-    write!(terminal.out, "\r\x1b[K{bar} {step}/{steps}  loss {loss:.4}  rate {rate:.3e}  left {left}")?;
+    write!(terminal.out, "\r\x1b[K{bar} {all}")?;
     terminal.out.flush()?;
     Ok(())
 }

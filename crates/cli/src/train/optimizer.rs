@@ -8,7 +8,7 @@ use gradus::nn::{Clip, Optimizer, Schedule};
 
 type Parameters = Vec<(String, Tensor)>;
 
-/// The optimiser of these parameters, from the tables `optimizer` and `schedule`, for so many steps.
+/// The optimiser of these parameters, from the tables `optimizer` and `schedule`, for so many updates.
 pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> Done<Optimizer> {
     let mut own = keys.table("optimizer")?;
     let mut optimizer = rule(&mut own, parameters)?;
@@ -20,97 +20,48 @@ pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> 
         (None, Some(most)) => optimizer = optimizer.clip(Clip::Value(most)),
         (None, None) => {}
     }
+    if let Some(decay) = own.maybe_number("average")? {
+        if !(0.0..1.0).contains(&decay) {
+            return Err(own.fault("average", &format!("is {decay}, not a number from 0 to below 1")));
+        }
+        optimizer = optimizer.average(decay);
+    }
     own.finish()?;
     Ok(optimizer.schedule(schedule(keys.table("schedule")?, steps)?))
 }
 
-fn rule(own: &mut Keys, parameters: Parameters) -> Done<Optimizer> {
-    let names = ["adamw", "adam", "sgd", "rmsprop", "adagrad", "lion", "adafactor"];
-    Ok(match own.word("name", &names)? {
-        "sgd" => {
-            let d = Sgd::default();
-            let rule = Sgd {
-                rate: own.number("rate", d.rate)?,
-                momentum: own.number("momentum", d.momentum)?,
-                dampening: own.number("dampening", d.dampening)?,
-                nesterov: own.flag("nesterov", d.nesterov)?,
-                weight_decay: own.number("weight_decay", d.weight_decay)?,
-            };
-            Optimizer::new(parameters, rule)
+/// Rules by name, with the keys that set their fields and what these hold. The first is the one without a name.
+macro_rules! rules {
+    ($($name:literal => $rule:ident { $($field:ident: $kind:ident),+ })+) => {
+        #[allow(clippy::needless_update, reason = "some rules have fields that are not for a configuration")]
+        fn rule(own: &mut Keys, parameters: Parameters) -> Done<Optimizer> {
+            let name = own.word("name", &[$($name),+])?;
+            $(if name == $name {
+                let d = $rule::default();
+                let rule = $rule { $($field: own.$kind(stringify!($field), d.$field)?,)+ ..d };
+                return Ok(Optimizer::new(parameters, rule));
+            })+
+            Err(own.fault("name", "has no rule"))
         }
-        "adam" => {
-            let d = Adam::default();
-            let rule = Adam {
-                rate: own.number("rate", d.rate)?,
-                betas: own.two("betas", d.betas)?,
-                eps: own.number("eps", d.eps)?,
-                weight_decay: own.number("weight_decay", d.weight_decay)?,
-                amsgrad: own.flag("amsgrad", d.amsgrad)?,
-            };
-            Optimizer::new(parameters, rule)
-        }
-        "rmsprop" => {
-            let d = RmsProp::default();
-            let rule = RmsProp {
-                rate: own.number("rate", d.rate)?,
-                alpha: own.number("alpha", d.alpha)?,
-                eps: own.number("eps", d.eps)?,
-                momentum: own.number("momentum", d.momentum)?,
-                centered: own.flag("centered", d.centered)?,
-                weight_decay: own.number("weight_decay", d.weight_decay)?,
-            };
-            Optimizer::new(parameters, rule)
-        }
-        "adagrad" => {
-            let d = Adagrad::default();
-            let rule = Adagrad {
-                rate: own.number("rate", d.rate)?,
-                rate_decay: own.number("rate_decay", d.rate_decay)?,
-                eps: own.number("eps", d.eps)?,
-                initial: own.number("initial", d.initial)?,
-                weight_decay: own.number("weight_decay", d.weight_decay)?,
-            };
-            Optimizer::new(parameters, rule)
-        }
-        "lion" => {
-            let d = Lion::default();
-            let rule = Lion {
-                rate: own.number("rate", d.rate)?,
-                betas: own.two("betas", d.betas)?,
-                weight_decay: own.number("weight_decay", d.weight_decay)?,
-            };
-            Optimizer::new(parameters, rule)
-        }
-        "adafactor" => {
-            let d = Adafactor::default();
-            let rule = Adafactor {
-                rate: own.number("rate", d.rate)?,
-                decay: own.number("decay", d.decay)?,
-                clip: own.number("clip", d.clip)?,
-                weight_decay: own.number("weight_decay", d.weight_decay)?,
-                ..d
-            };
-            Optimizer::new(parameters, rule)
-        }
-        _ => {
-            let d = AdamW::default();
-            let rule = AdamW {
-                rate: own.number("rate", d.rate)?,
-                betas: own.two("betas", d.betas)?,
-                eps: own.number("eps", d.eps)?,
-                weight_decay: own.number("weight_decay", d.weight_decay)?,
-                amsgrad: own.flag("amsgrad", d.amsgrad)?,
-            };
-            Optimizer::new(parameters, rule)
-        }
-    })
+    };
+}
+
+rules! {
+    "adamw" => AdamW { rate: number, betas: two, eps: number, weight_decay: number, amsgrad: flag }
+    "adam" => Adam { rate: number, betas: two, eps: number, weight_decay: number, amsgrad: flag }
+    "sgd" => Sgd { rate: number, momentum: number, dampening: number, nesterov: flag, weight_decay: number }
+    "rmsprop" => RmsProp { rate: number, alpha: number, eps: number, momentum: number, centered: flag, weight_decay: number }
+    "adagrad" => Adagrad { rate: number, rate_decay: number, eps: number, initial: number, weight_decay: number }
+    "lion" => Lion { rate: number, betas: two, weight_decay: number }
+    "adafactor" => Adafactor { rate: number, decay: number, clip: number, weight_decay: number }
 }
 
 /// A schedule over so many steps, of which the first may warm up.
 fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
     let warm_up = own.count("warm_up", 0)?.unwrap_or(0);
     let left = steps.saturating_sub(warm_up);
-    let then = match own.word("name", &["constant", "step", "multistep", "linear", "cosine", "one_cycle"])? {
+    let names = ["constant", "step", "multistep", "linear", "cosine", "one_cycle", "piecewise"];
+    let then = match own.word("name", &names)? {
         "step" => {
             let every = own.count("every", 1)?;
             let every = own.need("every", "the steps after which the rate changes", every)?;
@@ -127,6 +78,14 @@ fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
             let (up, first, last) =
                 (own.number("up", 0.3)?, own.number("first", 25.0)?, own.number("last", 1e4)?);
             Schedule::one_cycle(left, up, first, last)
+        }
+        "piecewise" => {
+            let points = own.points("points")?;
+            let points = own.need("points", "a list of steps and factors, [[0, 1.0], [100, 0.1]]", points)?;
+            if points.is_empty() || points.windows(2).any(|two| two[0].0 >= two[1].0) {
+                return Err(own.fault("points", "must have steps that rise from point to point"));
+            }
+            Schedule::piecewise(&points)
         }
         _ => Schedule::constant(),
     };

@@ -4,13 +4,14 @@ use super::Prepared;
 use super::keys::Keys;
 use super::language::Common;
 use super::optimizer::optimizer;
+use super::validation::HeldOut;
 use crate::args::{Given, Pair};
 use crate::given::declared;
 use crate::{Done, Failure, Terminal, open};
 use gradus::lang::ast::{Index, Name};
 use gradus::lang::{GradientOptions, Program, Settings};
 use gradus::nn::data::{Dataset, Loader};
-use gradus::nn::{Module, Param, Visitor, compile_training, init};
+use gradus::nn::{Module, Param, Visitor, compile_forward, compile_training, init};
 use gradus::{Generator, Result, Tensor, call, custom_vjp};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -125,12 +126,25 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     }
     own.finish()?;
     let examples = counts.first().copied().unwrap_or(1);
+    let asked = HeldOut::read(keys, false)?;
+    if asked.is_some() && batched.is_empty() {
+        return Err(keys
+            .fault("validation", "holds out examples, and `program.batched` names no inputs that have any"));
+    }
+    let trained = asked.as_ref().map_or(examples, |asked| asked.rest(examples));
     let order: Vec<Name> = ready.inputs.keys().cloned().collect();
-    let fields =
-        ready.inputs.iter().map(|(n, t)| (t.clone(), batched.iter().any(|b| **b == **n))).collect::<Vec<_>>();
-    let loader = Loader::new(Inputs { fields, examples }, batch.map_or(1, |n| n as usize))?;
+    let some = |from: usize, examples: usize| {
+        let field = |(n, t): (&Name, &Tensor)| match batched.iter().any(|b| **b == **n) {
+            true => (t.narrow(0, from, examples), true),
+            false => (t.clone(), false),
+        };
+        Inputs { fields: ready.inputs.iter().map(field).collect(), examples }
+    };
+    let batch = batch.map_or(1, |n| n as usize);
+    let (inputs, held_out) = (some(0, trained), some(trained, examples - trained));
+    let loader = Loader::new(inputs, batch)?;
     let loader = if batched.is_empty() { loader } else { loader.shuffle(common.seed) };
-    let optimizer = optimizer(keys, model.parameters(), common.steps)?;
+    let optimizer = optimizer(keys, model.parameters(), common.updates)?;
     let note = serde_json::json!({"name": "program", "loss": &*gradient.loss});
     let mut first = loader;
     let sample = first.next_batch()?;
@@ -146,8 +160,15 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let lowered = Arc::new(joint.lower(&avals, &ready.settings, &wanted)?);
     let run = lowered.clone();
     let loss = move |m: &Parameters, batch: &[Tensor]| stepped(&run, m, &order, batch);
+    let model = Arc::new(model);
+    let validation = match asked {
+        Some(asked) => {
+            Some(asked.with(keys, held_out, batch, compile_forward(model.clone(), loss.clone()))?)
+        }
+        None => None,
+    };
     let mut prepared =
-        Prepared::new(first, note, |batch| compile_training(Box::new(model), loss, optimizer, batch))?;
+        Prepared::new(first, note, validation, |batch| compile_training(model, loss, optimizer, batch))?;
     prepared.program = Some(lowered);
     Ok(prepared)
 }

@@ -54,7 +54,8 @@ impl Graph {
         sum
     }
 
-    fn node_stats(&self, node: &Node) -> Stats {
+    /// Those of one of its nodes, with the graphs it holds.
+    pub fn node_stats(&self, node: &Node) -> Stats {
         let ins: Vec<Aval> = node.ins.iter().map(|id| self.aval(*id).clone()).collect();
         let mut own = Stats { nodes: 1, ..Stats::default() };
         match node.op.def().form(&ins) {

@@ -1,9 +1,10 @@
 //! Attention with several heads, for training and, with a cache, for one token after the other.
 
-use super::Linear;
+use super::{Dropout, Linear};
 use crate::module::{Buffer, Param};
+use crate::place::placed_tensor;
 use crate::{init, module};
-use gradus_ir::{DType, Error};
+use gradus_ir::{DType, Error, Result};
 use gradus_tensor::func::linear;
 use gradus_tensor::{AttentionOptions, Generator, Tensor, scaled_dot_product_attention};
 
@@ -23,8 +24,10 @@ pub struct MultiHeadAttention {
     pub kv_heads: usize,
     /// Whether a position sees only those up to its own.
     pub causal: bool,
+    /// Of the weights that positions give each other.
+    pub dropout: Option<Dropout>,
 }
-module!(MultiHeadAttention { in_proj_weight, in_proj_bias, out_proj; heads, kv_heads, causal });
+module!(MultiHeadAttention { in_proj_weight, in_proj_bias, out_proj, dropout; heads, kv_heads, causal });
 
 /// Keys and values of the positions so far, in room for a fixed number of them, so that one compiled step serves every
 /// position.
@@ -41,7 +44,7 @@ module!(Cache { keys, values, position });
 
 impl Cache {
     /// Forgets everything.
-    pub fn clear(&self) -> gradus_ir::Result<()> {
+    pub fn clear(&self) -> Result<()> {
         self.position.set_(&Tensor::from(0i64))
     }
 }
@@ -65,12 +68,18 @@ impl MultiHeadAttention {
             heads,
             kv_heads,
             causal: false,
+            dropout: None,
         }
     }
 
     /// The same, causal.
     pub fn causal(self) -> MultiHeadAttention {
         MultiHeadAttention { causal: true, ..self }
+    }
+
+    /// The same, with dropout of the weights that positions give each other.
+    pub fn dropout(self, p: f64, g: &Generator) -> MultiHeadAttention {
+        MultiHeadAttention { dropout: Some(Dropout::new(p, g)), ..self }
     }
 
     /// The same without biases.
@@ -88,13 +97,13 @@ impl MultiHeadAttention {
     }
 
     /// The product of an input with some rows of the projection.
-    fn product(&self, x: &Tensor, from: usize, rows: usize) -> Result<Tensor, Tensor> {
+    fn product(&self, x: &Tensor, from: usize, rows: usize) -> Result<Tensor> {
         let (width, shape) = (self.in_proj_weight.dim(1), x.shape());
         if x.error().is_none()
             && (shape.rank() != 3 || shape[2] != width || !width.is_multiple_of(self.heads))
         {
             let why = format!("must be [batch, time, {width}], for {} heads of equal width", self.heads);
-            return Err(Tensor::failed(Error::shape(format!("an input of shape {shape}"), why)));
+            return Err(Error::shape(format!("an input of shape {shape}"), why));
         }
         let cut = |t: &Tensor| if rows == t.dim(0) { t.clone() } else { t.narrow(0, from, rows) };
         Ok(linear(x, &cut(&self.in_proj_weight), self.in_proj_bias.as_deref().map(cut).as_ref()))
@@ -108,7 +117,7 @@ impl MultiHeadAttention {
     }
 
     /// Queries, keys and values by head.
-    fn projected(&self, x: &Tensor) -> Result<[Tensor; 3], Tensor> {
+    fn projected(&self, x: &Tensor) -> Result<[Tensor; 3]> {
         let all = self.product(x, 0, self.in_proj_weight.dim(0))?;
         let (n, m) = (self.heads, self.kv_heads);
         Ok([(0, n), (n, m), (n + m, m)].map(|(from, heads)| self.by_head(&all, from, heads)))
@@ -118,19 +127,24 @@ impl MultiHeadAttention {
     #[track_caller]
     pub fn forward_to(&self, x: &Tensor, memory: &Tensor) -> Tensor {
         let (width, m) = (self.in_proj_weight.dim(1), self.kv_heads);
-        let parts = || {
+        let attended = || {
             let (q, kv) =
                 (self.product(x, 0, width)?, self.product(memory, width, 2 * m * (width / self.heads))?);
-            Ok([self.by_head(&q, 0, self.heads), self.by_head(&kv, 0, m), self.by_head(&kv, m, m)])
+            let (q, k, v) =
+                (self.by_head(&q, 0, self.heads), self.by_head(&kv, 0, m), self.by_head(&kv, m, m));
+            Ok(self.attend(&q, &k, &v, AttentionOptions::default()))
         };
-        match parts() {
-            Ok([q, k, v]) => self.attend(&q, &k, &v, AttentionOptions::default()),
-            Err(failed) => failed,
-        }
+        placed_tensor(attended(), std::panic::Location::caller())
     }
 
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, options: AttentionOptions) -> Tensor {
-        let options = AttentionOptions { enable_gqa: self.kv_heads != self.heads, ..options };
+        let dropping = self.dropout.as_ref().filter(|d| d.mode.is_training());
+        let options = AttentionOptions {
+            enable_gqa: self.kv_heads != self.heads,
+            dropout: dropping.map_or(0.0, |d| d.p),
+            generator: dropping.map(|d| d.generator.clone()),
+            ..options
+        };
         let o = scaled_dot_product_attention(q, k, v, &options).transpose(1, 2).flatten(2, 3);
         crate::Forward::forward(&self.out_proj, &o)
     }
@@ -139,26 +153,22 @@ impl MultiHeadAttention {
     /// ones up to its own. More positions than there is room for are an error when it runs.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        let [q, k, v] = match self.projected(x) {
-            Ok(parts) => parts,
-            Err(failed) => return failed,
-        };
+        placed_tensor(self.cached(x, cache), std::panic::Location::caller())
+    }
+
+    fn cached(&self, x: &Tensor, cache: &Cache) -> Result<Tensor> {
+        let [q, k, v] = self.projected(x)?;
         let (time, room) = (x.dim(1), cache.keys.dim(2));
         let at = &*cache.position + Tensor::iota(DType::I64, [time], 0);
         let (keys, values) = (cache.keys.index_copy(2, &at, &k), cache.values.index_copy(2, &at, &v));
         let seen = Tensor::iota(DType::I64, [1, room], 1).le(&at.unsqueeze(1));
-        let y = self.attend(
-            &q,
-            &keys,
-            &values,
-            AttentionOptions { mask: Some(seen), ..AttentionOptions::default() },
-        );
+        let options = AttentionOptions { mask: Some(seen), ..AttentionOptions::default() };
+        let y = self.attend(&q, &keys, &values, options);
+        y.check()?;
         let next = &*cache.position + time as i64;
         let writes = [(&cache.keys, keys), (&cache.values, values), (&cache.position, next)];
-        match y.check().and_then(|_| writes.iter().try_for_each(|(cell, value)| cell.set_(value))) {
-            Ok(()) => y,
-            Err(e) => Tensor::failed(e),
-        }
+        writes.iter().try_for_each(|(cell, value)| cell.set_(value))?;
+        Ok(y)
     }
 }
 
@@ -166,9 +176,7 @@ impl crate::Forward for MultiHeadAttention {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let options = AttentionOptions { causal: self.causal, ..AttentionOptions::default() };
-        match self.projected(x) {
-            Ok([q, k, v]) => self.attend(&q, &k, &v, options),
-            Err(failed) => failed,
-        }
+        let attended = self.projected(x).map(|[q, k, v]| self.attend(&q, &k, &v, options));
+        placed_tensor(attended, std::panic::Location::caller())
     }
 }

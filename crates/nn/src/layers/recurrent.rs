@@ -1,7 +1,9 @@
 //! Recurrent layers: one step of a unit, scanned along time.
 
+use super::Dropout;
 use crate::init;
 use crate::module::{Forward, Module, Param, Visitor};
+use crate::place::placed;
 use gradus_ir::{Error, Result};
 use gradus_tensor::func::linear;
 use gradus_tensor::{Generator, ScanOptions, Tensor, scan};
@@ -97,6 +99,8 @@ pub struct Recurrent<U> {
     directions: Vec<Direction>,
     hidden: usize,
     both: bool,
+    /// Of what layers but the last give to the next.
+    dropout: Option<Dropout>,
     unit: PhantomData<U>,
 }
 
@@ -111,6 +115,7 @@ impl<U> Module for Recurrent<U> {
                 v.field(&format!("{kind}_hh_{end}"), hh);
             }
         }
+        v.field("dropout", &self.dropout);
     }
 }
 
@@ -138,15 +143,20 @@ impl<U: Unit> Recurrent<U> {
             Direction { weights, biases: [draw(&[rows]), draw(&[rows])] }
         };
         let directions = (0..layers * ways).map(direction).collect();
-        Recurrent { directions, hidden, both, unit: PhantomData }
+        Recurrent { directions, hidden, both, dropout: None, unit: PhantomData }
+    }
+
+    /// The same, with dropout between layers: on the hidden states of each but the last, as in PyTorch.
+    pub fn dropout(self, p: f64, g: &Generator) -> Recurrent<U> {
+        Recurrent { dropout: Some(Dropout::new(p, g)), ..self }
     }
 
     /// The hidden states of the last layer at all times, and all layers' last states, `[layers · directions, batch, hidden]`
     /// each. Begins with states like those, or zeros.
     #[track_caller]
     pub fn run(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {
-        let place = std::panic::Location::caller();
-        self.run_on(x, states).map_err(|e| e.or_at(place))
+        let caller = std::panic::Location::caller();
+        self.run_on(x, states).map_err(|e| placed(e, caller))
     }
 
     fn run_on(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {
@@ -165,6 +175,9 @@ impl<U: Unit> Recurrent<U> {
         let mut last: Vec<Vec<Tensor>> = vec![Vec::new(); U::STATES];
         let ways = 1 + self.both as usize;
         for (layer, directions) in self.directions.chunks(ways).enumerate() {
+            if let Some(dropout) = self.dropout.as_ref().filter(|_| layer > 0) {
+                x = dropout.forward(&x);
+            }
             let mut outs = Vec::new();
             for (way, direction) in directions.iter().enumerate() {
                 let init: Vec<Tensor> = (0..U::STATES).map(|s| first(layer * ways + way, s)).collect();

@@ -1,6 +1,7 @@
 //! Layers one after the other.
 
 use crate::module::{Forward, Module, Visitor};
+use crate::place::placed_tensor;
 use gradus_tensor::Tensor;
 
 /// Modules applied in order; their parameters are named by position: `0.weight`.
@@ -37,6 +38,7 @@ impl Module for Sequential {
 impl Forward for Sequential {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        self.0.iter().fold(x.clone(), |x, m| m.forward(&x))
+        let y = self.0.iter().fold(x.clone(), |x, m| m.forward(&x));
+        placed_tensor(Ok(y), std::panic::Location::caller())
     }
 }

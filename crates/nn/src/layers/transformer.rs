@@ -3,6 +3,7 @@
 use super::{Cache, Dropout, LayerNorm, Linear, MultiHeadAttention};
 use crate::module;
 use crate::module::Forward;
+use crate::place::placed_tensor;
 use gradus_tensor::{Generator, Tensor};
 
 /// Attention and a network of one hidden layer with `gelu`, each around a residual and behind a norm (or, if not
@@ -19,7 +20,7 @@ pub struct TransformerBlock {
     pub norm1: LayerNorm,
     /// Of the network.
     pub norm2: LayerNorm,
-    /// Of both results.
+    /// Of both results and of the hidden layer; that of the attention's weights is its own.
     pub dropout: Dropout,
     /// Norms come before attention and network.
     pub norm_first: bool,
@@ -27,11 +28,12 @@ pub struct TransformerBlock {
 module!(TransformerBlock { self_attn, linear1, linear2, norm1, norm2, dropout; norm_first });
 
 impl TransformerBlock {
-    /// A causal block of this width with a hidden layer of another.
+    /// A causal block of this width with a hidden layer of another. Dropout is where PyTorch has it: on the attention's weights
+    /// and result, on the hidden layer and on the network's result.
     #[track_caller]
     pub fn new(width: usize, heads: usize, hidden: usize, dropout: f64, g: &Generator) -> TransformerBlock {
         TransformerBlock {
-            self_attn: MultiHeadAttention::new(width, heads, g).causal(),
+            self_attn: MultiHeadAttention::new(width, heads, g).causal().dropout(dropout, g),
             linear1: Linear::new(width, hidden, g),
             linear2: Linear::new(hidden, width, g),
             norm1: LayerNorm::new([width]),
@@ -42,8 +44,8 @@ impl TransformerBlock {
     }
 
     fn around(&self, x: &Tensor, attention: impl Fn(&Tensor) -> Tensor) -> Tensor {
-        let network = |x: &Tensor| self.linear2.forward(&self.linear1.forward(x).gelu());
         let dropped = |x: Tensor| self.dropout.forward(&x);
+        let network = |x: &Tensor| self.linear2.forward(&dropped(self.linear1.forward(x).gelu()));
         if self.norm_first {
             let x = x + dropped(attention(&self.norm1.forward(x)));
             &x + dropped(network(&self.norm2.forward(&x)))
@@ -56,13 +58,15 @@ impl TransformerBlock {
     /// With a cache of the attention's keys and values.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        self.around(x, |x| self.self_attn.forward_cached(x, cache))
+        let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));
+        placed_tensor(Ok(y), std::panic::Location::caller())
     }
 }
 
 impl Forward for TransformerBlock {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        self.around(x, |x| self.self_attn.forward(x))
+        let y = self.around(x, |x| self.self_attn.forward(x));
+        placed_tensor(Ok(y), std::panic::Location::caller())
     }
 }

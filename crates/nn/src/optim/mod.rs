@@ -273,6 +273,11 @@ impl Optimizer {
         self.parameters().for_each(|(_, p)| p.zero_grad());
     }
 
+    /// Whether it keeps averages.
+    pub fn averages(&self) -> bool {
+        self.average.is_some()
+    }
+
     /// Exchanges parameters and their averages: once to use the averages, once more to train on.
     pub fn swap_average(&self) -> Result<()> {
         let Some(average) = &self.average else {

@@ -1,0 +1,93 @@
+//! The loss on examples that are held out of training.
+
+use super::keys::Keys;
+use crate::Done;
+use gradus::DType;
+use gradus::lang::Lowered;
+use gradus::nn::data::{Dataset, Loader};
+use gradus::nn::{Evaluate, Optimizer};
+
+/// What the table `validation` asks for.
+pub(crate) struct HeldOut {
+    /// Batches from one time to the next.
+    every: u64,
+    /// How much of the data is held out.
+    part: f64,
+}
+
+impl HeldOut {
+    /// The table, if it is there. Where the part is `fixed`, there is no key for it.
+    pub(crate) fn read(keys: &mut Keys, fixed: bool) -> Done<Option<HeldOut>> {
+        let there = keys.has("validation");
+        let mut own = keys.table("validation")?;
+        if !there {
+            return Ok(None);
+        }
+        let every = own.count("every", 1)?;
+        let every = own.need("every", "how many batches are trained on from one time to the next", every)?;
+        let part = if fixed { 0.0 } else { own.number("part", 0.1)? };
+        if !(fixed || part > 0.0 && part < 1.0) {
+            return Err(own.fault("part", &format!("is {part}, not between 0 and 1")));
+        }
+        own.finish()?;
+        Ok(Some(HeldOut { every, part }))
+    }
+
+    /// How many of so many examples are left to train on: the first of them.
+    pub(crate) fn rest(&self, examples: usize) -> usize {
+        examples - ((examples as f64 * self.part).ceil() as usize).min(examples)
+    }
+
+    /// The loss function, compiled for use, over whole batches of what is held out.
+    pub(crate) fn with(
+        self,
+        keys: &Keys,
+        data: impl Dataset + 'static,
+        batch: usize,
+        loss: Evaluate<'static>,
+    ) -> Done<Validation> {
+        let examples = data.len();
+        if examples < batch {
+            let why = format!("holds out {examples} examples, and a batch has {batch}");
+            return Err(keys.fault("validation", &why));
+        }
+        Ok(Validation { every: self.every, loss, batches: Loader::new(data, batch)? })
+    }
+}
+
+/// Held-out examples and the loss on them.
+pub(crate) struct Validation {
+    every: u64,
+    loss: Evaluate<'static>,
+    batches: Loader,
+}
+
+impl Validation {
+    /// Whether it is time.
+    pub(crate) fn due(&self, batch: u64, batches: u64) -> bool {
+        batch.is_multiple_of(self.every) || batch == batches
+    }
+
+    /// The mean loss over all batches; of the averaged parameters, if the optimiser keeps averages.
+    pub(crate) fn run(&mut self, optimizer: &Optimizer, program: Option<&Lowered>) -> Done<f64> {
+        if !optimizer.averages() {
+            return self.mean(program);
+        }
+        optimizer.swap_average()?;
+        let mean = self.mean(program);
+        optimizer.swap_average()?;
+        mean
+    }
+
+    fn mean(&mut self, program: Option<&Lowered>) -> Done<f64> {
+        let (mut sum, n) = (0.0, self.batches.batches());
+        for batch in self.batches.pass() {
+            let mut outs = self.loss.run(&batch?)?.into_iter();
+            sum += outs.next().map_or(Ok(f64::NAN), |loss| loss.to_dtype(DType::F64).item::<f64>())?;
+            if let Some(program) = program {
+                program.check(&outs.collect::<Vec<_>>())?;
+            }
+        }
+        Ok(sum / n as f64)
+    }
+}
