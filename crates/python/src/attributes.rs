@@ -449,7 +449,7 @@ impl PyTensor {
     /// Extents from 0 on, or the one of an axis.
     fn stride<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let shape = self.value(py)?.shape();
-        PyTuple::new(py, shape.strides().iter().copied().collect::<Vec<usize>>())
+        PyTuple::new(py, shape.strides().to_vec())
     }
 }
 

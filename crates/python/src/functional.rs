@@ -183,7 +183,6 @@ macro_rules! convolutions {
         /// Products of a window with every place of the input, summed.
         #[pyfunction]
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=1))]
-        #[allow(clippy::too_many_arguments)]
         pub(crate) fn $conv(
             py: Python<'_>,
             input: T,
@@ -206,7 +205,6 @@ macro_rules! convolutions {
         /// The transpose of a convolution.
         #[pyfunction]
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None))]
-        #[allow(clippy::too_many_arguments)]
         pub(crate) fn $transpose(
             py: Python<'_>,
             input: T,
@@ -245,7 +243,6 @@ macro_rules! pools {
         /// The largest of each window, with positions if asked.
         #[pyfunction]
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
-        #[allow(clippy::too_many_arguments)]
         pub(crate) fn $max<'py>(
             py: Python<'py>,
             input: T,
@@ -273,7 +270,6 @@ macro_rules! pools {
         /// The mean of each window.
         #[pyfunction]
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, ceil_mode=false, count_include_pad=true, divisor_override=None))]
-        #[allow(clippy::too_many_arguments)]
         pub(crate) fn $avg(
             py: Python<'_>,
             input: T,
@@ -440,7 +436,6 @@ pub(crate) fn fold(
 /// softmax(q kᵀ / sqrt(d)) v, with a mask of truth values or of numbers to add.
 #[pyfunction]
 #[pyo3(signature = (query, key, value, attn_mask=None, dropout_p=0.0, is_causal=false, scale=None, enable_gqa=false))]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn scaled_dot_product_attention(
     py: Python<'_>,
     query: T,

@@ -4,6 +4,7 @@
 //! lists of tensors and are dressed in Python.
 
 #![allow(non_snake_case, reason = "attributes are called T and H there")]
+#![allow(clippy::too_many_arguments, reason = "PyTorch's functions have them")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod attributes;

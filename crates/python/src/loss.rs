@@ -156,7 +156,6 @@ pub(crate) fn cosine_embedding_loss(
 /// How much nearer the positive is than the negative, up to a margin.
 #[pyfunction]
 #[pyo3(signature = (anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, reduction="mean"))]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn triplet_margin_loss(
     anchor: T,
     positive: T,

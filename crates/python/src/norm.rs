@@ -51,7 +51,6 @@ pub(crate) fn group_norm(
 /// Mean 0 and variance 1 within each channel of each example.
 #[pyfunction]
 #[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=true, momentum=0.1, eps=1e-5))]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn instance_norm(
     py: Python<'_>,
     input: T,
@@ -74,7 +73,6 @@ pub(crate) fn instance_norm(
 /// Mean 0 and variance 1 of each channel over the batch; in training the running statistics move in place.
 #[pyfunction]
 #[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, training=false, momentum=0.1, eps=1e-5))]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn batch_norm(
     py: Python<'_>,
     input: T,

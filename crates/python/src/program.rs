@@ -73,8 +73,7 @@ impl PyProgram {
         merged: bool,
     ) -> PyResult<gradus::lang::Gradient> {
         let wrt = wrt.unwrap_or_default().iter().map(|n| Name::from(n.as_str())).collect();
-        let options =
-            GradientOptions { loss: loss.map(Name::from), wrt, merged, ..GradientOptions::default() };
+        let options = GradientOptions { loss: loss.map(Name::from), wrt, merged };
         self.program.gradient(&options).map_err(faulty)
     }
 }
@@ -83,7 +82,7 @@ impl PyProgram {
 impl PyProgram {
     #[new]
     fn create(text: &str) -> PyResult<PyProgram> {
-        let program = Program::parse(Source::new("<program>", text.to_string())).map_err(faulty)?;
+        let program = Program::parse(Source::new("<program>", text)).map_err(faulty)?;
         Ok(PyProgram::new(program, text.to_string()))
     }
 
@@ -126,7 +125,6 @@ impl PyProgram {
 
     /// What running it costs: kernels, arithmetic, memory.
     #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
-    #[allow(clippy::too_many_arguments)]
     fn explain(
         &self,
         inputs: Option<&Bound<'_, PyDict>>,
@@ -145,7 +143,6 @@ impl PyProgram {
 
     /// The graph it is lowered to for inputs like these.
     #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
-    #[allow(clippy::too_many_arguments)]
     fn graph(
         &self,
         inputs: Option<&Bound<'_, PyDict>>,

@@ -127,11 +127,8 @@ pub(crate) fn _switch<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let all = unwrapped(ins)?;
     let branches: Vec<Function<'py>> = branches.iter().map(Function::new).collect();
-    let closures: Vec<Box<dyn Fn(&[Tensor]) -> Vec<Tensor> + '_>> = branches
-        .iter()
-        .map(|f| Box::new(move |x: &[Tensor]| f.call(&[x])) as Box<dyn Fn(&[Tensor]) -> Vec<Tensor>>)
-        .collect();
-    let each: Vec<gradus::Branch<'_>> = closures.iter().map(|c| c.as_ref() as gradus::Branch<'_>).collect();
+    let closures: Vec<_> = branches.iter().map(|f| move |x: &[Tensor]| f.call(&[x])).collect();
+    let each: Vec<gradus::Branch<'_>> = closures.iter().map(|c| c as gradus::Branch<'_>).collect();
     let outs = gradus::switch(&index.0, &refs(&all), &each);
     for f in &branches {
         f.done(Ok(()))?;
