@@ -1,6 +1,7 @@
 //! Products of tensors: labelled contraction, matrix product, einsum with a good order.
 
 use crate::apply::apply1;
+use crate::recent;
 use crate::tensor::Tensor;
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::{DType, Error, Result};
@@ -37,6 +38,9 @@ impl Tensor {
             let why = "differ: the last axis of the first must equal the second-to-last of the second";
             return Tensor::refuse("matmul", &[self, other], Error::shape(what, why));
         }
+        if a.rank() == 2 && b.rank() == 2 {
+            return self.product(other);
+        }
         // Fold the leading axes of a plain product into rows: one contraction without broadcasting.
         let (rows, columns) = (if a.rank() == 1 { "" } else { "i" }, if b.rank() == 1 { "" } else { "j" });
         let lead_a = a[..a.rank().saturating_sub(2)].to_vec();
@@ -69,6 +73,19 @@ impl Tensor {
             &format!("{lb}k{columns}"),
             &format!("{all}{rows}{columns}"),
         )
+    }
+
+    /// The product of two matrices that fit.
+    #[track_caller]
+    fn product(&self, other: &Tensor) -> Tensor {
+        let (name, ins) = ("matmul", [self, other]);
+        if let Some(outs) = recent::run(name, &Vec::new(), &ins) {
+            return outs.map_or_else(Tensor::failed, |mut outs| outs.swap_remove(0));
+        }
+        if self.dtype() == other.dtype() && self.dtype() != DType::Bool {
+            recent::remember(name, &Vec::new(), &ins, &Dot::new("ik", "kj", "ij").into());
+        }
+        self.dot_labels(other, "ik", "kj", "ij")
     }
 
     /// Contraction by an equation such as `"bij,bjk->bik"`, over any number of tensors, in the order that keeps
