@@ -321,6 +321,15 @@ fn held_out_names_are_read_with_averaged_weights() {
     // In parts, of which the first ends between two updates.
     let first = folder.file("first.toml", &more("parts").replace("steps = 80", "steps = 45"));
     output("", &["train", &first]);
+    // Not with another kind of state.
+    let other = |from: &str, to: &str| {
+        let config = folder.file("other.toml", &more("parts").replace(from, to));
+        gradus(&["train", &config, "--resume"])
+    };
+    fails(&other("accumulate = 2", "accumulate = 3"), "its `accumulate` is 2, and that of this run is 3");
+    let with = "its `optimizer` is adam with averages, and that of this run is ";
+    fails(&other("average = 0.95", ""), &format!("{with}adam"));
+    fails(&other("\"adam\"", "\"lion\""), &format!("{with}lion with averages"));
     let rest = folder.file("rest.toml", &more("parts"));
     output("", &["train", &rest, "--resume"]);
     let file = |out: &str| folder.0.join(out).join("checkpoint.safetensors");
