@@ -440,3 +440,16 @@ fn shipped_configurations_train() {
     let (loss, held_out) = run("gpt", "steps = 2000", "steps = 10");
     assert!(loss < 4.2 && held_out.unwrap() < 4.5, "{loss} {held_out:?}");
 }
+
+/// What the help shows can be copied.
+#[test]
+fn the_configuration_of_the_help_trains() {
+    let folder = Folder::new("train-help");
+    let help = output("", &["train", "--help"]);
+    let text = help.split("A configuration:\n").nth(1).and_then(|t| t.split("\n\n").next()).unwrap();
+    let text = text.replace("steps = 2000", "steps = 3").replace("warm_up = 100", "warm_up = 1");
+    std::fs::copy(root().join("examples/data/names.txt"), folder.0.join("names.txt")).unwrap();
+    let said = output("", &["train", &folder.file("c.toml", &text)]);
+    assert!(said.contains("step 3/3  loss ") && said.contains("  validation "), "{said}");
+    assert!(help.lines().all(|l| l.chars().count() <= 80), "{help}");
+}
