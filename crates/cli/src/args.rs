@@ -68,40 +68,47 @@ Examples:
     /// Train a model, or a program of equations with a loss, as a configuration says
     #[command(after_help = "\
 Examples:
-  gradus train names.toml            log, event file, loss curve and checkpoints go into the folder `out` names
-  gradus train names.toml --resume   goes on from the last checkpoint; Ctrl-C writes one
+  gradus train names.toml            writes into the folder that `out` names
+  gradus train names.toml --resume   goes on from the last checkpoint there
 
 A configuration:
-  model = \"names\"                  # names, gpt or program
-  data = \"names.txt\"               # paths are relative to the configuration
-  steps = 2000
+  model = \"names\"                # or gpt, or program
+  data = \"names.txt\"             # paths are relative to the configuration
+  steps = 2000                   # batches
   batch = 32
-  out = \"run\"
+  out = \"run\"                    # log, event file, loss curve, checkpoint
   seed = 0
-  checkpoint_every = 500
+  checkpoint_every = 500         # Ctrl-C writes one too
   log_every = 20
-  accumulate = 4                     # batches whose gradients are averaged for an update; schedules count updates
+  accumulate = 1                 # batches whose gradients make an update
   [optimizer]
-  name = \"adamw\"                   # adamw, adam, sgd, rmsprop, adagrad, lion or adafactor
+  name = \"adamw\"
   rate = 3e-3
-  clip_norm = 1.0                    # or clip_value
-  average = 0.999                    # keeps a running average of the weights, for validation and `gradus sample`
+  clip_norm = 1.0                # or clip_value
+  average = 0.999                # of the weights, for use and validation
   [schedule]
-  name = \"cosine\"                  # constant, step, multistep, linear, cosine, one_cycle or piecewise
-  warm_up = 100
-  [validation]                       # the loss on what is held out of training
-  every = 500
-  part = 0.1                         # the end of the text or of the examples; of names it is one in ten, always
-  [sizes]                            # names: context embed width; gpt: context width heads layers
-  context = 3
+  name = \"cosine\"
+  warm_up = 100                  # updates
+  [validation]
+  every = 500                    # the loss on what is held out
+  [sizes]
+  width = 200
+
+Optimisers: adamw, adam, sgd, rmsprop, adagrad, lion, adafactor; keys are
+their fields in gradus::nn::optim (weight_decay, betas, eps, momentum, ...).
+Schedules: constant; step (every, gamma); multistep (at, gamma); linear (to);
+cosine (to); one_cycle (up, first, last); piecewise (points = [[0, 1], [9, 2]]).
+Sizes: names has context, embed, width; gpt has context, width, heads, layers.
+Held out: one name in ten; of a text or of examples the last `part`, 0.1.
 
 A program instead of `data` and `sizes`:
   [program]
   file = \"logistic.eq\"
   loss = \"Loss\"
-  batched = [\"X\", \"T\"]             # with `batch`: inputs of which a batch takes examples; without both, all at once
   inputs = { X = \"x.npy\", T = \"t.npy\" }
-  parameters = { W = { normal = 0.1 }, b = 0 }   # a number, a file, or { normal | uniform | fill, shape }")]
+  batched = [\"X\", \"T\"]           # those that `batch` takes examples of
+  # First values: a number, a file, or { normal | uniform | fill, shape }
+  parameters = { W = { normal = 0.1 }, b = 0 }")]
     Train(TrainArgs),
     /// Texts that a trained language model makes
     #[command(after_help = "\

@@ -321,6 +321,15 @@ fn held_out_names_are_read_with_averaged_weights() {
     // In parts, of which the first ends between two updates.
     let first = folder.file("first.toml", &more("parts").replace("steps = 80", "steps = 45"));
     output("", &["train", &first]);
+    // Not with another kind of state.
+    let other = |from: &str, to: &str| {
+        let config = folder.file("other.toml", &more("parts").replace(from, to));
+        gradus(&["train", &config, "--resume"])
+    };
+    fails(&other("accumulate = 2", "accumulate = 3"), "its `accumulate` is 2, and that of this run is 3");
+    let with = "its `optimizer` is adam with averages, and that of this run is ";
+    fails(&other("average = 0.95", ""), &format!("{with}adam"));
+    fails(&other("\"adam\"", "\"lion\""), &format!("{with}lion with averages"));
     let rest = folder.file("rest.toml", &more("parts"));
     output("", &["train", &rest, "--resume"]);
     let file = |out: &str| folder.0.join(out).join("checkpoint.safetensors");
@@ -430,4 +439,17 @@ fn shipped_configurations_train() {
     assert!(loss < 3.0 && (2.0..2.5).contains(&held_out.unwrap()), "{loss} {held_out:?}");
     let (loss, held_out) = run("gpt", "steps = 2000", "steps = 10");
     assert!(loss < 4.2 && held_out.unwrap() < 4.5, "{loss} {held_out:?}");
+}
+
+/// What the help shows can be copied.
+#[test]
+fn the_configuration_of_the_help_trains() {
+    let folder = Folder::new("train-help");
+    let help = output("", &["train", "--help"]);
+    let text = help.split("A configuration:\n").nth(1).and_then(|t| t.split("\n\n").next()).unwrap();
+    let text = text.replace("steps = 2000", "steps = 3").replace("warm_up = 100", "warm_up = 1");
+    std::fs::copy(root().join("examples/data/names.txt"), folder.0.join("names.txt")).unwrap();
+    let said = output("", &["train", &folder.file("c.toml", &text)]);
+    assert!(said.contains("step 3/3  loss ") && said.contains("  validation "), "{said}");
+    assert!(help.lines().all(|l| l.chars().count() <= 80), "{help}");
 }

@@ -95,6 +95,7 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
         "gpt" => language::gpt(&mut keys, &common)?,
         _ => program::program(&mut keys, &common, terminal)?,
     };
+    let kind = optimizer::kind(&mut keys)?;
     keys.finish()?;
     if accumulate > 1 {
         prepared.step = prepared.step.accumulate(accumulate);
@@ -105,7 +106,9 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
         return Err(Failure::Run(format!("{} {why}", checkpoint.display())));
     }
     std::fs::create_dir_all(&out).map_err(|e| Failure::Run(format!("{}: {e}", out.display())))?;
-    let notes = [("model".to_string(), prepared.note.to_string())].into();
+    let notes =
+        [("model", prepared.note.to_string()), ("optimizer", kind), ("accumulate", accumulate.to_string())];
+    let notes = notes.map(|(key, value)| (key.to_string(), value)).into();
     let config = Config { batches: steps, checkpoint: Some(checkpoint), every, resume: args.resume, notes };
     follow(prepared, &config, &out, log_every, terminal)
 }

@@ -30,12 +30,21 @@ pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> 
     Ok(optimizer.schedule(schedule(keys.table("schedule")?, steps)?))
 }
 
+/// The kind of state that a configuration's optimiser has: a run goes on only with the one it began with.
+pub(crate) fn kind(keys: &mut Keys) -> Done<String> {
+    let mut own = keys.table("optimizer")?;
+    let averages = if own.has("average") { " with averages" } else { "" };
+    Ok(format!("{}{averages}", own.word("name", NAMES)?))
+}
+
 /// Rules by name, with the keys that set their fields and what these hold. The first is the one without a name.
 macro_rules! rules {
     ($($name:literal => $rule:ident { $($field:ident: $kind:ident),+ })+) => {
+        const NAMES: &[&str] = &[$($name),+];
+
         #[allow(clippy::needless_update, reason = "some rules have fields that are not for a configuration")]
         fn rule(own: &mut Keys, parameters: Parameters) -> Done<Optimizer> {
-            let name = own.word("name", &[$($name),+])?;
+            let name = own.word("name", NAMES)?;
             $(if name == $name {
                 let d = $rule::default();
                 let rule = $rule { $($field: own.$kind(stringify!($field), d.$field)?,)+ ..d };
