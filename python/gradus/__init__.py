@@ -15,3 +15,7 @@ from . import autograd, cuda, data, fft, func, linalg, nn, optim, utils
 from .compiled import compile
 from .nn import functional
 from .serialization import load, save
+
+import sys as _sys
+
+_sys.modules[__name__ + ".functional"] = functional  # so that it can be imported too

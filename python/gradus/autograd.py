@@ -33,6 +33,76 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         out.backward(seed, retain_graph=keep, create_graph=create_graph, inputs=inputs)
 
 
+class _Context:
+    """What a `Function` keeps for its backward pass."""
+
+    saved_tensors = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors, which `saved_tensors` gives back."""
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Nothing to do: what has no gradient gets none."""
+
+    def set_materialize_grads(self, value):
+        """Nothing to do: gradients that nobody asks for are zeros."""
+
+
+class Function:
+    """An operation with a gradient of its own: a class with static `forward(ctx, …)` and `backward(ctx, …)`.
+
+    Both are traced, so gradients of gradients work, and both run under every transform. `backward` sees what `forward` kept
+    in `ctx`: `forward` is traced once more for it.
+
+    >>> import gradus
+    >>> class Cube(gradus.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * g * x * x
+    >>> x = gradus.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad.item()
+    12.0
+    """
+
+    @classmethod
+    def apply(cls, *args):
+        """The result of `forward`; what is no tensor is handed through."""
+        places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+
+        def forward(ctx, tensors):
+            given = list(args)
+            for i, t in zip(places, tensors):
+                given[i] = t
+            return cls.forward(ctx, *given)
+
+        several = []
+
+        def outputs(tensors):
+            found = forward(_Context(), tensors)
+            several.append(isinstance(found, tuple))
+            return list(found) if several[-1] else [found]
+
+        def rule(tensors, _, cotangents):
+            ctx = _Context()
+            forward(ctx, tensors)
+            grads = cls.backward(ctx, *cotangents)
+            grads = grads if isinstance(grads, tuple) else (grads,)
+            if len(grads) != len(args):
+                raise RuntimeError(f"{cls.__name__}.backward gave {len(grads)} gradients for {len(args)} arguments")
+            pairs = ((grads[i], t) for i, t in zip(places, tensors))
+            return [_native.zeros_like(t) if g is None else g for g, t in pairs]
+
+        found = _native._custom_vjp([args[i] for i in places], outputs, rule)
+        return tuple(found) if several[0] else found[0]
+
+
 def _vjp(func, inputs, v=None):
     """`func(inputs)`, and what a cotangent of it becomes for the inputs."""
     several = not isinstance(inputs, Tensor)

@@ -17,8 +17,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     tidy::run(workspace)?;
     step(workspace, "clippy --workspace --all-targets -- -D warnings")?;
     // Benchmarks are built by the lints above and run by no test.
-    step(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests --examples")?;
+    step(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests")?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // which those leave out
+    // With the features of the tests, so that nothing below is built again.
+    step(workspace, "build --workspace --exclude gradus-bench --examples")?;
     for package in workspace.packages.iter().filter(|package| package.name == FACADE) {
         for example in &package.examples {
             run_example(workspace, example)?;
@@ -32,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs an example as the tests have built it: `cargo run` would build what is below it again, with fewer features.
+/// Runs an example that has been built: `cargo run` would build what is below it again, with fewer features.
 fn run_example(workspace: &Workspace, name: &str) -> Result<(), String> {
     println!("== example {name}");
     let program = workspace.target.join("debug/examples").join(name);

@@ -8,7 +8,7 @@ use crate::value::{Operand, T};
 use gradus::{Backward, DType, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
 
 /// A class that is written in Python.
 fn class<'py>(
@@ -29,19 +29,31 @@ pub(crate) fn size<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<Bound<'py,
 
 #[pymethods]
 impl PyTensor {
-    /// A new tensor of numbers, nested lists or an array.
+    /// A new tensor of numbers, nested lists or an array, or of zeros of these extents.
     #[new]
-    #[pyo3(signature = (data=None, requires_grad=false, *, dtype=None))]
+    #[pyo3(signature = (data=None, requires_grad=None, *sizes, dtype=None))]
     fn create(
         data: Option<&Bound<'_, PyAny>>,
-        requires_grad: bool,
+        requires_grad: Option<&Bound<'_, PyAny>>,
+        sizes: &Bound<'_, PyTuple>,
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyTensor> {
-        let value = match data {
-            None => Tensor::zeros([0usize]),
-            Some(data) => tensor_of(data, dtype.map(|d| d.0))?.detach(),
+        let flag = match requires_grad {
+            None => false,
+            Some(flag) if flag.is_instance_of::<PyBool>() => flag.extract()?,
+            Some(_) => {
+                let all = data.into_iter().chain(requires_grad).cloned().chain(sizes.iter());
+                return PyTensor::out(crate::create::of_extents(all)?);
+            }
         };
-        PyTensor::out(if requires_grad { value.requires_grad_() } else { value })
+        let value = crate::create::constructed(data, dtype.map(|d| d.0))?;
+        PyTensor::out(if flag { value.requires_grad_() } else { value })
+    }
+
+    /// Above NumPy's: its scalars leave operators to tensors.
+    #[classattr]
+    fn __array_priority__() -> f64 {
+        1000.0
     }
 
     /// The extents.
@@ -458,8 +470,12 @@ macro_rules! conversions {
         #[pymethods]
         impl PyTensor {$(
             #[doc = concat!("As `", stringify!($dtype), "`.")]
-            fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
-                PyTensor::out(compute(py, &self.value(py)?, |x| x.to_dtype(DType::$dtype)))
+            fn $name<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+                let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+                if x.dtype() == DType::$dtype {
+                    return Ok(slf.clone());
+                }
+                Bound::new(py, PyTensor::out(compute(py, &x, |x| x.to_dtype(DType::$dtype)))?)
             }
         )*}
     };

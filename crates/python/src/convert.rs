@@ -153,6 +153,11 @@ pub(crate) fn array(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     // What has no DLPack (read-only arrays, old libraries): by way of NumPy's bytes.
     let numpy = obj.py().import("numpy")?;
     let array = numpy.call_method1("ascontiguousarray", (obj,))?;
+    let own = array.getattr("dtype")?;
+    let array = match own.getattr("isnative")?.is_truthy()? {
+        true => array,
+        false => array.call_method1("astype", (own.call_method1("newbyteorder", ("=",))?,))?,
+    };
     let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
     let Some(dtype) = dtype::named(&name) else {
         return Err(type_error(format!("an array of {name} has no dtype of gradus")));

@@ -4,10 +4,10 @@ use crate::convert::{array, tensor_of};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
-use crate::value::{Operand, T, extents, float, integers, number};
+use crate::value::{Operand, T, extents, float, integer, integers, number};
 use gradus::{Aval, DType, Number, Shape, Tensor};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
 
 /// Refuses devices that are not there.
 pub(crate) fn on_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -94,6 +94,24 @@ pub(crate) fn from_dlpack(ext_tensor: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         Ok(t) => PyTensor::out(t),
         Err(_) => PyTensor::out(crate::dlpack::import(ext_tensor, true)?),
     }
+}
+
+/// What PyTorch's constructor makes of extents: `Tensor(2, 3)`.
+pub(crate) fn of_extents<'py>(sizes: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Tensor> {
+    let sizes = sizes.map(|d| integer(&d)).collect::<PyResult<Vec<i64>>>()?;
+    Ok(Tensor::zeros_of(&Aval::new(default_float(), Shape::from(extents(sizes)?))).contiguous())
+}
+
+/// What PyTorch's constructor makes of one object: numbers are floats, an integer alone is an extent.
+pub(crate) fn constructed(data: Option<&Bound<'_, PyAny>>, dtype: Option<DType>) -> PyResult<Tensor> {
+    let Some(data) = data else { return Ok(Tensor::zeros([0usize])) };
+    let typed = data.is_instance_of::<PyTensor>() || data.hasattr("dtype")?;
+    if !typed && data.is_instance_of::<PyInt>() {
+        return of_extents([data.clone()].into_iter());
+    }
+    let value = tensor_of(data, dtype)?.detach();
+    let natural = typed || dtype.is_some() || value.dtype().is_differentiable();
+    Ok(if natural { value } else { value.to_dtype(default_float()) })
 }
 
 macro_rules! filled {

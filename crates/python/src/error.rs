@@ -14,11 +14,15 @@ thread_local! {
 
 /// Whether a signal (Ctrl-C) wants the run on this thread to stop.
 pub(crate) fn stop_wanted() -> bool {
-    Python::attach(|py| match py.check_signals() {
-        Ok(()) => false,
-        Err(e) => {
-            STOPPED.with(|s| *s.borrow_mut() = Some(e));
-            true
+    Python::attach(|py| {
+        // A loop that was started with Python's lock lets others have it now and then.
+        py.detach(std::thread::yield_now);
+        match py.check_signals() {
+            Ok(()) => false,
+            Err(e) => {
+                STOPPED.with(|s| *s.borrow_mut() = Some(e));
+                true
+            }
         }
     })
 }

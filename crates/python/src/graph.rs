@@ -49,7 +49,7 @@ impl PyGraph {
 
     /// The graph as equations; with `grad`, followed by those of the gradient of its first output, a scalar.
     #[pyo3(signature = (grad=false))]
-    fn equations(&self, grad: bool) -> PyResult<String> {
+    pub(crate) fn equations(&self, grad: bool) -> PyResult<String> {
         let stem = self.output_names();
         let names: Vec<&str> = stem.iter().map(String::as_str).collect();
         let own = raise(gradus::lang::raise(&self.0, &names))?;

@@ -58,6 +58,8 @@ struct Program {
     arguments: Tree,
     types: Vec<Aval>,
     noted: Noted,
+    /// Which cells required gradients: their freezing makes another program.
+    required: Vec<bool>,
     results: Tree,
     compiled: Compiled,
 }
@@ -71,6 +73,9 @@ impl Program {
         }
         let same = |(t, a): (&Tensor, &Aval)| t.dtype() == a.dtype && t.shape() == a.shape;
         if !tensors.iter().zip(&self.types).all(same) {
+            return Ok(false);
+        }
+        if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
             return Ok(false);
         }
         for (module, mode) in &self.noted.modules {
@@ -192,7 +197,8 @@ impl PyJit {
         }
         let compiled = raise(compiled)?;
         let results = results.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?;
-        Ok(Program { arguments, types, noted, results, compiled })
+        let required = compiled.cells().iter().map(|t| t.requires_grad()).collect();
+        Ok(Program { arguments, types, noted, required, results, compiled })
     }
 }
 
@@ -251,6 +257,17 @@ impl PyJit {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<PyGraph> {
         Ok(PyGraph(self.program(&all(args, kwargs)?)?.0.compiled.graph().clone()))
+    }
+
+    /// The program for arguments like these as equations; with `grad`, followed by those of its gradient.
+    #[pyo3(signature = (*args, grad=false, **kwargs))]
+    fn equations<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        grad: bool,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<String> {
+        self.graph(args, kwargs)?.equations(grad)
     }
 
     /// What running it costs for arguments like these: kernels, arithmetic, memory.

@@ -35,6 +35,12 @@ struct Run {
     wanted: Vec<Name>,
 }
 
+impl Run {
+    fn avals(&self) -> BTreeMap<Name, Aval> {
+        self.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
+    }
+}
+
 impl PyProgram {
     fn new(program: Program, text: String) -> PyProgram {
         PyProgram { program, text }
@@ -53,7 +59,7 @@ impl PyProgram {
         let float = dtype.map_or(DType::F32, |d| d.0);
         let mut all = BTreeMap::new();
         for (name, value) in inputs.into_iter().flatten().chain(named.into_iter().flatten()) {
-            let t = tensor_of(&value, None)?.detach();
+            let t = tensor_of(&value, None)?;
             let t = if t.dtype().is_differentiable() { t.to_dtype(float) } else { t };
             all.insert(Name::from(name.extract::<String>()?.as_str()), t);
         }
@@ -99,10 +105,16 @@ impl PyProgram {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let run = self.ready(inputs, only, dtype, steps, set, named)?;
-        let values =
-            py.detach(|| self.program.run(&run.inputs, &run.settings, &run.wanted)).map_err(faulty)?;
+        let lowered = self.program.lower(&run.avals(), &run.settings, &run.wanted).map_err(faulty)?;
+        let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| run.inputs.get(n)).collect();
+        // As one operation, which backward passes and traces know.
+        let mut values = raise(py.detach(|| gradus::call("program", &lowered.graph, &ins)))?;
+        let moved = values.split_off(lowered.outputs.len());
+        if !moved.iter().any(|t| t.is_traced()) {
+            lowered.check(&moved).map_err(faulty)?;
+        }
         let out = PyDict::new(py);
-        for (name, value) in values {
+        for (name, value) in lowered.outputs.iter().zip(values) {
             out.set_item(name.to_string(), PyTensor::out(value)?)?;
         }
         Ok(out)
@@ -135,9 +147,7 @@ impl PyProgram {
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
         let run = self.ready(inputs, only, dtype, steps, set, named)?;
-        let avals: BTreeMap<Name, Aval> =
-            run.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
-        let lowered = self.program.lower(&avals, &run.settings, &run.wanted).map_err(faulty)?;
+        let lowered = self.program.lower(&run.avals(), &run.settings, &run.wanted).map_err(faulty)?;
         Ok(raise(lowered.compiled())?.explain())
     }
 
@@ -153,9 +163,7 @@ impl PyProgram {
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<crate::graph::PyGraph> {
         let run = self.ready(inputs, only, dtype, steps, set, named)?;
-        let avals: BTreeMap<Name, Aval> =
-            run.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
-        let lowered = self.program.lower(&avals, &run.settings, &run.wanted).map_err(faulty)?;
+        let lowered = self.program.lower(&run.avals(), &run.settings, &run.wanted).map_err(faulty)?;
         Ok(crate::graph::PyGraph(lowered.graph.clone()))
     }
 

@@ -1,6 +1,7 @@
 //! Nested arguments and results: which tensors they hold, and what is around them.
 
 use crate::convert::tensor_of;
+use crate::error::value_error;
 use crate::tensor::PyTensor;
 use gradus::Tensor;
 use pyo3::prelude::*;
@@ -21,19 +22,31 @@ fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(obj.hasattr("__array__")? && obj.hasattr("shape")?)
 }
 
+/// Deepest nesting; what holds itself ends here.
+const DEEPEST: usize = 200;
+
 impl Tree {
     /// Takes an object apart; its tensors are added to the list.
     pub(crate) fn of(obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>) -> PyResult<Tree> {
+        Tree::at(obj, tensors, 0)
+    }
+
+    fn at(obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>, depth: usize) -> PyResult<Tree> {
         let py = obj.py();
+        if depth > DEEPEST {
+            return Err(value_error("arguments and results are nested too deep, or hold themselves"));
+        }
         if let Ok(t) = obj.cast::<PyTensor>() {
             tensors.push(t.get().value(py)?);
             return Ok(Tree::Tensor);
         }
         if let Ok(list) = obj.cast::<PyList>() {
-            return Ok(Tree::List(list.iter().map(|x| Tree::of(&x, tensors)).collect::<PyResult<_>>()?));
+            return Ok(Tree::List(
+                list.iter().map(|x| Tree::at(&x, tensors, depth + 1)).collect::<PyResult<_>>()?,
+            ));
         }
         if let Ok(tuple) = obj.cast::<PyTuple>() {
-            let parts = tuple.iter().map(|x| Tree::of(&x, tensors)).collect::<PyResult<_>>()?;
+            let parts = tuple.iter().map(|x| Tree::at(&x, tensors, depth + 1)).collect::<PyResult<_>>()?;
             return Ok(match obj.hasattr("_fields")? {
                 true => Tree::Named(obj.get_type().unbind(), parts),
                 false => Tree::Tuple(parts),
@@ -42,7 +55,7 @@ impl Tree {
         if let Ok(dict) = obj.cast::<PyDict>() {
             let mut parts = Vec::new();
             for (key, x) in dict.iter() {
-                parts.push((key.unbind(), Tree::of(&x, tensors)?));
+                parts.push((key.unbind(), Tree::at(&x, tensors, depth + 1)?));
             }
             return Ok(Tree::Dict(parts));
         }

@@ -108,10 +108,8 @@ plain! {
     signbit "Whether the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
     angle "The angle of a complex number." |x| x.angle();
     conj "The complex conjugate." |x| x.conj();
-    nonzero "The positions of non-zero elements, one row each." |x| x.nonzero();
     argwhere "The positions of non-zero elements, one row each." |x| x.nonzero();
     clone "A tensor of its own, with the same value and history." |x| x.copied();
-    contiguous "With elements in row-major order." |x| x.contiguous();
     ravel "As a vector." |x| x.ravel();
     inverse "The inverse of matrices." |x| x.inv();
     det "The determinant of matrices." |x| x.det();
@@ -136,14 +134,19 @@ impl Spelled for Tensor {
         self.ones_like().copysign(self)
     }
 
-    /// A leaf's copy is no leaf, but a value computed from it.
+    /// In memory of its own, which nobody else writes: others may have been given the original's. A leaf's copy is no
+    /// leaf, but a value computed from it.
     fn copied(&self) -> Tensor {
-        if self.requires_grad() && self.is_leaf() {
-            self.mul(1)
-        } else if self.is_cell() {
-            self.detach()
-        } else {
-            self.clone()
+        if self.is_traced() {
+            return self.clone();
+        }
+        if self.requires_grad() {
+            return self.mul(1);
+        }
+        match (self.aval(), self.to_bytes()) {
+            (Some(aval), Ok(bytes)) => Tensor::from_bytes(&aval, &bytes),
+            (_, Err(e)) => Tensor::failed(e),
+            (None, _) => self.clone(),
         }
     }
 }
@@ -155,6 +158,22 @@ impl PyTensor {
     fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyTensor> {
         let scale = 10f64.powi(decimals);
         result(py, &self.value(py)?, |x| if decimals == 0 { x.round() } else { (x * scale).round() / scale })
+    }
+
+    /// The positions of non-zero elements, one row each; as a tuple, one tensor per axis.
+    #[pyo3(signature = (*, as_tuple=false))]
+    fn nonzero<'py>(&self, py: Python<'py>, as_tuple: bool) -> PyResult<Bound<'py, PyAny>> {
+        let x = self.value(py)?;
+        match as_tuple {
+            true => crate::shape::where_(py, T(x), None, None),
+            false => Ok(Bound::new(py, PyTensor::out(x.nonzero())?)?.into_any()),
+        }
+    }
+
+    /// With elements in row-major order: the tensor itself if they are.
+    fn contiguous<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+        let x = slf.get().value(slf.py())?;
+        if x.is_contiguous() { Ok(slf.clone()) } else { Bound::new(slf.py(), PyTensor::out(x.contiguous())?) }
     }
 
     /// Clamped to a range whose ends are numbers or tensors.

@@ -1,0 +1,114 @@
+"""Where Python and the native module meet: nested arguments, shared memory, signals, constructors, programs under autograd."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import gradus
+import gradus.functional
+from gradus import nn
+
+
+def test_what_holds_itself_is_refused():
+    inside = {}
+    inside["a"] = inside
+    for call in (gradus.jit(lambda x: 1), gradus.grad(lambda x: x), gradus.vmap(lambda x: x)):
+        with pytest.raises(ValueError, match="nested too deep"):
+            call(inside)
+
+
+def test_clones_have_memory_of_their_own():
+    a = np.ones(4, np.float32)
+    shared, cloned = gradus.from_numpy(a), gradus.from_numpy(a).clone()
+    a[0] = 9
+    assert shared.tolist() == [9, 1, 1, 1] and cloned.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i8", ">i4"])
+def test_arrays_of_the_other_byte_order(dtype):
+    a = np.array([1, 2, -3], dtype)
+    assert gradus.tensor(a).tolist() == [1, 2, -3]
+    assert gradus.from_numpy(a).tolist() == [1, 2, -3]
+
+
+def test_the_constructor_is_that_of_pytorch():
+    assert gradus.Tensor([1, 2]).dtype == gradus.float32
+    assert gradus.Tensor(2, 3).shape == (2, 3) and gradus.Tensor(4).shape == (4,)
+    assert gradus.Tensor(np.array([1, 2])).dtype == gradus.int64
+
+
+def test_scalars_of_numpy_leave_operators_to_tensors():
+    p = nn.Parameter(gradus.ones(2))
+    product = np.sqrt(4.0) * p
+    assert isinstance(product, gradus.Tensor) and product.tolist() == [2, 2] and product.requires_grad
+
+
+def test_functions_with_backward_of_their_own():
+    class Power(gradus.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, n):
+            ctx.save_for_backward(x)
+            ctx.n = n
+            return x**n
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 7 * ctx.n * g * x ** (ctx.n - 1), None  # seven times too large, so that it is seen
+
+    x = gradus.tensor([2.0, 3.0], requires_grad=True)
+    Power.apply(x, 3).sum().backward()
+    assert x.grad.tolist() == [84, 189]
+    assert gradus.grad(lambda x: Power.apply(x, 3).sum())(x.detach()).tolist() == [84, 189]
+
+
+def test_freezing_makes_another_program():
+    w, b = nn.Parameter(gradus.ones(2)), nn.Parameter(gradus.ones(2))
+    optimizer = gradus.optim.SGD([w, b], lr=0.1)
+
+    @gradus.jit
+    def step(x):
+        optimizer.zero_grad()
+        loss = ((w * x + b) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x = gradus.ones(2)
+    assert step(x).item() == 8
+    b.requires_grad_(False)
+    before = b.tolist()
+    step(x)
+    assert b.tolist() == before and w.tolist() == pytest.approx([0.36, 0.36])
+
+
+def test_programs_are_differentiated_and_compiled():
+    program = gradus.Program("L = W[i,j] X[j] V[i]")
+    w = gradus.ones(2, 3, requires_grad=True)
+    program.run(W=w, X=[1.0, 2.0, 3.0], V=[1.0, 2.0])["L"].backward()
+    assert w.grad.tolist() == [[1, 2, 3], [2, 4, 6]]
+    compiled = gradus.jit(lambda w: program.run(W=w, X=[1.0, 2.0, 3.0], V=[1.0, 2.0])["L"])
+    assert compiled(gradus.ones(2, 3)).item() == 18
+
+
+def test_compiled_functions_are_read_as_equations():
+    text = gradus.jit(lambda x: (x * x).sum()).equations(gradus.ones(3), grad=True)
+    assert "Y = T1[i]" in text and "Grad_x[i] = x[i] + x[i]" in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_signal_stops_a_loop(compiled):
+    def forever(i):
+        return gradus.while_loop(lambda i: i < 10**12, lambda i: i + 1, i)
+
+    stopper = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    x, start = gradus.tensor(0), time.monotonic()
+    stopper.start()
+    with pytest.raises(KeyboardInterrupt):
+        (gradus.jit(forever) if compiled else forever)(x)
+    assert time.monotonic() - start < 30 and x.item() == 0
