@@ -8,6 +8,7 @@
 """
 
 from ._device import device
+from ._native import __version__
 from ._results import Size
 from .core import *  # noqa: F403
 from .transforms import *  # noqa: F403

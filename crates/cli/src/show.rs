@@ -4,12 +4,18 @@ use crate::{Done, Terminal};
 use gradus::Tensor;
 use gradus::files::json;
 use gradus::lang::Program;
-use gradus::lang::ast::Name;
+use gradus::lang::ast::{Index, Name, Place};
 
 /// A name with its indices, dtype and shape, then the values.
 pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     let indices = program.definition(name).map(|d| {
-        let each: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
+        // Of a state its last moment is shown.
+        let last = t.rank() < d.places.len();
+        let index = |p: &Place| match &p.index {
+            Index::Time(..) | Index::Moment(_) if last => "*-1".to_string(),
+            index => index.to_string(),
+        };
+        let each: Vec<String> = d.places.iter().map(index).collect();
         match (each.is_empty(), d.relation) {
             (true, _) => String::new(),
             (_, true) => format!("({})", each.join(", ")),

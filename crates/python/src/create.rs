@@ -4,7 +4,7 @@ use crate::convert::{array, tensor_of};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
-use crate::value::{Operand, T, extents, float, integer, integers, number};
+use crate::value::{Operand, PerAxis, T, extents, float, integer, integers, number};
 use gradus::{Aval, DType, Number, Shape, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -118,15 +118,17 @@ macro_rules! filled {
     ($($name:ident $like:ident $method:ident $value:literal $doc:literal;)*) => {$(
         #[doc = $doc]
         #[pyfunction]
-        #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
+        #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
-            size: &Bound<'_, PyTuple>,
+            sizes: &Bound<'_, PyTuple>,
+            size: Option<PerAxis>,
             dtype: Option<DTypeArg>,
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
             let dtype = dtype.map_or(default_float(), |d| d.0);
-            made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value).contiguous(), requires_grad, device)
+            let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
+            made(Tensor::full_of(&Aval::new(dtype, shape), $value).contiguous(), requires_grad, device)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -187,7 +189,7 @@ pub(crate) fn full(
             number(&fill_value.call_method0("item")?)?.ok_or_else(|| type_error("fill_value is a number"))?
         }
     };
-    let size = size.extract::<crate::value::PerAxis>()?.0;
+    let size = size.extract::<PerAxis>()?.0;
     let dtype = dtype.map_or(of_number(n), |d| d.0);
     made(full_of(dtype, Shape::from(size), n), requires_grad, device)
 }

@@ -106,6 +106,7 @@ mod _native {
     /// Dtypes under all their names.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         gradus::ask_to_stop(crate::error::stop_wanted);
         for (name, dtype) in crate::dtype::NAMES {
             module.add(*name, PyDType(*dtype))?;

@@ -93,16 +93,17 @@ macro_rules! drawn {
     ($($name:ident $like:ident $doc:literal;)*) => {$(
         #[doc = $doc]
         #[pyfunction]
-        #[pyo3(signature = (*size, generator=None, dtype=None, device=None, requires_grad=false))]
+        #[pyo3(signature = (*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
-            size: &Bound<'_, PyTuple>,
+            sizes: &Bound<'_, PyTuple>,
+            size: Option<crate::value::PerAxis>,
             generator: Option<&Bound<'_, PyGenerator>>,
             dtype: Option<DTypeArg>,
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
             crate::create::on_device(device)?;
-            let shape = shape(size)?;
+            let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
             let dtype = Some(dtype.unwrap_or(DTypeArg(default_float())));
             made(with(generator, |g| g.$name(shape)), dtype, requires_grad)
         }
