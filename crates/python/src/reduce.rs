@@ -176,38 +176,6 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| position(x, dim, keepdim, false))
     }
 
-    /// The variance; `correction` is taken from the number of elements.
-    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, keepdims=false))]
-    fn var(
-        &self,
-        py: Python<'_>,
-        dim: Option<&Bound<'_, PyAny>>,
-        unbiased: Option<bool>,
-        keepdim: bool,
-        correction: Option<f64>,
-        keepdims: bool,
-    ) -> PyResult<PyTensor> {
-        let (dim, unbiased) = spread_over(dim, unbiased)?;
-        let (keepdim, c) = (keepdim || keepdims, corrected(unbiased, correction));
-        result(py, &self.value(py)?, |x| if keepdim { x.var_keepdim(dim, c) } else { x.var(dim, c) })
-    }
-
-    /// The standard deviation; `correction` is taken from the number of elements.
-    #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, keepdims=false))]
-    fn std(
-        &self,
-        py: Python<'_>,
-        dim: Option<&Bound<'_, PyAny>>,
-        unbiased: Option<bool>,
-        keepdim: bool,
-        correction: Option<f64>,
-        keepdims: bool,
-    ) -> PyResult<PyTensor> {
-        let (dim, unbiased) = spread_over(dim, unbiased)?;
-        let (keepdim, c) = (keepdim || keepdims, corrected(unbiased, correction));
-        result(py, &self.value(py)?, |x| if keepdim { x.std_keepdim(dim, c) } else { x.std(dim, c) })
-    }
-
     /// The norm of order `p` ("fro" is 2) over axes, or of everything.
     #[pyo3(signature = (p=None, dim=None, keepdim=false))]
     fn norm(
@@ -378,6 +346,34 @@ fn spread_over(dim: Option<&Bound<'_, PyAny>>, unbiased: Option<bool>) -> PyResu
 
 fn corrected(unbiased: Option<bool>, correction: Option<f64>) -> f64 {
     correction.unwrap_or(if unbiased == Some(false) { 0.0 } else { 1.0 })
+}
+
+macro_rules! spreads {
+    ($($name:ident $keep:ident $doc:literal;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, keepdims=false))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                dim: Option<&Bound<'_, PyAny>>,
+                unbiased: Option<bool>,
+                keepdim: bool,
+                correction: Option<f64>,
+                keepdims: bool,
+            ) -> PyResult<PyTensor> {
+                let (dim, unbiased) = spread_over(dim, unbiased)?;
+                let c = corrected(unbiased, correction);
+                result(py, &self.value(py)?, |x| if keepdim || keepdims { x.$keep(dim, c) } else { x.$name(dim, c) })
+            }
+        )*}
+    };
+}
+
+spreads! {
+    var var_keepdim "The variance; `correction` is taken from the number of elements.";
+    std std_keepdim "The standard deviation; `correction` is taken from the number of elements.";
 }
 
 macro_rules! along_with_positions {

@@ -13,8 +13,8 @@ def _position(index, length):
     return index % length
 
 
-class _Listed:
-    """What lists of modules and lists of parameters share: entries named "0", "1", …, in one register."""
+class _Held:
+    """What all containers share: entries in a register of the module, and how a value becomes one."""
 
     _register = "_modules"
 
@@ -26,6 +26,10 @@ class _Listed:
 
     def __len__(self):
         return len(self._entries())
+
+
+class _Listed(_Held):
+    """What lists of modules and lists of parameters share: entries named "0", "1", …, in one register."""
 
     def __iter__(self):
         return iter(list(self._entries().values()))
@@ -167,19 +171,8 @@ class ParameterList(_Listed, Module):
         return "\n".join(f"({name}): {_describe(value)}" for name, value in self._parameters.items())
 
 
-class _Named:
+class _Named(_Held):
     """What dictionaries of modules and of parameters share."""
-
-    _register = "_modules"
-
-    def _entries(self):
-        return self.__dict__[self._register]
-
-    def _wrap(self, value):
-        return value
-
-    def __len__(self):
-        return len(self._entries())
 
     def __iter__(self):
         return iter(self._entries())
