@@ -38,6 +38,8 @@ pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes
     // Large elements first, so that all are aligned.
     let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
     order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
+    // What cells hold now: another thread may change them between the checksum and the bytes.
+    let order: Vec<(&String, Tensor)> = order.into_iter().map(|(name, t)| (name, t.detach())).collect();
     let (mut header, mut notes, mut from) = (serde_json::Map::new(), notes.clone(), 0);
     for (name, t) in &order {
         let refused = |e: Error| atomic::failed(path, format!("`{name}` cannot be written: {e}"));

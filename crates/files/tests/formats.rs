@@ -181,3 +181,30 @@ fn rows_as_lines() {
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().nth(2).unwrap(), r#"{"index": [0, 1], "value": 3}"#);
 }
+
+#[test]
+fn what_another_thread_changes_meanwhile_is_written_as_it_was() {
+    let folder = Folder::new("meanwhile");
+    let (path, done) = (folder.0.join("a.safetensors"), std::sync::atomic::AtomicBool::new(false));
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let cells = [("a".to_string(), Tensor::full(&[4096], 0.0f32).cell())];
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let mut k = 0.0f32;
+            while !done.load(order) {
+                k += 1.0;
+                cells[0].1.set_(&Tensor::full(&[4096], k)).unwrap();
+            }
+        });
+        for _ in 0..100 {
+            gradus_files::safetensors::write(&path, &cells, &Default::default()).unwrap();
+            let t = gradus_files::safetensors::Reader::open(&path).unwrap().tensor("a");
+            let found = t.map(|t| values(&t)).unwrap_or_default();
+            if found.len() != 4096 || found.iter().any(|v| *v != found[0]) {
+                done.store(true, order);
+                panic!("torn");
+            }
+        }
+        done.store(true, order);
+    });
+}
