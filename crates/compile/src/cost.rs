@@ -57,6 +57,11 @@ impl Step {
                     .map(|p| p.work().times(*length))
                     .fold(Work::default(), |a, b| a + b);
             }
+            // What slices pass on to each other stays in cache.
+            Step::Slices { control, extents, .. } => {
+                let slices = extents.iter().product::<usize>() as f64;
+                control.plans.iter().map(|p| p.work().flops * slices).sum()
+            }
             Step::Switch(control) => {
                 let each = control.plans.iter().map(|p| p.work());
                 return each.fold(Work::default(), |a, b| if b.flops > a.flops { b } else { a });
@@ -85,6 +90,10 @@ impl Step {
             Step::Routine(r) => r.op.name().to_string(),
             Step::Switch(_) => "switch".into(),
             Step::Scan { length, .. } => format!("scan of {length}"),
+            Step::Slices { control, extents, .. } => {
+                let steps: usize = control.plans.iter().map(|p| p.steps.len()).sum();
+                format!("{} slices of {steps} steps", extents.iter().product::<usize>())
+            }
             Step::While { .. } => "while".into(),
         }
     }

@@ -111,6 +111,20 @@ impl Kernel {
         })
     }
 
+    /// Everything that is read or written.
+    pub(crate) fn accesses_mut(&mut self) -> Vec<&mut Access> {
+        let mut all: Vec<&mut Access> = Vec::new();
+        for inst in &mut self.body {
+            match &mut inst.op {
+                Operation::Load(access) => all.push(access),
+                Operation::Pieces(pieces) => all.extend(pieces.iter_mut().map(|p| &mut p.access)),
+                _ => {}
+            }
+        }
+        all.extend(self.stores.iter_mut().map(|s| &mut s.access));
+        all
+    }
+
     /// Every layout over the axes.
     fn layouts_mut(&mut self) -> Vec<&mut Layout> {
         let mut all: Vec<&mut Layout> = Vec::new();

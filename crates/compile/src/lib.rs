@@ -19,6 +19,7 @@ mod memory;
 mod plan;
 mod recompute;
 mod simplify;
+mod slices;
 
 pub use contraction::Contraction;
 pub use cost::{Work, amount};
@@ -54,6 +55,7 @@ pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
     let mut plan = emit::emit(lowered, &graph)?;
     plan.simplified = fired;
     plan.apart = apart;
+    slices::slice(&mut plan);
     memory::plan_memory(&mut plan);
     Ok(plan)
 }

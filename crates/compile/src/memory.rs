@@ -133,7 +133,7 @@ fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];
     // A run that fails must leave its arguments as they were: no step that can fail may come later.
-    let can_fail = |s: &Step| !matches!(s, Step::Kernel(_) | Step::Contract(_));
+    let can_fail = |s: &Step| !matches!(s, Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. });
     let safe = plan.steps.iter().rposition(can_fail).map_or(0, |last| last + 1);
     for (at, step) in plan.steps.iter().enumerate().skip(safe) {
         for (written, read) in in_place(step) {

@@ -3,6 +3,7 @@
 use crate::contraction::Contraction;
 use crate::kernel::Kernel;
 use gradus_ir::{Aval, DType, Literal, Op};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -82,6 +83,15 @@ pub enum Step {
         /// Whether from the last slice to the first.
         reverse: bool,
     },
+    /// Independent slices: the plan for one index of outer axes, taken for all of them in any order.
+    Slices {
+        /// The plan of a slice, as the only one.
+        control: Control,
+        /// The outer axes.
+        extents: Vec<usize>,
+        /// Per operand and then per result, how far its place moves along each of them, in elements.
+        moves: Vec<Vec<i64>>,
+    },
     /// A loop while the first plan says so, over the second.
     While {
         /// Condition and step.
@@ -126,7 +136,10 @@ impl Step {
             Step::Kernel(k) => k.loads().map(|a| a.buffer).collect(),
             Step::Contract(c) => c.reads(),
             Step::Routine(r) => r.ins.clone(),
-            Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => c.ins.clone(),
+            Step::Switch(c)
+            | Step::Scan { control: c, .. }
+            | Step::Slices { control: c, .. }
+            | Step::While { control: c, .. } => c.ins.clone(),
         }
     }
 
@@ -136,9 +149,26 @@ impl Step {
             Step::Kernel(k) => k.stores.iter().map(|s| s.access.buffer).collect(),
             Step::Contract(c) => c.writes(),
             Step::Routine(r) => r.outs.clone(),
-            Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
-                c.outs.clone()
+            Step::Switch(c)
+            | Step::Scan { control: c, .. }
+            | Step::Slices { control: c, .. }
+            | Step::While { control: c, .. } => c.outs.clone(),
+        }
+    }
+}
+
+impl Step {
+    /// Uses other buffers in place of these. For loop nests and products.
+    pub(crate) fn rename(&mut self, other: &HashMap<usize, usize>) {
+        let to = |b: &mut usize| *b = other.get(b).copied().unwrap_or(*b);
+        match self {
+            Step::Kernel(k) => k.accesses_mut().into_iter().for_each(|a| to(&mut a.buffer)),
+            Step::Contract(c) => {
+                c.buffers.iter_mut().for_each(to);
+                let finish = c.finish.iter_mut().flat_map(Kernel::accesses_mut);
+                finish.for_each(|a| to(&mut a.buffer));
             }
+            _ => {}
         }
     }
 }
@@ -180,6 +210,7 @@ impl fmt::Display for Step {
             Step::Routine(r) => writeln!(f, "{} := {}({})", list(&r.outs), r.op.name(), list(&r.ins)),
             Step::Switch(c) => nested(f, "switch", c),
             Step::Scan { control, length, .. } => nested(f, &format!("scan of {length}"), control),
+            Step::Slices { control, extents, .. } => nested(f, &format!("slices of {extents:?}"), control),
             Step::While { control, .. } => nested(f, "while", control),
         }
     }

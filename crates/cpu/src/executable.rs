@@ -30,7 +30,18 @@ enum Work {
     None,
     Program(Box<Program>),
     Nested(Vec<Executable>),
+    Slices(Box<Executable>),
     Rolled(Box<Rolled>),
+}
+
+impl Work {
+    fn poisoned(self) -> Work {
+        match self {
+            Work::Nested(all) => Work::Nested(all.into_iter().map(Executable::poisoned).collect()),
+            Work::Slices(one) => Work::Slices(Box::new(one.poisoned())),
+            other => other,
+        }
+    }
 }
 
 /// A value given to a run: row-major elements from an offset on.
@@ -83,6 +94,10 @@ impl Executable {
                     }
                 }
                 Step::Routine(_) => Work::None,
+                Step::Slices { control, .. } => {
+                    let body = control.plans.first().ok_or_else(|| Error::verify("slices of no plan"))?;
+                    Work::Slices(Box::new(Executable::by((**body).clone(), native)?))
+                }
                 Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
                     match rolled(step, &buffers, native) {
                         Some(rolled) => Work::Rolled(Box::new(rolled)),
@@ -109,6 +124,7 @@ impl Executable {
     /// The same, filling every temporary with rubbish before the step that first writes it: if memory is planned wrongly,
     /// or read before it is written, results show it.
     pub fn poisoned(mut self) -> Executable {
+        self.work = self.work.into_iter().map(Work::poisoned).collect();
         let place = |b: usize| match self.plan.buffers[b].place {
             Place::Arena(at) => Some((at, self.plan.buffers[b].bytes())),
             _ => None,
@@ -201,14 +217,21 @@ impl Executable {
         outs: &[*mut u8],
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
-        let mut session = self.session()?;
+        let mut session = self.session(pool)?;
         // SAFETY: the caller's promise.
         unsafe { session.run(pool, ins.iter().copied(), outs.iter().copied(), times) }
     }
 
-    /// Memory for runs one after the other.
-    pub(crate) fn session(&self) -> Result<Session<'_>> {
+    /// Memory for runs one after the other, that of slices included: a run that has begun does not lack any.
+    pub(crate) fn session(&self, pool: &Pool) -> Result<Session<'_>> {
         let arena = self.arena()?;
+        let mut slices = Vec::new();
+        for (step, work) in self.plan.steps.iter().zip(&self.work) {
+            if let (Step::Slices { extents, .. }, Work::Slices(body)) = (step, work) {
+                let workers = pool.threads().min(extents.iter().product());
+                slices.push((0..workers).map(|_| body.session(pool)).collect::<Result<Vec<_>>>()?);
+            }
+        }
         // Values without elements have a place too, aligned and not null, that nobody reads.
         let base = arena.as_ref().map_or(std::ptr::without_provenance_mut(64), Storage::as_ptr);
         let place = |b: &gradus_compile::Buffer| match b.place {
@@ -219,7 +242,7 @@ impl Executable {
         for (b, storage) in &self.constants {
             table[*b] = storage.as_ptr();
         }
-        Ok(Session { executable: self, arena, table })
+        Ok(Session { executable: self, arena, table, slices })
     }
 
     fn arena(&self) -> Result<Option<Storage>> {
@@ -270,7 +293,12 @@ pub(crate) struct Session<'e> {
     executable: &'e Executable,
     arena: Option<Storage>,
     table: Vec<*mut u8>,
+    /// Per step of slices, one session for each thread.
+    slices: Vec<Vec<Session<'e>>>,
 }
+
+// SAFETY: a session uses the memory that its pointers lead to only while it runs, when its caller promises that it may.
+unsafe impl Send for Session<'_> {}
 
 impl Session<'_> {
     /// Runs it on memory.
@@ -283,13 +311,29 @@ impl Session<'_> {
         pool: &Pool,
         ins: impl Iterator<Item = *mut u8>,
         outs: impl Iterator<Item = *mut u8>,
+        times: Option<&mut Vec<Duration>>,
+    ) -> Result<()> {
+        let stoppable = self.executable.plan.donors.iter().all(Option::is_none);
+        // SAFETY: the caller's promise.
+        unsafe { self.run_or_stop(pool, (ins, outs), times, stoppable) }
+    }
+
+    /// As [`Session::run`]; whether it may be stopped between steps is said.
+    ///
+    /// # Safety
+    /// As for [`Session::run`].
+    pub(crate) unsafe fn run_or_stop(
+        &mut self,
+        pool: &Pool,
+        (ins, outs): (impl Iterator<Item = *mut u8>, impl Iterator<Item = *mut u8>),
         mut times: Option<&mut Vec<Duration>>,
+        stoppable: bool,
     ) -> Result<()> {
         let plan = &self.executable.plan;
         plan.inputs.iter().zip(ins).for_each(|(&b, p)| self.table[b] = p);
         plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
         let memory = Memory(&self.table);
-        let stoppable = plan.donors.iter().all(Option::is_none);
+        let mut slices = self.slices.iter_mut();
         for (i, (step, work)) in plan.steps.iter().zip(&self.executable.work).enumerate() {
             for (at, bytes) in self.executable.poison.get(i).into_iter().flatten() {
                 if let Some(arena) = &self.arena {
@@ -302,7 +346,15 @@ impl Session<'_> {
             }
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
-            unsafe { run_step(step, work, pool, memory, plan)? };
+            unsafe {
+                match step {
+                    Step::Slices { control, extents, moves } => {
+                        let own = slices.next().map_or(&mut [][..], |s| &mut s[..]);
+                        nested::slices(control, (extents, moves), own, pool, memory, plan)?;
+                    }
+                    _ => run_step(step, work, pool, memory, plan)?,
+                }
+            }
             if let (Some(times), Some(start)) = (&mut times, start) {
                 times.push(start.elapsed());
             }

@@ -1,12 +1,14 @@
 //! Choices and loops: plans run by a plan, on its memory.
 
-use crate::executable::{Executable, memory_error};
+use crate::executable::{Executable, Session, memory_error};
 use crate::interrupt;
 use crate::pool::Pool;
 use crate::tile::Memory;
 use gradus_compile::{Control, Plan};
 use gradus_ir::Result;
 use gradus_mem::Storage;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 fn bytes(plan: &Plan, b: usize) -> usize {
     plan.buffers[b].bytes()
@@ -32,7 +34,7 @@ pub(crate) unsafe fn switch(
     let place = |b: &usize| memory.0[*b];
     let (ins, outs) = (c.ins[1..].iter().map(place), c.outs.iter().map(place));
     // SAFETY: the caller's promise; branches take and give what the choice does.
-    unsafe { branches[index].session()?.run(pool, ins, outs, None) }
+    unsafe { branches[index].session(pool)?.run(pool, ins, outs, None) }
 }
 
 /// Two places for each carry: a step reads one and writes the other.
@@ -90,7 +92,7 @@ pub(crate) unsafe fn scan(
     // SAFETY: the caller's promise; slices of stacks are as large as the step takes and gives.
     unsafe {
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
-        let mut session = body.session()?;
+        let mut session = body.session(pool)?;
         for step in 0..length {
             interrupt::check()?;
             let i = if reverse { length - 1 - step } else { step };
@@ -103,6 +105,54 @@ pub(crate) unsafe fn scan(
         state.finish(&sizes, &last.iter().map(place).collect::<Vec<_>>());
     }
     Ok(())
+}
+
+/// Takes all slices, each thread with a session of its own; on one alone if there are not enough for all threads, which
+/// then share each slice.
+///
+/// # Safety
+/// As for [`switch`].
+pub(crate) unsafe fn slices(
+    c: &Control,
+    (extents, moves): (&[usize], &[Vec<i64>]),
+    sessions: &mut [Session<'_>],
+    pool: &Pool,
+    memory: Memory<'_>,
+    plan: &Plan,
+) -> Result<()> {
+    let count: usize = extents.iter().product();
+    let place = |slice: usize, (b, along): (&usize, &Vec<i64>)| {
+        let (mut rest, mut at) = (slice, 0);
+        for (extent, step) in extents.iter().zip(along).rev() {
+            at += (rest % extent) as i64 * step;
+            rest /= extent;
+        }
+        memory.at(*b).wrapping_offset(at as isize * plan.buffers[*b].dtype.size() as isize)
+    };
+    let one = |session: &mut Session<'_>, slice: usize| {
+        let ins = c.ins.iter().zip(moves).map(|p| place(slice, p));
+        let outs = c.outs.iter().zip(&moves[c.ins.len()..]).map(|p| place(slice, p));
+        // SAFETY: the caller's promise; slices write different elements, and read none that another writes.
+        unsafe { session.run_or_stop(pool, (ins, outs), None, false) }
+    };
+    if sessions.len() < pool.threads() {
+        return sessions.iter_mut().take(1).try_for_each(|s| (0..count).try_for_each(|slice| one(s, slice)));
+    }
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+    let sessions: Vec<Mutex<&mut Session<'_>>> = sessions.iter_mut().map(Mutex::new).collect();
+    pool.run(sessions.len(), &|thread| {
+        let mut session = sessions[thread].lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let slice = next.fetch_add(1, Ordering::Relaxed);
+            if slice >= count {
+                return;
+            }
+            if let Err(e) = one(&mut session, slice) {
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+            }
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 /// # Safety
@@ -124,7 +174,7 @@ pub(crate) unsafe fn while_loop(
     // SAFETY: the caller's promise; the condition gives one truth value.
     unsafe {
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
-        let (mut condition, mut body) = (plans[0].session()?, plans[1].session()?);
+        let (mut condition, mut body) = (plans[0].session(pool)?, plans[1].session(pool)?);
         while left > 0 {
             interrupt::check()?;
             let ins = || fixed.iter().map(place).chain(state.places(state.now));

@@ -1,18 +1,15 @@
 //! Loops on the device: as one program, with what comes before them, and joined, against the reference; the same bits
 //! for any number of threads, with generated code and without.
 
-use gradus_compile::{Plan, Step, compile};
-use gradus_cpu::{Executable, Pool, evaluate_on};
+mod checked;
+
+use checked::checked;
+use gradus_compile::{Plan, Step};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::transform::vjp;
-use gradus_ir::{Aval, DType, Graph, Literal, reference};
+use gradus_ir::{Aval, DType, Graph};
 use std::sync::Arc;
-
-fn numbers(aval: &Aval, seed: usize) -> Literal {
-    let one = |i: usize| ((i * 37 + seed * 101 + 11) % 257) as f64 / 128.5 - 1.0;
-    Literal::floats(aval.dtype, &aval.shape, (0..aval.shape.numel()).map(one).collect()).unwrap().rounded()
-}
 
 /// A scan over (shared, carries, slices) of these shapes, given by a step.
 struct Loop<'a> {
@@ -40,31 +37,6 @@ impl Loop<'_> {
         let scan = Scan { body, shared, carries, length: self.length, reverse: self.reverse };
         b.finish(&b.apply(scan, &ins)).unwrap()
     }
-}
-
-/// The plan, after the values have been found right.
-fn checked(graph: &Graph, bound: f64) -> Plan {
-    let inputs: Vec<Literal> = graph.input_avals().iter().enumerate().map(|(i, a)| numbers(a, i)).collect();
-    let right = reference::evaluate(graph, &inputs).unwrap();
-    let plan = compile(graph).unwrap();
-    let coded = Executable::of(plan.clone()).unwrap().poisoned();
-    let interpreted = Executable::interpreted(plan.clone()).unwrap().poisoned();
-    let mut first: Option<Vec<Literal>> = None;
-    for threads in [1, 2, 3] {
-        let pool = Pool::new(threads);
-        for executable in [&coded, &interpreted] {
-            let found = evaluate_on(&pool, executable, graph, &inputs).unwrap();
-            for (f, r) in found.iter().zip(&right) {
-                let scale = r.f().iter().fold(1.0, |m: f64, x| m.max(x.abs()));
-                for (i, (a, b)) in f.f().iter().zip(r.f()).enumerate() {
-                    assert!((a - b).abs() <= bound * scale, "element {i}: {a} is not {b}\n{plan}");
-                }
-                assert_eq!(f.i(), r.i());
-            }
-            assert_eq!(&found, first.get_or_insert(found.clone()), "other bits on {threads} threads");
-        }
-    }
-    plan
 }
 
 fn scans(plan: &Plan) -> Vec<&Step> {

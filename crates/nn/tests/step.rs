@@ -316,3 +316,18 @@ fn what_is_not_finite_in_a_loop_is_named_with_its_step() {
     // 3, 2, 1 and then the logarithm of 0, times 0.
     assert!(e.contains("`log` made an infinity (f64[] from f64[]), in step 3 of "), "{e}");
 }
+
+#[test]
+fn a_step_that_would_train_nothing_is_an_error() {
+    let (m, [x, y]) = (net(), batch(2, 4));
+    let mut step = compile_training(&m, loss, adam(&m), &[&x, &y]).unwrap();
+    step.run(&[&x, &y]).unwrap();
+    let before = weights(&m);
+    m.freeze(true).unwrap();
+    let e = step.run(&[&x, &y]).err().unwrap().to_string();
+    assert!(e.contains("trains nothing") && e.contains("frozen"), "{e}");
+    assert_eq!(weights(&m), before);
+    m.freeze(false).unwrap();
+    step.run(&[&x, &y]).unwrap();
+    assert_ne!(weights(&m), before);
+}

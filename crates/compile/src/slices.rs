@@ -1,0 +1,418 @@
+//! Slices: neighbouring steps that do the same for every index of some outer axes run one index after the other.
+//!
+//! What they pass on to each other is then as large as one slice: it stays in cache, and never lies in memory whole. The
+//! scores of attention are made, normalised and used like this, one head (and, where a head is large, some of its rows) at
+//! a time. What a later run of slices reads of an earlier one it computes again, if it has all it needs for that.
+
+use crate::contraction::Contraction;
+use crate::kernel::{Access, Kernel, Operation};
+use crate::layout::{Layout, cut, refine};
+use crate::memory::plan_memory;
+use crate::plan::{Buffer, Control, Place, Plan, Step};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Fewer slices are not worth it: threads share them.
+const FEWEST: usize = 8;
+/// What steps pass on to each other must be this large, all slices together, in bytes.
+const LEAST: usize = 1 << 18;
+/// What one slice passes on should not be larger, in bytes: it is to stay in cache.
+const CACHE: usize = 1 << 19;
+/// What is computed again instead of stored is this large, in bytes: smaller values stay in some cache.
+const LARGE: usize = 1 << 24;
+/// Most operations for an element that is computed again instead of stored and loaded.
+const MOST_WORK: f64 = 600.0;
+
+/// Neighbouring steps, and the extents of the outer axes that they share.
+struct Run {
+    steps: Range<usize>,
+    extents: Vec<usize>,
+    /// Buffers that one of them writes and another reads.
+    passed: BTreeSet<usize>,
+    /// Those of them that nobody else uses, and their bytes.
+    own: BTreeSet<usize>,
+    bytes: usize,
+}
+
+/// Replaces runs of steps by their slices.
+pub(crate) fn slice(plan: &mut Plan) {
+    recompute(plan);
+    let runs = runs(plan);
+    for run in runs.into_iter().rev() {
+        let Some(step) = taken(plan, &run) else { continue };
+        plan.steps.splice(run.steps, [step]);
+    }
+}
+
+/// How an access of a step moves.
+struct Move<'a> {
+    buffer: usize,
+    /// Steps along the outer axes.
+    along: &'a [i64],
+    /// The first and the last place within a slice; unknown if bounds guard it.
+    within: Option<(i64, i64)>,
+    write: bool,
+}
+
+/// Asked for every access of a step; gives the buffer it becomes.
+type Ask<'f> = &'f mut dyn FnMut(Move<'_>) -> usize;
+
+fn ends(extents: &[usize], layout: &Layout) -> (i64, i64) {
+    let last = extents.iter().zip(&layout.strides).map(|(e, s)| (*e as i64 - 1) * s);
+    last.fold((layout.offset, layout.offset), |(low, high), end| (low + end.min(0), high + end.max(0)))
+}
+
+/// The pieces of axes, of which the first are these extents.
+fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<usize>>> {
+    let (outer, slices): (usize, usize) = (axes[..parallel].iter().product(), extents.iter().product());
+    if slices == 0 || outer == 0 || outer % slices != 0 {
+        return None;
+    }
+    let fine = refine(&axes[..parallel], &[extents, &[outer / slices]].concat())?;
+    let pieces = fine.starts_with(extents).then(|| cut(&axes[..parallel], &fine))??;
+    Some(pieces.into_iter().chain(axes[parallel..].iter().map(|&e| vec![e])).collect())
+}
+
+/// A step for one index of the outer axes.
+fn sliced(step: &Step, extents: &[usize], ask: Ask<'_>) -> Option<Step> {
+    match step {
+        Step::Kernel(k) => kernel(k, extents, ask).map(Step::Kernel),
+        Step::Contract(c) => contraction(c, extents, ask).map(Step::Contract),
+        _ => None,
+    }
+}
+
+fn kernel(k: &Kernel, extents: &[usize], ask: Ask<'_>) -> Option<Kernel> {
+    let (axes, n) = (&k.axes, extents.len());
+    let pieces = front(axes, k.parallel, extents)?;
+    let inner: Vec<usize> = pieces.concat().split_off(n);
+    let parallel = pieces[..k.parallel].iter().map(Vec::len).sum::<usize>().checked_sub(n + 1)? + 1;
+    let part = |layout: &mut Layout| {
+        let mut whole = layout.cut(axes, &pieces);
+        layout.strides = whole.strides.split_off(n);
+        whole.strides
+    };
+    let mut moved = |access: &mut Access, guarded: bool, write: bool| {
+        let along = part(&mut access.layout);
+        let within = (!guarded).then(|| ends(&inner, &access.layout));
+        access.buffer = ask(Move { buffer: access.buffer, along: &along, within, write });
+    };
+    // What counts along the outer axes cannot be told from a slice alone.
+    let still = |layout: &mut Layout| part(layout).iter().all(|s| *s == 0).then_some(());
+    let mut new = k.clone();
+    for inst in &mut new.body {
+        match &mut inst.op {
+            Operation::Load(access) => moved(access, false, false),
+            Operation::Index(layout) => still(layout)?,
+            Operation::Pieces(pieces) => {
+                for piece in pieces {
+                    piece.bounds.iter_mut().try_for_each(|(layout, _)| still(layout))?;
+                    moved(&mut piece.access, true, false);
+                }
+            }
+            _ => {}
+        }
+    }
+    new.stores.iter_mut().for_each(|s| moved(&mut s.access, false, true));
+    Some(Kernel { axes: inner, parallel, ..new })
+}
+
+fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contraction> {
+    let n = extents.len();
+    let axes: Vec<usize> = c.batch.iter().map(|b| b.0).chain([c.m.0]).collect();
+    let pieces = front(&axes, axes.len(), extents)?;
+    let flat = pieces.concat();
+    // Of the rows, some stay: those that are not among the outer axes.
+    let (batch, rows) = match c.m.0 {
+        1 => (flat.len(), 1),
+        _ => (flat.len() - 1, *flat.last()?),
+    };
+    if batch < n {
+        return None;
+    }
+    let layout = |o: usize| {
+        let rows = [c.m.1[0], 0, c.m.1[1]][o];
+        let strides = c.batch.iter().map(|b| b.1[o]).chain([rows]).collect();
+        Layout { offset: c.offsets[o], strides }.cut(&axes, &pieces)
+    };
+    let layouts: [Layout; 3] = std::array::from_fn(layout);
+    let ends = |o: usize| {
+        let own = match o {
+            0 => [(rows, c.m.1[0]), (c.k.0, c.k.1[0])],
+            1 => [(c.n.0, c.n.1[0]), (c.k.0, c.k.1[1])],
+            _ => [(rows, c.m.1[1]), (c.n.0, c.n.1[1])],
+        };
+        let all = (n..batch).map(|a| (flat[a], layouts[o].strides[a])).chain(own);
+        let (extents, strides) = all.unzip::<usize, i64, Vec<usize>, Vec<i64>>();
+        ends(&extents, &Layout { offset: c.offsets[o], strides })
+    };
+    let finish = match &c.finish {
+        Some(k) => {
+            // It runs over places of the result: those of a slice must lie one after the other.
+            let slices: usize = extents.iter().product();
+            let each = k.axes.iter().product::<usize>() / slices;
+            let natural = Layout::row_major(&[extents, &[each]].concat()).strides;
+            if layouts[2].strides[..n] != natural[..n] {
+                return None;
+            }
+            Some(kernel(k, extents, ask)?)
+        }
+        None => None,
+    };
+    let buffers = std::array::from_fn(|o| {
+        let along = &layouts[o].strides[..n];
+        ask(Move { buffer: c.buffers[o], along, within: Some(ends(o)), write: o == 2 })
+    });
+    let rest = (n..batch).map(|a| (flat[a], std::array::from_fn(|o| layouts[o].strides[a]))).collect();
+    Some(Contraction { buffers, batch: rest, m: (rows, c.m.1), finish, ..c.clone() })
+}
+
+/// Which steps use a buffer.
+fn users(plan: &Plan) -> HashMap<usize, BTreeSet<usize>> {
+    let mut users: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+    for (i, step) in plan.steps.iter().enumerate() {
+        step.reads().into_iter().chain(step.writes()).for_each(|b| {
+            users.entry(b).or_default().insert(i);
+        });
+    }
+    users
+}
+
+/// Neighbouring steps as a run over these outer axes, if they can be one.
+fn run(
+    plan: &Plan,
+    users: &HashMap<usize, BTreeSet<usize>>,
+    steps: Range<usize>,
+    extents: &[usize],
+) -> Option<Run> {
+    let slices: usize = extents.iter().product();
+    let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
+    // Buffers whose slices do not lie one after the other, each used by its own index alone.
+    let mut scattered = BTreeSet::new();
+    let mut backwards = false;
+    for step in &plan.steps[steps.clone()] {
+        let mut note = |m: Move<'_>| {
+            let each = plan.buffers[m.buffer].numel / slices;
+            let natural = Layout::row_major(&[extents, &[each]].concat()).strides;
+            let inside = m.within.is_some_and(|(low, high)| low >= 0 && high < each as i64);
+            if !inside || m.along != &natural[..extents.len()] {
+                scattered.insert(m.buffer);
+            }
+            backwards |= m.along.iter().any(|s| *s < 0);
+            if m.write {
+                written.insert(m.buffer)
+            } else {
+                read.insert(m.buffer)
+            };
+            m.buffer
+        };
+        sliced(step, extents, &mut note)?;
+    }
+    let passed: BTreeSet<usize> = written.intersection(&read).copied().collect();
+    if backwards || passed.iter().any(|b| scattered.contains(b)) {
+        return None;
+    }
+    let own = |b: &usize| {
+        let inside = users.get(b).is_some_and(|u| u.iter().all(|s| steps.contains(s)));
+        inside && !scattered.contains(b) && matches!(plan.buffers[*b].place, Place::Arena(_))
+    };
+    let own: BTreeSet<usize> = passed.iter().copied().filter(own).collect();
+    let bytes = own.iter().map(|b| plan.buffers[*b].bytes()).sum();
+    Some(Run { steps, extents: extents.to_vec(), passed, own, bytes })
+}
+
+/// Runs that are worth it, none of which overlap.
+fn runs(plan: &Plan) -> Vec<Run> {
+    let users = users(plan);
+    let mut found: Vec<Run> = Vec::new();
+    let mut at = 0;
+    while at < plan.steps.len() {
+        let first = found.last().map_or(0, |r| r.steps.end);
+        let whole = grown(plan, &users, first, at).filter(|r| r.bytes >= LEAST);
+        at = whole.as_ref().map_or(at + 1, |r| r.steps.end);
+        found.extend(whole.map(|r| by_rows(plan, &users, r)));
+    }
+    found
+}
+
+/// The longest run around a batch of products.
+fn grown(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, first: usize, at: usize) -> Option<Run> {
+    let Step::Contract(c) = &plan.steps[at] else { return None };
+    let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
+    if c.products() < FEWEST {
+        return None;
+    }
+    let mut best = run(plan, users, at..at + 1, &extents)?;
+    // Another step may need the outer axes in finer pieces.
+    let with = |steps: Range<usize>, new: usize, extents: &[usize]| {
+        run(plan, users, steps.clone(), extents).or_else(|| {
+            let axes = match &plan.steps[new] {
+                Step::Kernel(k) => k.axes[..k.parallel].to_vec(),
+                Step::Contract(c) => c.batch.iter().map(|b| b.0).collect(),
+                _ => return None,
+            };
+            let (outer, slices): (usize, usize) = (axes.iter().product(), extents.iter().product());
+            let rest = outer.checked_div(slices).filter(|r| r * slices == outer)?;
+            let mut fine = refine(&axes, &[extents, &[rest]].concat())?;
+            let ends = (0..=fine.len()).find(|k| fine[..*k].iter().product::<usize>() == slices)?;
+            fine.truncate(ends);
+            run(plan, users, steps, &fine)
+        })
+    };
+    while best.steps.end < plan.steps.len()
+        && let Some(longer) = with(best.steps.start..best.steps.end + 1, best.steps.end, &best.extents)
+    {
+        best = longer;
+    }
+    while best.steps.start > first
+        && let Some(longer) = with(best.steps.start - 1..best.steps.end, best.steps.start - 1, &best.extents)
+    {
+        best = longer;
+    }
+    // Steps at the ends that pass nothing on.
+    loop {
+        let Range { start, end } = best.steps;
+        let any = |list: Vec<usize>| list.iter().any(|b| best.passed.contains(b));
+        let steps = match &plan.steps[start..end] {
+            [one, .., _] if !any(one.writes()) => start + 1..end,
+            [_, .., one] if !any(one.reads()) => start..end - 1,
+            [] | [_] => return None,
+            _ => return Some(best),
+        };
+        best = run(plan, users, steps, &best.extents)?;
+    }
+}
+
+/// The same run with slices of some rows only, if slices are large and steps go by rows.
+fn by_rows(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, whole: Run) -> Run {
+    let slices: usize = whole.extents.iter().product();
+    let Some(Step::Contract(c)) =
+        plan.steps[whole.steps.clone()].iter().find(|s| matches!(s, Step::Contract(_)))
+    else {
+        return whole;
+    };
+    // Products of few rows are slow.
+    let parts: Vec<usize> = (2..=c.m.0 / 64).filter(|p| c.m.0.is_multiple_of(*p)).collect();
+    let fits = |p: &&usize| whole.bytes / slices / **p <= CACHE;
+    let Some(parts) = parts.iter().find(fits).or(parts.last()) else { return whole };
+    if whole.bytes / slices <= CACHE {
+        return whole;
+    }
+    let extents = [&whole.extents[..], &[*parts]].concat();
+    match run(plan, users, whole.steps.clone(), &extents) {
+        Some(finer) if finer.own == whole.own => finer,
+        _ => whole,
+    }
+}
+
+/// The step that takes the slices of a run.
+fn taken(plan: &Plan, run: &Run) -> Option<Step> {
+    let extents = &run.extents;
+    let slices: usize = extents.iter().product();
+    let mut body = Plan::default();
+    let (mut ins, mut outs, mut moves) = (Vec::new(), Vec::new(), Vec::new());
+    let written: BTreeSet<usize> = plan.steps[run.steps.clone()].iter().flat_map(Step::writes).collect();
+    let mut known: BTreeMap<(usize, Vec<i64>), usize> = BTreeMap::new();
+    let mut place = |m: Move<'_>| {
+        *known.entry((m.buffer, m.along.to_vec())).or_insert_with(|| {
+            let Buffer { dtype, numel, .. } = plan.buffers[m.buffer];
+            let at = body.buffers.len();
+            let reach: i64 = extents.iter().zip(m.along).map(|(e, s)| (*e as i64 - 1) * s).sum();
+            let (numel, place) = if run.own.contains(&m.buffer) {
+                (numel / slices, Place::Arena(0))
+            } else if written.contains(&m.buffer) {
+                body.outputs.push(at);
+                outs.push((m.buffer, m.along.to_vec()));
+                (numel - reach as usize, Place::Output(outs.len() - 1))
+            } else {
+                body.inputs.push(at);
+                ins.push(m.buffer);
+                moves.push(m.along.to_vec());
+                (numel - reach as usize, Place::Input(ins.len() - 1))
+            };
+            body.buffers.push(Buffer { dtype, numel, place });
+            at
+        })
+    };
+    let mut steps = Vec::new();
+    for step in &plan.steps[run.steps.clone()] {
+        steps.push(sliced(step, extents, &mut place)?);
+    }
+    let (outs, out_moves): (Vec<usize>, Vec<Vec<i64>>) = outs.into_iter().unzip();
+    moves.extend(out_moves);
+    body.steps = steps;
+    plan_memory(&mut body);
+    // Slices share what they read: nothing of it may be taken over.
+    body.donors.iter_mut().for_each(|d| *d = None);
+    let control = Control { plans: vec![Arc::new(body)], ins, outs };
+    Some(Step::Slices { control, extents: extents.clone(), moves })
+}
+
+/// Lets runs compute again what they read of earlier runs, where they read all that it follows from and it is large.
+fn recompute(plan: &mut Plan) {
+    let (runs, users) = (runs(plan), users(plan));
+    // The latest first, so that earlier steps keep their numbers.
+    for later in runs.iter().rev() {
+        let reads: BTreeSet<usize> = plan.steps[later.steps.clone()].iter().flat_map(Step::reads).collect();
+        let mut again: BTreeSet<usize> = BTreeSet::new();
+        for earlier in runs.iter().filter(|r| r.steps.end <= later.steps.start) {
+            for &buffer in &reads {
+                let Buffer { numel, place, .. } = &plan.buffers[buffer];
+                let elsewhere = |s: &usize| !earlier.steps.contains(s) && !later.steps.contains(s);
+                let used = users.get(&buffer);
+                let wanted = matches!(place, Place::Arena(_))
+                    && plan.buffers[buffer].bytes() >= LARGE
+                    && used.is_some_and(|u| !u.iter().any(elsewhere));
+                let Some(recipe) = wanted.then(|| recipe(plan, earlier, buffer, &reads)).flatten() else {
+                    continue;
+                };
+                let work: f64 = recipe.iter().map(|s| plan.steps[*s].work(plan).flops).sum();
+                if work <= MOST_WORK * *numel as f64 {
+                    again.extend(recipe);
+                }
+            }
+        }
+        let mut renamed: HashMap<usize, usize> = HashMap::new();
+        let mut copies: Vec<Step> = again.iter().map(|s| plan.steps[*s].clone()).collect();
+        for b in copies.iter().flat_map(Step::writes).collect::<BTreeSet<_>>() {
+            renamed.insert(b, plan.buffers.len());
+            let copy = Buffer { place: Place::Arena(0), ..plan.buffers[b].clone() };
+            plan.buffers.push(copy);
+        }
+        copies.iter_mut().for_each(|s| s.rename(&renamed));
+        plan.steps[later.steps.clone()].iter_mut().for_each(|s| s.rename(&renamed));
+        plan.steps.splice(later.steps.start..later.steps.start, copies);
+    }
+    forget(plan);
+}
+
+/// Drops what kernels write and nobody reads any more.
+fn forget(plan: &mut Plan) {
+    let read: BTreeSet<usize> = plan.steps.iter().flat_map(Step::reads).collect();
+    for step in &mut plan.steps {
+        if let Step::Kernel(k) = step {
+            let given = |b: usize| matches!(plan.buffers[b].place, Place::Output(_));
+            k.stores.retain(|s| read.contains(&s.access.buffer) || given(s.access.buffer));
+        }
+    }
+    plan.steps.retain(|s| !matches!(s, Step::Kernel(k) if k.stores.is_empty()));
+}
+
+/// The steps of a run from which a buffer follows by what is read later anyway.
+fn recipe(plan: &Plan, run: &Run, buffer: usize, reads: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
+    let (mut steps, mut wanted) = (BTreeSet::new(), vec![buffer]);
+    while let Some(b) = wanted.pop() {
+        let writer = run.steps.clone().find(|s| plan.steps[*s].writes().contains(&b));
+        match writer {
+            Some(s) => {
+                if steps.insert(s) {
+                    wanted.extend(plan.steps[s].reads());
+                }
+            }
+            None if reads.contains(&b) => {}
+            None => return None,
+        }
+    }
+    Some(steps)
+}

@@ -1,0 +1,93 @@
+//! Chains of products over the same outer axes, slice by slice: right values, and nothing of a whole batch in memory.
+
+mod checked;
+
+use checked::checked;
+use gradus_compile::{Plan, Step};
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::reduce;
+use gradus_ir::transform::vjp;
+use gradus_ir::{Aval, DType, Graph};
+
+/// Sizes of attention: batch, heads, positions, width of a head.
+#[derive(Clone, Copy)]
+struct Sizes(usize, usize, usize, usize);
+
+/// Attention over `[batch, positions, heads, width]` three times, and the scores it has.
+fn attention<'g>(x: &[Var<'g>], Sizes(b, h, t, _): Sizes) -> Var<'g> {
+    let scores = x[0].dot(x[1], "bihd", "bjhd", "bhij");
+    let shape = scores.shape();
+    let row = |v: Var<'g>| v.reshape([b, h, t, 1]).broadcast_to(&shape);
+    let top = scores.builder().apply1(reduce::Max { axes: vec![3] }, &[scores]);
+    let e = (scores - row(top)).exp();
+    let p = e / row(e.sum(&[3]));
+    p.dot(x[2], "bhij", "bjhd", "bihd")
+}
+
+fn forward(sizes: Sizes) -> Graph {
+    let Sizes(b, h, t, d) = sizes;
+    let g = Builder::new();
+    let ins: Vec<Var<'_>> = (0..3).map(|_| g.input("x", Aval::new(DType::F64, [b, t, h, d]))).collect();
+    g.finish(&[attention(&ins, sizes)]).unwrap()
+}
+
+/// Elements of the largest temporary, within slices too.
+fn largest(plan: &Plan) -> usize {
+    let own = plan.lives().into_iter().map(|(b, ..)| plan.buffers[b].numel).max();
+    let inner = plan.steps.iter().filter_map(|s| match s {
+        Step::Slices { control, .. } => control.plans.iter().map(|p| largest(p)).max(),
+        _ => None,
+    });
+    inner.chain(own).max().unwrap_or(0)
+}
+
+fn slices(plan: &Plan) -> Vec<&[usize]> {
+    let all = plan.steps.iter();
+    all.filter_map(|s| if let Step::Slices { extents, .. } = s { Some(&extents[..]) } else { None }).collect()
+}
+
+#[test]
+fn attention_holds_the_scores_of_one_head() {
+    let sizes = Sizes(2, 4, 96, 8);
+    let plan = checked(&forward(sizes), 1e-12);
+    assert_eq!(slices(&plan), [&[2, 4][..]], "{plan}");
+    assert!(largest(&plan) <= 96 * 96, "{plan}");
+}
+
+#[test]
+fn the_way_back_computes_large_scores_again() {
+    let sizes = Sizes(2, 8, 384, 4);
+    let plain = forward(sizes);
+    let pull = vjp(&plain, &[0, 1, 2]).unwrap();
+    let g = Builder::new();
+    let ins: Vec<Var<'_>> = pull.input_avals().into_iter().map(|a| g.input("x", a)).collect();
+    // A loss, so that something runs between both.
+    let out = g.inline(&plain, &ins[..3])[0];
+    let seed = (out * ins[3]).sum(&[0, 1, 2, 3]).broadcast_to(&out.shape()) + ins[3];
+    let grads = g.inline(&pull, &[&ins[..3], &[seed]].concat());
+    let both = g.finish(&[&[out][..], &grads].concat()).unwrap();
+    let plan = checked(&both, 1e-11);
+    assert_eq!(slices(&plan).len(), 2, "{plan}");
+    assert!(largest(&plan) <= 384 * 384, "{plan}");
+}
+
+#[test]
+fn long_heads_go_by_rows() {
+    let plan = checked(&forward(Sizes(1, 8, 512, 4)), 1e-12);
+    let [[8, parts]] = slices(&plan)[..] else { panic!("{plan}") };
+    assert!(largest(&plan) <= 512 * 512 / parts && *parts > 1, "{plan}");
+}
+
+#[test]
+fn what_counts_along_the_outer_axes_or_leaves_a_slice_stays_whole() {
+    let g = Builder::new();
+    let x = g.input("x", Aval::new(DType::F64, [8, 96, 96]));
+    let y = g.input("y", Aval::new(DType::F64, [8, 96, 96]));
+    let p = x.dot(y, "bik", "bkj", "bij");
+    let at = g.iota(DType::F64, [8, 96, 96], 0);
+    // The one counts heads, the other reads its neighbour.
+    let counted = (p * at).dot(y, "bij", "bjk", "bik");
+    let turned = p.flip(&[0]).exp().dot(x, "bij", "bjk", "bik");
+    let graph = g.finish(&[counted, turned]).unwrap();
+    checked(&graph, 1e-10);
+}
