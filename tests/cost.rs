@@ -1,7 +1,7 @@
 //! What derivatives cost, counted: arithmetic against the forward pass, no node twice, none for nothing.
 
 mod common;
-#[path = "../bench/src/gpt.rs"]
+#[path = "../bench/benches/stages/gpt.rs"]
 mod gpt;
 
 use common::{f64s, noise};

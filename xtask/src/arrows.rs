@@ -36,7 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gradus-models",
         ],
     ),
-    ("gradus-bench", &["gradus"]),
+    ("gradus-bench", &["gradus", "gradus-compile", "gradus-cpu"]),
     ("gradus-cli", &["gradus"]),
     ("gradus-python", &["gradus"]),
     ("xtask", &[]),

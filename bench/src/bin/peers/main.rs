@@ -16,8 +16,10 @@ use workloads::Workload;
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
-    if let Some(name) = std::env::args().nth(1).filter(|a| a != "--worker") {
-        return once(&name);
+    match std::env::args().nth(1).as_deref() {
+        None | Some("--worker") => {}
+        Some("--growth") => return growth(),
+        Some(name) => return once(name),
     }
     let mut live: HashMap<String, Workload> = HashMap::new();
     for line in std::io::stdin().lock().lines() {
@@ -58,6 +60,27 @@ fn once(name: &str) -> Result<(), Failure> {
     let ask = json!({ "min_ms": 1000.0, "min_reps": 5, "warm": 2 });
     let timed = run(&ask, live.get_mut(name))?;
     println!("{name}: check {}, first {} ms, {}", prepared["check"], prepared["first_ms"], timed);
+    Ok(())
+}
+
+/// How compilation and steps of the GPT grow with its layers and batch: times, and what they are of proportional ones.
+fn growth() -> Result<(), Failure> {
+    println!(
+        "| layers | batch | compile, ms | of proportional | step, ms | of proportional |\n|---|---|---|---|---|---|"
+    );
+    let ask = json!({ "min_ms": 1000.0, "min_reps": 5, "warm": 2 });
+    let mut first: Option<(f64, f64)> = None;
+    for (layers, batch) in [(4, 16), (8, 16), (16, 16), (32, 16), (4, 32), (4, 64), (4, 128)] {
+        let name = format!("W5.{layers}x{batch}");
+        let mut live = HashMap::new();
+        let built = prepare(&name, &mut live)?["build_ms"].as_f64().unwrap_or(f64::NAN);
+        let step = run(&ask, live.get_mut(&name))?["min"].as_f64().unwrap_or(f64::NAN);
+        let (build0, step0) = *first.get_or_insert((built, step));
+        let times = f64::from(layers * batch) / 64.0;
+        // The same plan serves any batch.
+        let (more, work) = (built / build0 / f64::from(layers) * 4.0, step / step0 / times);
+        println!("| {layers} | {batch} | {built:.0} | {more:.2} | {step:.1} | {work:.2} |");
+    }
     Ok(())
 }
 
