@@ -289,7 +289,7 @@ impl Session<'_> {
         plan.inputs.iter().zip(ins).for_each(|(&b, p)| self.table[b] = p);
         plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
         let memory = Memory(&self.table);
-        let stoppable = plan.donors.iter().all(Option::is_none);
+        let alone = plan.donors.iter().all(Option::is_none);
         for (i, (step, work)) in plan.steps.iter().zip(&self.executable.work).enumerate() {
             for (at, bytes) in self.executable.poison.get(i).into_iter().flatten() {
                 if let Some(arena) = &self.arena {
@@ -297,12 +297,11 @@ impl Session<'_> {
                     unsafe { arena.as_ptr().add(*at).write_bytes(0xFF, *bytes) };
                 }
             }
-            if stoppable {
-                interrupt::check()?;
-            }
+            // Steps that can fail come before those that write to an argument's memory.
+            let alone = alone || !matches!(step, Step::Kernel(_) | Step::Contract(_));
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
-            unsafe { run_step(step, work, pool, memory, plan)? };
+            interrupt::stoppable(alone, || unsafe { run_step(step, work, pool, memory, plan) })?;
             if let (Some(times), Some(start)) = (&mut times, start) {
                 times.push(start.elapsed());
             }

@@ -1,7 +1,6 @@
 //! Choices and loops: plans run by a plan, on its memory.
 
 use crate::executable::{Executable, memory_error};
-use crate::interrupt;
 use crate::pool::Pool;
 use crate::tile::Memory;
 use gradus_compile::{Control, Plan};
@@ -92,7 +91,6 @@ pub(crate) unsafe fn scan(
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
         let mut session = body.session()?;
         for step in 0..length {
-            interrupt::check()?;
             let i = if reverse { length - 1 - step } else { step };
             let at = |b: &usize| slice(b, i);
             let ins = fixed.iter().map(place).chain(state.places(state.now)).chain(xs.iter().map(at));
@@ -126,7 +124,6 @@ pub(crate) unsafe fn while_loop(
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
         let (mut condition, mut body) = (plans[0].session()?, plans[1].session()?);
         while left > 0 {
-            interrupt::check()?;
             let ins = || fixed.iter().map(place).chain(state.places(state.now));
             condition.run(pool, ins(), [go.as_mut_ptr()].into_iter(), None)?;
             if go[0] == 0 {
