@@ -247,6 +247,12 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// In place: what another tensor is, of any shape.
+    fn _become(slf: Bound<'_, PyTensor>, other: T) -> Bound<'_, PyTensor> {
+        slf.get().rebind(other.0);
+        slf
+    }
+
     /// The same value outside of autograd; writing to it writes here too.
     #[getter(data)]
     fn get_data(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {

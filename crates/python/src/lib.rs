@@ -17,6 +17,7 @@ mod error;
 mod files;
 mod functional;
 mod graph;
+mod hook;
 mod index;
 mod jit;
 mod linalg;
@@ -33,6 +34,8 @@ mod transform;
 mod tree;
 mod unary;
 mod value;
+mod whole;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -60,6 +63,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
+    #[pymodule_export]
+    use crate::hook::PyHook;
     #[pymodule_export]
     use crate::jit::{_before_run, _note_module, PyJit};
     #[pymodule_export]
@@ -100,6 +105,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::tree::{_flatten, Structure};
+    #[pymodule_export]
+    use crate::words::_in_python_words;
 
     use super::*;
 
@@ -108,6 +115,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         gradus::ask_to_stop(crate::error::stop_wanted);
+        gradus::trace_lines(crate::error::line);
         for (name, dtype) in crate::dtype::NAMES {
             module.add(*name, PyDType(*dtype))?;
         }

@@ -88,8 +88,10 @@ pub(crate) fn text(t: &Tensor) -> String {
     if !natural {
         suffixes.push(format!("dtype=gradus.{}", name(t.dtype())));
     }
-    if t.requires_grad() {
-        suffixes.push("requires_grad=True".to_string());
+    match t.made_by() {
+        Some(op) => suffixes.push(format!("grad_fn=<{}>", backward_name(&op))),
+        None if t.requires_grad() => suffixes.push("requires_grad=True".to_string()),
+        None => {}
     }
     let mut out = format!("{OPEN}{body}");
     for suffix in suffixes {
@@ -101,6 +103,15 @@ pub(crate) fn text(t: &Tensor) -> String {
         }
     }
     out + ")"
+}
+
+/// What PyTorch calls the gradient of an operation.
+pub(crate) fn backward_name(op: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+    };
+    format!("{}Backward0", op.split('_').map(capital).collect::<String>())
 }
 
 /// How numbers are written.

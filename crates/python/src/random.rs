@@ -62,10 +62,16 @@ fn with<R>(generator: Own<'_, '_>, f: impl FnOnce(&Generator) -> R) -> R {
     }
 }
 
-/// Starts the default generator again from this seed.
+/// Starts the default generator again from this seed, and gives it.
+///
+/// >>> import gradus
+/// >>> generator = gradus.manual_seed(3)
+/// >>> generator.initial_seed()
+/// 3
 #[pyfunction]
-pub(crate) fn manual_seed(seed: i64) {
+pub(crate) fn manual_seed(seed: i64) -> PyGenerator {
     gradus::manual_seed(seed as u64);
+    PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed as u64) }
 }
 
 /// The state of the default generator.

@@ -42,6 +42,27 @@ fn parts(slf: &Bound<'_, PyTensor>, a: usize, sizes: &[usize]) -> PyResult<Vec<P
     sizes.iter().map(part).collect()
 }
 
+/// The bytes of a tensor as elements of another dtype: a copy, since values never change.
+fn as_dtype(slf: &Bound<'_, PyTensor>, dtype: DType) -> PyResult<PyTensor> {
+    let x = slf.get().value(slf.py())?;
+    let (old, new) = (x.dtype().size(), dtype.size());
+    let mut shape = x.shape().to_vec();
+    if old != new {
+        let Some(last) = shape.last_mut() else {
+            return Err(value_error(format!(
+                "a tensor without axes has no room for elements of {new} bytes"
+            )));
+        };
+        if *last * old % new != 0 {
+            let why = format!("rows of {} bytes are not made of elements of {new} bytes", *last * old);
+            return Err(value_error(why));
+        }
+        *last = *last * old / new;
+    }
+    let bytes = raise(x.detach().to_bytes())?;
+    PyTensor::out(Tensor::from_bytes(&gradus::Aval::new(dtype, shape), &bytes))
+}
+
 #[pymethods]
 impl PyTensor {
     /// The same elements under other extents, one of which may be -1.
@@ -53,7 +74,7 @@ impl PyTensor {
     #[pyo3(signature = (*shape))]
     fn view(slf: &Bound<'_, PyTensor>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         if let Ok(dtype) = shape.get_item(0).and_then(|d| Ok(d.cast::<crate::dtype::PyDType>()?.get().0)) {
-            return Err(type_error(format!("view as {dtype} is not there; use to()")));
+            return as_dtype(slf, dtype);
         }
         reshaped(slf, integers(shape)?)
     }
