@@ -4,13 +4,15 @@ Most functions are methods of `Tensor` taken by their own name (`gradus.exp(x)` 
 What has no method comes from the native module, from `composed` or from `grad_mode`.
 """
 
+import builtins
 import math
 
 from . import _native, composed, inplace
 from ._native import *  # noqa: F403
 from ._native import Tensor
+from ._examples import documented as _documented
 from .composed import *  # noqa: F403
-from .keywords import with_keywords
+from .keywords import with_keywords as _with_keywords
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from .limits import finfo, iinfo  # noqa: F401
 
@@ -18,7 +20,7 @@ _METHODS = """
 abs absolute neg negative sign sgn signbit exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal sin cos tan asin
 arcsin acos arccos atan arctan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc floor ceil trunc
 fix frac round rad2deg deg2rad isnan isinf isfinite logical_not bitwise_not angle conj logit nan_to_num clamp clip clamp_min
-clamp_max real imag
+clamp_max
 
 add sub subtract mul multiply div divide fmod remainder floor_divide maximum minimum atan2 arctan2 hypot copysign logaddexp
 xlogy heaviside eq ne not_equal lt less le less_equal gt greater ge greater_equal logical_and logical_or logical_xor
@@ -51,16 +53,16 @@ _SPREAD = {"reshape": "shape", "permute": "dims", "flip": "dims", "tile": "dims"
 
 for _name in _METHODS:
     if not hasattr(_native, _name):
-        globals()[_name] = with_keywords(getattr(Tensor, _name), spread=_SPREAD.get(_name))
+        globals()[_name] = _with_keywords(getattr(Tensor, _name), spread=_SPREAD.get(_name))
 for _name in _WRITING:
-    globals()[_name] = with_keywords(getattr(_native, _name), first=None)
+    globals()[_name] = _with_keywords(getattr(_native, _name), first=None)
 
 # Where PyTorch takes functions as methods too.
 for _name in composed.__all__:
     if not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY:
         setattr(Tensor, _name, getattr(composed, _name))
 for _name in composed.__all__:
-    globals()[_name] = with_keywords(getattr(composed, _name), first=None)
+    globals()[_name] = _with_keywords(getattr(composed, _name), first=None)
 inplace.install()
 
 # Fourier transforms are given out by the module `fft` alone.
@@ -69,6 +71,16 @@ for _name in "fft fftfreq fftn fftshift ifft ifftn ifftshift irfft rfft rfftfreq
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 concat = concatenate = cat  # noqa: F405
 arctanh, arcsinh, arccosh = atanh, asinh, acosh  # noqa: F405
+
+
+def real(input):
+    """The real parts."""
+    return input.real
+
+
+def imag(input):
+    """The imaginary parts."""
+    return input.imag
 
 
 def polygamma(n, input):
@@ -88,7 +100,7 @@ def is_complex(input):
 
 def is_nonzero(input):
     """Whether the one element is not zero."""
-    return bool(input)
+    return builtins.bool(input)  # the package has a dtype of that name
 
 
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
@@ -138,3 +150,5 @@ def get_float32_matmul_precision():
 
 Tensor.new_full = _new_full
 Tensor.grad_fn = property(_grad_fn)
+
+_documented(globals())

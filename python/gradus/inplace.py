@@ -1,6 +1,7 @@
 """Methods of `Tensor` that change it in place, from those that give a new one; and what PyTorch programs ask about memory."""
 
 from . import _native
+from ._examples import documented as _documented
 from ._native import Tensor
 from .grad_mode import no_grad
 
@@ -123,4 +124,5 @@ def install():
     for function in (fill_diagonal_, exponential_, random_, data_ptr, storage_offset, pin_memory, is_pinned, share_memory_, get_device, cuda):
         if not hasattr(Tensor, function.__name__):
             setattr(Tensor, function.__name__, function)
+    _documented({name: getattr(Tensor, name) for name in dir(Tensor)})
     Tensor.is_cpu = property(lambda self: True, doc="Whether it is in main memory: yes.")

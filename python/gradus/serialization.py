@@ -9,6 +9,7 @@ import math
 import os
 import tempfile
 
+from ._examples import documented as _documented
 from ._native import Tensor, load_safetensors, save_safetensors
 
 _TREE = "gradus.tree"
@@ -131,3 +132,5 @@ def load(f, map_location=None, weights_only=True):
     if _TREE not in (metadata or {}):
         return tensors
     return _build(json.loads(metadata[_TREE]), tensors)
+
+_documented(globals())

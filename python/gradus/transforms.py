@@ -6,6 +6,7 @@ Arguments and results may be tensors or lists, tuples and dictionaries of them; 
 import functools
 
 from . import _native
+from ._examples import documented as _documented
 from ._native import Tensor, _flatten, jit
 
 __all__ = [
@@ -340,3 +341,5 @@ def trace(function, *args, **kwargs):
         return function.trace(*args, **kwargs)
     flat = _Flat(function, args, kwargs)
     return _native._trace(flat.tensors, flat)
+
+_documented(globals())

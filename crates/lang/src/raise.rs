@@ -1,6 +1,7 @@
 //! The other direction: any graph as equations. What is index algebra becomes index algebra, what has a name is called by
 //! it, and whatever is left is written as the graph of one op.
 
+mod arrays;
 mod draft;
 mod forms;
 

@@ -7,6 +7,9 @@
 #![allow(clippy::too_many_arguments, reason = "PyTorch's functions have them")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+#[macro_use]
+mod examples;
+
 mod attributes;
 mod call;
 mod convert;
@@ -28,6 +31,7 @@ mod print;
 mod program;
 mod random;
 mod reduce;
+mod replace;
 mod shape;
 mod tensor;
 mod transform;

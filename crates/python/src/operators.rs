@@ -386,11 +386,13 @@ macro_rules! binary_methods {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             fn $name(&self, py: Python<'_>, other: Operand) -> PyResult<PyTensor> {
                 PyTensor::out(binary(py, self.value(py)?, other, $f))
             }
 
             #[doc = concat!("In place: ", $doc)]
+            #[doc = example!($inplace)]
             fn $inplace<'py>(slf: Bound<'py, PyTensor>, other: Operand) -> PyResult<Bound<'py, PyTensor>> {
                 let (py, x) = (slf.py(), slf.get());
                 x.write(py, binary(py, x.value(py)?, other, $f))?;
@@ -470,12 +472,14 @@ macro_rules! scaled_methods {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             #[pyo3(signature = (other, *, alpha=None))]
             fn $name(&self, py: Python<'_>, other: Operand, alpha: Option<Operand>) -> PyResult<PyTensor> {
                 PyTensor::out(scaled(py, self.value(py)?, other, alpha, $f))
             }
 
             #[doc = concat!("In place: ", $doc)]
+            #[doc = example!($inplace)]
             #[pyo3(signature = (other, *, alpha=None))]
             fn $inplace<'py>(
                 slf: Bound<'py, PyTensor>,
@@ -501,12 +505,14 @@ macro_rules! division {
         #[pymethods]
         impl PyTensor {$(
             /// The quotient; rounded with `rounding_mode` "floor" or "trunc".
+            #[doc = example!($name)]
             #[pyo3(signature = (other, *, rounding_mode=None))]
             fn $name(&self, py: Python<'_>, other: Operand, rounding_mode: Option<&str>) -> PyResult<PyTensor> {
                 PyTensor::out(divided(py, self.value(py)?, other, rounding_mode)?)
             }
 
             /// In place: the quotient.
+            #[doc = example!($inplace)]
             #[pyo3(signature = (other, *, rounding_mode=None))]
             fn $inplace<'py>(
                 slf: Bound<'py, PyTensor>,
@@ -532,12 +538,14 @@ fn added_product(a: &Tensor, b: &Tensor, c: &Tensor, value: f64, divide: bool) -
 #[pymethods]
 impl PyTensor {
     /// self + value * tensor1 * tensor2.
+    #[doc = example!(addcmul)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcmul(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
         PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, false))
     }
 
     /// In place: self + value * tensor1 * tensor2.
+    #[doc = example!(addcmul_)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcmul_(
         slf: Bound<'_, PyTensor>,
@@ -551,12 +559,14 @@ impl PyTensor {
     }
 
     /// self + value * tensor1 / tensor2.
+    #[doc = example!(addcdiv)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcdiv(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
         PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, true))
     }
 
     /// In place: self + value * tensor1 / tensor2.
+    #[doc = example!(addcdiv_)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcdiv_(
         slf: Bound<'_, PyTensor>,
@@ -570,11 +580,13 @@ impl PyTensor {
     }
 
     /// From self to `end` by `weight`.
+    #[doc = example!(lerp)]
     fn lerp(&self, py: Python<'_>, end: Operand, weight: Operand) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.lerp(end.arg(), weight.arg()))
     }
 
     /// In place: from self to `end` by `weight`.
+    #[doc = example!(lerp_)]
     fn lerp_(slf: Bound<'_, PyTensor>, end: Operand, weight: Operand) -> PyResult<Bound<'_, PyTensor>> {
         let new = slf.get().value(slf.py())?.lerp(end.arg(), weight.arg());
         slf.get().write(slf.py(), new)?;

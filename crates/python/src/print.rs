@@ -33,6 +33,7 @@ fn options() -> Options {
 }
 
 /// Says how tensors are shown from now on; what is not said stays.
+#[doc = example!(set_printoptions)]
 #[pyfunction]
 #[pyo3(signature = (precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None))]
 pub(crate) fn set_printoptions(

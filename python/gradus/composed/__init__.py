@@ -1,5 +1,6 @@
 """Functions that are only composed of others, under PyTorch's names, by topic."""
 
+from .._examples import documented as _documented
 from . import create, index, movement, pointwise, product, reduce
 
 #: Those that PyTorch offers as functions only.
@@ -15,3 +16,5 @@ for _module in (pointwise, reduce, movement, index, product, create):
         if not _name.startswith("_") and getattr(_value, "__module__", None) == _module.__name__:
             globals()[_name] = _value
             __all__.append(_name)
+
+_documented({name: globals()[name] for name in __all__})

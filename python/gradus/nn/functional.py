@@ -20,6 +20,7 @@ from ..core import (  # noqa: F401
     arange, channel_shuffle, full_like, no_grad, ones, pdist, rand_like, stack, where, zeros, zeros_like,
 )
 from .. import _native
+from .._examples import documented as _documented
 
 
 def softmin(input, dim=None, dtype=None):
@@ -243,3 +244,5 @@ from .grid import affine_grid, grid_sample  # noqa: E402, F401
 from .margin import (  # noqa: E402, F401
     multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
 )
+
+_documented(globals())

@@ -2,6 +2,7 @@
 
 import math
 
+from .._examples import documented as _documented
 from ..core import empty, eye, no_grad, randn, randperm
 from ..linalg import qr
 
@@ -156,3 +157,5 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     for column in range(columns):
         tensor[randperm(rows, generator=generator)[:zeros], column] = 0
     return tensor
+
+_documented(globals())
