@@ -30,6 +30,13 @@ def attention(q, k, v):
     return (F.softmax(scores, -1) @ v).sum()
 
 
+FUTURE = gradus.full((5, 5), float("-inf")).double().triu(1)
+
+
+def added_mask(q, k, v):
+    return (F.softmax(q @ k.transpose(-2, -1) + FUTURE, -1) @ v).sum()
+
+
 def network(x, w, b):
     return F.relu(F.linear(x, w, b)).pow(2).mean()
 
@@ -86,6 +93,7 @@ CASES = {
     "max pool": (lambda x: F.max_pool2d(x, 2).pow(2).sum(), IMAGE),
     "average pool": (lambda x: F.avg_pool2d(x, 2).pow(2).sum(), IMAGE),
     "attention": (attention, f(2, 5, 4), f(2, 5, 4), f(2, 5, 4)),
+    "added mask": (added_mask, f(2, 5, 4), f(2, 5, 4), f(2, 5, 4)),
     "batch norm": (lambda x: F.batch_norm(x, None, None, training=True).pow(3).sum(), A),
     "positions": (lambda x: (x * gradus.arange(4).double()).sum(), A),
     "argmax": (lambda x: (x * F.one_hot(x.argmax(1), 4)).sum(), A),

@@ -106,7 +106,7 @@ def messages():
         code = "\n".join(line for line in file.read_text().splitlines() if not line.lstrip().startswith("//"))
         code = code.split("#[cfg(test)]")[0]
         for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code):
-            if re.search(r"`|REST|\bcell\b", text) and " " in text:
+            if re.search(r"`|REST|\bcell\b", text) and " " in text and not text.startswith("["):
                 yield text
 
 

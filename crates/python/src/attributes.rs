@@ -501,6 +501,7 @@ macro_rules! conversions {
         #[pymethods]
         impl PyTensor {$(
             #[doc = concat!("As `", stringify!($dtype), "`.")]
+            #[doc = example!($name)]
             fn $name<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
                 let (py, x) = (slf.py(), slf.get().value(slf.py())?);
                 if x.dtype() == DType::$dtype {

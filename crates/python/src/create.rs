@@ -136,6 +136,7 @@ macro_rules! filled {
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
+        #[doc = example!($like)]
         #[pyfunction]
         #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $like(
@@ -151,6 +152,7 @@ macro_rules! filled {
         #[pymethods]
         impl PyTensor {
             #[doc = concat!($doc, " With this tensor's dtype.")]
+            #[doc = example!($method)]
             #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
             fn $method(
                 &self,

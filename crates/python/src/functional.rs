@@ -194,6 +194,7 @@ fn each(n: Option<PerAxis>, otherwise: usize) -> gradus::Each {
 macro_rules! convolutions {
     ($($conv:ident $transpose:ident;)*) => {$(
         /// Products of a window with every place of the input, summed.
+        #[doc = example!($conv)]
         #[pyfunction]
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=1))]
         pub(crate) fn $conv(
@@ -216,6 +217,7 @@ macro_rules! convolutions {
         }
 
         /// The transpose of a convolution.
+        #[doc = example!($transpose)]
         #[pyfunction]
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None))]
         pub(crate) fn $transpose(
@@ -254,6 +256,7 @@ fn spread(n: Vec<usize>, axes: usize) -> Vec<usize> {
 macro_rules! pools {
     ($($n:literal $max:ident $avg:ident $adaptive_max:ident $adaptive_avg:ident;)*) => {$(
         /// The largest of each window, with positions if asked.
+        #[doc = example!($max)]
         #[pyfunction]
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
         pub(crate) fn $max<'py>(
@@ -281,6 +284,7 @@ macro_rules! pools {
         }
 
         /// The mean of each window.
+        #[doc = example!($avg)]
         #[pyfunction]
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, ceil_mode=false, count_include_pad=true, divisor_override=None))]
         pub(crate) fn $avg(
@@ -305,6 +309,7 @@ macro_rules! pools {
         }
 
         /// The largest of windows that give this size.
+        #[doc = example!($adaptive_max)]
         #[pyfunction]
         pub(crate) fn $adaptive_max(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
             let size = adaptive(&input.0, output_size, $n)?;
@@ -312,6 +317,7 @@ macro_rules! pools {
         }
 
         /// The mean of windows that give this size.
+        #[doc = example!($adaptive_avg)]
         #[pyfunction]
         pub(crate) fn $adaptive_avg(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
             let size = adaptive(&input.0, output_size, $n)?;

@@ -118,6 +118,7 @@ macro_rules! drawn {
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
+        #[doc = example!($like)]
         #[pyfunction]
         #[pyo3(signature = (input, *, generator=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $like(

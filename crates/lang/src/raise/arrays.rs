@@ -293,7 +293,9 @@ impl Raise<'_> {
             _ => drafts.reshape(s, &[&[e[0] * e[1], e[2]], spatial].concat()),
         };
         let x = flat(drafts, &x, 1, &xs, &padded);
-        let w = flat(drafts, w, 0, &ws, &ws[3..]);
+        // Axes go by their places here.
+        let w = drafts.solid(w);
+        let w = flat(drafts, &w, 0, &ws, &ws[3..]);
         let spatial: Vec<usize> = out[3..].iter().map(|e| drafts.kind(*e)).collect();
         let left: Vec<usize> = [x.kinds[0], w.kinds[0]].into_iter().chain(spatial).collect();
         let rank = left.len();

@@ -139,17 +139,36 @@ impl Raise<'_> {
             Data::F(numbers) => numbers.to_vec(),
             _ => l.i().iter().map(|i| *i as f64).collect(),
         };
-        if numbers.is_empty() || numbers.iter().any(|x| !x.is_finite()) {
+        if numbers.is_empty() {
             return None;
         }
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
             return Some(Seen { base: Base::Number(numbers[0]), kinds });
         }
-        let array = Array { shape: self.extents(0), numbers: numbers.into() };
-        let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
-        let seen = drafts.equation(kinds, Vec::new(), Projection::Sum, value);
-        Some(seen)
+        let mut array = |numbers: Vec<f64>| {
+            let array = Array { shape: self.extents(0), numbers: numbers.into() };
+            let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
+            drafts.equation(kinds.clone(), Vec::new(), Projection::Sum, value)
+        };
+        if numbers.iter().all(|x| x.is_finite()) {
+            return Some(array(numbers));
+        }
+        if numbers.iter().any(|x| x.is_nan()) {
+            return None;
+        }
+        // Infinities have no digits: where there are some, a sign divided by 0.
+        let finite = array(numbers.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect());
+        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { x.signum() }).collect());
+        let places: Vec<usize> = (0..kinds.len()).collect();
+        let [finite, sign] = [operand(&finite, &places), operand(&signs, &places)];
+        let infinite = Kind::Quotient(Box::new([sign.clone(), number(0.0)])).bare();
+        let value = call(
+            "where",
+            vec![call("eq", vec![sign, number(0.0)], Vec::new()), finite, infinite],
+            Vec::new(),
+        );
+        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
     }
 
     /// Permutations, repetitions and single places are only other indices; ranges are equations.

@@ -30,7 +30,13 @@ class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorte
 
 
 def invert_permutation(permutation):
-    """The order that undoes an order."""
+    """The order that undoes an order.
+
+    >>> import gradus
+    >>> from gradus.nn.utils.rnn import invert_permutation
+    >>> invert_permutation(gradus.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     return None if permutation is None else argsort(permutation)
 
 
@@ -55,13 +61,25 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """The sequences that were padded."""
+    """The sequences that were padded.
+
+    >>> import gradus
+    >>> from gradus.nn.utils.rnn import unpad_sequence
+    >>> unpad_sequence(gradus.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
+    [tensor([1, 2]), tensor([3])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(n)] for row, n in zip(rows, lengths)]
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
-    """Padded sequences, packed."""
+    """Padded sequences, packed.
+
+    >>> import gradus
+    >>> from gradus.nn.utils.rnn import pack_padded_sequence
+    >>> pack_padded_sequence(gradus.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True).data
+    tensor([1, 3, 2])
+    """
     lengths = [int(n) for n in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
     rows = input.transpose(0, 1) if batch_first else input
     if len(lengths) != rows.shape[1] or not lengths or min(lengths) <= 0 or max(lengths) > rows.shape[0]:
@@ -109,18 +127,36 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 
 def pack_sequence(sequences, enforce_sorted=True):
-    """Sequences of different lengths, packed."""
+    """Sequences of different lengths, packed.
+
+    >>> import gradus
+    >>> from gradus.nn.utils.rnn import pack_sequence
+    >>> pack_sequence([gradus.tensor([1, 2]), gradus.tensor([3])]).batch_sizes
+    tensor([2, 1])
+    """
     return pack_padded_sequence(pad_sequence(sequences), [len(s) for s in sequences], enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences):
-    """The sequences that were packed."""
+    """The sequences that were packed.
+
+    >>> import gradus
+    >>> from gradus.nn.utils.rnn import pack_sequence, unpack_sequence
+    >>> unpack_sequence(pack_sequence([gradus.tensor([1, 2]), gradus.tensor([3])]))
+    [tensor([1, 2]), tensor([3])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
 def reversed_within(padded, lengths):
-    """Padded sequences `(T, N, …)`, each backwards; what is behind its end stays there."""
+    """Padded sequences `(T, N, …)`, each backwards; what is behind its end stays there.
+
+    >>> import gradus
+    >>> from gradus.nn.utils.rnn import reversed_within
+    >>> reversed_within(gradus.tensor([[1, 4], [2, 0], [3, 0]]), gradus.tensor([3, 1])).tolist()
+    [[3, 4], [2, 0], [1, 0]]
+    """
     steps = arange(padded.shape[0]).unsqueeze(1)
     back = where(steps < lengths, lengths - 1 - steps, steps)
     index = back.reshape(*back.shape, *[1] * (padded.dim() - 2)).expand(padded.shape)
