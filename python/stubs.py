@@ -91,7 +91,7 @@ import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradus._device import device
+from gradus._device import device as _Device
 from gradus._results import Size
 '''
 ALIASES = '''
@@ -104,6 +104,7 @@ _Sizes = builtins.int | Sequence[builtins.int]
 def in_full(kind):
     """A type with Python's own names as `builtins.…`, and the class of dtypes by the name it has beside `Tensor.dtype`."""
     kind = re.sub(r"\b(int|float|bool|str|complex|tuple)\b", r"builtins.\1", kind)
+    kind = re.sub(r"\bdevice\b", "_Device", kind)
     return re.sub(r"\bdtype\b", "_DType", kind)
 
 
@@ -216,9 +217,9 @@ def native():
 
 def namespace():
     """`core`: all that the package gives out flat."""
-    own = [n for n, v in vars(core).items() if not n.startswith("_") and callable(v) and not isinstance(v, type) and not hasattr(_native, n)]
+    own = [n for n, v in vars(core).items() if not n.startswith("_") and callable(v) and not isinstance(v, type) and v is not getattr(_native, n, None)]
     own.remove("trace")  # the package gives out that of `transforms`, which also takes tensors
-    given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and n in vars(core))
+    given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and vars(core).get(n) is getattr(_native, n))
     rest = f"from gradus._native import {given}, dtype as _DType\n"
     classes = ("from gradus.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad, "
                "set_grad_enabled as set_grad_enabled\nfrom gradus.limits import finfo as finfo, iinfo as iinfo\n")

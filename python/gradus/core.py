@@ -149,6 +149,7 @@ def get_float32_matmul_precision():
 
 
 Tensor.new_full = _new_full
+_documented({"new_full": _new_full})
 Tensor.grad_fn = property(_grad_fn)
 
 _documented(globals())

@@ -26,6 +26,7 @@ mod jit;
 mod linalg;
 mod loss;
 mod norm;
+mod numbers;
 mod operators;
 mod print;
 mod program;

@@ -41,13 +41,23 @@ def _fan(tensor, mode):
 
 @no_grad()
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Evenly between `a` and `b`."""
+    """Evenly between `a` and `b`.
+
+    >>> import gradus
+    >>> bool((gradus.nn.init.uniform_(gradus.empty(100), 2.0, 3.0) >= 2).all())
+    True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """From a normal distribution."""
+    """From a normal distribution.
+
+    >>> import gradus
+    >>> gradus.nn.init.normal_(gradus.empty(2), 5.0, 0.0)
+    tensor([5., 5.])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
