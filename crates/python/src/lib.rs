@@ -5,6 +5,7 @@
 
 #![allow(non_snake_case, reason = "attributes are called T and H there")]
 #![allow(clippy::too_many_arguments, reason = "PyTorch's functions have them")]
+#![allow(clippy::doc_lazy_continuation, reason = "docstrings end with what Python shows, not with Markdown")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 #[macro_use]
