@@ -28,6 +28,30 @@ ARGUMENTS = {
     "upper": "bool", "groups": "int", "momentum": "float | None", "alpha": "Tensor | _Number", "value": "Tensor | _Number", "n": "int",
     "size": "int | Sequence[int]", "shape": "int | Sequence[int]", "sizes": "int | Sequence[int]", "repeats": "int | Sequence[int] | Tensor",
     "kernel_size": "_Sizes", "stride": "_Sizes | None", "padding": "_Sizes | str", "dilation": "_Sizes", "output_size": "Any", "ceil_mode": "bool",
+    # what operations take besides
+    "self": "Tensor", "device": "device | str | None", "weight": "Tensor | None", "beta": "_Number", "correction": "_Number | None", "offset": "int",
+    "min": "Tensor | _Number | None", "max": "Tensor | _Number | None", "unbiased": "bool", "rounding_mode": "str | None",
+    "indices_or_sections": "int | Sequence[int] | Tensor", "norm": "str | None", "k": "int", "end": "Tensor | _Number", "start": "Tensor | _Number",
+    "step": "_Number", "steps": "int", "tensor1": "Tensor", "tensor2": "Tensor", "diagonal": "int", "x": "Tensor", "y": "Tensor | None", "x1": "Tensor", "x2": "Tensor",
+    "input1": "Tensor", "input2": "Tensor", "indices": "Any", "vec": "Tensor", "vec1": "Tensor", "vec2": "Tensor", "mat": "Tensor", "batch1": "Tensor", "batch2": "Tensor",
+    "values": "Tensor | _Number", "threshold": "float", "rtol": "float", "atol": "float", "right": "bool", "return_inverse": "bool", "return_counts": "bool",
+    "margin": "float", "equal_nan": "bool", "destination": "_Dims", "window_length": "int", "periodic": "bool", "return_indices": "bool", "output_padding": "_Sizes | None",
+    "fill_value": "_Number", "exponent": "Tensor | _Number", "divisor_override": "int | None", "count_include_pad": "bool", "copy": "bool", "with_replacement": "bool",
+    "weights": "Tensor | None", "start_dim": "int", "end_dim": "int", "split_sizes": "Sequence[int]", "split_size": "int | Sequence[int]", "shifts": "int | Sequence[int]",
+    "seed": "int", "running_var": "Tensor | None", "running_mean": "Tensor | None", "row": "int", "col": "int", "retain_graph": "bool | None", "replacement": "bool",
+    "reduce": "str", "r": "int", "q": "Tensor | float", "posinf": "float | None", "neginf": "float | None", "path": "str", "num_samples": "int",
+    "normalized_shape": "int | Sequence[int]", "non_blocking": "bool", "negative_slope": "float", "nan": "float", "minlength": "int", "mean": "Tensor | float",
+    "std": "Tensor | float", "low": "int", "high": "int", "lambd": "float", "include_self": "bool", "ignore_index": "int", "full": "bool", "decimals": "int",
+    "create_graph": "bool", "chunks": "int", "boundaries": "Tensor", "bins": "int", "dx": "float", "indexing": "str", "label_smoothing": "float", "log_target": "bool",
+    "anchor": "Tensor", "positive": "Tensor", "negative": "Tensor", "swap": "bool", "align_corners": "bool | None", "scale_factor": "float | Sequence[float] | None",
+    "upscale_factor": "int", "downscale_factor": "int", "num_classes": "int", "padding_idx": "int | None", "query": "Tensor", "key": "Tensor", "attn_mask": "Tensor | None",
+    "dropout_p": "float", "is_causal": "bool", "scale": "float | None", "enable_gqa": "bool", "pos_weight": "Tensor | None", "delta": "float", "var": "Tensor",
+    "log_input": "bool", "num_groups": "int", "use_input_stats": "bool", "approximate": "str", "gradient": "Tensor | None", "offsets": "Tensor | None",
+    "lower": "bool", "unitriangular": "bool", "left": "bool", "rcond": "float | None", "hermitian": "bool", "driver": "str | None", "UPLO": "str", "full_matrices": "bool",
+    "pivot": "bool", "precision": "Any", "type1": "dtype", "type2": "dtype", "hook": "Any", "lengths": "Tensor", "dimension": "int",
+    "batch_first": "bool", "sorted_sequence": "Tensor", "tau": "float", "hard": "bool", "wrap": "bool", "force": "bool", "memory_format": "Any", "accumulate": "bool",
+    "as_tuple": "bool", "base": "float", "n_fft": "int", "real": "Tensor", "imag": "Tensor", "abs": "Tensor", "angle": "Tensor", "N": "int | None", "increasing": "bool",
+    "elements": "Tensor", "test_elements": "Tensor", "assume_unique": "bool", "invert": "bool", "axes": "Any", "epsilon": "float", "max_norm": "float | None",
     "num_features": "int", "affine": "bool", "track_running_stats": "bool", "in_channels": "int", "out_channels": "int",
 }
 #: Where the name means something else.
@@ -37,22 +61,24 @@ SPECIAL = {("Tensor.to", "other"): "Any", ("Tensor.unflatten", "sizes"): "Sequen
 RESULTS = {
     "Tensor": {
         "int": "dim numel nelement element_size size_bytes", "bool": "is_floating_point is_complex is_contiguous allclose equal is_tensor",
-        "Any": "item tolist numpy size stride unique max min median sort topk cummax cummin backward __dlpack__ aminmax kthvalue mode where "
-               "register_hook unique_consecutive",
+        "Any": "item tolist numpy size stride unique max min median __dlpack__ register_hook unique_consecutive",
+        "tuple[Tensor, Tensor]": "sort topk cummax cummin aminmax kthvalue mode",
         "tuple[Tensor, ...]": "split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes var_mean std_mean unravel_index",
-        "None": "retain_grad",
+        "None": "retain_grad backward",
     },
     "function": {
         "int": "numel initial_seed get_num_threads", "bool": "is_tensor is_grad_enabled is_tracing allclose equal is_floating_point is_complex is_nonzero",
-        "Any": "max min median sort topk cummax cummin unique qr svd eigh eig slogdet lu lstsq load_safetensors aminmax kthvalue mode where max_pool1d "
-               "max_pool2d max_pool3d get_default_dtype broadcast_shapes unique_consecutive",
+        "Any": "max min median unique load_safetensors where max_pool1d max_pool2d max_pool3d unique_consecutive",
+        "tuple[Tensor, Tensor]": "sort topk cummax cummin aminmax kthvalue mode qr eigh eig slogdet",
+        "tuple[Tensor, Tensor, Tensor]": "svd lu", "tuple[Tensor, Tensor, Tensor, Tensor]": "lstsq",
+        "dtype": "get_default_dtype promote_types result_type", "Size": "broadcast_shapes", "Generator": "manual_seed", "str": "get_float32_matmul_precision",
         "tuple[Tensor, ...]": "split chunk unbind meshgrid broadcast_tensors tensor_split hsplit vsplit dsplit split_with_sizes var_mean std_mean unravel_index",
-        "None": "manual_seed set_rng_state save_safetensors set_default_dtype set_printoptions set_num_threads",
+        "None": "set_rng_state set_float32_matmul_precision save_safetensors set_default_dtype set_printoptions set_num_threads",
     },
 }
 PROPERTIES = {
     "shape": "Size", "ndim": "int", "dtype": "dtype", "device": "device", "grad": "Any", "requires_grad": "bool", "is_leaf": "bool",
-    "is_cuda": "bool", "nbytes": "int", "grad_fn": "Any",
+    "is_cuda": "bool", "is_cpu": "bool", "nbytes": "int", "grad_fn": "Any",
 }
 #: Methods of Python's protocols that are not found by their names.
 OPERATORS = {
@@ -65,7 +91,7 @@ import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradus._device import device
+from gradus._device import device as _Device
 from gradus._results import Size
 '''
 ALIASES = '''
@@ -78,6 +104,7 @@ _Sizes = builtins.int | Sequence[builtins.int]
 def in_full(kind):
     """A type with Python's own names as `builtins.…`, and the class of dtypes by the name it has beside `Tensor.dtype`."""
     kind = re.sub(r"\b(int|float|bool|str|complex|tuple)\b", r"builtins.\1", kind)
+    kind = re.sub(r"\bdevice\b", "_Device", kind)
     return re.sub(r"\bdtype\b", "_DType", kind)
 
 
@@ -170,7 +197,11 @@ def plain_class(cls):
 def functions(names, module):
     for name in sorted(names):
         value = getattr(module, name)
-        yield f"def {name}({parameters(value, name, False)}) -> {result(name, 'function')}: ..."
+        arguments = re.sub(r"^self: ", "input: ", parameters(value, name, False))
+        if hasattr(value, "__wrapped__") and "**" not in arguments:  # see keywords.py
+            star = "" if re.search(r"(^|, )\*", arguments) else "*, "
+            arguments += f"{', ' if arguments else ''}{star}out: Tensor | None = None"
+        yield f"def {name}({arguments}) -> {result(name, 'function')}: ..."
 
 
 def native():
@@ -186,9 +217,9 @@ def native():
 
 def namespace():
     """`core`: all that the package gives out flat."""
-    own = [n for n, v in vars(core).items() if not n.startswith("_") and callable(v) and not isinstance(v, type) and not hasattr(_native, n)]
+    own = [n for n, v in vars(core).items() if not n.startswith("_") and callable(v) and not isinstance(v, type) and v is not getattr(_native, n, None)]
     own.remove("trace")  # the package gives out that of `transforms`, which also takes tensors
-    given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and n in vars(core))
+    given = ", ".join(f"{n} as {n}" for n in sorted(dir(_native)) if not n.startswith("_") and vars(core).get(n) is getattr(_native, n))
     rest = f"from gradus._native import {given}, dtype as _DType\n"
     classes = ("from gradus.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad, "
                "set_grad_enabled as set_grad_enabled\nfrom gradus.limits import finfo as finfo, iinfo as iinfo\n")

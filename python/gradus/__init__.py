@@ -12,7 +12,8 @@ from ._native import __version__
 from ._results import Size
 from .core import *  # noqa: F403
 from .transforms import *  # noqa: F403
-from . import autograd, cuda, data, fft, func, linalg, nn, optim, utils
+from . import amp, autograd, backends, cuda, data, distributions, fft, func, linalg, nn, optim, testing, utils
+from .amp import autocast
 from .compiled import compile
 from .nn import functional
 from .serialization import load, save

@@ -25,7 +25,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
-    """Adds the gradients of `tensors` to the leaves they depend on."""
+    """Adds the gradients of `tensors` to the leaves they depend on.
+
+    >>> import gradus
+    >>> x = gradus.tensor(3.0, requires_grad=True)
+    >>> gradus.autograd.backward([x * 2, x * 5])
+    >>> x.grad.item()
+    7.0
+    """
     outs = _listed(tensors)
     seeds = [None] * len(outs) if grad_tensors is None else _listed(grad_tensors)
     for i, (out, seed) in enumerate(zip(outs, seeds)):

@@ -4,32 +4,30 @@ Most functions are methods of `Tensor` taken by their own name (`gradus.exp(x)` 
 What has no method comes from the native module, from `composed` or from `grad_mode`.
 """
 
-import functools
+import builtins
 import math
 
-from . import _native, composed
+from . import _native, composed, inplace
 from ._native import *  # noqa: F403
 from ._native import Tensor
+from ._examples import documented as _documented
 from .composed import *  # noqa: F403
+from .keywords import with_keywords as _with_keywords
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from .limits import finfo, iinfo  # noqa: F401
 
-# Taken as they are, since every nanosecond counts on small tensors.
-_ELEMENTWISE = """
+_METHODS = """
 abs absolute neg negative sign sgn signbit exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal sin cos tan asin
 arcsin acos arccos atan arctan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc floor ceil trunc
 fix frac round rad2deg deg2rad isnan isinf isfinite logical_not bitwise_not angle conj logit nan_to_num clamp clip clamp_min
-clamp_max real imag
+clamp_max
 
 add sub subtract mul multiply div divide fmod remainder floor_divide maximum minimum atan2 arctan2 hypot copysign logaddexp
 xlogy heaviside eq ne not_equal lt less le less_equal gt greater ge greater_equal logical_and logical_or logical_xor
 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift isclose allclose equal lerp addcmul addcdiv
 
 relu relu6 selu silu mish logsigmoid softsign tanhshrink hardsigmoid hardswish
-""".split()
 
-# Wrapped, so that the first argument can also be given by its name, `input`.
-_OTHERS = """
 sum prod mean any all amax amin max min argmax argmin var std norm logsumexp cumsum cumprod cummax cummin logcumsumexp sort
 argsort topk median count_nonzero bincount unique
 
@@ -45,32 +43,44 @@ softmax log_softmax
 """.split()
 
 
-def _with_input(method):
-    @functools.wraps(method)
-    def function(input, *args, **kwargs):
-        return method(input, *args, **kwargs)
+# Native functions that PyTorch lets write to a tensor.
+_WRITING = """
+arange bernoulli cat complex empty eye full linspace logspace multinomial normal ones polar rand randint randn randperm stack
+tensordot where zeros
+""".split()
 
-    return function
+_SPREAD = {"reshape": "shape", "permute": "dims", "flip": "dims", "tile": "dims", "broadcast_to": "size"}
 
-
-for _name in _ELEMENTWISE:
+for _name in _METHODS:
     if not hasattr(_native, _name):
-        globals()[_name] = getattr(Tensor, _name)
-for _name in _OTHERS:
-    if not hasattr(_native, _name):
-        globals()[_name] = _with_input(getattr(Tensor, _name))
+        globals()[_name] = _with_keywords(getattr(Tensor, _name), spread=_SPREAD.get(_name))
+for _name in _WRITING:
+    globals()[_name] = _with_keywords(getattr(_native, _name), first=None)
 
 # Where PyTorch takes functions as methods too.
 for _name in composed.__all__:
     if not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY:
         setattr(Tensor, _name, getattr(composed, _name))
+for _name in composed.__all__:
+    globals()[_name] = _with_keywords(getattr(composed, _name), first=None)
+inplace.install()
 
 # Fourier transforms are given out by the module `fft` alone.
 for _name in "fft fftfreq fftn fftshift ifft ifftn ifftshift irfft rfft rfftfreq rfftn".split():
     globals().pop(_name, None)
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
-concat = concatenate = _native.cat
-arctanh, arcsinh, arccosh = Tensor.atanh, Tensor.asinh, Tensor.acosh
+concat = concatenate = cat  # noqa: F405
+arctanh, arcsinh, arccosh = atanh, asinh, acosh  # noqa: F405
+
+
+def real(input):
+    """The real parts."""
+    return input.real
+
+
+def imag(input):
+    """The imaginary parts."""
+    return input.imag
 
 
 def polygamma(n, input):
@@ -90,7 +100,7 @@ def is_complex(input):
 
 def is_nonzero(input):
     """Whether the one element is not zero."""
-    return bool(input)
+    return builtins.bool(input)  # the package has a dtype of that name
 
 
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
@@ -98,14 +108,48 @@ def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=
     return _native.full(size, fill_value, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
-class Recorded:
-    """That a tensor was computed from others; which ones the native module knows."""
+class _Recorded:
+    """The gradient of the operation that made a tensor, by the name it has in PyTorch."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def name(self):
+        """Its name."""
+        return self._name
 
     def __repr__(self):
-        return "<Recorded>"
+        return f"<{self._name} object>"
 
 
-if not hasattr(Tensor, "new_full"):
-    Tensor.new_full = _new_full
-if not hasattr(Tensor, "grad_fn"):
-    Tensor.grad_fn = property(lambda self: None if self.is_leaf else Recorded())
+def _grad_fn(self):
+    """What made this tensor, as far as gradients go; `None` of a leaf."""
+    return None if self._made_by is None else _Recorded(self._made_by)
+
+
+_precision = ["highest"]
+
+
+def set_float32_matmul_precision(precision):
+    """How exact products of `float32` are to be; kept and given back, since they are always exact to the last bits here.
+
+    >>> import gradus
+    >>> gradus.set_float32_matmul_precision("high")
+    >>> gradus.get_float32_matmul_precision()
+    'high'
+    """
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision!r} is not one of 'highest', 'high', 'medium'")
+    _precision[0] = precision
+
+
+def get_float32_matmul_precision():
+    """What `set_float32_matmul_precision` said."""
+    return _precision[0]
+
+
+Tensor.new_full = _new_full
+_documented({"new_full": _new_full})
+Tensor.grad_fn = property(_grad_fn)
+
+_documented(globals())

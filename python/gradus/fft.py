@@ -1,5 +1,6 @@
 """Fourier transforms, under PyTorch's names."""
 
+from ._examples import documented as _documented
 from ._native import (  # noqa: F401
     arange, cat, fft, fftn, fftshift, float32, ifft, ifftn, ifftshift, irfft, rfft, rfftn,
 )
@@ -34,3 +35,5 @@ def ifft2(input, dim=(-2, -1), norm=None):
 def rfft2(input, dim=(-2, -1), norm=None):
     """Of real numbers, over two axes."""
     return rfftn(input, dim=dim, norm=norm)
+
+_documented(globals())

@@ -111,7 +111,15 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """A context or decorator in which operations are recorded for gradients, also inside `no_grad`."""
+    """A context or decorator in which operations are recorded for gradients, also inside `no_grad`.
+
+    >>> import gradus
+    >>> x = gradus.ones(2, requires_grad=True)
+    >>> with gradus.no_grad(), gradus.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     _value = True
 

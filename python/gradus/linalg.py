@@ -2,6 +2,7 @@
 
 import math
 
+from ._examples import documented as _documented
 from ._native import (  # noqa: F401
     Tensor, eig, eigh, eigvals, eigvalsh, inv, lstsq, lu, pinv, qr, slogdet, solve, solve_triangular, svd, svdvals,
 )
@@ -73,3 +74,5 @@ def cond(A, p=None):
         return matrix_norm(A, p) * matrix_norm(inv(A), p)
     values = svdvals(A)
     return values.amax(-1) / values.amin(-1)
+
+_documented(globals())

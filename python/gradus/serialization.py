@@ -9,6 +9,7 @@ import math
 import os
 import tempfile
 
+from ._examples import documented as _documented
 from ._native import Tensor, load_safetensors, save_safetensors
 
 _TREE = "gradus.tree"
@@ -98,6 +99,16 @@ def save(obj, f):
             f.write(file.read())
 
 
+def _refuse_pickles(start):
+    """Says what to do with a file that PyTorch wrote."""
+    if start.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04")):
+        raise ValueError(
+            "this is a pickle of torch.save, which could run any code when it is loaded, so it is not. Write the tensors with "
+            "PyTorch as `safetensors.torch.save_file(model.state_dict(), path)` and load that file, or give load_state_dict "
+            "the state_dict of a PyTorch model directly"
+        )
+
+
 def load(f, map_location=None, weights_only=True):
     """Reads what `save` wrote, or any other safetensors file as a dictionary of tensors.
 
@@ -106,13 +117,20 @@ def load(f, map_location=None, weights_only=True):
     """
     if not hasattr(f, "read"):
         os.stat(f)  # says what is wrong with a path in Python's own classes
+        if not os.path.isdir(f):
+            with open(f, "rb") as file:
+                _refuse_pickles(file.read(4))
         tensors, metadata = load_safetensors(os.fspath(f))
     else:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "tensors")
+            content = f.read()
+            _refuse_pickles(content[:4])
             with open(path, "wb") as file:
-                file.write(f.read())
+                file.write(content)
             tensors, metadata = load_safetensors(path)
     if _TREE not in (metadata or {}):
         return tensors
     return _build(json.loads(metadata[_TREE]), tensors)
+
+_documented(globals())

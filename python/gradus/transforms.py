@@ -6,6 +6,7 @@ Arguments and results may be tensors or lists, tuples and dictionaries of them; 
 import functools
 
 from . import _native
+from ._examples import documented as _documented
 from ._native import Tensor, _flatten, jit
 
 __all__ = [
@@ -191,8 +192,23 @@ def hessian(function, argnums=0):
     return _of_one(_native._hessian, function, argnums)
 
 
-def vmap(function, in_dims=0, out_dims=0):
+def _axes(dims, argument, number):
+    """The axis of each tensor of an argument: one for all, or nested as the argument is."""
+    if dims is None or isinstance(dims, int):
+        return [dims] * len(_flatten(argument)[0])
+    parts = argument
+    if isinstance(argument, dict) and isinstance(dims, dict) and set(dims) == set(argument):
+        dims, parts = [dims[k] for k in argument], list(argument.values())
+    if not isinstance(dims, (tuple, list)) or not isinstance(parts, (tuple, list)) or len(dims) != len(parts):
+        raise ValueError(f"in_dims {dims} are not nested as argument {number} is")
+    return [axis for d, part in zip(dims, parts) for axis in _axes(d, part, number)]
+
+
+def vmap(function, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """`function` over a batch: arguments are cut along `in_dims` (`None` is shared by all), results are stacked.
+
+    `in_dims` may be nested as the arguments are. Random draws inside are the same for all of the batch, so that
+    `randomness="different"` is refused. `chunk_size` changes nothing.
 
     >>> import gradus
     >>> dot = gradus.vmap(lambda a, b: (a * b).sum())
@@ -200,13 +216,16 @@ def vmap(function, in_dims=0, out_dims=0):
     tensor([2., 2., 2.])
     """
 
+    if randomness not in ("error", "same"):
+        raise ValueError(f"randomness {randomness!r}: draws inside of vmap are the same for all of the batch; draw outside")
+
     @functools.wraps(function)
     def batched(*args, **kwargs):
         flat = _Flat(function, args, kwargs)
         dims = in_dims if isinstance(in_dims, (tuple, list)) else [in_dims] * len(args)
         if len(dims) != len(args):
             raise ValueError(f"in_dims {in_dims} of a call with {len(args)} arguments")
-        axes = [dim for dim, (n, _) in zip(dims, flat.parts) for _ in range(n)]
+        axes = [axis for i, (dim, arg) in enumerate(zip(dims, args)) for axis in _axes(dim, arg, i)]
         outs = _native._vmap(flat.tensors, axes, flat)
         ends = out_dims if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outs)
         return flat.structure.build([out.movedim(0, end) if end else out for out, end in zip(outs, ends)])
@@ -250,7 +269,19 @@ class custom_vjp:
 
 
 def cond(predicate, true_function, false_function, *operands):
-    """`true_function(*operands)` or `false_function(*operands)`, by a scalar; only one of them runs."""
+    """`true_function(*operands)` or `false_function(*operands)`, by a scalar; only one of them runs.
+
+    Operands are given one by one, or, as in PyTorch, as one tuple.
+
+    >>> import gradus
+    >>> x = gradus.tensor(2.0)
+    >>> gradus.cond(x > 1, lambda x: x * 10, lambda x: -x, (x,))
+    tensor(20.)
+    """
+    if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
+        operands = tuple(operands[0])
+    if not isinstance(predicate, Tensor):  # known already
+        return (true_function if predicate else false_function)(*operands)
     return switch(predicate.bool().long(), [false_function, true_function], *operands)
 
 
@@ -310,3 +341,5 @@ def trace(function, *args, **kwargs):
         return function.trace(*args, **kwargs)
     flat = _Flat(function, args, kwargs)
     return _native._trace(flat.tensors, flat)
+
+_documented(globals())

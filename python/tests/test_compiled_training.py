@@ -152,3 +152,57 @@ def test_functional_call_under_transforms():
         net.zero_grad()
         loss(params, x[i]).backward()
         np.testing.assert_allclose(array(grads["weight"][i]), array(net.weight.grad), rtol=1e-10)
+
+
+RATE = 2.0
+
+
+def scaled(x):
+    return x * RATE
+
+
+def test_numbers_from_outside_make_another_program():
+    global RATE
+    factor = 3
+
+    @gradus.jit
+    def f(x):
+        return scaled(x) + factor
+
+    x = gradus.ones(2)
+    assert f(x).tolist() == [5, 5]
+    factor = 10
+    assert f(x).tolist() == [12, 12]
+    RATE = 5.0
+    assert f(x).tolist() == [15, 15]
+    RATE, factor = 2.0, 3
+    assert f(x).tolist() == [5, 5]
+
+
+def test_arguments_are_changed_in_place():
+    @gradus.jit
+    def f(x, rest):
+        x += 1
+        rest["y"].mul_(2)
+        return x * 10
+
+    x, rest = gradus.zeros(2), {"y": gradus.ones(2), "z": gradus.ones(2)}
+    for n in (1, 2):
+        assert f(x, rest).tolist() == [10 * n] * 2
+        assert x.tolist() == [n, n] and rest["y"].tolist() == [2**n] * 2 and rest["z"].tolist() == [1, 1]
+    whole = gradus.zeros(2, 2)
+    f(whole[0], rest)
+    assert whole.tolist() == [[1, 1], [0, 0]]
+
+
+def test_an_argument_changed_in_place_is_differentiated():
+    w = gradus.ones(2, requires_grad=True)
+
+    @gradus.jit
+    def f(x):
+        x.mul_(x)
+        return x.sum()
+
+    x = w * 3
+    f(x).backward()
+    assert x.tolist() == [9, 9] and w.grad.tolist() == [18, 18]

@@ -39,3 +39,45 @@ def test_public_classes_have_examples():
                if isinstance(value, type) and value.__module__.startswith("gradus") and not name.startswith("_") and ">>>" not in (value.__doc__ or "")
                and name not in ("LRScheduler", "Counter")]
     assert not missing, missing
+
+
+def public():
+    """Every function and method that users see, once, with its name."""
+    F, seen = gradus.nn.functional, set()
+    places = [("gradus.Tensor", gradus.Tensor), ("gradus", gradus), ("gradus.nn.functional", F), ("gradus.linalg", gradus.linalg), ("gradus.fft", gradus.fft),
+              ("gradus.func", gradus.func), ("gradus.autograd", gradus.autograd), ("gradus.nn.init", gradus.nn.init), ("gradus.nn.utils", gradus.nn.utils),
+              ("gradus.nn.utils.rnn", gradus.nn.utils.rnn), ("gradus.cuda", gradus.cuda), ("gradus.testing", gradus.testing)]
+    for where, place in places:
+        for name in dir(place):
+            value = getattr(place, name)
+            module = getattr(value, "__module__", None) or ""
+            ours = module.startswith("gradus") or type(value).__name__ in ("method_descriptor", "builtin_function_or_method")
+            if not name.startswith("_") and callable(value) and not isinstance(value, type) and ours and id(value) not in seen:
+                seen.add(id(value))
+                yield f"{where}.{name}", value
+
+
+def test_every_function_has_a_meaning_and_an_example():
+    assert len(list(public())) > 700
+    bare = [name for name, value in public() if not (value.__doc__ or "").strip()]
+    missing = [name for name, value in public() if ">>>" not in (value.__doc__ or "")]
+    assert not bare and not missing, (bare, missing)
+
+
+def test_examples_of_native_functions_run():
+    runner, report = doctest.DocTestRunner(), []
+    for name, value in public():
+        if not hasattr(value, "__code__"):
+            runner.run(doctest.DocTestParser().get_doctest(value.__doc__, {}, name, "native", 0), out=report.append)
+    assert runner.failures == 0 and runner.tries > 1000, "".join(report)
+
+
+def test_examples_are_up_to_date():
+    import importlib.util
+    from pathlib import Path
+
+    spec = importlib.util.spec_from_file_location("examples", Path(__file__).parents[1] / "examples.py")
+    examples = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(examples)
+    stale = [path.name for path, text in examples.files().items() if path.exists() and path.read_text() != text]
+    assert not stale, f"run `python python/examples.py`: {stale}"

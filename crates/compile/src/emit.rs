@@ -35,8 +35,11 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
                 let step = out.contraction(c, finish.as_ref(), &stored);
                 out.push(Step::Contract(step))?;
             }
-            Unit::Whole { op, types, ins, outs } => {
-                let step = out.whole(op, types, ins, outs)?;
+            Unit::Whole { op, types, ins, outs, origin } => {
+                let mut step = out.whole(op, types, ins, outs)?;
+                if let Step::Routine(routine) = &mut step {
+                    routine.origin = origin.clone();
+                }
                 out.push(step)?;
             }
             Unit::Gone => {}
@@ -272,7 +275,7 @@ impl Emitter<'_> {
                 shared: op.shared,
                 bound: op.bound,
             },
-            _ => Step::Routine(Routine { op: op.clone(), types, results, ins, outs }),
+            _ => Step::Routine(Routine { op: op.clone(), types, results, ins, outs, origin: None }),
         })
     }
 }

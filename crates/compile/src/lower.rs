@@ -5,7 +5,7 @@ use crate::contraction::{Contraction, Operand, Unfit, matched};
 use crate::depend::Depend;
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::layout::Layout;
-use gradus_ir::graph::{Id, Node};
+use gradus_ir::graph::{self, Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
 use gradus_ir::reference::MOST_BYTES;
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape};
@@ -49,7 +49,7 @@ pub(crate) enum Unit {
     /// A product of matrices, whose buffers are values here, and what follows it block by block.
     Contract(Box<Contraction>, Option<Group>),
     /// An op on whole row-major values.
-    Whole { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value> },
+    Whole { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value>, origin: Option<graph::Origin> },
     /// Moved into another.
     Gone,
 }
@@ -325,7 +325,13 @@ impl Lowering<'_> {
             node.outs.iter().map(|a| self.new_value(a.clone(), Origin::Computed)).collect();
         let producers = self.producers(&ins);
         let unit = self.unit(
-            Unit::Whole { op: node.op.clone(), types: types.to_vec(), ins, outs: outs.clone() },
+            Unit::Whole {
+                op: node.op.clone(),
+                types: types.to_vec(),
+                ins,
+                outs: outs.clone(),
+                origin: node.origin.clone(),
+            },
             &producers,
         );
         outs.iter().for_each(|v| self.to.home[*v] = Some(unit));

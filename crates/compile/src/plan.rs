@@ -2,6 +2,7 @@
 
 use crate::contraction::Contraction;
 use crate::kernel::Kernel;
+use gradus_ir::graph::Origin;
 use gradus_ir::{Aval, DType, Literal, Op};
 use std::collections::HashMap;
 use std::fmt;
@@ -116,6 +117,8 @@ pub struct Routine {
     pub ins: Vec<usize>,
     /// Buffers of the results.
     pub outs: Vec<usize>,
+    /// The call it comes from, if that is known.
+    pub origin: Option<Origin>,
 }
 
 /// Plans run by another.

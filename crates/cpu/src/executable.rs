@@ -313,21 +313,21 @@ impl Session<'_> {
         outs: impl Iterator<Item = *mut u8>,
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
-        let stoppable = self.executable.plan.donors.iter().all(Option::is_none);
+        let alone = self.executable.plan.donors.iter().all(Option::is_none);
         // SAFETY: the caller's promise.
-        unsafe { self.run_or_stop(pool, (ins, outs), times, stoppable) }
+        unsafe { self.run_part(pool, (ins, outs), times, alone) }
     }
 
-    /// As [`Session::run`]; whether it may be stopped between steps is said.
+    /// As [`Session::run`]; whether loop nests and products may be left half done is said, not found.
     ///
     /// # Safety
     /// As for [`Session::run`].
-    pub(crate) unsafe fn run_or_stop(
+    pub(crate) unsafe fn run_part(
         &mut self,
         pool: &Pool,
         (ins, outs): (impl Iterator<Item = *mut u8>, impl Iterator<Item = *mut u8>),
         mut times: Option<&mut Vec<Duration>>,
-        stoppable: bool,
+        alone: bool,
     ) -> Result<()> {
         let plan = &self.executable.plan;
         plan.inputs.iter().zip(ins).for_each(|(&b, p)| self.table[b] = p);
@@ -341,20 +341,19 @@ impl Session<'_> {
                     unsafe { arena.as_ptr().add(*at).write_bytes(0xFF, *bytes) };
                 }
             }
-            if stoppable {
-                interrupt::check()?;
-            }
+            // Steps that can fail come before those that write to an argument's memory.
+            let alone = alone || !matches!(step, Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. });
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
-            unsafe {
+            interrupt::stoppable(alone, || unsafe {
                 match step {
                     Step::Slices { control, extents, moves } => {
                         let own = slices.next().map_or(&mut [][..], |s| &mut s[..]);
-                        nested::slices(control, (extents, moves), own, pool, memory, plan)?;
+                        nested::slices(control, (extents, moves), own, pool, memory, plan)
                     }
-                    _ => run_step(step, work, pool, memory, plan)?,
+                    _ => run_step(step, work, pool, memory, plan),
                 }
-            }
+            })?;
             if let (Some(times), Some(start)) = (&mut times, start) {
                 times.push(start.elapsed());
             }

@@ -1,7 +1,6 @@
 //! Choices and loops: plans run by a plan, on its memory.
 
 use crate::executable::{Executable, Session, memory_error};
-use crate::interrupt;
 use crate::pool::Pool;
 use crate::tile::Memory;
 use gradus_compile::{Control, Plan};
@@ -94,7 +93,6 @@ pub(crate) unsafe fn scan(
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
         let mut session = body.session(pool)?;
         for step in 0..length {
-            interrupt::check()?;
             let i = if reverse { length - 1 - step } else { step };
             let at = |b: &usize| slice(b, i);
             let ins = fixed.iter().map(place).chain(state.places(state.now)).chain(xs.iter().map(at));
@@ -133,7 +131,7 @@ pub(crate) unsafe fn slices(
         let ins = c.ins.iter().zip(moves).map(|p| place(slice, p));
         let outs = c.outs.iter().zip(&moves[c.ins.len()..]).map(|p| place(slice, p));
         // SAFETY: the caller's promise; slices write different elements, and read none that another writes.
-        unsafe { session.run_or_stop(pool, (ins, outs), None, false) }
+        unsafe { session.run_part(pool, (ins, outs), None, false) }
     };
     if sessions.len() < pool.threads() {
         return sessions.iter_mut().take(1).try_for_each(|s| (0..count).try_for_each(|slice| one(s, slice)));
@@ -148,6 +146,7 @@ pub(crate) unsafe fn slices(
                 return;
             }
             if let Err(e) = one(&mut session, slice) {
+                next.store(count, Ordering::Relaxed);
                 *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
             }
         }
@@ -176,7 +175,6 @@ pub(crate) unsafe fn while_loop(
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
         let (mut condition, mut body) = (plans[0].session(pool)?, plans[1].session(pool)?);
         while left > 0 {
-            interrupt::check()?;
             let ins = || fixed.iter().map(place).chain(state.places(state.now));
             condition.run(pool, ins(), [go.as_mut_ptr()].into_iter(), None)?;
             if go[0] == 0 {

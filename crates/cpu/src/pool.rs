@@ -5,6 +5,7 @@
 //! from the front and workers from the back, so that a processor tends to get the chunks, and what they touch, that it had
 //! in the last job like it. Workers look for the next job for some tens of microseconds before they sleep, since kernels of one program follow each other closely.
 
+use gradus_ir::stop;
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
@@ -119,8 +120,13 @@ impl Pool {
     /// Calls `chunk` once for each of `0..chunks`, and returns when all calls have.
     ///
     /// On this thread alone, in order, if it is inside a chunk already or another thread's job runs. A panic in a chunk
-    /// comes out here, once no thread is in the job; chunks nobody had claimed by then are not run.
+    /// comes out here, once no thread is in the job; chunks nobody had claimed by then are not run. Nor are they if the run
+    /// is to stop (`gradus_ir::stop`).
     pub fn run(&self, chunks: usize, chunk: &Chunk<'_>) {
+        // A job after one that was left might read what that one did not write.
+        if stop::wanted() {
+            return;
+        }
         if chunks > 1 && chunks <= MOST && !INSIDE.get() && self.threads() > 1 {
             let team = match self.team.try_lock() {
                 Ok(team) => Some(team),
@@ -136,7 +142,7 @@ impl Pool {
                 return;
             }
         }
-        (0..chunks).for_each(chunk);
+        (0..chunks).take_while(|_| !stop::wanted()).for_each(chunk);
     }
 }
 
@@ -197,6 +203,10 @@ impl Shared {
                 let claimed = self.claimed.0.fetch_add(side, Relaxed);
                 let (front, back) = ((claimed % BACK) as usize, (claimed / BACK) as usize);
                 if front + back >= job.chunks {
+                    return;
+                }
+                if stop::wanted() {
+                    self.claimed.0.store(MOST as u64, Relaxed);
                     return;
                 }
                 let index = if side == BACK { job.chunks - 1 - back } else { front };

@@ -1,10 +1,11 @@
 //! Graphs as pictures: [`svg`] draws a graph, [`svg_with_gradients`] draws the gradient of every value beside
-//! it, [`dot`](fn@dot) writes Graphviz text.
+//! it, [`dot`](fn@dot) writes Graphviz text; [`svg_of_parts`] draws anything else that has parts, such as programs.
 //!
 //! Graphs inside a graph are boxes around their nodes. Every box and wire says in its tooltip what the graph's
 //! text says of it. The same graph gives the same text, always.
 #![forbid(unsafe_code)]
 
+mod chart;
 mod dot;
 mod gradients;
 mod label;
@@ -12,6 +13,7 @@ mod layout;
 mod scene;
 mod svg;
 
+pub use chart::{Part, Role, svg_of_parts};
 pub use dot::dot;
 
 use gradus_ir::{Graph, Result};

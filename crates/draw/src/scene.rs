@@ -255,7 +255,7 @@ fn port(ports: &[f64], k: u32) -> f64 {
 }
 
 impl Cell {
-    fn new(id: String, kind: Kind, title: &str, tag: String, lines: Vec<String>) -> Cell {
+    pub(crate) fn new(id: String, kind: Kind, title: &str, tag: String, lines: Vec<String>) -> Cell {
         let title = label::line(title);
         let wide = |s: &str, width: f64| s.chars().count() as f64 * width;
         let gap = if tag.is_empty() { 0.0 } else { 12.0 };

@@ -31,7 +31,11 @@ const STYLE: &str = "\
 /// The whole picture.
 pub(crate) fn write(level: &Level) -> String {
     let gradients = level.cells.iter().any(|c| !c.gradients.is_empty());
-    let kinds = legend_kinds(gradients);
+    write_with(level, &legend_kinds(gradients))
+}
+
+/// The whole picture, with these kinds of boxes in its legend.
+pub(crate) fn write_with(level: &Level, kinds: &[(Kind, &str)]) -> String {
     let legend: f64 = kinds.iter().map(|(_, word)| legend_width(word)).sum();
     let (width, height) = (level.size.0.max(legend) + 2.0 * BORDER, level.size.1 + 2.0 * BORDER + LEGEND);
     let (w, h) = (width.ceil(), height.ceil());
@@ -53,7 +57,7 @@ pub(crate) fn write(level: &Level) -> String {
         );
     }
     push(&mut s, format_args!("</defs>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#fcfcfd\"/>\n"));
-    legend_row(&mut s, &kinds);
+    legend_row(&mut s, kinds);
     let left = BORDER + (level.size.0.max(legend) - level.size.0) / 2.0;
     draw_level(&mut s, level, (left, BORDER + LEGEND), "");
     s.push_str("</svg>\n");

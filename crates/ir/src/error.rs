@@ -1,5 +1,6 @@
 //! What can go wrong, as data: the op, its operands, the place in the caller's source, and what would fit.
 
+use crate::graph::Origin;
 use crate::{Aval, DType};
 use std::fmt;
 use std::panic::Location;
@@ -17,6 +18,7 @@ struct Inner {
     op: Option<String>,
     operands: Vec<Aval>,
     place: Option<&'static Location<'static>>,
+    line: Option<String>,
 }
 
 /// The kinds of error.
@@ -110,7 +112,7 @@ pub enum Kind {
 impl Error {
     /// An error of this kind.
     pub fn new(kind: Kind) -> Error {
-        Error(Box::new(Inner { kind, op: None, operands: Vec::new(), place: None }))
+        Error(Box::new(Inner { kind, op: None, operands: Vec::new(), place: None, line: None }))
     }
 
     /// Extents that do not fit.
@@ -167,6 +169,15 @@ impl Error {
         self
     }
 
+    /// Names the call that the failing op comes from, what that was called on, and its line.
+    pub fn of(mut self, origin: &Origin) -> Error {
+        self.0.line = origin.line().map(str::to_string);
+        if self.op() != Some(origin.name()) {
+            self.0.operands = origin.operands().to_vec();
+        }
+        self.called(origin.name()).at(origin.place())
+    }
+
     /// Sets the caller's place: called from the inside out, so that the outermost caller stays.
     pub fn at(mut self, place: &'static Location<'static>) -> Error {
         self.0.place = Some(place);
@@ -192,6 +203,11 @@ impl Error {
     /// The operands' types.
     pub fn operands(&self) -> &[Aval] {
         &self.0.operands
+    }
+
+    /// The line in the caller's own language, where that is not Rust and the op was recorded before it failed.
+    pub fn line(&self) -> Option<&str> {
+        self.0.line.as_deref()
     }
 
     /// The caller's file and line.
@@ -241,7 +257,9 @@ impl fmt::Display for Error {
             let operands: Vec<String> = self.0.operands.iter().map(|a| a.to_string()).collect();
             write!(f, " (operands {})", operands.join(", "))?;
         }
-        if let Some(place) = self.0.place {
+        if let Some(line) = &self.0.line {
+            write!(f, "\n  {line}")?;
+        } else if let Some(place) = self.0.place {
             write!(f, "\n  at {}:{}:{}", place.file(), place.line(), place.column())?;
         }
         Ok(())

@@ -16,6 +16,7 @@ pub mod philox;
 pub mod reference;
 mod shape;
 mod special;
+pub mod stop;
 pub mod transform;
 
 pub use aval::Aval;

@@ -1,6 +1,7 @@
 //! The other direction: any graph as equations. What is index algebra becomes index algebra, what has a name is called by
 //! it, and whatever is left is written as the graph of one op.
 
+mod arrays;
 mod draft;
 mod forms;
 
@@ -118,7 +119,15 @@ fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
 /// Values by node and result.
 pub(crate) type Known = HashMap<Id, Seen>;
 
-/// A number as an expression.
+/// A number as an expression. What is not finite has no digits, and is a quotient by 0.
 pub(crate) fn number(x: f64) -> crate::ast::Expr {
-    Kind::Number(x).bare()
+    if x.is_finite() {
+        return Kind::Number(x).bare();
+    }
+    let above = if x.is_nan() { 0.0 } else { x.signum() };
+    let above = match above < 0.0 {
+        true => Kind::Negative(Box::new(Kind::Number(-above).bare())),
+        false => Kind::Number(above),
+    };
+    Kind::Quotient(Box::new([above.bare(), Kind::Number(0.0).bare()])).bare()
 }

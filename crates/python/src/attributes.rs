@@ -63,6 +63,7 @@ impl PyTensor {
     }
 
     /// The extents, or one of them.
+    #[doc = example!(size)]
     #[pyo3(signature = (dim=None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         let shape = self.value(py)?.shape();
@@ -83,21 +84,25 @@ impl PyTensor {
     }
 
     /// Number of axes.
+    #[doc = example!(dim)]
     fn dim(&self, py: Python<'_>) -> PyResult<usize> {
         self.ndim(py)
     }
 
     /// Number of elements.
+    #[doc = example!(numel)]
     fn numel(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.value(py)?.numel())
     }
 
     /// Number of elements.
+    #[doc = example!(nelement)]
     fn nelement(&self, py: Python<'_>) -> PyResult<usize> {
         self.numel(py)
     }
 
     /// Bytes of an element.
+    #[doc = example!(element_size)]
     fn element_size(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.dtype_now(py)?.size())
     }
@@ -128,17 +133,20 @@ impl PyTensor {
     }
 
     /// Whether elements are real floats.
+    #[doc = example!(is_floating_point)]
     fn is_floating_point(&self, py: Python<'_>) -> PyResult<bool> {
         let dtype = self.dtype_now(py)?;
         Ok(dtype.is_differentiable() && !dtype.is_complex())
     }
 
     /// Whether elements are complex.
+    #[doc = example!(is_complex)]
     fn is_complex(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.dtype_now(py)?.is_complex())
     }
 
     /// Whether elements lie in row-major order without gaps.
+    #[doc = example!(is_contiguous)]
     fn is_contiguous(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.value(py)?.is_contiguous())
     }
@@ -156,16 +164,19 @@ impl PyTensor {
     }
 
     /// The one element as a Python number.
+    #[doc = example!(item)]
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         item(py, &self.value(py)?)
     }
 
     /// The elements as nested lists.
+    #[doc = example!(tolist)]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_list(py, &self.value(py)?)
     }
 
     /// A NumPy array of the same memory, which cannot be written to.
+    #[doc = example!(numpy)]
     #[pyo3(signature = (*, force=false))]
     fn numpy<'py>(slf: &Bound<'py, PyTensor>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let x = slf.get().value(slf.py())?;
@@ -202,6 +213,7 @@ impl PyTensor {
     }
 
     /// In place: whether gradients are collected for this leaf.
+    #[doc = example!(requires_grad_)]
     #[pyo3(signature = (requires_grad=true))]
     fn requires_grad_(slf: Bound<'_, PyTensor>, requires_grad: bool) -> PyResult<Bound<'_, PyTensor>> {
         slf.get().require(slf.py(), requires_grad)?;
@@ -230,21 +242,30 @@ impl PyTensor {
     }
 
     /// Makes backward passes keep the gradient of this inner tensor.
+    #[doc = example!(retain_grad)]
     fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
         self.value(py)?.retain_grad();
         Ok(())
     }
 
     /// The same value outside of autograd; writing to it writes here too.
+    #[doc = example!(detach)]
     fn detach(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Detached)
     }
 
     /// In place: forgets how this tensor was computed.
+    #[doc = example!(detach_)]
     fn detach_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
         let value = slf.get().value(slf.py())?.detach();
         slf.get().rebind(value);
         Ok(slf)
+    }
+
+    /// In place: what another tensor is, of any shape.
+    fn _become(slf: Bound<'_, PyTensor>, other: T) -> Bound<'_, PyTensor> {
+        slf.get().rebind(other.0);
+        slf
     }
 
     /// The same value outside of autograd; writing to it writes here too.
@@ -268,6 +289,7 @@ impl PyTensor {
     }
 
     /// Adds the gradients of this tensor to every leaf it depends on. One that is not a scalar needs `gradient`.
+    #[doc = example!(backward)]
     #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
     fn backward(
         &self,
@@ -291,6 +313,7 @@ impl PyTensor {
     }
 
     /// Another dtype or device; a tensor says both.
+    #[doc = example!(to)]
     #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false))]
     fn to<'py>(
         slf: &Bound<'py, PyTensor>,
@@ -325,6 +348,7 @@ impl PyTensor {
     }
 
     /// Of another dtype.
+    #[doc = example!(type)]
     #[pyo3(name = "type", signature = (dtype=None))]
     fn type_<'py>(&self, py: Python<'py>, dtype: Option<DTypeArg>) -> PyResult<Bound<'py, PyAny>> {
         use pyo3::IntoPyObjectExt;
@@ -336,16 +360,19 @@ impl PyTensor {
     }
 
     /// With the dtype of another tensor.
+    #[doc = example!(type_as)]
     fn type_as(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.to_dtype(other.0.dtype()))
     }
 
     /// The same tensor: there is one device.
+    #[doc = example!(cpu)]
     fn cpu(slf: Bound<'_, PyTensor>) -> Bound<'_, PyTensor> {
         slf
     }
 
     /// In place: another value of this type; it broadcasts.
+    #[doc = example!(copy_)]
     #[pyo3(signature = (src, non_blocking=false))]
     fn copy_<'py>(slf: Bound<'py, PyTensor>, src: T, non_blocking: bool) -> PyResult<Bound<'py, PyTensor>> {
         let _ = non_blocking;
@@ -356,6 +383,7 @@ impl PyTensor {
     }
 
     /// In place: zeros.
+    #[doc = example!(zero_)]
     fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
         let zeros = slf.get().value(slf.py())?.zeros_like();
         slf.get().write(slf.py(), zeros)?;
@@ -363,6 +391,7 @@ impl PyTensor {
     }
 
     /// In place: one value everywhere.
+    #[doc = example!(fill_)]
     fn fill_<'py>(slf: Bound<'py, PyTensor>, value: Operand) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         let new = match value {
@@ -445,6 +474,7 @@ impl PyTensor {
     }
 
     /// The shape with another's number of elements, as PyTorch's `new_*` methods take it.
+    #[doc = example!(new_tensor)]
     #[pyo3(signature = (data, *, dtype=None, requires_grad=false))]
     fn new_tensor(
         &self,
@@ -459,6 +489,7 @@ impl PyTensor {
     }
 
     /// Extents from 0 on, or the one of an axis.
+    #[doc = example!(stride)]
     fn stride<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let shape = self.value(py)?.shape();
         PyTuple::new(py, shape.strides().to_vec())
@@ -470,6 +501,7 @@ macro_rules! conversions {
         #[pymethods]
         impl PyTensor {$(
             #[doc = concat!("As `", stringify!($dtype), "`.")]
+            #[doc = example!($name)]
             fn $name<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
                 let (py, x) = (slf.py(), slf.get().value(slf.py())?);
                 if x.dtype() == DType::$dtype {
@@ -537,12 +569,14 @@ pub(crate) fn _rebuild<'py>(
 }
 
 /// Whether an object is a tensor.
+#[doc = example!(is_tensor)]
 #[pyfunction]
 pub(crate) fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
     obj.is_instance_of::<PyTensor>()
 }
 
 /// Number of elements.
+#[doc = example!(numel)]
 #[pyfunction]
 pub(crate) fn numel(input: T) -> usize {
     input.0.numel()

@@ -56,6 +56,7 @@ pub(crate) fn tensor(
 }
 
 /// A tensor of the same memory if there is one, else of a copy.
+#[doc = example!(as_tensor)]
 #[pyfunction]
 #[pyo3(signature = (data, dtype=None, device=None))]
 pub(crate) fn as_tensor<'py>(
@@ -79,6 +80,7 @@ pub(crate) fn as_tensor<'py>(
 }
 
 /// A tensor of a NumPy array's memory.
+#[doc = example!(from_numpy)]
 #[pyfunction]
 pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     if !array.hasattr("__array_interface__")? {
@@ -88,6 +90,7 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
 }
 
 /// A tensor of the memory of anything with `__dlpack__`.
+#[doc = example!(from_dlpack)]
 #[pyfunction]
 pub(crate) fn from_dlpack(ext_tensor: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     match crate::dlpack::import(ext_tensor, false) {
@@ -117,6 +120,7 @@ pub(crate) fn constructed(data: Option<&Bound<'_, PyAny>>, dtype: Option<DType>)
 macro_rules! filled {
     ($($name:ident $like:ident $method:ident $value:literal $doc:literal;)*) => {$(
         #[doc = $doc]
+        #[doc = example!($name)]
         #[pyfunction]
         #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
@@ -132,6 +136,7 @@ macro_rules! filled {
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
+        #[doc = example!($like)]
         #[pyfunction]
         #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $like(
@@ -147,6 +152,7 @@ macro_rules! filled {
         #[pymethods]
         impl PyTensor {
             #[doc = concat!($doc, " With this tensor's dtype.")]
+            #[doc = example!($method)]
             #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
             fn $method(
                 &self,
@@ -173,6 +179,7 @@ filled! {
 }
 
 /// One value everywhere.
+#[doc = example!(full)]
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn full(
@@ -195,6 +202,7 @@ pub(crate) fn full(
 }
 
 /// One value everywhere, with the type of another tensor.
+#[doc = example!(full_like)]
 #[pyfunction]
 #[pyo3(signature = (input, fill_value, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn full_like(
@@ -242,6 +250,7 @@ pub(crate) fn arange(
 }
 
 /// Evenly spaced numbers from `start` to `end`, both included.
+#[doc = example!(linspace)]
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn linspace(
@@ -270,6 +279,7 @@ pub(crate) fn linspace(
 }
 
 /// Numbers whose logarithms are evenly spaced.
+#[doc = example!(logspace)]
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None))]
 pub(crate) fn logspace(
@@ -288,6 +298,7 @@ pub(crate) fn logspace(
 }
 
 /// The unit matrix.
+#[doc = example!(eye)]
 #[pyfunction]
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn eye(
@@ -312,6 +323,7 @@ fn triangle(row: usize, col: usize, keep: impl Fn(i64, i64) -> bool) -> PyResult
 }
 
 /// The places on and below a diagonal.
+#[doc = example!(tril_indices)]
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
 pub(crate) fn tril_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTensor> {
@@ -319,6 +331,7 @@ pub(crate) fn tril_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTe
 }
 
 /// The places on and above a diagonal.
+#[doc = example!(triu_indices)]
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0))]
 pub(crate) fn triu_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTensor> {
@@ -326,12 +339,14 @@ pub(crate) fn triu_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTe
 }
 
 /// A complex tensor of real and imaginary parts.
+#[doc = example!(complex)]
 #[pyfunction]
 pub(crate) fn complex(real: T, imag: T) -> PyResult<PyTensor> {
     PyTensor::out(real.0.complex(&imag.0))
 }
 
 /// A complex tensor of moduli and angles.
+#[doc = example!(polar)]
 #[pyfunction]
 pub(crate) fn polar(abs: T, angle: T) -> PyResult<PyTensor> {
     PyTensor::out(abs.0.polar(&angle.0))

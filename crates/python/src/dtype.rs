@@ -52,12 +52,14 @@ pub(crate) fn of_number(n: Number) -> DType {
 }
 
 /// The dtype of floats that nobody gave one.
+#[doc = example!(get_default_dtype)]
 #[pyfunction]
 pub(crate) fn get_default_dtype() -> PyDType {
     PyDType(default_float())
 }
 
 /// Makes `float32` or `float64` the dtype of new tensors of floats.
+#[doc = example!(set_default_dtype)]
 #[pyfunction]
 pub(crate) fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
     match d.0 {

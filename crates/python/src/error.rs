@@ -1,15 +1,23 @@
-//! Errors of Gradus as Python's exceptions. The line is the caller's own, in the traceback, so ours is left out.
+//! Errors of Gradus as Python's exceptions. The line is the caller's own, in the traceback, so ours is left out; what was
+//! recorded before it failed brings the line it was recorded on.
 
+use crate::words::in_python;
 use gradus::{Error, Kind};
 use pyo3::exceptions::{
     PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
 };
-use pyo3::{PyErr, Python};
+use pyo3::prelude::*;
 use std::cell::RefCell;
 
 thread_local! {
-    /// What a signal's handler raised while a run asked whether to go on.
+    /// What a signal's handler raised while a run asked whether to go on, or a hook.
     static STOPPED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// An exception on its way through the core, which ends what is running; [`raised`] gives it back.
+pub(crate) fn kept(e: PyErr) -> Error {
+    STOPPED.with(|s| *s.borrow_mut() = Some(e));
+    Error::new(Kind::Interrupted)
 }
 
 /// Whether a signal (Ctrl-C) wants the run on this thread to stop.
@@ -20,19 +28,47 @@ pub(crate) fn stop_wanted() -> bool {
         match py.check_signals() {
             Ok(()) => false,
             Err(e) => {
-                STOPPED.with(|s| *s.borrow_mut() = Some(e));
+                kept(e);
                 true
             }
         }
     })
 }
 
+/// The line of the user's program that is being run, as tracebacks write it: that of the innermost frame outside of this
+/// package.
+pub(crate) fn line() -> Option<String> {
+    Python::attach(|py| {
+        let named = || -> PyResult<Option<String>> {
+            let ours = py.import("gradus")?.getattr("__path__")?.get_item(0)?.extract::<String>()?;
+            let mut frame = py.import("sys")?.call_method0("_getframe")?;
+            while !frame.is_none() {
+                let code = frame.getattr("f_code")?;
+                let file = code.getattr("co_filename")?.extract::<String>()?;
+                if !file.starts_with(&ours) && !file.starts_with("<frozen") {
+                    let (line, name) = (frame.getattr("f_lineno")?, code.getattr("co_name")?);
+                    return Ok(Some(format!("File \"{file}\", line {line}, in {name}")));
+                }
+                frame = frame.getattr("f_back")?;
+            }
+            Ok(None)
+        };
+        // Without a line the error still names the function.
+        named().unwrap_or_default()
+    })
+}
+
 /// The exception for an error: the kinds that PyTorch's users catch.
 pub(crate) fn raised(error: &Error) -> PyErr {
     let text = error.to_string();
-    let text = match text.rfind("\n  at ") {
-        Some(at) if error.place().is_some() => text[..at].to_string(),
-        _ => text,
+    let text = match (error.line(), error.place()) {
+        // A line is the user's own and stays as it is.
+        (Some(line), _) => {
+            let own = text.strip_suffix(line).unwrap_or(&text);
+            in_python(own) + line
+        }
+        (None, Some(_)) => in_python(text.rfind("\n  at ").map_or(&*text, |at| &text[..at])),
+        _ => in_python(&text),
     };
     match error.kind() {
         Kind::Index { .. } | Kind::Axis { .. } => PyIndexError::new_err(text),

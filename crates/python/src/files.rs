@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// Writes tensors under names, with notes; the file is there whole or not at all.
+#[doc = example!(save_safetensors)]
 #[pyfunction]
 #[pyo3(signature = (path, tensors, metadata=None))]
 pub(crate) fn save_safetensors(
@@ -29,6 +30,7 @@ pub(crate) fn save_safetensors(
 }
 
 /// The tensors of a file under their names, and its notes.
+#[doc = example!(load_safetensors)]
 #[pyfunction]
 pub(crate) fn load_safetensors(
     py: Python<'_>,

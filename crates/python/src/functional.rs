@@ -16,6 +16,7 @@ macro_rules! activations {
     ($($name:ident ($($arg:ident: $ty:ty = $default:expr),*) $doc:literal |$x:ident| $f:expr;)*) => {
         $(
             #[doc = $doc]
+            #[doc = example!($name)]
             #[pyfunction]
             #[pyo3(signature = (input, $($arg = $default,)* inplace=false))]
             pub(crate) fn $name<'py>(input: &Bound<'py, PyTensor>, $($arg: $ty,)* inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
@@ -49,6 +50,7 @@ activations! {
 }
 
 /// x where above a threshold, else a value.
+#[doc = example!(threshold)]
 #[pyfunction]
 #[pyo3(signature = (input, threshold, value, inplace=false))]
 pub(crate) fn threshold(input: T, threshold: f64, value: f64, inplace: bool) -> PyResult<PyTensor> {
@@ -65,6 +67,7 @@ fn gelu_of(x: &Tensor, approximate: &str) -> PyResult<Tensor> {
 }
 
 /// x times the normal distribution's probability of being below x; approximated by tanh if asked.
+#[doc = example!(gelu)]
 #[pyfunction]
 #[pyo3(signature = (input, *, approximate="none"))]
 pub(crate) fn gelu(py: Python<'_>, input: T, approximate: &str) -> PyResult<PyTensor> {
@@ -72,6 +75,7 @@ pub(crate) fn gelu(py: Python<'_>, input: T, approximate: &str) -> PyResult<PyTe
 }
 
 /// The first half along an axis times the sigmoid of the second.
+#[doc = example!(glu)]
 #[pyfunction]
 #[pyo3(signature = (input, dim=-1))]
 pub(crate) fn glu(input: T, dim: isize) -> PyResult<PyTensor> {
@@ -79,6 +83,7 @@ pub(crate) fn glu(input: T, dim: isize) -> PyResult<PyTensor> {
 }
 
 /// x where positive, else x times a learned slope.
+#[doc = example!(prelu)]
 #[pyfunction]
 pub(crate) fn prelu(input: T, weight: T) -> PyResult<PyTensor> {
     PyTensor::out(input.0.prelu(&weight.0))
@@ -89,6 +94,7 @@ macro_rules! along {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             #[pyo3(signature = (dim=None, dtype=None))]
             fn $name(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<crate::dtype::DTypeArg>) -> PyResult<PyTensor> {
                 let (x, dim) = (self.value(py)?, dim.unwrap_or(-1));
@@ -108,18 +114,21 @@ along! {
 #[pymethods]
 impl PyTensor {
     /// x times the normal distribution's probability of being below x.
+    #[doc = example!(gelu)]
     #[pyo3(signature = (*, approximate="none"))]
     fn gelu(&self, py: Python<'_>, approximate: &str) -> PyResult<PyTensor> {
         PyTensor::out(compute(py, &self.value(py)?, |x| gelu_of(x, approximate))?)
     }
 
     /// log(1 + exp(beta x)) / beta.
+    #[doc = example!(softplus)]
     #[pyo3(signature = (beta=1.0, threshold=20.0))]
     fn softplus(&self, py: Python<'_>, beta: f64, threshold: f64) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.softplus(beta, threshold))
     }
 
     /// x where positive, else x times a slope.
+    #[doc = example!(leaky_relu)]
     #[pyo3(signature = (negative_slope=0.01))]
     fn leaky_relu(&self, py: Python<'_>, negative_slope: f64) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.leaky_relu(negative_slope))
@@ -127,6 +136,7 @@ impl PyTensor {
 }
 
 /// x Wᵀ + b.
+#[doc = example!(linear)]
 #[pyfunction]
 #[pyo3(signature = (input, weight, bias=None))]
 pub(crate) fn linear(py: Python<'_>, input: T, weight: T, bias: Option<T>) -> PyResult<PyTensor> {
@@ -134,6 +144,7 @@ pub(crate) fn linear(py: Python<'_>, input: T, weight: T, bias: Option<T>) -> Py
 }
 
 /// x1 W x2 + b.
+#[doc = example!(bilinear)]
 #[pyfunction]
 #[pyo3(signature = (input1, input2, weight, bias=None))]
 pub(crate) fn bilinear(input1: T, input2: T, weight: T, bias: Option<T>) -> PyResult<PyTensor> {
@@ -141,6 +152,7 @@ pub(crate) fn bilinear(input1: T, input2: T, weight: T, bias: Option<T>) -> PyRe
 }
 
 /// Rows of a table at integers.
+#[doc = example!(embedding)]
 #[pyfunction]
 #[pyo3(signature = (input, weight, padding_idx=None))]
 pub(crate) fn embedding(py: Python<'_>, input: T, weight: T, padding_idx: Option<i64>) -> PyResult<PyTensor> {
@@ -148,6 +160,7 @@ pub(crate) fn embedding(py: Python<'_>, input: T, weight: T, padding_idx: Option
 }
 
 /// 1 at each integer's place, else 0; `num_classes` -1 takes the largest there is.
+#[doc = example!(one_hot)]
 #[pyfunction]
 #[pyo3(signature = (tensor, num_classes=-1))]
 pub(crate) fn one_hot(tensor: T, num_classes: i64) -> PyResult<PyTensor> {
@@ -181,6 +194,7 @@ fn each(n: Option<PerAxis>, otherwise: usize) -> gradus::Each {
 macro_rules! convolutions {
     ($($conv:ident $transpose:ident;)*) => {$(
         /// Products of a window with every place of the input, summed.
+        #[doc = example!($conv)]
         #[pyfunction]
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=1))]
         pub(crate) fn $conv(
@@ -203,6 +217,7 @@ macro_rules! convolutions {
         }
 
         /// The transpose of a convolution.
+        #[doc = example!($transpose)]
         #[pyfunction]
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None))]
         pub(crate) fn $transpose(
@@ -241,6 +256,7 @@ fn spread(n: Vec<usize>, axes: usize) -> Vec<usize> {
 macro_rules! pools {
     ($($n:literal $max:ident $avg:ident $adaptive_max:ident $adaptive_avg:ident;)*) => {$(
         /// The largest of each window, with positions if asked.
+        #[doc = example!($max)]
         #[pyfunction]
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
         pub(crate) fn $max<'py>(
@@ -268,6 +284,7 @@ macro_rules! pools {
         }
 
         /// The mean of each window.
+        #[doc = example!($avg)]
         #[pyfunction]
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, ceil_mode=false, count_include_pad=true, divisor_override=None))]
         pub(crate) fn $avg(
@@ -292,6 +309,7 @@ macro_rules! pools {
         }
 
         /// The largest of windows that give this size.
+        #[doc = example!($adaptive_max)]
         #[pyfunction]
         pub(crate) fn $adaptive_max(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
             let size = adaptive(&input.0, output_size, $n)?;
@@ -299,6 +317,7 @@ macro_rules! pools {
         }
 
         /// The mean of windows that give this size.
+        #[doc = example!($adaptive_avg)]
         #[pyfunction]
         pub(crate) fn $adaptive_avg(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
             let size = adaptive(&input.0, output_size, $n)?;
@@ -331,6 +350,7 @@ pools! {
 }
 
 /// Elements around: `pad` has two numbers per axis, from the last axis on.
+#[doc = example!(pad)]
 #[pyfunction]
 #[pyo3(signature = (input, pad, mode="constant", value=None))]
 pub(crate) fn pad(input: T, pad: &Bound<'_, PyAny>, mode: &str, value: Option<f64>) -> PyResult<PyTensor> {
@@ -347,6 +367,7 @@ pub(crate) fn pad(input: T, pad: &Bound<'_, PyAny>, mode: &str, value: Option<f6
 }
 
 /// The last axes resampled.
+#[doc = example!(interpolate)]
 #[pyfunction]
 #[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None))]
 pub(crate) fn interpolate(
@@ -386,12 +407,14 @@ pub(crate) fn interpolate(
 }
 
 /// Channels as larger images.
+#[doc = example!(pixel_shuffle)]
 #[pyfunction]
 pub(crate) fn pixel_shuffle(input: T, upscale_factor: usize) -> PyResult<PyTensor> {
     PyTensor::out(gradus::func::pixel_shuffle(&input.0, upscale_factor))
 }
 
 /// Images as more channels.
+#[doc = example!(pixel_unshuffle)]
 #[pyfunction]
 pub(crate) fn pixel_unshuffle(input: T, downscale_factor: usize) -> PyResult<PyTensor> {
     PyTensor::out(gradus::func::pixel_unshuffle(&input.0, downscale_factor))
@@ -402,6 +425,7 @@ fn windows(dilation: Option<PerAxis>, padding: Option<PerAxis>, stride: Option<P
 }
 
 /// The windows of an image as columns.
+#[doc = example!(unfold)]
 #[pyfunction]
 #[pyo3(signature = (input, kernel_size, dilation=None, padding=None, stride=None))]
 pub(crate) fn unfold(
@@ -419,6 +443,7 @@ pub(crate) fn unfold(
 }
 
 /// Columns added up to the image whose windows they are.
+#[doc = example!(fold)]
 #[pyfunction]
 #[pyo3(signature = (input, output_size, kernel_size, dilation=None, padding=None, stride=None))]
 pub(crate) fn fold(
@@ -434,6 +459,7 @@ pub(crate) fn fold(
 }
 
 /// softmax(q kᵀ / sqrt(d)) v, with a mask of truth values or of numbers to add.
+#[doc = example!(scaled_dot_product_attention)]
 #[pyfunction]
 #[pyo3(signature = (query, key, value, attn_mask=None, dropout_p=0.0, is_causal=false, scale=None, enable_gqa=false))]
 pub(crate) fn scaled_dot_product_attention(
@@ -459,6 +485,7 @@ pub(crate) fn scaled_dot_product_attention(
 }
 
 /// Rotary positions: pairs of the last axis turned by angles that grow along the axis before.
+#[doc = example!(rope)]
 #[pyfunction]
 #[pyo3(signature = (input, base=10000.0, offset=0))]
 pub(crate) fn rope(input: T, base: f64, offset: i64) -> PyResult<PyTensor> {

@@ -5,6 +5,7 @@ use crate::error::type_error;
 use crate::tensor::{PyTensor, View, compute};
 use crate::value::integer;
 use gradus::{Arg, DType, Ix, Tensor};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 
@@ -25,6 +26,10 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     }
     if let Ok(t) = obj.cast::<PyTensor>() {
         let t = t.get().value(obj.py())?;
+        // Masks of old.
+        if t.dtype() == DType::U8 && t.rank() > 0 {
+            return Ok(Ix::Mask(t.ne(0)));
+        }
         // One integer is an integer, unless it is known only later.
         let single = t.rank() == 0 && t.dtype() != DType::Bool && !t.is_traced();
         return if single && !t.dtype().is_differentiable() {
@@ -50,11 +55,26 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     }
 }
 
-fn places(index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
-    match index.cast::<PyTuple>() {
-        Ok(several) => several.iter().map(|i| place(&i)).collect(),
-        Err(_) => Ok(vec![place(index)?]),
+/// The places of an index into a tensor, no more than it has axes.
+fn places(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
+    let all = match index.cast::<PyTuple>() {
+        Ok(several) => several.iter().map(|i| place(&i)).collect::<PyResult<Vec<_>>>()?,
+        Err(_) => vec![place(index)?],
+    };
+    let axes = |ix: &Ix| match ix {
+        Ix::New | Ix::Rest => 0,
+        Ix::Mask(m) => m.rank(),
+        _ => 1,
+    };
+    let used: usize = all.iter().map(axes).sum();
+    if used > x.rank() {
+        let why = format!("too many indices for a tensor of dimension {}: {used}", x.rank());
+        return Err(PyIndexError::new_err(why));
     }
+    if all.iter().filter(|p| matches!(p, Ix::Rest)).count() > 1 {
+        return Err(PyIndexError::new_err("an index can have only one ellipsis ('...')"));
+    }
+    Ok(all)
 }
 
 fn is_view(places: &[Ix]) -> bool {
@@ -64,11 +84,11 @@ fn is_view(places: &[Ix]) -> bool {
 #[pymethods]
 impl PyTensor {
     fn __getitem__(slf: &Bound<'_, PyTensor>, index: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-        let places = places(index)?;
+        let x = slf.get().value(slf.py())?;
+        let places = places(&x, index)?;
         if is_view(&places) {
             return PyTensor::part_of(slf, View::At(places));
         }
-        let x = slf.get().value(slf.py())?;
         PyTensor::out(compute(slf.py(), &x, |x| x.at(places)))
     }
 
@@ -77,8 +97,9 @@ impl PyTensor {
         index: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (places, py) = (places(index)?, slf.py());
+        let py = slf.py();
         let x = slf.get().value(py)?;
+        let places = places(&x, index)?;
         let value = match crate::value::number(value)? {
             Some(n) => return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n)))),
             None => tensor_of(value, None)?,

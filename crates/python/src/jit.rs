@@ -2,6 +2,7 @@
 
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
+use crate::numbers::Numbers;
 use crate::tree::Tree;
 use gradus::{Aval, Compiled, Error, Tensor};
 use pyo3::prelude::*;
@@ -58,6 +59,10 @@ struct Program {
     arguments: Tree,
     types: Vec<Aval>,
     noted: Noted,
+    /// Numbers of Python that it read from outside.
+    numbers: Numbers,
+    /// Arguments that it changes in place, by number; their new values come last of its results.
+    changed: Vec<usize>,
     /// Which cells required gradients: their freezing makes another program.
     required: Vec<bool>,
     results: Tree,
@@ -76,6 +81,9 @@ impl Program {
             return Ok(false);
         }
         if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
+            return Ok(false);
+        }
+        if !self.numbers.unchanged(arguments.py()) {
             return Ok(false);
         }
         for (module, mode) in &self.noted.modules {
@@ -112,6 +120,25 @@ impl Program {
             }
             Ok(outs)
         }))
+    }
+}
+
+impl Program {
+    /// Runs it on arguments, puts new values where it changes them, and gives its results as Python's.
+    fn call<'py>(&self, arguments: &Bound<'py, PyTuple>, tensors: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
+        let py = arguments.py();
+        let mut outs = self.run(py, tensors)?;
+        if !self.changed.is_empty() {
+            let news = outs.split_off(outs.len() - self.changed.len());
+            let mut places = Vec::new();
+            self.arguments.places(arguments.as_any(), &mut places);
+            for (i, new) in self.changed.iter().zip(news) {
+                if let Some(Some(place)) = places.get(*i) {
+                    place.get().write(py, new)?;
+                }
+            }
+        }
+        self.results.built(py, &mut outs.into_iter())
     }
 }
 
@@ -168,9 +195,10 @@ impl PyJit {
         let ins: Vec<&Tensor> = tensors.iter().collect();
         let mut failed: Option<PyErr> = None;
         let mut results = None;
+        let mut changed = Vec::new();
         NOTED.with(|n| n.borrow_mut().push(Noted::default()));
         let compiled = gradus::compile(&ins, |x| {
-            let called = || {
+            let mut called = || {
                 let given = arguments.built(py, &mut x.iter().cloned())?;
                 let given = given.cast::<PyTuple>().map_err(PyErr::from)?;
                 let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
@@ -178,6 +206,12 @@ impl PyJit {
                 let out = self.f.bind(py).call(args, Some(kwargs.cast::<PyDict>().map_err(PyErr::from)?))?;
                 let mut outs = Vec::new();
                 let tree = Tree::of(&out, &mut outs)?;
+                // An argument that holds another value by now was changed in place.
+                let mut after = Vec::new();
+                if arguments.matches(given.as_any(), &mut after)? && after.len() == x.len() {
+                    changed = (0..x.len()).filter(|&i| !after[i].is_same(&x[i])).collect();
+                    outs.extend(changed.iter().map(|&i| after[i].clone()));
+                }
                 Ok::<_, PyErr>((outs, tree))
             };
             match called() {
@@ -198,7 +232,8 @@ impl PyJit {
         let compiled = raise(compiled)?;
         let results = results.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?;
         let required = compiled.cells().iter().map(|t| t.requires_grad()).collect();
-        Ok(Program { arguments, types, noted, required, results, compiled })
+        let numbers = Numbers::of(self.f.bind(py));
+        Ok(Program { arguments, types, noted, numbers, changed, required, results, compiled })
     }
 }
 
@@ -232,9 +267,9 @@ impl PyJit {
         if gradus::is_tracing() {
             return self.f.bind(py).call(args, kwargs);
         }
-        let (program, tensors) = self.program(&all(args, kwargs)?)?;
-        let outs = program.run(py, &tensors)?;
-        program.results.built(py, &mut outs.into_iter())
+        let arguments = all(args, kwargs)?;
+        let (program, tensors) = self.program(&arguments)?;
+        program.call(&arguments, &tensors)
     }
 
     /// Bound to an object, as methods are.

@@ -5,7 +5,11 @@
 
 #![allow(non_snake_case, reason = "attributes are called T and H there")]
 #![allow(clippy::too_many_arguments, reason = "PyTorch's functions have them")]
+#![allow(clippy::doc_lazy_continuation, reason = "docstrings end with what Python shows, not with Markdown")]
 #![deny(clippy::undocumented_unsafe_blocks)]
+
+#[macro_use]
+mod examples;
 
 mod attributes;
 mod call;
@@ -17,22 +21,27 @@ mod error;
 mod files;
 mod functional;
 mod graph;
+mod hook;
 mod index;
 mod jit;
 mod linalg;
 mod loss;
 mod norm;
+mod numbers;
 mod operators;
 mod print;
 mod program;
 mod random;
 mod reduce;
+mod replace;
 mod shape;
 mod tensor;
 mod transform;
 mod tree;
 mod unary;
 mod value;
+mod whole;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -60,6 +69,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
+    #[pymodule_export]
+    use crate::hook::PyHook;
     #[pymodule_export]
     use crate::jit::{_before_run, _note_module, PyJit};
     #[pymodule_export]
@@ -100,6 +111,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::tree::{_flatten, Structure};
+    #[pymodule_export]
+    use crate::words::_in_python_words;
 
     use super::*;
 
@@ -108,6 +121,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         gradus::ask_to_stop(crate::error::stop_wanted);
+        gradus::trace_lines(crate::error::line);
         for (name, dtype) in crate::dtype::NAMES {
             module.add(*name, PyDType(*dtype))?;
         }

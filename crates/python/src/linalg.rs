@@ -13,6 +13,7 @@ macro_rules! products {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             fn $name(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
                 let x = self.value(py)?;
                 let larger = if x.numel() >= other.0.numel() { x.clone() } else { other.0.clone() };
@@ -35,17 +36,20 @@ products! {
 #[pymethods]
 impl PyTensor {
     /// The product of two vectors.
+    #[doc = example!(inner)]
     fn inner(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.matmul(&other.0.transpose_last()))
     }
 
     /// beta * self + alpha * (mat1 @ mat2).
+    #[doc = example!(addmm)]
     #[pyo3(signature = (mat1, mat2, *, beta=1.0, alpha=1.0))]
     fn addmm(&self, py: Python<'_>, mat1: T, mat2: T, beta: f64, alpha: f64) -> PyResult<PyTensor> {
         PyTensor::out(gradus::func::linear::addmm(&self.value(py)?, &mat1.0, &mat2.0, beta, alpha))
     }
 
     /// A matrix to an integer power.
+    #[doc = example!(matrix_power)]
     fn matrix_power(&self, py: Python<'_>, n: i64) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.matrix_power(n))
     }
@@ -80,6 +84,7 @@ pub(crate) fn einsum(py: Python<'_>, equation: &str, operands: &Bound<'_, PyTupl
 }
 
 /// Products summed over several axes of both.
+#[doc = example!(tensordot)]
 #[pyfunction]
 #[pyo3(signature = (a, b, dims=None))]
 pub(crate) fn tensordot(a: T, b: T, dims: Option<&Bound<'_, PyAny>>) -> PyResult<PyTensor> {
@@ -106,6 +111,7 @@ fn named<'py>(py: Python<'py>, kind: &str, parts: Vec<Tensor>) -> PyResult<Bound
 macro_rules! factorisations {
     ($($name:ident $doc:literal |$x:ident| $parts:expr;)*) => {$(
         #[doc = $doc]
+        #[doc = example!($name)]
         #[pyfunction]
         pub(crate) fn $name<'py>(py: Python<'py>, input: T) -> PyResult<Bound<'py, PyAny>> {
             let $x = input.0;
@@ -126,6 +132,7 @@ factorisations! {
 macro_rules! of_matrices {
     ($($name:ident $doc:literal;)*) => {$(
         #[doc = $doc]
+        #[doc = example!($name)]
         #[pyfunction]
         pub(crate) fn $name(py: Python<'_>, input: T) -> PyResult<PyTensor> {
             result(py, &input.0, |x| x.$name())
@@ -142,6 +149,7 @@ of_matrices! {
 }
 
 /// X with A X = B.
+#[doc = example!(solve)]
 #[pyfunction]
 #[pyo3(name = "solve")]
 pub(crate) fn solve(py: Python<'_>, a: T, b: T) -> PyResult<PyTensor> {
@@ -149,6 +157,7 @@ pub(crate) fn solve(py: Python<'_>, a: T, b: T) -> PyResult<PyTensor> {
 }
 
 /// X with A X = B for a triangular A.
+#[doc = example!(solve_triangular)]
 #[pyfunction]
 #[pyo3(signature = (a, b, *, upper, left=true, unitriangular=false))]
 pub(crate) fn solve_triangular(
@@ -169,6 +178,7 @@ pub(crate) fn solve_triangular(
 }
 
 /// The X that makes A X nearest to B.
+#[doc = example!(lstsq)]
 #[pyfunction]
 pub(crate) fn lstsq<'py>(py: Python<'py>, a: T, b: T) -> PyResult<Bound<'py, PyAny>> {
     named(py, "lstsq", vec![a.0.lstsq(&b.0)])
@@ -177,6 +187,7 @@ pub(crate) fn lstsq<'py>(py: Python<'py>, a: T, b: T) -> PyResult<Bound<'py, PyA
 macro_rules! transforms {
     ($($name:ident $doc:literal;)*) => {$(
         #[doc = $doc]
+        #[doc = example!($name)]
         #[pyfunction]
         #[pyo3(signature = (input, n=None, dim=-1, norm=None))]
         pub(crate) fn $name(py: Python<'_>, input: T, n: Option<usize>, dim: isize, norm: Option<&str>) -> PyResult<PyTensor> {
@@ -205,6 +216,7 @@ transforms! {
 macro_rules! transforms_of_axes {
     ($($name:ident $doc:literal;)*) => {$(
         #[doc = $doc]
+        #[doc = example!($name)]
         #[pyfunction]
         #[pyo3(signature = (input, dim=None, norm=None))]
         pub(crate) fn $name(input: T, dim: Option<Dim>, norm: Option<&str>) -> PyResult<PyTensor> {
@@ -220,6 +232,7 @@ transforms_of_axes! {
 }
 
 /// The zero frequency in the middle.
+#[doc = example!(fftshift)]
 #[pyfunction]
 #[pyo3(signature = (input, dim=None))]
 pub(crate) fn fftshift(input: T, dim: Option<Dim>) -> PyResult<PyTensor> {
@@ -227,6 +240,7 @@ pub(crate) fn fftshift(input: T, dim: Option<Dim>) -> PyResult<PyTensor> {
 }
 
 /// The inverse of fftshift.
+#[doc = example!(ifftshift)]
 #[pyfunction]
 #[pyo3(signature = (input, dim=None))]
 pub(crate) fn ifftshift(input: T, dim: Option<Dim>) -> PyResult<PyTensor> {
@@ -234,6 +248,7 @@ pub(crate) fn ifftshift(input: T, dim: Option<Dim>) -> PyResult<PyTensor> {
 }
 
 /// The frequencies of fft.
+#[doc = example!(fftfreq)]
 #[pyfunction]
 #[pyo3(signature = (n, d=1.0))]
 pub(crate) fn fftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
@@ -241,6 +256,7 @@ pub(crate) fn fftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
 }
 
 /// The frequencies of rfft.
+#[doc = example!(rfftfreq)]
 #[pyfunction]
 #[pyo3(signature = (n, d=1.0))]
 pub(crate) fn rfftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
@@ -248,6 +264,7 @@ pub(crate) fn rfftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
 }
 
 /// The distances between all rows of two lists.
+#[doc = example!(cdist)]
 #[pyfunction]
 #[pyo3(signature = (x1, x2, p=2.0))]
 pub(crate) fn cdist(x1: T, x2: T, p: f64) -> PyResult<PyTensor> {

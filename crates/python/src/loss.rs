@@ -24,6 +24,7 @@ fn some(t: &Option<T>) -> Option<&Tensor> {
 macro_rules! plain {
     ($($name:ident $doc:literal ($($arg:ident: $ty:ty = $default:expr),*);)*) => {$(
         #[doc = $doc]
+        #[doc = example!($name)]
         #[pyfunction]
         #[pyo3(signature = (input, target, reduction="mean" $(, $arg=$default)*))]
         pub(crate) fn $name(py: Python<'_>, input: T, target: T, reduction: &str $(, $arg: $ty)*) -> PyResult<PyTensor> {
@@ -42,6 +43,7 @@ plain! {
 }
 
 /// x where target is 1, max(0, margin - x) where it is -1.
+#[doc = example!(hinge_embedding_loss)]
 #[pyfunction]
 #[pyo3(signature = (input, target, margin=1.0, reduction="mean"))]
 pub(crate) fn hinge_embedding_loss(input: T, target: T, margin: f64, reduction: &str) -> PyResult<PyTensor> {
@@ -70,6 +72,7 @@ pub(crate) fn cross_entropy(
 }
 
 /// Of log-probabilities and classes: minus the one at the class.
+#[doc = example!(nll_loss)]
 #[pyfunction]
 #[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean"))]
 pub(crate) fn nll_loss(
@@ -85,6 +88,7 @@ pub(crate) fn nll_loss(
 }
 
 /// Of probabilities and truths.
+#[doc = example!(binary_cross_entropy)]
 #[pyfunction]
 #[pyo3(signature = (input, target, weight=None, reduction="mean"))]
 pub(crate) fn binary_cross_entropy(
@@ -97,6 +101,7 @@ pub(crate) fn binary_cross_entropy(
 }
 
 /// Of logits and truths.
+#[doc = example!(binary_cross_entropy_with_logits)]
 #[pyfunction]
 #[pyo3(signature = (input, target, weight=None, reduction="mean", pos_weight=None))]
 pub(crate) fn binary_cross_entropy_with_logits(
@@ -117,6 +122,7 @@ pub(crate) fn binary_cross_entropy_with_logits(
 }
 
 /// The divergence of a target distribution from log-probabilities.
+#[doc = example!(kl_div)]
 #[pyfunction]
 #[pyo3(signature = (input, target, reduction="mean", log_target=false))]
 pub(crate) fn kl_div(input: T, target: T, reduction: &str, log_target: bool) -> PyResult<PyTensor> {
@@ -128,6 +134,7 @@ pub(crate) fn kl_div(input: T, target: T, reduction: &str, log_target: bool) -> 
 }
 
 /// max(0, -target (input1 - input2) + margin).
+#[doc = example!(margin_ranking_loss)]
 #[pyfunction]
 #[pyo3(signature = (input1, input2, target, margin=0.0, reduction="mean"))]
 pub(crate) fn margin_ranking_loss(
@@ -141,6 +148,7 @@ pub(crate) fn margin_ranking_loss(
 }
 
 /// 1 - cos where target is 1, max(0, cos - margin) where it is -1.
+#[doc = example!(cosine_embedding_loss)]
 #[pyfunction]
 #[pyo3(signature = (input1, input2, target, margin=0.0, reduction="mean"))]
 pub(crate) fn cosine_embedding_loss(
@@ -154,6 +162,7 @@ pub(crate) fn cosine_embedding_loss(
 }
 
 /// How much nearer the positive is than the negative, up to a margin.
+#[doc = example!(triplet_margin_loss)]
 #[pyfunction]
 #[pyo3(signature = (anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, reduction="mean"))]
 pub(crate) fn triplet_margin_loss(
@@ -171,6 +180,7 @@ pub(crate) fn triplet_margin_loss(
 }
 
 /// Of means, targets and variances.
+#[doc = example!(gaussian_nll_loss)]
 #[pyfunction]
 #[pyo3(signature = (input, target, var, full=false, eps=1e-6, reduction="mean"))]
 pub(crate) fn gaussian_nll_loss(
@@ -185,6 +195,7 @@ pub(crate) fn gaussian_nll_loss(
 }
 
 /// Of rates (or their logarithms) and counts.
+#[doc = example!(poisson_nll_loss)]
 #[pyfunction]
 #[pyo3(signature = (input, target, log_input=true, full=false, eps=1e-8, reduction="mean"))]
 pub(crate) fn poisson_nll_loss(

@@ -6,6 +6,7 @@ use crate::value::{PerAxis, T};
 use pyo3::prelude::*;
 
 /// Mean 0 and variance 1 over the last axes, then scaled and moved.
+#[doc = example!(layer_norm)]
 #[pyfunction]
 #[pyo3(signature = (input, normalized_shape, weight=None, bias=None, eps=1e-5))]
 pub(crate) fn layer_norm(
@@ -21,6 +22,7 @@ pub(crate) fn layer_norm(
 }
 
 /// Divided by the root of the mean square over the last axes, then scaled.
+#[doc = example!(rms_norm)]
 #[pyfunction]
 #[pyo3(signature = (input, normalized_shape, weight=None, eps=None))]
 pub(crate) fn rms_norm(
@@ -34,6 +36,7 @@ pub(crate) fn rms_norm(
 }
 
 /// Mean 0 and variance 1 within groups of channels.
+#[doc = example!(group_norm)]
 #[pyfunction]
 #[pyo3(signature = (input, num_groups, weight=None, bias=None, eps=1e-5))]
 pub(crate) fn group_norm(
@@ -49,6 +52,7 @@ pub(crate) fn group_norm(
 }
 
 /// Mean 0 and variance 1 within each channel of each example.
+#[doc = example!(instance_norm)]
 #[pyfunction]
 #[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=true, momentum=0.1, eps=1e-5))]
 pub(crate) fn instance_norm(
@@ -71,6 +75,7 @@ pub(crate) fn instance_norm(
 }
 
 /// Mean 0 and variance 1 of each channel over the batch; in training the running statistics move in place.
+#[doc = example!(batch_norm)]
 #[pyfunction]
 #[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, training=false, momentum=0.1, eps=1e-5))]
 pub(crate) fn batch_norm(
@@ -102,6 +107,7 @@ pub(crate) fn batch_norm(
 }
 
 /// Divided by what neighbouring channels hold.
+#[doc = example!(local_response_norm)]
 #[pyfunction]
 #[pyo3(signature = (input, size, alpha=1e-4, beta=0.75, k=1.0))]
 pub(crate) fn local_response_norm(
@@ -115,6 +121,7 @@ pub(crate) fn local_response_norm(
 }
 
 /// Of length 1 along an axis.
+#[doc = example!(normalize)]
 #[pyfunction]
 #[pyo3(signature = (input, p=2.0, dim=1, eps=1e-12))]
 pub(crate) fn normalize(input: T, p: f64, dim: isize, eps: f64) -> PyResult<PyTensor> {
@@ -122,6 +129,7 @@ pub(crate) fn normalize(input: T, p: f64, dim: isize, eps: f64) -> PyResult<PyTe
 }
 
 /// The cosine of the angle along an axis.
+#[doc = example!(cosine_similarity)]
 #[pyfunction]
 #[pyo3(signature = (x1, x2, dim=1, eps=1e-8))]
 pub(crate) fn cosine_similarity(x1: T, x2: T, dim: isize, eps: f64) -> PyResult<PyTensor> {
@@ -129,6 +137,7 @@ pub(crate) fn cosine_similarity(x1: T, x2: T, dim: isize, eps: f64) -> PyResult<
 }
 
 /// The distance along the last axis.
+#[doc = example!(pairwise_distance)]
 #[pyfunction]
 #[pyo3(signature = (x1, x2, p=2.0, eps=1e-6, keepdim=false))]
 pub(crate) fn pairwise_distance(x1: T, x2: T, p: f64, eps: f64, keepdim: bool) -> PyResult<PyTensor> {

@@ -3,6 +3,7 @@
 use crate::error::{raise, type_error};
 use crate::tensor::{PyTensor, compute};
 use crate::value::{Operand, T};
+use crate::whole::{power, whole};
 use gradus::{DType, Number, Tensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -45,7 +46,7 @@ fn product(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
     if truths(a, &b) { a.logical_and(b) } else { a.mul(b) }
 }
 
-type Binary = fn(&Tensor, gradus::Arg<'_>) -> Tensor;
+pub(crate) type Binary = fn(&Tensor, gradus::Arg<'_>) -> Tensor;
 
 /// `f(a, b)` for a number or tensor `b`.
 pub(crate) fn binary(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor {
@@ -131,15 +132,15 @@ const ADD: Binary = sum;
 const SUB: Binary = |a, b| a.sub(b);
 const MUL: Binary = product;
 const DIV: Binary = |a, b| a.div(b);
-const FLOOR_DIV: Binary = |a, b| a.floor_div(b);
-const REMAINDER: Binary = |a, b| a.remainder(b);
+const FLOOR_DIV: Binary = |a, b| whole(a, b, |a, b| a.floor_div(b));
+const REMAINDER: Binary = |a, b| whole(a, b, |a, b| a.remainder(b));
 const MATMUL: Binary = matmul;
 const AND: Binary = |a, b| bitwise(a, b, |a, b| a.and(b));
 const OR: Binary = |a, b| bitwise(a, b, |a, b| a.or(b));
 const XOR: Binary = |a, b| bitwise(a, b, |a, b| a.xor(b));
 const SHL: Binary = |a, b| a.shl(b);
 const SHR: Binary = |a, b| a.shr(b);
-const POW: Binary = |a, b| a.pow(b);
+const POW: Binary = power;
 
 // Written out: the macros of PyO3 do not take slots from other macros.
 #[pymethods]
@@ -385,11 +386,13 @@ macro_rules! binary_methods {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             fn $name(&self, py: Python<'_>, other: Operand) -> PyResult<PyTensor> {
                 PyTensor::out(binary(py, self.value(py)?, other, $f))
             }
 
             #[doc = concat!("In place: ", $doc)]
+            #[doc = example!($inplace)]
             fn $inplace<'py>(slf: Bound<'py, PyTensor>, other: Operand) -> PyResult<Bound<'py, PyTensor>> {
                 let (py, x) = (slf.py(), slf.get());
                 x.write(py, binary(py, x.value(py)?, other, $f))?;
@@ -402,10 +405,10 @@ macro_rules! binary_methods {
 binary_methods! {
     mul mul_ "The product." product;
     multiply multiply_ "The product." product;
-    pow pow_ "To the power of `other`." |a, b| a.pow(b);
-    fmod fmod_ "What division leaves, with the sign of the dividend." |a, b| a.fmod(b);
-    remainder remainder_ "What division leaves, with the sign of the divisor." |a, b| a.remainder(b);
-    floor_divide floor_divide_ "The quotient, rounded down." |a, b| a.floor_div(b);
+    pow pow_ "To the power of `other`." power;
+    fmod fmod_ "What division leaves, with the sign of the dividend." |a, b| whole(a, b, |a, b| a.fmod(b));
+    remainder remainder_ "What division leaves, with the sign of the divisor." REMAINDER;
+    floor_divide floor_divide_ "The quotient, rounded down." FLOOR_DIV;
     maximum maximum_ "The larger of two elements; NaN wins." |a, b| a.maximum(b);
     minimum minimum_ "The smaller of two elements; NaN wins." |a, b| a.minimum(b);
     atan2 atan2_ "The angle of the point (other, self)." |a, b| a.atan2(b);
@@ -454,8 +457,8 @@ fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Bina
 fn divided(py: Python<'_>, a: Tensor, b: Operand, rounding: Option<&str>) -> PyResult<Tensor> {
     let f: Binary = match rounding {
         None => |a, b| a.div(b),
-        Some("floor") => |a, b| a.floor_div(b),
-        Some("trunc") => |a, b| a.div_trunc(b),
+        Some("floor") => FLOOR_DIV,
+        Some("trunc") => |a, b| whole(a, b, |a, b| a.div_trunc(b)),
         Some(other) => {
             let why = format!("rounding_mode {other:?} is not one of None, 'trunc', 'floor'");
             return Err(crate::error::value_error(why));
@@ -469,12 +472,14 @@ macro_rules! scaled_methods {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             #[pyo3(signature = (other, *, alpha=None))]
             fn $name(&self, py: Python<'_>, other: Operand, alpha: Option<Operand>) -> PyResult<PyTensor> {
                 PyTensor::out(scaled(py, self.value(py)?, other, alpha, $f))
             }
 
             #[doc = concat!("In place: ", $doc)]
+            #[doc = example!($inplace)]
             #[pyo3(signature = (other, *, alpha=None))]
             fn $inplace<'py>(
                 slf: Bound<'py, PyTensor>,
@@ -500,12 +505,14 @@ macro_rules! division {
         #[pymethods]
         impl PyTensor {$(
             /// The quotient; rounded with `rounding_mode` "floor" or "trunc".
+            #[doc = example!($name)]
             #[pyo3(signature = (other, *, rounding_mode=None))]
             fn $name(&self, py: Python<'_>, other: Operand, rounding_mode: Option<&str>) -> PyResult<PyTensor> {
                 PyTensor::out(divided(py, self.value(py)?, other, rounding_mode)?)
             }
 
             /// In place: the quotient.
+            #[doc = example!($inplace)]
             #[pyo3(signature = (other, *, rounding_mode=None))]
             fn $inplace<'py>(
                 slf: Bound<'py, PyTensor>,
@@ -531,12 +538,14 @@ fn added_product(a: &Tensor, b: &Tensor, c: &Tensor, value: f64, divide: bool) -
 #[pymethods]
 impl PyTensor {
     /// self + value * tensor1 * tensor2.
+    #[doc = example!(addcmul)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcmul(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
         PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, false))
     }
 
     /// In place: self + value * tensor1 * tensor2.
+    #[doc = example!(addcmul_)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcmul_(
         slf: Bound<'_, PyTensor>,
@@ -550,12 +559,14 @@ impl PyTensor {
     }
 
     /// self + value * tensor1 / tensor2.
+    #[doc = example!(addcdiv)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcdiv(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
         PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, true))
     }
 
     /// In place: self + value * tensor1 / tensor2.
+    #[doc = example!(addcdiv_)]
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcdiv_(
         slf: Bound<'_, PyTensor>,
@@ -569,11 +580,13 @@ impl PyTensor {
     }
 
     /// From self to `end` by `weight`.
+    #[doc = example!(lerp)]
     fn lerp(&self, py: Python<'_>, end: Operand, weight: Operand) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.lerp(end.arg(), weight.arg()))
     }
 
     /// In place: from self to `end` by `weight`.
+    #[doc = example!(lerp_)]
     fn lerp_(slf: Bound<'_, PyTensor>, end: Operand, weight: Operand) -> PyResult<Bound<'_, PyTensor>> {
         let new = slf.get().value(slf.py())?.lerp(end.arg(), weight.arg());
         slf.get().write(slf.py(), new)?;

@@ -33,6 +33,7 @@ fn options() -> Options {
 }
 
 /// Says how tensors are shown from now on; what is not said stays.
+#[doc = example!(set_printoptions)]
 #[pyfunction]
 #[pyo3(signature = (precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None))]
 pub(crate) fn set_printoptions(
@@ -88,8 +89,10 @@ pub(crate) fn text(t: &Tensor) -> String {
     if !natural {
         suffixes.push(format!("dtype=gradus.{}", name(t.dtype())));
     }
-    if t.requires_grad() {
-        suffixes.push("requires_grad=True".to_string());
+    match t.made_by() {
+        Some(op) => suffixes.push(format!("grad_fn=<{}>", backward_name(&op))),
+        None if t.requires_grad() => suffixes.push("requires_grad=True".to_string()),
+        None => {}
     }
     let mut out = format!("{OPEN}{body}");
     for suffix in suffixes {
@@ -101,6 +104,15 @@ pub(crate) fn text(t: &Tensor) -> String {
         }
     }
     out + ")"
+}
+
+/// What PyTorch calls the gradient of an operation.
+pub(crate) fn backward_name(op: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+    };
+    format!("{}Backward0", op.split('_').map(capital).collect::<String>())
 }
 
 /// How numbers are written.

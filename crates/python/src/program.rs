@@ -4,7 +4,8 @@ use crate::convert::tensor_of;
 use crate::dtype::DTypeArg;
 use crate::error::{raise, value_error};
 use crate::tensor::PyTensor;
-use gradus::lang::ast::Name;
+use gradus::draw::{Part, Role};
+use gradus::lang::ast::{Equation, Name};
 use gradus::lang::{Faults, GradientOptions, Program, Settings, Source};
 use gradus::{Aval, DType, Tensor};
 use pyo3::prelude::*;
@@ -70,6 +71,13 @@ impl PyProgram {
             Some(names) => names.iter().map(|n| Name::from(n.as_str())).collect(),
         };
         Ok(Run { inputs: all, settings, wanted })
+    }
+
+    /// An equation as it stands in its text, or as it would be written.
+    fn written(&self, e: &Equation) -> String {
+        let own = self.program.sources.get(e.span.file as usize).map_or("", |s| s.slice(e.span));
+        let own = own.split_whitespace().collect::<Vec<_>>().join(" ");
+        if own.is_empty() { e.to_string() } else { own }
     }
 
     fn gradient_of(
@@ -187,10 +195,39 @@ impl PyProgram {
         format!("gradus.Program({:?})", self.text)
     }
 
-    /// The equations, as notebooks show them.
+    /// The equations as a picture, which notebooks show.
     fn _repr_html_(&self) -> String {
-        let escaped = self.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        format!("<pre>{escaped}</pre>")
+        self.svg()
+    }
+
+    /// The equations as a picture: a box per tensor, with arrows from those that its equations read.
+    ///
+    /// >>> import gradus
+    /// >>> gradus.Program("Y[i] = relu(W[i,j] X[j])").svg().startswith("<svg")
+    /// True
+    fn svg(&self) -> String {
+        let names = &self.program.names;
+        let outputs = self.program.outputs();
+        let part = |name: &Name| {
+            let equations = self.program.equations.iter().filter(|e| e.target.name == *name);
+            let (mut lines, mut needs): (Vec<String>, Vec<usize>) = (Vec::new(), Vec::new());
+            for e in equations {
+                let line = self.written(e);
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
+                for r in e.reads() {
+                    needs.extend(names.iter().position(|n| *n == r.name).filter(|n| !needs.contains(n)));
+                }
+            }
+            let role = match (self.program.is_input(name), outputs.contains(name)) {
+                (true, _) => Role::Input,
+                (_, true) => Role::Output,
+                _ => Role::Inner,
+            };
+            Part { role, title: name.to_string(), lines, needs }
+        };
+        gradus::draw::svg_of_parts(&names.iter().map(part).collect::<Vec<_>>())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, PyProgram>) -> (Bound<'py, pyo3::types::PyType>, (String,)) {

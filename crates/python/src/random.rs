@@ -62,19 +62,27 @@ fn with<R>(generator: Own<'_, '_>, f: impl FnOnce(&Generator) -> R) -> R {
     }
 }
 
-/// Starts the default generator again from this seed.
+/// Starts the default generator again from this seed, and gives it.
+///
+/// >>> import gradus
+/// >>> generator = gradus.manual_seed(3)
+/// >>> generator.initial_seed()
+/// 3
 #[pyfunction]
-pub(crate) fn manual_seed(seed: i64) {
+pub(crate) fn manual_seed(seed: i64) -> PyGenerator {
     gradus::manual_seed(seed as u64);
+    PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed as u64) }
 }
 
 /// The state of the default generator.
+#[doc = example!(get_rng_state)]
 #[pyfunction]
 pub(crate) fn get_rng_state() -> PyTensor {
     PyTensor::new(default_generator().state().detach())
 }
 
 /// Goes on from a state of the default generator.
+#[doc = example!(set_rng_state)]
 #[pyfunction]
 pub(crate) fn set_rng_state(new_state: T) -> PyResult<()> {
     raise(default_generator().state().set_(&new_state.0))
@@ -92,6 +100,7 @@ fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool) -> PyResult<PyT
 macro_rules! drawn {
     ($($name:ident $like:ident $doc:literal;)*) => {$(
         #[doc = $doc]
+        #[doc = example!($name)]
         #[pyfunction]
         #[pyo3(signature = (*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
@@ -109,6 +118,7 @@ macro_rules! drawn {
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
+        #[doc = example!($like)]
         #[pyfunction]
         #[pyo3(signature = (input, *, generator=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $like(
@@ -131,6 +141,7 @@ drawn! {
 }
 
 /// Integers from `low` to before `high`: `randint(high, size)` or `randint(low, high, size)`.
+#[doc = example!(randint)]
 #[pyfunction]
 #[pyo3(signature = (*args, low=None, high=None, size=None, generator=None, dtype=None, device=None))]
 pub(crate) fn randint(
@@ -163,6 +174,7 @@ pub(crate) fn randint(
 }
 
 /// A random order of the integers below `n`.
+#[doc = example!(randperm)]
 #[pyfunction]
 #[pyo3(signature = (n, *, generator=None, dtype=None, device=None))]
 pub(crate) fn randperm(
@@ -177,6 +189,7 @@ pub(crate) fn randperm(
 }
 
 /// Numbers from a normal distribution.
+#[doc = example!(normal)]
 #[pyfunction]
 #[pyo3(signature = (mean, std=None, size=None, *, generator=None, dtype=None))]
 pub(crate) fn normal(
@@ -200,6 +213,7 @@ pub(crate) fn normal(
 }
 
 /// 1 with these probabilities, else 0.
+#[doc = example!(bernoulli)]
 #[pyfunction]
 #[pyo3(signature = (input, *, generator=None))]
 pub(crate) fn bernoulli(input: T, generator: Option<&Bound<'_, PyGenerator>>) -> PyResult<PyTensor> {
@@ -208,6 +222,7 @@ pub(crate) fn bernoulli(input: T, generator: Option<&Bound<'_, PyGenerator>>) ->
 }
 
 /// Positions drawn from rows of weights.
+#[doc = example!(multinomial)]
 #[pyfunction]
 #[pyo3(signature = (input, num_samples, replacement=false, *, generator=None))]
 pub(crate) fn multinomial(
@@ -220,6 +235,7 @@ pub(crate) fn multinomial(
 }
 
 /// In training, zero with probability `p` and else scaled by 1 / (1 - p).
+#[doc = example!(dropout)]
 #[pyfunction]
 #[pyo3(signature = (input, p=0.5, training=true, inplace=false))]
 pub(crate) fn dropout(input: T, p: f64, training: bool, inplace: bool) -> PyResult<PyTensor> {
@@ -230,6 +246,7 @@ pub(crate) fn dropout(input: T, p: f64, training: bool, inplace: bool) -> PyResu
 #[pymethods]
 impl PyTensor {
     /// Positions drawn from rows of weights.
+    #[doc = example!(multinomial)]
     #[pyo3(signature = (num_samples, replacement=false, *, generator=None))]
     fn multinomial(
         &self,
@@ -242,12 +259,14 @@ impl PyTensor {
     }
 
     /// 1 with these probabilities, else 0.
+    #[doc = example!(bernoulli)]
     #[pyo3(signature = (*, generator=None))]
     fn bernoulli(&self, py: Python<'_>, generator: Option<&Bound<'_, PyGenerator>>) -> PyResult<PyTensor> {
         bernoulli(T(self.value(py)?), generator)
     }
 
     /// In place: numbers from a range, all equally likely.
+    #[doc = example!(uniform_)]
     #[pyo3(signature = (a=0.0, b=1.0, *, generator=None))]
     fn uniform_<'py>(
         slf: Bound<'py, PyTensor>,
@@ -262,6 +281,7 @@ impl PyTensor {
     }
 
     /// In place: numbers from a normal distribution.
+    #[doc = example!(normal_)]
     #[pyo3(signature = (mean=0.0, std=1.0, *, generator=None))]
     fn normal_<'py>(
         slf: Bound<'py, PyTensor>,
@@ -276,6 +296,7 @@ impl PyTensor {
     }
 
     /// In place: 1 with a probability, else 0.
+    #[doc = example!(bernoulli_)]
     #[pyo3(signature = (p=0.5, *, generator=None))]
     fn bernoulli_<'py>(
         slf: Bound<'py, PyTensor>,

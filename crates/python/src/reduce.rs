@@ -18,6 +18,7 @@ macro_rules! reductions {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
             fn $name(
                 &self,
@@ -153,6 +154,7 @@ impl PyTensor {
     }
 
     /// The smallest of everything; with `dim`, values and indices along it; with a tensor, the smaller of both.
+    #[doc = example!(min)]
     #[pyo3(signature = (dim=None, keepdim=false, *, keepdims=false))]
     fn min<'py>(
         &self,
@@ -165,18 +167,21 @@ impl PyTensor {
     }
 
     /// The position of the largest, in all or along an axis.
+    #[doc = example!(argmax)]
     #[pyo3(signature = (dim=None, keepdim=false))]
     fn argmax(&self, py: Python<'_>, dim: Option<isize>, keepdim: bool) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| position(x, dim, keepdim, true))
     }
 
     /// The position of the smallest, in all or along an axis.
+    #[doc = example!(argmin)]
     #[pyo3(signature = (dim=None, keepdim=false))]
     fn argmin(&self, py: Python<'_>, dim: Option<isize>, keepdim: bool) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| position(x, dim, keepdim, false))
     }
 
     /// The norm of order `p` ("fro" is 2) over axes, or of everything.
+    #[doc = example!(norm)]
     #[pyo3(signature = (p=None, dim=None, keepdim=false))]
     fn norm(
         &self,
@@ -198,29 +203,34 @@ impl PyTensor {
     }
 
     /// log(sum(exp(x))) over axes, without overflow.
+    #[doc = example!(logsumexp)]
     #[pyo3(signature = (dim, keepdim=false))]
     fn logsumexp(&self, py: Python<'_>, dim: Dim, keepdim: bool) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.logsumexp(dim, keepdim))
     }
 
     /// Sums of all elements up to each.
+    #[doc = example!(cumsum)]
     #[pyo3(signature = (dim, *, dtype=None))]
     fn cumsum(&self, py: Python<'_>, dim: isize, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
         result(py, &cast(self.value(py)?, dtype), |x| x.cumsum(dim))
     }
 
     /// Products of all elements up to each.
+    #[doc = example!(cumprod)]
     #[pyo3(signature = (dim, *, dtype=None))]
     fn cumprod(&self, py: Python<'_>, dim: isize, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
         result(py, &cast(self.value(py)?, dtype), |x| x.cumprod(dim))
     }
 
     /// The logarithms of the sums of the exponentials up to each element.
+    #[doc = example!(logcumsumexp)]
     fn logcumsumexp(&self, py: Python<'_>, dim: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.logcumsumexp(dim))
     }
 
     /// Sorted along an axis, with the positions elements come from.
+    #[doc = example!(sort)]
     #[pyo3(signature = (dim=-1, descending=false, stable=true))]
     fn sort<'py>(
         &self,
@@ -235,6 +245,7 @@ impl PyTensor {
     }
 
     /// The positions that sort along an axis.
+    #[doc = example!(argsort)]
     #[pyo3(signature = (dim=-1, descending=false, stable=true))]
     fn argsort(&self, py: Python<'_>, dim: isize, descending: bool, stable: bool) -> PyResult<PyTensor> {
         let _ = stable;
@@ -242,6 +253,7 @@ impl PyTensor {
     }
 
     /// The `k` largest along an axis, with their positions.
+    #[doc = example!(topk)]
     #[pyo3(signature = (k, dim=-1, largest=true, sorted=true))]
     fn topk<'py>(
         &self,
@@ -257,6 +269,7 @@ impl PyTensor {
     }
 
     /// The median: of an even number of elements the lower of the two in the middle.
+    #[doc = example!(median)]
     #[pyo3(signature = (dim=None, keepdim=false))]
     fn median<'py>(&self, py: Python<'py>, dim: Option<isize>, keepdim: bool) -> PyResult<Bound<'py, PyAny>> {
         let x = self.value(py)?;
@@ -276,6 +289,7 @@ impl PyTensor {
     }
 
     /// How many elements are not 0.
+    #[doc = example!(count_nonzero)]
     #[pyo3(signature = (dim=None))]
     fn count_nonzero(&self, py: Python<'_>, dim: Option<Dim>) -> PyResult<PyTensor> {
         let dim = dim.unwrap_or(Dim(None));
@@ -283,6 +297,7 @@ impl PyTensor {
     }
 
     /// How often each integer from 0 on occurs; `weights` are added up instead of ones.
+    #[doc = example!(bincount)]
     #[pyo3(signature = (weights=None, minlength=0))]
     fn bincount(&self, py: Python<'_>, weights: Option<T>, minlength: usize) -> PyResult<PyTensor> {
         let x = self.value(py)?;
@@ -297,6 +312,7 @@ impl PyTensor {
     }
 
     /// The different elements in order; with their places in that, and how often they occur, if asked.
+    #[doc = example!(unique)]
     #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false))]
     fn unique<'py>(
         &self,
@@ -353,6 +369,7 @@ macro_rules! spreads {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, keepdims=false))]
             fn $name(
                 &self,
@@ -381,6 +398,7 @@ macro_rules! along_with_positions {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             fn $name<'py>(&self, py: Python<'py>, dim: isize) -> PyResult<Bound<'py, PyAny>> {
                 let x = self.value(py)?;
                 let values = if $largest { x.cummax(dim) } else { x.cummin(dim) };

@@ -11,7 +11,7 @@ fn axis(slf: &Bound<'_, PyTensor>, dim: isize) -> PyResult<usize> {
     axis_of(&slf.get().value(slf.py())?, dim)
 }
 
-fn axis_of(x: &Tensor, dim: isize) -> PyResult<usize> {
+pub(crate) fn axis_of(x: &Tensor, dim: isize) -> PyResult<usize> {
     use gradus::Axes;
     Ok(raise(dim.resolve(x.rank()))?[0])
 }
@@ -42,6 +42,27 @@ fn parts(slf: &Bound<'_, PyTensor>, a: usize, sizes: &[usize]) -> PyResult<Vec<P
     sizes.iter().map(part).collect()
 }
 
+/// The bytes of a tensor as elements of another dtype: a copy, since values never change.
+fn as_dtype(slf: &Bound<'_, PyTensor>, dtype: DType) -> PyResult<PyTensor> {
+    let x = slf.get().value(slf.py())?;
+    let (old, new) = (x.dtype().size(), dtype.size());
+    let mut shape = x.shape().to_vec();
+    if old != new {
+        let Some(last) = shape.last_mut() else {
+            return Err(value_error(format!(
+                "a tensor without axes has no room for elements of {new} bytes"
+            )));
+        };
+        if *last * old % new != 0 {
+            let why = format!("rows of {} bytes are not made of elements of {new} bytes", *last * old);
+            return Err(value_error(why));
+        }
+        *last = *last * old / new;
+    }
+    let bytes = raise(x.detach().to_bytes())?;
+    PyTensor::out(Tensor::from_bytes(&gradus::Aval::new(dtype, shape), &bytes))
+}
+
 #[pymethods]
 impl PyTensor {
     /// The same elements under other extents, one of which may be -1.
@@ -53,34 +74,39 @@ impl PyTensor {
     #[pyo3(signature = (*shape))]
     fn view(slf: &Bound<'_, PyTensor>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         if let Ok(dtype) = shape.get_item(0).and_then(|d| Ok(d.cast::<crate::dtype::PyDType>()?.get().0)) {
-            return Err(type_error(format!("view as {dtype} is not there; use to()")));
+            return as_dtype(slf, dtype);
         }
         reshaped(slf, integers(shape)?)
     }
 
     /// The same elements under other extents, one of which may be -1.
+    #[doc = example!(reshape)]
     #[pyo3(signature = (*shape))]
     fn reshape(slf: &Bound<'_, PyTensor>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         reshaped(slf, integers(shape)?)
     }
 
     /// With the extents of another tensor.
+    #[doc = example!(view_as)]
     fn view_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
         reshaped(slf, other.0.shape().dims())
     }
 
     /// With the extents of another tensor.
+    #[doc = example!(reshape_as)]
     fn reshape_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
         reshaped(slf, other.0.shape().dims())
     }
 
     /// Axes in another order.
+    #[doc = example!(permute)]
     #[pyo3(signature = (*dims))]
     fn permute(slf: &Bound<'_, PyTensor>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Permute(integers(dims)?.into_iter().map(|d| d as isize).collect()))
     }
 
     /// Two axes in each other's place.
+    #[doc = example!(transpose)]
     fn transpose(slf: &Bound<'_, PyTensor>, dim0: isize, dim1: isize) -> PyResult<PyTensor> {
         let rank = slf.get().value(slf.py())?.rank();
         if rank == 0 {
@@ -93,16 +119,19 @@ impl PyTensor {
     }
 
     /// Two axes in each other's place.
+    #[doc = example!(swapaxes)]
     fn swapaxes(slf: &Bound<'_, PyTensor>, axis0: isize, axis1: isize) -> PyResult<PyTensor> {
         PyTensor::transpose(slf, axis0, axis1)
     }
 
     /// Two axes in each other's place.
+    #[doc = example!(swapdims)]
     fn swapdims(slf: &Bound<'_, PyTensor>, dim0: isize, dim1: isize) -> PyResult<PyTensor> {
         PyTensor::transpose(slf, dim0, dim1)
     }
 
     /// A matrix transposed.
+    #[doc = example!(t)]
     fn t(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         match slf.get().value(slf.py())?.rank() {
             0 | 1 => PyTensor::part_of(slf, View::At(vec![Ix::Rest])),
@@ -133,11 +162,13 @@ impl PyTensor {
     }
 
     /// Axes moved to other places.
+    #[doc = example!(movedim)]
     fn movedim(&self, py: Python<'_>, source: Dim, destination: Dim) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.movedim(source, destination))
     }
 
     /// Axes of extent 1 repeated; -1 keeps an extent.
+    #[doc = example!(expand)]
     #[pyo3(signature = (*sizes))]
     fn expand(slf: &Bound<'_, PyTensor>, sizes: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         let dims = integers(sizes)?;
@@ -147,16 +178,19 @@ impl PyTensor {
     }
 
     /// Repeated to the extents of another tensor.
+    #[doc = example!(expand_as)]
     fn expand_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Expand(other.0.shape().to_vec()))
     }
 
     /// Repeated to these extents.
+    #[doc = example!(broadcast_to)]
     fn broadcast_to(slf: &Bound<'_, PyTensor>, size: PerAxis) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Expand(size.0))
     }
 
     /// Without axes of extent 1: all, or these.
+    #[doc = example!(squeeze)]
     #[pyo3(signature = (dim=None))]
     fn squeeze(slf: &Bound<'_, PyTensor>, dim: Option<Dim>) -> PyResult<PyTensor> {
         use gradus::Axes;
@@ -167,6 +201,7 @@ impl PyTensor {
     }
 
     /// With a new axis of extent 1.
+    #[doc = example!(unsqueeze)]
     fn unsqueeze(slf: &Bound<'_, PyTensor>, dim: isize) -> PyResult<PyTensor> {
         let mut dims = shape(slf)?;
         let at = if dim < 0 { dim + dims.len() as isize + 1 } else { dim };
@@ -179,6 +214,7 @@ impl PyTensor {
     }
 
     /// Several axes as one.
+    #[doc = example!(flatten)]
     #[pyo3(signature = (start_dim=0, end_dim=-1))]
     fn flatten(slf: &Bound<'_, PyTensor>, start_dim: isize, end_dim: isize) -> PyResult<PyTensor> {
         let flat = slf.get().value(slf.py())?;
@@ -188,6 +224,7 @@ impl PyTensor {
     }
 
     /// One axis as several.
+    #[doc = example!(unflatten)]
     fn unflatten(slf: &Bound<'_, PyTensor>, dim: isize, sizes: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         let cut = slf.get().value(slf.py())?.unflatten(dim, list(sizes)?);
         raise(cut.check())?;
@@ -195,6 +232,7 @@ impl PyTensor {
     }
 
     /// `length` elements of an axis from `start`.
+    #[doc = example!(narrow)]
     fn narrow(slf: &Bound<'_, PyTensor>, dim: isize, start: isize, length: isize) -> PyResult<PyTensor> {
         let a = axis(slf, dim)?;
         let n = shape(slf)?[a] as isize;
@@ -209,6 +247,7 @@ impl PyTensor {
     }
 
     /// The part at one position of an axis.
+    #[doc = example!(select)]
     fn select(slf: &Bound<'_, PyTensor>, dim: isize, index: isize) -> PyResult<PyTensor> {
         let mut places = vec![Ix::from(..); axis(slf, dim)?];
         places.push(Ix::At(index));
@@ -216,6 +255,7 @@ impl PyTensor {
     }
 
     /// Parts of a size, or of these sizes, along an axis.
+    #[doc = example!(split)]
     #[pyo3(signature = (split_size, dim=0))]
     fn split(
         slf: &Bound<'_, PyTensor>,
@@ -242,6 +282,7 @@ impl PyTensor {
     }
 
     /// At most this many parts of one size along an axis.
+    #[doc = example!(chunk)]
     #[pyo3(signature = (chunks, dim=0))]
     fn chunk(slf: &Bound<'_, PyTensor>, chunks: usize, dim: isize) -> PyResult<Vec<PyTensor>> {
         let a = axis(slf, dim)?;
@@ -255,6 +296,7 @@ impl PyTensor {
     }
 
     /// The parts at each position of an axis.
+    #[doc = example!(unbind)]
     #[pyo3(signature = (dim=0))]
     fn unbind<'py>(slf: &Bound<'py, PyTensor>, dim: isize) -> PyResult<Bound<'py, PyTuple>> {
         let a = axis(slf, dim)?;
@@ -268,6 +310,7 @@ impl PyTensor {
     }
 
     /// Repeated along each axis.
+    #[doc = example!(repeat)]
     #[pyo3(signature = (*repeats))]
     fn repeat(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         let repeats = extents(integers(repeats)?)?;
@@ -275,6 +318,7 @@ impl PyTensor {
     }
 
     /// Repeated along the last axes.
+    #[doc = example!(tile)]
     #[pyo3(signature = (*dims))]
     fn tile(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         let repeats = extents(integers(dims)?)?;
@@ -282,6 +326,7 @@ impl PyTensor {
     }
 
     /// Each element repeated.
+    #[doc = example!(repeat_interleave)]
     #[pyo3(signature = (repeats, dim=None))]
     fn repeat_interleave(
         &self,
@@ -297,6 +342,7 @@ impl PyTensor {
     }
 
     /// With axes in reverse order of elements.
+    #[doc = example!(flip)]
     #[pyo3(signature = (*dims))]
     fn flip(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
         let axes: Vec<isize> = integers(dims)?.into_iter().map(|d| d as isize).collect();
@@ -304,6 +350,7 @@ impl PyTensor {
     }
 
     /// Elements moved on along axes, those at the end coming back at the start.
+    #[doc = example!(roll)]
     #[pyo3(signature = (shifts, dims=None))]
     fn roll(&self, py: Python<'_>, shifts: Dim, dims: Option<Dim>) -> PyResult<PyTensor> {
         let shifts: Vec<i64> = shifts.0.unwrap_or_default().into_iter().map(|s| s as i64).collect();
@@ -312,6 +359,7 @@ impl PyTensor {
     }
 
     /// Turned by right angles in the plane of two axes.
+    #[doc = example!(rot90)]
     #[pyo3(signature = (k=1, dims=None))]
     fn rot90(&self, py: Python<'_>, k: isize, dims: Option<Dim>) -> PyResult<PyTensor> {
         let axes = dims.and_then(|d| d.0).unwrap_or_else(|| vec![0, 1]);
@@ -320,159 +368,94 @@ impl PyTensor {
     }
 
     /// The lower triangle of matrices.
+    #[doc = example!(tril)]
     #[pyo3(signature = (diagonal=0))]
     fn tril(&self, py: Python<'_>, diagonal: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.tril(diagonal))
     }
 
     /// The upper triangle of matrices.
+    #[doc = example!(triu)]
     #[pyo3(signature = (diagonal=0))]
     fn triu(&self, py: Python<'_>, diagonal: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.triu(diagonal))
     }
 
     /// The diagonal of a matrix, or the matrix with this diagonal.
+    #[doc = example!(diag)]
     #[pyo3(signature = (diagonal=0))]
     fn diag(&self, py: Python<'_>, diagonal: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.diag(diagonal))
     }
 
     /// The diagonals of two axes.
+    #[doc = example!(diagonal)]
     #[pyo3(signature = (offset=0, dim1=0, dim2=1))]
     fn diagonal(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.diagonal(offset, dim1, dim2))
     }
 
     /// Matrices with these diagonals.
+    #[doc = example!(diag_embed)]
     #[pyo3(signature = (offset=0, dim1=-2, dim2=-1))]
     fn diag_embed(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.diag_embed(offset, dim1, dim2))
     }
 
     /// Windows along an axis, as a new last axis.
+    #[doc = example!(unfold)]
     fn unfold(&self, py: Python<'_>, dimension: isize, size: usize, step: usize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.unfold(dimension, size, step))
     }
 
     /// Elements at these positions along an axis, one for each: out[i, j] = self[index[i, j], j] for dim 0.
+    #[doc = example!(gather)]
     fn gather(&self, py: Python<'_>, dim: isize, index: T) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.gather(dim, &index.0))
     }
 
     /// Slices at these positions along an axis.
+    #[doc = example!(index_select)]
     fn index_select(&self, py: Python<'_>, dim: isize, index: T) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.index_select(dim, &index.0))
     }
 
     /// Elements at these positions in row-major order.
+    #[doc = example!(take)]
     fn take(&self, py: Python<'_>, index: T) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.take(&index.0))
     }
 
     /// Elements at positions along an axis, where tensor and positions broadcast.
+    #[doc = example!(take_along_dim)]
     #[pyo3(signature = (indices, dim=None))]
     fn take_along_dim(&self, py: Python<'_>, indices: T, dim: Option<isize>) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.take_along_dim(&indices.0, dim))
     }
 
     /// The elements where the mask holds, as a vector.
+    #[doc = example!(masked_select)]
     fn masked_select(&self, py: Python<'_>, mask: T) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.masked_select(&mask.0))
     }
 
     /// self where the condition holds, other elsewhere.
+    #[doc = example!(where)]
     #[pyo3(name = "where")]
     fn where_(&self, py: Python<'_>, condition: T, other: Operand) -> PyResult<PyTensor> {
         PyTensor::out(condition.0.select(&self.value(py)?, other.arg()))
     }
 
     /// The vector product along an axis of extent 3.
+    #[doc = example!(cross)]
     #[pyo3(signature = (other, dim=-1))]
     fn cross(&self, py: Python<'_>, other: T, dim: isize) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.cross(&other.0, dim))
     }
 }
 
-/// Methods that give a tensor with some elements replaced, and their forms in place.
-macro_rules! replacing {
-    ($($name:ident $inplace:ident ($($arg:ident: $ty:ty),*) $doc:literal |$x:ident| $f:expr;)*) => {
-        #[pymethods]
-        impl PyTensor {$(
-            #[doc = $doc]
-            fn $name(&self, py: Python<'_>, $($arg: $ty),*) -> PyResult<PyTensor> {
-                let $x = &self.value(py)?;
-                PyTensor::out($f)
-            }
-
-            #[doc = concat!("In place: ", $doc)]
-            fn $inplace<'py>(slf: Bound<'py, PyTensor>, $($arg: $ty),*) -> PyResult<Bound<'py, PyTensor>> {
-                let $x = &slf.get().value(slf.py())?;
-                let new = $f;
-                slf.get().write(slf.py(), new)?;
-                Ok(slf)
-            }
-        )*}
-    };
-}
-
-/// A source of elements: a tensor, or one number everywhere.
-fn source(x: &Tensor, index: &Tensor, src: &Operand) -> Tensor {
-    match src {
-        Operand::Tensor(t) => t.clone(),
-        Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())).expand(index.shape()),
-    }
-}
-
-replacing! {
-    masked_fill masked_fill_ (mask: T, value: Operand) "`value` where the mask holds."
-        |x| x.masked_fill(&mask.0, value.arg());
-    scatter scatter_ (dim: isize, index: T, src: Operand) "With `src` written at positions along an axis."
-        |x| x.scatter(dim, &index.0, &source(x, &index.0, &src));
-    scatter_add scatter_add_ (dim: isize, index: T, src: T) "With `src` added at positions along an axis."
-        |x| x.scatter_add(dim, &index.0, &src.0);
-    index_add index_add_ (dim: isize, index: T, source: T) "With slices of `source` added at positions along an axis."
-        |x| x.index_add(dim, &index.0, &source.0);
-    index_copy index_copy_ (dim: isize, index: T, source: T) "With slices of `source` written at positions along an axis."
-        |x| x.index_copy(dim, &index.0, &source.0);
-    index_fill index_fill_ (dim: isize, index: T, value: Operand) "With `value` written at positions along an axis."
-        |x| filled(x, dim, &index.0, &value);
-}
-
-fn filled(x: &Tensor, dim: isize, index: &Tensor, value: &Operand) -> Tensor {
-    let one = match value {
-        Operand::Tensor(t) => t.to_dtype(x.dtype()),
-        Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())),
-    };
-    let mut dims: Vec<usize> = x.shape().to_vec();
-    if let Ok(a) = axis_of(x, dim) {
-        dims[a] = index.numel();
-    }
-    x.index_copy(dim, index, &one.expand(dims))
-}
-
-#[pymethods]
-impl PyTensor {
-    /// With `src` combined in at positions along an axis by "sum", "prod", "mean", "amax" or "amin".
-    #[pyo3(signature = (dim, index, src, reduce, *, include_self=true))]
-    fn scatter_reduce(
-        &self,
-        py: Python<'_>,
-        dim: isize,
-        index: T,
-        src: T,
-        reduce: &str,
-        include_self: bool,
-    ) -> PyResult<PyTensor> {
-        use gradus::Reduce;
-        let how = [Reduce::Sum, Reduce::Prod, Reduce::Mean, Reduce::Amax, Reduce::Amin];
-        let Some(how) = how.into_iter().find(|r| r.name() == reduce) else {
-            return Err(value_error(format!("reduce {reduce:?} is not one of sum, prod, mean, amax, amin")));
-        };
-        PyTensor::out(self.value(py)?.scatter_reduce(dim, &index.0, &src.0, how, include_self))
-    }
-}
-
 /// Tensors one after the other along an axis.
+#[doc = example!(cat)]
 #[pyfunction]
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -484,6 +467,7 @@ pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -
 }
 
 /// Tensors of one shape along a new axis.
+#[doc = example!(stack)]
 #[pyfunction]
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -495,6 +479,7 @@ pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>)
 }
 
 /// `input` where the condition holds, `other` elsewhere; of a condition alone, the positions where it holds.
+#[doc = example!(where)]
 #[pyfunction]
 #[pyo3(name = "where", signature = (condition, input=None, other=None))]
 pub(crate) fn where_<'py>(
@@ -533,6 +518,7 @@ pub(crate) fn where_<'py>(
 }
 
 /// Coordinates of a grid: one tensor per vector.
+#[doc = example!(meshgrid)]
 #[pyfunction]
 #[pyo3(signature = (*tensors, indexing="ij"))]
 pub(crate) fn meshgrid(tensors: &Bound<'_, PyTuple>, indexing: &str) -> PyResult<Vec<PyTensor>> {
@@ -549,6 +535,7 @@ pub(crate) fn meshgrid(tensors: &Bound<'_, PyTuple>, indexing: &str) -> PyResult
 }
 
 /// Tensors repeated to the extents they have together.
+#[doc = example!(broadcast_tensors)]
 #[pyfunction]
 #[pyo3(signature = (*tensors))]
 pub(crate) fn broadcast_tensors(tensors: &Bound<'_, PyTuple>) -> PyResult<Vec<PyTensor>> {

@@ -216,12 +216,14 @@ pub(crate) fn _set_grad_enabled(on: bool) -> bool {
 }
 
 /// Whether operations are recorded for gradients.
+#[doc = example!(is_grad_enabled)]
 #[pyfunction]
 pub(crate) fn is_grad_enabled() -> bool {
     gradus::is_grad_enabled()
 }
 
 /// Whether a function is being traced.
+#[doc = example!(is_tracing)]
 #[pyfunction]
 pub(crate) fn is_tracing() -> bool {
     gradus::is_tracing()

@@ -121,6 +121,29 @@ impl Tree {
         Ok(true)
     }
 
+    /// The tensors of an object of this structure as the places that they are; of arrays there are none.
+    pub(crate) fn places<'py>(&self, obj: &Bound<'py, PyAny>, found: &mut Vec<Option<Bound<'py, PyTensor>>>) {
+        let mut all = |parts: &[Tree]| {
+            for (i, part) in parts.iter().enumerate() {
+                if let Ok(x) = obj.get_item(i) {
+                    part.places(&x, found);
+                }
+            }
+        };
+        match self {
+            Tree::Tensor => found.push(obj.cast::<PyTensor>().ok().cloned()),
+            Tree::Same(_) => {}
+            Tree::List(parts) | Tree::Tuple(parts) | Tree::Named(_, parts) => all(parts),
+            Tree::Dict(parts) => {
+                for (key, part) in parts {
+                    if let Ok(x) = obj.get_item(key) {
+                        part.places(&x, found);
+                    }
+                }
+            }
+        }
+    }
+
     /// Puts tensors back into their places.
     pub(crate) fn built<'py>(
         &self,

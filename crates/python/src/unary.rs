@@ -10,12 +10,14 @@ macro_rules! unary {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
                 let f: fn(&Tensor) -> Tensor = $f;
                 result(py, &self.value(py)?, f)
             }
 
             #[doc = concat!("In place: ", $doc)]
+            #[doc = example!($inplace)]
             fn $inplace(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
                 let f: fn(&Tensor) -> Tensor = $f;
                 let new = crate::tensor::compute(slf.py(), &slf.get().value(slf.py())?, f);
@@ -93,6 +95,7 @@ macro_rules! plain {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = example!($name)]
             fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
                 let f: fn(&Tensor) -> Tensor = $f;
                 result(py, &self.value(py)?, f)
@@ -154,6 +157,7 @@ impl Spelled for Tensor {
 #[pymethods]
 impl PyTensor {
     /// Rounded to the nearest, of two equally near to the even; to `decimals` digits behind the point.
+    #[doc = example!(round)]
     #[pyo3(signature = (*, decimals=0))]
     fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyTensor> {
         let scale = 10f64.powi(decimals);
@@ -161,6 +165,7 @@ impl PyTensor {
     }
 
     /// The positions of non-zero elements, one row each; as a tuple, one tensor per axis.
+    #[doc = example!(nonzero)]
     #[pyo3(signature = (*, as_tuple=false))]
     fn nonzero<'py>(&self, py: Python<'py>, as_tuple: bool) -> PyResult<Bound<'py, PyAny>> {
         let x = self.value(py)?;
@@ -171,24 +176,28 @@ impl PyTensor {
     }
 
     /// With elements in row-major order: the tensor itself if they are.
+    #[doc = example!(contiguous)]
     fn contiguous<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         if x.is_contiguous() { Ok(slf.clone()) } else { Bound::new(slf.py(), PyTensor::out(x.contiguous())?) }
     }
 
     /// Clamped to a range whose ends are numbers or tensors.
+    #[doc = example!(clamp)]
     #[pyo3(signature = (min=None, max=None))]
     fn clamp(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
         PyTensor::out(clamped(&self.value(py)?, min, max))
     }
 
     /// Clamped to a range whose ends are numbers or tensors.
+    #[doc = example!(clip)]
     #[pyo3(signature = (min=None, max=None))]
     fn clip(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
         PyTensor::out(clamped(&self.value(py)?, min, max))
     }
 
     /// In place: clamped to a range.
+    #[doc = example!(clamp_)]
     #[pyo3(signature = (min=None, max=None))]
     fn clamp_(
         slf: Bound<'_, PyTensor>,
@@ -200,22 +209,26 @@ impl PyTensor {
     }
 
     /// At least `min`.
+    #[doc = example!(clamp_min)]
     fn clamp_min(&self, py: Python<'_>, min: Operand) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.clamp_min(min.arg()))
     }
 
     /// At most `max`.
+    #[doc = example!(clamp_max)]
     fn clamp_max(&self, py: Python<'_>, max: Operand) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.clamp_max(max.arg()))
     }
 
     /// log(x / (1 - x)), x clamped to eps from 0 and 1.
+    #[doc = example!(logit)]
     #[pyo3(signature = (eps=None))]
     fn logit(&self, py: Python<'_>, eps: Option<f64>) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.logit(eps))
     }
 
     /// NaN and infinities replaced; infinities by the largest finite numbers.
+    #[doc = example!(nan_to_num)]
     #[pyo3(signature = (nan=0.0, posinf=None, neginf=None))]
     fn nan_to_num(
         &self,
@@ -228,24 +241,28 @@ impl PyTensor {
     }
 
     /// The n-th derivative of digamma.
+    #[doc = example!(polygamma)]
     fn polygamma(&self, py: Python<'_>, n: i64) -> PyResult<PyTensor> {
         let x = self.value(py)?;
         PyTensor::out(x.full_like(n as f64).polygamma(&x))
     }
 
     /// Whether elements are equal up to `atol + rtol * |other|`.
+    #[doc = example!(isclose)]
     #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
     fn isclose(&self, py: Python<'_>, other: T, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.is_close(&other.0, rtol, atol, equal_nan))
     }
 
     /// Whether all elements are equal up to `atol + rtol * |other|`.
+    #[doc = example!(allclose)]
     #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
     fn allclose(&self, py: Python<'_>, other: T, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<bool> {
         crate::error::raise(self.value(py)?.allclose(&other.0, rtol, atol, equal_nan))
     }
 
     /// Whether shapes and all elements are equal.
+    #[doc = example!(equal)]
     fn equal(&self, py: Python<'_>, other: T) -> PyResult<bool> {
         let x = self.value(py)?;
         Ok(x.shape() == other.0.shape() && crate::error::raise(x.eq(&other.0).all(()).item::<bool>())?)

@@ -81,6 +81,9 @@ pub(crate) fn integer(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
     if let Ok(i) = obj.extract::<i64>() {
         return Ok(i);
     }
+    if obj.is_instance_of::<PyInt>() {
+        return Err(value_error(format!("{obj} does not fit 64 bits")));
+    }
     let index = obj.call_method0("__index__");
     index
         .and_then(|i| i.extract())

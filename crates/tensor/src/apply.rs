@@ -43,7 +43,7 @@ fn at_length(op: Op, ins: &[&Tensor], place: &'static Location<'static>) -> Resu
     }
     let avals = || ins.iter().filter_map(|t| t.aval()).collect::<Vec<Aval>>();
     if let Some(trace) = trace::for_operands(ins) {
-        return trace.apply(op.clone(), ins).map_err(|e| e.in_op(op.name(), &avals()).at(place));
+        return trace.apply(op.clone(), ins, place).map_err(|e| e.in_op(op.name(), &avals()).at(place));
     }
     eager(&op, ins, place).map_err(|e| e.in_op(op.name(), &avals()).at(place))
 }

@@ -3,6 +3,7 @@
 use crate::apply::try_apply;
 use crate::data::Data;
 use crate::few::Few;
+use crate::hook::seen_by;
 use crate::row::Output;
 use crate::tape::{Edge, GradMode, Node, Saved, Target, is_grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
@@ -77,11 +78,20 @@ impl Pass {
 
     /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
     fn run(&mut self, how: Backward, wanted: &mut [(Edge, Option<Tensor>)]) -> Result<()> {
-        while let Some((_, Pending { node, cts })) = self.pending.pop_last() {
+        while let Some((_, Pending { node, mut cts })) = self.pending.pop_last() {
+            let hooks = lock(&node.state).watched.as_ref().map_or_else(Vec::new, |w| w.hooks.clone());
+            for (out, ct) in cts.iter_mut().enumerate().filter(|_| !hooks.is_empty()) {
+                let own = hooks.iter().filter(|(of, _)| *of == out).map(|(_, hook)| hook);
+                *ct = ct.take().map(|ct| seen_by(own, ct)).transpose()?;
+            }
             for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
                 slot.clone_from(&cts[edge.out]);
             }
             self.pull(&node, &cts, how)?;
+        }
+        for (leaf, gradient) in &mut self.leaves {
+            let hooks = leaf.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
+            *gradient = gradient.take().map(|g| seen_by(hooks.iter(), g)).transpose()?;
         }
         Ok(())
     }
@@ -91,7 +101,7 @@ impl Pass {
         let plan = &*node.plan;
         let refuse = |why: &str| Err(Error::gradient(why).in_op(&plan.name, &plan.outs).at(node.place));
         let mut state = lock(&node.state);
-        for (out, _) in state.retained.iter().flat_map(|r| r.iter()) {
+        for (out, _) in state.watched.iter().flat_map(|w| w.retained.iter()) {
             self.retained.extend(cts[*out].clone().map(|ct| (Edge { node: node.clone(), out: *out }, ct)));
         }
         let Some(saved) = &state.saved else {
@@ -215,7 +225,7 @@ impl Tensor {
             Inner::Cell(c) => c.grad(),
             Inner::Data(_, Some(edge)) => {
                 let state = lock(&edge.node.state);
-                let (_, grad) = state.retained.as_ref()?.iter().find(|(out, _)| *out == edge.out)?;
+                let (_, grad) = state.watched.as_ref()?.retained.iter().find(|(out, _)| *out == edge.out)?;
                 grad.clone()
             }
             _ => None,
@@ -257,7 +267,7 @@ impl Tensor {
     pub fn retain_grad(&self) {
         if let Inner::Data(_, Some(edge)) = &*self.0 {
             let mut state = lock(&edge.node.state);
-            let retained = state.retained.get_or_insert_default();
+            let retained = &mut state.watched.get_or_insert_default().retained;
             if retained.iter().all(|(out, _)| *out != edge.out) {
                 retained.push((edge.out, None));
             }
@@ -292,7 +302,7 @@ impl Tensor {
             // Only now, so that a failed pass leaves every gradient as it was.
             for (edge, g) in pass.retained {
                 let mut state = lock(&edge.node.state);
-                let mut kept = state.retained.iter_mut().flat_map(|r| r.iter_mut());
+                let mut kept = state.watched.iter_mut().flat_map(|w| w.retained.iter_mut());
                 if let Some((_, sum)) = kept.find(|(out, _)| *out == edge.out) {
                     add(sum, g);
                 }

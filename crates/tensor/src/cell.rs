@@ -5,6 +5,7 @@
 //! refuse to use a value that has been replaced since.
 
 use crate::data::Data;
+use crate::hook::Hook;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Aval, DType, Error, Result};
 use gradus_mem::Handle;
@@ -27,12 +28,13 @@ struct State {
     value: Tensor,
     version: u64,
     grad: Option<Tensor>,
+    hooks: Vec<Hook>,
 }
 
 impl Cell {
     /// A cell holding this data.
     pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
-        let state = Mutex::new(State { value, version: 0, grad: None });
+        let state = Mutex::new(State { value, version: 0, grad: None, hooks: Vec::new() });
         let requires_grad = AtomicBool::new(requires_grad);
         Cell { shared: Handle::new(Shared { state, requires_grad }), detached: false }
     }
@@ -82,6 +84,15 @@ impl Cell {
 
     pub(crate) fn grad(&self) -> Option<Tensor> {
         self.state().grad.clone()
+    }
+
+    /// Adds a function that sees gradients before they are kept.
+    pub(crate) fn hook(&self, hook: Hook) {
+        self.state().hooks.push(hook);
+    }
+
+    pub(crate) fn hooks(&self) -> Vec<Hook> {
+        self.state().hooks.clone()
     }
 
     pub(crate) fn set_grad(&self, grad: Option<Tensor>) {

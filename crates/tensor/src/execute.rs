@@ -67,6 +67,7 @@ fn executable(op: &Op, ins: &[Data], avals: &[Aval]) -> Result<Arc<Executable>> 
     let parts: Vec<(&Aval, &Option<Box<[i64]>>)> = ins.iter().map(|d| (&d.aval, &d.strides)).collect();
     let is = |(o, own): &Key| {
         o == op
+            && same_lines(o, op)
             && own.len() == ins.len()
             && own.iter().zip(ins).all(|(k, d)| k.0 == d.aval && k.1 == d.strides)
     };
@@ -79,6 +80,11 @@ fn executable(op: &Op, ins: &[Data], avals: &[Aval]) -> Result<Arc<Executable>> 
     })
 }
 
+/// Whether what two equal calls do was written on the same lines, so that errors name the right ones.
+fn same_lines(a: &Op, b: &Op) -> bool {
+    if let (Op::Call(a), Op::Call(b)) = (a, b) { a.body.same_origins(&b.body) } else { true }
+}
+
 /// Fewer than of single ops: a whole program may hold large constants.
 static PROGRAMS: Bounded<Arc<Graph>, Arc<Executable>> = Bounded::of(256);
 
@@ -86,7 +92,7 @@ static PROGRAMS: Bounded<Arc<Graph>, Arc<Executable>> = Bounded::of(256);
 pub(crate) fn program(graph: &Arc<Graph>) -> Result<Arc<Executable>> {
     PROGRAMS.get_or_make(
         &graph.canonical_hash(),
-        |own| **own == **graph,
+        |own| **own == **graph && own.same_origins(graph),
         || Ok((graph.clone(), Arc::new(Executable::new(graph)?))),
     )
 }

@@ -16,6 +16,7 @@ mod einsum;
 mod execute;
 mod few;
 pub mod func;
+mod hook;
 mod index;
 mod movement;
 mod ops;
@@ -56,13 +57,14 @@ pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use gradus_cpu::ask_to_stop;
 pub use gradus_ir::transform::Unreachable;
+pub use hook::HookHandle;
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
-pub use trace::{Outputs, TracedFunction, is_tracing, outside_traces, trace, trace_function};
+pub use trace::{Outputs, TracedFunction, is_tracing, outside_traces, trace, trace_function, trace_lines};
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
     value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vjp_within, vmap,

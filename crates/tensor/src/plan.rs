@@ -160,11 +160,16 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     Ok(Plan {
         program: Program::of(&graph),
         outs: outs.to_vec(),
-        name: op.name().to_string(),
+        name: called(op).to_string(),
         call: (!writes.is_empty()).then(|| Call::new(&name, Vec::new(), Arc::new(graph)).into()),
         reads_in: places(used_in),
         reads_out: places(used_out),
         reads_ct: gs.iter().zip(used_ct).filter(|(_, used)| **used).map(|((k, _), _)| *k).collect(),
         writes,
     })
+}
+
+/// The name of what was applied: of a call, that of the composite.
+pub(crate) fn called(op: &Op) -> &str {
+    if let Op::Call(call) = op { &call.name } else { op.name() }
 }

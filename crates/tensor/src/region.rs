@@ -4,7 +4,7 @@ use crate::apply::try_apply;
 use crate::plan::Bounded;
 use crate::recent;
 use crate::tensor::Tensor;
-use crate::trace::{Outputs, TracedFunction, trace_function};
+use crate::trace::{Outputs, TracedFunction, trace_body};
 use gradus_ir::attr::{Attr, AttrField};
 use gradus_ir::ops::call::Call;
 use gradus_ir::{Aval, Error, Graph, Op, Result};
@@ -91,7 +91,7 @@ fn cached<R: Outputs>(
         avals.extend(t.check()?.aval());
     }
     let make = || {
-        let body = closed(name, trace_function(&avals, f)?)?;
+        let body = closed(name, trace_body(&avals, f)?)?;
         let op = Op::from(finish(Call::new(name, args.clone(), body))?);
         Ok(((name, args.clone(), avals.clone()), op))
     };
@@ -118,5 +118,5 @@ pub(crate) fn trace_rule<G: Outputs>(
     let (ins, outs) = (body.input_avals(), body.output_avals());
     let (n, m) = (ins.len(), outs.len());
     let types: Vec<Aval> = ins.into_iter().chain(outs).chain(directions).collect();
-    trace_function(&types, |v| rule(&v[..n], &v[n..n + m], &v[n + m..]))
+    trace_body(&types, |v| rule(&v[..n], &v[n..n + m], &v[n + m..]))
 }

@@ -6,6 +6,7 @@
 
 use crate::data::Data;
 use crate::few::Few;
+use crate::hook::Hook;
 use crate::plan::{Plan, plan_for};
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::Derivative;
@@ -55,11 +56,16 @@ pub(crate) struct State {
     /// What the gradient graph reads, until it is freed.
     pub(crate) saved: Option<Saved>,
     /// Seldom any, hence the box.
-    pub(crate) retained: Option<Box<Retained>>,
+    pub(crate) watched: Option<Box<Watched>>,
 }
 
-/// Results whose gradient `retain_grad` asked for, and the gradient.
-pub(crate) type Retained = Vec<(usize, Option<Tensor>)>;
+/// Results whose gradients somebody wants to see.
+#[derive(Default)]
+pub(crate) struct Watched {
+    /// Those that `retain_grad` asked for, and the gradient.
+    pub(crate) retained: Vec<(usize, Option<Tensor>)>,
+    pub(crate) hooks: Vec<(usize, Hook)>,
+}
 
 /// Operands (cells with their version), then results: these without the node that they would keep alive by it.
 pub(crate) type Saved = Few<(Tensor, u64)>;
@@ -159,6 +165,6 @@ pub(crate) fn record(
         plan,
         place,
         targets: Few::of(ins, target),
-        state: Mutex::new(State { saved: Some(saved), retained: None }),
+        state: Mutex::new(State { saved: Some(saved), watched: None }),
     })))
 }

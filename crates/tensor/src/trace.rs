@@ -5,15 +5,16 @@
 //! becomes a constant**. A cell written during a trace becomes an extra output.
 
 use crate::cell::Cell;
+use crate::plan::called;
 use crate::tensor::{Inner, Tensor};
-use gradus_ir::graph::Id;
+use gradus_ir::graph::{Id, Origin};
 use gradus_ir::ops::call::Call;
 use gradus_ir::ops::select::StopGradient;
 use gradus_ir::{Aval, Builder, Error, Graph, Op, Result, transform};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A value of a graph being traced.
 pub(crate) struct Traced {
@@ -27,6 +28,8 @@ pub(crate) struct Trace {
     builder: Builder,
     age: u64,
     open: AtomicBool,
+    /// Whether nodes remember their lines. Those of a composite do not: its caller's is the one to name.
+    placed: bool,
     captures: Mutex<Vec<Capture>>,
     /// Cells whose gradients are values of this trace while it is open, with the gradients they had before.
     gradients: Mutex<Vec<(Cell, Option<Tensor>)>>,
@@ -49,6 +52,14 @@ pub struct TracedFunction {
     pub captured: Vec<Tensor>,
     /// The written cells.
     pub written: Vec<Tensor>,
+}
+
+/// Which line of another language is being run.
+static LINE: OnceLock<fn() -> Option<String>> = OnceLock::new();
+
+/// From now on what is traced remembers the line of another language that called it. Only the first call counts.
+pub fn trace_lines(line: fn() -> Option<String>) {
+    let _ = LINE.set(line);
 }
 
 thread_local! {
@@ -133,13 +144,22 @@ impl Trace {
         input
     }
 
-    /// Records an operation.
-    pub(crate) fn apply(self: &Arc<Trace>, op: Op, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
+    /// Records an operation that is called at a place.
+    pub(crate) fn apply(
+        self: &Arc<Trace>,
+        op: Op,
+        ins: &[&Tensor],
+        place: &'static Location<'static>,
+    ) -> Result<Vec<Tensor>> {
         if !self.open.load(Ordering::Relaxed) {
             return Err(Error::trace("a value of a finished trace cannot be used"));
         }
         let ids = ins.iter().map(|t| self.read(t)).collect::<Result<Vec<Id>>>()?;
-        let (node, outs) = self.builder.try_apply_ids(op, ids)?;
+        let origin = self.placed.then(|| {
+            let operands = ins.iter().filter_map(|t| t.aval()).collect();
+            Origin::new(called(&op), operands, place, LINE.get().and_then(|line| line()))
+        });
+        let (node, outs) = self.builder.from_origin(&origin, || self.builder.try_apply_ids(op, ids))?;
         Ok((0..outs).map(|out| self.node(Id { node, out })).collect())
     }
 }
@@ -289,11 +309,21 @@ impl Outputs for (Tensor, Tensor, Tensor) {
 
 /// Traces a function at these input types, keeping what it captures apart.
 pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
+    traced(ins, f, true)
+}
+
+/// Traces the body of a composite.
+pub(crate) fn trace_body<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
+    traced(ins, f, false)
+}
+
+fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool) -> Result<TracedFunction> {
     static AGE: AtomicU64 = AtomicU64::new(0);
     let trace = Arc::new(Trace {
         builder: Builder::new(),
         age: AGE.fetch_add(1, Ordering::Relaxed),
         open: AtomicBool::new(true),
+        placed,
         captures: Mutex::new(Vec::new()),
         gradients: Mutex::new(Vec::new()),
     });

@@ -124,11 +124,6 @@ def diagflat(input, offset=0):
     return input.reshape(-1).diag(offset)
 
 
-def view_as_real(input):
-    """Complex numbers as pairs along a last axis."""
-    return stack([input.real, input.imag], -1)
-
-
 def channel_shuffle(input, groups):
     """Channels of groups, taken in turns."""
     n, channels, *rest = input.shape

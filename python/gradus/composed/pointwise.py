@@ -2,7 +2,50 @@
 
 import math
 
-from .._native import Tensor, arange, as_tensor, where, zeros_like
+from .._native import Tensor, arange, as_tensor, complex, stack, where, zeros, zeros_like
+
+
+def view_as_real(input):
+    """Complex numbers as pairs along a new last axis; a copy.
+
+    >>> import gradus
+    >>> gradus.view_as_real(gradus.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+    return stack([input.real, input.imag], -1)
+
+
+def view_as_complex(input):
+    """Pairs along the last axis as complex numbers; a copy.
+
+    >>> import gradus
+    >>> gradus.view_as_complex(gradus.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+    if input.dim() == 0 or input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    return complex(input[..., 0], input[..., 1])
+
+
+def promote_types(type1, type2):
+    """The dtype that two dtypes have together.
+
+    >>> import gradus
+    >>> gradus.promote_types(gradus.int64, gradus.float32)
+    gradus.float32
+    """
+    return (zeros(1, dtype=type1) + zeros(1, dtype=type2)).dtype
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of what two tensors or numbers give together.
+
+    >>> import gradus
+    >>> gradus.result_type(gradus.ones(2, dtype=gradus.int32), 1.5)
+    gradus.float32
+    """
+    small = [zeros([1] * x.dim(), dtype=x.dtype) if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
+    return as_tensor(small[0] + small[1]).dtype
 
 
 def positive(input):

@@ -3,7 +3,7 @@ import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradus._device import device
+from gradus._device import device as _Device
 from gradus._results import Size
 
 from gradus._native import Generator, Tensor, dtype as _DType

@@ -17,9 +17,10 @@ from ..core import (  # noqa: F401
     hinge_embedding_loss, margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, soft_margin_loss,
     cosine_similarity, pairwise_distance,
     pad, interpolate, unfold, fold, pixel_shuffle, pixel_unshuffle,
-    channel_shuffle, full_like, no_grad, ones, pdist, rand_like, stack, where, zeros, zeros_like,
+    arange, channel_shuffle, full_like, no_grad, ones, pdist, rand_like, stack, where, zeros, zeros_like,
 )
 from .. import _native
+from .._examples import documented as _documented
 
 
 def softmin(input, dim=None, dtype=None):
@@ -193,7 +194,55 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-# At the end, since it uses what stands above.
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
+                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    """Rows of a table, summed, averaged or their largest per bag: a row of `input`, or what stands from an offset to the next.
+
+    >>> import gradus
+    >>> table = gradus.eye(3)
+    >>> gradus.nn.functional.embedding_bag(gradus.tensor([0, 1, 1]), table, gradus.tensor([0, 2]), mode="sum")
+    tensor([[1., 1., 0.],
+            [0., 1., 0.]])
+    """
+    if max_norm is not None or scale_grad_by_freq or sparse:
+        raise NotImplementedError("embedding_bag knows no max_norm, scale_grad_by_freq or sparse gradients")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode {mode!r} is not one of 'sum', 'mean', 'max'")
+    if (input.dim() == 1) != (offsets is not None):
+        raise ValueError("a vector of indices needs offsets, a matrix of bags has none")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError("per_sample_weights are for mode 'sum'")
+    if input.dim() == 2:
+        bags = arange(input.shape[0]).repeat_interleave(input.shape[1])
+        count, input = input.shape[0], input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    else:
+        starts = offsets[:-1] if include_last_offset else offsets
+        count = starts.shape[0]
+        bags = (arange(input.shape[0]).unsqueeze(1) >= starts.unsqueeze(0)).long().sum(1) - 1
+    kept = ones(input.shape, dtype=weight.dtype) if padding_idx is None else (input != padding_idx % weight.shape[0]).to(weight.dtype)
+    rows = embedding(input, weight)
+    width = weight.shape[1]
+    index = bags.unsqueeze(1).expand(bags.shape[0], width)
+    if mode == "max":
+        low = zeros((count, width), dtype=weight.dtype)
+        if padding_idx is not None:
+            chosen = kept.bool()
+            rows, index = rows[chosen], index[chosen]
+        return low.scatter_reduce(0, index, rows, "amax", include_self=False)
+    scale = kept if per_sample_weights is None else kept * per_sample_weights
+    total = zeros((count, width), dtype=weight.dtype).scatter_add(0, index, rows * scale.unsqueeze(1))
+    if mode == "sum":
+        return total
+    sizes = zeros((count,), dtype=weight.dtype).scatter_add(0, bags, kept)
+    return total / sizes.clamp(min=1).unsqueeze(1)
+
+
+# At the end, since they use what stands above.
+from .ctc import ctc_loss  # noqa: E402, F401
+from .grid import affine_grid, grid_sample  # noqa: E402, F401
 from .margin import (  # noqa: E402, F401
     multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
 )
+
+_documented(globals())

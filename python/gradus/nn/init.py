@@ -2,6 +2,7 @@
 
 import math
 
+from .._examples import documented as _documented
 from ..core import empty, eye, no_grad, randn, randperm
 from ..linalg import qr
 
@@ -40,13 +41,23 @@ def _fan(tensor, mode):
 
 @no_grad()
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Evenly between `a` and `b`."""
+    """Evenly between `a` and `b`.
+
+    >>> import gradus
+    >>> bool((gradus.nn.init.uniform_(gradus.empty(100), 2.0, 3.0) >= 2).all())
+    True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """From a normal distribution."""
+    """From a normal distribution.
+
+    >>> import gradus
+    >>> gradus.nn.init.normal_(gradus.empty(2), 5.0, 0.0)
+    tensor([5., 5.])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -156,3 +167,5 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     for column in range(columns):
         tensor[randperm(rows, generator=generator)[:zeros], column] = 0
     return tensor
+
+_documented(globals())

@@ -42,6 +42,83 @@ class RemovableHandle:
         self.remove()
 
 
+def _map_tensors(value, change):
+    """The same tuples, lists and dictionaries with their tensors changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _map_tensors(v, change) for key, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_map_tensors(v, change) for v in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_map_tensors(v, change) for v in value)
+    return value
+
+
+class _BackwardHooks:
+    """The gradients of one call of a module, on their way: those of its outputs first, then those of its inputs."""
+
+    def __init__(self, module):
+        self.module = module
+        self.grad_input, self.grad_output, self.waiting = [], [], 0
+
+    def watched_inputs(self, args):
+        """The arguments, tensors with gradients as values of their own, so that only this call's gradients are seen."""
+
+        def watch(x):
+            self.grad_input.append(None)
+            if not x.requires_grad:
+                return x
+            x, place = x.clone(), len(self.grad_input) - 1
+            self.waiting += 1
+            x.register_hook(lambda g: self.arrived(place, g))
+            return x
+
+        return _map_tensors(args, watch)
+
+    def watched_outputs(self, result):
+        """The results, likewise."""
+
+        def watch(y):
+            self.grad_output.append(None)
+            if not y.requires_grad:
+                return y
+            y, place = y.clone(), len(self.grad_output) - 1
+            y.register_hook(lambda g: self.started(place, g))
+            return y
+
+        return _map_tensors(result, watch)
+
+    def started(self, place, gradient):
+        """The gradient of an output has come."""
+        self.grad_output[place] = gradient
+        for hook in list(self.module._backward_pre_hooks.values()):
+            changed = hook(self.module, tuple(self.grad_output))
+            if changed is not None:
+                self.grad_output = list(changed) if isinstance(changed, tuple) else [changed]
+        if self.waiting == 0:  # no input has a gradient to wait for
+            self.call()
+        return self.grad_output[place]
+
+    def arrived(self, place, gradient):
+        """The gradient of an input has come; the last one brings the call."""
+        self.grad_input[place] = gradient
+        if sum(g is not None for g in self.grad_input) < self.waiting:
+            return None
+        before = list(self.grad_input)
+        self.call()
+        others = [i for i, (a, b) in enumerate(zip(before, self.grad_input)) if a is not b and i != place]
+        if others:
+            raise RuntimeError("a backward hook changed gradients of several inputs; use hooks of the tensors")
+        return self.grad_input[place]
+
+    def call(self):
+        for hook in list(self.module._backward_hooks.values()):
+            changed = hook(self.module, tuple(self.grad_input), tuple(self.grad_output))
+            if changed is not None:
+                self.grad_input = list(changed) if isinstance(changed, tuple) else [changed]
+
+
 class Module:
     """The base of all layers and models.
 
@@ -76,6 +153,8 @@ class Module:
         put("_modules", {})
         put("_forward_hooks", OrderedDict())
         put("_forward_pre_hooks", OrderedDict())
+        put("_backward_hooks", OrderedDict())
+        put("_backward_pre_hooks", OrderedDict())
 
     def forward(self, *args, **kwargs):
         """What the module computes; every subclass defines it."""
@@ -84,7 +163,7 @@ class Module:
     def __call__(self, *args, **kwargs):
         if is_tracing():  # a compiled function depends on the modes of its modules
             _note_module(self, self.training)
-        if not (self._forward_hooks or self._forward_pre_hooks):
+        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks):
             return self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
             changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
@@ -93,7 +172,12 @@ class Module:
                     args, kwargs = changed
                 else:
                     args = changed if isinstance(changed, tuple) else (changed,)
+        backward = _BackwardHooks(self) if self._backward_hooks or self._backward_pre_hooks else None
+        if backward:
+            args = backward.watched_inputs(args)
         result = self.forward(*args, **kwargs)
+        if backward:
+            result = backward.watched_outputs(result)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             if changed is not None:
@@ -186,6 +270,25 @@ class Module:
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls `hook(module, args)` before every forward; what it returns, if anything, are the arguments."""
         return RemovableHandle(self._forward_pre_hooks, (hook, with_kwargs), prepend)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Calls `hook(module, grad_input, grad_output)` when a backward pass has come through; what it gives, if anything, are
+        the gradients of the inputs.
+
+        >>> import gradus
+        >>> layer, seen = gradus.nn.Linear(2, 1), []
+        >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append(tuple(grad_input[0].shape)))
+        >>> layer(gradus.ones(3, 2, requires_grad=True)).sum().backward()
+        >>> seen
+        [(3, 2)]
+        """
+        return RemovableHandle(self._backward_hooks, hook, prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Calls `hook(module, grad_output)` before a backward pass goes through; what it gives, if anything, goes on instead."""
+        return RemovableHandle(self._backward_pre_hooks, hook, prepend)
 
     # --- walking ------------------------------------------------------------------------------------------------
 

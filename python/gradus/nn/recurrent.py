@@ -6,11 +6,12 @@ product with the state is left to the loop.
 
 import math
 
-from ..core import cat, empty, stack, zeros
+from ..core import cat, empty, stack, where, zeros
 from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, reversed_within
 
 
 def _elman(nonlinearity):
@@ -98,29 +99,65 @@ class _Recurrent(Module):
     def _step(self):
         return {"GRU": _gru_step, "LSTM": _lstm_step}.get(self._kind) or _elman(self.nonlinearity)
 
-    def _run(self, input, state, layer, direction):
-        """One layer in one direction over `(T, N, width)`; outputs in order of time and the last state."""
+    def _run(self, input, state, layer, direction, lengths=None):
+        """One layer in one direction over `(T, N, width)`; outputs in order of time and the last state.
+
+        Sequences that end earlier keep the state that they had then.
+        """
         suffix = self._suffix(layer, direction)
         weights = {name: getattr(self, name + suffix, None)
                    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")}
         step = self._step()
         projected = F.linear(input, weights["weight_ih"], weights["bias_ih"])
         outputs = []
-        for x in (projected.flip(0) if direction else projected).unbind(0):
-            y, state = step(x, F.linear(state[0], weights["weight_hh"], weights["bias_hh"]), state)
+
+        def turned(x):
+            return x if not direction else x.flip(0) if lengths is None else reversed_within(x, lengths)
+
+        for t, x in enumerate(turned(projected).unbind(0)):
+            y, new = step(x, F.linear(state[0], weights["weight_hh"], weights["bias_hh"]), state)
             if weights["weight_hr"] is not None:
                 y = F.linear(y, weights["weight_hr"])
-                state = (y, *state[1:])
+                new = (y, *new[1:])
+            if lengths is not None:
+                going = (lengths > t).unsqueeze(1)
+                new = tuple(where(going, now, before) for now, before in zip(new, state))
+            state = new
             outputs.append(y)
-        return stack(outputs[::-1] if direction else outputs), state
+        return turned(stack(outputs)), state
+
+    def _packed(self, packed, hx):
+        """Over packed sequences: padded, run with their lengths, packed again."""
+        padded, lengths = pad_packed_sequence(packed._replace(sorted_indices=None, unsorted_indices=None))
+        order, back = packed.sorted_indices, packed.unsorted_indices
+
+        def arranged(states, by):
+            several = isinstance(states, tuple)
+            moved = [s if by is None else s.index_select(1, by) for s in (states if several else (states,))]
+            return tuple(moved) if several else moved[0]
+
+        hx = hx if hx is None else arranged(tuple(hx) if self._kind == "LSTM" else hx, order)
+        out, last = self._over_time(padded, hx, False, lengths)
+        found = pack_padded_sequence(out, lengths)
+        return found._replace(sorted_indices=order, unsorted_indices=back), arranged(last, back)
 
     def forward(self, input, hx=None):
+        if isinstance(input, PackedSequence):
+            return self._packed(input, hx)
         if input.dim() not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}")
         alone = input.dim() == 2
         x = input.unsqueeze(1) if alone else input.transpose(0, 1) if self.batch_first else input
+        x, final = self._over_time(x, hx, alone)
+        if alone:
+            x = x.squeeze(1)
+            final = tuple(s.squeeze(1) for s in final) if self._kind == "LSTM" else final.squeeze(1)
+        return x.transpose(0, 1) if self.batch_first and not alone else x, final
+
+    def _over_time(self, x, hx, alone, lengths=None):
+        """All layers over `(T, N, width)`, and the last states."""
         layers = self.num_layers * self._directions
         states = self._first_states(hx, layers, x, alone)
         last = []
@@ -130,15 +167,11 @@ class _Recurrent(Module):
             outputs = []
             for direction in range(self._directions):
                 k = layer * self._directions + direction
-                y, state = self._run(x, tuple(s[k] for s in states), layer, direction)
+                y, state = self._run(x, tuple(s[k] for s in states), layer, direction, lengths)
                 outputs.append(y)
                 last.append(state)
             x = outputs[0] if len(outputs) == 1 else cat(outputs, -1)
         final = [stack(parts) for parts in zip(*last)]
-        if alone:
-            x, final = x.squeeze(1), [s.squeeze(1) for s in final]
-        elif self.batch_first:
-            x = x.transpose(0, 1)
         return x, (tuple(final) if self._kind == "LSTM" else final[0])
 
     def _first_states(self, hx, layers, x, alone):

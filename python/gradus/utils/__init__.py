@@ -1,3 +1,3 @@
-"""Where PyTorch programs look for data loaders."""
+"""Where PyTorch programs look for data loaders and checkpoints."""
 
-from . import data
+from . import checkpoint, data

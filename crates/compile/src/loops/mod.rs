@@ -57,10 +57,10 @@ fn rebuilt(
                 let name = inputs.next().map_or("", |(name, _)| name.as_str());
                 vec![b.input(name, node.outs[0].clone())]
             }
-            None => match other(&b, i, &values, &operands)? {
-                Some(outs) => outs,
-                None => b.try_apply(node.op.clone(), &operands)?,
-            },
+            None => b.from_origin(&node.origin, || match other(&b, i, &values, &operands)? {
+                Some(outs) => Ok(outs),
+                None => b.try_apply(node.op.clone(), &operands),
+            })?,
         };
         values.push(outs);
     }
@@ -295,7 +295,7 @@ impl<'s> Lighter<'s> {
             }
             let mut outs = match input(node) {
                 Some(i) => vec![own[i]],
-                None => r.try_apply(op, &operands)?,
+                None => r.from_origin(&node.origin, || r.try_apply(op, &operands))?,
             };
             let is = |id: &Id| id.node as usize == i;
             for (id, new) in once.iter().zip(&more_shared).chain(ahead.iter().zip(&more_slices)) {

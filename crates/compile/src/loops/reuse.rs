@@ -60,7 +60,7 @@ fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<A
         values.push(match (input(node), replaced) {
             (Some(i), _) => vec![own[i]],
             (None, Some(k)) => vec![more[k]],
-            (None, None) => r.try_apply(node.op.clone(), &operands)?,
+            (None, None) => r.from_origin(&node.origin, || r.try_apply(node.op.clone(), &operands))?,
         });
     }
     let outs: Vec<Var<'_>> =

@@ -237,7 +237,10 @@ impl<'r> Pass<'r> {
                 self.b.input(name, node.outs[0].clone()).id()
             } else {
                 let ins = node.ins.iter().map(|id| moved(&new, *id)).collect();
-                self.build(node.op.clone(), ins, 0)?
+                let before = self.b.set_origin(node.origin.clone());
+                let id = self.build(node.op.clone(), ins, 0)?;
+                self.b.set_origin(before);
+                id
             };
             let at = id.node as usize;
             self.uses.resize(self.uses.len().max(at + 1), 0);

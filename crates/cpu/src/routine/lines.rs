@@ -4,7 +4,7 @@ use super::element::{Element, Ordered, with_element};
 use super::{Call, Out, around};
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
-use gradus_ir::{DType, Result};
+use gradus_ir::{DType, Result, stop};
 
 /// Lines beside each other that are walked together.
 const BLOCK: usize = 64;
@@ -181,6 +181,21 @@ pub(super) unsafe fn sort(call: &Call<'_>, axis: usize, descending: bool) -> Res
     Ok(true)
 }
 
+/// Elements that are sorted before asking whether the order is still wanted.
+const PART: usize = 1 << 22;
+
+/// Sorts different keys: halves first, where there are many.
+fn sort_parts<K: Ord>(keys: &mut [K]) {
+    if keys.len() <= PART {
+        return keys.sort_unstable();
+    }
+    if !stop::wanted() {
+        let (low, _, high) = keys.select_nth_unstable(keys.len() / 2);
+        sort_parts(low);
+        sort_parts(high);
+    }
+}
+
 /// Sorts each line by rank and then place, which is what stable means.
 unsafe fn sorted<T: Ordered, K: Ord + Copy>(
     call: &Call<'_>,
@@ -201,7 +216,7 @@ unsafe fn sorted<T: Ordered, K: Ord + Copy>(
             let start = line / width * n * width + line % width;
             pairs.clear();
             pairs.extend((0..n).map(|k| pair(x[start + k * width].rank() ^ flip, k)));
-            pairs.sort_unstable();
+            sort_parts(&mut pairs);
             for (k, &p) in pairs.iter().enumerate() {
                 let (at, p) = (start + k * width, place(p));
                 // SAFETY: the line is this task's.

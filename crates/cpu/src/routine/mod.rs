@@ -19,7 +19,7 @@ use crate::literal::{from_memory, to_memory};
 use crate::tile::Memory;
 use gradus_compile::Routine;
 use gradus_ir::ops::Form;
-use gradus_ir::{Aval, Literal, Result, reference};
+use gradus_ir::{Aval, Error, Literal, Result, reference};
 
 /// Bytes that are worth a task.
 const GRAIN: usize = 1 << 16;
@@ -44,11 +44,16 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
             _ => Ok(false),
         }
     };
-    if done.map_err(|e| e.in_op(routine.op.name(), &routine.types))? {
-        return Ok(());
-    }
-    // SAFETY: the caller's promise.
-    unsafe { by_reference(routine, memory) }
+    let done = match done {
+        // SAFETY: the caller's promise.
+        Ok(false) => unsafe { by_reference(routine, memory) },
+        done => done.map(|_| ()),
+    };
+    let named = |e: Error| {
+        let e = e.in_op(routine.op.name(), &routine.types);
+        routine.origin.as_ref().map_or(e.clone(), |origin| e.of(origin))
+    };
+    done.map_err(named)
 }
 
 unsafe fn by_reference(routine: &Routine, memory: Memory<'_>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Building graphs: one door for every application, with hash-consing and an error that waits for the end.
 
-use super::{Graph, Id, Node, Var};
+use super::{Graph, Id, Node, Origin, Var};
 use crate::ops::{Op, source};
 use crate::{Aval, Error, Literal, Result};
 use std::collections::hash_map::Entry;
@@ -21,6 +21,8 @@ struct State {
     names: HashSet<String>,
     inputs: Vec<(String, Id)>,
     derived: HashMap<Derivation, Derived>,
+    /// Where nodes come from that are made now.
+    origin: Option<Origin>,
     error: Option<Error>,
 }
 
@@ -74,6 +76,7 @@ impl Builder {
             op: source::Input { index, aval: aval.clone() }.into(),
             ins: vec![],
             outs: vec![aval],
+            origin: None,
         });
         s.names.insert(name.clone());
         s.inputs.push((name, id));
@@ -117,7 +120,7 @@ impl Builder {
     pub fn try_apply_ids(&self, op: Op, ins: Vec<Id>) -> Result<(u32, u32)> {
         let mut s = self.state();
         s.check(&ins)?;
-        let State { nodes, known, .. } = &mut *s;
+        let State { nodes, known, origin, .. } = &mut *s;
         let place = match known.entry((op, ins)) {
             Entry::Occupied(found) => {
                 let node = *found.get();
@@ -130,9 +133,25 @@ impl Builder {
             ins.iter().map(|id| nodes[id.node as usize].outs[id.out as usize].clone()).collect();
         let outs = op.infer(&avals)?;
         let (node, count) = (nodes.len() as u32, outs.len() as u32);
-        nodes.push(Node { op: op.clone(), ins: ins.clone(), outs });
+        nodes.push(Node { op: op.clone(), ins: ins.clone(), outs, origin: origin.clone() });
         place.insert(node);
         Ok((node, count))
+    }
+
+    /// Runs what makes nodes in place of one that has this origin: they have it too. The innermost that is known counts.
+    pub fn from_origin<R>(&self, origin: &Option<Origin>, make: impl FnOnce() -> R) -> R {
+        if origin.is_none() {
+            return make();
+        }
+        let before = self.set_origin(origin.clone());
+        let made = make();
+        self.set_origin(before);
+        made
+    }
+
+    /// Where nodes come from that are made from now on; gives what it was.
+    pub fn set_origin(&self, origin: Option<Origin>) -> Option<Origin> {
+        std::mem::replace(&mut self.state().origin, origin)
     }
 
     /// Applies an op; a failure is remembered and stands in for the results.
@@ -154,7 +173,8 @@ impl Builder {
         s.error.get_or_insert(e);
         let op = Op::from(source::Constant { value: Literal::scalar(crate::DType::F32, 0.0) });
         let id = Id { node: s.nodes.len() as u32, out: 0 };
-        s.nodes.push(Node { op, ins: vec![], outs: vec![Aval::scalar(crate::DType::F32)] });
+        let outs = vec![Aval::scalar(crate::DType::F32)];
+        s.nodes.push(Node { op, ins: vec![], outs, origin: None });
         Var::new(self, id)
     }
 
@@ -197,7 +217,7 @@ impl Builder {
             } else {
                 let operands: Vec<Var<'g>> =
                     node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
-                let mut outs = self.apply(node.op.clone(), &operands);
+                let mut outs = self.from_origin(&node.origin, || self.apply(node.op.clone(), &operands));
                 outs.resize(node.outs.len(), outs[0]);
                 outs
             };
@@ -236,7 +256,8 @@ impl Builder {
             let node = &s.nodes[i];
             place[i] = nodes.len() as u32;
             let ins = node.ins.iter().map(|id| moved(&place, id)).collect();
-            nodes.push(Node { op: node.op.clone(), ins, outs: node.outs.clone() });
+            let origin = node.origin.clone();
+            nodes.push(Node { op: node.op.clone(), ins, outs: node.outs.clone(), origin });
         }
         let graph = Graph {
             inputs: s.inputs.iter().map(|(n, id)| (n.clone(), moved(&place, id))).collect(),

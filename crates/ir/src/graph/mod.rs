@@ -5,6 +5,7 @@
 
 mod build;
 mod hash;
+mod origin;
 mod parse;
 mod print;
 mod stats;
@@ -13,6 +14,7 @@ mod verify;
 
 pub use build::Builder;
 pub use hash::StableHasher;
+pub use origin::Origin;
 pub use parse::parse;
 pub use print::{FORMAT_VERSION, attr_text, literal_text};
 pub use stats::Stats;
@@ -41,6 +43,8 @@ pub struct Node {
     pub ins: Vec<Id>,
     /// Types of its results.
     pub outs: Vec<Aval>,
+    /// The call it comes from, if that is known; no part of what it means.
+    pub origin: Option<Origin>,
 }
 
 /// A graph from named inputs to outputs.
@@ -97,6 +101,12 @@ impl Graph {
     /// A hash of what the graph computes: equal for graphs that differ only in node order or dead nodes.
     pub fn canonical_hash(&self) -> u128 {
         *self.hash.get_or_init(|| hash::graph_hash(self))
+    }
+
+    /// Whether nodes come from the same lines, in graphs that are the same.
+    pub fn same_origins(&self, other: &Graph) -> bool {
+        std::ptr::eq(self, other)
+            || self.nodes.iter().map(|n| &n.origin).eq(other.nodes.iter().map(|n| &n.origin))
     }
 
     /// The part of the graph between chosen inputs and outputs, rebuilt through a fresh builder.

@@ -32,8 +32,11 @@ fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>]) -> Result<Vec
                 node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
             let avals: Vec<Aval> = operands.iter().map(|v| v.aval()).collect();
             match node.op.def().form(&avals) {
-                Form::Region(body) => inline_into(b, &body, &operands)?,
-                _ => b.try_apply(without_regions(&node.op)?, &operands)?,
+                Form::Region(body) => b.from_origin(&node.origin, || inline_into(b, &body, &operands))?,
+                _ => {
+                    let op = without_regions(&node.op)?;
+                    b.from_origin(&node.origin, || b.try_apply(op, &operands))?
+                }
             }
         };
         values.push(outs);

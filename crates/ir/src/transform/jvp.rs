@@ -46,7 +46,8 @@ pub fn jvp_into<'g>(
             let at = |id: &crate::graph::Id| (id.node as usize, id.out as usize);
             let operands: Vec<Var<'g>> = node.ins.iter().map(at).map(|(n, o)| values[n][o]).collect();
             let operand_ts: Vec<_> = node.ins.iter().map(at).map(|(n, o)| touts[n][o]).collect();
-            let t = push(b, &node.op, &Rule { ins: &operands, outs }, &operand_ts);
+            let rule = Rule { ins: &operands, outs };
+            let t = b.from_origin(&node.origin, || push(b, &node.op, &rule, &operand_ts));
             for (t, out) in t.iter().zip(outs).filter_map(|(t, out)| Some(((*t)?, out))) {
                 super::check_type(b, &node.op, ["tangent", "result"], t.aval(), out.aval());
             }

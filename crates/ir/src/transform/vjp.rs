@@ -102,8 +102,8 @@ pub fn cotangents_into<'g>(
             .map(|id| active[id.node as usize] && value(id).dtype().is_differentiable())
             .collect();
         let rule = Rule { ins: &operands, outs: &values[i] };
-        for ((id, g), operand) in node.ins.iter().zip(pull(b, &node.op, &rule, &cts, &wanted)).zip(&operands)
-        {
+        let pulled = b.from_origin(&node.origin, || pull(b, &node.op, &rule, &cts, &wanted));
+        for ((id, g), operand) in node.ins.iter().zip(pulled).zip(&operands) {
             let Some(g) = g else { continue };
             super::check_type(b, &node.op, ["gradient", "operand"], g.aval(), operand.aval());
             accumulate(&mut pending[id.node as usize][id.out as usize], g);

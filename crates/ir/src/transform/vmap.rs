@@ -70,11 +70,12 @@ pub fn vmap_into<'g>(
             // What no batch reaches is computed once.
             if batched.iter().any(|b| *b) {
                 let batch = Batch { builder: b, op: &node.op, ins: &operands, batched: &batched, size };
-                let outs = node.op.def().batch(&batch);
+                let outs = b.from_origin(&node.origin, || node.op.def().batch(&batch));
                 check(b, &node.op, &outs, node.outs.iter().map(|a| &a.shape[..]), size);
                 (padded(outs, node.outs.len(), b), true)
             } else {
-                (padded(b.apply(node.op.clone(), &operands), node.outs.len(), b), false)
+                let outs = b.from_origin(&node.origin, || b.apply(node.op.clone(), &operands));
+                (padded(outs, node.outs.len(), b), false)
             }
         };
         values.push(entry);

@@ -46,6 +46,11 @@ impl Drafts {
         self.parent.len() - 1
     }
 
+    /// How many places an index of this kind has.
+    pub(crate) fn extent(&self, kind: usize) -> usize {
+        self.extents[kind]
+    }
+
     fn root(&self, mut kind: usize) -> usize {
         while self.parent[kind] != kind {
             kind = self.parent[kind];

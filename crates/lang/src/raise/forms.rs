@@ -7,7 +7,7 @@ use crate::builtin::{self, Shape};
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::literal::Data;
-use gradus_ir::ops::{Combine, Form, IndexMap, Op};
+use gradus_ir::ops::{Combine, Form, IndexMap, Op, Scalar};
 use gradus_ir::{Class, DType, Graph, Literal, Result};
 
 /// The outputs of a graph over operands.
@@ -41,37 +41,65 @@ fn live(graph: &Graph) -> Vec<bool> {
     live
 }
 
+/// Programs have one kind of number: whole ones and truth values are numbers too, complex ones are none.
+fn is_number(dtype: DType) -> bool {
+    dtype.class() != Class::Complex
+}
+
 fn is_float(dtype: DType) -> bool {
     dtype.class() == Class::Float
 }
 
-fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) -> Expr {
+pub(super) fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) -> Expr {
     let named = named.into_iter().map(|(k, v)| (k.into(), v)).collect();
     Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
 }
 
-struct Raise<'a> {
-    graph: &'a Graph,
-    node: &'a Node,
-    ins: &'a [Seen],
+/// Rows that mean the same on whole numbers and truth values as on the numbers they are in a program.
+const ON_ALL_NUMBERS: &[&str] = &[
+    "add",
+    "sub",
+    "mul",
+    "neg",
+    "abs",
+    "sign",
+    "maximum",
+    "minimum",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "floor_div",
+    "remainder",
+    "fmod",
+];
+const ON_TRUTHS: &[&str] = &["and", "or", "xor", "not"];
+
+/// An application, with what its operands are by now.
+pub(super) struct Raise<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) node: &'a Node,
+    pub(super) ins: &'a [Seen],
 }
 
 impl Raise<'_> {
-    fn extents(&self, out: usize) -> Vec<usize> {
+    pub(super) fn extents(&self, out: usize) -> Vec<usize> {
         self.node.outs[out].shape.to_vec()
     }
 
     /// Whether all operands and results are numbers of the program's kind.
     fn is_plain(&self) -> bool {
-        self.node.ins.iter().all(|i| is_float(self.graph.aval(*i).dtype))
-            && self.node.outs.iter().all(|a| is_float(a.dtype))
+        self.node.ins.iter().all(|i| is_number(self.graph.aval(*i).dtype))
+            && self.node.outs.iter().all(|a| is_number(a.dtype))
     }
 
     fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         let avals: Vec<_> = self.node.ins.iter().map(|i| self.graph.aval(*i).clone()).collect();
         let one = match self.node.op.def().form(&avals) {
             Form::Constant(l) => self.constant(&l, drafts),
-            Form::Iota { axis } if is_float(self.node.outs[0].dtype) => {
+            Form::Iota { axis } => {
                 let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
                 let own = Kind::Of("index".into(), local(axis)).bare();
                 Some(drafts.equation(kinds, Vec::new(), Projection::Sum, own))
@@ -83,10 +111,19 @@ impl Raise<'_> {
                 Some(self.contraction([&lhs, &rhs], &out, drafts))
             }
             Form::Reduce { combine, axes } if self.is_plain() => Some(self.reduction(combine, &axes, drafts)),
-            Form::Cumulate { combine, axis, reverse: false } if self.is_plain() => {
-                self.running(combine, axis, drafts)
+            Form::Cumulate { combine, axis, reverse } if self.is_plain() => {
+                self.running(combine, axis, reverse, drafts)
             }
             Form::Concat { axis } if self.is_plain() => Some(self.joined(axis, drafts)),
+            Form::Pad { low, interior } if self.is_plain() => self.pads(&low, &interior, drafts),
+            Form::Convolve(window) if self.is_plain() => self.convolution(&window, drafts),
+            Form::Fold(window) if self.is_plain() => self.folded(&window, drafts),
+            Form::Take { axis } if self.is_plain() => self.taken(axis, drafts),
+            Form::Scatter { axis, combine } if self.is_plain() => self.put(axis, combine, drafts),
+            Form::ArgReduce { largest, axis } if self.is_plain() => Some(self.extreme(largest, axis, drafts)),
+            Form::Sort { axis, descending } if self.is_plain() => {
+                return Ok(self.ordered(axis, descending, drafts));
+            }
             Form::Region(body) => return self.region(&body, drafts),
             _ => None,
         };
@@ -97,19 +134,41 @@ impl Raise<'_> {
     }
 
     fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
-        let Data::F(numbers) = l.data() else { return None };
-        let numbers = numbers.to_vec();
-        if numbers.is_empty() || numbers.iter().any(|x| !x.is_finite()) {
+        let numbers: Vec<f64> = match l.data() {
+            Data::C(_) => return None,
+            Data::F(numbers) => numbers.to_vec(),
+            _ => l.i().iter().map(|i| *i as f64).collect(),
+        };
+        if numbers.is_empty() {
             return None;
         }
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
             return Some(Seen { base: Base::Number(numbers[0]), kinds });
         }
-        let array = Array { shape: self.extents(0), numbers: numbers.into() };
-        let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
-        let seen = drafts.equation(kinds, Vec::new(), Projection::Sum, value);
-        Some(seen)
+        let mut array = |numbers: Vec<f64>| {
+            let array = Array { shape: self.extents(0), numbers: numbers.into() };
+            let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
+            drafts.equation(kinds.clone(), Vec::new(), Projection::Sum, value)
+        };
+        if numbers.iter().all(|x| x.is_finite()) {
+            return Some(array(numbers));
+        }
+        if numbers.iter().any(|x| x.is_nan()) {
+            return None;
+        }
+        // Infinities have no digits: where there are some, a sign divided by 0.
+        let finite = array(numbers.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect());
+        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { x.signum() }).collect());
+        let places: Vec<usize> = (0..kinds.len()).collect();
+        let [finite, sign] = [operand(&finite, &places), operand(&signs, &places)];
+        let infinite = Kind::Quotient(Box::new([sign.clone(), number(0.0)])).bare();
+        let value = call(
+            "where",
+            vec![call("eq", vec![sign, number(0.0)], Vec::new()), finite, infinite],
+            Vec::new(),
+        );
+        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
     }
 
     /// Permutations, repetitions and single places are only other indices; ranges are equations.
@@ -121,7 +180,7 @@ impl Raise<'_> {
             map.steps.iter().enumerate().filter(move |(_, s)| matches!(s, Some((a, _)) if *a == axis))
         };
         if (0..from.rank()).any(|a| readers(a).count() > 1) {
-            return None;
+            return self.windows(map, drafts);
         }
         let whole = |axis: usize| match readers(axis).next() {
             Some((r, Some((_, step)))) => *step == 1 && map.offset[axis] == 0 && extents[r] == from[axis],
@@ -247,12 +306,31 @@ impl Raise<'_> {
         (kinds, operands)
     }
 
+    /// Whether a conversion changes nothing, in a program whose numbers are all of one kind.
+    fn is_same_number(&self) -> bool {
+        let [from, to] = [self.graph.aval(self.node.ins[0]).dtype, self.node.outs[0].dtype];
+        let wide = |d: DType| matches!(d, DType::F32 | DType::F64);
+        from == to || !is_float(from) && to != DType::Bool || wide(from) && wide(to)
+    }
+
     fn pointwise(&self, drafts: &mut Drafts) -> Option<Seen> {
-        let floats = |from: usize| self.node.ins[from..].iter().all(|i| is_float(self.graph.aval(*i).dtype));
-        let name = self.node.op.name();
-        let is_row = matches!(self.node.op, Op::Map(_));
-        if !(is_row && floats(0) || name == "select" && floats(1)) {
-            return None;
+        let dtypes = || self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
+        let (floats, name) = (dtypes().all(is_float), self.node.op.name());
+        let scalar = match self.node.op.def().form(&[]) {
+            Form::Pointwise(scalar) => scalar,
+            _ => return None,
+        };
+        match scalar {
+            Scalar::Row(_) if floats => {}
+            // What whole numbers and truth values are compared and counted by is the same for all numbers.
+            Scalar::Row(_) if ON_ALL_NUMBERS.contains(&name) && self.is_plain() => {}
+            Scalar::Row(_) if dtypes().all(|d| d == DType::Bool) && ON_TRUTHS.contains(&name) => {}
+            Scalar::Select if self.is_plain() => {}
+            Scalar::Cast if self.is_plain() && self.is_same_number() => return self.ins.first().cloned(),
+            Scalar::Cast if self.is_plain() && !is_float(self.node.outs[0].dtype) => {}
+            Scalar::Identity if name != "stop_gradient" => return self.ins.first().cloned(),
+            Scalar::Identity if self.is_plain() => {}
+            _ => return None,
         }
         let (kinds, mut e) = self.together(drafts);
         let two = |e: &mut Vec<Expr>| {
@@ -273,6 +351,20 @@ impl Raise<'_> {
             }
             "neg" => Kind::Negative(Box::new(e.pop()?)).bare(),
             "select" => call("where", e, Vec::new()),
+            "and" => {
+                let (a, b) = two(&mut e);
+                Kind::And(Box::new([a, b])).bare()
+            }
+            "or" => {
+                let (a, b) = two(&mut e);
+                Kind::Or(Box::new([a, b])).bare()
+            }
+            "not" => Kind::Not(Box::new(e.pop()?)).bare(),
+            "xor" => call("ne", e, Vec::new()),
+            _ if matches!(scalar, Scalar::Cast) && self.node.outs[0].dtype == DType::Bool => {
+                call("ne", vec![e.pop()?, number(0.0)], Vec::new())
+            }
+            _ if matches!(scalar, Scalar::Cast) => call("trunc", e, Vec::new()),
             row => call(row, e, Vec::new()),
         };
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
@@ -317,7 +409,7 @@ impl Raise<'_> {
     }
 
     /// The places of an operand whose axes partly go away: first those that stay.
-    fn split(&self, x: &Seen, axes: &[usize]) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
+    pub(super) fn split(&self, x: &Seen, axes: &[usize]) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
         let stay: Vec<usize> = (0..x.kinds.len()).filter(|a| !axes.contains(a)).collect();
         let mut places = vec![0; x.kinds.len()];
         stay.iter().chain(axes).enumerate().for_each(|(k, a)| places[*a] = k);
@@ -348,7 +440,7 @@ impl Raise<'_> {
         drafts.equation(left, more, how, value)
     }
 
-    fn running(&self, combine: Combine, axis: usize, drafts: &mut Drafts) -> Option<Seen> {
+    fn running(&self, combine: Combine, axis: usize, reverse: bool, drafts: &mut Drafts) -> Option<Seen> {
         let function = match combine {
             Combine::Sum => "cumsum",
             Combine::Prod => "cumprod",
@@ -358,8 +450,12 @@ impl Raise<'_> {
         };
         let x = drafts.solid(&self.ins[0]);
         let places: Vec<usize> = (0..x.kinds.len()).collect();
-        let value =
-            call(function, vec![operand(&x, &places)], vec![("axis", Kind::Text(local(axis)).bare())]);
+        let along =
+            |function: &str, x: Expr| call(function, vec![x], vec![("axis", Kind::Text(local(axis)).bare())]);
+        let value = match reverse {
+            false => along(function, operand(&x, &places)),
+            true => along("flip", along(function, along("flip", operand(&x, &places)))),
+        };
         Some(drafts.equation(x.kinds, Vec::new(), Projection::Sum, value))
     }
 

@@ -12,7 +12,12 @@ def _gradients(parameters):
 
 @no_grad()
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all tensors as if they were one vector."""
+    """The norm of all tensors as if they were one vector.
+
+    >>> import gradus
+    >>> gradus.nn.utils.get_total_norm([gradus.tensor([3.0]), gradus.tensor([4.0])])
+    tensor(5.)
+    """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     p = float(norm_type)
     if not tensors:
@@ -56,6 +61,14 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 @no_grad()
 def clip_grad_value_(parameters, clip_value, foreach=None):
-    """Limits every element of all gradients to `-clip_value … clip_value`."""
+    """Limits every element of all gradients to `-clip_value … clip_value`.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.ones(2))
+    >>> w.grad = gradus.tensor([5.0, -0.5])
+    >>> gradus.nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([ 1.0000, -0.5000])
+    """
     for grad in _gradients(parameters):
         grad.clamp_(min=-float(clip_value), max=float(clip_value))

@@ -3,7 +3,7 @@
 //! These are references: the textbook algorithm that is backward stable, on one matrix, real or complex.
 
 use crate::literal::Data;
-use crate::{C, Literal};
+use crate::{C, Literal, stop};
 use std::ops::{Add, Div, Index, IndexMut, Mul, Neg, Sub};
 
 /// Real and complex numbers, as the algorithms need them.
@@ -130,8 +130,12 @@ impl<T: Scalar> Mat<T> {
     }
 
     pub(super) fn times(&self, other: &Mat<T>) -> Mat<T> {
-        let term = |i, j| (0..self.cols).map(move |k| self[(i, k)] * other[(k, j)]);
-        Mat::from_fn(self.rows, other.cols, |i, j| term(i, j).fold(T::default(), |a, b| a + b))
+        let terms = |i, j| (0..self.cols).map(move |k| self[(i, k)] * other[(k, j)]);
+        let one = |i, j| match stop::wanted() {
+            true => T::default(),
+            false => terms(i, j).fold(T::default(), |a, b| a + b),
+        };
+        Mat::from_fn(self.rows, other.cols, one)
     }
 
     /// The part that equals its own adjoint.
@@ -183,6 +187,9 @@ pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
     let (m, n) = (a.rows, a.cols);
     let (mut from, mut sign): (Vec<usize>, f64) = ((0..m).collect(), 1.0);
     for k in 0..m.min(n) {
+        if stop::wanted() {
+            break;
+        }
         let mut pivot = k;
         for i in k + 1..m {
             if a[(i, k)].size() > a[(pivot, k)].size() {
@@ -226,6 +233,9 @@ pub(super) fn triangular<T: Scalar>(
     let at = |i: usize, j: usize| if transpose { a[(j, i)] } else { a[(i, j)] };
     let forward = lower != transpose;
     for step in 0..n {
+        if stop::wanted() {
+            break;
+        }
         let i = if forward { step } else { n - 1 - step };
         if !unit && at(i, i) == T::default() {
             return Err(format!("is singular: its pivot {i} is 0, so there is no unique solution"));
@@ -245,6 +255,9 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
     let (n, a) = (a.rows, a.hermitian());
     let mut l: Mat<T> = Mat::from_fn(n, n, |_, _| T::default());
     for j in 0..n {
+        if stop::wanted() {
+            break;
+        }
         let square = a[(j, j)].re() - (0..j).map(|k| l[(j, k)].square()).sum::<f64>();
         if square <= 0.0 {
             let why = format!("is not positive definite: its leading minor of order {} is not", j + 1);
@@ -267,6 +280,9 @@ pub(super) fn qr<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Mat<T>) {
     let mut r = a.clone();
     let mut reflectors: Vec<Vec<T>> = Vec::with_capacity(k);
     for j in 0..k {
+        if stop::wanted() {
+            break;
+        }
         let mut v: Vec<T> = (j..m).map(|i| r[(i, j)]).collect();
         v[0] = v[0] + v[0].phase() * T::of(length(&v));
         let norm = length(&v);
@@ -278,6 +294,9 @@ pub(super) fn qr<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Mat<T>) {
     }
     let mut q = Mat::eye(m, k);
     for (j, v) in reflectors.iter().enumerate().rev() {
+        if stop::wanted() {
+            break;
+        }
         reflect(&mut q, v, j);
     }
     for i in 0..k {

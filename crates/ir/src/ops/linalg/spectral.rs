@@ -4,7 +4,7 @@
 //! real and positive. So the results are smooth functions of the matrix wherever the values are distinct.
 
 use super::dense::{Mat, Scalar, length, lu, reflect};
-use crate::C;
+use crate::{C, stop};
 
 /// More sweeps than any matrix takes: convergence is quadratic.
 const SWEEPS: usize = 60;
@@ -49,6 +49,9 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
             break;
         }
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
+            if p == 0 && stop::wanted() {
+                break;
+            }
             let r = a[(p, q)].size();
             if r == 0.0 {
                 continue;
@@ -95,6 +98,9 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     for _ in 0..SWEEPS {
         let mut done = true;
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
+            if p == 0 && stop::wanted() {
+                break;
+            }
             let (mut pp, mut qq, mut pq) = (0.0, 0.0, T::default());
             for i in 0..m {
                 let (x, y) = (a[(i, p)], a[(i, q)]);
@@ -179,6 +185,9 @@ pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     let scale = t.data.iter().map(|x| x.norm()).fold(f64::MIN_POSITIVE, f64::max);
     let mut v = Mat::from_fn(n, n, |_, _| C::ZERO);
     for k in 0..n {
+        if stop::wanted() {
+            break;
+        }
         let mut x = vec![C::ZERO; n];
         x[k] = C::ONE;
         for i in (0..k).rev() {
@@ -218,6 +227,9 @@ fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
     let n = a.rows;
     let (mut h, mut z) = (a.clone(), Mat::eye(n, n));
     for j in 0..n.saturating_sub(2) {
+        if stop::wanted() {
+            break;
+        }
         let mut v: Vec<C> = (j + 1..n).map(|i| h[(i, j)]).collect();
         v[0] = v[0] + v[0].phase() * length(&v);
         let norm = length(&v);
@@ -241,7 +253,7 @@ fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
 fn schur(h: &mut Mat<C>, z: &mut Mat<C>) -> Result<(), String> {
     let n = h.rows;
     let (mut last, mut steps) = (n.saturating_sub(1), 0);
-    while last > 0 {
+    while last > 0 && !stop::wanted() {
         let small = |k: usize| {
             let near = h[(k, k)].norm() + h[(k - 1, k - 1)].norm();
             h[(k, k - 1)].norm() <= f64::EPSILON * near.max(f64::MIN_POSITIVE)

@@ -1,0 +1,104 @@
+//! Drawings of anything that is made of parts which need other parts, such as a program of equations.
+
+use crate::label;
+use crate::layout::{self, Wire};
+use crate::scene::{Cell, Kind, Level, Line};
+use crate::svg;
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Given from outside.
+    Input,
+    /// Made of other parts.
+    Inner,
+    /// What it is all for.
+    Output,
+}
+
+/// A part: a box with a title and lines.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// How it is drawn.
+    pub role: Role,
+    /// Its name.
+    pub title: String,
+    /// What it is, line by line; long lines are cut, and in full in its tooltip.
+    pub lines: Vec<String>,
+    /// The parts it needs, by number; itself and later ones too.
+    pub needs: Vec<usize>,
+}
+
+/// Most characters of a line: parts are read, where boxes of ops are looked at.
+const LINE: usize = 72;
+
+/// The parts drawn as SVG, what is needed above what needs it; dashed arrows go back up where parts need each other.
+pub fn svg_of_parts(parts: &[Part]) -> String {
+    let order = in_order(parts);
+    let place: Vec<usize> =
+        (0..parts.len()).map(|i| order.iter().position(|o| *o == i).unwrap_or(0)).collect();
+    let mut cells: Vec<Cell> = order.iter().enumerate().map(|(at, i)| cell(at, &parts[*i])).collect();
+    let (mut wires, mut lines) = (Vec::new(), Vec::new());
+    for (to, part) in order.iter().map(|i| &parts[*i]).enumerate() {
+        for (k, need) in part.needs.iter().enumerate().filter(|(_, n)| **n < parts.len()) {
+            let from = place[*need];
+            if from == to {
+                continue;
+            }
+            let (above, below) = (from.min(to), from.max(to));
+            let middle = |c: usize| cells[c].size.0 / 2.0;
+            let start = (middle(above), cells[above].size.1);
+            wires.push(Wire { from: above, to: below, start, end: (middle(below), 0.0) });
+            let tip = format!("{} needs {}", part.title, parts[*need].title);
+            let id = format!("n{to}.in{k}");
+            lines.push(Line { id, gradient: from > to, tip, way: Vec::new() });
+        }
+    }
+    let sizes: Vec<(f64, f64)> = cells.iter().map(|c| c.size).collect();
+    let placed = layout::place(&sizes, &wires);
+    cells.iter_mut().zip(&placed.corners).for_each(|(cell, corner)| cell.corner = *corner);
+    for (line, mut way) in lines.iter_mut().zip(placed.ways) {
+        if line.gradient {
+            way.reverse();
+        }
+        line.way = way;
+    }
+    let kinds = [(Kind::Input, "input"), (Kind::Op, "equation"), (Kind::Output, "output")];
+    svg::write_with(&Level { cells, lines, size: placed.size }, &kinds)
+}
+
+fn cell(at: usize, part: &Part) -> Cell {
+    let kind = match part.role {
+        Role::Input => Kind::Input,
+        Role::Inner => Kind::Op,
+        Role::Output => Kind::Output,
+    };
+    let lines = part.lines.iter().map(|l| label::cut(l, LINE)).collect();
+    let mut cell = Cell::new(format!("n{at}"), kind, &part.title, String::new(), lines);
+    cell.tip = part.lines.join("\n");
+    cell
+}
+
+/// Every part behind what it needs, as far as parts do not need each other.
+fn in_order(parts: &[Part]) -> Vec<usize> {
+    let (mut order, mut seen) = (Vec::with_capacity(parts.len()), vec![false; parts.len()]);
+    for root in 0..parts.len() {
+        // Part and how many of its needs were looked at.
+        let mut path = vec![(root, 0)];
+        while let Some((part, at)) = path.pop() {
+            if at == 0 && std::mem::replace(&mut seen[part], true) {
+                continue;
+            }
+            match parts[part].needs.get(at) {
+                Some(need) => {
+                    path.push((part, at + 1));
+                    if *need < parts.len() && !seen[*need] {
+                        path.push((*need, 0));
+                    }
+                }
+                None => order.push(part),
+            }
+        }
+    }
+    order
+}

@@ -1,0 +1,90 @@
+//! Tensors with some elements replaced, at positions or where a mask holds, and the same in place.
+
+use crate::error::value_error;
+use crate::shape::axis_of;
+use crate::tensor::PyTensor;
+use crate::value::{Operand, T};
+use gradus::Tensor;
+use pyo3::prelude::*;
+
+/// Methods that give a tensor with some elements replaced, and their forms in place.
+macro_rules! replacing {
+    ($($name:ident $inplace:ident ($($arg:ident: $ty:ty),*) $doc:literal |$x:ident| $f:expr;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            #[doc = example!($name)]
+            fn $name(&self, py: Python<'_>, $($arg: $ty),*) -> PyResult<PyTensor> {
+                let $x = &self.value(py)?;
+                PyTensor::out($f)
+            }
+
+            #[doc = concat!("In place: ", $doc)]
+            #[doc = example!($inplace)]
+            fn $inplace<'py>(slf: Bound<'py, PyTensor>, $($arg: $ty),*) -> PyResult<Bound<'py, PyTensor>> {
+                let $x = &slf.get().value(slf.py())?;
+                let new = $f;
+                slf.get().write(slf.py(), new)?;
+                Ok(slf)
+            }
+        )*}
+    };
+}
+
+/// A source of elements: a tensor, or one number everywhere.
+fn source(x: &Tensor, index: &Tensor, src: &Operand) -> Tensor {
+    match src {
+        Operand::Tensor(t) => t.clone(),
+        Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())).expand(index.shape()),
+    }
+}
+
+replacing! {
+    masked_fill masked_fill_ (mask: T, value: Operand) "`value` where the mask holds."
+        |x| x.masked_fill(&mask.0, value.arg());
+    scatter scatter_ (dim: isize, index: T, src: Operand) "With `src` written at positions along an axis."
+        |x| x.scatter(dim, &index.0, &source(x, &index.0, &src));
+    scatter_add scatter_add_ (dim: isize, index: T, src: T) "With `src` added at positions along an axis."
+        |x| x.scatter_add(dim, &index.0, &src.0);
+    index_add index_add_ (dim: isize, index: T, source: T) "With slices of `source` added at positions along an axis."
+        |x| x.index_add(dim, &index.0, &source.0);
+    index_copy index_copy_ (dim: isize, index: T, source: T) "With slices of `source` written at positions along an axis."
+        |x| x.index_copy(dim, &index.0, &source.0);
+    index_fill index_fill_ (dim: isize, index: T, value: Operand) "With `value` written at positions along an axis."
+        |x| filled(x, dim, &index.0, &value);
+}
+
+fn filled(x: &Tensor, dim: isize, index: &Tensor, value: &Operand) -> Tensor {
+    let one = match value {
+        Operand::Tensor(t) => t.to_dtype(x.dtype()),
+        Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())),
+    };
+    let mut dims: Vec<usize> = x.shape().to_vec();
+    if let Ok(a) = axis_of(x, dim) {
+        dims[a] = index.numel();
+    }
+    x.index_copy(dim, index, &one.expand(dims))
+}
+
+#[pymethods]
+impl PyTensor {
+    /// With `src` combined in at positions along an axis by "sum", "prod", "mean", "amax" or "amin".
+    #[doc = example!(scatter_reduce)]
+    #[pyo3(signature = (dim, index, src, reduce, *, include_self=true))]
+    fn scatter_reduce(
+        &self,
+        py: Python<'_>,
+        dim: isize,
+        index: T,
+        src: T,
+        reduce: &str,
+        include_self: bool,
+    ) -> PyResult<PyTensor> {
+        use gradus::Reduce;
+        let how = [Reduce::Sum, Reduce::Prod, Reduce::Mean, Reduce::Amax, Reduce::Amin];
+        let Some(how) = how.into_iter().find(|r| r.name() == reduce) else {
+            return Err(value_error(format!("reduce {reduce:?} is not one of sum, prod, mean, amax, amin")));
+        };
+        PyTensor::out(self.value(py)?.scatter_reduce(dim, &index.0, &src.0, how, include_self))
+    }
+}

@@ -1,0 +1,88 @@
+//! Hooks: functions that see the gradient of a tensor in a backward pass, and may put another in its place.
+
+use crate::tape::lock;
+use crate::tensor::{Inner, Tensor};
+use gradus_ir::{Error, Result};
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+type Function = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
+
+/// A function, and whether it is still wanted.
+#[derive(Clone)]
+pub(crate) struct Hook {
+    function: Arc<Function>,
+    on: Arc<AtomicBool>,
+}
+
+/// Takes a hook away again.
+pub struct HookHandle(Arc<AtomicBool>);
+
+impl HookHandle {
+    /// From now on the hook is not called.
+    pub fn remove(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A gradient as hooks leave it, in the order in which they came.
+pub(crate) fn seen_by<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: Tensor) -> Result<Tensor> {
+    for hook in hooks.filter(|h| h.on.load(Ordering::Relaxed)) {
+        let Some(new) = (hook.function)(&gradient)? else { continue };
+        if new.check()?.aval() != gradient.aval() {
+            let found = new.aval().map_or_else(String::new, |a| a.to_string());
+            let fits = gradient.aval().map_or_else(String::new, |a| a.to_string());
+            let why = format!("does not fit: the gradient is {fits}");
+            return Err(Error::shape(format!("a hook's result of type {found}"), why));
+        }
+        gradient = new;
+    }
+    Ok(gradient)
+}
+
+impl Tensor {
+    /// The operation that made this tensor, if it was recorded.
+    pub fn made_by(&self) -> Option<String> {
+        match &*self.0 {
+            Inner::Data(_, Some(edge)) => Some(edge.node.plan.name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Calls a function with the gradient of this tensor in every backward pass that reaches it; what it gives, if
+    /// anything, goes on in its place. Of a leaf it sees the whole gradient of a pass, before it is added.
+    ///
+    /// ```
+    /// use gradus_tensor::{All, Tensor};
+    /// let x = Tensor::from([1.0f32, 2.0]).requires_grad_();
+    /// let y = &x * 3.0;
+    /// y.register_hook(|g| Ok(Some(g * 10.0))).unwrap();
+    /// y.sum(All).backward().unwrap();
+    /// assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [30.0, 30.0]);
+    /// ```
+    #[track_caller]
+    pub fn register_hook(
+        &self,
+        function: impl Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
+    ) -> Result<HookHandle> {
+        let on = Arc::new(AtomicBool::new(true));
+        let hook = Hook { function: Arc::new(function), on: on.clone() };
+        match &*self.check()?.0 {
+            Inner::Data(_, Some(edge)) => {
+                lock(&edge.node.state).watched.get_or_insert_default().hooks.push((edge.out, hook));
+            }
+            Inner::Cell(cell) if cell.requires_grad() => cell.hook(hook),
+            Inner::Node(_) => {
+                let why =
+                    "a hook is called in backward passes of what has run; inside a trace nothing runs yet";
+                return Err(Error::trace(why).at(Location::caller()));
+            }
+            _ => {
+                let why = "a tensor that requires no gradient has none that a hook could see";
+                return Err(Error::gradient(why).at(Location::caller()));
+            }
+        }
+        Ok(HookHandle(on))
+    }
+}

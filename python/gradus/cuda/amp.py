@@ -1,0 +1,3 @@
+"""Where older PyTorch programs look for `autocast` and `GradScaler`."""
+
+from ..amp import GradScaler, autocast  # noqa: F401

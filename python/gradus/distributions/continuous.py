@@ -1,0 +1,116 @@
+"""Distributions with densities."""
+
+import math
+
+from ..core import rand, randn, where
+from .distribution import Distribution, numbers
+
+
+class Normal(Distribution):
+    """The normal distribution with mean `loc` and standard deviation `scale`.
+
+    >>> import gradus
+    >>> from gradus.distributions import Normal
+    >>> round(Normal(0.0, 1.0).log_prob(gradus.tensor(0.0)).item(), 4)
+    -0.9189
+    >>> tuple(Normal(gradus.zeros(3), 1.0).rsample((2,)).shape)
+    (2, 3)
+    """
+
+    has_rsample = True
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale = numbers(loc, scale)
+        if validate_args is not False and not bool((self.scale.detach() > 0).all()):
+            raise ValueError(f"the scale of a normal distribution must be positive, not {self.scale}")
+        super().__init__(self.loc.shape)
+
+    @property
+    def mean(self):
+        """The mean."""
+        return self.loc
+
+    @property
+    def mode(self):
+        """Where the density is largest."""
+        return self.loc
+
+    @property
+    def variance(self):
+        """The variance."""
+        return self.scale**2
+
+    def rsample(self, sample_shape=()):
+        """A draw from each that gradients of the parameters pass through."""
+        return self.loc + self.scale * randn(self._extended(sample_shape), dtype=self.loc.dtype)
+
+    def log_prob(self, value):
+        """The logarithm of the density."""
+        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def cdf(self, value):
+        """How likely a smaller value is."""
+        return 0.5 * (1 + ((value - self.loc) / self.scale / math.sqrt(2)).erf())
+
+    def icdf(self, value):
+        """The value below which draws fall with this probability."""
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self):
+        """The entropy."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    def __repr__(self):
+        return f"Normal(loc: {self.loc.detach()}, scale: {self.scale.detach()})"
+
+
+class Uniform(Distribution):
+    """The uniform distribution from `low` to `high`.
+
+    >>> import gradus
+    >>> from gradus.distributions import Uniform
+    >>> Uniform(0.0, 2.0).log_prob(gradus.tensor([1.0, 3.0]))
+    tensor([-0.6931,    -inf])
+    """
+
+    has_rsample = True
+
+    def __init__(self, low, high, validate_args=None):
+        self.low, self.high = numbers(low, high)
+        if validate_args is not False and not bool((self.low.detach() < self.high.detach()).all()):
+            raise ValueError("a uniform distribution needs low < high")
+        super().__init__(self.low.shape)
+
+    @property
+    def mean(self):
+        """The mean."""
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self):
+        """The variance."""
+        return (self.high - self.low) ** 2 / 12
+
+    def rsample(self, sample_shape=()):
+        """A draw from each that gradients of the bounds pass through."""
+        return self.low + (self.high - self.low) * rand(self._extended(sample_shape), dtype=self.low.dtype)
+
+    def log_prob(self, value):
+        """The logarithm of the density."""
+        inside = (value >= self.low) & (value < self.high)
+        return where(inside, -(self.high - self.low).log(), -math.inf)
+
+    def cdf(self, value):
+        """How likely a smaller value is."""
+        return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
+
+    def icdf(self, value):
+        """The value below which draws fall with this probability."""
+        return self.low + (self.high - self.low) * value
+
+    def entropy(self):
+        """The entropy."""
+        return (self.high - self.low).log()
+
+    def __repr__(self):
+        return f"Uniform(low: {self.low.detach()}, high: {self.high.detach()})"

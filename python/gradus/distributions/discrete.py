@@ -1,0 +1,141 @@
+"""Distributions over whole numbers, from probabilities or from logits."""
+
+import math
+
+from ..core import arange, finfo, log_softmax, multinomial, no_grad, rand, softmax
+from ..nn import functional as F
+from .distribution import Distribution, numbers
+
+
+def _one_of(probs, logits):
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+
+class Categorical(Distribution):
+    """One of several classes, along the last axis of `probs` (which need not add up to 1) or `logits`.
+
+    >>> import gradus
+    >>> from gradus.distributions import Categorical
+    >>> chosen = Categorical(probs=gradus.tensor([0.0, 0.0, 1.0])).sample()
+    >>> chosen.item(), round(Categorical(logits=gradus.zeros(4)).entropy().item(), 4)
+    (2, 1.3863)
+    """
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        _one_of(probs, logits)
+        (given,) = numbers(probs if logits is None else logits)
+        if given.dim() < 1:
+            raise ValueError("a categorical distribution needs at least one axis, that of its classes")
+        if logits is None:
+            self.probs = given / given.sum(-1, keepdim=True)
+            tiny = finfo(self.probs.dtype).eps
+            self.logits = self.probs.clamp(tiny, 1 - tiny).log()
+        else:
+            self.logits = log_softmax(given, -1)
+            self.probs = softmax(given, -1)
+        super().__init__(given.shape[:-1])
+
+    @property
+    def param_shape(self):
+        """The shape of the parameters."""
+        return self.logits.shape
+
+    @property
+    def mean(self):
+        """Classes have no mean."""
+        return self.probs[..., 0] * math.nan
+
+    @property
+    def variance(self):
+        """Classes have no variance."""
+        return self.mean
+
+    @property
+    def mode(self):
+        """The likeliest class."""
+        return self.probs.argmax(-1)
+
+    def sample(self, sample_shape=()):
+        """A class from each."""
+        shape = self._extended(sample_shape)
+        draws = math.prod(shape[: len(shape) - len(self._batch)])
+        with no_grad():
+            rows = self.probs.detach().reshape(-1, self.probs.shape[-1])
+            return multinomial(rows, max(draws, 1), True)[:, :draws].t().reshape(shape)
+
+    def log_prob(self, value):
+        """The logarithm of the probability of a class."""
+        index = value.long().unsqueeze(-1)
+        shape = tuple((index[..., 0] + self.logits[..., 0] * 0).shape) + (1,)
+        logits = self.logits.expand(*shape[:-1], self.logits.shape[-1])
+        return logits.gather(-1, index.expand(shape)).squeeze(-1)
+
+    def entropy(self):
+        """The entropy."""
+        low = finfo(self.logits.dtype).min
+        return -(self.logits.clamp(min=low) * self.probs).sum(-1)
+
+    def enumerate_support(self, expand=True):
+        """All classes."""
+        n = self.logits.shape[-1]
+        values = arange(n).reshape(n, *[1] * len(self._batch))
+        return values.expand(n, *self._batch) if expand else values
+
+    def __repr__(self):
+        return f"Categorical(probs: {self.probs.detach()})"
+
+
+class Bernoulli(Distribution):
+    """1 with a probability, else 0.
+
+    >>> import gradus
+    >>> from gradus.distributions import Bernoulli
+    >>> round(Bernoulli(0.25).log_prob(gradus.tensor(1.0)).item(), 4)
+    -1.3863
+    """
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        _one_of(probs, logits)
+        (given,) = numbers(probs if logits is None else logits)
+        if logits is None:
+            tiny = finfo(given.dtype).eps
+            inner = given.clamp(tiny, 1 - tiny)
+            self.probs, self.logits = given, inner.log() - (-inner).log1p()
+        else:
+            self.probs, self.logits = given.sigmoid(), given
+        super().__init__(given.shape)
+
+    @property
+    def mean(self):
+        """The probability of 1."""
+        return self.probs
+
+    @property
+    def variance(self):
+        """The variance."""
+        return self.probs * (1 - self.probs)
+
+    @property
+    def mode(self):
+        """The likelier of both."""
+        return (self.probs >= 0.5).to(self.probs.dtype)
+
+    def sample(self, sample_shape=()):
+        """0 or 1 from each."""
+        with no_grad():
+            probs = self.probs.detach()
+            return (rand(self._extended(sample_shape), dtype=probs.dtype) < probs).to(probs.dtype)
+
+    def log_prob(self, value):
+        """The logarithm of the probability of 0 or 1."""
+        value = value.to(self.logits.dtype)
+        shape = (value + self.logits.detach()).shape
+        return -F.binary_cross_entropy_with_logits(self.logits.expand(shape), value.expand(shape), reduction="none")
+
+    def entropy(self):
+        """The entropy."""
+        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def __repr__(self):
+        return f"Bernoulli(probs: {self.probs.detach()})"

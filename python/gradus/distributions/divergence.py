@@ -1,0 +1,44 @@
+"""How far one distribution is from another."""
+
+import math
+
+from ..core import where
+from ..nn import functional as F
+from .continuous import Normal, Uniform
+from .discrete import Bernoulli, Categorical
+
+
+def kl_divergence(p, q):
+    """The Kullback-Leibler divergence of `p` from `q`, two distributions of one kind.
+
+    >>> import gradus
+    >>> from gradus.distributions import Normal, kl_divergence
+    >>> kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0)).item()
+    0.5
+    """
+    for kind, divergence in _TABLE.items():
+        if isinstance(p, kind) and isinstance(q, kind):
+            return divergence(p, q)
+    raise NotImplementedError(f"the divergence of {type(p).__name__} from {type(q).__name__} is not known")
+
+
+def _normal(p, q):
+    ratio = (p.scale / q.scale) ** 2
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
+
+
+def _uniform(p, q):
+    inside = (q.low <= p.low) & (q.high >= p.high)
+    return where(inside, ((q.high - q.low) / (p.high - p.low)).log(), math.inf)
+
+
+def _categorical(p, q):
+    return (p.probs * (p.logits - q.logits)).sum(-1)
+
+
+def _bernoulli(p, q):
+    cross = F.binary_cross_entropy_with_logits(q.logits.expand(p.logits.shape), p.probs, reduction="none")
+    return cross - p.entropy()
+
+
+_TABLE = {Normal: _normal, Uniform: _uniform, Categorical: _categorical, Bernoulli: _bernoulli}

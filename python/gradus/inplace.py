@@ -1,0 +1,128 @@
+"""Methods of `Tensor` that change it in place, from those that give a new one; and what PyTorch programs ask about memory."""
+
+from . import _native
+from ._examples import documented as _documented
+from ._native import Tensor
+from .grad_mode import no_grad
+
+#: In place with the same shape: `x.tril_()` is `x.copy_(x.tril())`.
+_SAME_SHAPE = "tril triu clip masked_scatter scatter_reduce index_put index_fill nan_to_num erfinv logit lgamma digamma cumsum cumprod renorm"
+#: In place with another shape.
+_OTHER_SHAPE = "squeeze unsqueeze t transpose swapaxes swapdims"
+
+
+def _copying(method, name):
+    def change(self, *args, **kwargs):
+        return self.copy_(method(self, *args, **kwargs))
+
+    change.__name__ = change.__qualname__ = name
+    change.__doc__ = f"In place: `{name[:-1]}`."
+    return change
+
+
+def _becoming(method, name):
+    def change(self, *args, **kwargs):
+        if self.requires_grad and self.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        return self._become(method(self.clone(), *args, **kwargs))
+
+    change.__name__ = change.__qualname__ = name
+    change.__doc__ = f"In place: `{name[:-1]}`."
+    return change
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """In place: one value on the main diagonal; with `wrap` it starts again below a tall matrix.
+
+    >>> import gradus
+    >>> gradus.zeros(2, 2).fill_diagonal_(3)
+    tensor([[3., 0.],
+            [0., 3.]])
+    """
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    steps = [_native.arange(n).reshape([-1 if i == axis else 1 for i in range(self.dim())]) for axis, n in enumerate(self.shape)]
+    if wrap and self.dim() == 2:
+        steps[0] = steps[0] % (self.shape[1] + 1)
+    on = steps[0] == steps[1]
+    for other in steps[2:]:
+        on = on & (steps[0] == other)
+    return self.copy_(self.masked_fill(on, fill_value))
+
+
+def exponential_(self, lambd=1.0, *, generator=None):
+    """In place: draws from an exponential distribution."""
+    with no_grad():
+        return self.copy_(-(-_native.rand(tuple(self.shape), generator=generator, dtype=self.dtype)).log1p() / lambd)
+
+
+def random_(self, low=None, high=None, *, generator=None):
+    """In place: whole numbers from `low` up to but not including `high`; up to what the dtype holds, without.
+
+    >>> import gradus
+    >>> x = gradus.zeros(100).random_(3, 5)
+    >>> sorted(set(x.tolist()))
+    [3.0, 4.0]
+    """
+    if high is None:
+        most = {"float32": 2**24, "float64": 2**53, "float16": 2**11, "bfloat16": 2**8, "int8": 2**7, "uint8": 2**8, "bool": 2,
+                "int32": 2**31 - 1, "int64": 2**63 - 1}
+        low, high = (0, most[str(self.dtype).split(".")[-1]]) if low is None else (0, low)
+    with no_grad():
+        return self.copy_(_native.randint(low, high, tuple(self.shape), generator=generator))
+
+
+def data_ptr(self):
+    """The address of the first element."""
+    return self.numpy(force=True).__array_interface__["data"][0]
+
+
+def storage_offset(self):
+    """How many elements stand before the first: none, since places are the tensor's own.
+
+    >>> import gradus
+    >>> gradus.zeros(3).storage_offset()
+    0
+    """
+    return 0
+
+
+def pin_memory(self, device=None):
+    """The tensor itself: there is no other device to copy to."""
+    return self
+
+
+def is_pinned(self, device=None):
+    """Whether it is in memory that a GPU reads directly: no."""
+    return False
+
+
+def share_memory_(self):
+    """The tensor itself: threads share memory already."""
+    return self
+
+
+def get_device(self):
+    """The number of its GPU: -1, since it is on the CPU."""
+    return -1
+
+
+def cuda(self, device=None, non_blocking=False, memory_format=None):
+    """There is no GPU to move it to."""
+    raise RuntimeError("there is no GPU to use; this package computes on the CPU")
+
+
+def install():
+    """Gives `Tensor` the methods."""
+    for name in _SAME_SHAPE.split():
+        method = getattr(Tensor, name, None)
+        if method is not None and not hasattr(Tensor, name + "_"):
+            setattr(Tensor, name + "_", _copying(method, name + "_"))
+    for name in _OTHER_SHAPE.split():
+        if not hasattr(Tensor, name + "_"):
+            setattr(Tensor, name + "_", _becoming(getattr(Tensor, name), name + "_"))
+    for function in (fill_diagonal_, exponential_, random_, data_ptr, storage_offset, pin_memory, is_pinned, share_memory_, get_device, cuda):
+        if not hasattr(Tensor, function.__name__):
+            setattr(Tensor, function.__name__, function)
+    _documented({name: getattr(Tensor, name) for name in dir(Tensor)})
+    Tensor.is_cpu = property(lambda self: True, doc="Whether it is in main memory: yes.")

@@ -1,0 +1,41 @@
+"""Functions that take their first argument as `input=` too, and where to write their result as `out=`."""
+
+import functools
+
+from ._native import Tensor
+
+
+def _written(out, result):
+    """Results in the tensors that were given for them, whose shapes they take."""
+    if isinstance(out, (tuple, list)):
+        if not isinstance(result, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"out= holds {len(out)} tensors, which does not fit the results")
+        return tuple(_written(o, r) for o, r in zip(out, result))
+    if not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    if out.requires_grad or (isinstance(result, Tensor) and result.requires_grad):
+        raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+    if tuple(out.shape) != tuple(result.shape):
+        return out._become(result.to(out.dtype))
+    return out.copy_(result)
+
+
+def with_keywords(function, first="input", spread=None):
+    """The function, called as it is where there are no keywords, which is most of the time.
+
+    `spread` is the name of an argument that the function takes as positions.
+    """
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if not kwargs:
+            return function(*args)
+        out = kwargs.pop("out", None)
+        if first in kwargs:
+            args = (kwargs.pop(first), *args)
+        if spread in kwargs:
+            args = (*args, kwargs.pop(spread))
+        result = function(*args, **kwargs)
+        return result if out is None else _written(out, result)
+
+    return call

@@ -1,0 +1,53 @@
+"""Ctrl-C inside one long routine: it ends soon, and nothing that was there is changed."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import os, signal, sys, threading, time
+import gradus
+gradus.manual_seed(0)
+{setup}
+kept = [x.clone() for x in given]
+{call}  # once, to compile
+kept = [x.clone() for x in given]
+stopper = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+start = time.perf_counter()
+stopper.start()
+try:
+    while time.perf_counter() - start < 60:
+        {call}
+    print("never stopped")
+except KeyboardInterrupt:
+    late = time.perf_counter() - start - 0.3
+    assert all(gradus.equal(x, k) for x, k in zip(given, kept)), "an argument was changed"
+    print(f"stopped {{late:.3f}}")
+"""
+
+# setup, one long call: several seconds each in a debug build, so that stopping only between calls would be late
+CASES = {
+    "inv": ("x = gradus.randn({n}, {n}); given = [x]", "gradus.linalg.inv(x)", 700),
+    "svd": ("x = gradus.randn({n}, {n}); given = [x]", "gradus.linalg.svd(x)", 150),
+    "eigh": ("x = gradus.randn({n}, {n}); given = [x]", "gradus.linalg.eigh(x)", 120),
+    "qr": ("x = gradus.randn({n}, {n}); given = [x]", "gradus.linalg.qr(x)", 500),
+    "cholesky": ("x = gradus.randn({n}, {n}); x = x @ x.t() + {n} * gradus.eye({n}); given = [x]", "gradus.linalg.cholesky(x)", 900),
+    "eig": ("x = gradus.randn({n}, {n}); given = [x]", "gradus.linalg.eig(x)", 120),
+    "matmul": ("x = gradus.randn({n}, {n}); given = [x]", "x @ x", 3000),
+    "sort": ("x = gradus.randn({n}); given = [x]", "x.sort()", 12_000_000),
+    "exp": ("x = gradus.randn({n}); given = [x]", "x.exp()", 50_000_000),
+    "conv": ("x = gradus.randn(8, 64, {n}, {n}); w = gradus.randn(64, 64, 3, 3); given = [x, w]", "gradus.nn.functional.conv2d(x, w)", 160),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_long_routine_stops(name):
+    setup, call, n = CASES[name]
+    program = PROGRAM.format(setup=setup.format(n=n), call=call)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    word, late = done.stdout.split()
+    assert word == "stopped" and float(late) < 1.0, done.stdout
