@@ -2,7 +2,10 @@
 //! size is known.
 
 mod ask;
+mod block;
 mod collect;
+mod dots;
+mod library;
 mod resolve;
 mod stratify;
 
@@ -73,11 +76,13 @@ pub struct Program {
     pub sinks: Vec<(Arc<str>, Expr, Span)>,
     /// What is doubtful.
     pub warnings: Vec<Diagnostic>,
+    /// The names that blocks give.
+    pub(crate) locals: Vec<block::Local>,
 }
 
 /// Reads the texts that a program imports.
 pub trait Loader {
-    /// The text under a path, as the importing text writes it.
+    /// The text under a path, relative to the program.
     fn load(&self, path: &str) -> std::result::Result<String, String>;
 }
 

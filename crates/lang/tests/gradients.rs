@@ -173,6 +173,16 @@ fn own_functions() {
     );
 }
 
+/// Lines behind a program read what blocks give under names that nobody else has.
+#[test]
+fn names_of_blocks() {
+    let text = "{ let t[i] = tanh(X[i]); let unread = 1; A = t[i] X[i] } # first\n{\n    let t[i] = W[i] X[i]  # second\n    B = t[i] t[i]\n}\nLoss = A B";
+    let g = check(text, &[("X", &[3]), ("W", &[3])]);
+    assert!(g.contains("Grad_t_2[i] = Grad_B t_2[i]"), "{g}");
+    let open = load(text).open_text();
+    assert_eq!(open, "{ t[i] = tanh(X[i]); let unread = 1; A = t[i] X[i] } # first\n{\n    t_2[i] = W[i] X[i]  # second\n    B = t_2[i] t_2[i]\n}\nLoss = A B");
+}
+
 #[test]
 fn virtual_time_back_through_time() {
     let rnn = "S[i,*t] = W[i,j] H[j,*t] + U[i,k] X[k,*t]\nH[i,*t+1] = tanh(S[i,*t])\nH[i,*0] = H0[i]\n";

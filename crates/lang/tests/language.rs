@@ -138,6 +138,41 @@ fn declarations_functions_and_blocks() {
     assert_eq!(value_with("param K = 2\nY = K", &[], "Y", set).item::<f32>().unwrap(), 5.0);
 }
 
+/// What `let` gives in a block ends with it, whoever else is called so.
+#[test]
+fn names_of_blocks_are_their_own() {
+    let two = "{ let t = 1; A = t }\n{ let t = 2; B = t }\n";
+    assert_eq!((numbers(two, "A"), numbers(two, "B")), (vec![1.0], vec![2.0]));
+    // Two lines of one block add; a block within sees the names around it, and may have its own.
+    let nested = "{ let t = 1; let t = 2; A = t; { B = 10 t; { let t = 5; C = t }; D = t } }";
+    let all: Vec<f64> = ["A", "B", "C", "D"].iter().flat_map(|n| numbers(nested, n)).collect();
+    assert_eq!(all, [3.0, 30.0, 5.0, 3.0]);
+    // Not the parameter, nor what is defined, nor the index of the same name.
+    assert_eq!(numbers("param t = 7\n{ let t = 2; A = t }\nB = A + t", "B"), [9.0]);
+    assert_eq!(numbers("t = 7\n{ let t = 2; let t_2 = 3; A = 10 t_2 + t }\nB = A + t", "B"), [39.0]);
+    let rules = "E(x,y) = const([[0,1],[0,0]])\n{ let x = 3; let R(x,y) = E(x,y); P(x) = R(x,y); A = x }\nR(x,y) = E(y,x)\nQ(x) = R(x,y)";
+    assert_eq!(
+        (numbers(rules, "P"), numbers(rules, "Q"), numbers(rules, "A")),
+        (vec![1.0, 0.0], vec![0.0, 1.0], vec![3.0])
+    );
+    let calls = "axis k = 2\nV[k] = const([3,4])\n{ let k = 2; A[k] = k cumsum(V[k], axis=k) index(k) }\n{ let k = 5; B = k }";
+    assert_eq!(numbers(calls, "A"), [0.0, 14.0]);
+    // Outside of its block it is nobody.
+    let message = fault("{ let t = 1; A = t }\nB = t");
+    assert!(message.contains("`t` has no equation, so it is an input"), "{message}");
+    // What is exported and written from a block is what it names.
+    let given = load("{ let t = 1; A = t; export t }\n{ B = 1 }");
+    assert_eq!(given.outputs(), ["t".into()]);
+    let clash = fault("t = 1\n{ let t = 2; export t }");
+    assert!(clash.contains("`t` is given by `let` in this block, and another is called so"), "{clash}");
+    let written = load("t = 1\n{ let t = 2\n\"t.json\" = t\n\"u.json\" = t + 1 }");
+    let names: Vec<String> = written.sinks.iter().map(|s| s.1.to_string()).collect();
+    let values = written.run(&BTreeMap::new(), &Settings::default(), &[names[0].as_str().into(), names[1].as_str().into()]);
+    let values = values.unwrap();
+    let of = |n: &str| values[&Name::from(n)].item::<f32>().unwrap();
+    assert_eq!((of(&names[0]), of(&names[1])), (2.0, 3.0));
+}
+
 #[test]
 fn gelu_is_the_tanh_form_unless_asked() {
     let x = 0.7f64;

@@ -32,7 +32,11 @@ impl Term<'_> {
     }
 
     fn settings(&self, given: &[(Name, Setting)], axes: Vec<isize>) -> Settings {
-        let by_name = self.options.temperatures.get(&self.equation.target.name);
+        let like = given.iter().find_map(|(k, s)| match s {
+            Setting::Word(name) if &**k == "like" => Some(name),
+            _ => None,
+        });
+        let by_name = self.options.temperatures.get(like.unwrap_or(&self.equation.target.name));
         let temperature = by_name.or_else(|| self.options.temperatures.get("*")).copied();
         Settings { given: given.to_vec(), axes, float: self.options.float, temperature }
     }
