@@ -330,6 +330,49 @@ pub(crate) fn leans(call: &Call, program: &Program) -> bool {
     }
 }
 
+/// The names of what comes out of a call that leans on the left side, whose arguments have these: as `apply` gives them, as
+/// far as that can be said before sizes are known.
+pub(crate) fn result_names(
+    call: &Call,
+    args: &[Vec<Name>],
+    axis: Option<Name>,
+    left: &[Name],
+    program: &Program,
+) -> Option<Vec<Name>> {
+    let Base::Table(b) = find(&call.function, program).filter(|_| leans(call, program))?.base else {
+        return None;
+    };
+    let mut union: Vec<Name> = Vec::new();
+    args.iter().flatten().for_each(|n| {
+        if !union.contains(n) {
+            union.push(n.clone())
+        }
+    });
+    let new = |own: &[Name]| left.iter().filter(|l| !own.contains(l)).cloned().collect::<Vec<_>>();
+    match b.shape {
+        Shape::Resize => {
+            let (axis, new) = (axis?, new(&union));
+            let name = if new.len() == 1 && !left.contains(&axis) { new[0].clone() } else { axis.clone() };
+            Some(union.iter().map(|n| if *n == axis { name.clone() } else { n.clone() }).collect())
+        }
+        Shape::Grow => Some(new(&union)).filter(|new| new.len() == 1).map(|new| [union, new].concat()),
+        Shape::Positional if b.params.is_empty() => Some(left.to_vec()),
+        Shape::Positional if b.gives.is_empty() => {
+            Some(left.to_vec()).filter(|_| args.first().is_some_and(|a| a.len() == left.len()))
+        }
+        Shape::Positional => {
+            let args: Vec<&[Name]> = args.iter().map(|a| &a[..]).collect();
+            b.gives.split('|').find_map(|way| {
+                let own = apply::given(way, &args, None)?;
+                let open = own.iter().filter(|n| n.contains(' ')).count();
+                let mut others = Some(new(&own)).filter(|others| others.len() == open)?.into_iter();
+                own.iter().map(|n| if n.contains(' ') { others.next() } else { Some(n.clone()) }).collect()
+            })
+        }
+        _ => None,
+    }
+}
+
 /// A call within an expression whose indices are those of the left side.
 pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
     match &e.kind {

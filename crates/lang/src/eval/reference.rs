@@ -93,7 +93,8 @@ impl<'a> Term<'a> {
                 Some((before, other)) if before != n => {
                     let what = format!("index `{name}` has size {n} in this list, but {before} elsewhere");
                     let fault = Diagnostic::error(span, what).here(format!("{n} here"));
-                    let help = "a list has a number for every place; one number for all of them stands without brackets";
+                    let help = "a list has a number for every place; one number for all stands without brackets, \
+                        and a place is taken by the list's name: A[0]";
                     return Err(fault.and(*other, format!("{before} here")).help(help).into());
                 }
                 Some(_) => {}

@@ -174,6 +174,10 @@ impl Walk<'_> {
             Kind::Ref(r) => self.contribute(r, ct),
             Kind::Product(factors) => {
                 for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
+                    let beside = factors.iter().enumerate().filter(|(j, _)| *j != i);
+                    if self.reads_wanted(factor) {
+                        beside.for_each(|(_, f)| self.refuse_leaning(f));
+                    }
                     let others = factors.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, f)| f.clone());
                     self.back(factor, times(ct.clone(), others), &keep);
                 }
@@ -231,13 +235,18 @@ impl Walk<'_> {
 
     /// A copy of a part whose inner sums keep to themselves: their indices get names that nothing else has.
     fn apart(&mut self, e: &Expr, keep: &Names) -> Expr {
+        self.refuse_leaning(e);
+        self.copy(e, keep)
+    }
+
+    /// What has its names from the left side means something else on another line.
+    fn refuse_leaning(&mut self, e: &Expr) {
         if let Some(call) = builtin::leaning(e, self.program) {
             let what = format!("`{}` has its indices from the left side of this equation", call.function);
             let help = "give the call an equation of its own";
             self.refused
                 .push(Diagnostic::error(e.span, what).here("its gradient needs it in another").help(help));
         }
-        self.copy(e, keep)
     }
 
     fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {

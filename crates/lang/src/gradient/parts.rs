@@ -1,10 +1,11 @@
 //! Calls within calls get names before they are differentiated, as if their parts had equations of their own: every value
 //! on the way is then computed once, and the next derivative differentiates a line for each instead of all of them again
-//! in every line.
+//! in every line. So do arguments by place that are no tensors yet: their axes lie as the left side has them, and other
+//! lines have other left sides.
 
 use super::settled::settled;
-use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
-use crate::builtin::{self, Base, Callee, Derivative};
+use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
 use crate::scope::{Names, besides, bound_by, free, in_order, keys, occurrences};
 use crate::source::Span;
@@ -12,7 +13,7 @@ use crate::time::moving;
 use std::collections::HashSet;
 
 impl Program {
-    /// The program with names for the arguments of calls that hold calls, and what defines those names. Only equations of
+    /// The program with names for such arguments, and what defines those names. Only equations of
     /// these names are looked at.
     pub(super) fn with_parts(&self, among: &HashSet<Name>) -> Option<(Program, Vec<Equation>)> {
         let (mut equations, mut found) = (Vec::with_capacity(self.equations.len()), Vec::new());
@@ -47,23 +48,27 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// An expression with names for the arguments of its calls that hold calls.
+    /// An expression with names for arguments of its calls, and for what is called as the left side calls it, unless that
+    /// is all of the right side.
     fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
+        let whole = std::ptr::eq(e, &self.equation.value);
         let mut around = keep.clone();
         match &e.kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return e.clone(),
-            Kind::Call(call) => {
-                let Some(callee) = self.differentiable(call) else { return e.clone() };
-                around.extend(bound_by(call));
-                let still = callee.still(call);
-                let args = call.args.iter().zip(besides(&around, &call.args)).zip(still);
-                let one = |((a, keep), still): ((&Expr, Names), bool)| match still {
-                    true => a.clone(),
-                    false => self.argument(a, &keep),
+            Kind::Array(list) if !whole => return self.list(e, list),
+            Kind::Call(call) if &*call.function == "const" => {
+                return match call.args.first().map(|a| &a.kind) {
+                    Some(Kind::Array(list)) if !whole => self.list(e, list),
+                    _ => e.clone(),
                 };
-                let args = args.map(one).collect();
-                let (function, named) = (call.function.clone(), call.named.clone());
-                return Kind::Call(Box::new(Call { function, args, named })).at(e.span);
+            }
+            Kind::Call(call) => {
+                let Some(callee) = builtin::find(&call.function, self.program) else { return e.clone() };
+                let new = self.arguments(e, call, &callee, keep);
+                return match self.result(&new, &callee).filter(|_| !whole) {
+                    Some(names) => self.named(new, names),
+                    None => new,
+                };
             }
             Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
             _ => {}
@@ -73,34 +78,79 @@ impl Parts<'_> {
         e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
     }
 
-    /// An argument of a call: by a name, if it holds calls.
-    fn argument(&mut self, a: &Expr, keep: &Names) -> Expr {
-        if !self.passes(a) || self.leans(a) {
-            return a.clone();
+    /// A name for a list, whose axes are those of the left side; time is one of them only where it is laid out.
+    fn list(&mut self, e: &Expr, list: &Array) -> Expr {
+        let mut names = keys(&self.equation.target);
+        if list.shape.len() < names.len() {
+            let time = moving(&self.equation.target.places).map(|t| t.0);
+            names.retain(|n| Some(n) != time);
         }
+        if list.shape.len() == names.len() { self.named(e.clone(), names) } else { e.clone() }
+    }
+
+    /// A call with names for those of its arguments that hold calls, or lie as the left side has them.
+    fn arguments(&mut self, e: &Expr, call: &Call, callee: &Callee, keep: &Names) -> Expr {
+        if !matches!(callee.derivative_of(call), Derivative::Core | Derivative::OfResult) {
+            return e.clone();
+        }
+        let mut around = keep.clone();
+        around.extend(bound_by(call));
+        let (still, by_place) = (callee.still(call), callee.shape() == Shape::Positional);
+        let mut args = Vec::with_capacity(call.args.len());
+        for ((a, keep), still) in call.args.iter().zip(besides(&around, &call.args)).zip(still) {
+            let new = self.part(&self.settled(a), &keep);
+            let names = in_order(&new, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
+            let named = lies || !still && self.passes(&new);
+            args.push(if named && !self.leans(&new) { self.named(new, names) } else { new });
+        }
+        let (function, named) = (call.function.clone(), call.named.clone());
+        Kind::Call(Box::new(Call { function, args, named })).at(e.span)
+    }
+
+    /// The names of what comes out of a call that has them from the left side, as far as that can be said before sizes are
+    /// known.
+    fn result(&self, e: &Expr, callee: &Callee) -> Option<Vec<Name>> {
+        let Kind::Call(call) = &e.kind else { return None };
+        let left = keys(&self.equation.target);
+        let around = left.iter().cloned().collect();
+        let of = |a: &Expr| match &a.kind {
+            Kind::Ref(r) => keys(r),
+            _ => in_order(a, &left, &free(a, &around, self.program)),
+        };
+        let axis =
+            settled(self.program, self.equation, callee, call).into_iter().find(|(k, _)| &**k == "axis");
+        let axis = axis.and_then(|(_, axis)| if let Kind::Text(t) = axis.kind { Some(t) } else { None });
+        builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
+    }
+
+    /// A name for an expression at these indices. It stays where it is if they are no plain names.
+    fn named(&mut self, value: Expr, names: Vec<Name>) -> Expr {
         let (equation, program) = (self.equation, self.program);
-        let left = keys(&equation.target);
         let time = moving(&equation.target.places).map(|t| t.0);
+        if names.iter().any(|n| n.contains([':', ' '])) {
+            return value;
+        }
         let place = |n: &Name| match time {
             Some(t) if t == n => Place { index: Index::Time(n.clone(), 0), ..Place::named(n) },
             _ => Place::named(n),
         };
-        let places = in_order(a, &left, &free(a, keep, program)).iter().map(place).collect();
-        let value = self.part(&self.settled(a), keep);
         let numbered = (1..).map(|n| Name::from(format!("{}_{n}", equation.target.name)));
         let free = |n: &Name| program.definition(n).is_none() && !program.params.iter().any(|p| p.0 == *n);
         let name = numbered.into_iter().find(|n| free(n) && !self.taken.contains(n)).unwrap_or_default();
         self.taken.insert(name.clone());
+        let places = names.iter().map(place).collect();
         let target = Ref { name, places, relation: false, span: Span::default() };
+        let span = value.span;
         self.found.push(Equation {
             target: Ref { span: equation.span, ..target.clone() },
             guard: None,
             projection: Projection::Sum,
-            value,
+            value: self.settled(&value),
             local: true,
             span: equation.span,
         });
-        Kind::Ref(target).at(a.span)
+        Kind::Ref(target).at(span)
     }
 
     /// An expression whose calls say what they have from the equation around them.
@@ -114,13 +164,6 @@ impl Parts<'_> {
         out
     }
 
-    /// The function of a call, if a derivative passes through it.
-    fn differentiable(&self, c: &Call) -> Option<Callee> {
-        let callee = builtin::find(&c.function, self.program)?;
-        let has = matches!(callee.derivative_of(c), Derivative::Core | Derivative::OfResult);
-        Some(callee).filter(|_| has)
-    }
-
     /// Whether a derivative that goes back to tensors passes through calls in an expression.
     fn passes(&self, e: &Expr) -> bool {
         match &e.kind {
@@ -128,7 +171,9 @@ impl Parts<'_> {
             Kind::Call(c) => {
                 let number = |r: &&Ref| self.program.params.iter().any(|(n, _)| *n == r.name);
                 let reads = |(a, still): (&Expr, bool)| !still && a.refs().iter().any(|r| !number(r));
-                self.differentiable(c).is_some_and(|f| c.args.iter().zip(f.still(c)).any(reads))
+                let Some(f) = builtin::find(&c.function, self.program) else { return false };
+                let has = matches!(f.derivative_of(c), Derivative::Core | Derivative::OfResult);
+                has && c.args.iter().zip(f.still(c)).any(reads)
             }
             _ => e.parts().into_iter().any(|p| self.passes(p)),
         }

@@ -10,6 +10,8 @@ use std::collections::{HashMap, HashSet};
 /// A name that `let` gives inside of a block.
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
+    /// What it is called in its block.
+    written: Name,
     /// What the program calls it.
     name: Name,
     /// What stands in its equations before the name: the word `let`.
@@ -117,7 +119,7 @@ impl Program {
         for written in given(inside).filter(|n| own.insert(*n)) {
             let name = names.fresh(written, &self.locals);
             scope.insert(written.clone(), self.locals.len());
-            self.locals.push(Local { name, lets: Vec::new(), uses: Vec::new() });
+            self.locals.push(Local { written: written.clone(), name, lets: Vec::new(), uses: Vec::new() });
         }
         scope
     }
@@ -179,6 +181,11 @@ impl Program {
     /// What an exported name is called, unless another of the same name is outside of the block.
     pub(super) fn exported(&mut self, written: &Name, span: Span, scope: &Scope) -> Option<Name> {
         Some(self.local(written, span, scope)).filter(|name| name == written)
+    }
+
+    /// Whether some block gives a name.
+    pub(crate) fn ends_with_a_block(&self, name: &str) -> bool {
+        self.locals.iter().any(|l| *l.written == *name)
     }
 
     /// The text of the program for lines to stand behind it that read its names, such as those of a gradient: what blocks

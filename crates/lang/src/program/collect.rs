@@ -44,7 +44,8 @@ impl Program {
                 Statement::Export(exported) => {
                     for (name, span) in exported {
                         if self.exported(name, *span, scope).is_none() {
-                            let what = format!("`{name}` is given by `let` in this block, and another is called so");
+                            let what =
+                                format!("`{name}` is given by `let` in this block, and another is called so");
                             let help = "what a run gives needs a name of its own";
                             faults.push(Diagnostic::error(*span, what).help(help));
                             continue;

@@ -151,7 +151,8 @@ impl Program {
                 Statement::Import(..) => {}
                 Statement::Equation(e) if e.local => self.check_dots(e, faults),
                 other => {
-                    let what = "what is imported may hold functions, `const`, `param`, `let` and imports only";
+                    let what =
+                        "what is imported may hold functions, `const`, `param`, `let` and imports only";
                     faults.push(Diagnostic::error(other.span(), what));
                 }
             }
@@ -194,7 +195,8 @@ impl Known {
             let mut read: Vec<Name> = e.reads().iter().map(|r| r.name.clone()).collect();
             calls(&e.value, &mut read);
             for name in read.iter().filter_map(|n| n.strip_prefix("::")) {
-                if let Some((name, own)) = self.tensors.get_key_value(name).filter(|(n, _)| there.insert(*n)) {
+                if let Some((name, own)) = self.tensors.get_key_value(name).filter(|(n, _)| there.insert(*n))
+                {
                     body.extend(own.iter().map(|e| {
                         let e = self.equation(e, &HashSet::new());
                         Equation { target: Ref { name: shared(name), ..e.target.clone() }, ..e }

@@ -22,6 +22,7 @@ impl Program {
         self.resolve_functions(faults);
         self.write_time_out();
         self.define();
+        self.check_kinds(faults);
         self.check_ranks(faults);
         self.check_params(faults);
         self.check_left_ranges(faults);
@@ -118,6 +119,23 @@ impl Program {
             callees(&e.value, &mut called);
         }
         called.iter().any(|c| c == to || (seen.insert(c.clone()) && self.calls(c, to, seen)))
+    }
+
+    /// A name is a relation or a tensor on the left: what its equations are joined by must be clear.
+    fn check_kinds(&self, faults: &mut Vec<Diagnostic>) {
+        for d in self.names.iter().filter_map(|n| self.definition(n)) {
+            let mut targets = d.equations.iter().map(|i| &self.equations[*i].target);
+            let Some(first) = targets.next() else { continue };
+            if let Some(other) = targets.find(|t| t.relation != first.relation) {
+                let kind = |r: &Ref| if r.relation { "a relation here" } else { "a tensor here" };
+                let what = format!("`{}` is a relation and a tensor", first.name);
+                let fault =
+                    Diagnostic::error(other.span, what).here(kind(other)).and(first.span, kind(first));
+                faults.push(
+                    fault.help("parentheses on the left make a name Boolean, brackets make it numbers"),
+                );
+            }
+        }
     }
 
     fn check_ranks(&self, faults: &mut Vec<Diagnostic>) {
