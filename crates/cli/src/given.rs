@@ -96,7 +96,8 @@ impl Given {
                 Span::NOWHERE => program.definition(name).map_or(Span::NOWHERE, |d| d.span),
                 place => place,
             };
-            let what = format!("`{name}` has complex numbers ({}), and those of a program are real", t.dtype());
+            let what =
+                format!("`{name}` has complex numbers ({}), and those of a program are real", t.dtype());
             let help = "give its real and its imaginary part, each under a name of its own";
             return Err(settings.faults(program, vec![Diagnostic::error(place, what).help(help)]).into());
         }

@@ -24,7 +24,10 @@ fn run_shows_values() {
 fn grad_of_blocks_runs() {
     let text = "X = 3\n{\n    let t = X X # inside\n    A = t t\n}\n{ let t = 2 X; B = t }\nLoss = A B\n";
     let grad = output(text, &["grad", "-"]);
-    assert!(grad.starts_with("X = 3\n{\n    t = X X # inside\n    A = t t\n}\n{ t_2 = 2 X; B = t_2 }\n"), "{grad}");
+    assert!(
+        grad.starts_with("X = 3\n{\n    t = X X # inside\n    A = t t\n}\n{ t_2 = 2 X; B = t_2 }\n"),
+        "{grad}"
+    );
     // 2 X⁵ has the derivative 10 X⁴.
     assert!(output(&grad, &["run", "-", "--only", "Grad_X"]).contains("810"), "{grad}");
     let whole = output(text, &["run", "-"]);
@@ -52,7 +55,10 @@ fn temperatures_reach_gradients() {
             number(&moved, &[&["--only", "Loss"], &given[..]].concat()).as_f64().unwrap()
         };
         let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
-        assert!(difference.abs() > 1e-2 && (slope.as_f64().unwrap() - difference).abs() < 1e-8, "{slope} {difference}");
+        assert!(
+            difference.abs() > 1e-2 && (slope.as_f64().unwrap() - difference).abs() < 1e-8,
+            "{slope} {difference}"
+        );
     }
     assert_eq!(gradus_with(&grad, &[&["explain", "-"], &given[..]].concat()).code, 0);
 }

@@ -69,11 +69,16 @@ impl Program {
         let (reached, wanted) = (self.reached_from(&loss), self.leading_to(&options.wrt));
         let named = self.with_parts(&reached.intersection(&wanted).cloned().collect());
         let (program, parts) = named.as_ref().map_or((self, &[][..]), |(program, parts)| (program, parts));
+        let mut wanted = program.leading_to(&options.wrt);
+        // Lists that got a name have no gradient that anyone asked for.
+        for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
+            wanted.remove(&list.target.name);
+        }
         let mut walk = back::Walk {
             program,
             prefix: self.prefix(),
             reached: program.reached_from(&loss),
-            wanted: program.leading_to(&options.wrt),
+            wanted,
             refused: Vec::new(),
             lines: Vec::new(),
             blocked: Vec::new(),

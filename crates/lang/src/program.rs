@@ -9,6 +9,7 @@ mod library;
 mod resolve;
 mod stratify;
 
+pub use block::Local;
 pub(crate) use resolve::number;
 
 use crate::ast::{Equation, Expr, Function, Name, Ref, Statement};
@@ -77,7 +78,7 @@ pub struct Program {
     /// What is doubtful.
     pub warnings: Vec<Diagnostic>,
     /// The names that blocks give.
-    pub(crate) locals: Vec<block::Local>,
+    pub locals: Vec<Local>,
 }
 
 /// Reads the texts that a program imports.

@@ -511,6 +511,8 @@ fn results_of_matrices_meet_by_name() {
             }
         }
     }
+    let shapes: &[(&str, &[usize])] = &[("B", &[3, 3]), ("R", &[3, 3])];
+    check_with("Y[l,k] when R[k,l] > 0.5 = qr(B[k,l])\nLoss = Y[l,k] Y[l,k] R[l,k]", shapes, None);
     // By name, not by place.
     let turned = value("Y[l,k] = inv(B[k,l])", &inputs, "Y");
     let plain = value("Y[k,l] = inv(B[k,l])", &inputs, "Y");

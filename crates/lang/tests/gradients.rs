@@ -111,8 +111,10 @@ fn offsets_ranges_places_and_diagonals() {
 /// A list is called as its own left side calls it, also where it is a factor on another line.
 #[test]
 fn lists_as_factors() {
-    check("Y[i] = A[j] [1,2]\nLoss = Y[i] Y[i]", &[("A", &[3])]);
+    let g = check("Y[i] = A[j] [1,2]\nLoss = Y[i] Y[i]", &[("A", &[3])]);
+    assert!(g.starts_with("let Y_1[i] = [1, 2]\n") && !g.contains("Grad_Y_1"), "{g}");
     check("Y[j,i] = A[i,j] const([[1,2],[3,4],[5,6]])\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
+    check("Y[j,i] when A[i,j] > 0.5 = A[i,j] [[1,2],[3,4],[5,6]]\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
     check("Y[i] = exp(A[i] [1,2]) [3,4]\nLoss = Y[i] Y[i]", &[("A", &[2])]);
     check("H[i,*t+1] = H[i,*t] [0.5,2] + A[i,*t]\nLoss = H[i,*-1] H[i,*-1]", &[("A", &[2, 3])]);
 }

@@ -19,8 +19,10 @@ impl Program {
         let (mut equations, mut found) = (Vec::with_capacity(self.equations.len()), Vec::new());
         let mut taken: HashSet<Name> = HashSet::new();
         for e in &self.equations {
-            let relation = self.definition(&e.target.name).is_some_and(|d| d.relation);
-            if !among.contains(&e.target.name) || relation {
+            let relation = |n: &Name| self.definition(n).is_some_and(|d| d.relation);
+            let number = |n: &Name| self.params.iter().any(|p| p.0 == *n);
+            let flows = || e.value.refs().iter().any(|r| !relation(&r.name) && !number(&r.name));
+            if !among.contains(&e.target.name) || relation(&e.target.name) || !flows() {
                 equations.push(e.clone());
                 continue;
             }
@@ -51,7 +53,9 @@ impl Parts<'_> {
     /// An expression with names for arguments of its calls, and for what is called as the left side calls it, unless that
     /// is all of the right side.
     fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
-        let whole = std::ptr::eq(e, &self.equation.value);
+        let whole = std::ptr::eq(e, &self.equation.value)
+            && self.equation.guard.is_none()
+            && self.equation.projection == Projection::Sum;
         let mut around = keep.clone();
         match &e.kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return e.clone(),

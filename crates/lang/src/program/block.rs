@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A name that `let` gives inside of a block.
 #[derive(Clone, Debug)]
-pub(crate) struct Local {
+pub struct Local {
     /// What it is called in its block.
     written: Name,
     /// What the program calls it.
