@@ -240,6 +240,9 @@ fn own_functions() {
         &format!("{f}Y[i,k] = scaled(A[i,k], C)\nLoss = Y[i,k] B[k] Y[i,k]"),
         &[("A", &[2, 3]), ("B", &[3]), ("C", &[])],
     );
+    // What comes out is called as the left side calls it.
+    let rows = "fn rows(a[i,j]) -> y[k] { y[k] = a[k,j] a[k,j] }\n";
+    check(&format!("{rows}Y[n] = rows(exp(sin(A[i,j])))\nLoss = Y[n] Y[n]"), &[("A", &[2, 3])]);
 }
 
 /// Lines behind a program read what blocks give under names that nobody else has.

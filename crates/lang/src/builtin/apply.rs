@@ -16,8 +16,8 @@ pub(crate) struct Around<'a> {
     pub(crate) left: &'a [Name],
     /// Whether the call is all of the right side.
     pub(crate) whole: bool,
-    /// Runs a function of the program's own.
-    pub(crate) own: &'a dyn Fn(&crate::ast::Function, &[Named]) -> Result<Named>,
+    /// Runs a function of the program's own, for a left side with these names.
+    pub(crate) own: &'a dyn Fn(&crate::ast::Function, &[Named], &[Name]) -> Result<Named>,
 }
 
 impl Callee {
@@ -121,7 +121,7 @@ impl Callee {
             return Err(Error::value(format!("`{}`", self.name()), why));
         }
         let b = match &self.base {
-            Base::User(f) => return (around.own)(f, args),
+            Base::User(f) => return (around.own)(f, args, around.left),
             Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
             Base::Table(b) => *b,
         };
