@@ -2,7 +2,7 @@
 
 use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
-use crate::ast::{Name, Projection};
+use crate::ast::{Function, Name, Projection};
 use crate::limit::{MOST_OPERATIONS, fits};
 use crate::named::{Named, new_axis, pointwise, union};
 use gradus_ir::{DType, Error, Result};
@@ -10,14 +10,17 @@ use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+/// Runs a function of the program's own, for a left side with these names.
+type Own<'a> = &'a dyn Fn(&Function, &[Named], &[Name]) -> Result<Named>;
+
 /// What applying needs from around the call.
 pub(crate) struct Around<'a> {
     /// The names of the left side: they name the axes of functions that know places only.
     pub(crate) left: &'a [Name],
     /// Whether the call is all of the right side.
     pub(crate) whole: bool,
-    /// Runs a function of the program's own, for a left side with these names.
-    pub(crate) own: &'a dyn Fn(&crate::ast::Function, &[Named], &[Name]) -> Result<Named>,
+    /// What runs functions of the program's own.
+    pub(crate) own: Own<'a>,
 }
 
 impl Callee {
