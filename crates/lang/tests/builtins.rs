@@ -513,6 +513,13 @@ fn results_of_matrices_meet_by_name() {
     }
     let shapes: &[(&str, &[usize])] = &[("B", &[3, 3]), ("R", &[3, 3])];
     check_with("Y[l,k] when R[k,l] > 0.5 = qr(B[k,l])\nLoss = Y[l,k] Y[l,k] R[l,k]", shapes, None);
+    // One name twice: both are called as the left side calls them.
+    for call in ["outer(B[k,0], R[k,1])", "cdist(B[k,l], R[k,l])", "matmul(B[k,l], R[l,k])"] {
+        for left in ["l,k", "a,b"] {
+            check_with(&format!("Y[{left}] = {call}\nLoss = Y[{left}] Y[{left}] R[{left}]"), shapes, None);
+            check_with(&format!("Y[{left}] = {call} R[{left}]\nLoss = Y[{left}] Y[{left}]"), shapes, None);
+        }
+    }
     // By name, not by place.
     let turned = value("Y[l,k] = inv(B[k,l])", &inputs, "Y");
     let plain = value("Y[k,l] = inv(B[k,l])", &inputs, "Y");

@@ -251,6 +251,7 @@ fn names_of_blocks() {
     let text = "{ let t[i] = tanh(X[i]); let unread = 1; A = t[i] X[i] } # first\n{\n    let t[i] = W[i] X[i]  # second\n    B = t[i] t[i]\n}\nLoss = A B";
     let g = check(text, &[("X", &[3]), ("W", &[3])]);
     assert!(g.contains("Grad_t_2[i] = Grad_B t_2[i]"), "{g}");
+    check("t' = 2\n{ let t'[i] = exp(sin(X[i])); A = t'[i] t'[i] }\nLoss = A t'", &[("X", &[3])]);
     let open = load(text).open_text();
     assert_eq!(
         open,

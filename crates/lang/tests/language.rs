@@ -181,6 +181,10 @@ fn dots_that_choose_nothing() {
             message.contains("a dot on the left chooses the axis that functions on the right work along")
         );
     }
+    let written = fault(&format!("{a}\"o.json\" = softmax(A[i.,j])"));
+    assert!(written.contains("a dot means nothing where there is no left side"), "{written}");
+    let asked = load(a).ask(Source::new("asked", "softmax(A[i.,j])")).unwrap_err().to_string();
+    assert!(asked.contains("a dot means nothing where there is no left side"), "{asked}");
     let by = |line: &str| numbers(&format!("{a}{line}"), "Y");
     assert_eq!(by("Y[i.,j] = cumsum(A[i.,j]) + A[i,j]"), by("Y[i,j] = cumsum(A[i,j], axis=i) + A[i,j]"));
 }
@@ -204,6 +208,7 @@ fn names_of_blocks_are_their_own() {
     );
     let calls = "axis k = 2\nV[k] = const([3,4])\n{ let k = 2; A[k] = k cumsum(V[k], axis=k) index(k) }\n{ let k = 5; B = k }";
     assert_eq!(numbers(calls, "A"), [0.0, 14.0]);
+    assert_eq!(numbers("t' = 7\n{ let t' = 2; A = t' }\nB = A + t'", "B"), [9.0]);
     // Outside of its block it is nobody.
     let message = fault("{ let t = 1; A = t }\nB = t");
     assert!(message.contains("`t` has no equation, so it is an input"), "{message}");

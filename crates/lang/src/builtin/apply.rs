@@ -292,8 +292,7 @@ fn checked(v: Named) -> Result<Named> {
 fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
     let axes: Vec<&[Name]> = args.iter().map(|a| &a.axes[..]).collect();
     let (own, left) = (given(b.gives, &axes, Some(rank)), around.left);
-    let once = |own: &Vec<Name>| (1..own.len()).all(|i| !own[..i].contains(&own[i]));
-    let Some(own) = own.filter(once) else {
+    let Some(own) = own.filter(|own| !has_twins(own)) else {
         return if left.len() == rank { left.to_vec() } else { (0..rank).map(new_axis).collect() };
     };
     if b.gives.is_empty() {
@@ -307,6 +306,11 @@ fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) ->
     }
     let mut others = others.into_iter();
     own.iter().map(|n| if is_open(n) { others.next().unwrap_or(n) } else { n }.clone()).collect()
+}
+
+/// Whether a name stands twice.
+pub(super) fn has_twins(names: &[Name]) -> bool {
+    (1..names.len()).any(|i| names[..i].contains(&names[i]))
 }
 
 /// The names that come out as a table's line says, those of new axes being none that a program can write; of several ways

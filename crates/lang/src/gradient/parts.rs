@@ -7,7 +7,7 @@ use super::settled::settled;
 use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, in_order, keys, occurrences};
+use crate::scope::{Names, besides, bound_by, free, in_order, keys, numbered, occurrences};
 use crate::source::Span;
 use crate::time::moving;
 use std::collections::HashSet;
@@ -139,9 +139,9 @@ impl Parts<'_> {
             Some(t) if t == n => Place { index: Index::Time(n.clone(), 0), ..Place::named(n) },
             _ => Place::named(n),
         };
-        let numbered = (1..).map(|n| Name::from(format!("{}_{n}", equation.target.name)));
         let free = |n: &Name| program.definition(n).is_none() && !program.params.iter().any(|p| p.0 == *n);
-        let name = numbered.into_iter().find(|n| free(n) && !self.taken.contains(n)).unwrap_or_default();
+        let name = numbered(&equation.target.name, 1).find(|n| free(n) && !self.taken.contains(n));
+        let name = name.unwrap_or_default();
         self.taken.insert(name.clone());
         let places = names.iter().map(place).collect();
         let target = Ref { name, places, relation: false, span: Span::default() };

@@ -4,6 +4,7 @@
 use super::Program;
 use crate::ast::{Equation, Expr, Kind, Name, Ref, Statement};
 use crate::builtin;
+use crate::scope::numbered;
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
@@ -89,8 +90,7 @@ impl Names {
         if !self.outside.contains(written) && !locals.iter().any(|l| l.name == *written) {
             return written.clone();
         }
-        let numbered = (2..).map(|n| Name::from(format!("{written}_{n}")));
-        let name = numbered.into_iter().find(|n| !self.taken.contains(n)).unwrap_or_default();
+        let name = numbered(written, 2).find(|n| !self.taken.contains(n)).unwrap_or_default();
         self.taken.insert(name.clone());
         name
     }

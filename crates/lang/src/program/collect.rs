@@ -38,6 +38,7 @@ impl Program {
                     self.equations.extend(terms(&e));
                 }
                 Statement::Sink(path, value, span) => {
+                    Program::check_no_dots(value, faults);
                     let value = self.part_in_block(value, scope, names, false);
                     self.sinks.push((path.clone(), value, *span));
                 }

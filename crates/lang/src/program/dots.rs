@@ -35,6 +35,14 @@ impl Program {
         }
     }
 
+    /// The dots of an expression that has no left side.
+    pub(super) fn check_no_dots(e: &Expr, faults: &mut Vec<Diagnostic>) {
+        for place in e.refs().into_iter().flat_map(|r| &r.places).filter(|p| p.dotted) {
+            let fault = Diagnostic::error(place.span, "a dot means nothing where there is no left side");
+            faults.push(fault.help(format!("write axis=\"{}\"", place.index)));
+        }
+    }
+
     /// Whether an expression has a function that works along an axis, and tensors with this one; of a function that is not
     /// known yet nothing is said.
     fn works_along(&self, e: &Expr, axis: &Name) -> bool {
