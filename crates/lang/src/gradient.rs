@@ -117,7 +117,7 @@ impl Program {
             .filter(|(_, g)| with.contains(g))
             .collect();
         let lines = if options.merged { merge::merged(lines) } else { lines };
-        let equations = [parts, &lines].concat();
+        let equations = [parts::read(parts, &lines), lines].concat();
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
         warnings.extend(doubtful);

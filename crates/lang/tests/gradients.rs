@@ -189,6 +189,8 @@ fn calls_nested_and_as_factors() {
     check("Y[i] = gelu(tanh(A[i] B[i]) + sin(A[i]))\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
     check("S[i.,j] = softmax(X[i,j])\nLoss = S[i,j] W[i,j]", &[("X", &[3, 4]), ("W", &[3, 4])]);
     check("S[i,j] = softmax(X[i,j], axis=\"j\") W[i]\nLoss = S[i,j] S[i,j]", &[("X", &[3, 4]), ("W", &[3])]);
+    let g = check("Y[i,j] = softmax(exp(X[i,j]))\nLoss = Y[i,j] Y[i,j]", &[("X", &[3, 4])]);
+    assert!(!g.contains("let "), "its derivative needs the result only: {g}");
     check("Y[b,t] = softmax(W[t,d] H[b,d])\nLoss = Y[b,t] Y[b,t]", &[("W", &[2, 3]), ("H", &[4, 3])]);
     check("Loss = mse_loss(relu(A[i] - 0.6), B[i])", &[("A", &[5]), ("B", &[5])]);
     check(

@@ -181,6 +181,8 @@ fn dots_that_choose_nothing() {
             message.contains("a dot on the left chooses the axis that functions on the right work along")
         );
     }
+    let head = fault("fn f(a[i.]) -> b[i] { b[i] = a[i] }\nY = 1");
+    assert!(head.contains("a dot means nothing in the head of a function"), "{head}");
     let written = fault(&format!("{a}\"o.json\" = softmax(A[i.,j])"));
     assert!(written.contains("a dot means nothing where there is no left side"), "{written}");
     let asked = load(a).ask(Source::new("asked", "softmax(A[i.,j])")).unwrap_err().to_string();

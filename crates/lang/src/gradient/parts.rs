@@ -42,6 +42,20 @@ impl Program {
     }
 }
 
+/// Those parts that some lines read, directly or through others, which stand behind what they read.
+pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
+    let mut needed: HashSet<&Name> = lines.iter().flat_map(Equation::reads).map(|r| &r.name).collect();
+    let mut out: Vec<Equation> = Vec::new();
+    for part in parts.iter().rev() {
+        if needed.contains(&part.target.name) {
+            needed.extend(part.reads().into_iter().map(|r| &r.name));
+            out.push(part.clone());
+        }
+    }
+    out.reverse();
+    out
+}
+
 struct Parts<'a> {
     program: &'a Program,
     equation: &'a Equation,

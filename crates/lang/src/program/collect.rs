@@ -97,6 +97,9 @@ impl Program {
             faults.push(Diagnostic::error(f.span, what).and(before.span, "first here"));
             return;
         }
+        for place in f.params.iter().chain([&f.result]).flat_map(|r| &r.places).filter(|p| p.dotted) {
+            faults.push(Diagnostic::error(place.span, "a dot means nothing in the head of a function"));
+        }
         f.body.iter().for_each(|e| self.check_dots(e, faults));
         let body = f.body.iter().flat_map(terms).collect();
         self.functions.insert(f.name.clone(), Arc::new(Function { body, ..f }));
