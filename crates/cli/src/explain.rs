@@ -6,7 +6,7 @@ use crate::{Done, Terminal, open, run, show};
 use gradus::files::atomic;
 use gradus::ir::ops::Form;
 use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Ref};
-use gradus::lang::{Lowered, Program};
+use gradus::lang::{Lowered, Program, Settings};
 use gradus::{Aval, Compiled, Graph, Tensor};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if !matches!(e.value.kind, Kind::Text(_)) {
-            lines.push(Line::new(program, e, &values, &ready)?);
+            lines.push(Line::new(program, e, &values, &settings_of(e, &ready.settings, steps))?);
         }
     }
     let whole = Cost::of(&lowered, &inputs)?;
@@ -183,7 +183,12 @@ struct Line {
 }
 
 impl Line {
-    fn new(program: &Program, e: &Equation, values: &BTreeMap<Name, Tensor>, ready: &Ready) -> Done<Line> {
+    fn new(
+        program: &Program,
+        e: &Equation,
+        values: &BTreeMap<Name, Tensor>,
+        settings: &Settings,
+    ) -> Done<Line> {
         // Under another name, so that what it reads of itself is an input: one round of a fixpoint.
         let name = Name::from(format!("{} of one equation", e.target.name));
         let alone = Equation { target: Ref { name: name.clone(), ..e.target.clone() }, ..e.clone() };
@@ -201,7 +206,7 @@ impl Line {
             .filter(|(n, _)| reads.iter().any(|r| r.name == **n))
             .map(|(n, t)| (n.clone(), t.clone()))
             .collect();
-        let lowered = one.lower(&avals(&inputs), &ready.settings, &[name])?;
+        let lowered = one.lower(&avals(&inputs), settings, &[name])?;
         let shape = lowered.graph.output_avals().first().map(|a| a.shape.to_vec()).unwrap_or_default();
         let cost = Cost::of(&lowered, &inputs)?;
         let line = program.sources.first().map_or(0, |s| s.position(e.span.start).0);
@@ -220,6 +225,29 @@ impl Line {
             object.insert("shape".into(), json!(self.shape));
         }
         value
+    }
+}
+
+/// The settings of a program for one of its equations alone, which may not say itself how many steps there are, and whose
+/// temperature may be that of another name.
+fn settings_of(e: &Equation, all: &Settings, steps: usize) -> Settings {
+    fn like(e: &Expr) -> Option<&Name> {
+        let own = match &e.kind {
+            Kind::Call(c) => c.named.iter().find(|(k, _)| &**k == "like"),
+            _ => None,
+        };
+        match own.map(|(_, v)| &v.kind) {
+            Some(Kind::Text(name)) => Some(name),
+            _ => e.parts().into_iter().find_map(like),
+        }
+    }
+    let timed = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Time(..)));
+    let name = like(&e.value).unwrap_or(&e.target.name);
+    let temperature = all.temperatures.get(name).or_else(|| all.temperatures.get("*"));
+    Settings {
+        steps: (timed(&e.target) || e.reads().into_iter().any(timed)).then_some(steps),
+        temperatures: temperature.map(|t| ("*".into(), *t)).into_iter().collect(),
+        ..all.clone()
     }
 }
 

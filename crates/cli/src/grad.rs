@@ -20,7 +20,7 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     let mut text = String::new();
     if !args.gradients_only {
-        text.push_str(program.sources[0].text.trim_end());
+        text.push_str(program.open_text().trim_end());
         text.push_str("\n\n");
     }
     text.push_str(&gradient.text());

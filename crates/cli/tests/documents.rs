@@ -131,7 +131,10 @@ fn the_language_as_written() {
     let text = fs::read_to_string(root().join("docs/language.md")).unwrap();
     let folder = Folder::new("language");
     folder.file("facts.tsv", "0\t1\n1\t2\n");
-    folder.file("library.eq", "fn double(a) -> y { y = 2 a }\nfn twice(a) -> y { y = double(double(a)) }\n");
+    folder.file(
+        "library.eq",
+        "const K = 2\nfn double(a) -> y { y = K a }\nfn twice(a) -> y { y = double(double(a)) }\n",
+    );
     let (mut program, mut inside, mut stated) = (String::new(), false, 0);
     for (i, line) in text.lines().enumerate() {
         match (line.trim(), inside) {

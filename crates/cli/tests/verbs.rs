@@ -19,6 +19,50 @@ fn run_shows_values() {
     assert_eq!(text, "Y[i]: f32 2\n[1. 4.]\n\nZ: f32\n5.\n");
 }
 
+/// What blocks name is read by the lines of a gradient, and only there by others.
+#[test]
+fn grad_of_blocks_runs() {
+    let text = "X = 3\n{\n    let t = X X # inside\n    A = t t\n}\n{ let t = 2 X; B = t }\nLoss = A B\n";
+    let grad = output(text, &["grad", "-"]);
+    assert!(
+        grad.starts_with("X = 3\n{\n    t = X X # inside\n    A = t t\n}\n{ t_2 = 2 X; B = t_2 }\n"),
+        "{grad}"
+    );
+    // 2 X⁵ has the derivative 10 X⁴.
+    assert!(output(&grad, &["run", "-", "--only", "Grad_X"]).contains("810"), "{grad}");
+    let whole = output(text, &["run", "-"]);
+    assert_eq!(whole, "Loss: f32\n486.\n");
+}
+
+/// A temperature by name is that of the gradient's lines as well.
+#[test]
+fn temperatures_reach_gradients() {
+    let text = "X[i] = const([0.3, -0.2])\nY[i] = sig(X[i])\nZ[i] = sig(Y[i] X[i])\nLoss = Z[i] Z[i] Y[i]\n";
+    let given = ["--temperature", "Y=0.7", "--temperature", "Z=1.3"];
+    let checked = gradus_with(text, &[&["check", "-"], &given[..]].concat());
+    assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
+    let grad = output(text, &["grad", "-", "--wrt", "X"]);
+    let number = |text: &str, args: &[&str]| {
+        let value = json(&output(text, &[&["run", "-", "--json", "--f64"], args].concat()));
+        value.as_object().unwrap().values().next().unwrap()["data"].clone()
+    };
+    let found = number(&grad, &[&["--only", "Grad_X"], &given[..]].concat());
+    for (i, slope) in found.as_array().unwrap().iter().enumerate() {
+        let at = |h: f64| {
+            let mut x = [0.3, -0.2];
+            x[i] += h;
+            let moved = text.replace("0.3, -0.2", &format!("{}, {}", x[0], x[1]));
+            number(&moved, &[&["--only", "Loss"], &given[..]].concat()).as_f64().unwrap()
+        };
+        let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+        assert!(
+            difference.abs() > 1e-2 && (slope.as_f64().unwrap() - difference).abs() < 1e-8,
+            "{slope} {difference}"
+        );
+    }
+    assert_eq!(gradus_with(&grad, &[&["explain", "-"], &given[..]].concat()).code, 0);
+}
+
 #[test]
 fn run_json_is_one_object() {
     let text = output(
@@ -39,6 +83,20 @@ fn run_of_the_seed_programs_in_f64() {
         assert_eq!(value["Loss"]["dtype"], "f64");
         assert!((value["Loss"]["data"].as_f64().unwrap() - loss).abs() < 1e-12);
     }
+}
+
+#[test]
+fn complex_inputs_are_refused() {
+    let folder = Folder::new("complex");
+    let mut header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }".to_string();
+    header.push_str(&" ".repeat(128 - 10 - 1 - header.len()));
+    header.push('\n');
+    let length = (header.len() as u16).to_le_bytes();
+    let bytes = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &[0; 8]].concat();
+    let file = folder.0.join("c.npy");
+    std::fs::write(&file, bytes).unwrap();
+    let said = gradus_with("Y = 2 X[i]", &["run", "-", "--input", &format!("X={}", file.display())]);
+    assert!(said.code == 1 && said.err.contains("`X` has complex numbers"), "{}", said.err);
 }
 
 #[test]
@@ -178,7 +236,9 @@ fn states_are_given_by_set() {
     assert!(both.contains("there is no parameter or input `K` to set"), "{both}");
     let sun = said(&["--temperature", "Sun=2"]);
     assert!(sun.contains("no equation defines `Sun`") && sun.contains("did you mean `Sum`?"), "{sun}");
-    let size = said(&["--set", "H=[1,2,3]"]);
+    let twice = said(&["--set", "H=[1,2]"]);
+    assert!(twice.contains("`H` is given twice"), "{twice}");
+    let size = gradus_with(STEPS, &["run", "-", "--set", "H=[1,2,3]"]).err;
     assert!(size.contains("`H` is given with 3 places at `i`, which has 2 here"), "{size}");
     let start = gradus_with("H[*0] = 1\nH[*t+1] = 2 H[*t]", &["run", "-", "--set", "H=3"]);
     assert!(start.err.contains("`H` is given, but it has a start in the program"), "{}", start.err);

@@ -109,6 +109,11 @@ impl<'a> Term<'a> {
     /// The term, with the axes of the left side only (and those a call brought along).
     pub(crate) fn evaluate(&self) -> Eval<Named> {
         let e = self.equation;
+        if let Kind::Sum(terms) = &e.value.kind
+            && e.target.relation
+        {
+            return self.sum_of_a_rule(terms);
+        }
         let mut keep: Names = self.left.iter().cloned().collect();
         keep.extend(self.batch.iter().cloned());
         let mut wanted: Vec<Name> = self.batch.to_vec();
@@ -139,6 +144,18 @@ impl<'a> Term<'a> {
         };
         value.tensor.check().map_err(|x| fault(e.value.span, &x))?;
         Ok(value)
+    }
+
+    /// The sum on the right of a relation: what the same equation of a tensor would be.
+    fn sum_of_a_rule(&self, terms: &[Expr]) -> Eval<Named> {
+        let mut sum = Named::scalar(0.0, self.options.float);
+        for term in terms {
+            let e = Equation { value: term.clone(), ..self.equation.clone() };
+            let own = Term::new(self.program, self.options, self.values, self.batch, self.moment, &e)?;
+            sum = self.two(sum, own.evaluate()?, |a, b| a + b);
+        }
+        sum.tensor.check().map_err(|x| fault(self.equation.value.span, &x))?;
+        Ok(sum)
     }
 
     /// Factors as numbers, each keeping what the others use.

@@ -5,6 +5,8 @@
 mod back;
 mod held;
 mod merge;
+mod parts;
+mod settled;
 mod shift;
 
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
@@ -64,11 +66,19 @@ impl Program {
                 return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
             }
         }
+        let (reached, wanted) = (self.reached_from(&loss), self.leading_to(&options.wrt));
+        let named = self.with_parts(&reached.intersection(&wanted).cloned().collect());
+        let (program, parts) = named.as_ref().map_or((self, &[][..]), |(program, parts)| (program, parts));
+        let mut wanted = program.leading_to(&options.wrt);
+        // Lists that got a name have no gradient that anyone asked for.
+        for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
+            wanted.remove(&list.target.name);
+        }
         let mut walk = back::Walk {
-            program: self,
+            program,
             prefix: self.prefix(),
-            reached: self.reached_from(&loss),
-            wanted: self.leading_to(&options.wrt),
+            reached: program.reached_from(&loss),
+            wanted,
             refused: Vec::new(),
             lines: Vec::new(),
             blocked: Vec::new(),
@@ -82,7 +92,7 @@ impl Program {
         walk.at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
         let target = Ref { name: walk.name(&loss), places: Vec::new(), relation: false, span: whole };
         walk.emit(target, Kind::Call(Box::new(seed)).bare());
-        for e in self.equations.iter().rev() {
+        for e in program.equations.iter().rev() {
             walk.equation(e);
         }
         let (lines, blocked, doubtful) = (walk.lines, walk.blocked, walk.doubtful);
@@ -106,7 +116,8 @@ impl Program {
             .map(|n| (n.clone(), gradient_of(n)))
             .filter(|(_, g)| with.contains(g))
             .collect();
-        let equations = if options.merged { merge::merged(lines) } else { lines };
+        let lines = if options.merged { merge::merged(lines) } else { lines };
+        let equations = [parts::read(parts, &lines), lines].concat();
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
         warnings.extend(doubtful);

@@ -26,7 +26,7 @@ pub use diagnostic::{Diagnostic, Result, Severity};
 pub use format::format;
 pub use gradient::{Gradient, GradientOptions};
 pub use parse::parse_query;
-pub use program::{Definition, Faults, Loader, NoImports, Param, Program};
+pub use program::{Definition, Faults, Loader, Local, NoImports, Param, Program};
 pub use raise::raise;
 pub use run::{Lowered, Settings};
 pub use source::{Source, Span};

@@ -2,10 +2,14 @@
 //! size is known.
 
 mod ask;
+mod block;
 mod collect;
+mod dots;
+mod library;
 mod resolve;
 mod stratify;
 
+pub use block::Local;
 pub(crate) use resolve::number;
 
 use crate::ast::{Equation, Expr, Function, Name, Ref, Statement};
@@ -73,11 +77,13 @@ pub struct Program {
     pub sinks: Vec<(Arc<str>, Expr, Span)>,
     /// What is doubtful.
     pub warnings: Vec<Diagnostic>,
+    /// The names that blocks give.
+    pub locals: Vec<Local>,
 }
 
 /// Reads the texts that a program imports.
 pub trait Loader {
-    /// The text under a path, as the importing text writes it.
+    /// The text under a path, relative to the program.
     fn load(&self, path: &str) -> std::result::Result<String, String>;
 }
 

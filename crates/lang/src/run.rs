@@ -283,7 +283,10 @@ impl Program {
             let what = format!("`{name}` has no equation, so it is an input, and none was given");
             let others = self.names.iter().filter(|n| *n != name).map(|n| &**n);
             let fault = Diagnostic::error(d.span, what);
-            let give = format!("give it (--input {name}=FILE), or define it");
+            let give = match self.ends_with_a_block(name) {
+                true => format!("the `{name}` that `let` gives ends with its block"),
+                false => format!("give it (--input {name}=FILE), or define it"),
+            };
             faults.push(fault.help(give).nearest(name, others));
         }
         for (name, aval) in inputs {

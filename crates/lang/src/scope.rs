@@ -222,6 +222,13 @@ fn renamed_words(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Exp
     }
 }
 
+/// The same name with numbers, its primes behind them: `Y_2`, `Y_3`, …
+pub(crate) fn numbered(name: &str, from: usize) -> impl Iterator<Item = Name> {
+    let base = name.trim_end_matches('\'');
+    let primes = &name[base.len()..];
+    (from..).map(move |n| format!("{base}_{n}{primes}").into())
+}
+
 /// A name that is not taken: the same with primes.
 pub(crate) fn fresh(name: &str, taken: &Names) -> Name {
     let base =

@@ -104,7 +104,7 @@ impl Program {
     }
 
     /// How many steps virtual time has: as many as asked for, declared, and in inputs and constants with an axis for
-    /// it, which all must agree; else one.
+    /// it, which all must agree; else one, unless there is a state.
     pub(crate) fn steps(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -152,7 +152,19 @@ impl Program {
                 say(n, span, format!("in `{}`", e.target.name))?;
             }
         }
-        Ok(said.map_or(1, |s| s.0))
+        // A state needs to know when to stop; whatever else moves with time has one moment.
+        let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
+        match (said, self.equations.iter().find(ahead)) {
+            (Some((n, ..)), _) => Ok(n),
+            (None, None) => Ok(1),
+            (None, Some(state)) => {
+                let time = moving(&state.target.places).map_or("t", |t| t.0);
+                let what = format!("nothing says how many steps `{}` takes", state.target.name);
+                let help =
+                    format!("say it with --steps or with axis {time} = 4, or read something at every step");
+                Err(Diagnostic::error(state.target.span, what).help(help))
+            }
+        }
     }
 
     /// The extent of time in an equation whose left side moves: that of a constant, or of a tensor that is read with

@@ -54,17 +54,11 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
             }
             b'0'..=b'9' => {
                 at = number_end(bytes, at);
-                match text[start..at].parse::<f64>() {
-                    Ok(x) => Token::Number(x),
-                    Err(_) => {
-                        faults.push(Diagnostic::error(span(start, at), "this is not a number"));
-                        Token::Number(0.0)
-                    }
-                }
+                number(text, span(start, at), faults)
             }
             b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
                 at = number_end(bytes, at);
-                Token::Number(text[start..at].parse().unwrap_or(0.0))
+                number(text, span(start, at), faults)
             }
             b'"' => {
                 let inside = bytes[at + 1..].iter().take_while(|b| **b != b'"' && **b != b'\n').count();
@@ -123,7 +117,22 @@ pub(crate) fn begins(bytes: &[u8], sign: &str) -> bool {
     }
 }
 
-/// Where a number that begins here ends: digits, a point with digits or nothing behind it, an exponent.
+/// A number, or what is wrong with it.
+fn number(text: &str, span: Span, faults: &mut Vec<Diagnostic>) -> Token {
+    let written = &text[span.start as usize..span.end as usize];
+    let what = match written.parse::<f64>() {
+        Ok(x) if x.is_finite() => return Token::Number(x),
+        Ok(_) => format!("{written} is beyond the largest number, which is about 1.8e308"),
+        Err(_) => format!("{written} is not a number"),
+    };
+    if faults.len() < MOST_FAULTS {
+        faults.push(Diagnostic::error(span, what));
+    }
+    Token::Number(0.0)
+}
+
+/// Where a number that begins here ends: digits, a point with digits or nothing behind it, an exponent. Points with digits
+/// behind them belong to it, however many: there is no other way to read them.
 fn number_end(bytes: &[u8], mut at: usize) -> usize {
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
     at += digits(at);
@@ -137,6 +146,9 @@ fn number_end(bytes: &[u8], mut at: usize) -> usize {
         if exponent > 0 {
             at += 1 + sign + exponent;
         }
+    }
+    while bytes.get(at) == Some(&b'.') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) {
+        at += 1 + digits(at + 1);
     }
     at
 }

@@ -324,10 +324,21 @@ fn functions_by_place_as_factors() {
     check_with("Loss = det(A[b,i,j]) V[i]", &[("A", &[5, 3, 3]), ("V", &[3])], None);
     check_with("Y[k] = det(A[b,i,j]) V[b] V[k]\nLoss = Y[k] Y[k]", &[("A", &[5, 3, 3]), ("V", &[5])], None);
     check_with("Loss = sum(svdvals(X[i,j]))", &shapes[..1], None);
-    // What takes its names from the left side cannot be copied to another line.
-    let nested = load("Y[i,k] = exp(topk(X[i,j], k=2))\nLoss = Y[i,k] Y[i,k]");
-    let said = nested.gradient(&GradientOptions::default()).unwrap_err().to_string();
-    assert!(said.contains("`topk` has its indices from the left side"), "{said}");
+    // What takes its names from the left side gets a line of its own, where there are such names.
+    check_with("Y[i,k] = exp(topk(X[i,j], k=2))\nLoss = Y[i,k] Y[i,k]", &shapes[..1], None);
+    check_with(
+        "Y[k,i] = V[i] topk(X[i,j], k=2) V[j]\nLoss = Y[k,i] Y[k,i]",
+        &[("X", &[3, 4]), ("V", &[3])],
+        None,
+    );
+    check_with(
+        "Y[b,a] = R[a] transpose(X[c,d])\nLoss = Y[b,a] Y[b,a] R[a]",
+        &[("X", &[3, 4]), ("R", &[3])],
+        None,
+    );
+    let nameless = load("Loss = exp(svdvals(X[i,j]))");
+    let said = nameless.gradient(&GradientOptions::default()).unwrap_err().to_string();
+    assert!(said.contains("`svdvals` has its indices from the left side"), "{said}");
     let line = "Y = svdvals(X[i,j]) W[k,l]";
     let refused = load(line).run(&read(line), &settings(None), &["Y".into()]).unwrap_err();
     assert!(refused.to_string().contains("give it an equation of its own"), "{refused}");
@@ -442,4 +453,75 @@ fn the_page_lists_the_table() {
             "{heading} has no example"
         );
     }
+}
+
+/// What comes out of a function by place has names, and these go where they belong, whatever stands beside the call.
+#[test]
+fn results_of_matrices_meet_by_name() {
+    let b = drawn("B", &[3, 3]);
+    let steep = &b + &(Tensor::eye(3).to_dtype(DType::F64) * 3.0);
+    let inputs = Inputs::from([("B".into(), steep)]);
+    let calls = [
+        "inv",
+        "cholesky",
+        "tril",
+        "triu",
+        "matrix_exp",
+        "matrix_power",
+        "qr",
+        "lu",
+        "svd",
+        "transpose",
+        "pinv",
+    ];
+    for name in calls {
+        let settings = match name {
+            "matrix_power" => ", n=3",
+            "svd" => ", part=\"u\"",
+            _ => "",
+        };
+        let call = format!("{name}(B[k,l] + B[l,k]{settings})");
+        let plain = format!("{name}(B[k,l]{settings})");
+        for call in [call, plain] {
+            for left in ["l,k", "k,l", "a,b"] {
+                let alone = value(&format!("Y[{left}] = {call}"), &inputs, "Y");
+                // Factors that the result's own names allow.
+                if left != "a,b" {
+                    let beside = value(&format!("Y[{left}] = 2 {call} / 2"), &inputs, "Y");
+                    assert!(far(&alone, &beside) < 1e-12, "Y[{left}] = {call}\n{alone}\n{beside}");
+                }
+                let shapes: &[(&str, &[usize])] = &[("B", &[3, 3]), ("R", &[3, 3])];
+                let steep = "D[k,l] = const([[4, 0, 0.5], [0, 3, 0], [0.5, 0, 5]])\n";
+                let call = call
+                    .replace("B[l,k]", "B[l,k] + D[k,l]")
+                    .replace("(B[k,l],", "(B[k,l] + D[k,l],")
+                    .replace("(B[k,l])", "(B[k,l] + D[k,l])");
+                check_with(
+                    &format!("{steep}Y[{left}] = {call}\nLoss = Y[{left}] Y[{left}] R[{left}]"),
+                    shapes,
+                    None,
+                );
+                if left != "a,b" {
+                    check_with(
+                        &format!("{steep}Y[{left}] = R[k,l] {call}\nLoss = Y[{left}] Y[{left}]"),
+                        shapes,
+                        None,
+                    );
+                }
+            }
+        }
+    }
+    let shapes: &[(&str, &[usize])] = &[("B", &[3, 3]), ("R", &[3, 3])];
+    check_with("Y[l,k] when R[k,l] > 0.5 = qr(B[k,l])\nLoss = Y[l,k] Y[l,k] R[l,k]", shapes, None);
+    // One name twice: both are called as the left side calls them.
+    for call in ["outer(B[k,0], R[k,1])", "cdist(B[k,l], R[k,l])", "matmul(B[k,l], R[l,k])"] {
+        for left in ["l,k", "a,b"] {
+            check_with(&format!("Y[{left}] = {call}\nLoss = Y[{left}] Y[{left}] R[{left}]"), shapes, None);
+            check_with(&format!("Y[{left}] = {call} R[{left}]\nLoss = Y[{left}] Y[{left}]"), shapes, None);
+        }
+    }
+    // By name, not by place.
+    let turned = value("Y[l,k] = inv(B[k,l])", &inputs, "Y");
+    let plain = value("Y[k,l] = inv(B[k,l])", &inputs, "Y");
+    assert!(far(&turned, &plain.transpose(0, 1)) < 1e-12);
 }

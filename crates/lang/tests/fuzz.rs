@@ -179,7 +179,8 @@ fn exercise(text: &str) -> Result<(), TestCaseError> {
                 prop_assert!(!faults.render(false).is_empty());
             }
             if let Ok(gradient) = program.gradient(&GradientOptions::default()) {
-                let longer = Program::parse(Source::new("fuzz", format!("{formatted}\n{}", gradient.text())));
+                let open = back.open_text();
+                let longer = Program::parse(Source::new("fuzz", format!("{open}\n{}", gradient.text())));
                 prop_assert!(longer.is_ok(), "{}\n--\n{}\n{}", text, gradient.text(), longer.unwrap_err());
             }
         }

@@ -108,6 +108,75 @@ fn offsets_ranges_places_and_diagonals() {
     check("Y[0] = A[i] A[i]\nY[1] = A[i] B[i]\nLoss = Y[k] Y[k]", &[("A", &[3]), ("B", &[3])]);
 }
 
+/// A list is called as its own left side calls it, also where it is a factor on another line.
+#[test]
+fn lists_as_factors() {
+    let g = check("Y[i] = A[j] [1,2]\nLoss = Y[i] Y[i]", &[("A", &[3])]);
+    assert!(g.starts_with("let Y_1[i] = [1, 2]\n") && !g.contains("Grad_Y_1"), "{g}");
+    check("Y[j,i] = A[i,j] const([[1,2],[3,4],[5,6]])\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
+    check("Y[j,i] when A[i,j] > 0.5 = A[i,j] [[1,2],[3,4],[5,6]]\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
+    check("Y[i] = exp(A[i] [1,2]) [3,4]\nLoss = Y[i] Y[i]", &[("A", &[2])]);
+    check("H[i,*t+1] = H[i,*t] [0.5,2] + A[i,*t]\nLoss = H[i,*-1] H[i,*-1]", &[("A", &[2, 3])]);
+}
+
+/// Ranges of one name are a diagonal of both.
+#[test]
+fn diagonals_of_ranges() {
+    check("Z[s] = Y[s=:2,s=1:]\nLoss = Z[s] Z[s] W[s]", &[("Y", &[3, 3]), ("W", &[2])]);
+    check("Z[s] = Y[s=:2,s] W[s]\nLoss = Z[s] Z[s]", &[("Y", &[3, 2]), ("W", &[2])]);
+    check("Z[s,j] = Y[s=:2,j,s=1:]\nLoss = Z[s,j] Z[s,j] W[s]", &[("Y", &[3, 2, 3]), ("W", &[2])]);
+    check("Loss = Y[s=::2,s=:2] W[s]", &[("Y", &[3, 3]), ("W", &[2])]);
+    // As they stand, and each of them.
+    check("Z[s] = exp(Y[s=:2,s=1:]) Y[s=1:,s=:2]\nLoss = Z[s] Z[s]", &[("Y", &[3, 3])]);
+}
+
+/// Values on the way have names, so that derivatives of derivatives do not compute them again in every line.
+#[test]
+fn calls_within_calls_grow_moderately() {
+    let x = Tensor::from_slice(&[0.3f64, -0.4], [2]);
+    let inputs = BTreeMap::from([(Name::from("X"), x.clone())]);
+    let (mut text, mut loss) = ("Y[i] = tanh(exp(sin(X[i])))\nLoss = Y[i]".to_string(), Name::from("Loss"));
+    let (mut lines, mut last) = (Vec::new(), Name::from(""));
+    for order in 1..=4 {
+        let options = GradientOptions { loss: Some(loss), wrt: vec!["X".into()], ..Default::default() };
+        let gradient = load(&text).gradient(&options).unwrap_or_else(|f| panic!("{f}"));
+        lines.push(gradient.equations.len());
+        last = gradient.names[&Name::from("X")].clone();
+        text = format!("{text}\n{}Loss_{order} = {last}[i]\n", gradient.text());
+        loss = format!("Loss_{order}").into();
+    }
+    assert!(lines[0] <= 8 && lines.windows(2).all(|w| w[1] <= 4 * w[0]), "{lines:?}\n{text}");
+    let found = load(&text).run(&inputs, &settings(None), &[last.clone()]).unwrap_or_else(|f| panic!("{f}"));
+    // The Taylor coefficients of tanh(exp(sin(x))) at each place, by arithmetic of series.
+    for (k, x) in [0.3f64, -0.4].into_iter().enumerate() {
+        let (s, c) = x.sin_cos();
+        let inner = [s, c, -s / 2.0, -c / 6.0, s / 24.0];
+        let exp = composed(&inner, [1.0; 5].map(|v| v * s.exp()));
+        let t = exp[0].tanh();
+        let d = 1.0 - t * t;
+        let outer = [t, d, -2.0 * t * d, (6.0 * t * t - 2.0) * d, (16.0 * t - 24.0 * t * t * t) * d];
+        let fourth = composed(&exp, outer)[4] * 24.0;
+        let got = found[&last].to_vec::<f64>().unwrap()[k];
+        assert!((got - fourth).abs() < 1e-9 * (1.0 + fourth.abs()), "{got} beside {fourth}");
+    }
+}
+
+/// The series of f(g(x)) up to the fourth order, from the series of g and the derivatives of f at g's first term.
+fn composed(inner: &[f64; 5], derivatives: [f64; 5]) -> [f64; 5] {
+    let mut power = [1.0, 0.0, 0.0, 0.0, 0.0];
+    let (mut out, mut factorial) = ([0.0; 5], 1.0);
+    for (n, d) in derivatives.into_iter().enumerate() {
+        factorial *= n.max(1) as f64;
+        (0..5).for_each(|i| out[i] += d / factorial * power[i]);
+        let mut next = [0.0; 5];
+        for i in 0..5 {
+            (1..5 - i).for_each(|j| next[i + j] += power[i] * inner[j]);
+        }
+        power = next;
+    }
+    out
+}
+
 #[test]
 fn calls_nested_and_as_factors() {
     let g = check("Y[h] = gelu(W[h,d] X[d])\nLoss = Y[h] Y[h]", &[("W", &[2, 3]), ("X", &[3])]);
@@ -120,6 +189,8 @@ fn calls_nested_and_as_factors() {
     check("Y[i] = gelu(tanh(A[i] B[i]) + sin(A[i]))\nLoss = Y[i] Y[i]", &[("A", &[3]), ("B", &[3])]);
     check("S[i.,j] = softmax(X[i,j])\nLoss = S[i,j] W[i,j]", &[("X", &[3, 4]), ("W", &[3, 4])]);
     check("S[i,j] = softmax(X[i,j], axis=\"j\") W[i]\nLoss = S[i,j] S[i,j]", &[("X", &[3, 4]), ("W", &[3])]);
+    let g = check("Y[i,j] = softmax(exp(X[i,j]))\nLoss = Y[i,j] Y[i,j]", &[("X", &[3, 4])]);
+    assert!(!g.contains("let "), "its derivative needs the result only: {g}");
     check("Y[b,t] = softmax(W[t,d] H[b,d])\nLoss = Y[b,t] Y[b,t]", &[("W", &[2, 3]), ("H", &[4, 3])]);
     check("Loss = mse_loss(relu(A[i] - 0.6), B[i])", &[("A", &[5]), ("B", &[5])]);
     check(
@@ -170,6 +241,23 @@ fn own_functions() {
     check(
         &format!("{f}Y[i,k] = scaled(A[i,k], C)\nLoss = Y[i,k] B[k] Y[i,k]"),
         &[("A", &[2, 3]), ("B", &[3]), ("C", &[])],
+    );
+    // What comes out is called as the left side calls it.
+    let rows = "fn rows(a[i,j]) -> y[k] { y[k] = a[k,j] a[k,j] }\n";
+    check(&format!("{rows}Y[n] = rows(exp(sin(A[i,j])))\nLoss = Y[n] Y[n]"), &[("A", &[2, 3])]);
+}
+
+/// Lines behind a program read what blocks give under names that nobody else has.
+#[test]
+fn names_of_blocks() {
+    let text = "{ let t[i] = tanh(X[i]); let unread = 1; A = t[i] X[i] } # first\n{\n    let t[i] = W[i] X[i]  # second\n    B = t[i] t[i]\n}\nLoss = A B";
+    let g = check(text, &[("X", &[3]), ("W", &[3])]);
+    assert!(g.contains("Grad_t_2[i] = Grad_B t_2[i]"), "{g}");
+    check("t' = 2\n{ let t'[i] = exp(sin(X[i])); A = t'[i] t'[i] }\nLoss = A t'", &[("X", &[3])]);
+    let open = load(text).open_text();
+    assert_eq!(
+        open,
+        "{ t[i] = tanh(X[i]); let unread = 1; A = t[i] X[i] } # first\n{\n    t_2[i] = W[i] X[i]  # second\n    B = t_2[i] t_2[i]\n}\nLoss = A B"
     );
 }
 

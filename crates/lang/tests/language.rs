@@ -72,6 +72,9 @@ fn projections_and_reductions() {
     assert_eq!(of("Y[i] max= A[i,j]"), [3.0, 6.0]);
     assert_eq!(of("Y[j] min= A[i,j]"), [1.0, 2.0, 3.0]);
     assert_eq!(of("Y[i] avg= A[i,j]"), [2.0, 5.0]);
+    let nothing = |how: &str| of(&format!("Z[k] = const([])\nY {how}= Z[k]"))[0];
+    assert_eq!(["sum", "prod", "max", "min"].map(nothing), [0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY]);
+    assert!(nothing("avg").is_nan());
     assert_eq!(of("Y prod= S[i,j]"), [24.0]);
     assert_eq!(of("Y[i] max= A[i,j] V[j]"), [300.0, 600.0]);
     // Terms are equations of their own; a group is one value.
@@ -138,6 +141,56 @@ fn declarations_functions_and_blocks() {
     assert_eq!(value_with("param K = 2\nY = K", &[], "Y", set).item::<f32>().unwrap(), 5.0);
 }
 
+/// A list has a number for every place of the left side; nothing of it is repeated.
+#[test]
+fn lists_and_ranges_have_sizes() {
+    for (line, says) in [
+        ("Y[i] = A[i] [5]", "index `i` has size 1 in this list, but 3 elsewhere"),
+        ("Y[i] = A[i] [5,6]", "index `i` has size 2 in this list, but 3 elsewhere"),
+        ("Y[i] = [5] A[i]", "index `i` has size 3 in `A`, but 1 elsewhere"),
+        ("Y[i] = const([1,2,3])[0]", "index `i` has size 1 in this list, but 3 elsewhere"),
+        ("Y[i] = A[i] > [1]", "index `i` has size 1 in this list"),
+        ("Y[i] = maximum(A[i], [1,2])", "index `i` has size 2 in this list"),
+        ("Y[0:2] = A[0:2] B[0:2]", "index `0:2` has size 1 in `B`, but 2 elsewhere"),
+        ("Y[s] = A[s=1:] C[s]", "index `s` has size 3 in `C`, but 2 elsewhere"),
+    ] {
+        let text = format!("A[i] = const([1,2,3])\nB[i] = const([7])\nC[i] = const([1,2,3])\n{line}");
+        let message = fault(&text);
+        assert!(message.contains(says), "{line}\n{message}");
+    }
+    let of = |line: &str| numbers(&format!("A[i] = const([1,2,3,4,5])\n{line}"), "Y");
+    assert_eq!(of("Y[s] = A[s=1::2] A[s=:2]"), [2.0, 8.0]);
+    assert_eq!(of("Y[s] = A[s=-2:] A[s=-5:-3]"), [4.0, 10.0]);
+    assert_eq!(of("Y[s] = A[s=4:1:-2] A[s=:2]"), [5.0, 6.0]);
+}
+
+/// A dot says which axis functions work along: one on the left, or none.
+#[test]
+fn dots_that_choose_nothing() {
+    let a = "A[i,j] = const([[1,2],[3,4]])\n";
+    for (line, says) in [
+        ("Y[i,j] = softmax(A[i.,j])", "a dot means nothing on the right unless the left side has it"),
+        ("Y[j] = softmax(A[i.,j])", "a dot means nothing on the right unless the left side has it"),
+        ("Y[i.,j.] = softmax(A[i,j])", "a left side has one dot at most"),
+        ("Y[i.,j] = 2 A[i,j]", "nothing on the right works along `i`, so this dot chooses nothing"),
+        ("fn f(a[i]) -> b[i] { b[i.] = a[i] }\nY[i,j] = f(A[i,j])", "this dot chooses nothing"),
+    ] {
+        let message = fault(&format!("{a}{line}"));
+        assert!(message.contains(says), "{line}\n{message}");
+        assert!(
+            message.contains("a dot on the left chooses the axis that functions on the right work along")
+        );
+    }
+    let head = fault("fn f(a[i.]) -> b[i] { b[i] = a[i] }\nY = 1");
+    assert!(head.contains("a dot means nothing in the head of a function"), "{head}");
+    let written = fault(&format!("{a}\"o.json\" = softmax(A[i.,j])"));
+    assert!(written.contains("a dot means nothing where there is no left side"), "{written}");
+    let asked = load(a).ask(Source::new("asked", "softmax(A[i.,j])")).unwrap_err().to_string();
+    assert!(asked.contains("a dot means nothing where there is no left side"), "{asked}");
+    let by = |line: &str| numbers(&format!("{a}{line}"), "Y");
+    assert_eq!(by("Y[i.,j] = cumsum(A[i.,j]) + A[i,j]"), by("Y[i,j] = cumsum(A[i,j], axis=i) + A[i,j]"));
+}
+
 #[test]
 fn gelu_is_the_tanh_form_unless_asked() {
     let x = 0.7f64;
@@ -174,6 +227,28 @@ fn rules_reach_their_closure() {
     assert_eq!(numbers(&mutual, "Odd").iter().sum::<f64>(), 7.0 + 5.0 + 3.0 + 1.0);
     assert_eq!(numbers(&mutual, "Even").iter().sum::<f64>(), 6.0 + 4.0 + 2.0);
     assert_eq!(value_with(&text, &[], "Anc", Settings::default()).dtype(), DType::Bool);
+}
+
+/// The right side of a rule is compared with 0 as a whole; rules of one name are joined by *or*.
+#[test]
+fn sums_of_rules_hold_where_they_are_positive() {
+    let v = "V[x] = const([7, 5, 3])\nA(x) = const([1,0,0])\nB(x) = const([0,1,0])\nW[x,y] = const([[1,-1],[2,-1],[-3,1]])\n";
+    let of = |line: &str| numbers(&format!("{v}{line}"), "P");
+    assert_eq!(of("P(x) = V[x] - 5"), [1.0, 0.0, 0.0]);
+    assert_eq!(of("P(x) = 5 - V[x]"), [0.0, 0.0, 1.0]);
+    assert_eq!(of("P(x) = A(x) + B(x)"), [1.0, 1.0, 0.0]);
+    assert_eq!(of("P(x) = V[x] - 5\nP(x) = 5 - V[x]"), [1.0, 0.0, 1.0]);
+    // As in an equation of a tensor, every term is summed over what the left side lacks.
+    assert_eq!(of("P(x) = W[x,y] - 0.5"), [0.0, 1.0, 0.0]);
+    assert_eq!(of("P(x) max= W[x,y] - 1.5"), [0.0, 1.0, 0.0]);
+    assert_eq!(of("P(x,y) = A(x) - B(y)\naxis x = 3"), [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    // Rules that need themselves, beside and inside of sums.
+    let chain = "E(x,y) = const([[0,1,0],[0,0,1],[0,0,0]])\n";
+    assert_eq!(of(&format!("{chain}P(x) = V[x] - 6\nP(y) = E(x,y) P(x)")), [1.0, 1.0, 1.0]);
+    assert_eq!(of(&format!("{chain}P(y) = (V[y] - 6 > 0) + E(x,y) P(x)")), [1.0, 1.0, 1.0]);
+    assert_eq!(of(&format!("{chain}P(y) = V[y] - 6 + 10 E(x,y) P(x)")), [1.0, 1.0, 1.0]);
+    let message = fault(&format!("{v}P(x) = V[x] - P(x)"));
+    assert!(message.contains("`P` needs its own negation"), "{message}");
 }
 
 /// What is negated must be known before: then rules may negate.

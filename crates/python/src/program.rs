@@ -133,7 +133,10 @@ impl PyProgram {
     fn grad(&self, loss: Option<&str>, wrt: Option<Vec<String>>, merged: bool) -> PyResult<PyProgram> {
         let gradient = self.gradient_of(loss, wrt, merged)?;
         let program = self.program.extended(&gradient.equations).map_err(faulty)?;
-        let text = format!("{}\n{}", self.text.trim_end(), gradient.text());
+        // The gradient of a gradient stands behind a text that is open already.
+        let own = self.program.sources.first().is_some_and(|s| *s.text == *self.text);
+        let before = if own { self.program.open_text() } else { self.text.clone() };
+        let text = format!("{}\n{}", before.trim_end(), gradient.text());
         Ok(PyProgram::new(program, text))
     }
 

@@ -1,9 +1,8 @@
 //! Applying a function, or its derivative, to tensors with named axes.
 
 use super::param::Occurs;
-use super::table::SAME;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
-use crate::ast::{Name, Projection};
+use crate::ast::{Function, Name, Projection};
 use crate::limit::{MOST_OPERATIONS, fits};
 use crate::named::{Named, new_axis, pointwise, union};
 use gradus_ir::{DType, Error, Result};
@@ -11,14 +10,17 @@ use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+/// Runs a function of the program's own, for a left side with these names.
+type Own<'a> = &'a dyn Fn(&Function, &[Named], &[Name]) -> Result<Named>;
+
 /// What applying needs from around the call.
 pub(crate) struct Around<'a> {
     /// The names of the left side: they name the axes of functions that know places only.
     pub(crate) left: &'a [Name],
     /// Whether the call is all of the right side.
     pub(crate) whole: bool,
-    /// Runs a function of the program's own.
-    pub(crate) own: &'a dyn Fn(&crate::ast::Function, &[Named]) -> Result<Named>,
+    /// What runs functions of the program's own.
+    pub(crate) own: Own<'a>,
 }
 
 impl Callee {
@@ -122,7 +124,7 @@ impl Callee {
             return Err(Error::value(format!("`{}`", self.name()), why));
         }
         let b = match &self.base {
-            Base::User(f) => return (around.own)(f, args),
+            Base::User(f) => return (around.own)(f, args, around.left),
             Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
             Base::Table(b) => *b,
         };
@@ -133,7 +135,7 @@ impl Callee {
             Shape::OfIndex => checked(Named::new(run(&[args[0].tensor.clone()])?, args[0].axes.clone())),
             Shape::Part => {
                 let axes = super::family::arrays::slice_axes(s.word("at"), &args[0].axes);
-                checked(Named::new(run(&[args[0].tensor.clone()])?, axes))
+                checked(Named::new(run(&[args[0].tensor.clone()])?, axes).diagonal())
             }
             Shape::Positional => {
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.tensor.clone()).collect();
@@ -283,24 +285,32 @@ fn checked(v: Named) -> Result<Named> {
     Ok(v)
 }
 
-/// Names for the axes of a function that knows places only. What the table says comes out keeps its names, and what is new
-/// is called as the left side calls what is left there. Where the call is all of the right side the left side may have
-/// other names, by place; so it may where the table says nothing.
+/// Names for the axes of a function that knows places only. What the table says comes out keeps its name, and what is new
+/// is called as the left side calls what is left there, whether or not something stands beside the call. All of the right
+/// side may be called otherwise on the left, but never with the same names at other places. Where the table says nothing,
+/// or one name would come out twice, all of it is new.
 fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
     let axes: Vec<&[Name]> = args.iter().map(|a| &a.axes[..]).collect();
     let (own, left) = (given(b.gives, &axes, Some(rank)), around.left);
-    let own = own.filter(|own| (1..own.len()).all(|i| !own[..i].contains(&own[i])));
-    let Some(own) = own else {
+    let Some(own) = own.filter(|own| !has_twins(own)) else {
         return if left.len() == rank { left.to_vec() } else { (0..rank).map(new_axis).collect() };
     };
-    let is_new = |n: &Name| n.contains(' ');
-    let same = left.len() == rank && own.iter().all(|n| is_new(n) || left.contains(n));
-    if same && !b.gives.is_empty() && b.gives != SAME {
-        let mut others = left.iter().filter(|l| !own.contains(l));
-        return own.iter().map(|n| if is_new(n) { others.next().unwrap_or(n) } else { n }.clone()).collect();
+    if b.gives.is_empty() {
+        return if left.len() == rank { left.to_vec() } else { own };
     }
-    let by_place = around.whole || b.gives.is_empty() || own.iter().any(is_new);
-    if left.len() == rank && by_place { left.to_vec() } else { own }
+    let whole = around.whole && left.len() == rank;
+    let is_open = |n: &Name| n.contains(' ') || whole && !left.contains(n);
+    let others: Vec<&Name> = left.iter().filter(|l| !own.contains(l)).collect();
+    if others.len() != own.iter().filter(|n| is_open(n)).count() {
+        return own;
+    }
+    let mut others = others.into_iter();
+    own.iter().map(|n| if is_open(n) { others.next().unwrap_or(n) } else { n }.clone()).collect()
+}
+
+/// Whether a name stands twice.
+pub(super) fn has_twins(names: &[Name]) -> bool {
+    (1..names.len()).any(|i| names[..i].contains(&names[i]))
 }
 
 /// The names that come out as a table's line says, those of new axes being none that a program can write; of several ways

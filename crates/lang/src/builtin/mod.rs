@@ -322,11 +322,70 @@ pub(crate) fn leans(call: &Call, program: &Program) -> bool {
         Shape::Resize => true,
         Shape::Grow => !call.named.iter().any(|(k, _)| &**k == "axis"),
         Shape::Positional if b.params.is_empty() => true,
-        Shape::Positional => b.gives.split('|').any(|way| match way.split_once("->") {
-            Some((ins, out)) => out.chars().any(|c| !ins.contains(c)),
-            None => true,
-        }),
+        Shape::Positional => {
+            let new = b.gives.split('|').any(|way| match way.split_once("->") {
+                Some((ins, out)) => out.chars().any(|c| !ins.contains(c)),
+                None => true,
+            });
+            new || given_to(b, call).is_some_and(|names| apply::has_twins(&names))
+        }
         _ => false,
+    }
+}
+
+/// The names that come out of a function by place whose arguments are tensors.
+fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
+    let own = |a: &Expr| match &a.kind {
+        Kind::Ref(r) => Some(keys(r)),
+        _ => None,
+    };
+    let args: Vec<Vec<Name>> = call.args.iter().map(own).collect::<Option<_>>()?;
+    apply::given(b.gives, &args.iter().map(|a| &a[..]).collect::<Vec<_>>(), None)
+}
+
+/// The names of what comes out of a call that leans on the left side, whose arguments have these: as `apply` gives them, as
+/// far as that can be said before sizes are known.
+pub(crate) fn result_names(
+    call: &Call,
+    args: &[Vec<Name>],
+    axis: Option<Name>,
+    left: &[Name],
+    program: &Program,
+) -> Option<Vec<Name>> {
+    let Base::Table(b) = find(&call.function, program).filter(|_| leans(call, program))?.base else {
+        return None;
+    };
+    let mut union: Vec<Name> = Vec::new();
+    args.iter().flatten().for_each(|n| {
+        if !union.contains(n) {
+            union.push(n.clone())
+        }
+    });
+    let new = |own: &[Name]| left.iter().filter(|l| !own.contains(l)).cloned().collect::<Vec<_>>();
+    match b.shape {
+        Shape::Resize => {
+            let (axis, new) = (axis?, new(&union));
+            let name = if new.len() == 1 && !left.contains(&axis) { new[0].clone() } else { axis.clone() };
+            Some(union.iter().map(|n| if *n == axis { name.clone() } else { n.clone() }).collect())
+        }
+        Shape::Grow => Some(new(&union)).filter(|new| new.len() == 1).map(|new| [union, new].concat()),
+        Shape::Positional if b.params.is_empty() => Some(left.to_vec()),
+        Shape::Positional if b.gives.is_empty() => {
+            Some(left.to_vec()).filter(|_| args.first().is_some_and(|a| a.len() == left.len()))
+        }
+        Shape::Positional => {
+            let args: Vec<&[Name]> = args.iter().map(|a| &a[..]).collect();
+            b.gives.split('|').find_map(|way| {
+                let own = apply::given(way, &args, None)?;
+                if apply::has_twins(&own) {
+                    return Some(left.to_vec()).filter(|_| own.len() == left.len());
+                }
+                let open = own.iter().filter(|n| n.contains(' ')).count();
+                let mut others = Some(new(&own)).filter(|others| others.len() == open)?.into_iter();
+                own.iter().map(|n| if n.contains(' ') { others.next() } else { Some(n.clone()) }).collect()
+            })
+        }
+        _ => None,
     }
 }
 
@@ -341,13 +400,7 @@ pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
 /// The indices that come out of a function by place, where the table and its arguments say so.
 fn known(callee: &Callee, call: &Call) -> Option<Names> {
     let Base::Table(b) = &callee.base else { return None };
-    let own = |a: &Expr| match &a.kind {
-        Kind::Ref(r) => Some(keys(r)),
-        _ => None,
-    };
-    let args: Vec<Vec<Name>> = call.args.iter().map(own).collect::<Option<_>>()?;
-    let args: Vec<&[Name]> = args.iter().map(|a| &a[..]).collect();
-    let names = apply::given(b.gives, &args, None).filter(|_| !b.gives.is_empty())?;
+    let names = given_to(b, call).filter(|_| !b.gives.is_empty())?;
     Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
 }
 

@@ -56,7 +56,7 @@ pub(super) static FAMILIES: &[Family] = &[
     },
     Family {
         title: "Linear algebra",
-        about: "Of the last two axes, by place. What comes out keeps its names beside other factors, where it has any (`matmul(A[i,k], B[k,j])` is `[i,j]`), and alone on the right side it is called as the left side calls it. Of several results one is chosen by `part=`, and so are the parts of complex ones",
+        about: "Of the last two axes of each argument. What comes out has names, and goes by them as everything else does: `matmul(A[i,k], B[k,j])` is `[i,j]`, `solve(A[i,j], B[i])` is `[j]`, and `inv`, `cholesky`, `tril`, `triu`, `matrix_power` and `matrix_exp` keep the names of their argument, so that `Y[l,k] = inv(B[k,l])` is the inverse, transposed. Axes that are new (of `transpose`, `qr`, `svd`, `eigh`, …) are called, in order, as the left side calls what else it has, and so is all of the right side where the left side has other names for it. Of several results one is chosen by `part=`, and so are the parts of complex ones",
         table: linalg::TABLE,
     },
     Family {

@@ -25,14 +25,18 @@ impl Term<'_> {
         let places = Named::new(places, vec![index.clone()]);
         let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
         let settings = self.settings(&[], Vec::new());
-        let own = |_: &Function, _: &[Named]| Err(Error::verify("no function of an index"));
+        let own = |_: &Function, _: &[Named], _: &[Name]| Err(Error::verify("no function of an index"));
         let around = Around { left: &self.left, whole: false, own: &own };
         let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
         Ok(if value.tensor.rank() == 0 { Named::new(value.tensor, Vec::new()) } else { value })
     }
 
     fn settings(&self, given: &[(Name, Setting)], axes: Vec<isize>) -> Settings {
-        let by_name = self.options.temperatures.get(&self.equation.target.name);
+        let like = given.iter().find_map(|(k, s)| match s {
+            Setting::Word(name) if &**k == "like" => Some(name),
+            _ => None,
+        });
+        let by_name = self.options.temperatures.get(like.unwrap_or(&self.equation.target.name));
         let temperature = by_name.or_else(|| self.options.temperatures.get("*")).copied();
         Settings { given: given.to_vec(), axes, float: self.options.float, temperature }
     }
@@ -74,8 +78,8 @@ impl Term<'_> {
         let settings = self.settings(&given, axes);
         let whole = matches!(&self.equation.value.kind, Kind::Call(c) if std::ptr::eq(&**c, call));
         let inner = std::cell::RefCell::new(None);
-        let own = |f: &Function, args: &[Named]| {
-            self.own(f, args).map_err(|e| {
+        let own = |f: &Function, args: &[Named], left: &[Name]| {
+            self.own(f, args, left).map_err(|e| {
                 *inner.borrow_mut() = Some(e);
                 Error::value(f.name.to_string(), "failed")
             })
@@ -157,7 +161,7 @@ impl Term<'_> {
     }
 
     /// A function of the program's own: its parameters take the last axes of the arguments, axes before those stay.
-    fn own(&self, f: &Function, args: &[Named]) -> Eval<Named> {
+    fn own(&self, f: &Function, args: &[Named], left: &[Name]) -> Eval<Named> {
         if self.options.calls.fetch_add(1, Ordering::Relaxed) >= MOST_CALLS {
             let what = format!("the program calls its own functions more than {MOST_CALLS} times");
             return Err(Diagnostic::error(f.span, what).into());
@@ -202,8 +206,8 @@ impl Term<'_> {
         let mut axes: Vec<Name> = value.batch.iter().map(|b| b.trim_start_matches('^').into()).collect();
         let own = keys(&f.result);
         let known = own.iter().all(|k| names.contains_key(k));
-        if !known && axes.len() + own.len() == self.left.len() {
-            axes = self.left.clone();
+        if !known && axes.len() + own.len() == left.len() {
+            axes = left.to_vec();
         } else {
             axes.extend(own.iter().map(|k| names.get(k).unwrap_or(k).clone()));
         }

@@ -1,11 +1,12 @@
 //! Tensors at their indices: sizes noted and checked, places taken, offsets filled with 0.
 
 use super::{Eval, Fault, Sizes, Term, Value, fault};
-use crate::ast::{Expr, Index, Kind, Name, Ref};
+use crate::ast::{Array, Expr, Index, Kind, Name, Ref};
 use crate::builtin::{self, Base};
 use crate::diagnostic::Diagnostic;
 use crate::named::Named;
 use crate::scope::key;
+use crate::source::Span;
 use gradus_tensor::{Ix, Tensor};
 
 impl<'a> Term<'a> {
@@ -14,6 +15,7 @@ impl<'a> Term<'a> {
     pub(super) fn note_sizes(&self, e: &Expr, sizes: &mut Sizes) -> Eval<()> {
         match &e.kind {
             Kind::Ref(r) => self.note_size(r, sizes),
+            Kind::Array(array) => self.note_list(array, e.span, sizes),
             Kind::Call(call) if self.knows_places_only(&call.function) => {
                 call.args.iter().try_for_each(|arg| self.note_sizes(arg, &mut Sizes::new()))
             }
@@ -52,7 +54,12 @@ impl<'a> Term<'a> {
             }
             let n = value.tensor.dim(axis as isize);
             axis += 1;
-            let Index::Named(name, _) = &place.index else { continue };
+            let n = match &place.index {
+                Index::Named(..) => n,
+                Index::Slice(_, from, to, by) => range_len(n, *from, *to, by.unwrap_or(1)),
+                _ => continue,
+            };
+            let Some(name) = &key(place) else { continue };
             let declared = self.options.axes.get(name);
             if let Some((size, span)) = declared.filter(|(size, _)| *size != n) {
                 let what = format!("index `{name}` has size {size}, but `{}` has {n} there", r.name);
@@ -70,6 +77,29 @@ impl<'a> Term<'a> {
                 Some(_) => {}
                 None => {
                     sizes.insert(name.clone(), (n, place.span));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sizes of a list, whose axes are those of the left side.
+    fn note_list(&self, array: &Array, span: Span, sizes: &mut Sizes) -> Eval<()> {
+        if array.shape.len() != self.left.len() {
+            return Ok(());
+        }
+        for (name, n) in self.left.iter().zip(&array.shape) {
+            match sizes.get(name) {
+                Some((before, other)) if before != n => {
+                    let what = format!("index `{name}` has size {n} in this list, but {before} elsewhere");
+                    let fault = Diagnostic::error(span, what).here(format!("{n} here"));
+                    let help = "a list has a number for every place; one number for all stands without brackets, \
+                        and a place is taken by the list's name: A[0]";
+                    return Err(fault.and(*other, format!("{before} here")).help(help).into());
+                }
+                Some(_) => {}
+                None => {
+                    sizes.insert(name.clone(), (*n, span));
                 }
             }
         }
@@ -146,6 +176,19 @@ impl<'a> Term<'a> {
         tensor.check().map_err(|x| fault(r.span, &x))?;
         Ok(Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal())
     }
+}
+
+/// How many of `n` places a range has.
+fn range_len(n: usize, from: Option<i64>, to: Option<i64>, by: i64) -> usize {
+    let n = n as i64;
+    let within = |x: i64, low: i64, high: i64| (if x < 0 { x + n } else { x }).clamp(low, high);
+    let (first, last) = if by > 0 {
+        (from.map_or(0, |x| within(x, 0, n)), to.map_or(n, |x| within(x, 0, n)))
+    } else {
+        (from.map_or(n - 1, |x| within(x, -1, n - 1)), to.map_or(-1, |x| within(x, -1, n - 1)))
+    };
+    let count = if by > 0 { (last - first + by - 1) / by } else { (first - last - by - 1) / -by };
+    count.max(0) as usize
 }
 
 /// Elements `from..from + len` along an axis; 0 where there are none.

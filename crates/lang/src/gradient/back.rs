@@ -1,9 +1,10 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
 use super::line;
+use super::settled::settled;
 use super::shift::{at_hand, shiftable, shifted, unmoved, with_named_ranges};
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
-use crate::builtin::{self, Callee, Derivative, Shape};
+use crate::builtin::{self, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use crate::scope::{
@@ -173,6 +174,10 @@ impl Walk<'_> {
             Kind::Ref(r) => self.contribute(r, ct),
             Kind::Product(factors) => {
                 for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
+                    let beside = factors.iter().enumerate().filter(|(j, _)| *j != i);
+                    if self.reads_wanted(factor) {
+                        beside.for_each(|(_, f)| self.refuse_leaning(f));
+                    }
                     let others = factors.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, f)| f.clone());
                     self.back(factor, times(ct.clone(), others), &keep);
                 }
@@ -230,13 +235,18 @@ impl Walk<'_> {
 
     /// A copy of a part whose inner sums keep to themselves: their indices get names that nothing else has.
     fn apart(&mut self, e: &Expr, keep: &Names) -> Expr {
+        self.refuse_leaning(e);
+        self.copy(e, keep)
+    }
+
+    /// What has its names from the left side means something else on another line.
+    fn refuse_leaning(&mut self, e: &Expr) {
         if let Some(call) = builtin::leaning(e, self.program) {
             let what = format!("`{}` has its indices from the left side of this equation", call.function);
             let help = "give the call an equation of its own";
             self.refused
                 .push(Diagnostic::error(e.span, what).here("its gradient needs it in another").help(help));
         }
-        self.copy(e, keep)
     }
 
     fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
@@ -311,10 +321,13 @@ impl Walk<'_> {
         }
         if &*c.function == "sig" && c.args.len() == 1 {
             let what = "`sig` without a temperature is a step, which has no derivative";
-            let help = "give it one, sig(x, T), or run with --temperature '*=T', which its gradient follows";
+            let help = "give it one, sig(x, T), or run with --temperature, which its gradient follows";
             self.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
-        let named = self.with_axis(&callee, c);
+        let named = match &self.equation {
+            Some(equation) => settled(self.program, equation, &callee, c),
+            None => c.named.clone(),
+        };
         let mut around = keep.clone();
         around.extend(bound_by(&Call {
             function: c.function.clone(),
@@ -333,11 +346,11 @@ impl Walk<'_> {
             let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
             return self.back(&c.args[0], call(function, vec![y, ct], named), &around);
         }
-        let settled = named.iter().any(|(k, _)| &**k == "wrt");
-        if callee.shape() == Shape::Pointwise && c.args.len() == 1 && !settled {
+        let pulled = named.iter().any(|(k, _)| &**k == "wrt");
+        if callee.shape() == Shape::Pointwise && c.args.len() == 1 && !pulled {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
-        let (params, still) = (callee.bound(c.args.len(), settled), callee.still(c));
+        let (params, still) = (callee.bound(c.args.len(), pulled), callee.still(c));
         let whole = self.equation.as_ref().is_some_and(|q| q.value == *e);
         let ct = if callee.shape() == Shape::Positional && !whole {
             self.without_others(e, c, ct, keep)
@@ -366,36 +379,6 @@ impl Walk<'_> {
             return ct;
         }
         Kind::Reduce(Projection::Sum, others, Box::new(ct)).bare()
-    }
-
-    /// The settings of a call, with its axis written out.
-    fn with_axis(&self, callee: &Callee, c: &Call) -> Vec<(Name, Expr)> {
-        let mut named = c.named.clone();
-        if !callee.shape().has_axes() || named.iter().any(|(k, _)| &**k == "axis") {
-            return named;
-        }
-        let dotted = self.equation.iter().flat_map(|e| &e.target.places).find(|p| p.dotted).and_then(key);
-        let arg = c.args.first().map(|a| match &a.kind {
-            Kind::Ref(r) => keys(r),
-            _ => {
-                let left = self.equation.as_ref().map(|e| keys(&e.target)).unwrap_or_default();
-                let around = beside(&left.iter().cloned().collect(), &c.args, a);
-                in_order(a, &left, &free(a, &around, self.program))
-            }
-        });
-        let own = arg.unwrap_or_default();
-        let single = callee.shape().has_one_axis();
-        let axis = match dotted.filter(|d| own.is_empty() || own.contains(d)) {
-            Some(d) => text(&d),
-            None if single => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),
-            None if own.is_empty() => return named,
-            None if own.len() == 1 => text(&own[0]),
-            None => Kind::List(own.iter().map(|n| text(n)).collect()).bare(),
-        };
-        // Beside `wrt`, and before it.
-        let at = named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(named.len());
-        named.insert(at, ("axis".into(), axis));
-        named
     }
 
     /// The left side, where it is this expression's value and nothing else.

@@ -212,16 +212,13 @@ impl Parser<'_> {
         }
     }
 
-    /// `A`, `A[i,j]`, `f(…)`, `lib::f(…)`.
+    /// `A`, `A[i,j]`, `f(…)`, `lib::f(…)`, `lib::K`.
     fn named(&mut self) -> Read<Expr> {
-        let (mut name, span) = self.name("a name")?;
-        if self.is("::") {
-            self.next();
-            let (inner, _) = self.name("the name of a function")?;
+        let (mut name, mut span) = self.name("a name")?;
+        while self.eat("::") {
+            let (inner, at) = self.name("the name of a function or a number")?;
             name = format!("{name}::{inner}").into();
-            let span = span.to(self.last_span());
-            self.need("(", "`(`")?;
-            return self.call(name, span);
+            span = span.to(at);
         }
         if self.eat("(") {
             return self.call(name, span);

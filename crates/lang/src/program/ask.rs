@@ -62,6 +62,7 @@ impl Program {
             Err(faults) => return Err(Faults { sources: grown.sources, faults }),
         };
         let mut faults = Vec::new();
+        Program::check_no_dots(&value, &mut faults);
         value = grown.looked_up(&value, &mut faults);
         if !faults.is_empty() {
             return Err(Faults { sources: grown.sources, faults });

@@ -1,38 +1,56 @@
-//! Statements to equations: imports followed, blocks opened, sums split into one equation per term.
+//! Statements to equations: blocks opened, sums split into one equation per term.
 
+use super::block::{self, Names, Scope};
+use super::library::{Imports, Library};
 use super::{Definition, Loader, Param, Program};
 use crate::ast::{Equation, Expr, Function, Kind, Name, Ref, Statement};
 use crate::diagnostic::Diagnostic;
-use crate::source::{Source, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// How many texts a program may import.
-const MOST_IMPORTS: usize = 100;
 
 impl Program {
     /// Fills everything but the names.
     pub(super) fn collect(&mut self, loader: &dyn Loader, faults: &mut Vec<Diagnostic>) {
         let statements = std::mem::take(&mut self.statements);
-        let mut outside = HashSet::new();
-        targets(&statements, &mut outside);
-        self.add(&statements, &outside, loader, faults);
+        let local = block::any_local(&statements);
+        let mut names = if local { Names::of(&statements) } else { Names::default() };
+        self.add(&statements, &Scope::new(), &mut names, &mut Imports::new(loader), faults);
         self.statements = statements;
     }
 
     fn add(
         &mut self,
         statements: &[Statement],
-        outside: &HashSet<Name>,
-        loader: &dyn Loader,
+        scope: &Scope,
+        names: &mut Names,
+        imports: &mut Imports<'_>,
         faults: &mut Vec<Diagnostic>,
     ) {
         for statement in statements {
             match statement {
-                Statement::Equation(e) => self.equations.extend(terms(e)),
-                Statement::Sink(path, value, span) => self.sinks.push((path.clone(), value.clone(), *span)),
-                Statement::Export(names) => {
-                    for (name, span) in names {
+                Statement::Equation(e) if scope.is_empty() => {
+                    self.check_dots(e, faults);
+                    self.equations.extend(terms(e));
+                }
+                Statement::Equation(e) => {
+                    self.check_dots(e, faults);
+                    let e = self.in_block(e, scope, names);
+                    self.equations.extend(terms(&e));
+                }
+                Statement::Sink(path, value, span) => {
+                    Program::check_no_dots(value, faults);
+                    let value = self.part_in_block(value, scope, names, false);
+                    self.sinks.push((path.clone(), value, *span));
+                }
+                Statement::Export(exported) => {
+                    for (name, span) in exported {
+                        if self.exported(name, *span, scope).is_none() {
+                            let what =
+                                format!("`{name}` is given by `let` in this block, and another is called so");
+                            let help = "what a run gives needs a name of its own";
+                            faults.push(Diagnostic::error(*span, what).help(help));
+                            continue;
+                        }
                         match self.exports.iter().find(|(n, _)| n == name) {
                             Some((_, before)) => {
                                 let what = format!("`{name}` is exported twice");
@@ -51,96 +69,40 @@ impl Program {
                 }
                 Statement::Param { name, whole, fixed, value, span } => {
                     let param = Param { value: value.clone(), whole: *whole, fixed: *fixed, span: *span };
-                    if let Some((_, before)) = self.params.iter().find(|(n, _)| n == name) {
-                        let what = format!("`{name}` is declared twice");
-                        faults.push(Diagnostic::error(*span, what).and(before.span, "first here"));
-                    }
-                    self.params.push((name.clone(), param));
+                    self.add_param(name.clone(), param, faults);
                 }
                 Statement::Function(f) => self.add_function(f.clone(), faults),
                 Statement::Import(path, alias, span) => {
-                    let mut trail = vec![self.sources[0].name.clone()];
-                    self.import(path, alias.as_ref(), *span, loader, &mut trail, faults);
+                    self.import(&Library::of(path, alias.clone()), *span, imports, faults);
                 }
                 Statement::Block(inside, _) => {
-                    let fresh = scoped(inside, outside);
-                    self.add(&fresh, outside, loader, faults);
+                    let scope = self.inner_scope(inside, scope, names);
+                    self.add(inside, &scope, names, imports, faults);
                 }
             }
         }
     }
 
-    fn add_function(&mut self, f: Function, faults: &mut Vec<Diagnostic>) {
+    pub(super) fn add_param(&mut self, name: Name, param: Param, faults: &mut Vec<Diagnostic>) {
+        if let Some((_, before)) = self.params.iter().find(|(n, _)| *n == name) {
+            let what = format!("`{name}` is declared twice");
+            faults.push(Diagnostic::error(param.span, what).and(before.span, "first here"));
+        }
+        self.params.push((name, param));
+    }
+
+    pub(super) fn add_function(&mut self, f: Function, faults: &mut Vec<Diagnostic>) {
         if let Some(before) = self.functions.get(&f.name) {
             let what = format!("the function `{}` is defined twice", f.name);
             faults.push(Diagnostic::error(f.span, what).and(before.span, "first here"));
             return;
         }
+        for place in f.params.iter().chain([&f.result]).flat_map(|r| &r.places).filter(|p| p.dotted) {
+            faults.push(Diagnostic::error(place.span, "a dot means nothing in the head of a function"));
+        }
+        f.body.iter().for_each(|e| self.check_dots(e, faults));
         let body = f.body.iter().flat_map(terms).collect();
         self.functions.insert(f.name.clone(), Arc::new(Function { body, ..f }));
-    }
-
-    fn import(
-        &mut self,
-        path: &str,
-        alias: Option<&Name>,
-        span: Span,
-        loader: &dyn Loader,
-        trail: &mut Vec<Arc<str>>,
-        faults: &mut Vec<Diagnostic>,
-    ) {
-        if trail.iter().any(|t| **t == *path) {
-            faults.push(Diagnostic::error(span, format!("`{path}` imports itself")));
-            return;
-        }
-        if self.sources.len() > MOST_IMPORTS {
-            faults.push(Diagnostic::error(span, format!("more than {MOST_IMPORTS} texts are imported")));
-            return;
-        }
-        let text = match loader.load(path) {
-            Ok(text) => text,
-            Err(why) => {
-                faults.push(Diagnostic::error(span, format!("`{path}` cannot be imported: {why}")));
-                return;
-            }
-        };
-        let file = self.sources.len() as u32;
-        self.sources.push(Source::new(path, text));
-        let statements = match crate::parse::parse(&self.sources[file as usize], file) {
-            Ok(statements) => statements,
-            Err(more) => return faults.extend(more),
-        };
-        trail.push(path.into());
-        // Functions of a library know each other by their own names.
-        let own = |s: &Statement| match s {
-            Statement::Function(f) => Some(f.name.clone()),
-            _ => None,
-        };
-        let names: HashSet<Name> = statements.iter().filter_map(own).collect();
-        let prefixed = |name: &Name| match alias {
-            Some(alias) => Name::from(format!("{alias}::{name}")),
-            None => name.clone(),
-        };
-        for statement in statements {
-            match statement {
-                Statement::Function(mut f) => {
-                    for e in &mut f.body {
-                        e.value = renamed_calls(&e.value, &|n| names.contains(n).then(|| prefixed(n)));
-                    }
-                    f.name = prefixed(&f.name);
-                    self.add_function(f, faults);
-                }
-                Statement::Import(path, inner, span) => {
-                    let inner = inner.map(|i| prefixed(&i)).or_else(|| alias.cloned());
-                    self.import(&path, inner.as_ref(), span, loader, trail, faults);
-                }
-                other => {
-                    let what = "what is imported may hold functions and imports only";
-                    faults.push(Diagnostic::error(other.span(), what));
-                }
-            }
-        }
-        trail.pop();
     }
 
     /// The names in order of appearance, and what the equations say of each.
@@ -197,60 +159,11 @@ impl Program {
     }
 }
 
-/// Names that equations outside of blocks define.
-fn targets(statements: &[Statement], out: &mut HashSet<Name>) {
-    for s in statements {
-        match s {
-            Statement::Equation(e) => {
-                out.insert(e.target.name.clone());
-            }
-            Statement::Block(inside, _) => {
-                for s in inside {
-                    if !matches!(s, Statement::Equation(e) if e.local) {
-                        targets(std::slice::from_ref(s), out);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// A block's statements with its `let` names changed where others use them too.
-fn scoped(inside: &[Statement], outside: &HashSet<Name>) -> Vec<Statement> {
-    let mut inside = inside.to_vec();
-    let local = |s: &Statement| match s {
-        Statement::Equation(e) if e.local && outside.contains(&e.target.name) => Some(e.target.name.clone()),
-        _ => None,
-    };
-    let clashing: HashSet<Name> = inside.iter().filter_map(local).collect();
-    for name in clashing {
-        let mut n = 2;
-        let fresh = loop {
-            let candidate = Name::from(format!("{name}_{n}"));
-            if !outside.contains(&candidate) {
-                break candidate;
-            }
-            n += 1;
-        };
-        let change = |r: &Ref| (r.name == name).then(|| Ref { name: fresh.clone(), ..r.clone() });
-        for s in &mut inside {
-            if let Statement::Equation(e) = s {
-                e.value = e.value.with_refs(&change);
-                e.guard = e.guard.as_ref().map(|g| g.with_refs(&change));
-                if let Some(target) = change(&e.target) {
-                    e.target = target;
-                }
-            }
-        }
-    }
-    inside
-}
-
-/// One equation per term of the sum on the right.
+/// One equation per term of the sum on the right. Of a relation the sum as a whole is compared with 0, unless it is one of
+/// truth values, which is greater than 0 where one of them is.
 pub(super) fn terms(e: &Equation) -> Vec<Equation> {
     match &e.value.kind {
-        Kind::Sum(terms) => {
+        Kind::Sum(terms) if !e.target.relation || terms.iter().all(never_negative) => {
             // Not a copy of all terms for each of them.
             let one = |t: &Expr| Equation {
                 value: t.clone(),
@@ -265,15 +178,15 @@ pub(super) fn terms(e: &Equation) -> Vec<Equation> {
     }
 }
 
-/// Calls of some functions under their new names.
-fn renamed_calls(e: &Expr, name: &impl Fn(&Name) -> Option<Name>) -> Expr {
-    let mut out = e.map_parts(&mut |part| renamed_calls(part, name));
-    if let Kind::Call(call) = &mut out.kind
-        && let Some(new) = name(&call.function)
-    {
-        call.function = new;
+/// Whether an expression cannot be less than 0, as far as its form says so.
+fn never_negative(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Ref(r) => r.relation,
+        Kind::Number(x) => *x >= 0.0,
+        Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) | Kind::Of(..) => true,
+        Kind::Product(parts) | Kind::Sum(parts) => parts.iter().all(never_negative),
+        _ => false,
     }
-    out
 }
 
 impl Expr {

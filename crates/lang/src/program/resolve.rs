@@ -12,7 +12,8 @@ impl Program {
     pub(super) fn resolve(&mut self, faults: &mut Vec<Diagnostic>) {
         let defined: HashSet<Name> = self.equations.iter().map(|e| e.target.name.clone()).collect();
         let equations = std::mem::take(&mut self.equations);
-        self.equations = equations.into_iter().map(|e| self.equation(e, &defined, faults)).collect();
+        let resolved = equations.into_iter().flat_map(|e| self.equation(e, &defined, faults));
+        self.equations = resolved.collect();
         let sinks = std::mem::take(&mut self.sinks);
         let look = Look { program: self, defined: &defined, relation: false };
         let sinks = sinks.into_iter().map(|(p, e, s)| (p, look.expr(&e, faults), s)).collect();
@@ -21,6 +22,7 @@ impl Program {
         self.resolve_functions(faults);
         self.write_time_out();
         self.define();
+        self.check_kinds(faults);
         self.check_ranks(faults);
         self.check_params(faults);
         self.check_left_ranges(faults);
@@ -57,7 +59,8 @@ impl Program {
         }
     }
 
-    fn equation(&self, e: Equation, defined: &HashSet<Name>, faults: &mut Vec<Diagnostic>) -> Equation {
+    /// An equation with its names looked up; of a relation only then it is known which terms are truth values.
+    fn equation(&self, e: Equation, defined: &HashSet<Name>, faults: &mut Vec<Diagnostic>) -> Vec<Equation> {
         let look = Look { program: self, defined, relation: e.target.relation };
         let value = look.expr(&e.value, faults);
         let guard = e.guard.as_ref().map(|g| look.expr(g, faults));
@@ -65,7 +68,8 @@ impl Program {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
             faults.push(Diagnostic::error(e.target.span, what).and(p.span, "declared here"));
         }
-        Equation { value, guard, ..e }
+        let e = Equation { value, guard, ..e };
+        if e.target.relation { super::collect::terms(&e) } else { vec![e] }
     }
 
     fn resolve_functions(&mut self, faults: &mut Vec<Diagnostic>) {
@@ -77,7 +81,8 @@ impl Program {
                 faults.push(Diagnostic::error(f.result.span, what));
             }
             own.extend(f.params.iter().map(|p| p.name.clone()));
-            let body: Vec<Equation> = f.body.iter().map(|e| self.equation(e.clone(), &own, faults)).collect();
+            let body: Vec<Equation> =
+                f.body.iter().flat_map(|e| self.equation(e.clone(), &own, faults)).collect();
             for r in body.iter().flat_map(Equation::reads) {
                 if !own.contains(&r.name) && !self.params.iter().any(|(n, _)| *n == r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
@@ -114,6 +119,23 @@ impl Program {
             callees(&e.value, &mut called);
         }
         called.iter().any(|c| c == to || (seen.insert(c.clone()) && self.calls(c, to, seen)))
+    }
+
+    /// A name is a relation or a tensor on the left: what its equations are joined by must be clear.
+    fn check_kinds(&self, faults: &mut Vec<Diagnostic>) {
+        for d in self.names.iter().filter_map(|n| self.definition(n)) {
+            let mut targets = d.equations.iter().map(|i| &self.equations[*i].target);
+            let Some(first) = targets.next() else { continue };
+            if let Some(other) = targets.find(|t| t.relation != first.relation) {
+                let kind = |r: &Ref| if r.relation { "a relation here" } else { "a tensor here" };
+                let what = format!("`{}` is a relation and a tensor", first.name);
+                let fault =
+                    Diagnostic::error(other.span, what).here(kind(other)).and(first.span, kind(first));
+                faults.push(
+                    fault.help("parentheses on the left make a name Boolean, brackets make it numbers"),
+                );
+            }
+        }
     }
 
     fn check_ranks(&self, faults: &mut Vec<Diagnostic>) {
@@ -216,6 +238,17 @@ impl Look<'_> {
     fn expr(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         if let Some(truth) = self.truth(e) {
             return truth;
+        }
+        if let Kind::Ref(r) = &e.kind
+            && r.name.contains("::")
+            && !self.defined.contains(&r.name)
+        {
+            let numbers = || self.program.params.iter().map(|p| &*p.0);
+            if !r.places.is_empty() || !numbers().any(|n| *n == *r.name) {
+                let what = format!("there is no number `{}` in what is imported", r.name);
+                faults.push(Diagnostic::error(e.span, what).nearest(&r.name, numbers()));
+            }
+            return e.clone();
         }
         let Kind::Call(call) = &e.kind else {
             return e.map_parts(&mut |part| self.expr(part, faults));

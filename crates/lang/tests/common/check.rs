@@ -38,7 +38,7 @@ pub(crate) fn check_with(text: &str, shapes: &[(&str, &[usize])], steps: Option<
     let gradient = program.gradient(&GradientOptions::default()).unwrap_or_else(|f| panic!("{text}\n{f}"));
     let shown = gradient.text();
     // The text reads back as the same program.
-    let whole = load(&format!("{text}\n{shown}"));
+    let whole = load(&format!("{}\n{shown}", program.open_text()));
     let wanted: Vec<Name> = inputs.keys().map(|n| Name::from(format!("Grad_{n}"))).collect();
     let settings = settings(steps);
     let found = whole.run(&inputs, &settings, &wanted).unwrap_or_else(|f| panic!("{text}\n{shown}\n{f}"));

@@ -23,7 +23,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     .giving("ij->"),
     positional("logdet", X, NO, |a, _| a[0].slogdet().1).giving("ij->"),
     positional("trace", X, NO, |a, _| a[0].trace()).giving("ij->"),
-    positional("solve", XY, NO, |a, _| a[0].solve(a[1])).giving("ij,i->j|ij,ik->jk"),
+    positional("solve", XY, NO, |a, _| a[0].solve(a[1])).giving("ij,ik->jk|ij,i->j"),
     positional(
         "triangular_solve",
         XY,
@@ -34,8 +34,8 @@ pub(crate) static TABLE: &[Builtin] = &[
             a[0].triangular_solve(a[1], how)
         },
     )
-    .giving("ij,i->j|ij,ik->jk"),
-    positional("lstsq", XY, NO, |a, _| a[0].lstsq(a[1])).giving("ij,i->j|ij,ik->jk"),
+    .giving("ij,ik->jk|ij,i->j"),
+    positional("lstsq", XY, NO, |a, _| a[0].lstsq(a[1])).giving("ij,ik->jk|ij,i->j"),
     positional("cholesky", X, NO, |a, _| a[0].cholesky()).giving(SAME),
     positional("lu", X, &[word("part", &["u", "l", "p"])], |a, s| {
         let (p, l, u) = a[0].lu();

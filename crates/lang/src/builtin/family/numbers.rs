@@ -9,7 +9,8 @@ use gradus_tensor::Tensor;
 pub(crate) static TABLE: &[Builtin] = &[
     pointwise("step", X, NO, |a, _| a[0].gt(0.0).to_dtype(a[0].dtype())).with(Derivative::None),
     pointwise("heaviside", &[tensor("x"), tensor("value")], NO, |a, _| a[0].heaviside(a[1])),
-    pointwise("sig", &[tensor("x"), tensor("T").maybe()], NO, |a, s| {
+    // On another line than its own it has the temperature of the name that is said.
+    pointwise("sig", &[tensor("x"), tensor("T").maybe()], &[optional("like", Is::Text)], |a, s| {
         sigmoid_at(a[0], a.get(1).copied(), s.temperature)
     }),
     pointwise("relu", X, NO, |a, _| a[0].relu()),

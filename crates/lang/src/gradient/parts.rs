@@ -1,0 +1,212 @@
+//! Calls within calls get names before they are differentiated, as if their parts had equations of their own: every value
+//! on the way is then computed once, and the next derivative differentiates a line for each instead of all of them again
+//! in every line. So do arguments by place that are no tensors yet: their axes lie as the left side has them, and other
+//! lines have other left sides.
+
+use super::settled::settled;
+use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::builtin::{self, Base, Callee, Derivative, Shape};
+use crate::program::Program;
+use crate::scope::{Names, besides, bound_by, free, in_order, keys, numbered, occurrences};
+use crate::source::Span;
+use crate::time::moving;
+use std::collections::HashSet;
+
+impl Program {
+    /// The program with names for such arguments, and what defines those names. Only equations of
+    /// these names are looked at.
+    pub(super) fn with_parts(&self, among: &HashSet<Name>) -> Option<(Program, Vec<Equation>)> {
+        let (mut equations, mut found) = (Vec::with_capacity(self.equations.len()), Vec::new());
+        let mut taken: HashSet<Name> = HashSet::new();
+        for e in &self.equations {
+            let relation = |n: &Name| self.definition(n).is_some_and(|d| d.relation);
+            let number = |n: &Name| self.params.iter().any(|p| p.0 == *n);
+            let flows = || e.value.refs().iter().any(|r| !relation(&r.name) && !number(&r.name));
+            if !among.contains(&e.target.name) || relation(&e.target.name) || !flows() {
+                equations.push(e.clone());
+                continue;
+            }
+            let mut around: Names = keys(&e.target).into_iter().collect();
+            around.extend(e.guard.iter().flat_map(occurrences));
+            let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: Vec::new() };
+            let value = parts.part(&e.value, &around);
+            found.extend(parts.found.iter().cloned());
+            equations.append(&mut parts.found);
+            equations.push(Equation { value, ..e.clone() });
+        }
+        if found.is_empty() {
+            return None;
+        }
+        let program = Program { equations, ..self.clone() };
+        Some((program.again().ok()?, found))
+    }
+}
+
+/// Those parts that some lines read, directly or through others, which stand behind what they read.
+pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
+    let mut needed: HashSet<&Name> = lines.iter().flat_map(Equation::reads).map(|r| &r.name).collect();
+    let mut out: Vec<Equation> = Vec::new();
+    for part in parts.iter().rev() {
+        if needed.contains(&part.target.name) {
+            needed.extend(part.reads().into_iter().map(|r| &r.name));
+            out.push(part.clone());
+        }
+    }
+    out.reverse();
+    out
+}
+
+struct Parts<'a> {
+    program: &'a Program,
+    equation: &'a Equation,
+    taken: &'a mut HashSet<Name>,
+    found: Vec<Equation>,
+}
+
+impl Parts<'_> {
+    /// An expression with names for arguments of its calls, and for what is called as the left side calls it, unless that
+    /// is all of the right side.
+    fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
+        let whole = std::ptr::eq(e, &self.equation.value)
+            && self.equation.guard.is_none()
+            && self.equation.projection == Projection::Sum;
+        let mut around = keep.clone();
+        match &e.kind {
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return e.clone(),
+            Kind::Array(list) if !whole => return self.list(e, list),
+            Kind::Call(call) if &*call.function == "const" => {
+                return match call.args.first().map(|a| &a.kind) {
+                    Some(Kind::Array(list)) if !whole => self.list(e, list),
+                    _ => e.clone(),
+                };
+            }
+            Kind::Call(call) => {
+                let Some(callee) = builtin::find(&call.function, self.program) else { return e.clone() };
+                let new = self.arguments(e, call, &callee, keep);
+                return match self.result(&new, &callee).filter(|_| !whole) {
+                    Some(names) => self.named(new, names),
+                    None => new,
+                };
+            }
+            Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
+            _ => {}
+        }
+        let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
+        let mut each = parts.iter().zip(besides(&around, &parts));
+        e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
+    }
+
+    /// A name for a list, whose axes are those of the left side; time is one of them only where it is laid out.
+    fn list(&mut self, e: &Expr, list: &Array) -> Expr {
+        let mut names = keys(&self.equation.target);
+        if list.shape.len() < names.len() {
+            let time = moving(&self.equation.target.places).map(|t| t.0);
+            names.retain(|n| Some(n) != time);
+        }
+        if list.shape.len() == names.len() { self.named(e.clone(), names) } else { e.clone() }
+    }
+
+    /// A call with names for those of its arguments that hold calls, or lie as the left side has them.
+    fn arguments(&mut self, e: &Expr, call: &Call, callee: &Callee, keep: &Names) -> Expr {
+        if !matches!(callee.derivative_of(call), Derivative::Core | Derivative::OfResult) {
+            return e.clone();
+        }
+        let mut around = keep.clone();
+        around.extend(bound_by(call));
+        let (still, by_place) = (callee.still(call), callee.shape() == Shape::Positional);
+        let mut args = Vec::with_capacity(call.args.len());
+        for ((a, keep), still) in call.args.iter().zip(besides(&around, &call.args)).zip(still) {
+            let new = self.part(&self.settled(a), &keep);
+            let names = in_order(&new, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
+            let named = lies || !still && self.passes(&new);
+            args.push(if named && !self.leans(&new) { self.named(new, names) } else { new });
+        }
+        let (function, named) = (call.function.clone(), call.named.clone());
+        Kind::Call(Box::new(Call { function, args, named })).at(e.span)
+    }
+
+    /// The names of what comes out of a call that has them from the left side, as far as that can be said before sizes are
+    /// known.
+    fn result(&self, e: &Expr, callee: &Callee) -> Option<Vec<Name>> {
+        let Kind::Call(call) = &e.kind else { return None };
+        let left = keys(&self.equation.target);
+        let around = left.iter().cloned().collect();
+        let of = |a: &Expr| match &a.kind {
+            Kind::Ref(r) => keys(r),
+            _ => in_order(a, &left, &free(a, &around, self.program)),
+        };
+        let axis =
+            settled(self.program, self.equation, callee, call).into_iter().find(|(k, _)| &**k == "axis");
+        let axis = axis.and_then(|(_, axis)| if let Kind::Text(t) = axis.kind { Some(t) } else { None });
+        builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
+    }
+
+    /// A name for an expression at these indices. It stays where it is if they are no plain names.
+    fn named(&mut self, value: Expr, names: Vec<Name>) -> Expr {
+        let (equation, program) = (self.equation, self.program);
+        let time = moving(&equation.target.places).map(|t| t.0);
+        if names.iter().any(|n| n.contains([':', ' '])) {
+            return value;
+        }
+        let place = |n: &Name| match time {
+            Some(t) if t == n => Place { index: Index::Time(n.clone(), 0), ..Place::named(n) },
+            _ => Place::named(n),
+        };
+        let free = |n: &Name| program.definition(n).is_none() && !program.params.iter().any(|p| p.0 == *n);
+        let name = numbered(&equation.target.name, 1).find(|n| free(n) && !self.taken.contains(n));
+        let name = name.unwrap_or_default();
+        self.taken.insert(name.clone());
+        let places = names.iter().map(place).collect();
+        let target = Ref { name, places, relation: false, span: Span::default() };
+        let span = value.span;
+        self.found.push(Equation {
+            target: Ref { span: equation.span, ..target.clone() },
+            guard: None,
+            projection: Projection::Sum,
+            value: self.settled(&value),
+            local: true,
+            span: equation.span,
+        });
+        Kind::Ref(target).at(span)
+    }
+
+    /// An expression whose calls say what they have from the equation around them.
+    fn settled(&self, e: &Expr) -> Expr {
+        let mut out = e.map_parts(&mut |p| self.settled(p));
+        if let (Kind::Call(new), Kind::Call(old)) = (&mut out.kind, &e.kind)
+            && let Some(callee) = builtin::find(&old.function, self.program)
+        {
+            new.named = settled(self.program, self.equation, &callee, old);
+        }
+        out
+    }
+
+    /// Whether a derivative that goes back to tensors passes through calls in an expression.
+    fn passes(&self, e: &Expr) -> bool {
+        match &e.kind {
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => false,
+            Kind::Call(c) => {
+                let number = |r: &&Ref| self.program.params.iter().any(|(n, _)| *n == r.name);
+                let reads = |(a, still): (&Expr, bool)| !still && a.refs().iter().any(|r| !number(r));
+                let Some(f) = builtin::find(&c.function, self.program) else { return false };
+                let has = matches!(f.derivative_of(c), Derivative::Core | Derivative::OfResult);
+                has && c.args.iter().zip(f.still(c)).any(reads)
+            }
+            _ => e.parts().into_iter().any(|p| self.passes(p)),
+        }
+    }
+
+    /// Whether something in an expression is called as the left side calls it: there it must stay.
+    fn leans(&self, e: &Expr) -> bool {
+        let own = |c: &Call| match builtin::find(&c.function, self.program).map(|f| f.base) {
+            Some(Base::User(f)) => {
+                let known: Vec<Name> = f.params.iter().flat_map(keys).collect();
+                keys(&f.result).iter().any(|k| !known.contains(k))
+            }
+            _ => false,
+        };
+        let here = matches!(&e.kind, Kind::Array(_)) || matches!(&e.kind, Kind::Call(c) if own(c));
+        here || builtin::leaning(e, self.program).is_some() || e.parts().into_iter().any(|p| self.leans(p))
+    }
+}

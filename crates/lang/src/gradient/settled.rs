@@ -1,0 +1,62 @@
+//! The settings of a call that it has from its equation, written out: on another line it means the same.
+
+use crate::ast::{Call, Equation, Expr, Kind, Name};
+use crate::builtin::Callee;
+use crate::program::Program;
+use crate::scope::{beside, free, in_order, key, keys};
+
+fn text(t: &str) -> Expr {
+    Kind::Text(t.into()).bare()
+}
+
+/// The settings of a call in an equation, its axis and whose temperature it has among them.
+pub(super) fn settled(
+    program: &Program,
+    equation: &Equation,
+    callee: &Callee,
+    c: &Call,
+) -> Vec<(Name, Expr)> {
+    let mut named = c.named.clone();
+    if let Some(axis) = axis(program, equation, callee, c) {
+        // Beside `wrt`, and before it.
+        let at = named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(named.len());
+        named.insert(at, ("axis".into(), axis));
+    }
+    if follows(callee, c) {
+        named.push(("like".into(), text(&equation.target.name)));
+    }
+    named
+}
+
+/// Whether a call has the temperature of its equation, and says neither another nor whose.
+fn follows(callee: &Callee, c: &Call) -> bool {
+    let said = |key: &str| c.named.iter().any(|(k, _)| &**k == key);
+    let own = || callee.bound(c.args.len(), said("wrt")).iter().any(|p| &*p.name == "T");
+    callee.keys().iter().any(|k| k.name == "like") && !said("like") && !own()
+}
+
+/// The axis of a call that says none.
+fn axis(program: &Program, equation: &Equation, callee: &Callee, c: &Call) -> Option<Expr> {
+    if !callee.shape().has_axes() || c.named.iter().any(|(k, _)| &**k == "axis") {
+        return None;
+    }
+    let dotted = equation.target.places.iter().find(|p| p.dotted).and_then(key);
+    let own = c.args.first().map(|a| match &a.kind {
+        Kind::Ref(r) => keys(r),
+        _ => {
+            let left = keys(&equation.target);
+            let around = beside(&left.iter().cloned().collect(), &c.args, a);
+            in_order(a, &left, &free(a, &around, program))
+        }
+    });
+    let own = own.unwrap_or_default();
+    Some(match dotted.filter(|d| own.is_empty() || own.contains(d)) {
+        Some(d) => text(&d),
+        None if callee.shape().has_one_axis() => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),
+        None => match &own[..] {
+            [] => return None,
+            [one] => text(one),
+            all => Kind::List(all.iter().map(|n| text(n)).collect()).bare(),
+        },
+    })
+}

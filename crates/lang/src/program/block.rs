@@ -1,0 +1,211 @@
+//! Blocks: what `let` names in a block ends with it. Each such name is one of the program's own, called as it is written
+//! unless somebody else is called so; lines behind the program, such as gradients, can then read it.
+
+use super::Program;
+use crate::ast::{Equation, Expr, Kind, Name, Ref, Statement};
+use crate::builtin;
+use crate::scope::numbered;
+use crate::source::Span;
+use std::collections::{HashMap, HashSet};
+
+/// A name that `let` gives inside of a block.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// What it is called in its block.
+    written: Name,
+    /// What the program calls it.
+    name: Name,
+    /// What stands in its equations before the name: the word `let`.
+    lets: Vec<Span>,
+    /// Where it is written.
+    uses: Vec<Span>,
+}
+
+/// The names of enclosing blocks, as they are written, with their places among the locals.
+pub(super) type Scope = HashMap<Name, usize>;
+
+/// Every name in a program, as far as blocks need to know.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Names that no block gives.
+    outside: HashSet<Name>,
+    /// Names on the left.
+    targets: HashSet<Name>,
+    functions: HashSet<Name>,
+    /// What is taken: all of these, and what locals are called.
+    taken: HashSet<Name>,
+}
+
+impl Names {
+    pub(super) fn of(statements: &[Statement]) -> Names {
+        let mut names = Names::default();
+        names.gather(statements, &mut Vec::new());
+        names
+    }
+
+    fn note(&mut self, name: &Name, blocks: &[HashSet<Name>]) {
+        self.taken.insert(name.clone());
+        if !blocks.iter().any(|b| b.contains(name)) {
+            self.outside.insert(name.clone());
+        }
+    }
+
+    fn gather(&mut self, statements: &[Statement], blocks: &mut Vec<HashSet<Name>>) {
+        for s in statements {
+            match s {
+                Statement::Equation(e) => {
+                    self.note(&e.target.name, blocks);
+                    self.targets.insert(e.target.name.clone());
+                    self.expression(&e.value, blocks);
+                    e.guard.iter().for_each(|g| self.expression(g, blocks));
+                }
+                Statement::Sink(_, e, _) => self.expression(e, blocks),
+                Statement::Export(names) => names.iter().for_each(|(n, _)| self.note(n, blocks)),
+                Statement::Param { name, .. } => self.note(name, &[]),
+                Statement::Function(f) => {
+                    self.note(&f.name, &[]);
+                    self.functions.insert(f.name.clone());
+                }
+                Statement::Block(inside, _) => {
+                    blocks.push(given(inside).cloned().collect());
+                    self.gather(inside, blocks);
+                    blocks.pop();
+                }
+                Statement::Axis(..) | Statement::Import(..) => {}
+            }
+        }
+    }
+
+    fn expression(&mut self, e: &Expr, blocks: &[HashSet<Name>]) {
+        match &e.kind {
+            Kind::Ref(r) => self.note(&r.name, blocks),
+            Kind::Call(c) => self.note(&c.function, blocks),
+            _ => {}
+        }
+        e.parts().into_iter().for_each(|p| self.expression(p, blocks));
+    }
+
+    /// A name for what is written like this: the same, unless that is somebody else.
+    fn fresh(&mut self, written: &Name, locals: &[Local]) -> Name {
+        if !self.outside.contains(written) && !locals.iter().any(|l| l.name == *written) {
+            return written.clone();
+        }
+        let name = numbered(written, 2).find(|n| !self.taken.contains(n)).unwrap_or_default();
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+/// Whether some block gives names.
+pub(super) fn any_local(statements: &[Statement]) -> bool {
+    statements.iter().any(|s| match s {
+        Statement::Block(inside, _) => given(inside).next().is_some() || any_local(inside),
+        _ => false,
+    })
+}
+
+/// The names that the statements of a block give, not those of blocks within.
+fn given(inside: &[Statement]) -> impl Iterator<Item = &Name> {
+    inside.iter().filter_map(|s| match s {
+        Statement::Equation(e) if e.local => Some(&e.target.name),
+        _ => None,
+    })
+}
+
+impl Program {
+    /// The names inside of a block.
+    pub(super) fn inner_scope(&mut self, inside: &[Statement], outer: &Scope, names: &mut Names) -> Scope {
+        let (mut scope, mut own) = (outer.clone(), HashSet::new());
+        for written in given(inside).filter(|n| own.insert(*n)) {
+            let name = names.fresh(written, &self.locals);
+            scope.insert(written.clone(), self.locals.len());
+            self.locals.push(Local { written: written.clone(), name, lets: Vec::new(), uses: Vec::new() });
+        }
+        scope
+    }
+
+    /// What a name is called that is written at a place.
+    fn local(&mut self, written: &Name, span: Span, scope: &Scope) -> Name {
+        let Some(at) = scope.get(written) else { return written.clone() };
+        let local = &mut self.locals[*at];
+        local.uses.push(Span { end: span.start + written.len() as u32, ..span });
+        local.name.clone()
+    }
+
+    /// An equation with the names of blocks around it.
+    pub(super) fn in_block(&mut self, e: &Equation, scope: &Scope, names: &Names) -> Equation {
+        if let Some(at) = scope.get(&e.target.name).filter(|_| e.local) {
+            self.locals[*at].lets.push(Span { end: e.target.span.start, ..e.span });
+        }
+        let name = self.local(&e.target.name, e.target.span, scope);
+        let relation = e.target.relation;
+        Equation {
+            target: Ref { name, ..e.target.clone() },
+            value: self.part_in_block(&e.value, scope, names, relation),
+            guard: e.guard.as_ref().map(|g| self.part_in_block(g, scope, names, relation)),
+            ..e.clone()
+        }
+    }
+
+    /// The same for an expression; `relation` if it stands on the right of a Boolean one.
+    pub(super) fn part_in_block(&mut self, e: &Expr, scope: &Scope, names: &Names, relation: bool) -> Expr {
+        match &e.kind {
+            Kind::Ref(r) => {
+                let name = self.local(&r.name, r.span, scope);
+                Kind::Ref(Ref { name, ..r.clone() }).at(e.span)
+            }
+            Kind::Call(c) => {
+                let callee = builtin::find(&c.function, self);
+                let bare = |a: &Expr| matches!(&a.kind, Kind::Ref(r) if r.places.is_empty());
+                // Between the parentheses of a relation stand indices, and behind most keywords words.
+                let known = callee.is_some() || names.functions.contains(&c.function);
+                let facts = names.targets.contains(&c.function) || relation && c.named.is_empty() && !known;
+                let of_index = facts || callee.as_ref().is_some_and(builtin::Callee::is_of_index);
+                let tensor = |key: &Name| callee.as_ref().is_some_and(|f| f.signature().is_param(key));
+                let mut call = (**c).clone();
+                if facts {
+                    call.function = self.local(&c.function, e.span, scope);
+                }
+                for a in call.args.iter_mut().filter(|a| !(of_index && bare(a))) {
+                    *a = self.part_in_block(a, scope, names, relation);
+                }
+                for (_, v) in call.named.iter_mut().filter(|(k, v)| !bare(v) || tensor(k)) {
+                    *v = self.part_in_block(v, scope, names, relation);
+                }
+                Kind::Call(Box::new(call)).at(e.span)
+            }
+            _ => e.map_parts(&mut |p| self.part_in_block(p, scope, names, relation)),
+        }
+    }
+
+    /// What an exported name is called, unless another of the same name is outside of the block.
+    pub(super) fn exported(&mut self, written: &Name, span: Span, scope: &Scope) -> Option<Name> {
+        Some(self.local(written, span, scope)).filter(|name| name == written)
+    }
+
+    /// Whether some block gives a name.
+    pub(crate) fn ends_with_a_block(&self, name: &str) -> bool {
+        self.locals.iter().any(|l| *l.written == *name)
+    }
+
+    /// The text of the program for lines to stand behind it that read its names, such as those of a gradient: what blocks
+    /// give and something reads is everybody's there, under the name that the program has for it.
+    pub fn open_text(&self) -> String {
+        let text = self.sources.first().map_or("", |s| &*s.text);
+        let read: HashSet<&Name> = self.equations.iter().flat_map(Equation::reads).map(|r| &r.name).collect();
+        let mut edits: Vec<(Span, &str)> = Vec::new();
+        for local in self.locals.iter().filter(|l| read.contains(&l.name)) {
+            edits.extend(local.lets.iter().map(|s| (*s, "")));
+            edits.extend(local.uses.iter().map(|s| (*s, &*local.name)));
+        }
+        edits.sort_by_key(|(s, _)| s.start);
+        let (mut out, mut at) = (String::new(), 0);
+        for (span, new) in edits {
+            out.push_str(text.get(at..span.start as usize).unwrap_or_default());
+            out.push_str(new);
+            at = span.end as usize;
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        out
+    }
+}

@@ -1,0 +1,259 @@
+//! Libraries: texts of functions, with the numbers (`const`, `param`) and tensors (`let`) that these share, and imports of
+//! their own. What a library calls by its own name has the importer's name for the library before it in the program.
+
+use super::collect::terms;
+use super::{Loader, Param, Program};
+use crate::ast::{Equation, Expr, Function, Kind, Name, Ref, Statement};
+use crate::builtin::stem;
+use crate::diagnostic::Diagnostic;
+use crate::source::{Source, Span};
+use std::collections::{HashMap, HashSet};
+
+/// How many texts a program may import.
+const MOST_IMPORTS: usize = 100;
+
+/// What has been imported so far.
+pub(super) struct Imports<'a> {
+    loader: &'a dyn Loader,
+    /// The texts that are being read, each imported by the one before.
+    trail: Vec<String>,
+    /// Those that have been, under the names they were given.
+    done: HashSet<Library>,
+}
+
+impl<'a> Imports<'a> {
+    pub(super) fn new(loader: &'a dyn Loader) -> Imports<'a> {
+        Imports { loader, trail: Vec::new(), done: HashSet::new() }
+    }
+}
+
+/// A text, and what the program calls it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Library {
+    path: String,
+    alias: Option<Name>,
+}
+
+impl Library {
+    /// One that the program imports.
+    pub(super) fn of(path: &str, alias: Option<Name>) -> Library {
+        Library { path: path.into(), alias }
+    }
+
+    /// One that this one imports, relative to it.
+    fn inner(&self, path: &str, alias: Option<Name>) -> Library {
+        let alias = alias.map(|a| self.name(&a)).or_else(|| self.alias.clone());
+        if path.starts_with('/') {
+            return Library { path: path.into(), alias };
+        }
+        let mut parts: Vec<&str> = self.path.split('/').collect();
+        parts.pop();
+        for part in path.split('/') {
+            match (part, parts.last()) {
+                (".", _) => {}
+                ("..", Some(last)) if !matches!(*last, ".." | "") => drop(parts.pop()),
+                _ => parts.push(part),
+            }
+        }
+        Library { path: parts.join("/"), alias }
+    }
+
+    /// The program's name for something of it.
+    fn name(&self, own: &Name) -> Name {
+        match &self.alias {
+            Some(alias) => format!("{alias}::{own}").into(),
+            None => own.clone(),
+        }
+    }
+}
+
+/// The name of a tensor that functions of a library share: none that a program can write.
+fn shared(name: &Name) -> Name {
+    format!("::{name}").into()
+}
+
+/// What the functions of a library know by names of their own.
+struct Known {
+    /// Functions and numbers, with the program's names for them.
+    names: HashMap<Name, Name>,
+    /// Tensors, with what defines each.
+    tensors: HashMap<Name, Vec<Equation>>,
+}
+
+impl Program {
+    pub(super) fn import(
+        &mut self,
+        library: &Library,
+        span: Span,
+        imports: &mut Imports<'_>,
+        faults: &mut Vec<Diagnostic>,
+    ) {
+        let path = &library.path;
+        if let Some(at) = imports.trail.iter().position(|t| t == path) {
+            let way: Vec<String> = imports.trail[at..].iter().map(|t| format!("`{t}`")).collect();
+            let what = match &way[1..] {
+                [] => format!("`{path}` imports itself"),
+                others => format!("`{path}` imports itself through {}", others.join(", ")),
+            };
+            faults.push(Diagnostic::error(span, what));
+            return;
+        }
+        // Two libraries may both need a third.
+        if !imports.done.insert(library.clone()) {
+            return;
+        }
+        if self.sources.len() > MOST_IMPORTS {
+            faults.push(Diagnostic::error(span, format!("more than {MOST_IMPORTS} texts are imported")));
+            return;
+        }
+        let text = match imports.loader.load(path) {
+            Ok(text) => text,
+            Err(why) => {
+                faults.push(Diagnostic::error(span, format!("`{path}` cannot be imported: {why}")));
+                return;
+            }
+        };
+        let file = self.sources.len() as u32;
+        self.sources.push(Source::new(path, text));
+        let statements = match crate::parse::parse(&self.sources[file as usize], file) {
+            Ok(statements) => statements,
+            Err(more) => return faults.extend(more),
+        };
+        imports.trail.push(path.clone());
+        self.add_library(library, &statements, imports, faults);
+        imports.trail.pop();
+    }
+
+    fn add_library(
+        &mut self,
+        library: &Library,
+        statements: &[Statement],
+        imports: &mut Imports<'_>,
+        faults: &mut Vec<Diagnostic>,
+    ) {
+        for s in statements {
+            if let Statement::Import(path, alias, span) = s {
+                self.import(&library.inner(path, alias.clone()), *span, imports, faults);
+            }
+        }
+        let known = self.known(library, statements);
+        for s in statements {
+            match s {
+                Statement::Function(f) => {
+                    let f = Function { name: library.name(&f.name), body: known.body(f), ..f.clone() };
+                    self.add_function(f, faults);
+                }
+                Statement::Param { name, whole, fixed, value, span } => {
+                    let value = known.part(value, &HashSet::new());
+                    let param = Param { value, whole: *whole, fixed: *fixed, span: *span };
+                    self.add_param(library.name(name), param, faults);
+                }
+                Statement::Import(..) => {}
+                Statement::Equation(e) if e.local => self.check_dots(e, faults),
+                other => {
+                    let what =
+                        "what is imported may hold functions, `const`, `param`, `let` and imports only";
+                    faults.push(Diagnostic::error(other.span(), what));
+                }
+            }
+        }
+    }
+
+    fn known(&self, library: &Library, statements: &[Statement]) -> Known {
+        let mut known = Known { names: HashMap::new(), tensors: HashMap::new() };
+        // What it has imported is called as if it were its own.
+        let imported = self.functions.keys().chain(self.params.iter().map(|p| &p.0));
+        let prefix = library.alias.as_ref().map(|a| format!("{a}::")).unwrap_or_default();
+        for full in imported {
+            if let Some(own) = full.strip_prefix(&prefix) {
+                known.names.insert(own.into(), full.clone());
+            }
+        }
+        for s in statements {
+            match s {
+                Statement::Function(Function { name, .. }) | Statement::Param { name, .. } => {
+                    known.names.insert(name.clone(), library.name(name));
+                }
+                Statement::Equation(e) if e.local => {
+                    known.tensors.entry(e.target.name.clone()).or_default().extend(terms(e));
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+}
+
+impl Known {
+    /// The equations of a function with the program's names, and those of the tensors that it shares with others.
+    fn body(&self, f: &Function) -> Vec<Equation> {
+        let own = f.params.iter().map(|p| &p.name).chain(f.body.iter().map(|e| &e.target.name));
+        let own: HashSet<&Name> = own.collect();
+        let mut body: Vec<Equation> = f.body.iter().map(|e| self.equation(e, &own)).collect();
+        let (mut at, mut there) = (0, HashSet::new());
+        while let Some(e) = body.get(at) {
+            let mut read: Vec<Name> = e.reads().iter().map(|r| r.name.clone()).collect();
+            calls(&e.value, &mut read);
+            for name in read.iter().filter_map(|n| n.strip_prefix("::")) {
+                if let Some((name, own)) = self.tensors.get_key_value(name).filter(|(n, _)| there.insert(*n))
+                {
+                    body.extend(own.iter().map(|e| {
+                        let e = self.equation(e, &HashSet::new());
+                        Equation { target: Ref { name: shared(name), ..e.target.clone() }, ..e }
+                    }));
+                }
+            }
+            at += 1;
+        }
+        body
+    }
+
+    fn equation(&self, e: &Equation, own: &HashSet<&Name>) -> Equation {
+        Equation {
+            value: self.part(&e.value, own),
+            guard: e.guard.as_ref().map(|g| self.part(g, own)),
+            ..e.clone()
+        }
+    }
+
+    /// An expression with the program's names, except for what is a function's own.
+    fn part(&self, e: &Expr, own: &HashSet<&Name>) -> Expr {
+        let mut out = e.map_parts(&mut |p| self.part(p, own));
+        match &mut out.kind {
+            Kind::Ref(r) if !own.contains(&r.name) => {
+                let number = self.names.get(&r.name).filter(|_| r.places.is_empty()).cloned();
+                let tensor = || self.tensors.contains_key(&r.name).then(|| shared(&r.name));
+                if let Some(name) = number.or_else(tensor) {
+                    r.name = name;
+                }
+            }
+            Kind::Call(c) if !own.contains(&c.function) => {
+                if let Some(name) = self.function(&c.function) {
+                    c.function = name;
+                }
+            }
+            _ => {}
+        }
+        out
+    }
+
+    /// The program's name for a function, for its derivative, or for a tensor that is written like one.
+    fn function(&self, name: &Name) -> Option<Name> {
+        if self.tensors.contains_key(name) {
+            return Some(shared(name));
+        }
+        let derivative = || {
+            let (stem, order) = stem(name);
+            self.names.get(stem).map(|full| format!("{full}{}", "_grad".repeat(order)).into())
+        };
+        self.names.get(name).cloned().or_else(derivative)
+    }
+}
+
+/// The names of everything that is called in an expression.
+fn calls(e: &Expr, out: &mut Vec<Name>) {
+    if let Kind::Call(c) = &e.kind {
+        out.push(c.function.clone());
+    }
+    e.parts().into_iter().for_each(|p| calls(p, out));
+}

@@ -1,0 +1,2 @@
+A[i,j] = const([[1, 2], [3, 4]])
+Y[i,j] = softmax(A[i.,j])

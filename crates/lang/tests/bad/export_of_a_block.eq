@@ -1,0 +1,5 @@
+t = 1
+{
+    let t = 2
+    export t
+}

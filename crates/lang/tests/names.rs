@@ -1,0 +1,141 @@
+//! Whose names are whose: blocks and libraries.
+
+use gradus_ir::DType;
+use gradus_lang::ast::Name;
+use gradus_lang::{Program, Settings, Source};
+use std::collections::BTreeMap;
+
+fn load(text: &str) -> Program {
+    Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{f}"))
+}
+
+fn f64s() -> Settings {
+    Settings { float: DType::F64, ..Settings::default() }
+}
+
+fn numbers(text: &str, name: &str) -> Vec<f64> {
+    let found = load(text).run(&BTreeMap::new(), &f64s(), &[name.into()]);
+    let found = found.unwrap_or_else(|f| panic!("{text}\n{f}"));
+    found[&Name::from(name)].to_dtype(DType::F64).to_vec::<f64>().unwrap()
+}
+
+fn fault(text: &str) -> String {
+    let done = Program::parse(Source::new("test", text))
+        .and_then(|p| p.run(&BTreeMap::new(), &Settings::default(), &p.outputs()));
+    done.map(|_| ()).unwrap_err().to_string()
+}
+
+/// What `let` gives in a block ends with it, whoever else is called so.
+#[test]
+fn names_of_blocks_are_their_own() {
+    let two = "{ let t = 1; A = t }\n{ let t = 2; B = t }\n";
+    assert_eq!((numbers(two, "A"), numbers(two, "B")), (vec![1.0], vec![2.0]));
+    // Two lines of one block add; a block within sees the names around it, and may have its own.
+    let nested = "{ let t = 1; let t = 2; A = t; { B = 10 t; { let t = 5; C = t }; D = t } }";
+    let all: Vec<f64> = ["A", "B", "C", "D"].iter().flat_map(|n| numbers(nested, n)).collect();
+    assert_eq!(all, [3.0, 30.0, 5.0, 3.0]);
+    // Not the parameter, nor what is defined, nor the index of the same name.
+    assert_eq!(numbers("param t = 7\n{ let t = 2; A = t }\nB = A + t", "B"), [9.0]);
+    assert_eq!(numbers("t = 7\n{ let t = 2; let t_2 = 3; A = 10 t_2 + t }\nB = A + t", "B"), [39.0]);
+    let rules = "E(x,y) = const([[0,1],[0,0]])\n{ let x = 3; let R(x,y) = E(x,y); P(x) = R(x,y); A = x }\nR(x,y) = E(y,x)\nQ(x) = R(x,y)";
+    assert_eq!(
+        (numbers(rules, "P"), numbers(rules, "Q"), numbers(rules, "A")),
+        (vec![1.0, 0.0], vec![0.0, 1.0], vec![3.0])
+    );
+    let calls = "axis k = 2\nV[k] = const([3,4])\n{ let k = 2; A[k] = k cumsum(V[k], axis=k) index(k) }\n{ let k = 5; B = k }";
+    assert_eq!(numbers(calls, "A"), [0.0, 14.0]);
+    assert_eq!(numbers("t' = 7\n{ let t' = 2; A = t' }\nB = A + t'", "B"), [9.0]);
+    // Outside of its block it is nobody.
+    let message = fault("{ let t = 1; A = t }\nB = t");
+    assert!(message.contains("`t` has no equation, so it is an input"), "{message}");
+    // What is exported and written from a block is what it names.
+    let given = load("{ let t = 1; A = t; export t }\n{ B = 1 }");
+    assert_eq!(given.outputs(), ["t".into()]);
+    let clash = fault("t = 1\n{ let t = 2; export t }");
+    assert!(clash.contains("`t` is given by `let` in this block, and another is called so"), "{clash}");
+    let written = load("t = 1\n{ let t = 2\n\"t.json\" = t\n\"u.json\" = t + 1 }");
+    let names: Vec<String> = written.sinks.iter().map(|s| s.1.to_string()).collect();
+    let values = written.run(
+        &BTreeMap::new(),
+        &Settings::default(),
+        &[names[0].as_str().into(), names[1].as_str().into()],
+    );
+    let values = values.unwrap();
+    let of = |n: &str| values[&Name::from(n)].item::<f32>().unwrap();
+    assert_eq!((of(&names[0]), of(&names[1])), (2.0, 3.0));
+}
+
+/// Texts to import, by their paths.
+struct Texts(Vec<(&'static str, &'static str)>);
+
+impl gradus_lang::Loader for Texts {
+    fn load(&self, path: &str) -> Result<String, String> {
+        let text = self.0.iter().find(|(p, _)| *p == path);
+        text.map(|(_, t)| t.to_string()).ok_or_else(|| format!("no {path}"))
+    }
+}
+
+fn imported(text: &str, texts: &[(&'static str, &'static str)]) -> Result<Vec<f64>, String> {
+    let program =
+        Program::load(Source::new("test", text), &Texts(texts.to_vec())).map_err(|f| f.to_string())?;
+    let values = program.run(&BTreeMap::new(), &f64s(), &["Y".into()]).map_err(|f| f.to_string())?;
+    Ok(values[&Name::from("Y")].to_vec::<f64>().unwrap())
+}
+
+/// A library has functions, numbers and tensors that these share, and libraries of its own.
+#[test]
+fn libraries() {
+    let inner = ("units/inner.eq", "const K = 3\nfn thrice(a) -> y { y = K a }");
+    let shared = "import \"inner.eq\" as in\nparam S = in::K + 1\nlet w[i] = const([1,2]) v\nlet v = in::thrice(S)\n\
+        fn f(a[i]) -> y { let v = 100\ny = a[i] w[i] + v }\nfn g(a) -> y { y = in::thrice(tanh_grad(a)) + h_grad(a, 1, wrt=\"a\") }\nfn h(a) -> y { y = a a }";
+    let texts = [inner, ("units/lib.eq", shared)];
+    let of = |text: &str| imported(text, &texts);
+    let vector = "A[i] = const([1,10])\n";
+    // w = [12, 24]
+    assert_eq!(of(&format!("import \"units/lib.eq\" as lib\n{vector}Y = lib::f(A[i])")), Ok(vec![352.0]));
+    assert_eq!(of(&format!("import \"units/lib.eq\"\n{vector}Y = f(A[i]) + S")), Ok(vec![356.0]));
+    assert_eq!(of("import \"units/lib.eq\" as lib\nY = lib::in::thrice(lib::in::K) lib::S"), Ok(vec![36.0]));
+    assert_eq!(of("import \"units/lib.eq\" as lib\nY = lib::g(0)"), Ok(vec![3.0]));
+    // A number of the program is another, and one of a library can be set.
+    assert_eq!(of("import \"units/lib.eq\" as lib\nconst K = 5\nY = lib::in::thrice(K)"), Ok(vec![15.0]));
+    let program = Program::load(
+        Source::new("test", "import \"units/lib.eq\" as lib\nY = lib::S"),
+        &Texts(texts.to_vec()),
+    );
+    let set = Settings { set: [("lib::S".into(), 7.0)].into(), ..Settings::default() };
+    let values = program.unwrap().run(&BTreeMap::new(), &set, &["Y".into()]).unwrap();
+    assert_eq!(values[&Name::from("Y")].item::<f32>().unwrap(), 7.0);
+    // Two libraries may need a third.
+    let diamond = [
+        ("a.eq", "import \"c.eq\"\nfn a(x) -> y { y = c(x) + 1 }"),
+        ("b.eq", "import \"./c.eq\"\nfn b(x) -> y { y = 2 c(x) }"),
+        ("c.eq", "fn c(x) -> y { y = 10 x }"),
+    ];
+    assert_eq!(imported("import \"a.eq\"\nimport \"b.eq\"\nY = a(1) + b(1)", &diamond), Ok(vec![31.0]));
+    for (text, texts, says) in [
+        (
+            "import \"a.eq\"\nY = 1",
+            vec![("a.eq", "import \"b/b.eq\""), ("b/b.eq", "import \"../a.eq\"")],
+            "`a.eq` imports itself through `b/b.eq`",
+        ),
+        ("import \"a.eq\"\nY = 1", vec![("a.eq", "import \"a.eq\" as a")], "`a.eq` imports itself"),
+        (
+            "import \"a.eq\"\nY = 1",
+            vec![("a.eq", "Z = 1")],
+            "what is imported may hold functions, `const`, `param`, `let` and imports only",
+        ),
+        (
+            "import \"a.eq\" as a\nY = a::K",
+            vec![("a.eq", "const L = 1")],
+            "there is no number `a::K` in what is imported",
+        ),
+        (
+            "import \"a.eq\" as a\nY = a::f(1)",
+            vec![("a.eq", "fn f(x) -> y { y = x K }")],
+            "`K` is neither a parameter of `a::f` nor defined in it",
+        ),
+    ] {
+        let said = imported(text, &texts).unwrap_err();
+        assert!(said.contains(says), "{said}");
+    }
+}
