@@ -5,7 +5,7 @@
 //! same in any block.
 
 use super::kernel::{DOT, Kernels};
-use super::{Operand, Problem};
+use super::{Operand, Problem, Real};
 
 /// How a product is computed.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,6 @@ pub(super) struct Plan {
     pub(super) parts: usize,
 }
 
-/// Bytes of a column of B over one visit of C, the longer the fewer visits.
-const COLUMN: usize = 2048;
 /// Bytes of a B that is not in the second cache, and the steps of a visit that reads it.
 const STREAMED: usize = 1 << 20;
 const STREAM: usize = 64;
@@ -45,22 +43,24 @@ pub(super) const TASK: usize = 2 << 20;
 const SHARE: usize = 4;
 
 impl Plan {
-    pub(super) fn new<T>(problem: &Problem<'_, T>, kernels: &Kernels<T>, threads: usize) -> Plan {
+    pub(super) fn new<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>, threads: usize) -> Plan {
         let &Problem { batch, m, n, k, .. } = problem;
-        let &Kernels { mr, nr, .. } = kernels;
+        let &Kernels { mr, nr, deep, .. } = kernels;
         let (a, b) = (Lie::of(&problem.a), Lie::of(&problem.b));
-        let dot = m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
+        let in_place = !kernels.tiles.is_empty();
+        let dot = in_place && m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
         // Where B is read in place every strip of A is met again and again, and so not packed either.
-        let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 6 * mr || k * n <= 8 << 10);
-        let direct_a = direct_b || a == Lie::Depth;
+        let few = m <= 6 * mr || k * n <= 8 << 10;
+        let direct_b = dot || in_place && b == Lie::Lane && a != Lie::Nowhere && few;
+        let direct_a = direct_b || in_place && a == Lie::Depth;
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {
             (true, _) => 4096,
             // B is read once, at the speed of memory if whole rows are.
             (false, true) => STREAM,
-            (false, false) => COLUMN / size_of::<T>(),
+            (false, false) => kernels.column / size_of::<T>(),
         };
-        let steps = even(k, steps);
+        let steps = even(k, steps).next_multiple_of(deep);
         // Small C and long k: shared along k every operand is packed once, and C is what is added up.
         let parts = if batch * m * n <= SMALL && k >= LONG { (k / PART).min(8) } else { 1 };
 
@@ -76,7 +76,7 @@ impl Plan {
         let unit_m = if direct_a { even(m, unit_m) } else { unit_m };
         let widest = if direct_b { n } else { PACKED / size_of::<T>() / steps };
         let (mut down, mut across) = (1, n.div_ceil(widest.next_multiple_of(unit_n)));
-        let work = cost(problem) / parts;
+        let work = cost(problem, kernels) / parts;
         let tasks = if threads == 1 { 1 } else { (work / TASK).min(SHARE * threads).div_ceil(batch * parts) };
         let (mut rows, mut cols) = (m, block(n, across, unit_n));
         // Narrower blocks read all of A once more, or pack it; flatter ones do that to B.
@@ -100,9 +100,9 @@ impl Plan {
 }
 
 /// What one product costs, in arithmetic: an element that comes from memory is worth some multiplications.
-pub(super) fn cost<T>(problem: &Problem<'_, T>) -> usize {
+pub(super) fn cost<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>) -> usize {
     let &Problem { m, n, k, .. } = problem;
-    2 * m * n * k + 32 * (m * k + k * n + m * n)
+    2 * m * n * k / kernels.speed + 32 * (m * k + k * n + m * n)
 }
 
 /// The length of `whole` cut into equal pieces of at most `most`.
