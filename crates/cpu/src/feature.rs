@@ -11,13 +11,11 @@ pub enum Isa {
     Avx2,
     /// AVX-512 with byte, word, doubleword and shorter vectors (and all of AVX2).
     Avx512,
-    /// AVX-512 that also multiplies pairs of `bf16`.
-    Bf16,
-    /// Registers of 16 rows whose products are one instruction (AMX), for `bf16`, and all of the above.
+    /// Registers of 16 rows of `bf16` whose products are one instruction (AMX), and all of the above.
     Amx,
 }
 
-const ALL: [Isa; 5] = [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Bf16, Isa::Amx];
+const ALL: [Isa; 4] = [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx];
 
 impl Isa {
     /// The best the processor has. Kernels take the set as an argument: tests and benchmarks pass a lesser one.
@@ -49,10 +47,8 @@ fn detect() -> Isa {
         Isa::Portable
     } else if !(has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl")) {
         Isa::Avx2
-    } else if !has!("avx512bf16") {
-        Isa::Avx512
     } else if !tiles() {
-        Isa::Bf16
+        Isa::Avx512
     } else {
         Isa::Amx
     }

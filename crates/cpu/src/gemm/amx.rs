@@ -5,7 +5,20 @@ use super::pairs::{self, STRETCH, WIDTH};
 use half::bf16;
 use std::arch::asm;
 
-pub(super) static KERNELS: Kernels<bf16> = pairs::kernels(tile, 8, Some([configure, release]));
+pub(super) static KERNELS: Kernels<bf16> = Kernels {
+    mr: WIDTH,
+    nr: WIDTH,
+    lanes: WIDTH,
+    deep: 32,
+    speed: 8,
+    column: 1024,
+    around: Some([configure, release]),
+    packed: tile,
+    tiles: &[],
+    dots: &[],
+    pack_a: pairs::pack::<true>,
+    pack_b: pairs::pack::<false>,
+};
 
 /// The shape of the registers: bytes of a row and rows of each.
 #[repr(C, align(64))]

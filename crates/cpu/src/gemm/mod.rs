@@ -9,8 +9,8 @@
 //! number of threads. Only the blocks that `finish` sees are others.
 //!
 //! Numbers are summed in their own type, `bf16` in `f32`: C is then of `f32`, and who wants it narrower does that in
-//! `finish`. Where the processor multiplies `bf16` (`pairs`, `amx`) they are packed as pairs along k; where it does not
-//! they become `f32` as they are packed (`widen`).
+//! `finish`. Where the processor has tiles (`amx`) they are packed as pairs along k; where it has none they become `f32` as
+//! they are packed (`widen`).
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -188,8 +188,6 @@ impl Real for bf16 {
             match isa.clamped() {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Amx => drive::run(pool, &amx::KERNELS, problem),
-                #[cfg(target_arch = "x86_64")]
-                Isa::Bf16 => drive::run(pool, &pairs::KERNELS, problem),
                 isa => widen::run(pool, <f32 as kernel::Kernelled>::kernels(isa), problem),
             }
         }

@@ -1,9 +1,8 @@
-//! Products of `bf16` as pairs along k: how they are packed, and tiles in vector registers.
+//! How `bf16` are packed for tiles: as pairs along k.
 //!
 //! A panel has 32 lanes. Of each 32 steps it has two squares of 1 KiB, one for 16 lanes each, whose elements are pairs of
 //! neighbours along k: of A with a lane in each row, of B with a pair of steps in each row. What does not exist is zero.
 
-use super::kernel::{Kernel, Kernels, Step};
 use super::vector::prefetch;
 use half::bf16;
 use std::arch::x86_64::*;
@@ -15,88 +14,12 @@ const SIDE: usize = 16;
 /// Elements of the squares of one stretch of steps.
 pub(super) const STRETCH: usize = 2 * SIDE * 2 * SIDE;
 
-/// What processors with products of pairs do, by this kernel for tiles of packed operands.
-pub(super) const fn kernels(
-    packed: Kernel<bf16>,
-    speed: usize,
-    around: Option<[unsafe fn(); 2]>,
-) -> Kernels<bf16> {
-    Kernels {
-        mr: WIDTH,
-        nr: WIDTH,
-        lanes: WIDTH,
-        deep: 2 * SIDE,
-        speed,
-        column: 1024,
-        around,
-        packed,
-        tiles: &[],
-        dots: &[],
-        pack_a: pack::<true>,
-        pack_b: pack::<false>,
-    }
-}
-
-pub(super) static KERNELS: Kernels<bf16> = kernels(tile, 2, None);
-
-/// Rows of C that are held in registers.
-const ROWS: usize = 8;
-
-/// A tile of C.
-///
-/// # Safety
-/// The processor has AVX-512 with BF16; `step` describes valid memory and packed panels, that of C not shared.
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx512bf16")]
-unsafe fn tile(step: &Step<bf16>) {
-    let &Step { k, c, c_row, rows, last, .. } = step;
-    let mask = (1u64 << last) - 1;
-    let masks = [mask as u16, (mask >> SIDE) as u16];
-    // SAFETY: rows and columns of C are touched where they exist; panels have all lanes and whole stretches.
-    unsafe {
-        for row in (0..rows).step_by(ROWS) {
-            let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
-            let height = ROWS.min(rows - row);
-            let at =
-                |i: usize, v: usize| c.wrapping_offset((row + i) as isize * c_row).wrapping_add(v * SIDE);
-            if step.accumulate {
-                for (i, sums) in sums.iter_mut().enumerate().take(height) {
-                    for (v, sum) in sums.iter_mut().enumerate() {
-                        *sum = _mm512_maskz_loadu_ps(masks[v], at(i, v));
-                    }
-                }
-            }
-            for stretch in 0..k.div_ceil(2 * SIDE) {
-                let a = step.a.add(stretch * STRETCH + row * 2 * SIDE).cast::<i32>();
-                let b = step.b.add(stretch * STRETCH).cast::<i32>();
-                for pair in 0..SIDE {
-                    let columns = [0, SIDE * SIDE].map(|v| {
-                        std::mem::transmute::<__m512i, __m512bh>(_mm512_loadu_si512(
-                            b.add(v + pair * SIDE).cast(),
-                        ))
-                    });
-                    for (i, sums) in sums.iter_mut().enumerate() {
-                        let x = _mm512_set1_epi32(a.add(i * SIDE + pair).read_unaligned());
-                        let x = std::mem::transmute::<__m512i, __m512bh>(x);
-                        sums[0] = _mm512_dpbf16_ps(sums[0], x, columns[0]);
-                        sums[1] = _mm512_dpbf16_ps(sums[1], x, columns[1]);
-                    }
-                }
-            }
-            for (i, sums) in sums.iter().enumerate().take(height) {
-                for (v, &sum) in sums.iter().enumerate() {
-                    _mm512_mask_storeu_ps(at(i, v), masks[v], sum);
-                }
-            }
-        }
-    }
-}
-
 /// Fills a panel; `LANES` if its rows are lanes. Where elements lie the other way squares are turned.
 ///
 /// # Safety
 /// The elements of the source exist, `out` has room for the panel, the processor has AVX-512.
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
-unsafe fn pack<const LANES: bool>(
+pub(super) unsafe fn pack<const LANES: bool>(
     source: *const bf16,
     lane: isize,
     depth: isize,
