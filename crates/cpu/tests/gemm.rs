@@ -56,6 +56,8 @@ enum Lie {
     Depth,
     /// Neighbours across lanes.
     Lane,
+    /// Neighbours along k, and every lane starts with a line of memory.
+    Lines,
     /// Every third element along k, lanes further apart.
     Sparse,
     /// Neighbours along k, lanes from the last to the first.
@@ -66,7 +68,8 @@ enum Lie {
     Packed,
 }
 
-const LIES: [Lie; 6] = [Lie::Depth, Lie::Lane, Lie::Sparse, Lie::Backwards, Lie::Shared, Lie::Packed];
+const LIES: [Lie; 7] =
+    [Lie::Depth, Lie::Lane, Lie::Lines, Lie::Sparse, Lie::Backwards, Lie::Shared, Lie::Packed];
 
 /// An operand with its memory.
 struct Matrix<T> {
@@ -83,16 +86,21 @@ impl<T: Number> Matrix<T> {
         let (lane, depth) = match lie {
             Lie::Depth | Lie::Backwards | Lie::Shared => (steps + 3, 1),
             Lie::Lane | Lie::Packed => (1, lanes + 5),
+            Lie::Lines => (steps.next_multiple_of(64), 1),
             Lie::Sparse => (3 * steps + 1, 3),
         };
-        let one = lane * lanes + depth * steps + 1;
-        let data = random.numbers(if lie == Lie::Shared { one } else { one * batch });
+        let one = (lane * lanes + depth * steps + 1).next_multiple_of(64);
+        let data: Vec<T> = random.numbers(64 + if lie == Lie::Shared { one } else { one * batch });
         let stride = if lie == Lie::Shared { 0 } else { one as isize };
         let (lane, depth) = (lane as isize, depth as isize);
         match lie {
             Lie::Backwards => {
                 let first = lanes.saturating_sub(1) * lane as usize;
                 Matrix { data, first, batch: stride, lane: -lane, depth, lie }
+            }
+            Lie::Lines => {
+                let first = data.as_ptr().align_offset(64);
+                Matrix { data, first, batch: stride, lane, depth, lie }
             }
             _ => Matrix { data, first: 0, batch: stride, lane, depth, lie },
         }
@@ -256,7 +264,7 @@ fn awkward_sizes() {
 
 #[test]
 fn every_layout() {
-    let sizes = [(9, 50, 13), (65, 63, 17), (3, 100, 70), (100, 3, 70), (17, 5, 1)];
+    let sizes = [(9, 50, 13), (65, 63, 17), (66, 40, 64), (3, 100, 70), (100, 3, 70), (17, 5, 1)];
     all(sizes.into_iter().flat_map(|(m, n, k)| {
         LIES.into_iter().flat_map(move |a| {
             LIES.into_iter().map(move |b| Case { batch: 2, m, n, k, a, b, accumulate: k == 13, ..PLAIN })
@@ -296,6 +304,7 @@ fn many_blocks() {
     let plain = [(300, 260, 200), (130, 1100, 90), (513, 97, 400), (37, 20000, 3)];
     all(plain.map(|(m, n, k)| Case { m, n, k, ..PLAIN }));
     all([
+        Case { m: 170, n: 200, k: 2085, a: Lie::Lines, ..PLAIN },
         Case { m: 270, n: 200, k: 333, a: Lie::Lane, b: Lie::Lane, ..PLAIN },
         Case { m: 270, n: 200, k: 333, a: Lie::Depth, b: Lie::Depth, accumulate: true, ..PLAIN },
         Case { m: 200, n: 270, k: 333, a: Lie::Packed, b: Lie::Packed, ..PLAIN },

@@ -2,6 +2,7 @@
 
 use super::kernel::{Kernels, Step};
 use super::pairs::{self, STRETCH, WIDTH};
+use super::vector::prefetch_to_write;
 use half::bf16;
 use std::arch::asm;
 
@@ -11,7 +12,6 @@ pub(super) static KERNELS: Kernels<bf16> = Kernels {
     lanes: WIDTH,
     deep: 32,
     speed: 8,
-    column: 1024,
     around: Some([configure, release]),
     packed: tile,
     tiles: &[],
@@ -61,7 +61,8 @@ unsafe fn release() {
 /// A tile of C. One that does not exist whole is computed aside.
 ///
 /// # Safety
-/// This thread has configured tiles; `step` describes valid memory and packed panels, that of C not shared.
+/// This thread has configured tiles; `step` describes valid memory, that of C not shared, and packed panels; A may
+/// also be rows of whole stretches along k.
 unsafe fn tile(step: &Step<bf16>) {
     #[repr(align(64))]
     struct Aside([[f32; WIDTH]; WIDTH]);
@@ -86,7 +87,13 @@ unsafe fn tile(step: &Step<bf16>) {
 /// As for [`tile`], and all rows and columns exist.
 #[inline(always)]
 unsafe fn whole(step: &Step<bf16>) {
-    let &Step { k, a, b, c, c_row, accumulate, .. } = step;
+    let &Step { k, a, a_lane, a_depth, b, c, c_row, accumulate, .. } = step;
+    for i in 0..WIDTH {
+        let row = c.wrapping_offset(i as isize * c_row);
+        prefetch_to_write(row);
+        prefetch_to_write(row.wrapping_add(WIDTH / 2));
+    }
+    let (a_row, a_stretch) = if a_depth == 1 { (a_lane, 32) } else { (32, STRETCH) };
     // SAFETY: registers have the shape of `WHOLE`; loads and stores stay within the panels and the tile of C.
     unsafe {
         asm!(
@@ -106,15 +113,16 @@ unsafe fn whole(step: &Step<bf16>) {
             "test {k}, {k}",
             "jz 5f",
             "4:",
-            "tileloadd tmm4, [{a} + {line}]",
+            "tileloadd tmm4, [{a} + {a_row}]",
             "tileloadd tmm6, [{b} + {line}]",
             "tdpbf16ps tmm0, tmm4, tmm6",
             "tileloadd tmm7, [{b} + {line} + 1024]",
             "tdpbf16ps tmm1, tmm4, tmm7",
-            "tileloadd tmm5, [{a} + {line} + 1024]",
+            "tileloadd tmm5, [{a_below} + {a_row}]",
             "tdpbf16ps tmm2, tmm5, tmm6",
             "tdpbf16ps tmm3, tmm5, tmm7",
-            "add {a}, {stretch}",
+            "add {a}, {a_stretch}",
+            "add {a_below}, {a_stretch}",
             "add {b}, {stretch}",
             "dec {k}",
             "jnz 4b",
@@ -128,6 +136,9 @@ unsafe fn whole(step: &Step<bf16>) {
             below = in(reg) c.wrapping_offset(16 * c_row),
             row = in(reg) c_row * size_of::<f32>() as isize,
             a = inout(reg) a => _,
+            a_below = inout(reg) a.wrapping_offset(16 * a_row) => _,
+            a_row = in(reg) a_row * size_of::<bf16>() as isize,
+            a_stretch = in(reg) a_stretch * size_of::<bf16>(),
             b = inout(reg) b => _,
             line = in(reg) 64usize,
             stretch = const STRETCH * size_of::<bf16>(),

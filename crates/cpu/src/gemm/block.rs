@@ -116,7 +116,8 @@ impl<T: Real> Drive<'_, T> {
                     Some(ref room_b) => {
                         let room_b = room_b.as_ptr::<T>();
                         for i in rows.clone().step_by(mr) {
-                            let a = match &room_a {
+                            let whole = plan.whole_a && i + mr <= rows.end && steps == stored;
+                            let a = match room_a.as_ref().filter(|_| !whole) {
                                 None => {
                                     let a = panel(i, rows.end, mr);
                                     self.strip(&self.problem.a, kernels.pack_a, a, None)
@@ -166,8 +167,10 @@ impl<T: Real> Drive<'_, T> {
 
     /// Packs strips of rows from that of `panel` up to the row `end`.
     unsafe fn pack_rows(&self, panel: Panel, end: usize, room: *mut T) {
-        let (stretch, stored) =
-            (STRETCH.max(self.kernels.deep), panel.steps.next_multiple_of(self.kernels.deep));
+        let deep = self.kernels.deep;
+        let alone = end <= panel.lane + panel.width;
+        let stretch = if alone { panel.steps.max(1) } else { STRETCH.max(deep) };
+        let stored = panel.steps.next_multiple_of(deep);
         for from in (0..panel.steps).step_by(stretch) {
             for (strip, lane) in (panel.lane..end).step_by(panel.width).enumerate() {
                 let (lanes, steps) = (panel.width.min(end - lane), stretch.min(panel.steps - from));

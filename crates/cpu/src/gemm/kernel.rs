@@ -38,14 +38,12 @@ pub(super) struct Kernels<T: Real> {
     pub(super) deep: usize,
     /// How many times as fast as multiplications of `f32` these are, to tell what is worth a task.
     pub(super) speed: usize,
-    /// Bytes of a column of B over one visit of C, the longer the fewer visits.
-    pub(super) column: usize,
     /// What a thread does before it runs these kernels, and after.
     pub(super) around: Option<[unsafe fn(); 2]>,
     /// A full tile of packed operands.
     pub(super) packed: Kernel<T>,
     /// Tiles by vectors - 1 and rows - 1, operands anywhere. Narrow ones may have more than `mr` rows. If there are
-    /// none, every operand is packed and `packed` computes any tile.
+    /// none, `packed` computes any tile, and only whole strips of A that lie along k are read in place.
     pub(super) tiles: &'static [&'static [Kernel<T>]],
     /// Dot products by rows - 1 and columns - 1, where there are tiles.
     pub(super) dots: &'static [[Kernel<T>; DOT]],
@@ -202,7 +200,6 @@ macro_rules! kernels {
             lanes: <$v as Vector>::LANES,
             deep: 1,
             speed: 1,
-            column: 2048,
             around: None,
             packed: $isa::packed::<$v, $mr, $nr>,
             tiles: &[$(&[$($isa::tile::<$v, $m, $n>),*]),*],

@@ -5,6 +5,7 @@
 //! same in any block.
 
 use super::kernel::{DOT, Kernels};
+use super::pack::LINE;
 use super::{Operand, Problem, Real};
 
 /// How a product is computed.
@@ -16,6 +17,8 @@ pub(super) struct Plan {
     pub(super) tile: (usize, usize),
     /// A is read where it is.
     pub(super) direct_a: bool,
+    /// A is read where it is, except where rows or steps are too few for a tile.
+    pub(super) whole_a: bool,
     /// B is read where it is.
     pub(super) direct_b: bool,
     /// Rows of a block of C.
@@ -28,6 +31,8 @@ pub(super) struct Plan {
     pub(super) parts: usize,
 }
 
+/// Bytes of a column of B over one visit of C, the longer the fewer visits.
+const COLUMN: usize = 2048;
 /// Bytes of a B that is not in the second cache, and the steps of a visit that reads it.
 const STREAMED: usize = 1 << 20;
 const STREAM: usize = 64;
@@ -53,12 +58,13 @@ impl Plan {
         let few = m <= 6 * mr || k * n <= 8 << 10;
         let direct_b = dot || in_place && b == Lie::Lane && a != Lie::Nowhere && few;
         let direct_a = direct_b || in_place && a == Lie::Depth;
+        let whole_a = !in_place && in_lines(&problem.a);
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {
             (true, _) => 4096,
             // B is read once, at the speed of memory if whole rows are.
             (false, true) => STREAM,
-            (false, false) => kernels.column / size_of::<T>(),
+            (false, false) => COLUMN / size_of::<T>(),
         };
         let steps = even(k, steps).next_multiple_of(deep);
         // Small C and long k: shared along k every operand is packed once, and C is what is added up.
@@ -95,7 +101,7 @@ impl Plan {
             }
             (rows, cols) = (block(m, down, unit_m), block(n, across, unit_n));
         }
-        Plan { dot, tile: (unit_m, unit_n), direct_a, direct_b, rows, cols, steps, parts }
+        Plan { dot, tile: (unit_m, unit_n), direct_a, whole_a, direct_b, rows, cols, steps, parts }
     }
 }
 
@@ -103,6 +109,13 @@ impl Plan {
 pub(super) fn cost<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>) -> usize {
     let &Problem { m, n, k, .. } = problem;
     2 * m * n * k / kernels.speed + 32 * (m * k + k * n + m * n)
+}
+
+/// Whether lanes start with lines of memory: a register of such rows is loaded a line at a time.
+fn in_lines<T>(operand: &Operand<'_, T>) -> bool {
+    let Operand::Strided(s) = operand else { return false };
+    let far = |step: isize| (step * size_of::<T>() as isize) % LINE as isize == 0;
+    s.depth == 1 && far(s.lane) && far(s.batch) && (s.data as usize).is_multiple_of(LINE)
 }
 
 /// The length of `whole` cut into equal pieces of at most `most`.
