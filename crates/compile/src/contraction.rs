@@ -8,7 +8,9 @@ use std::fmt;
 /// `out[b, i, j] = Σ_k lhs[b, i, k] · rhs[b, k, j]`.
 #[derive(Clone, Debug)]
 pub struct Contraction {
-    /// Type of all three.
+    /// Type of the operands.
+    pub operands: DType,
+    /// Type of the sums, and of the result: theirs, or `f32` if they are `bf16`.
     pub dtype: DType,
     /// Buffers: first operand, second operand, result.
     pub buffers: [usize; 3],
@@ -67,8 +69,11 @@ struct Axis {
     steps: [i64; 3],
 }
 
-/// The product of matrices that a contraction is; both operands may have to change places.
-pub(crate) fn matched(dtype: DType, ops: &[Operand<'_>; 3]) -> Result<(Contraction, bool), Unfit> {
+/// The product of matrices that a contraction of operands of one type to another is; both operands may have to change places.
+pub(crate) fn matched(
+    [operands, dtype]: [DType; 2],
+    ops: &[Operand<'_>; 3],
+) -> Result<(Contraction, bool), Unfit> {
     let step = |o: usize, label: char| {
         let at = ops[o].labels.chars().position(|l| l == label)?;
         Some(ops[o].layout.strides[at])
@@ -126,6 +131,7 @@ pub(crate) fn matched(dtype: DType, ops: &[Operand<'_>; 3]) -> Result<(Contracti
     let place = |o: usize| ops[o].layout.offset;
     let offsets = turn([place(0), place(1), place(2)]);
     let contraction = Contraction {
+        operands,
         dtype,
         buffers: [0; 3],
         offsets,
@@ -163,7 +169,7 @@ impl fmt::Display for Contraction {
             self.m.0,
             self.n.0,
             self.k.0,
-            self.dtype
+            self.operands
         )?;
         match &self.finish {
             Some(kernel) => write!(f, "  then {kernel}"),

@@ -339,13 +339,17 @@ impl Lowering<'_> {
     }
 
     fn contract(&mut self, labels: [&str; 3], ins: Vec<View>, types: &[Aval], out: &Aval) -> Result<View> {
-        // Narrow floats are summed in f32.
+        // Narrow floats are summed in f32. Products of bf16 take them as they are, unless one is summed first.
         let dtype = if out.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let alone =
+            |o: usize| labels[o].chars().any(|l| !labels[1 - o].contains(l) && !labels[2].contains(l));
+        let narrow = out.dtype == DType::BF16 && !alone(0) && !alone(1);
+        let taken = if narrow { DType::BF16 } else { dtype };
         let mut operands = Vec::new();
         for (o, (view, t)) in ins.into_iter().zip(types).enumerate() {
             let (mut view, mut t) = (view, t.clone());
-            if t.dtype != dtype {
-                let wide = t.with_dtype(dtype);
+            if t.dtype != taken {
+                let wide = t.with_dtype(taken);
                 view = self.member(Task::Scalar(Scalar::Cast), vec![view], &t.shape, &wide);
                 t = wide;
             }
@@ -387,7 +391,7 @@ impl Lowering<'_> {
                 Operand { labels: &b.2, shape: &b.1, layout: b.0 },
                 Operand { labels: &order, shape: &shape, layout: Layout::row_major(&shape) },
             ];
-            match matched(aval.dtype, &three) {
+            match matched([ops[0].1.dtype, aval.dtype], &three) {
                 Ok((mut c, swapped)) => {
                     let value = self.new_value(aval.with_shape(&shape), Origin::Computed);
                     let ins: Vec<Value> = ops.iter().filter_map(|o| o.0.value()).collect();

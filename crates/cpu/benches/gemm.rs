@@ -2,6 +2,7 @@
 
 use gradus_cpu::gemm::{Operand, Output, Problem, Real, Strided};
 use gradus_cpu::{Isa, Pool};
+use half::bf16;
 use std::time::{Duration, Instant};
 
 /// Batch, m, n, k, and whether A and B are stored transposed.
@@ -42,9 +43,12 @@ fn main() {
     println!("{:<34} {:>9} {:>12} {:>12} {:>12}", "", "", threads[0], threads[1], threads[2]);
     for &shape in SHAPES {
         for &isa in Isa::available() {
-            row::<f32>("f32", shape, isa, &pools, 0.5);
+            if isa == isa.vectors() {
+                row::<f32>("f32", shape, isa, &pools, 0.5, 0.5);
+            }
+            row::<bf16>("bf16", shape, isa, &pools, bf16::from_f32(0.5), 0.5);
         }
-        row::<f64>("f64", shape, Isa::best(), &pools, 0.5);
+        row::<f64>("f64", shape, Isa::best(), &pools, 0.5, 0.5);
     }
     let start = Instant::now();
     (0..10_000).for_each(|_| pools[1].run(2, &|_| {}));
@@ -57,10 +61,11 @@ fn row<T: Real>(
     isa: Isa,
     pools: &[Pool],
     fill: T,
+    zero: T::Sum,
 ) {
     let (batch, m, n, k, turned_a, turned_b) = shape;
     let (a, b) = (vec![fill; batch * m * k], vec![fill; batch * k * n]);
-    let mut c = vec![fill; batch * m * n];
+    let mut c = vec![zero; batch * m * n];
     let strided = |data: &[T], lanes: usize, across: bool| {
         let (lane, depth) = if across { (1, lanes as isize) } else { (k as isize, 1) };
         Operand::Strided(Strided { data: data.as_ptr(), batch: (lanes * k) as isize, lane, depth })
@@ -84,7 +89,7 @@ fn row<T: Real>(
     let letter = |turned: bool| if turned { 'T' } else { 'N' };
     let letters = format!("{}{}", letter(turned_a), letter(turned_b));
     println!(
-        "{name} {batch:>3} x {m:>4}x{n:>4}x{k:>5} {letters:<9} {:>9} {}",
+        "{name:<4} {batch:>3} x {m:>4}x{n:>4}x{k:>5} {letters:<9} {:>9} {}",
         format!("{isa:?}"),
         speeds.join(" ")
     );

@@ -11,7 +11,11 @@ pub enum Isa {
     Avx2,
     /// AVX-512 with byte, word, doubleword and shorter vectors (and all of AVX2).
     Avx512,
+    /// Registers of 16 rows of `bf16` whose products are one instruction (AMX), and all of the above.
+    Amx,
 }
+
+const ALL: [Isa; 4] = [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx];
 
 impl Isa {
     /// The best the processor has. Kernels take the set as an argument: tests and benchmarks pass a lesser one.
@@ -22,16 +26,17 @@ impl Isa {
 
     /// Every set this processor can run, the best last.
     pub fn available() -> &'static [Isa] {
-        match Isa::best() {
-            Isa::Portable => &[Isa::Portable],
-            Isa::Avx2 => &[Isa::Portable, Isa::Avx2],
-            Isa::Avx512 => &[Isa::Portable, Isa::Avx2, Isa::Avx512],
-        }
+        &ALL[..=Isa::best() as usize]
     }
 
     /// This set, or the best the processor has if that is less. What it returns can be run.
     pub fn clamped(self) -> Isa {
         self.min(Isa::best())
+    }
+
+    /// What it is for kernels that do not multiply `bf16`: one of the first three.
+    pub fn vectors(self) -> Isa {
+        self.min(Isa::Avx512)
     }
 }
 
@@ -40,14 +45,41 @@ fn detect() -> Isa {
     use std::arch::is_x86_feature_detected as has;
     if !(has!("avx2") && has!("fma") && has!("f16c")) {
         Isa::Portable
-    } else if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
+    } else if !(has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl")) {
+        Isa::Avx2
+    } else if !tiles() {
         Isa::Avx512
     } else {
-        Isa::Avx2
+        Isa::Amx
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Isa {
     Isa::Portable
+}
+
+/// Whether the processor has tiles for `bf16`, and the system lets this process use them.
+#[cfg(target_arch = "x86_64")]
+fn tiles() -> bool {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+    const BF16: u32 = 1 << 22;
+    const TILE: u32 = 1 << 24;
+    let has = __cpuid(0).eax >= 7 && __cpuid_count(7, 0).edx & (BF16 | TILE) == BF16 | TILE;
+    has && permitted()
+}
+
+/// Asks for the state of tiles, which is not part of a thread's until its process has asked, once for all threads.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn permitted() -> bool {
+    const REQUEST: libc::c_long = 0x1023;
+    const TILE_DATA: libc::c_long = 18;
+    // SAFETY: it reads and writes no memory of this process; systems that do not know it refuse.
+    unsafe { libc::syscall(libc::SYS_arch_prctl, REQUEST, TILE_DATA) == 0 }
+}
+
+/// Elsewhere nothing is known of how to ask.
+#[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
+fn permitted() -> bool {
+    false
 }

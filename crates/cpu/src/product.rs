@@ -5,6 +5,7 @@ use crate::pool::Pool;
 use crate::tile::{Memory, Program};
 use gradus_compile::Contraction;
 use gradus_ir::{DType, Error, Result};
+use half::bf16;
 
 /// Refuses a contraction that leads out of its buffers: it would not be safe to run.
 pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
@@ -37,8 +38,9 @@ pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
 pub(crate) unsafe fn run(c: &Contraction, finish: Option<&Program>, pool: &Pool, memory: Memory<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
-        match c.dtype {
+        match c.operands {
             DType::F64 => of::<f64>(c, finish, pool, memory),
+            DType::BF16 => of::<bf16>(c, finish, pool, memory),
             _ => of::<f32>(c, finish, pool, memory),
         }
     }
@@ -62,13 +64,15 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
             rest /= extent;
             (0..3).for_each(|o| at[o] += i * steps[o]);
         }
-        let first = |o: usize| memory.at(c.buffers[o]).cast::<T>().wrapping_offset(at[o] as isize);
+        fn first<N>(memory: Memory<'_>, c: &Contraction, at: [i64; 3], o: usize) -> *mut N {
+            memory.at(c.buffers[o]).cast::<N>().wrapping_offset(at[o] as isize)
+        }
         let strided = |o: usize, lane: i64, depth: i64| {
             let (batch, lane, depth) = (steps[o] as isize, lane as isize, depth as isize);
-            Operand::Strided(Strided { data: first(o).cast_const(), batch, lane, depth })
+            Operand::Strided(Strided { data: first::<T>(memory, c, at, o).cast_const(), batch, lane, depth })
         };
         let (start, row) = (at[2], c.m.1[1]);
-        let follow = |tile: Tile<T>| {
+        let follow = |tile: Tile<T::Sum>| {
             let Some(program) = finish else { return };
             // Indices of the kernel that follows are places in the product.
             let place = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
@@ -82,7 +86,11 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
             k: c.k.0,
             a: strided(0, c.m.1[0], c.k.1[0]),
             b: strided(1, c.n.1[0], c.k.1[1]),
-            c: Output { data: first(2), batch: steps[2] as isize, row: row as isize },
+            c: Output {
+                data: first::<T::Sum>(memory, c, at, 2),
+                batch: steps[2] as isize,
+                row: row as isize,
+            },
             accumulate: false,
             finish: finish.is_some().then_some(&follow),
         };

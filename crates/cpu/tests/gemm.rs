@@ -2,6 +2,7 @@
 
 use gradus_cpu::gemm::{Operand, Output, Pack, Panel, Problem, Real, Strided, Tile};
 use gradus_cpu::{Isa, Pool};
+use half::bf16;
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
@@ -26,6 +27,14 @@ impl Number for f64 {
     }
 }
 
+/// Summed in `f32`, so that bounds are those of its sums.
+impl Number for bf16 {
+    const EPSILON: f64 = f32::EPSILON as f64;
+    fn of(x: f64) -> bf16 {
+        bf16::from_f64(x)
+    }
+}
+
 /// A small generator: values that differ in every bit, in [-1, 1).
 struct Random(u64);
 
@@ -47,6 +56,8 @@ enum Lie {
     Depth,
     /// Neighbours across lanes.
     Lane,
+    /// Neighbours along k, and every lane starts with a line of memory.
+    Lines,
     /// Every third element along k, lanes further apart.
     Sparse,
     /// Neighbours along k, lanes from the last to the first.
@@ -57,7 +68,8 @@ enum Lie {
     Packed,
 }
 
-const LIES: [Lie; 6] = [Lie::Depth, Lie::Lane, Lie::Sparse, Lie::Backwards, Lie::Shared, Lie::Packed];
+const LIES: [Lie; 7] =
+    [Lie::Depth, Lie::Lane, Lie::Lines, Lie::Sparse, Lie::Backwards, Lie::Shared, Lie::Packed];
 
 /// An operand with its memory.
 struct Matrix<T> {
@@ -74,16 +86,21 @@ impl<T: Number> Matrix<T> {
         let (lane, depth) = match lie {
             Lie::Depth | Lie::Backwards | Lie::Shared => (steps + 3, 1),
             Lie::Lane | Lie::Packed => (1, lanes + 5),
+            Lie::Lines => (steps.next_multiple_of(64), 1),
             Lie::Sparse => (3 * steps + 1, 3),
         };
-        let one = lane * lanes + depth * steps + 1;
-        let data = random.numbers(if lie == Lie::Shared { one } else { one * batch });
+        let one = (lane * lanes + depth * steps + 1).next_multiple_of(64);
+        let data: Vec<T> = random.numbers(64 + if lie == Lie::Shared { one } else { one * batch });
         let stride = if lie == Lie::Shared { 0 } else { one as isize };
         let (lane, depth) = (lane as isize, depth as isize);
         match lie {
             Lie::Backwards => {
                 let first = lanes.saturating_sub(1) * lane as usize;
                 Matrix { data, first, batch: stride, lane: -lane, depth, lie }
+            }
+            Lie::Lines => {
+                let first = data.as_ptr().align_offset(64);
+                Matrix { data, first, batch: stride, lane, depth, lie }
             }
             _ => Matrix { data, first: 0, batch: stride, lane, depth, lie },
         }
@@ -136,7 +153,7 @@ const PLAIN: Case =
     Case { batch: 1, m: 1, n: 1, k: 1, a: Lie::Depth, b: Lie::Lane, accumulate: false, gap: 3 };
 
 /// Computes the case on every instruction set and 1, 2 and 3 threads, with everything checked.
-fn check<T: Number>(pools: &[Pool], case: Case) {
+fn check<T: Number<Sum: Number>>(pools: &[Pool], case: Case) {
     let Case { batch, m, n, k, accumulate, .. } = case;
     let mut random = Random((m * 7919 + n * 104729 + k * 1299709 + batch) as u64);
     let a = Matrix::<T>::new(&mut random, case.a, batch, m, k);
@@ -144,7 +161,7 @@ fn check<T: Number>(pools: &[Pool], case: Case) {
     // Rows of C are apart, and so are products: what lies between is not written.
     let (row, gap) = (n + case.gap, 7);
     let stride = m * row + gap;
-    let before: Vec<T> = random.numbers(batch * stride + gap);
+    let before: Vec<T::Sum> = random.numbers(batch * stride + gap);
     let inside = |at: usize| -> Option<(usize, usize, usize)> {
         let at = at.checked_sub(gap)?;
         let (i, j) = (at % stride / row, at % stride % row);
@@ -161,13 +178,13 @@ fn check<T: Number>(pools: &[Pool], case: Case) {
         })
         .collect();
     for &isa in Isa::available() {
-        let mut first: Option<Vec<T>> = None;
+        let mut first: Option<Vec<T::Sum>> = None;
         for pool in pools {
             let mut c = before.clone();
             let touched: Vec<AtomicU8> = before.iter().map(|_| AtomicU8::new(0)).collect();
             let start = c.as_mut_ptr() as usize;
-            let finish = |tile: Tile<T>| {
-                let at = (tile.data as usize - start) / size_of::<T>();
+            let finish = |tile: Tile<T::Sum>| {
+                let at = (tile.data as usize - start) / size_of::<T::Sum>();
                 assert_eq!(inside(at), Some((tile.batch, tile.row0, tile.col0)));
                 assert_eq!(tile.row, row as isize);
                 for i in 0..tile.rows {
@@ -176,7 +193,7 @@ fn check<T: Number>(pools: &[Pool], case: Case) {
                         // SAFETY: the block is this call's alone.
                         unsafe {
                             let element = tile.data.add(i * row + j);
-                            *element = T::of(-(*element).into());
+                            *element = T::Sum::of(-(*element).into());
                         }
                     }
                 }
@@ -221,11 +238,12 @@ fn check<T: Number>(pools: &[Pool], case: Case) {
     }
 }
 
-fn both(cases: impl IntoIterator<Item = Case>) {
+fn all(cases: impl IntoIterator<Item = Case>) {
     let pools = [Pool::new(1), Pool::new(2), Pool::new(3)];
     for case in cases {
         check::<f32>(&pools, case);
         check::<f64>(&pools, case);
+        check::<bf16>(&pools, case);
     }
 }
 
@@ -233,7 +251,7 @@ fn both(cases: impl IntoIterator<Item = Case>) {
 fn awkward_sizes() {
     const SIZES: [usize; 11] = [0, 1, 2, 7, 8, 9, 47, 48, 49, 64, 65];
     let some = |i: usize, j: usize| SIZES[(i * 5 + j * 3) % SIZES.len()];
-    both(SIZES.iter().enumerate().flat_map(|(i, &m)| {
+    all(SIZES.iter().enumerate().flat_map(|(i, &m)| {
         SIZES.iter().enumerate().map(move |(j, &n)| Case {
             m,
             n,
@@ -246,8 +264,8 @@ fn awkward_sizes() {
 
 #[test]
 fn every_layout() {
-    let sizes = [(9, 50, 13), (65, 63, 17), (3, 100, 70), (100, 3, 70), (17, 5, 1)];
-    both(sizes.into_iter().flat_map(|(m, n, k)| {
+    let sizes = [(9, 50, 13), (65, 63, 17), (66, 40, 64), (3, 100, 70), (100, 3, 70), (17, 5, 1)];
+    all(sizes.into_iter().flat_map(|(m, n, k)| {
         LIES.into_iter().flat_map(move |a| {
             LIES.into_iter().map(move |b| Case { batch: 2, m, n, k, a, b, accumulate: k == 13, ..PLAIN })
         })
@@ -268,7 +286,7 @@ fn tall_thin_and_deep() {
         (520, 1, 1),
         (1, 1100, 2),
     ];
-    both(sizes.into_iter().flat_map(|(m, n, k)| {
+    all(sizes.into_iter().flat_map(|(m, n, k)| {
         [(Lie::Depth, Lie::Lane), (Lie::Lane, Lie::Lane), (Lie::Depth, Lie::Depth), (Lie::Lane, Lie::Depth)]
             .map(|(a, b)| Case { m, n, k, a, b, accumulate: m % 2 == 0, ..PLAIN })
     }));
@@ -276,16 +294,17 @@ fn tall_thin_and_deep() {
 
 #[test]
 fn columns_that_are_rows() {
-    both([(300, 1, 70), (1, 300, 70), (5000, 1, 40), (2, 1, 3)].into_iter().flat_map(|(m, n, k)| {
+    all([(300, 1, 70), (1, 300, 70), (5000, 1, 40), (2, 1, 3)].into_iter().flat_map(|(m, n, k)| {
         LIES.map(|a| Case { batch: 2, m, n, k, a, b: Lie::Sparse, accumulate: k == 40, gap: 0 })
     }));
 }
 
 #[test]
 fn many_blocks() {
-    let plain = [(300, 260, 200), (130, 1100, 90), (513, 97, 400)];
-    both(plain.map(|(m, n, k)| Case { m, n, k, ..PLAIN }));
-    both([
+    let plain = [(300, 260, 200), (130, 1100, 90), (513, 97, 400), (37, 20000, 3)];
+    all(plain.map(|(m, n, k)| Case { m, n, k, ..PLAIN }));
+    all([
+        Case { m: 170, n: 200, k: 2085, a: Lie::Lines, ..PLAIN },
         Case { m: 270, n: 200, k: 333, a: Lie::Lane, b: Lie::Lane, ..PLAIN },
         Case { m: 270, n: 200, k: 333, a: Lie::Depth, b: Lie::Depth, accumulate: true, ..PLAIN },
         Case { m: 200, n: 270, k: 333, a: Lie::Packed, b: Lie::Packed, ..PLAIN },
@@ -294,7 +313,7 @@ fn many_blocks() {
 
 #[test]
 fn batches() {
-    both([
+    all([
         Case { batch: 0, m: 3, n: 4, k: 5, ..PLAIN },
         Case { batch: 37, m: 3, n: 4, k: 5, ..PLAIN },
         Case { batch: 9, m: 33, n: 70, k: 20, b: Lie::Shared, ..PLAIN },

@@ -2,15 +2,16 @@
 
 use super::drive::Drive;
 use super::kernel::Step;
+use super::pack::Packer;
 use super::scratch::Scratch;
-use super::{Operand, Panel, Problem, Strided, Tile};
-use std::ops::{Add, Range};
+use super::{Operand, Panel, Problem, Real, Strided, Tile};
+use std::ops::Range;
 
 /// Bytes of C that are finished together: they are still in the first cache.
 const BAND: usize = 32 << 10;
-/// Strips of rows that are packed together, since lines of memory are wider than a strip.
-const GROUP: usize = 8;
-/// Steps of them that are packed before the next strip's.
+/// Rows that are packed together, since lines of memory may be wider than a strip.
+const GROUP: usize = 48;
+/// Steps of them that are packed before the next strip's, unless more belong together.
 const STRETCH: usize = 8;
 
 /// One product over a stretch of k, on its way to `c`.
@@ -34,7 +35,7 @@ struct Strip<T> {
     depth: isize,
 }
 
-impl<T: Copy + Add<Output = T>> Drive<'_, T> {
+impl<T: Real> Drive<'_, T> {
     /// Computes the block `index` of C.
     ///
     /// Packed columns stay in the second cache while strips of rows pass by, each strip in the first cache for as long
@@ -42,19 +43,22 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
     ///
     /// # Safety
     /// The problem is as it says, and the block is nobody else's.
-    pub(super) unsafe fn block(&self, part: &Part<T>, index: usize) {
+    pub(super) unsafe fn block(&self, part: &Part<T::Sum>, index: usize) {
         let (&Problem { m, n, .. }, plan, kernels) = (self.problem, &self.plan, self.kernels);
         let (down, across) = (index % m.div_ceil(plan.rows), index / m.div_ceil(plan.rows));
         let rows = down * plan.rows..((down + 1) * plan.rows).min(m);
         let cols = across * plan.cols..((across + 1) * plan.cols).min(n);
         let (mr, nr) = plan.tile;
-        let room_a = (!plan.direct_a).then(|| Scratch::take::<T>(GROUP * mr * plan.steps));
+        let group = (GROUP / mr).max(1);
+        let _around = Around::new(kernels.around);
+        let room_a = (!plan.direct_a).then(|| Scratch::take::<T>(group * mr * plan.steps));
         let room_b =
             (!plan.direct_b).then(|| Scratch::take::<T>(cols.len().next_multiple_of(nr) * plan.steps));
-        let band = (BAND / size_of::<T>() / cols.len()).next_multiple_of(mr);
+        let band = (BAND / size_of::<T::Sum>() / cols.len()).max(1).next_multiple_of(mr);
         let mut depth = part.depth.start;
         loop {
             let steps = plan.steps.min(part.depth.end - depth);
+            let stored = steps.next_multiple_of(kernels.deep);
             let last = depth + steps == part.depth.end;
             let accumulate = part.accumulate || depth > part.depth.start;
             let panel = |lane: usize, lanes: usize, width: usize| Panel {
@@ -69,7 +73,9 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
                 let (height, width) = (mr.min(rows.end - i), nr.min(cols.end - j));
                 let kernel = if plan.dot {
                     kernels.dots[height - 1][width - 1]
-                } else if height == mr && width > nr - kernels.lanes && !plan.direct_a && !plan.direct_b {
+                } else if kernels.tiles.is_empty()
+                    || height == mr && width > nr - kernels.lanes && !plan.direct_a && !plan.direct_b
+                {
                     kernels.packed
                 } else {
                     kernels.tiles[width.div_ceil(kernels.lanes) - 1][height - 1]
@@ -89,6 +95,7 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
                         b_depth,
                         c,
                         c_row,
+                        rows: height,
                         last,
                         accumulate,
                     });
@@ -99,32 +106,38 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
                 match room_b {
                     None => {
                         for j in cols.clone().step_by(nr) {
-                            let b = self.strip(&self.problem.b, panel(j, cols.end, nr), None);
+                            let b = self.strip(&self.problem.b, kernels.pack_b, panel(j, cols.end, nr), None);
                             for i in rows.clone().step_by(mr) {
-                                tile(i, self.strip(&self.problem.a, panel(i, rows.end, mr), None), j, b);
+                                let a = panel(i, rows.end, mr);
+                                tile(i, self.strip(&self.problem.a, kernels.pack_a, a, None), j, b);
                             }
                         }
                     }
                     Some(ref room_b) => {
                         let room_b = room_b.as_ptr::<T>();
                         for i in rows.clone().step_by(mr) {
-                            let a = match &room_a {
-                                None => self.strip(&self.problem.a, panel(i, rows.end, mr), None),
+                            let whole = plan.whole_a && i + mr <= rows.end && steps == stored;
+                            let a = match room_a.as_ref().filter(|_| !whole) {
+                                None => {
+                                    let a = panel(i, rows.end, mr);
+                                    self.strip(&self.problem.a, kernels.pack_a, a, None)
+                                }
                                 Some(room) => {
-                                    let strip = (i - rows.start) / mr % GROUP;
+                                    let strip = (i - rows.start) / mr % group;
                                     if strip == 0 {
-                                        let end = (i + GROUP * mr).min(rows.end);
+                                        let end = (i + group * mr).min(rows.end);
                                         self.pack_rows(panel(i, end, mr), end, room.as_ptr());
                                     }
-                                    let data = room.as_ptr::<T>().add(strip * mr * steps).cast_const();
+                                    let data = room.as_ptr::<T>().add(strip * mr * stored).cast_const();
                                     Strip { data, lane: 1, depth: mr as isize }
                                 }
                             };
                             for (index, j) in cols.clone().step_by(nr).enumerate() {
-                                let room = room_b.add(index * nr * steps);
+                                let room = room_b.add(index * nr * stored);
                                 // Packed when the first strip needs it, and so in the first cache for it.
                                 let b = if i == rows.start {
-                                    self.strip(&self.problem.b, panel(j, cols.end, nr), Some(room))
+                                    let b = panel(j, cols.end, nr);
+                                    self.strip(&self.problem.b, kernels.pack_b, b, Some(room))
                                 } else {
                                     Strip { data: room.cast_const(), lane: 1, depth: nr as isize }
                                 };
@@ -154,21 +167,31 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
 
     /// Packs strips of rows from that of `panel` up to the row `end`.
     unsafe fn pack_rows(&self, panel: Panel, end: usize, room: *mut T) {
-        for from in (0..panel.steps).step_by(STRETCH) {
+        let deep = self.kernels.deep;
+        let alone = end <= panel.lane + panel.width;
+        let stretch = if alone { panel.steps.max(1) } else { STRETCH.max(deep) };
+        let stored = panel.steps.next_multiple_of(deep);
+        for from in (0..panel.steps).step_by(stretch) {
             for (strip, lane) in (panel.lane..end).step_by(panel.width).enumerate() {
-                let (lanes, steps) = (panel.width.min(end - lane), STRETCH.min(panel.steps - from));
-                let stretch = Panel { lane, lanes, depth: panel.depth + from, steps, ..panel };
+                let (lanes, steps) = (panel.width.min(end - lane), stretch.min(panel.steps - from));
+                let part = Panel { lane, lanes, depth: panel.depth + from, steps, ..panel };
                 // SAFETY: the room is for these strips, one after the other.
                 unsafe {
-                    let out = room.add((strip * panel.steps + from) * panel.width);
-                    self.strip(&self.problem.a, stretch, Some(out));
+                    let out = room.add((strip * stored + from) * panel.width);
+                    self.strip(&self.problem.a, self.kernels.pack_a, part, Some(out));
                 }
             }
         }
     }
 
     /// The lanes and steps of `panel`: where they are, or packed to `room`.
-    unsafe fn strip(&self, operand: &Operand<'_, T>, panel: Panel, room: Option<*mut T>) -> Strip<T> {
+    unsafe fn strip(
+        &self,
+        operand: &Operand<'_, T>,
+        packer: Packer<T>,
+        panel: Panel,
+        room: Option<*mut T>,
+    ) -> Strip<T> {
         let Panel { batch, lane, lanes, depth, steps, width } = panel;
         match (operand, room) {
             (Operand::Strided(s), None) => {
@@ -177,9 +200,16 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
                 return Strip { data, lane: s.lane, depth: s.depth };
             }
             (Operand::Strided(s), Some(room)) => {
-                let packer = if width == self.kernels.nr { self.kernels.pack_b } else { self.kernels.pack_a };
                 // SAFETY: the operand has these elements, the room is for a panel.
                 unsafe { packer(s.at(batch, lane, depth), s.lane, s.depth, lanes, steps, room) }
+            }
+            (Operand::Packed(pack), Some(room)) if self.kernels.deep > 1 => {
+                let plain = Scratch::take::<T>(steps * width);
+                // SAFETY: as below; what was packed lane by lane is then a strided operand.
+                unsafe {
+                    pack.pack(panel, std::slice::from_raw_parts_mut(plain.as_ptr(), steps * width));
+                    packer(plain.as_ptr::<T>().cast_const(), 1, width as isize, lanes, steps, room);
+                }
             }
             (Operand::Packed(pack), Some(room)) => {
                 // SAFETY: the room is for a panel, and scratch is never uninitialised.
@@ -193,7 +223,7 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
         Strip { data, lane: 1, depth: width as isize }
     }
 
-    pub(super) fn finish(&self, part: &Part<T>, rows: Range<usize>, cols: Range<usize>) {
+    pub(super) fn finish(&self, part: &Part<T::Sum>, rows: Range<usize>, cols: Range<usize>) {
         if let Some(finish) = self.problem.finish {
             // SAFETY: the block is within C.
             let data = unsafe { part.c.offset(rows.start as isize * part.row).add(cols.start) };
@@ -211,8 +241,30 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
     }
 }
 
+/// What a thread does around a block, the second part however the block ends.
+struct Around(Option<[unsafe fn(); 2]>);
+
+impl Around {
+    fn new(around: Option<[unsafe fn(); 2]>) -> Around {
+        if let Some([before, _]) = around {
+            // SAFETY: it needs the instructions of the kernels, which whoever chose them vouches for.
+            unsafe { before() }
+        }
+        Around(around)
+    }
+}
+
+impl Drop for Around {
+    fn drop(&mut self) {
+        if let Some([_, after]) = self.0 {
+            // SAFETY: as above.
+            unsafe { after() }
+        }
+    }
+}
+
 impl<T> Strided<T> {
-    unsafe fn at(&self, batch: usize, lane: usize, depth: usize) -> *const T {
+    pub(super) unsafe fn at(&self, batch: usize, lane: usize, depth: usize) -> *const T {
         let offset = batch as isize * self.batch + lane as isize * self.lane + depth as isize * self.depth;
         // SAFETY: the caller asks for an element there is.
         unsafe { self.data.offset(offset) }

@@ -4,15 +4,14 @@ use super::block::Part;
 use super::kernel::Kernels;
 use super::plan::{Plan, TASK, cost};
 use super::scratch::Scratch;
-use super::{Finish, Operand, Output, Problem, Strided, Tile};
+use super::{Finish, Operand, Output, Problem, Real, Strided, Tile};
 use crate::Pool;
-use std::ops::Add;
 
 /// Elements of C that are worth a task when parts of k are added up.
 const SUMS: usize = 1 << 13;
 
 /// A problem being computed.
-pub(super) struct Drive<'p, T: 'static> {
+pub(super) struct Drive<'p, T: Real> {
     pub(super) pool: &'p Pool,
     pub(super) kernels: &'static Kernels<T>,
     pub(super) problem: &'p Problem<'p, T>,
@@ -20,17 +19,13 @@ pub(super) struct Drive<'p, T: 'static> {
 }
 
 // SAFETY: what it points to is read by all tasks and written in parts of their own; the problem's closures are `Sync`.
-unsafe impl<T> Sync for Drive<'_, T> {}
+unsafe impl<T: Real> Sync for Drive<'_, T> {}
 
 /// Computes `problem`.
 ///
 /// # Safety
 /// The processor has the instructions of `kernels`; the rest as for [`gemm`](super::gemm).
-pub(super) unsafe fn run<T: Copy + Add<Output = T> + 'static>(
-    pool: &Pool,
-    kernels: &'static Kernels<T>,
-    problem: &Problem<'_, T>,
-) {
+pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, problem: &Problem<'_, T>) {
     let &Problem { batch, m, n, .. } = problem;
     if batch == 0 || m == 0 || n == 0 {
         return;
@@ -38,13 +33,13 @@ pub(super) unsafe fn run<T: Copy + Add<Output = T> + 'static>(
     // A column is a row if its elements are neighbours, and B is better long than A.
     if let (1, 1, 2.., Operand::Strided(Strided { lane: 1, .. })) = (n, problem.c.row, m, problem.a) {
         let given = problem.finish;
-        let finish = move |t: Tile<T>| {
+        let finish = move |t: Tile<T::Sum>| {
             let (row0, rows, col0, cols) = (t.col0, t.cols, t.row0, t.rows);
             if let Some(finish) = given {
                 finish(Tile { row0, rows, col0, cols, row: 1, ..t });
             }
         };
-        let finish: Option<Finish<'_, T>> = given.is_some().then_some(&finish);
+        let finish: Option<Finish<'_, T::Sum>> = given.is_some().then_some(&finish);
         // SAFETY: as the caller vouches; the rows of the transposed C are one.
         return unsafe { run(pool, kernels, &Problem { finish, ..problem.transposed() }) };
     }
@@ -54,14 +49,14 @@ pub(super) unsafe fn run<T: Copy + Add<Output = T> + 'static>(
     if drive.blocks() * drive.plan.parts > 1 {
         (0..batch).for_each(one);
     } else {
-        let together = (TASK / cost(problem).max(1)).clamp(1, batch.div_ceil(8));
+        let together = (TASK / cost(problem, kernels).max(1)).clamp(1, batch.div_ceil(8));
         pool.run(batch.div_ceil(together), &|chunk| {
             (chunk * together..((chunk + 1) * together).min(batch)).for_each(one);
         });
     }
 }
 
-impl<T: Copy + Add<Output = T>> Drive<'_, T> {
+impl<T: Real> Drive<'_, T> {
     /// How many blocks C is cut into.
     fn blocks(&self) -> usize {
         self.problem.m.div_ceil(self.plan.rows) * self.problem.n.div_ceil(self.plan.cols)
@@ -78,9 +73,9 @@ impl<T: Copy + Add<Output = T>> Drive<'_, T> {
             // SAFETY: each task has a block of C of its own.
             return self.pool.run(self.blocks(), &|block| unsafe { self.block(&whole, block) });
         }
-        let scratch = Scratch::take::<T>(parts * m * n);
-        let sums = Sums(scratch.as_ptr::<T>());
-        let (steps, blocks) = (k.div_ceil(parts), self.blocks());
+        let scratch = Scratch::take::<T::Sum>(parts * m * n);
+        let sums = Sums(scratch.as_ptr::<T::Sum>());
+        let (steps, blocks) = (k.div_ceil(parts).next_multiple_of(self.kernels.deep), self.blocks());
         self.pool.run(parts * blocks, &|task| {
             let index = task / blocks;
             let depth = (index * steps).min(k)..((index + 1) * steps).min(k);

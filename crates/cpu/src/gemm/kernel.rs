@@ -1,21 +1,23 @@
 //! The innermost loops: a tile of C in registers over a stretch of k, and dot products.
 
-use super::pack;
 use super::vector::{Lanes, Vector, prefetch, prefetch_to_write};
+use super::{Real, pack};
 use crate::Isa;
 
 /// A tile of C and the operands it is the product of. Element (i, p) of A is at `a[i * a_lane + p * a_depth]`, element
 /// (p, j) of B at `b[p * b_depth + j]` for tiles and at `b[j * b_depth + p]` for dots, element (i, j) of C at
 /// `c[i * c_row + j]`.
-pub(super) struct Step<T> {
+pub(super) struct Step<T: Real> {
     pub(super) k: usize,
     pub(super) a: *const T,
     pub(super) a_lane: isize,
     pub(super) a_depth: isize,
     pub(super) b: *const T,
     pub(super) b_depth: isize,
-    pub(super) c: *mut T,
+    pub(super) c: *mut T::Sum,
     pub(super) c_row: isize,
+    /// How many rows of the tile exist.
+    pub(super) rows: usize,
     /// How many columns of the last vector of the tile exist.
     pub(super) last: usize,
     /// Whether the product is added to C instead of replacing it.
@@ -25,19 +27,26 @@ pub(super) struct Step<T> {
 pub(super) type Kernel<T> = unsafe fn(&Step<T>);
 
 /// The kernels of one number type on one instruction set.
-pub(super) struct Kernels<T: 'static> {
+pub(super) struct Kernels<T: Real> {
     /// Rows of a full tile, and of a packed panel of A.
     pub(super) mr: usize,
     /// Columns of a full tile, and of a packed panel of B.
     pub(super) nr: usize,
     /// Numbers in a register.
     pub(super) lanes: usize,
+    /// Steps along k that are packed together: a panel is filled up with zeros to a multiple.
+    pub(super) deep: usize,
+    /// How many times as fast as multiplications of `f32` these are, to tell what is worth a task.
+    pub(super) speed: usize,
+    /// What a thread does before it runs these kernels, and after.
+    pub(super) around: Option<[unsafe fn(); 2]>,
     /// A full tile of packed operands.
     pub(super) packed: Kernel<T>,
-    /// Tiles by vectors - 1 and rows - 1, operands anywhere. Narrow ones may have more than `mr` rows.
+    /// Tiles by vectors - 1 and rows - 1, operands anywhere. Narrow ones may have more than `mr` rows. If there are
+    /// none, `packed` computes any tile, and only whole strips of A that lie along k are read in place.
     pub(super) tiles: &'static [&'static [Kernel<T>]],
-    /// Dot products by rows - 1 and columns - 1.
-    pub(super) dots: &'static [[Kernel<T>; DOT]; DOT],
+    /// Dot products by rows - 1 and columns - 1, where there are tiles.
+    pub(super) dots: &'static [[Kernel<T>; DOT]],
     pub(super) pack_a: pack::Packer<T>,
     pub(super) pack_b: pack::Packer<T>,
 }
@@ -189,6 +198,9 @@ macro_rules! kernels {
             mr: $mr,
             nr: $nr * <$v as Vector>::LANES,
             lanes: <$v as Vector>::LANES,
+            deep: 1,
+            speed: 1,
+            around: None,
             packed: $isa::packed::<$v, $mr, $nr>,
             tiles: &[$(&[$($isa::tile::<$v, $m, $n>),*]),*],
             dots: &[
@@ -205,7 +217,7 @@ macro_rules! kernels {
 }
 
 /// A number type there are kernels for.
-pub(super) trait Kernelled: Sized {
+pub(super) trait Kernelled: Real {
     fn kernels(isa: Isa) -> &'static Kernels<Self>;
 }
 
@@ -213,7 +225,7 @@ macro_rules! kernelled {
     ($t:ty, $portable:ty, $avx2:ident, $avx512:ident) => {
         impl Kernelled for $t {
             fn kernels(isa: Isa) -> &'static Kernels<$t> {
-                match isa.clamped() {
+                match isa.clamped().vectors() {
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 => {
                         use std::arch::x86_64::$avx512;

@@ -7,24 +7,35 @@
 //!
 //! The order of the sums depends on the problem and the instruction set alone: the result has the same bits for any
 //! number of threads. Only the blocks that `finish` sees are others.
+//!
+//! Numbers are summed in their own type, `bf16` in `f32`: C is then of `f32`, and who wants it narrower does that in
+//! `finish`. Where the processor has tiles (`amx`) they are packed as pairs along k; where it has none they become `f32` as
+//! they are packed (`widen`).
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod block;
 mod drive;
 mod kernel;
 mod pack;
+#[cfg(target_arch = "x86_64")]
+mod pairs;
 mod plan;
 mod scratch;
 mod vector;
+mod widen;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use pack::{MOST_ROWS, Turn};
 pub(crate) use scratch::Scratch;
 
 use crate::{Isa, Pool};
+use half::bf16;
+use std::ops::Add;
 
 /// `C[b] = A[b]·B[b]` for each `b` in the batch, where A is m by k, B is k by n and C is m by n.
 #[derive(Clone, Copy)]
-pub struct Problem<'a, T> {
+pub struct Problem<'a, T: Real> {
     /// How many products.
     pub batch: usize,
     /// Rows of A and C.
@@ -38,11 +49,11 @@ pub struct Problem<'a, T> {
     /// The right operand; its lanes are columns.
     pub b: Operand<'a, T>,
     /// Where the products go.
-    pub c: Output<T>,
+    pub c: Output<T::Sum>,
     /// Whether the products are added to what C holds.
     pub accumulate: bool,
     /// What to do with each finished block of C. Every element is in one block.
-    pub finish: Option<Finish<'a, T>>,
+    pub finish: Option<Finish<'a, T::Sum>>,
 }
 
 /// Called with each finished block of C, by the thread that finished it. Which blocks depends on the number of threads.
@@ -126,7 +137,7 @@ pub struct Tile<T> {
     pub row: isize,
 }
 
-impl<T> Problem<'_, T> {
+impl<T: Real> Problem<'_, T> {
     /// The problem of the transposed C, which is B transposed times A transposed: the operands change places.
     /// `c.row` is then the distance between columns, and blocks are finished with rows and columns exchanged.
     pub fn transposed(self) -> Self {
@@ -136,6 +147,9 @@ impl<T> Problem<'_, T> {
 
 /// A number type that products are made of.
 pub trait Real: Copy + sealed::Sealed + 'static {
+    /// What products are added up in.
+    type Sum: Copy + Add<Output = Self::Sum> + 'static;
+
     /// Computes a product.
     ///
     /// # Safety
@@ -147,11 +161,14 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
+    impl Sealed for half::bf16 {}
 }
 
 macro_rules! real {
     ($($t:ty)*) => {$(
         impl Real for $t {
+            type Sum = $t;
+
             unsafe fn gemm(pool: &Pool, isa: Isa, problem: &Problem<'_, $t>) {
                 // SAFETY: as the caller vouches.
                 unsafe { drive::run(pool, <$t as kernel::Kernelled>::kernels(isa), problem) }
@@ -161,6 +178,21 @@ macro_rules! real {
 }
 
 real!(f32 f64);
+
+impl Real for bf16 {
+    type Sum = f32;
+
+    unsafe fn gemm(pool: &Pool, isa: Isa, problem: &Problem<'_, bf16>) {
+        // SAFETY: as the caller vouches; the processor has what is left of `isa` when it is clamped.
+        unsafe {
+            match isa.clamped() {
+                #[cfg(target_arch = "x86_64")]
+                Isa::Amx => drive::run(pool, &amx::KERNELS, problem),
+                isa => widen::run(pool, <f32 as kernel::Kernelled>::kernels(isa), problem),
+            }
+        }
+    }
+}
 
 /// Computes a product with the best instructions there are, on the threads of `pool`.
 ///

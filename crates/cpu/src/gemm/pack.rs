@@ -8,7 +8,7 @@ pub(super) const LINE: usize = 64;
 const AHEAD: isize = 16;
 
 /// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and
-/// `p < depth`, zero for the lanes up to the width `W` of the panel.
+/// `p < depth`, zero for the lanes up to the width `W` of the panel. (Panels of pairs have an order of their own.)
 pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 

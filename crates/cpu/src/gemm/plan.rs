@@ -5,7 +5,8 @@
 //! same in any block.
 
 use super::kernel::{DOT, Kernels};
-use super::{Operand, Problem};
+use super::pack::LINE;
+use super::{Operand, Problem, Real};
 
 /// How a product is computed.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Plan {
     pub(super) tile: (usize, usize),
     /// A is read where it is.
     pub(super) direct_a: bool,
+    /// A is read where it is, except where rows or steps are too few for a tile.
+    pub(super) whole_a: bool,
     /// B is read where it is.
     pub(super) direct_b: bool,
     /// Rows of a block of C.
@@ -45,14 +48,17 @@ pub(super) const TASK: usize = 2 << 20;
 const SHARE: usize = 4;
 
 impl Plan {
-    pub(super) fn new<T>(problem: &Problem<'_, T>, kernels: &Kernels<T>, threads: usize) -> Plan {
+    pub(super) fn new<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>, threads: usize) -> Plan {
         let &Problem { batch, m, n, k, .. } = problem;
-        let &Kernels { mr, nr, .. } = kernels;
+        let &Kernels { mr, nr, deep, .. } = kernels;
         let (a, b) = (Lie::of(&problem.a), Lie::of(&problem.b));
-        let dot = m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
+        let in_place = !kernels.tiles.is_empty();
+        let dot = in_place && m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
         // Where B is read in place every strip of A is met again and again, and so not packed either.
-        let direct_b = dot || b == Lie::Lane && a != Lie::Nowhere && (m <= 6 * mr || k * n <= 8 << 10);
-        let direct_a = direct_b || a == Lie::Depth;
+        let few = m <= 6 * mr || k * n <= 8 << 10;
+        let direct_b = dot || in_place && b == Lie::Lane && a != Lie::Nowhere && few;
+        let direct_a = direct_b || in_place && a == Lie::Depth;
+        let whole_a = !in_place && in_lines(&problem.a);
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {
             (true, _) => 4096,
@@ -60,7 +66,7 @@ impl Plan {
             (false, true) => STREAM,
             (false, false) => COLUMN / size_of::<T>(),
         };
-        let steps = even(k, steps);
+        let steps = even(k, steps).next_multiple_of(deep);
         // Small C and long k: shared along k every operand is packed once, and C is what is added up.
         let parts = if batch * m * n <= SMALL && k >= LONG { (k / PART).min(8) } else { 1 };
 
@@ -76,7 +82,7 @@ impl Plan {
         let unit_m = if direct_a { even(m, unit_m) } else { unit_m };
         let widest = if direct_b { n } else { PACKED / size_of::<T>() / steps };
         let (mut down, mut across) = (1, n.div_ceil(widest.next_multiple_of(unit_n)));
-        let work = cost(problem) / parts;
+        let work = cost(problem, kernels) / parts;
         let tasks = if threads == 1 { 1 } else { (work / TASK).min(SHARE * threads).div_ceil(batch * parts) };
         let (mut rows, mut cols) = (m, block(n, across, unit_n));
         // Narrower blocks read all of A once more, or pack it; flatter ones do that to B.
@@ -95,14 +101,21 @@ impl Plan {
             }
             (rows, cols) = (block(m, down, unit_m), block(n, across, unit_n));
         }
-        Plan { dot, tile: (unit_m, unit_n), direct_a, direct_b, rows, cols, steps, parts }
+        Plan { dot, tile: (unit_m, unit_n), direct_a, whole_a, direct_b, rows, cols, steps, parts }
     }
 }
 
 /// What one product costs, in arithmetic: an element that comes from memory is worth some multiplications.
-pub(super) fn cost<T>(problem: &Problem<'_, T>) -> usize {
+pub(super) fn cost<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>) -> usize {
     let &Problem { m, n, k, .. } = problem;
-    2 * m * n * k + 32 * (m * k + k * n + m * n)
+    2 * m * n * k / kernels.speed + 32 * (m * k + k * n + m * n)
+}
+
+/// Whether lanes start with lines of memory: a register of such rows is loaded a line at a time.
+fn in_lines<T>(operand: &Operand<'_, T>) -> bool {
+    let Operand::Strided(s) = operand else { return false };
+    let far = |step: isize| (step * size_of::<T>() as isize) % LINE as isize == 0;
+    s.depth == 1 && far(s.lane) && far(s.batch) && (s.data as usize).is_multiple_of(LINE)
 }
 
 /// The length of `whole` cut into equal pieces of at most `most`.

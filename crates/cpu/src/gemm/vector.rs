@@ -3,12 +3,14 @@
 //! Methods are `#[inline(always)]` without features of their own: they become instructions inside the function that
 //! enables the features, and calls anywhere else.
 
+use super::Real;
+
 /// A register of `LANES` numbers.
 ///
 /// Every method needs the instruction set the implementor is made of; loads and stores need valid memory for the lanes
 /// they touch (masked ones for the lanes of the mask).
 pub(super) trait Vector: Copy {
-    type Scalar: Copy;
+    type Scalar: Real<Sum = Self::Scalar>;
     type Mask: Copy;
     const LANES: usize;
 

@@ -152,7 +152,13 @@ impl Shape {
     }
 
     /// The product of the windows of a group, the rows of A, with patches.
-    fn problem<'a, T>(&self, windows: &[T], n: usize, b: Operand<'a, T>, c: *mut T) -> Problem<'a, T> {
+    fn problem<'a, T: Real<Sum = T>>(
+        &self,
+        windows: &[T],
+        n: usize,
+        b: Operand<'a, T>,
+        c: *mut T,
+    ) -> Problem<'a, T> {
         let depth = self.channels * self.window;
         let a = Strided { data: windows.as_ptr(), batch: 0, lane: depth as isize, depth: 1 };
         let c = Output { data: c, batch: 0, row: n as isize };
@@ -161,7 +167,7 @@ impl Shape {
     }
 }
 
-unsafe fn run<T: Real + thin::Number + Packable>(
+unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     call: &Call<'_>,
     window: &Window,
     x: &[T],
@@ -199,7 +205,7 @@ struct Run<'a, T> {
     out: Out<T>,
 }
 
-impl<T: Real + thin::Number + Packable> Run<'_, T> {
+impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
     /// The windows of a group.
     fn windows(&self, g: usize) -> &[T] {
         &self.w[g * self.s.outputs * self.s.channels * self.s.window..]

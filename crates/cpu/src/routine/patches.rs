@@ -72,7 +72,7 @@ impl<T: Copy + Default + Send + Sync> Packable for T {}
 
 impl<T: Packable> Pack<T> for Patches<'_, T> {
     fn pack(&self, panel: Panel, out: &mut [T]) {
-        match Isa::best() {
+        match Isa::best().vectors() {
             // SAFETY: the processor has it.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 | Isa::Avx2 => unsafe { self.pack_avx2(panel, out) },

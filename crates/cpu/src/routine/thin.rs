@@ -17,7 +17,7 @@ pub(super) const NARROW: usize = 8;
 
 /// Convolves the first image of `patches` with each of `windows`, into as many results.
 pub(super) fn convolve<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
-    match Isa::best() {
+    match Isa::best().vectors() {
         // SAFETY: the processor has it.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx2 => unsafe { convolve_avx2(patches, windows, out) },

@@ -14,7 +14,7 @@ pub struct Set {
 }
 
 pub(super) fn set(isa: Isa) -> &'static Set {
-    match isa {
+    match isa.vectors() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => &avx512::SET,
         #[cfg(target_arch = "x86_64")]

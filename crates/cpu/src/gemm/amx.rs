@@ -1,0 +1,151 @@
+//! Products of `bf16` on AMX: a tile of C is four registers of 16 by 16 sums, a stretch of k four instructions.
+
+use super::kernel::{Kernels, Step};
+use super::pairs::{self, STRETCH, WIDTH};
+use super::vector::prefetch_to_write;
+use half::bf16;
+use std::arch::asm;
+
+pub(super) static KERNELS: Kernels<bf16> = Kernels {
+    mr: WIDTH,
+    nr: WIDTH,
+    lanes: WIDTH,
+    deep: 32,
+    speed: 8,
+    around: Some([configure, release]),
+    packed: tile,
+    tiles: &[],
+    dots: &[],
+    pack_a: pairs::pack::<true>,
+    pack_b: pairs::pack::<false>,
+};
+
+/// The shape of the registers: bytes of a row and rows of each.
+#[repr(C, align(64))]
+struct Shape {
+    palette: u8,
+    start: u8,
+    reserved: [u8; 14],
+    bytes: [u16; 16],
+    rows: [u8; 16],
+}
+
+/// All eight registers hold 16 rows of 64 bytes.
+static WHOLE: Shape = {
+    let (mut bytes, mut rows) = ([0; 16], [0; 16]);
+    let mut register = 0;
+    while register < 8 {
+        bytes[register] = 64;
+        rows[register] = 16;
+        register += 1;
+    }
+    Shape { palette: 1, start: 0, reserved: [0; 14], bytes, rows }
+};
+
+/// # Safety
+/// The process may use tiles.
+unsafe fn configure() {
+    // SAFETY: it reads a valid shape.
+    unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const WHOLE, options(nostack, preserves_flags, readonly)) }
+}
+
+/// Gives the registers up, so that switching from this thread to another need not save them.
+///
+/// # Safety
+/// The process may use tiles.
+unsafe fn release() {
+    // SAFETY: nothing is in them that is needed.
+    unsafe { asm!("tilerelease", options(nostack, preserves_flags, nomem)) }
+}
+
+/// A tile of C. One that does not exist whole is computed aside.
+///
+/// # Safety
+/// This thread has configured tiles; `step` describes valid memory, that of C not shared, and packed panels; A may
+/// also be rows of whole stretches along k.
+unsafe fn tile(step: &Step<bf16>) {
+    #[repr(align(64))]
+    struct Aside([[f32; WIDTH]; WIDTH]);
+
+    let &Step { c, c_row, rows, last, accumulate, .. } = step;
+    // SAFETY: as the caller vouches; of C only rows and columns that exist are touched.
+    unsafe {
+        if rows == WIDTH && last == WIDTH {
+            return whole(step);
+        }
+        let mut aside = Aside([[0.0; WIDTH]; WIDTH]);
+        let row = |i: usize| std::slice::from_raw_parts_mut(c.offset(i as isize * c_row), last);
+        if accumulate {
+            aside.0.iter_mut().take(rows).enumerate().for_each(|(i, to)| to[..last].copy_from_slice(row(i)));
+        }
+        whole(&Step { c: aside.0.as_mut_ptr().cast(), c_row: WIDTH as isize, ..*step });
+        aside.0.iter().take(rows).enumerate().for_each(|(i, from)| row(i).copy_from_slice(&from[..last]));
+    }
+}
+
+/// # Safety
+/// As for [`tile`], and all rows and columns exist.
+#[inline(always)]
+unsafe fn whole(step: &Step<bf16>) {
+    let &Step { k, a, a_lane, a_depth, b, c, c_row, accumulate, .. } = step;
+    for i in 0..WIDTH {
+        let row = c.wrapping_offset(i as isize * c_row);
+        prefetch_to_write(row);
+        prefetch_to_write(row.wrapping_add(WIDTH / 2));
+    }
+    let (a_row, a_stretch) = if a_depth == 1 { (a_lane, 32) } else { (32, STRETCH) };
+    // SAFETY: registers have the shape of `WHOLE`; loads and stores stay within the panels and the tile of C.
+    unsafe {
+        asm!(
+            "test {accumulate}, {accumulate}",
+            "jz 2f",
+            "tileloadd tmm0, [{c} + {row}]",
+            "tileloadd tmm1, [{c} + {row} + 64]",
+            "tileloadd tmm2, [{below} + {row}]",
+            "tileloadd tmm3, [{below} + {row} + 64]",
+            "jmp 3f",
+            "2:",
+            "tilezero tmm0",
+            "tilezero tmm1",
+            "tilezero tmm2",
+            "tilezero tmm3",
+            "3:",
+            "test {k}, {k}",
+            "jz 5f",
+            "4:",
+            "tileloadd tmm4, [{a} + {a_row}]",
+            "tileloadd tmm6, [{b} + {line}]",
+            "tdpbf16ps tmm0, tmm4, tmm6",
+            "tileloadd tmm7, [{b} + {line} + 1024]",
+            "tdpbf16ps tmm1, tmm4, tmm7",
+            "tileloadd tmm5, [{a_below} + {a_row}]",
+            "tdpbf16ps tmm2, tmm5, tmm6",
+            "tdpbf16ps tmm3, tmm5, tmm7",
+            "add {a}, {a_stretch}",
+            "add {a_below}, {a_stretch}",
+            "add {b}, {stretch}",
+            "dec {k}",
+            "jnz 4b",
+            "5:",
+            "tilestored [{c} + {row}], tmm0",
+            "tilestored [{c} + {row} + 64], tmm1",
+            "tilestored [{below} + {row}], tmm2",
+            "tilestored [{below} + {row} + 64], tmm3",
+            accumulate = in(reg) usize::from(accumulate),
+            c = in(reg) c,
+            below = in(reg) c.wrapping_offset(16 * c_row),
+            row = in(reg) c_row * size_of::<f32>() as isize,
+            a = inout(reg) a => _,
+            a_below = inout(reg) a.wrapping_offset(16 * a_row) => _,
+            a_row = in(reg) a_row * size_of::<bf16>() as isize,
+            a_stretch = in(reg) a_stretch * size_of::<bf16>(),
+            b = inout(reg) b => _,
+            line = in(reg) 64usize,
+            stretch = const STRETCH * size_of::<bf16>(),
+            k = inout(reg) k.div_ceil(32) => _,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! How `bf16` are packed for tiles: as pairs along k.
+//!
+//! A panel has 32 lanes. Of each 32 steps it has two squares of 1 KiB, one for 16 lanes each, whose elements are pairs of
+//! neighbours along k: of A with a lane in each row, of B with a pair of steps in each row. What does not exist is zero.
+
+use super::vector::prefetch;
+use half::bf16;
+use std::arch::x86_64::*;
+
+/// Lanes of a panel, and steps that are packed together.
+pub(super) const WIDTH: usize = 32;
+/// Lanes and pairs of steps of a square.
+const SIDE: usize = 16;
+/// Rows ahead that are asked for: they are far apart and not guessed by the processor.
+const AHEAD: usize = 10;
+/// Elements of the squares of one stretch of steps.
+pub(super) const STRETCH: usize = 2 * SIDE * 2 * SIDE;
+
+/// Fills a panel; `LANES` if its rows are lanes. Where elements lie the other way squares are turned.
+///
+/// # Safety
+/// The elements of the source exist, `out` has room for the panel, the processor has AVX-512.
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
+pub(super) unsafe fn pack<const LANES: bool>(
+    source: *const bf16,
+    lane: isize,
+    depth: isize,
+    lanes: usize,
+    steps: usize,
+    out: *mut bf16,
+) {
+    // SAFETY: as the caller vouches; only lanes and steps that there are are read.
+    unsafe {
+        if depth == 1 {
+            along(source, lane, lanes, steps, out);
+        }
+        for from in (0..steps).step_by(2 * SIDE) {
+            let (first, count) =
+                (source.wrapping_offset(from as isize * depth), (2 * SIDE).min(steps - from));
+            let out = out.add(from * WIDTH);
+            if depth != 1 && lane == 1 {
+                across(first, depth, lanes, count, out.cast());
+            } else if depth != 1 {
+                let mut near = [bf16::ZERO; STRETCH];
+                for (l, near) in near.chunks_exact_mut(2 * SIDE).enumerate().take(lanes) {
+                    for (p, near) in near.iter_mut().enumerate().take(count) {
+                        *near = *first.offset(l as isize * lane + p as isize * depth);
+                    }
+                }
+                out.cast::<[bf16; STRETCH]>().write(near);
+            }
+            if LANES == (depth != 1 && lane == 1) {
+                turn(out.cast());
+                turn(out.cast::<__m512i>().add(SIDE));
+            }
+        }
+    }
+}
+
+/// Squares with a lane in each row, of lanes whose steps are neighbours, each lane to its end: lanes may be so far apart
+/// that they do not stay in the cache together.
+///
+/// # Safety
+/// There are as many lanes and steps, and the processor has AVX-512; so for what follows.
+#[inline(always)]
+unsafe fn along(first: *const bf16, lane: isize, lanes: usize, steps: usize, out: *mut bf16) {
+    for l in 0..WIDTH {
+        let from = first.wrapping_offset(l as isize * lane);
+        for p in (0..steps).step_by(2 * SIDE) {
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let row = if l >= lanes {
+                    _mm512_setzero_si512()
+                } else if p + 2 * SIDE <= steps {
+                    prefetch(from.wrapping_offset(lane).wrapping_add(p));
+                    _mm512_loadu_si512(from.add(p).cast())
+                } else {
+                    _mm512_maskz_loadu_epi16(((1u64 << (steps - p)) - 1) as u32, from.add(p).cast())
+                };
+                _mm512_storeu_si512(out.add(p * WIDTH + l * 2 * SIDE).cast(), row);
+            }
+        }
+    }
+}
+
+/// Two squares with a pair of steps in each row, of steps whose lanes are neighbours.
+#[inline(always)]
+unsafe fn across(first: *const bf16, depth: isize, lanes: usize, steps: usize, out: *mut __m512i) {
+    let mask = ((1u64 << lanes) - 1) as u32;
+    // SAFETY: as for `along`.
+    unsafe {
+        // Where the elements of a row come from: of the even step those below 32, of the odd one the others.
+        let index = _mm512_set1_epi32(32 << 16);
+        let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let low = _mm512_add_epi32(index, _mm512_or_si512(lane, _mm512_slli_epi32::<16>(lane)));
+        let high = _mm512_add_epi32(low, _mm512_set1_epi32(16 << 16 | 16));
+        for pair in 0..SIDE {
+            let step = |p: usize| first.wrapping_offset(p as isize * depth);
+            let (even, odd) = (step(2 * pair), step(2 * pair + 1));
+            let rows = if lanes == WIDTH && steps == 2 * SIDE {
+                prefetch(step(2 * pair + AHEAD));
+                prefetch(step(2 * pair + 1 + AHEAD));
+                (_mm512_loadu_si512(even.cast()), _mm512_loadu_si512(odd.cast()))
+            } else {
+                let some = |p: usize| if p < steps { mask } else { 0 };
+                let odd = _mm512_maskz_loadu_epi16(some(2 * pair + 1), odd.cast());
+                (_mm512_maskz_loadu_epi16(some(2 * pair), even.cast()), odd)
+            };
+            _mm512_storeu_si512(out.add(pair), _mm512_permutex2var_epi16(rows.0, low, rows.1));
+            _mm512_storeu_si512(out.add(SIDE + pair), _mm512_permutex2var_epi16(rows.0, high, rows.1));
+        }
+    }
+}
+
+/// The rows of a square as its columns.
+#[inline(always)]
+unsafe fn turn(square: *mut __m512i) {
+    // Pairs of rows, then of pairs, then of quarters of registers, twice: each time half of what is not in place is.
+    // SAFETY: the square is there, and the caller has AVX-512.
+    unsafe {
+        let mut x = [_mm512_setzero_si512(); SIDE];
+        for i in (0..SIDE).step_by(2) {
+            let rows = (_mm512_loadu_si512(square.add(i)), _mm512_loadu_si512(square.add(i + 1)));
+            x[i] = _mm512_unpacklo_epi32(rows.0, rows.1);
+            x[i + 1] = _mm512_unpackhi_epi32(rows.0, rows.1);
+        }
+        let mut y = x;
+        for i in (0..SIDE).step_by(4) {
+            y[i] = _mm512_unpacklo_epi64(x[i], x[i + 2]);
+            y[i + 1] = _mm512_unpackhi_epi64(x[i], x[i + 2]);
+            y[i + 2] = _mm512_unpacklo_epi64(x[i + 1], x[i + 3]);
+            y[i + 3] = _mm512_unpackhi_epi64(x[i + 1], x[i + 3]);
+        }
+        for i in [0, 1, 2, 3, 8, 9, 10, 11] {
+            x[i] = _mm512_shuffle_i32x4::<0x88>(y[i], y[i + 4]);
+            x[i + 4] = _mm512_shuffle_i32x4::<0xdd>(y[i], y[i + 4]);
+        }
+        for i in 0..8 {
+            _mm512_storeu_si512(square.add(i), _mm512_shuffle_i32x4::<0x88>(x[i], x[i + 8]));
+            _mm512_storeu_si512(square.add(i + 8), _mm512_shuffle_i32x4::<0xdd>(x[i], x[i + 8]));
+        }
+    }
+}

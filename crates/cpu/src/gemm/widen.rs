@@ -1,0 +1,88 @@
+//! Products of `bf16` by kernels of `f32`: elements are widened as they are packed.
+
+use super::kernel::Kernels;
+use super::scratch::Scratch;
+use super::{Operand, Pack, Panel, Problem, drive};
+use crate::Pool;
+use half::bf16;
+
+/// Steps of a stretch that is widened before it is packed, and the most lanes of a panel.
+const STEPS: usize = 32;
+const LANES: usize = 64;
+
+/// Computes `problem` with kernels of `f32`.
+///
+/// # Safety
+/// As for [`drive::run`].
+pub(super) unsafe fn run(pool: &Pool, kernels: &'static Kernels<f32>, problem: &Problem<'_, bf16>) {
+    let &Problem { batch, m, n, k, a, b, c, accumulate, finish } = problem;
+    let (a, b) = (Widened { narrow: a, kernels }, Widened { narrow: b, kernels });
+    let (a, b) = (Operand::Packed(&a), Operand::Packed(&b));
+    // SAFETY: as the caller vouches; the widened operands have the elements of the narrow ones.
+    unsafe { drive::run(pool, kernels, &Problem { batch, m, n, k, a, b, c, accumulate, finish }) }
+}
+
+struct Widened<'a> {
+    narrow: Operand<'a, bf16>,
+    kernels: &'static Kernels<f32>,
+}
+
+// SAFETY: what it points to is only read, and nobody writes to it meanwhile; packs are `Sync`.
+unsafe impl Sync for Widened<'_> {}
+
+impl Pack<f32> for Widened<'_> {
+    fn pack(&self, panel: Panel, out: &mut [f32]) {
+        let Panel { batch, lane, lanes, depth, steps, width } = panel;
+        match self.narrow {
+            // Neighbours stay neighbours while they are widened, and are then turned by the packer for `f32`.
+            Operand::Strided(s) if s.depth == 1 && s.lane != 1 && width <= LANES => {
+                let Kernels { mr, pack_a, pack_b, .. } = self.kernels;
+                let packer = if width == *mr { pack_a } else { pack_b };
+                let mut wide = [[0.0; STEPS]; LANES];
+                for (stretch, out) in out.chunks_mut(STEPS * width).enumerate() {
+                    let count = out.len() / width;
+                    for (l, wide) in wide[..lanes].iter_mut().enumerate() {
+                        // SAFETY: the operand has these lanes and steps.
+                        let row = unsafe {
+                            let first = s.at(batch, lane + l, depth + stretch * STEPS);
+                            std::slice::from_raw_parts(first, count)
+                        };
+                        wide.iter_mut().zip(row).for_each(|(to, x)| *to = widened(*x));
+                    }
+                    // SAFETY: the stretch has room for its steps, and all of them were widened.
+                    unsafe {
+                        packer(wide.as_ptr().cast(), STEPS as isize, 1, lanes, count, out.as_mut_ptr())
+                    };
+                }
+            }
+            Operand::Strided(s) => {
+                for (p, out) in out.chunks_exact_mut(width).take(steps).enumerate() {
+                    // SAFETY: the operand has these lanes at this step.
+                    let at = |l: usize| unsafe { *s.at(batch, lane + l, depth + p) };
+                    let (some, none) = out.split_at_mut(lanes);
+                    if s.lane == 1 && lanes > 0 {
+                        // SAFETY: as above, and they are neighbours.
+                        let row = unsafe { std::slice::from_raw_parts(s.at(batch, lane, depth + p), lanes) };
+                        some.iter_mut().zip(row).for_each(|(to, x)| *to = widened(*x));
+                    } else {
+                        some.iter_mut().enumerate().for_each(|(l, to)| *to = widened(at(l)));
+                    }
+                    none.fill(0.0);
+                }
+            }
+            Operand::Packed(pack) => {
+                let narrow = Scratch::take::<bf16>(out.len());
+                // SAFETY: there is room for as many, and scratch is never uninitialised.
+                let narrow = unsafe { std::slice::from_raw_parts_mut(narrow.as_ptr::<bf16>(), out.len()) };
+                pack.pack(panel, narrow);
+                out.iter_mut().zip(narrow).for_each(|(to, x)| *to = widened(*x));
+            }
+        }
+    }
+}
+
+/// As a shift, which the compiler does to many at once; `to_f32` quiets NaN, which products do anyway.
+#[inline(always)]
+fn widened(x: bf16) -> f32 {
+    f32::from_bits(u32::from(x.to_bits()) << 16)
+}
