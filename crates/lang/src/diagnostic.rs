@@ -105,12 +105,37 @@ impl Diagnostic {
     }
 }
 
+/// How many of many things that are wrong are shown.
+pub(crate) const MOST_SHOWN: usize = 20;
+
+/// The first of some messages with the lines they are about, and how many more there are.
+pub(crate) fn rendered(all: &[Diagnostic], sources: &[Source], colour: bool) -> String {
+    let mut each: Vec<String> = all.iter().take(MOST_SHOWN).map(|d| d.render(sources, colour)).collect();
+    if all.len() > MOST_SHOWN {
+        each.push(format!("and {} more", all.len() - MOST_SHOWN));
+    }
+    each.join("\n\n")
+}
+
+/// Adds a fault with the nearest of some names, if one is near. Where there are so many faults that it will not be shown,
+/// nobody looks for a name.
+pub(crate) fn add_near<'a>(
+    faults: &mut Vec<Diagnostic>,
+    fault: Diagnostic,
+    wrong: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) {
+    let shown = faults.len() < MOST_SHOWN;
+    faults.push(if shown { fault.nearest(wrong, names) } else { fault });
+}
+
 /// The nearest name, if it is near enough to be what was meant.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Of a single letter, everything else would be near.
     let limit = (1 + wrong.len() / 4).min(wrong.len().saturating_sub(1));
     let near = |name: &'a str| (distance(wrong, name), name);
-    names.into_iter().map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
+    let alike = |name: &&str| name.len().abs_diff(wrong.len()) <= limit;
+    names.into_iter().filter(alike).map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
 }
 
 /// How many letters must be put in, left out, changed or swapped, capitals aside.

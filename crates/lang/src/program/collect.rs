@@ -51,10 +51,6 @@ impl Program {
                 }
                 Statement::Param { name, whole, fixed, value, span } => {
                     let param = Param { value: value.clone(), whole: *whole, fixed: *fixed, span: *span };
-                    if let Some((_, before)) = self.params.iter().find(|(n, _)| n == name) {
-                        let what = format!("`{name}` is declared twice");
-                        faults.push(Diagnostic::error(*span, what).and(before.span, "first here"));
-                    }
                     self.params.push((name.clone(), param));
                 }
                 Statement::Function(f) => self.add_function(f.clone(), faults),
@@ -157,7 +153,7 @@ impl Program {
                     names.push(r.name.clone());
                     Definition { span: r.span, rank: r.places.len(), ..Definition::default() }
                 });
-                let first = if defines { d.equations.is_empty() } else { d.places.is_empty() };
+                let first = d.equations.is_empty() && (defines || d.places.is_empty());
                 if first {
                     d.span = r.span;
                     d.places = r.places.clone();

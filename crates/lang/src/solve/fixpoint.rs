@@ -1,6 +1,8 @@
 //! Names that need themselves: rounds until nothing moves. Truth only grows, so rules look at what is new (semi-naive);
 //! numbers are repeated until they are at rest, and the run says whether they were.
 
+use super::place::bare;
+use super::rest::Watch;
 use super::{Solver, Verdict};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
@@ -50,7 +52,8 @@ impl<'a> Solver<'a> {
                         format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
                     let help = format!(
                         "`{}` needs itself; declare the size: axis {} = 4",
-                        e.target.name, place.index
+                        e.target.name,
+                        bare(&place.index)
                     );
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
@@ -279,53 +282,50 @@ impl<'a> Solver<'a> {
         Ok(self.joined(&[(e, term)], true, None)?.tensor)
     }
 
-    /// Numbers: all names again and again from 0, until no number moves by more than the tolerance.
+    /// Numbers: all names again and again from 0, until they are at rest.
     fn numbers(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
-        let float = self.options.float;
+        let watch = Watch { float: self.options.float, tolerance: self.options.tolerance };
         let mut init = Vec::new();
         for (g, i) in group.iter().enumerate() {
-            let dtype = if self.is_relation(*i) { DType::Bool } else { float };
+            let dtype = if self.is_relation(*i) { DType::Bool } else { watch.float };
             init.extend(self.start(&sizes[g..=g], dtype));
         }
-        let (tolerance, rounds) = (self.options.tolerance, self.options.rounds);
-        // How far the numbers moved in the last round, in tolerances; at the beginning, further than enough.
-        init.push(Tensor::full([], f64::MAX).to_dtype(DType::F32));
+        init.extend(watch.start(&init));
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
         let step = |carries: &[Tensor]| {
-            let before = &carries[..names.len()];
-            let mut values = self.with(&names, before);
-            let mut out = Vec::new();
-            let mut moved = Tensor::full([], 0.0f32);
-            for (g, i) in group.iter().enumerate() {
-                match self.round(*i, &values) {
-                    Ok(value) => {
-                        let now = value.tensor.to_dtype(before[g].dtype());
-                        let (a, b) = (now.to_dtype(float), before[g].to_dtype(float));
-                        let scale = (a.abs() + 1.0) * tolerance;
-                        let own = (&(&a - &b).abs() / &scale).max(()).to_dtype(DType::F32);
-                        moved = own.is_nan().select(&own, &moved.maximum(&own));
-                        values.insert(names[g].clone(), Some(Value::new(now.clone())));
-                        out.push(now);
-                    }
-                    Err(fault) => {
-                        *inside.borrow_mut() = Some(fault);
-                        return vec![Tensor::failed(Error::value("an equation", "failed"))];
-                    }
+            let (before, watched) = carries.split_at(names.len());
+            match self.rounds(group, &names, before) {
+                Ok(mut now) => {
+                    now.extend(watch.after(watched, before, &now));
+                    now
+                }
+                Err(fault) => {
+                    *inside.borrow_mut() = Some(fault);
+                    vec![Tensor::failed(Error::value("an equation", "failed"))]
                 }
             }
-            out.push(moved);
-            out
         };
-        let restless = |carries: &[Tensor]| carries[names.len()].gt(1.0);
-        let result = while_loop(&init.iter().collect::<Vec<_>>(), Some(rounds), restless, step);
+        let rounds = Some(self.options.rounds);
+        let result = while_loop(&init.iter().collect::<Vec<_>>(), rounds, Watch::restless, step);
         if inside.borrow().is_none()
-            && let Ok(tensors) = &result
-            && let (Some(moved), Some(e)) = (tensors.last(), self.own(group[0]).first().copied())
+            && let (Ok(tensors), Some(e)) = (&result, self.own(group[0]).first().copied())
         {
-            let (name, span, moved) = (names[0].clone(), e.target.span, moved.clone());
-            self.verdicts.push(Verdict { name, span, moved });
+            let (name, span, verdict) = (names[0].clone(), e.target.span, Watch::verdict(tensors));
+            self.verdicts.push(Verdict { name, span, verdict });
         }
         self.finish(group, &names, inside, result)
+    }
+
+    /// One round of all names of a group; each sees what those before it have come to.
+    fn rounds(&self, group: &[usize], names: &[Name], before: &[Tensor]) -> Eval<Vec<Tensor>> {
+        let mut values = self.with(names, before);
+        let mut out = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            let now = self.round(*i, &values)?.tensor.to_dtype(before[g].dtype());
+            values.insert(names[g].clone(), Some(Value::new(now.clone())));
+            out.push(now);
+        }
+        Ok(out)
     }
 }

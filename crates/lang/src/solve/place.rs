@@ -145,13 +145,28 @@ impl<'a> Solver<'a> {
                         "the size of index `{}` is not known: it stands on the left only",
                         place.index
                     );
-                    let help = format!("declare it (axis {} = 4), or use it on the right", place.index);
+                    let help = match &place.index {
+                        Index::Slice(None, ..) => {
+                            "a range is called by its own text: write the same one on the right, \
+                                                   or give it a name there (Y[s] = X[s=2:])"
+                                .to_string()
+                        }
+                        index => format!("declare it (axis {} = 4), or use it on the right", bare(index)),
+                    };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
                 (None, None) => sizes.push(least),
             }
         }
         Ok(sizes)
+    }
+}
+
+/// An index without its offset.
+pub(super) fn bare(index: &Index) -> String {
+    match index {
+        Index::Named(name, _) | Index::Time(name, _) | Index::Slice(Some(name), ..) => name.to_string(),
+        other => other.to_string(),
     }
 }
 
