@@ -9,7 +9,9 @@ use crate::source::{Source, Span};
 use crate::time::moving;
 use gradus_ir::{Aval, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, compile_graph};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -75,6 +77,33 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Calls of the program's own functions so far.
     pub(crate) calls: Arc<AtomicUsize>,
+    /// Whether a fixpoint that is not reached is no error.
+    pub(crate) allow_unconverged: bool,
+    /// What was said about fixpoints inside of functions.
+    pub(crate) verdicts: Rc<RefCell<Vec<Verdict>>>,
+    /// How many loops and derivatives are being traced, out of which no verdict comes.
+    traced: Rc<Cell<usize>>,
+}
+
+impl Options {
+    /// Does something that is traced into a graph of its own.
+    pub(crate) fn within<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.traced.set(self.traced.get() + 1);
+        let done = f();
+        self.traced.set(self.traced.get() - 1);
+        done
+    }
+
+    /// Keeps verdicts on fixpoints inside of a function for the run to read. Where it cannot read them, what was not reached
+    /// becomes NaN.
+    pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
+        if self.traced.get() == 0 {
+            self.verdicts.borrow_mut().extend(verdicts);
+            return value;
+        }
+        let all = verdicts.iter().filter(|_| !self.allow_unconverged);
+        all.fold(value, |value, v| v.at_rest().select(&value, f64::NAN))
+    }
 }
 
 /// A program lowered to one graph: from its inputs to the values of names.
@@ -142,6 +171,7 @@ impl Program {
                     outputs.push(self.shown(name, value));
                 }
             }
+            solver.verdicts.append(&mut options.verdicts.borrow_mut());
             outputs.extend(solver.verdicts.iter().map(|v| v.verdict.clone()));
             (found.0, found.2) = (solver.faults, solver.verdicts);
             outputs
@@ -254,6 +284,9 @@ impl Program {
             tolerance,
             rounds: settings.rounds,
             calls: Arc::default(),
+            allow_unconverged: settings.allow_unconverged,
+            verdicts: Rc::default(),
+            traced: Rc::default(),
         })
     }
 
@@ -276,11 +309,22 @@ impl Program {
     ) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         let needed = self.needed(wanted);
+        let places = self
+            .equations
+            .iter()
+            .flat_map(|e| e.reads().into_iter().chain([&e.target]))
+            .flat_map(|r| &r.places);
+        let indices: HashSet<Name> = places.filter_map(crate::scope::key).collect();
         for name in self.inputs().filter(|n| needed.contains(*n) && !inputs.contains_key(*n)) {
             let Some(d) = self.definition(name) else { continue };
             let what = format!("`{name}` has no equation, so it is an input, and none was given");
             let others = self.names.iter().filter(|n| *n != name).map(|n| &**n);
             let fault = Diagnostic::error(d.span, what);
+            if d.rank == 0 && indices.contains(name) {
+                let help = format!("`{name}` is an index: index({name}) is its place, as a number");
+                faults.push(fault.help(help));
+                continue;
+            }
             let give = format!("give it (--input {name}=FILE), or define it");
             add_near(&mut faults, fault.help(give), name, others);
         }

@@ -20,6 +20,7 @@ use gradus_tensor::Tensor;
 use std::collections::{HashMap, HashSet};
 
 /// Whether a fixpoint was reached: what a run gives for `unrest` to read.
+#[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) name: Name,
     pub(crate) span: Span,

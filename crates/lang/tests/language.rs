@@ -266,6 +266,30 @@ fn fixpoints_that_are_not_reached() {
     assert!(said("X = 3.9 X * (1 - X) + 0.001", with(2000, DType::F64)).contains("did not come to rest"));
 }
 
+/// Functions may need themselves inside; what a call brings along stays, and what does not come to rest is said.
+#[test]
+fn fixpoints_inside_of_functions() {
+    let half = "fn half(a) -> x { x = 0.5 x + a }\n";
+    let near = |found: Vec<f64>, want: &[f64]| {
+        assert!(found.iter().zip(want).all(|(f, w)| (f - w).abs() < 1e-9), "{found:?}, not {want:?}");
+        assert_eq!(found.len(), want.len());
+    };
+    near(numbers(&format!("{half}Y = half(3)"), "Y"), &[6.0]);
+    near(
+        numbers(&format!("{half}A[i,j] = const([[1,2,3],[4,5,6]])\nY[j,i] = half(A[i,j])"), "Y"),
+        &[2.0, 8.0, 4.0, 10.0, 6.0, 12.0],
+    );
+    let pair = "fn pair(a, w[j]) -> p[j] { p[j] = 0.5 q[j] + a\nq[j] = 0.5 p[j] + w[j] }\n";
+    let text = format!("{pair}A[i] = const([0, 3])\nW[k] = const([0, 3, 6])\nY[i,k] = pair(A[i], W[k])");
+    near(numbers(&text, "Y"), &[0.0, 2.0, 4.0, 4.0, 6.0, 8.0]);
+    // Inside of a loop over time.
+    let stepped = |f: &str| numbers(&format!("{f}axis t = 3\nS[*0] = 1\nS[*t+1] = half(S[*t])"), "S");
+    near(stepped(half), &[8.0]);
+    let diverging = "fn half(a) -> x { x = 2 x + a }\n";
+    assert!(fault(&format!("{diverging}Y = half(1)")).contains("`x` did not come to rest"));
+    assert!(stepped(diverging)[0].is_nan());
+}
+
 #[test]
 fn virtual_time() {
     let text = "H[i,*t+1] = 2 H[i,*t] + X[i,*t]\n";

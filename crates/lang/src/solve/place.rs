@@ -124,7 +124,12 @@ impl<'a> Solver<'a> {
                         );
                         let fault = Diagnostic::error(at, what).here(format!("{n} here"));
                         let other = if other == Span::default() { e.target.span } else { other };
-                        return Err(fault.and(other, format!("{before} here")).into());
+                        let fault = fault.and(other, format!("{before} here"));
+                        // As NumPy has it; here what lacks an index is repeated along it.
+                        let one = n.min(before) == 1;
+                        let help =
+                            "a size of 1 is not stretched: leave the index out there (no keepdims=true)";
+                        return Err(if one { fault.help(help) } else { fault }.into());
                     }
                     (Some(own), None) => found = Some(own),
                     (None, _) => missing = missing.or(Some(place)),

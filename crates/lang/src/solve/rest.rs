@@ -4,6 +4,7 @@
 //! that are still to come add up to about `n / ln 2` times the last one, and that is what must be small. It is relative to
 //! the largest that each number has been, so that small numbers are found as well as large ones, and 0 is found too.
 
+use super::Verdict;
 use gradus_ir::{DType, Result};
 use gradus_tensor::Tensor;
 use std::f64::consts::LOG2_E;
@@ -72,6 +73,14 @@ impl Watch {
     pub(super) fn verdict(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         Tensor::stack(&[&own[4], &own[5], &own[6]], 0)
+    }
+}
+
+impl Verdict {
+    /// Whether the numbers are at rest, as a graph says it.
+    pub(crate) fn at_rest(&self) -> Tensor {
+        let part = |i| self.verdict.narrow(0, i, 1).squeeze([0]);
+        part(1).le(&part(2))
     }
 }
 
