@@ -229,6 +229,38 @@ fn exit_codes() {
     assert!(output("", &["--help"]).contains("Exit codes: 0 all is well; 1 the program is wrong"));
 }
 
+/// Arithmetic and bytes, counted by hand.
+#[test]
+fn explain_counts() {
+    let axes = |all: &[(&str, usize)]| -> String {
+        all.iter().map(|(name, n)| format!("axis {name} = {n}\n")).collect()
+    };
+    let count = |text: &str, name: &str| {
+        let value = json(&output(text, &["explain", "-", "--json"]));
+        let equations = value["equations"].as_array().unwrap();
+        let mut own = equations.iter().filter(|e| e["equation"].as_str().unwrap().starts_with(name));
+        let one = own.next().unwrap();
+        (one["flops"].as_u64().unwrap(), one["bytes"].as_u64().unwrap())
+    };
+    let text = axes(&[("i", 64), ("j", 32), ("k", 16)])
+        + "A[i,k] = index(i) + index(k)\nB[k,j] = index(k) - index(j)\nY[i,j] = A[i,k] B[k,j]\nS[i,j] = softmax(Y[i,j])\n\
+           Sum[i] = Y[i,j]\nT[j,i] = Y[i,j]\nE[i,j] = exp(Y[i,j])";
+    let (a, b, y) = (64 * 16, 16 * 32, 64 * 32);
+    assert_eq!(count(&text, "Y["), (2 * 64 * 32 * 16, 4 * (a + b + y)));
+    // The largest of each row, a difference, exp, the sum, a quotient.
+    assert_eq!(count(&text, "S["), (5 * y, 4 * 2 * y));
+    assert_eq!(count(&text, "Sum["), (y, 4 * (y + 64)));
+    assert_eq!(count(&text, "E["), (y, 4 * 2 * y));
+    assert_eq!(count(&text, "T["), (0, 4 * 2 * y), "a copy computes nothing");
+    let text = axes(&[("n", 2), ("c", 3), ("h", 20), ("w", 10), ("o", 4), ("p", 5), ("q", 3)])
+        + "X[n,c,h,w] = index(n) + index(c) + index(h) + index(w)\nK[o,c,p,q] = index(o) + index(c) + index(p) - index(q)\n\
+           Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q])";
+    let (x, k, y) = (2 * 3 * 20 * 10, 4 * 3 * 5 * 3, 2 * 4 * 16 * 8);
+    let (flops, bytes) = count(&text, "Y[");
+    assert_eq!(flops, 2 * y * (3 * 5 * 3));
+    assert!(bytes >= 4 * (x + k + y), "{bytes}");
+}
+
 /// What JSON has no numbers for is written as text, which comes back.
 #[test]
 fn json_of_what_json_lacks() {

@@ -5,7 +5,7 @@ use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, 
 use crate::builtin::{self, Callee};
 use crate::diagnostic::{Diagnostic, add_near};
 use crate::order::components;
-use crate::parse::places_of;
+use crate::parse::{MOST_NESTED, places_of};
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -98,10 +98,21 @@ impl Program {
             called.iter().filter_map(|n| at.get(n).copied()).collect()
         };
         let needs: Vec<Vec<usize>> = names.iter().map(|n| called(n)).collect();
-        for group in components(&needs).iter().filter(|g| g.len() > 1 || needs[g[0]].contains(&g[0])) {
-            for name in group.iter().map(|i| names[*i]) {
-                let what = format!("the function `{name}` calls itself");
-                faults.push(Diagnostic::error(self.functions[name].span, what));
+        let mut deep = vec![0; names.len()];
+        for group in components(&needs) {
+            let fault = |i: usize, what: String| Diagnostic::error(self.functions[names[i]].span, what);
+            if group.len() > 1 || needs[group[0]].contains(&group[0]) {
+                let own = |i: &usize| fault(*i, format!("the function `{}` calls itself", names[*i]));
+                faults.extend(group.iter().map(own));
+                continue;
+            }
+            // Calls nest on the stack.
+            let at = group[0];
+            deep[at] = needs[at].iter().map(|i| deep[*i] + 1).max().unwrap_or(0);
+            if deep[at] == MOST_NESTED {
+                let what =
+                    format!("from `{}` on, functions call functions more than {MOST_NESTED} deep", names[at]);
+                faults.push(fault(at, what));
             }
         }
     }

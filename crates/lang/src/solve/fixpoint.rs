@@ -57,11 +57,13 @@ impl<'a> Solver<'a> {
                 if known[g][p].is_none() && !is_timed(place) {
                     let what =
                         format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
-                    let help = format!(
-                        "`{}` needs itself; declare the size: axis {} = 4",
-                        e.target.name,
-                        bare(&place.index)
-                    );
+                    let (name, index) = (&e.target.name, bare(&place.index));
+                    let help = match self.moves(group) {
+                        true => format!(
+                            "declare it (axis {index} = 4), or give what `{name}` begins with ({name}[…,*0] = …)"
+                        ),
+                        false => format!("`{name}` needs itself; declare the size: axis {index} = 4"),
+                    };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
             }
