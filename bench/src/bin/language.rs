@@ -2,7 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use gradus::lang::{Program, Source};
+use gradus::lang::{GradientOptions, Program, Settings, Source};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -51,10 +52,52 @@ fn load(text: &str) -> bool {
     Program::parse(Source::new("bench", text)).is_ok()
 }
 
+/// What each step takes for the programs of the gallery.
+fn gallery() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/equations");
+    let Ok(files) = std::fs::read_dir(&folder) else { return };
+    let mut files: Vec<_> = files.flatten().map(|f| f.path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "eq"));
+    files.sort();
+    println!("\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}", "", "read", "gradient", "lower", "compile", "run");
+    for file in files {
+        let (Ok(text), Some(name)) = (std::fs::read_to_string(&file), file.file_stem()) else { continue };
+        let source = Source::new("gallery", text);
+        let Ok(program) = Program::parse(source.clone()) else { continue };
+        let (none, settings, outputs) = (BTreeMap::new(), Settings::default(), program.outputs());
+        // What reads files is not run here.
+        let Ok(lowered) = program.lower(&none, &settings, &outputs) else { continue };
+        let Ok(plan) = lowered.compiled() else { continue };
+        let times = [
+            median(|| assert!(Program::parse(source.clone()).is_ok())),
+            median(|| drop(program.gradient(&GradientOptions::default()))),
+            median(|| assert!(program.lower(&none, &settings, &outputs).is_ok())),
+            median(|| assert!(lowered.compiled().is_ok())),
+            median(|| assert!(lowered.run_with(&plan, &BTreeMap::new()).is_ok())),
+        ];
+        let cells: String = times.iter().map(|t| format!("{:>10}", format!("{t:.1?}"))).collect();
+        println!("{:<24}{cells}", name.to_string_lossy());
+    }
+    println!();
+}
+
 fn main() {
+    gallery();
     let text = many(10_000);
     assert!(load(&text), "the program is right");
     report("read and check 10,000 equations", median(|| assert!(load(&text))), Duration::from_millis(100));
+    let text = format!("{text}Loss = A9999[i,j]\n");
+    if let Ok(program) = Program::parse(Source::new("bench", &text)) {
+        let gradient = || assert!(program.gradient(&GradientOptions::default()).is_ok());
+        report("differentiate 10,000 equations", median(gradient), Duration::from_millis(500));
+    }
+    let wrong: String = (0..10_000).map(|i| format!("Y{i}[j] = Wrong{i}[j] + 1\n")).collect();
+    let refuse = || {
+        let Ok(program) = Program::parse(Source::new("bench", &wrong)) else { return };
+        let run = program.run(&BTreeMap::new(), &Settings::default(), &program.outputs());
+        assert!(run.is_err_and(|faults| faults.to_string().ends_with(" more")));
+    };
+    report("refuse 10,000 equations with a fault each", median(refuse), Duration::from_secs(1));
     let text = matrix(512);
     assert!(load(&text), "the program is right");
     report("read a constant of 512×512", median(|| assert!(load(&text))), Duration::from_millis(50));

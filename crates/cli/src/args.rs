@@ -13,7 +13,9 @@ Examples:
   gradus check mlp.eq                   whether its gradients are right
   echo 'Y = 1 + 2' | gradus run -       a program from standard input
 
-Exit codes: 0 all is well, 1 the program or its run failed, 2 the command line is wrong.")]
+Exit codes: 0 all is well; 1 the program is wrong, a file cannot be read, or a run
+or a check failed; 2 the command line is wrong: an option that does not exist, that
+has no such value, or that this program has nothing for.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -165,6 +167,12 @@ fn pair(text: &str) -> Result<Pair, String> {
     }
 }
 
+/// A number that is not negative.
+fn size(text: &str) -> Result<f64, String> {
+    let x: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
+    if x.is_finite() && x >= 0.0 { Ok(x) } else { Err("expected a number from 0 on".into()) }
+}
+
 /// Where programs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Device {
@@ -190,8 +198,8 @@ pub(crate) struct Given {
     /// How many rounds a fixpoint may take
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<usize>,
-    /// How far numbers may still move when a fixpoint counts as reached, relative to their size
-    #[arg(long, value_name = "X")]
+    /// How far numbers may still have to go when a fixpoint counts as reached, relative to their size; without, 1e-6, and 1e-12 in f64
+    #[arg(long, value_name = "X", value_parser = size)]
     pub(crate) tolerance: Option<f64>,
     /// Give values of fixpoints that were not reached
     #[arg(long)]
@@ -216,7 +224,7 @@ pub(crate) struct RunArgs {
     /// Write every value, and the files that the program names, into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// One JSON object instead of text
+    /// One JSON object instead of text: name to {"shape", "dtype", "data"}. What JSON has no numbers for is "NaN", "inf" and "-inf"; --input reads all of it back
     #[arg(long)]
     pub(crate) json: bool,
     /// Where to run
@@ -258,7 +266,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) loss: Option<String>,
     /// How far a gradient may be from finite differences, relative to its size
-    #[arg(long, value_name = "X", default_value_t = 1e-6)]
+    #[arg(long, value_name = "X", default_value_t = 1e-6, value_parser = size)]
     pub(crate) within: f64,
     /// Where random directions begin
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -328,7 +336,7 @@ pub(crate) struct SampleArgs {
     #[arg(value_name = "CHECKPOINT|FOLDER")]
     pub(crate) path: PathBuf,
     /// Below 1 what is likely becomes likelier; 0 always takes the likeliest
-    #[arg(long, value_name = "T", default_value_t = 1.0)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = size)]
     pub(crate) temperature: f64,
     /// Choose among so many of the likeliest only
     #[arg(long, value_name = "N")]

@@ -15,9 +15,7 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     };
     let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt"]);
     let gradient = program.gradient(&options).map_err(pointed)?;
-    for warning in &gradient.warnings {
-        writeln!(terminal.err, "{}", warning.render(&program.sources, terminal.colour))?;
-    }
+    open::warn(program, &gradient.warnings, terminal);
     let mut text = String::new();
     if !args.gradients_only {
         text.push_str(program.open_text().trim_end());

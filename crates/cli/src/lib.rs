@@ -22,6 +22,7 @@ use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
 use gradus::lang::{Faults, Source, Span};
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// Why a verb did not do what it was asked to.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) enum Failure {
     Run(String),
     /// The command line is wrong.
     Usage(String),
+    /// The command line is wrong, at a place that can be shown.
+    Told(Faults),
 }
 
 pub(crate) type Done<T = ()> = Result<T, Failure>;
@@ -83,6 +86,15 @@ pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&
     faults
 }
 
+/// Whether all that is wrong has to do with the command line: options that this program has nothing for, or that say
+/// something else than it does.
+fn is_told(faults: &Faults, told: &Source) -> bool {
+    let inside = |(span, _): &(Span, String)| {
+        faults.sources.get(span.file as usize).is_some_and(|s| Arc::ptr_eq(&s.text, &told.text))
+    };
+    faults.faults.iter().all(|f| f.labels.iter().any(inside))
+}
+
 /// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.
 pub fn main<I, T>(args: I, terminal: &mut Terminal<'_>) -> u8
 where
@@ -90,10 +102,11 @@ where
     T: Into<OsString> + Clone,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let told = command(&args);
     let cli = match Cli::try_parse_from(&args) {
         Ok(mut cli) => {
-            if let Some(told) = cli.verb.command() {
-                *told = Some(command(&args));
+            if let Some(place) = cli.verb.command() {
+                *place = Some(told.clone());
             }
             cli
         }
@@ -122,7 +135,10 @@ where
     };
     let (code, text) = match done {
         Ok(()) => return terminal.flushed(),
-        Err(Failure::Program(faults)) => (1, faults.render(terminal.colour)),
+        Err(Failure::Program(faults)) => {
+            (1 + u8::from(is_told(&faults, &told)), faults.render(terminal.colour))
+        }
+        Err(Failure::Told(faults)) => (2, faults.render(terminal.colour)),
         Err(Failure::Run(why)) => (1, terminal.marked("error", &why)),
         Err(Failure::Usage(why)) => (2, terminal.marked("error", &why)),
     };

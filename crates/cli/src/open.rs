@@ -1,7 +1,7 @@
 //! Programs from files and from standard input, with what they import.
 
 use crate::{Done, Failure, Terminal};
-use gradus::lang::{Loader, Program, Source};
+use gradus::lang::{Diagnostic, Faults, Loader, Program, Source};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -52,8 +52,14 @@ pub(crate) fn program(file: &Path, terminal: &mut Terminal<'_>) -> Done<Opened> 
     let source = text(file, terminal)?;
     let folder = folder(file);
     let program = Program::load(source, &Beside(&folder))?;
-    for warning in &program.warnings {
-        let _ = writeln!(terminal.err, "{}", warning.render(&program.sources, terminal.colour));
-    }
+    warn(&program, &program.warnings, terminal);
     Ok(Opened { program, folder })
+}
+
+/// Says what is doubtful about a program, as shortly as what is wrong.
+pub(crate) fn warn(program: &Program, warnings: &[Diagnostic], terminal: &mut Terminal<'_>) {
+    if !warnings.is_empty() {
+        let all = Faults { sources: program.sources.clone(), faults: warnings.to_vec() };
+        let _ = writeln!(terminal.err, "{}", all.render(terminal.colour));
+    }
 }

@@ -31,16 +31,19 @@ pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-fn wrong(query: &str, span: Span, what: String) -> Faults {
-    Faults { sources: vec![Source::new("query", query)], faults: vec![Diagnostic::error(span, what)] }
+fn wrong(query: &str, fault: Diagnostic) -> Failure {
+    Failure::Told(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] })
 }
 
 /// The tensor asked for and its places.
 fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     let source = Source::new("query", query);
-    let expr = parse_query(&source).map_err(|faults| Faults { sources: vec![source], faults })?;
-    let not_a_query =
-        || wrong(query, expr.span, "a query is a tensor with its indices: Anc(1, x), Probs[0, o]".into());
+    let expr =
+        parse_query(&source).map_err(|faults| Failure::Told(Faults { sources: vec![source], faults }))?;
+    let not_a_query = || {
+        let what = "a query is a tensor with its indices: Anc(1, x), Probs[0, o]";
+        wrong(query, Diagnostic::error(expr.span, what))
+    };
     let (name, parts): (Name, Option<Vec<Part>>) = match &expr.kind {
         Kind::Ref(r) => {
             let part = |i: &Index| match i {
@@ -58,18 +61,18 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
             };
             (call.function.clone(), call.args.iter().map(part).collect())
         }
-        _ => return Err(not_a_query().into()),
+        _ => return Err(not_a_query()),
     };
     let parts = parts.ok_or_else(not_a_query)?;
     let Some(d) = program.definition(&name) else {
         let what = format!("the program has no tensor `{name}`");
         let fault = Diagnostic::error(expr.span, what).nearest(&name, program.names.iter().map(|n| &**n));
-        return Err(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] }.into());
+        return Err(wrong(query, fault));
     };
     // Of what moves with time, the last moment is asked for.
     if parts.len() != d.rank && !(d.time.is_some() && parts.len() + 1 == d.rank) {
         let what = format!("`{name}` has {} indices, {} are given", d.rank, parts.len());
-        return Err(wrong(query, expr.span, what).into());
+        return Err(wrong(query, Diagnostic::error(expr.span, what)));
     }
     Ok((name, parts))
 }
@@ -87,14 +90,14 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     let shape = value.shape().to_vec();
     if shape.len() != parts.len() {
         let what = format!("`{name}` has shape {} here; its moments cannot be asked for", value.shape());
-        return Err(wrong(query, Span::default(), what).into());
+        return Err(wrong(query, Diagnostic::error(Span::default(), what)));
     }
     let mut names: Vec<Name> = Vec::new();
     for (part, n) in parts.iter().zip(&shape) {
         match part {
             Part::At(at) if !(-(*n as i64)..*n as i64).contains(at) => {
                 let what = format!("place {at} is outside of `{name}`, which has {n} places there");
-                return Err(wrong(query, Span::default(), what).into());
+                return Err(wrong(query, Diagnostic::error(Span::default(), what)));
             }
             Part::Bind(name) if !names.contains(name) => names.push(name.clone()),
             _ => {}

@@ -141,7 +141,7 @@ impl Session<'_> {
             _ => self.equations(line),
         };
         Some(answer.unwrap_or_else(|failure| match failure {
-            Failure::Program(faults) => format!("{}\n", faults.render(self.colour)),
+            Failure::Program(faults) | Failure::Told(faults) => format!("{}\n", faults.render(self.colour)),
             Failure::Run(why) | Failure::Usage(why) => format!("error: {why}\n"),
         }))
     }

@@ -175,7 +175,7 @@ fn grad_gives_the_page_and_runs() {
     let value = json(&output(&folder.read("g.eq"), &["run", "-", "--only", "Grad_B2", "--json", "--f64"]));
     assert_eq!(value["Grad_B2"]["shape"], json("[2]"));
     let wrong = gradus(&["grad", &seed("mlp.eq"), "--wrt", "W3"]);
-    assert_eq!(wrong.code, 1);
+    assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("--> command line:1:") && wrong.err.contains("^^^^^^^^"), "{}", wrong.err);
     assert!(
         wrong.err.contains("did you mean `W1`?") || wrong.err.contains("did you mean `W2`?"),
@@ -192,20 +192,149 @@ fn check_says_whether_gradients_are_right() {
         let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
         assert!(rows.len() >= 12 && rows.iter().all(|r| r.ends_with("  ok")), "{text}");
     }
-    // At a kink there is no gradient: the table says so, and the command fails.
-    let kink = gradus_with("X[i] = const([0, 1])\nLoss = relu(X[i])", &["check", "-"]);
-    assert_eq!(kink.code, 1);
-    assert!(
-        kink.out.contains("WRONG") && kink.err.contains("gradients are wrong, or do not exist here: X"),
-        "{}",
-        kink.err
-    );
     // Without a loss, outputs are weighted; inputs of declared sizes are random.
     let text = output("axis i = 3\naxis j = 2\nY[i] = tanh(A[i,j] B[j])", &["check", "-"]);
     assert!(
         text.contains("gradients of Weighted") && text.lines().filter(|l| l.ends_with("  ok")).count() >= 3,
         "{text}"
     );
+}
+
+/// Where a function has no derivative nothing is wrong, nor where only a way of looking at it fails.
+#[test]
+fn check_knows_edges_from_faults() {
+    let row = |text: &str, name: &str| {
+        let found = gradus_with(text, &["check", "-"]);
+        let row = found.out.lines().find(|l| l.starts_with(&format!("Grad_{name} "))).map(str::to_string);
+        (found.code, row.unwrap_or_else(|| panic!("{text}: {}{}", found.out, found.err)))
+    };
+    // Kinks, ties, jumps, infinite slopes.
+    for edge in [
+        "X[i] = const([0, 1])\nLoss = relu(X[i])",
+        "X[i] = const([2, 2, 1])\nLoss = max(X[i]) + cummax(X[i])",
+        "X = 0\nLoss = sqrt(X)",
+        "X = 0\nLoss = cbrt(X)",
+        "X = 0\nLoss = sqrt(abs(X))",
+        "X = 1\nLoss = X floor(X)",
+    ] {
+        let (code, row) = row(edge, "X");
+        assert!(code == 0 && row.ends_with("not differentiable here"), "{edge}\n{row}");
+    }
+    for fine in [
+        // A slope of exactly 0, through a fixpoint and beside a large value.
+        "P = 0\nX = 0.5 X + P P + 1\nLoss = X",
+        "P = 0\nX = 0.5 X + P\nLoss = X",
+        "P = 0\nX = 0.5 X + P\nLoss = X X",
+        "P = 3\nLoss = 1e6 + 0 P",
+        "P[i] = const([1, 2])\nX = 0.9 X + 0.1 sin(P[i])\nLoss = X + 1e5",
+        // Infinitely steep where what is filled in does not move; ties that share evenly; an edge near by.
+        "P[i] = const([1, 2, 3])\nLoss = sqrt(P[i-1])",
+        "P = 4e-6\nLoss = relu(P)",
+    ] {
+        let (code, row) = row(fine, "P");
+        assert!(code == 0 && row.ends_with("  ok"), "{fine}\n{row}");
+    }
+    // A program that is wrong itself is what is blamed.
+    let diverges = gradus_with("X = 2 X + 1\nLoss = X X", &["check", "-"]);
+    assert!(
+        diverges.code == 1 && diverges.err.contains("error: `X` did not come to rest"),
+        "{}",
+        diverges.err
+    );
+    assert!(!diverges.err.contains("Grad_X"), "{}", diverges.err);
+}
+
+/// 2 for what the command line says wrong, 1 for what the program does.
+#[test]
+fn exit_codes() {
+    let code = |program: &str, args: &[&str]| {
+        let found = gradus_with(program, &[&[args[0], "-"], &args[1..]].concat());
+        assert!(!found.err.is_empty(), "{args:?}");
+        found.code
+    };
+    let fine = "param k = 2\nA[i] = const([1, 2])\nY[i] = k A[i]";
+    for args in [
+        &["run", "--only", "Z"][..],
+        &["run", "--set", "z=1"],
+        &["run", "--set", "Y=1"],
+        &["run", "--set", "k=two"],
+        &["run", "--steps", "3"],
+        &["run", "--temperature", "Z=1"],
+        &["run", "--tolerance", "-1"],
+        &["run", "--tolerance", "nan"],
+        &["run", "--rounds", "-1"],
+        &["run", "--device", "abacus"],
+        &["check", "--within", "-1"],
+        &["check", "--loss", "Z"],
+        &["grad", "--loss", "Z"],
+        &["explain", "--only", "Z"],
+        &["query", "Z[i]"],
+        &["query", "Y[i"],
+        &["query", "Y[7]"],
+        &["query", "Y[i, j]"],
+    ] {
+        assert_eq!(code(fine, args), 2, "{args:?}");
+    }
+    for args in [&["run", "--input", "Y=no-such-file.npy"][..], &["run", "--out", "/dev/null/below"]] {
+        assert_eq!(code(fine, args), 1, "{args:?}");
+    }
+    for program in ["Y = X", "Y = (", "Y = sofmax(1)", "X = 2 X + 1", "A[i] = const([1, 2])\nY = A[7]"] {
+        assert_eq!(code(program, &["run"]), 1, "{program}");
+    }
+    // What is wrong with both is the program's.
+    assert_eq!(code("Y = X", &["run", "--set", "z=1"]), 2);
+    assert_eq!(code("Y = (", &["run", "--only", "Z"]), 1);
+    assert!(output("", &["--help"]).contains("Exit codes: 0 all is well; 1 the program is wrong"));
+}
+
+/// Arithmetic and bytes, counted by hand.
+#[test]
+fn explain_counts() {
+    let axes = |all: &[(&str, usize)]| -> String {
+        all.iter().map(|(name, n)| format!("axis {name} = {n}\n")).collect()
+    };
+    let count = |text: &str, name: &str| {
+        let value = json(&output(text, &["explain", "-", "--json"]));
+        let equations = value["equations"].as_array().unwrap();
+        let mut own = equations.iter().filter(|e| e["equation"].as_str().unwrap().starts_with(name));
+        let one = own.next().unwrap();
+        (one["flops"].as_u64().unwrap(), one["bytes"].as_u64().unwrap())
+    };
+    let text = axes(&[("i", 64), ("j", 32), ("k", 16)])
+        + "A[i,k] = index(i) + index(k)\nB[k,j] = index(k) - index(j)\nY[i,j] = A[i,k] B[k,j]\nS[i,j] = softmax(Y[i,j])\n\
+           Sum[i] = Y[i,j]\nT[j,i] = Y[i,j]\nE[i,j] = exp(Y[i,j])";
+    let (a, b, y) = (64 * 16, 16 * 32, 64 * 32);
+    assert_eq!(count(&text, "Y["), (2 * 64 * 32 * 16, 4 * (a + b + y)));
+    // The largest of each row, a difference, exp, the sum, a quotient.
+    assert_eq!(count(&text, "S["), (5 * y, 4 * 2 * y));
+    assert_eq!(count(&text, "Sum["), (y, 4 * (y + 64)));
+    assert_eq!(count(&text, "E["), (y, 4 * 2 * y));
+    assert_eq!(count(&text, "T["), (0, 4 * 2 * y), "a copy computes nothing");
+    let text = axes(&[("n", 2), ("c", 3), ("h", 20), ("w", 10), ("o", 4), ("p", 5), ("q", 3)])
+        + "X[n,c,h,w] = index(n) + index(c) + index(h) + index(w)\nK[o,c,p,q] = index(o) + index(c) + index(p) - index(q)\n\
+           Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q])";
+    let (x, k, y) = (2 * 3 * 20 * 10, 4 * 3 * 5 * 3, 2 * 4 * 16 * 8);
+    let (flops, bytes) = count(&text, "Y[");
+    assert_eq!(flops, 2 * y * (3 * 5 * 3));
+    assert!(bytes >= 4 * (x + k + y), "{bytes}");
+}
+
+/// What JSON has no numbers for is written as text, which comes back.
+#[test]
+fn json_of_what_json_lacks() {
+    let folder = Folder::new("lacks");
+    let text = "X[i] = const([1, 0, -1])\nY[i] = X[i] / 0\nZ = -1 / 0";
+    let written = output(text, &["run", "-", "--json"]);
+    let value = json(&written);
+    assert_eq!(value["Y"]["data"], json("[\"inf\", \"NaN\", \"-inf\"]"));
+    assert_eq!(value["Z"]["data"], json("\"-inf\""));
+    let file = folder.file("all.json", &written);
+    let again = "A[i] = Y[i]\nB = Z\nC[i] = is_nan(Y[i])";
+    let args = ["run", "-", "--json", "--input", &format!("Y={file}"), "--input", &format!("Z={file}")];
+    let back = json(&output(again, &args));
+    assert_eq!((&back["A"]["data"], &back["B"]["data"]), (&value["Y"]["data"], &value["Z"]["data"]));
+    assert_eq!(back["C"]["data"], json("[false, true, false]"));
+    assert!(output("", &["run", "--help"]).contains("\"NaN\", \"inf\" and \"-inf\""));
 }
 
 const STEPS: &str = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nPre[i] = W[i,j] H[j,*t]\n\
@@ -223,7 +352,7 @@ fn states_are_given_by_set() {
     );
     let said = |args: &[&str]| {
         let outcome = gradus_with(STEPS, &[&["run", "-", "--set", "H=[1,1]"], args].concat());
-        assert_eq!(outcome.code, 1, "{}", outcome.out);
+        assert_eq!(outcome.code, if args[1].starts_with('H') { 1 } else { 2 }, "{}", outcome.err);
         outcome.err
     };
     let clash = said(&["--steps", "4"]);
@@ -243,7 +372,7 @@ fn states_are_given_by_set() {
     let start = gradus_with("H[*0] = 1\nH[*t+1] = 2 H[*t]", &["run", "-", "--set", "H=3"]);
     assert!(start.err.contains("`H` is given, but it has a start in the program"), "{}", start.err);
     let none = gradus_with("Y = 1", &["run", "-", "--steps", "3"]);
-    assert!(none.code == 1 && none.err.contains("nothing in the program moves with time"), "{}", none.err);
+    assert!(none.code == 2 && none.err.contains("nothing in the program moves with time"), "{}", none.err);
     let odd = json(&output("Y[i] = 2 B[i]", &["run", "-", "--set", "B=[nan, -inf, 1]", "--json"]));
     assert_eq!(odd["Y"]["data"], json("[\"NaN\", \"-inf\", 2]"));
 }
@@ -338,7 +467,7 @@ fn query_binds_names() {
     assert_eq!(ask("E[0, y]"), "y  value\n0      0\n1      1\n2      0\n");
     assert_eq!(output(program, &["query", "-", "Anc(0,x)", "--json"]), "[{\"x\":1},{\"x\":2}]\n");
     let wrong = gradus_with(program, &["query", "-", "Anz(0,x)"]);
-    assert_eq!(wrong.code, 1);
+    assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("did you mean `Anc`?"), "{}", wrong.err);
     assert!(gradus_with(program, &["query", "-", "Anc(0)"]).err.contains("`Anc` has 2 indices, 1 are given"));
     assert!(gradus_with(program, &["query", "-", "Anc(7,x)"]).err.contains("place 7 is outside of `Anc`"));

@@ -2,13 +2,16 @@
 
 use crate::kernel::{Kernel, Level, Operation};
 use crate::plan::{Place, Plan, Step};
+use gradus_ir::ops::Scalar;
+use gradus_ir::{Builder, Var};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Work of a step, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Scalar operations: a product with its sum is two, a function is one.
+    /// Scalar operations, counted as `gradus_ir` counts those of graphs: a product with its sum is two, a function is one,
+    /// copies, sorting and external routines are none.
     pub flops: f64,
     /// Bytes that are read or written at least once, each once.
     pub bytes: f64,
@@ -33,8 +36,8 @@ fn kernel_flops(k: &Kernel) -> f64 {
     let each = |op: &Operation, level: Level| match (op, level) {
         // Every element of a row is combined.
         (Operation::Reduce(_), _) => rows * length,
-        (Operation::Scalar(_), Level::Element) => rows * length,
-        (Operation::Scalar(_), Level::Row) => rows,
+        (Operation::Scalar(Scalar::Row(_) | Scalar::Select), Level::Element) => rows * length,
+        (Operation::Scalar(Scalar::Row(_) | Scalar::Select), Level::Row) => rows,
         _ => 0.0,
     };
     k.body.iter().map(|i| each(&i.op, i.level)).sum()
@@ -49,7 +52,11 @@ impl Step {
                 let product = 2.0 * c.products() as f64 * c.m.0 as f64 * c.n.0 as f64 * c.k.0 as f64;
                 product + c.finish.as_ref().map_or(0.0, kernel_flops)
             }
-            Step::Routine(r) => r.results.iter().map(|a| a.shape.numel() as f64).sum(),
+            Step::Routine(r) => {
+                let b = Builder::new();
+                let ins: Vec<Var<'_>> = r.types.iter().map(|a| b.input("x", a.clone())).collect();
+                b.finish(&b.apply(r.op.clone(), &ins)).map_or(0.0, |g| g.stats().flops as f64)
+            }
             Step::Scan { control, length, .. } => {
                 return control
                     .plans

@@ -1,9 +1,11 @@
-//! Tables of numbers as text, with commas between.
+//! Tables as text: rows of fields, with commas or spaces between.
 
-use crate::{atomic, bytes};
+use crate::{atomic, text};
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
+use std::borrow::Cow;
 use std::path::Path;
+use std::str::FromStr;
 
 /// A table: the names of its columns, if they have any, and its numbers.
 #[derive(Clone, Debug)]
@@ -27,37 +29,72 @@ impl Table {
 /// Reads a table of numbers. The first line is names if any of its fields is no number.
 pub fn read(path: impl AsRef<Path>) -> Result<Table> {
     let path = path.as_ref();
-    let text = String::from_utf8(bytes(path)?).map_err(|_| atomic::failed(path, "is not UTF-8 text"))?;
-    parse(&text).map_err(|why| atomic::failed(path, why))
-}
-
-fn parse(text: &str) -> std::result::Result<Table, String> {
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
-    let Some((_, first)) = lines.peek() else { return Err("is empty".to_string()) };
-    let first = fields(first)?;
-    let columns = first.len();
-    let named = first.iter().any(|f| number(f).is_none());
-    let names = if named { first } else { Vec::new() };
-    let mut values = Vec::new();
-    for (i, line) in lines.skip(named as usize) {
-        let fields = fields(line).map_err(|why| format!("line {}: {why}", i + 1))?;
-        if fields.len() != columns {
-            return Err(format!("line {} has {} fields, and the first has {columns}", i + 1, fields.len()));
-        }
-        for (j, field) in fields.iter().enumerate() {
-            let wrong = || format!("line {}, field {}: `{field}` is no number", i + 1, j + 1);
-            values.push(number(field).ok_or_else(wrong)?);
-        }
+    let rows = Rows::<f64>::read(path, ',', |first| first.iter().any(|f| is_word(f)), "number")?;
+    if rows.width == 0 {
+        return Err(atomic::failed(path, "is empty"));
     }
-    Ok(Table { names, values: Tensor::from_slice(&values, [values.len() / columns.max(1), columns]) })
+    let shape = [rows.cells.len() / rows.width, rows.width];
+    Ok(Table { names: rows.names, values: Tensor::from_slice(&rows.cells, shape) })
 }
 
-fn number(field: &str) -> Option<f64> {
-    field.parse().ok()
+/// What a table holds, row by row.
+pub(crate) struct Rows<T> {
+    /// The fields of a first line that is a heading.
+    pub(crate) names: Vec<String>,
+    /// All fields below it.
+    pub(crate) cells: Vec<T>,
+    /// How many fields a row has.
+    pub(crate) width: usize,
+}
+
+impl<T: FromStr> Rows<T> {
+    /// The rows of a file with commas between fields, or else spaces; comments and empty lines left out. The first row,
+    /// and no other, may be a heading; `kind` says what all others consist of.
+    pub(crate) fn read(
+        path: &Path,
+        separator: char,
+        heading: impl Fn(&[Cow<'_, str>]) -> bool,
+        kind: &str,
+    ) -> Result<Rows<T>> {
+        let text = text(path)?;
+        let mut out = Rows { names: Vec::new(), cells: Vec::new(), width: 0 };
+        let lines = text.lines().map(str::trim).zip(1..);
+        let rows = lines.filter(|(l, _)| !l.is_empty() && !l.starts_with('#'));
+        for (at, (row, line)) in rows.enumerate() {
+            let failed = |why: String| atomic::failed(path, format!("line {line}{why}"));
+            let row = fields(row, separator).map_err(|why| failed(format!(": {why}")))?;
+            if at == 0 {
+                out.width = row.len();
+                if heading(&row) {
+                    out.names = row.into_iter().map(Cow::into_owned).collect();
+                    continue;
+                }
+            }
+            if row.len() != out.width {
+                return Err(failed(format!(" has {} columns, those before {}", row.len(), out.width)));
+            }
+            for (field, column) in row.iter().zip(1..) {
+                let wrong = |_| failed(format!(", column {column}: `{field}` is no {kind}"));
+                out.cells.push(field.parse().map_err(wrong)?);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Whether a field is no number of any kind.
+pub(crate) fn is_word(field: &str) -> bool {
+    field.parse::<f64>().is_err()
 }
 
 /// The fields of a line, without spaces around; quotes may hold commas, and two of them stand for one.
-fn fields(line: &str) -> std::result::Result<Vec<String>, String> {
+fn fields(line: &str, separator: char) -> std::result::Result<Vec<Cow<'_, str>>, String> {
+    if separator != ',' {
+        return Ok(line.split_whitespace().map(Cow::from).collect());
+    }
+    if !line.contains('"') {
+        return Ok(line.split(',').map(|f| f.trim().into()).collect());
+    }
     let (mut all, mut field, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = line.chars().peekable();
     while let Some(c) = letters.next() {
@@ -67,13 +104,13 @@ fn fields(line: &str) -> std::result::Result<Vec<String>, String> {
                 field.push('"');
             }
             '"' => quoted = !quoted,
-            ',' if !quoted => all.push(std::mem::take(&mut field).trim().to_string()),
+            ',' if !quoted => all.push(std::mem::take(&mut field).trim().to_string().into()),
             c => field.push(c),
         }
     }
     if quoted {
         return Err("a quote is not closed".to_string());
     }
-    all.push(field.trim().to_string());
+    all.push(field.trim().to_string().into());
     Ok(all)
 }

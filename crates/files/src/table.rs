@@ -1,50 +1,30 @@
 //! Tables as text: rows of numbers, or facts of a relation as whole numbers.
 
 use crate::atomic::{self, failed};
-use crate::{ending, text};
+use crate::csv::{Rows, is_word};
+use crate::ending;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
 /// How many truth values the facts of a file may stand for.
 const MOST_ELEMENTS: usize = 1 << 28;
 
-/// The rows of a file with the number of their line; comments and empty lines left out.
-fn rows<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = (usize, Vec<&'a str>)> {
-    let comma = ending(path) == "csv";
-    let split = move |line: &'a str| match comma {
-        true => line.split(',').map(str::trim).collect(),
-        false => line.split_whitespace().collect::<Vec<_>>(),
-    };
-    let lines = text.lines().map(str::trim).enumerate();
-    lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#')).map(move |(i, l)| (i + 1, split(l)))
+fn separator(path: &Path) -> char {
+    if ending(path) == "csv" { ',' } else { ' ' }
+}
+
+/// A heading is a first line of nothing but words.
+fn words(first: &[Cow<'_, str>]) -> bool {
+    first.iter().all(|f| is_word(f))
 }
 
 /// A table of numbers; a first line of words is a heading. One row or one column can be a list.
 pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
-    let text = text(path)?;
-    let (mut numbers, mut height, mut width) = (Vec::new(), 0, None);
-    for (line, row) in rows(path, &text) {
-        let read: Vec<Option<f64>> = row.iter().map(|x| x.parse::<f64>().ok()).collect();
-        if height == 0 && width.is_none() && read.iter().all(Option::is_none) {
-            width = Some(row.len());
-            continue;
-        }
-        let expected = *width.get_or_insert(row.len());
-        if row.len() != expected {
-            return Err(failed(
-                path,
-                format!("line {line} has {} columns, those before {expected}", row.len()),
-            ));
-        }
-        if let Some(at) = read.iter().position(Option::is_none) {
-            return Err(failed(path, format!("line {line}, column {}: `{}` is no number", at + 1, row[at])));
-        }
-        numbers.extend(read.into_iter().flatten());
-        height += 1;
-    }
-    let width = width.unwrap_or(0);
+    let Rows { cells: numbers, width, .. } = Rows::read(path, separator(path), words, "number")?;
+    let height = numbers.len() / width.max(1);
     let shape = match rank {
         Some(0) if numbers.len() == 1 => vec![],
         Some(1) if height <= 1 || width <= 1 => vec![numbers.len()],
@@ -54,7 +34,7 @@ pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
             return Err(failed(path, why));
         }
     };
-    Ok(Tensor::from_slice(&numbers, shape))
+    Ok(Tensor::from_slice::<f64>(&numbers, shape))
 }
 
 /// Writes one row per line; a scalar is one row, a list one column. Truth values are written as the places that hold.
@@ -91,44 +71,25 @@ pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()>
 #[derive(Clone, Debug)]
 pub struct Facts {
     path: std::path::PathBuf,
-    rows: Vec<Vec<usize>>,
+    numbers: Vec<usize>,
+    columns: usize,
 }
 
 impl Facts {
     /// The facts in a file; a first line of words is a heading.
     pub fn read(path: &Path) -> Result<Facts> {
-        let text = text(path)?;
-        let mut facts: Vec<Vec<usize>> = Vec::new();
-        for (line, row) in rows(path, &text) {
-            let read: Vec<Option<usize>> = row.iter().map(|x| x.parse().ok()).collect();
-            if facts.is_empty() && read.iter().all(Option::is_none) {
-                continue;
-            }
-            if let Some(at) = read.iter().position(Option::is_none) {
-                let why =
-                    format!("line {line}, column {}: `{}` is no whole number from 0 on", at + 1, row[at]);
-                return Err(failed(path, why));
-            }
-            let fact: Vec<usize> = read.into_iter().flatten().collect();
-            if let Some(first) = facts.first()
-                && first.len() != fact.len()
-            {
-                let why = format!("line {line} has {} columns, those before {}", fact.len(), first.len());
-                return Err(failed(path, why));
-            }
-            facts.push(fact);
-        }
-        Ok(Facts { path: path.to_path_buf(), rows: facts })
+        let rows = Rows::read(path, separator(path), words, "whole number from 0 on")?;
+        Ok(Facts { path: path.to_path_buf(), numbers: rows.cells, columns: rows.width })
     }
 
     /// How many things the facts speak of: one more than the largest number.
     pub fn domain(&self) -> usize {
-        self.rows.iter().flatten().max().map_or(0, |n| n.saturating_add(1))
+        self.numbers.iter().max().map_or(0, |n| n.saturating_add(1))
     }
 
     /// The relation as truth values. Axes whose size is not known have that of `domain`, or as many as are needed.
     pub fn tensor(&self, extents: &[Option<usize>], domain: usize) -> Result<Tensor> {
-        let columns = self.rows.first().map_or(extents.len(), Vec::len);
+        let columns = if self.columns == 0 { extents.len() } else { self.columns };
         if !extents.is_empty() && extents.len() != columns {
             let why = format!("has {columns} columns, and the relation has {} places", extents.len());
             return Err(failed(&self.path, why));
@@ -142,7 +103,7 @@ impl Facts {
             return Err(failed(&self.path, why));
         };
         let mut truth = vec![false; count];
-        for fact in &self.rows {
+        for fact in self.numbers.chunks(columns.max(1)) {
             let mut at = 0;
             for (i, n) in fact.iter().zip(&shape) {
                 if i >= n {

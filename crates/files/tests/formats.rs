@@ -143,6 +143,18 @@ fn facts_are_truth_values() {
     let vast = table::Facts::read(&folder.file("vast.csv", "0,999999999999\n")).unwrap();
     refused(vast.tensor(&[None, None], 0), "in all");
     refused(table::Facts::read(&folder.file("bad.csv", "0,1\n1,-2\n")), "is no whole number from 0 on");
+    // One line of words is a heading, the next is a fault.
+    let named = folder.file("named.csv", "\"from, really\",to\n0,1\n");
+    assert_eq!(table::Facts::read(&named).unwrap().domain(), 2);
+    let twice = folder.file("twice.csv", "from,to\nann,bob\n0,1\n");
+    refused(table::Facts::read(&twice), "twice.csv: line 2, column 1: `ann` is no whole number from 0 on");
+    refused(
+        table::Facts::read(&folder.file("minus.csv", "-1,-2\n0,1\n")),
+        "line 1, column 1: `-1` is no whole",
+    );
+    refused(table::Facts::read(&folder.file("wide.tsv", "from to\n0 1 2\n")), "line 2 has 3 columns");
+    let empty = table::Facts::read(&folder.file("empty.tsv", "# none\n")).unwrap();
+    assert_eq!(&*empty.tensor(&[None, None], 3).unwrap().shape(), &[3, 3]);
 }
 
 #[test]

@@ -105,30 +105,66 @@ impl Diagnostic {
     }
 }
 
+/// How many of many things that are wrong are shown.
+pub(crate) const MOST_SHOWN: usize = 20;
+
+/// The first of some messages with the lines they are about, and how many more there are.
+pub(crate) fn rendered(all: &[Diagnostic], sources: &[Source], colour: bool) -> String {
+    let mut each: Vec<String> = all.iter().take(MOST_SHOWN).map(|d| d.render(sources, colour)).collect();
+    if all.len() > MOST_SHOWN {
+        each.push(format!("and {} more", all.len() - MOST_SHOWN));
+    }
+    each.join("\n\n")
+}
+
+/// Adds a fault with the nearest of some names, if one is near. Where there are so many faults that it will not be shown,
+/// nobody looks for a name.
+pub(crate) fn add_near<'a>(
+    faults: &mut Vec<Diagnostic>,
+    fault: Diagnostic,
+    wrong: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) {
+    let shown = faults.len() < MOST_SHOWN;
+    faults.push(if shown { fault.nearest(wrong, names) } else { fault });
+}
+
 /// The nearest name, if it is near enough to be what was meant.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Of a single letter, everything else would be near.
     let limit = (1 + wrong.len() / 4).min(wrong.len().saturating_sub(1));
-    let near = |name: &'a str| (distance(wrong, name), name);
-    names.into_iter().map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
+    let wrong = wrong.to_lowercase();
+    let near = |name: &'a str| (distance(&wrong, &name.to_lowercase()), name);
+    let alike = |name: &&str| name.len().abs_diff(wrong.len()) <= limit;
+    names.into_iter().filter(alike).map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
 }
 
-/// How many letters must be put in, left out, changed or swapped, capitals aside.
+/// How many letters must be put in, left out, changed or swapped.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
-    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
+    // Names are of plain letters, and long programs have many that begin and end alike.
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    while let ([x, rest @ ..], [y, others @ ..]) = (a, b)
+        && x == y
+    {
+        (a, b) = (rest, others);
+    }
+    while let ([rest @ .., x], [others @ .., y]) = (a, b)
+        && x == y
+    {
+        (a, b) = (rest, others);
+    }
+    let (mut before, mut last) = (Vec::new(), (0..=b.len()).collect::<Vec<_>>());
     for i in 1..=a.len() {
         let mut row = vec![i];
         for j in 1..=b.len() {
-            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            let change = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = change.min(last[j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
+                least = least.min(before[j - 2] + 1);
             }
             row.push(least);
         }
-        rows.push(row);
+        (before, last) = (last, row);
     }
-    rows[a.len()][b.len()]
+    last[b.len()]
 }

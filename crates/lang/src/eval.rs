@@ -282,7 +282,7 @@ impl<'a> Term<'a> {
                 around.extend(axes.iter().cloned());
                 let value = self.eval(body, &around)?.float(float);
                 for axis in axes {
-                    self.has(&value, axis, body.span)?;
+                    self.has(&value, axis, e.span)?;
                 }
                 let left: Vec<Name> = value.axes.iter().filter(|a| !axes.contains(a)).cloned().collect();
                 value.projected(&left, *how)
@@ -299,6 +299,7 @@ impl<'a> Term<'a> {
             let names: Vec<&str> = value.axes.iter().map(|a| &**a).collect();
             let fault = match nearest(axis, names.iter().copied()) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None if names.is_empty() => fault.help("it has no indices"),
                 None => fault.help(format!("the indices are {}", names.join(", "))),
             };
             fault.into()

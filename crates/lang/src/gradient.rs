@@ -11,7 +11,7 @@ mod shift;
 
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
-use crate::program::{Faults, Program};
+use crate::program::{Definition, Faults, Program};
 use crate::source::Span;
 use std::collections::{BTreeMap, HashSet};
 
@@ -85,6 +85,7 @@ impl Program {
             doubtful: Vec::new(),
             equation: None,
             at: Span::default(),
+            laid_out: HashSet::new(),
             introduced: Default::default(),
         };
         let one = Kind::Number(1.0).bare();
@@ -136,10 +137,7 @@ impl Program {
                 );
             };
             if d.rank > 0 {
-                let what = format!("`{name}` has {} indices; only a scalar can be differentiated", d.rank);
-                let indices: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
-                let help = format!("sum it first: Loss = {name}[{}]", indices.join(", "));
-                return Err(Diagnostic::error(d.span, what).help(help));
+                return Err(no_scalar(name, d));
             }
             return Ok(name.clone());
         }
@@ -148,10 +146,15 @@ impl Program {
         if let Some(loss) = self.names.iter().filter(scalar).find(|n| n.eq_ignore_ascii_case("loss")) {
             candidates = vec![loss];
         }
-        match candidates[..] {
-            [one] => Ok(one.clone()),
-            [] => Err(Diagnostic::error(whole, "no scalar to differentiate: nothing is called `Loss`")
-                .help("name one that an equation defines, with --loss")),
+        let larger = |n: &&Name| n.eq_ignore_ascii_case("loss") && !self.is_input(n);
+        let larger = self.names.iter().find(larger).and_then(|n| Some((n, self.definition(n)?)));
+        match (&candidates[..], larger) {
+            ([one], _) => Ok((*one).clone()),
+            ([], Some((name, d))) => Err(no_scalar(name, d)),
+            ([], None) => {
+                Err(Diagnostic::error(whole, "no scalar to differentiate: nothing is called `Loss`")
+                    .help("name one that an equation defines, with --loss"))
+            }
             _ => {
                 let names: Vec<&str> = candidates.iter().map(|n| &***n).collect();
                 let what = format!("several scalars could be differentiated: {}", names.join(", "));
@@ -211,6 +214,16 @@ impl Program {
         out.equations.extend(equations.iter().cloned());
         out.again()
     }
+}
+
+/// A name with indices cannot be differentiated.
+fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
+    let indices: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
+    let count = crate::eval::indices(d.rank);
+    let what = format!("`{name}` has {count}; only a scalar can be differentiated");
+    let help =
+        format!("sum it: Total = {name}[{}], and differentiate that (--loss Total)", indices.join(", "));
+    Diagnostic::error(d.span, what).help(help)
 }
 
 /// An equation that was derived from what stands at a place: whatever is wrong with it is shown there.

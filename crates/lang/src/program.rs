@@ -13,7 +13,7 @@ pub use block::Local;
 pub(crate) use resolve::number;
 
 use crate::ast::{Equation, Expr, Function, Name, Ref, Statement};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result, rendered};
 use crate::source::{Source, Span};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -119,7 +119,8 @@ impl Program {
         self.resolve(&mut faults);
         self.warnings.extend(self.doubtful_sums());
         // Of names in lines that could not be read nothing is known, so nothing is wrong with them either.
-        let known = |d: &Diagnostic| !parsed.skipped.iter().any(|n| d.message.contains(&format!("`{n}`")));
+        let known =
+            |d: &Diagnostic| !d.message.split('`').skip(1).step_by(2).any(|n| parsed.skipped.contains(n));
         faults.retain(known);
         let more = match faults.is_empty() && parsed.faults.is_empty() {
             true => return Ok(()),
@@ -134,16 +135,25 @@ impl Program {
     /// What is wrong with sizes in equations that have nothing to do with those faults; a declaration with a fault may
     /// concern all of them.
     fn more_faults(&self, faults: &[Diagnostic], parsed: &crate::parse::Parsed) -> Vec<Diagnostic> {
-        let at =
-            |d: &Diagnostic| self.equations.iter().filter(|e| e.span.holds(d.span())).collect::<Vec<_>>();
+        // Terms of one equation begin at the same place, and equations do not overlap.
+        let mut begin: BTreeMap<(u32, u32), Vec<&Equation>> = BTreeMap::new();
+        for e in &self.equations {
+            begin.entry((e.span.file, e.span.start)).or_default().push(e);
+        }
+        let at = |d: &Diagnostic| {
+            let span = d.span();
+            let before = begin.range(..=(span.file, span.start)).next_back();
+            before.and_then(|(_, own)| own.iter().find(|e| e.span.holds(span))).map(|e| e.target.name.clone())
+        };
+        let exports: HashSet<Span> = self.exports.iter().map(|e| e.1).collect();
         let mut bad = parsed.skipped.clone();
-        bad.extend(parsed.faults.iter().flat_map(at).map(|e| e.target.name.clone()));
+        bad.extend(parsed.faults.iter().filter_map(at));
         for fault in faults {
-            let own = at(fault);
-            if own.is_empty() && !self.exports.iter().any(|(_, span)| *span == fault.span()) {
-                return Vec::new();
-            }
-            bad.extend(own.into_iter().map(|e| e.target.name.clone()));
+            match at(fault) {
+                Some(name) => bad.insert(name),
+                None if exports.contains(&fault.span()) => false,
+                None => return Vec::new(),
+            };
         }
         // How many steps there are is not known yet.
         let timed = self.definitions.values().any(|d| d.time.is_some());
@@ -216,10 +226,9 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// All messages with the lines they are about.
+    /// The first messages with the lines they are about, and how many more there are.
     pub fn render(&self, colour: bool) -> String {
-        let each: Vec<String> = self.faults.iter().map(|d| d.render(&self.sources, colour)).collect();
-        each.join("\n\n")
+        rendered(&self.faults, &self.sources, colour)
     }
 }
 

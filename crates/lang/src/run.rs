@@ -1,15 +1,17 @@
 //! Running programs: options, inputs, and the graph that everything is lowered to.
 
 use crate::ast::Name;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values};
 use crate::program::{Definition, Faults, Program, number};
-use crate::solve::{Solver, Verdict};
+use crate::solve::{Solver, Verdict, unrest};
 use crate::source::{Source, Span};
 use crate::time::moving;
 use gradus_ir::{Aval, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, compile_graph};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -24,8 +26,8 @@ pub struct Settings {
     pub steps: Option<usize>,
     /// Temperatures by the name on the left, `*` for all.
     pub temperatures: HashMap<Name, f64>,
-    /// How far numbers may still move when a fixpoint counts as reached, relative to their size; without, that of
-    /// the dtype.
+    /// How far numbers may still have to go when a fixpoint counts as reached, relative to their size; without, what
+    /// the dtype can tell.
     pub tolerance: Option<f64>,
     /// How many rounds a fixpoint may take.
     pub rounds: usize,
@@ -75,6 +77,33 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Calls of the program's own functions so far.
     pub(crate) calls: Arc<AtomicUsize>,
+    /// Whether a fixpoint that is not reached is no error.
+    pub(crate) allow_unconverged: bool,
+    /// What was said about fixpoints inside of functions.
+    pub(crate) verdicts: Rc<RefCell<Vec<Verdict>>>,
+    /// How many loops and derivatives are being traced, out of which no verdict comes.
+    traced: Rc<Cell<usize>>,
+}
+
+impl Options {
+    /// Does something that is traced into a graph of its own.
+    pub(crate) fn within<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.traced.set(self.traced.get() + 1);
+        let done = f();
+        self.traced.set(self.traced.get() - 1);
+        done
+    }
+
+    /// Keeps verdicts on fixpoints inside of a function for the run to read. Where it cannot read them, what was not reached
+    /// becomes NaN.
+    pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
+        if self.traced.get() == 0 {
+            self.verdicts.borrow_mut().extend(verdicts);
+            return value;
+        }
+        let all = verdicts.iter().filter(|_| !self.allow_unconverged);
+        all.fold(value, |value, v| v.at_rest().select(&value, f64::NAN))
+    }
 }
 
 /// A program lowered to one graph: from its inputs to the values of names.
@@ -83,11 +112,10 @@ pub struct Lowered {
     pub inputs: Vec<Name>,
     /// The names whose values are given, in order.
     pub outputs: Vec<Name>,
-    /// The graph; behind the outputs come how far fixpoints were from being reached.
+    /// The graph; behind the outputs come the verdicts on fixpoints.
     pub graph: Arc<Graph>,
     verdicts: Vec<(Name, Span)>,
     allow_unconverged: bool,
-    tolerance: f64,
     sources: Vec<Source>,
 }
 
@@ -143,7 +171,8 @@ impl Program {
                     outputs.push(self.shown(name, value));
                 }
             }
-            outputs.extend(solver.verdicts.iter().map(|v| v.moved.clone()));
+            solver.verdicts.append(&mut options.verdicts.borrow_mut());
+            outputs.extend(solver.verdicts.iter().map(|v| v.verdict.clone()));
             (found.0, found.2) = (solver.faults, solver.verdicts);
             outputs
         });
@@ -163,7 +192,6 @@ impl Program {
             graph: traced.graph,
             verdicts: verdicts.into_iter().map(|v| (v.name, v.span)).collect(),
             allow_unconverged: settings.allow_unconverged,
-            tolerance: options.tolerance,
             sources: self.sources.clone(),
         })
     }
@@ -222,7 +250,7 @@ impl Program {
                 None => {
                     let names = self.params.iter().map(|(n, _)| &**n);
                     let what = format!("there is no parameter `{name}` to set to {x}");
-                    faults.push(Diagnostic::error(place, what).nearest(name, names));
+                    add_near(faults, Diagnostic::error(place, what), name, names);
                 }
                 Some((_, p)) if p.fixed => {
                     let what = format!("`{name}` is a constant and cannot be set");
@@ -236,7 +264,7 @@ impl Program {
                 let place = settings.place(&format!("--temperature {name}="), self);
                 let what = format!("no equation defines `{name}`, so it has no temperature");
                 let names = self.names.iter().filter(|n| !self.is_input(n)).map(|n| &**n);
-                faults.push(Diagnostic::error(place, what).nearest(name, names));
+                add_near(faults, Diagnostic::error(place, what), name, names);
             }
         }
         let mut kept = |d: Diagnostic| faults.push(d);
@@ -256,6 +284,9 @@ impl Program {
             tolerance,
             rounds: settings.rounds,
             calls: Arc::default(),
+            allow_unconverged: settings.allow_unconverged,
+            verdicts: Rc::default(),
+            traced: Rc::default(),
         })
     }
 
@@ -278,23 +309,34 @@ impl Program {
     ) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         let needed = self.needed(wanted);
+        let places = self
+            .equations
+            .iter()
+            .flat_map(|e| e.reads().into_iter().chain([&e.target]))
+            .flat_map(|r| &r.places);
+        let indices: HashSet<Name> = places.filter_map(crate::scope::key).collect();
         for name in self.inputs().filter(|n| needed.contains(*n) && !inputs.contains_key(*n)) {
             let Some(d) = self.definition(name) else { continue };
             let what = format!("`{name}` has no equation, so it is an input, and none was given");
             let others = self.names.iter().filter(|n| *n != name).map(|n| &**n);
             let fault = Diagnostic::error(d.span, what);
+            if d.rank == 0 && indices.contains(name) {
+                let help = format!("`{name}` is an index: index({name}) is its place, as a number");
+                faults.push(fault.help(help));
+                continue;
+            }
             let give = match self.ends_with_a_block(name) {
                 true => format!("the `{name}` that `let` gives ends with its block"),
                 false => format!("give it (--input {name}=FILE), or define it"),
             };
-            faults.push(fault.help(give).nearest(name, others));
+            add_near(&mut faults, fault.help(give), name, others);
         }
         for (name, aval) in inputs {
             let told = ["--input", "--set"].map(|o| settings.place(&format!("{o} {name}="), self));
             let place = told.into_iter().find(|p| *p != Span::NOWHERE).unwrap_or(Span::NOWHERE);
             let Some(d) = self.definition(name) else {
                 let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
-                faults.push(fault.nearest(name, self.inputs().map(|n| &**n)));
+                add_near(&mut faults, fault, name, self.inputs().map(|n| &**n));
                 continue;
             };
             let source = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
@@ -359,28 +401,26 @@ impl Lowered {
         let given: Vec<&Tensor> = self.inputs.iter().filter_map(|n| inputs.get(n)).collect();
         let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
         let mut outs = compiled.run(&given).map_err(failed)?;
-        let moved = outs.split_off(self.outputs.len().min(outs.len()));
-        self.check(&moved)?;
+        let verdicts = outs.split_off(self.outputs.len().min(outs.len()));
+        self.check(&verdicts)?;
         Ok(self.outputs.iter().cloned().zip(outs).collect())
     }
 
-    /// Whether fixpoints were reached: `moved` is what the graph gives behind the outputs.
-    pub fn check(&self, moved: &[Tensor]) -> Result<(), Faults> {
+    /// Whether some names need themselves and are found by rounds.
+    pub fn has_fixpoints(&self) -> bool {
+        !self.verdicts.is_empty()
+    }
+
+    /// Whether fixpoints were reached: `verdicts` is what the graph gives behind the outputs.
+    pub fn check(&self, verdicts: &[Tensor]) -> Result<(), Faults> {
+        if self.allow_unconverged {
+            return Ok(());
+        }
         let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
-        for ((name, span), moved) in self.verdicts.iter().zip(moved) {
-            let moved = moved.to_dtype(DType::F64).item::<f64>().map_err(failed)?;
-            // NaN never comes to rest.
-            if (moved > 1.0 || moved.is_nan()) && !self.allow_unconverged {
-                let how = match moved.is_finite() {
-                    true => format!("in the last round it moved by {:.1e}", moved * self.tolerance),
-                    false => "its numbers grew beyond bounds".to_string(),
-                };
-                let what = format!("`{name}` did not come to rest: {how}");
-                return Err(self.faulty(
-                    Diagnostic::error(*span, what)
-                        .here("needs itself")
-                        .help("allow more rounds, a larger tolerance, or values that did not come to rest"),
-                ));
+        for ((name, span), verdict) in self.verdicts.iter().zip(verdicts) {
+            if let Some((why, help)) = unrest(verdict).map_err(failed)? {
+                let what = format!("`{name}` did not come to rest: {why}");
+                return Err(self.faulty(Diagnostic::error(*span, what).here("needs itself").help(help)));
             }
         }
         Ok(())

@@ -3,7 +3,10 @@
 
 mod fixpoint;
 mod place;
+mod rest;
 mod stream;
+
+pub(crate) use rest::unrest;
 
 use crate::ast::{Equation, Index, Kind, Name};
 use crate::diagnostic::Diagnostic;
@@ -16,11 +19,12 @@ use crate::source::Span;
 use gradus_tensor::Tensor;
 use std::collections::{HashMap, HashSet};
 
-/// How far a fixpoint was from being reached, in tolerances.
+/// Whether a fixpoint was reached: what a run gives for `unrest` to read.
+#[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) name: Name,
     pub(crate) span: Span,
-    pub(crate) moved: Tensor,
+    pub(crate) verdict: Tensor,
 }
 
 /// Equations being solved.

@@ -259,6 +259,13 @@ fn hostile_programs_are_refused_in_time() {
         text.push_str(&format!("fn f{i}(a) -> y {{ y = f{p}(a) + f{p}(a) }}\n", p = i - 1));
     }
     refused(&format!("{text}Y = f39(1)"), "calls its own functions more than");
+    // A chain of calls as long as a program can be.
+    let chain: String =
+        (0..10_000).map(|i| format!("fn f{i}(a) -> y {{ y = f{}(a) + 1 }}\n", i + 1)).collect();
+    refused(
+        &format!("{chain}fn f10000(a) -> y {{ y = a }}\nY = f0(1)"),
+        "functions call functions more than 100 deep",
+    );
     refused(&format!("Y = gelu{}(1)", "_grad".repeat(200)), "there is no function");
     refused("X = 2 X + 1", "did not come to rest");
     refused("X = -X + 1", "did not come to rest");

@@ -290,6 +290,81 @@ fn fixpoints_and_their_verdict() {
     assert_eq!(value_with("X = 2 X + 1", &[], "X", allowed).item::<f32>().unwrap(), 7.0);
 }
 
+/// Tolerances are relative to the size of numbers, and to how far they still have to go, not to how little they move.
+#[test]
+fn fixpoints_of_any_size() {
+    let near = |text: &str, name: &str, settings: Settings, want: f64, within: f64| {
+        let found = value_with(text, &[], name, settings).to_dtype(DType::F64).item::<f64>().unwrap();
+        assert!((found - want).abs() <= within * want.abs(), "{text}: {name} is {found:e}, not {want:e}");
+    };
+    let double = || Settings { float: DType::F64, ..Settings::default() };
+    for size in [1e-300, 1e-30, 1e-12, 1.0, 1e12, 1e300] {
+        near(&format!("X = {size:e} + 0.5 X"), "X", double(), 2.0 * size, 3e-12);
+    }
+    near("X = 1e-12 + 0.5 X", "X", Settings::default(), 2e-12, 3e-6);
+    near("X = 1e-30 + 0.9 X", "X", Settings::default(), 1e-29, 3e-6);
+    // Slow, alternating, and one after the other.
+    near("X = 0.99 X + 0.01", "X", double(), 1.0, 3e-12);
+    near("X = 1 - 0.99 X", "X", double(), 1.0 / 1.99, 3e-12);
+    near("A = 0.1 A + 1e6\nB = 0.99 B + 1e-6 A / (A + 1)", "B", double(), 1e-4 / (1.0 + 9e-7), 3e-12);
+    // Round and round, one of the two numbers a million times the other.
+    let turning = "X = 0.99 (0.8 X - 0.6e6 Y) + 1\nY = 0.99 (0.6e-6 X + 0.8 Y)";
+    let (cos, sin): (f64, f64) = (0.99 * 0.8, 0.99 * 0.6);
+    near(turning, "X", double(), (1.0 - cos) / ((1.0 - cos).powi(2) + sin * sin), 1e-11);
+    // 0 is a solution: at once, on the way there, and out of what has cancelled.
+    assert_eq!(numbers("X = 0.5 X", "X"), [0.0]);
+    assert_eq!(numbers("X = sin(Y)\nY = 0.5 X", "X"), [0.0]);
+    assert!(numbers("A = 0.9 A + 0.2\nB = 0.9 B + (2 - A)", "B")[0].abs() < 1e-9);
+    // Exact after as many rounds as there are places.
+    let chain = value_with("axis i = 3000\nX[i] = X[i-1] + 1", &[], "X", Settings::default());
+    assert_eq!(chain.to_vec::<f32>().unwrap()[2999], 3000.0);
+}
+
+/// What is not at rest is not called so, however little it moves.
+#[test]
+fn fixpoints_that_are_not_reached() {
+    let said = |text: &str, settings: Settings| {
+        let run = load(text).run(&BTreeMap::new(), &settings, &["X".into()]);
+        run.map(|v| panic!("{text}: {v:?}")).unwrap_err().to_string()
+    };
+    let with = |rounds: usize, float: DType| Settings { rounds, float, ..Settings::default() };
+    let creeping = "X = 0.999999 X + 0.000001";
+    assert!(said(creeping, with(10_000, DType::F32)).contains("relative to its size"));
+    assert!(said(creeping, with(10_000, DType::F64)).contains("relative to its size"));
+    // In f32 it stands still at 0.9997, since what it would move by is less than half of a rounding.
+    let stuck = said("X = 0.9999 X + 0.0001", with(200_000, DType::F32));
+    assert!(stuck.contains("it creeps") && stuck.contains("compute in f64"), "{stuck}");
+    assert!(said("X = 1 - X", with(1000, DType::F64)).contains("moved by 1.0e0 relative to its size"));
+    assert!(said("X = X + 1", with(10_000, DType::F32)).contains("did not come to rest"));
+    assert!(said("X = X + 1e-9 / (1 + X)", with(10_000, DType::F64)).contains("did not come to rest"));
+    assert!(said("X = 2 X + 1", with(10_000, DType::F64)).contains("grew beyond bounds"));
+    assert!(said("X = 3.9 X * (1 - X) + 0.001", with(2000, DType::F64)).contains("did not come to rest"));
+}
+
+/// Functions may need themselves inside; what a call brings along stays, and what does not come to rest is said.
+#[test]
+fn fixpoints_inside_of_functions() {
+    let half = "fn half(a) -> x { x = 0.5 x + a }\n";
+    let near = |found: Vec<f64>, want: &[f64]| {
+        assert!(found.iter().zip(want).all(|(f, w)| (f - w).abs() < 1e-9), "{found:?}, not {want:?}");
+        assert_eq!(found.len(), want.len());
+    };
+    near(numbers(&format!("{half}Y = half(3)"), "Y"), &[6.0]);
+    near(
+        numbers(&format!("{half}A[i,j] = const([[1,2,3],[4,5,6]])\nY[j,i] = half(A[i,j])"), "Y"),
+        &[2.0, 8.0, 4.0, 10.0, 6.0, 12.0],
+    );
+    let pair = "fn pair(a, w[j]) -> p[j] { p[j] = 0.5 q[j] + a\nq[j] = 0.5 p[j] + w[j] }\n";
+    let text = format!("{pair}A[i] = const([0, 3])\nW[k] = const([0, 3, 6])\nY[i,k] = pair(A[i], W[k])");
+    near(numbers(&text, "Y"), &[0.0, 2.0, 4.0, 4.0, 6.0, 8.0]);
+    // Inside of a loop over time.
+    let stepped = |f: &str| numbers(&format!("{f}axis t = 3\nS[*0] = 1\nS[*t+1] = half(S[*t])"), "S");
+    near(stepped(half), &[8.0]);
+    let diverging = "fn half(a) -> x { x = 2 x + a }\n";
+    assert!(fault(&format!("{diverging}Y = half(1)")).contains("`x` did not come to rest"));
+    assert!(stepped(diverging)[0].is_nan());
+}
+
 #[test]
 fn virtual_time() {
     let text = "H[i,*t+1] = 2 H[i,*t] + X[i,*t]\n";

@@ -110,8 +110,8 @@ fn tables_are_read() {
     assert!(plain.names.is_empty());
     assert_eq!(plain.values.to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     let e = |text: &str| read(text).unwrap_err().to_string();
-    assert!(e("x,y\n1,2\n3\n").contains("line 3 has 1 fields, and the first has 2"));
-    assert!(e("x,y\n1,two\n").contains("line 2, field 2: `two` is no number"));
+    assert!(e("x,y\n1,2\n3\n").contains("line 3 has 1 columns, those before 2"));
+    assert!(e("x,y\n1,two\n").contains("line 2, column 2: `two` is no number"));
     assert!(e("x,y\n1,\"2\n").contains("line 2: a quote is not closed"));
     assert!(e("").contains("is empty"));
 }

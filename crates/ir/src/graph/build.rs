@@ -3,8 +3,8 @@
 use super::{Graph, Id, Node, Origin, Var};
 use crate::ops::{Op, source};
 use crate::{Aval, Error, Literal, Result};
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A graph under construction, shared by the values in it.
@@ -18,7 +18,8 @@ pub struct Builder(Mutex<State>);
 struct State {
     nodes: Vec<Node>,
     known: HashMap<(Op, Vec<Id>), u32>,
-    names: HashSet<String>,
+    /// The names of inputs, each with the first number behind it that may be free.
+    names: HashMap<String, usize>,
     inputs: Vec<(String, Id)>,
     derived: HashMap<Derivation, Derived>,
     /// Where nodes come from that are made now.
@@ -58,7 +59,6 @@ impl Builder {
     /// A new input; a name already taken gets a number behind it, odd characters become `_`.
     pub fn input(&self, name: &str, aval: Aval) -> Var<'_> {
         let mut s = self.state();
-        let taken = |n: &str| s.names.contains(n);
         let plain = |c: char| if c.is_ascii_alphanumeric() || "_.'".contains(c) { c } else { '_' };
         let name: String = name.chars().map(plain).collect();
         let name = if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -66,9 +66,15 @@ impl Builder {
         } else {
             format!("x{name}")
         };
-        let name = match taken(&name) {
-            false => name,
-            true => (1..).map(|k| format!("{name}_{k}")).find(|n| !taken(n)).unwrap_or_default(),
+        let name = match s.names.get(&name).copied() {
+            None => name,
+            Some(mut k) => {
+                while s.names.contains_key(&format!("{name}_{k}")) {
+                    k += 1;
+                }
+                s.names.insert(name.clone(), k + 1);
+                format!("{name}_{k}")
+            }
         };
         let index = s.inputs.len();
         let id = Id { node: s.nodes.len() as u32, out: 0 };
@@ -78,7 +84,7 @@ impl Builder {
             outs: vec![aval],
             origin: None,
         });
-        s.names.insert(name.clone());
+        s.names.insert(name.clone(), 1);
         s.inputs.push((name, id));
         Var::new(self, id)
     }

@@ -1,6 +1,6 @@
 //! Calls: arguments, settings, axes, and functions of the program's own.
 
-use super::{Eval, Fault, Term, Value, Values, fault};
+use super::{Eval, Fault, Term, Value, Values, fault, indices};
 use crate::ast::{Call, Expr, Function, Index, Kind, Name};
 use crate::builtin::{self, Around, Setting, Settings, Shape, Takes};
 use crate::diagnostic::Diagnostic;
@@ -84,7 +84,9 @@ impl Term<'_> {
                 Error::value(f.name.to_string(), "failed")
             })
         };
-        let result = callee.apply(&args, &settings, &Around { left: &self.left, whole, own: &own });
+        let around = Around { left: &self.left, whole, own: &own };
+        let apply = || callee.apply(&args, &settings, &around);
+        let result = if callee.order == 0 { apply() } else { self.options.within(apply) };
         match (inner.take(), result) {
             (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
             (Some(Fault::Silent), _) => Err(Fault::Silent),
@@ -172,13 +174,8 @@ impl Term<'_> {
         let outer = |a: &Name| Name::from(format!("^{a}"));
         for (param, arg) in f.params.iter().zip(args) {
             let Some(spare) = arg.axes.len().checked_sub(param.places.len()) else {
-                let what = format!(
-                    "`{}` of `{}` has {} indices, the argument has {}",
-                    param.name,
-                    f.name,
-                    param.places.len(),
-                    arg.axes.len()
-                );
+                let (has, given) = (indices(param.places.len()), arg.axes.len());
+                let what = format!("`{}` of `{}` has {has}, the argument has {given}", param.name, f.name);
                 return Err(Diagnostic::error(param.span, what).into());
             };
             let brought: Vec<Name> = arg.axes[..spare].iter().map(outer).collect();
@@ -203,6 +200,7 @@ impl Term<'_> {
             return Err(d.into());
         }
         let Some(Some(value)) = solver.values.remove(&f.result.name) else { return Err(Fault::Silent) };
+        let tensor = self.options.judge(value.tensor, solver.verdicts);
         let mut axes: Vec<Name> = value.batch.iter().map(|b| b.trim_start_matches('^').into()).collect();
         let own = keys(&f.result);
         let known = own.iter().all(|k| names.contains_key(k));
@@ -211,6 +209,6 @@ impl Term<'_> {
         } else {
             axes.extend(own.iter().map(|k| names.get(k).unwrap_or(k).clone()));
         }
-        Ok(Named::new(value.tensor, axes).diagonal())
+        Ok(Named::new(tensor, axes).diagonal())
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Walk<'a> {
     pub(super) equation: Option<Equation>,
     /// Where what is differentiated stands.
     pub(super) at: Span,
+    /// The tensors whose gradients have all moments.
+    pub(super) laid_out: HashSet<Name>,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,
 }
@@ -153,9 +155,8 @@ impl Walk<'_> {
 
     /// Whether a gradient is wanted at a tensor.
     fn flows(&self, r: &Ref) -> bool {
-        let is_number = self.program.params.iter().any(|(n, _)| *n == r.name);
-        let relation = self.program.definition(&r.name).is_some_and(|d| d.relation);
-        !is_number && !relation && self.wanted.contains(&r.name)
+        let relation = || self.program.definition(&r.name).is_some_and(|d| d.relation);
+        self.wanted.contains(&r.name) && !relation()
     }
 
     fn reads_wanted(&self, e: &Expr) -> bool {
@@ -438,10 +439,15 @@ impl Walk<'_> {
         self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
     }
 
+    /// The left sides of a tensor's equations, if it moves with time.
+    fn moments(&self, name: &Name) -> impl Iterator<Item = &Ref> {
+        let d = self.program.definition(name).filter(|d| d.time.is_some());
+        d.into_iter().flat_map(|d| &d.equations).map(|i| &self.program.equations[*i].target)
+    }
+
     /// How many moments after the steps a tensor still has.
     fn last_moment(&self, name: &Name) -> i64 {
-        let own = self.program.equations.iter().filter(|e| e.target.name == *name);
-        own.filter_map(|e| moving(&e.target.places)).map(|t| t.1).max().unwrap_or(0)
+        self.moments(name).filter_map(|t| moving(&t.places)).map(|t| t.1).max().unwrap_or(0)
     }
 
     /// The gradient of a part of a tensor, as one of all of it.
@@ -475,19 +481,18 @@ impl Walk<'_> {
 
     /// A gradient at some moments must have all the moments that the tensor has.
     fn all_moments(&mut self, r: &Ref) {
-        let target = self.name(&r.name);
-        let own = self.program.equations.iter().map(|e| &e.target).filter(|t| t.name == r.name);
+        if !self.laid_out.insert(r.name.clone()) {
+            return;
+        }
         let reads = self.program.equations.iter().flat_map(|e| e.reads()).filter(|o| o.name == r.name);
-        let places = match own.chain(reads).find(|o| moving(&o.places).is_some()) {
+        let places = match self.moments(&r.name).chain(reads).find(|o| moving(&o.places).is_some()) {
             Some(own) if self.program.is_input(&r.name) => plain(&own.places).iter().map(at_hand).collect(),
             Some(own) => plain(&own.places),
             None => return,
         };
         let zeros = call("zeros_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new());
-        let there = self.lines.iter().any(|l| l.target.name == target && l.value == zeros);
-        if !there {
-            self.emit(Ref { name: target, places, relation: false, span: Span::default() }, zeros);
-        }
+        let target = Ref { name: self.name(&r.name), places, relation: false, span: Span::default() };
+        self.emit(target, zeros);
     }
 }
 

@@ -11,8 +11,9 @@ use crate::source::{Source, Span};
 use crate::token::{Spanned, Token, begins, tokens};
 use std::collections::HashSet;
 
-/// How deep parentheses, lists and blocks may nest: far beyond what anyone writes, far below what a stack holds.
-const MOST_NESTED: usize = 100;
+/// How deep parentheses, lists, blocks and calls of functions may nest: far beyond what anyone writes, far below what a
+/// stack holds.
+pub(crate) const MOST_NESTED: usize = 100;
 /// How long a text may be.
 const MOST_BYTES: usize = 64 << 20;
 /// How many faults one run shows.

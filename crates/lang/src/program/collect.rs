@@ -69,7 +69,7 @@ impl Program {
                 }
                 Statement::Param { name, whole, fixed, value, span } => {
                     let param = Param { value: value.clone(), whole: *whole, fixed: *fixed, span: *span };
-                    self.add_param(name.clone(), param, faults);
+                    self.params.push((name.clone(), param));
                 }
                 Statement::Function(f) => self.add_function(f.clone(), faults),
                 Statement::Import(path, alias, span) => {
@@ -81,14 +81,6 @@ impl Program {
                 }
             }
         }
-    }
-
-    pub(super) fn add_param(&mut self, name: Name, param: Param, faults: &mut Vec<Diagnostic>) {
-        if let Some((_, before)) = self.params.iter().find(|(n, _)| *n == name) {
-            let what = format!("`{name}` is declared twice");
-            faults.push(Diagnostic::error(param.span, what).and(before.span, "first here"));
-        }
-        self.params.push((name, param));
     }
 
     pub(super) fn add_function(&mut self, f: Function, faults: &mut Vec<Diagnostic>) {
@@ -119,7 +111,7 @@ impl Program {
                     names.push(r.name.clone());
                     Definition { span: r.span, rank: r.places.len(), ..Definition::default() }
                 });
-                let first = if defines { d.equations.is_empty() } else { d.places.is_empty() };
+                let first = d.equations.is_empty() && (defines || d.places.is_empty());
                 if first {
                     d.span = r.span;
                     d.places = r.places.clone();

@@ -146,7 +146,7 @@ impl Program {
                 Statement::Param { name, whole, fixed, value, span } => {
                     let value = known.part(value, &HashSet::new());
                     let param = Param { value, whole: *whole, fixed: *fixed, span: *span };
-                    self.add_param(library.name(name), param, faults);
+                    self.params.push((library.name(name), param));
                 }
                 Statement::Import(..) => {}
                 Statement::Equation(e) if e.local => self.check_dots(e, faults),

@@ -3,23 +3,32 @@
 use super::Program;
 use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Ref};
 use crate::builtin::{self, Callee};
-use crate::diagnostic::Diagnostic;
-use crate::parse::places_of;
+use crate::diagnostic::{Diagnostic, add_near};
+use crate::order::components;
+use crate::parse::{MOST_NESTED, places_of};
+use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Program {
     pub(super) fn resolve(&mut self, faults: &mut Vec<Diagnostic>) {
         let defined: HashSet<Name> = self.equations.iter().map(|e| e.target.name.clone()).collect();
+        let mut params: HashMap<Name, Span> = HashMap::new();
+        for (name, p) in &self.params {
+            if let Some(before) = params.insert(name.clone(), p.span) {
+                let what = format!("`{name}` is declared twice");
+                faults.push(Diagnostic::error(p.span, what).and(before, "first here"));
+            }
+        }
         let equations = std::mem::take(&mut self.equations);
-        let resolved = equations.into_iter().flat_map(|e| self.equation(e, &defined, faults));
-        self.equations = resolved.collect();
+        let look = Look { program: self, defined: &defined, params: &params, relation: false };
+        let equations = equations.into_iter().flat_map(|e| look.equation(e, faults)).collect();
         let sinks = std::mem::take(&mut self.sinks);
-        let look = Look { program: self, defined: &defined, relation: false };
+        let look = Look { program: self, defined: &defined, params: &params, relation: false };
         let sinks = sinks.into_iter().map(|(p, e, s)| (p, look.expr(&e, faults), s)).collect();
-        self.sinks = sinks;
+        (self.equations, self.sinks) = (equations, sinks);
         self.name_sinks();
-        self.resolve_functions(faults);
+        self.resolve_functions(&params, faults);
         self.write_time_out();
         self.define();
         self.check_kinds(faults);
@@ -31,7 +40,7 @@ impl Program {
             if self.definition(name).is_none() {
                 let what = format!("`{name}` is exported, but no equation defines or reads it");
                 let names = self.names.iter().map(|n| &**n);
-                faults.push(Diagnostic::error(*span, what).nearest(name, names));
+                add_near(faults, Diagnostic::error(*span, what), name, names);
             }
         }
     }
@@ -39,7 +48,8 @@ impl Program {
     /// An expression with its names looked up.
     pub(super) fn looked_up(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         let defined = self.equations.iter().map(|e| e.target.name.clone()).collect();
-        Look { program: self, defined: &defined, relation: false }.expr(e, faults)
+        let params = self.params.iter().map(|(n, p)| (n.clone(), p.span)).collect();
+        Look { program: self, defined: &defined, params: &params, relation: false }.expr(e, faults)
     }
 
     /// A range on the left is a name for all places of an axis: it does not choose some of them.
@@ -59,20 +69,7 @@ impl Program {
         }
     }
 
-    /// An equation with its names looked up; of a relation only then it is known which terms are truth values.
-    fn equation(&self, e: Equation, defined: &HashSet<Name>, faults: &mut Vec<Diagnostic>) -> Vec<Equation> {
-        let look = Look { program: self, defined, relation: e.target.relation };
-        let value = look.expr(&e.value, faults);
-        let guard = e.guard.as_ref().map(|g| look.expr(g, faults));
-        if let Some((_, p)) = self.params.iter().find(|(n, _)| *n == e.target.name) {
-            let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
-            faults.push(Diagnostic::error(e.target.span, what).and(p.span, "declared here"));
-        }
-        let e = Equation { value, guard, ..e };
-        if e.target.relation { super::collect::terms(&e) } else { vec![e] }
-    }
-
-    fn resolve_functions(&mut self, faults: &mut Vec<Diagnostic>) {
+    fn resolve_functions(&mut self, params: &HashMap<Name, Span>, faults: &mut Vec<Diagnostic>) {
         let mut resolved = HashMap::new();
         for (name, f) in &self.functions {
             let mut own: HashSet<Name> = f.body.iter().map(|e| e.target.name.clone()).collect();
@@ -81,44 +78,44 @@ impl Program {
                 faults.push(Diagnostic::error(f.result.span, what));
             }
             own.extend(f.params.iter().map(|p| p.name.clone()));
-            let body: Vec<Equation> =
-                f.body.iter().flat_map(|e| self.equation(e.clone(), &own, faults)).collect();
+            let look = Look { program: self, defined: &own, params, relation: false };
+            let body: Vec<Equation> = f.body.iter().flat_map(|e| look.equation(e.clone(), faults)).collect();
             for r in body.iter().flat_map(Equation::reads) {
-                if !own.contains(&r.name) && !self.params.iter().any(|(n, _)| *n == r.name) {
+                if !own.contains(&r.name) && !params.contains_key(&r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
                     let near = own.iter().map(|n| &**n);
-                    faults.push(Diagnostic::error(r.span, what).nearest(&r.name, near));
+                    add_near(faults, Diagnostic::error(r.span, what), &r.name, near);
                 }
             }
             resolved.insert(name.clone(), Arc::new(Function { body, ..(**f).clone() }));
         }
         self.functions = resolved;
-        let mut names: Vec<&Name> = self.functions.keys().collect();
-        names.sort();
-        for name in names {
-            let mut seen = HashSet::new();
-            if self.calls(name, name, &mut seen) {
-                let f = &self.functions[name];
-                faults.push(Diagnostic::error(f.span, format!("the function `{name}` calls itself")));
+        let names: Vec<&Name> = self.functions.keys().collect();
+        let at: HashMap<&Name, usize> = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let called = |name: &Name| {
+            let mut called = Vec::new();
+            let parts = self.functions[name].body.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
+            parts.for_each(|e| callees(e, &mut called));
+            called.iter().filter_map(|n| at.get(n).copied()).collect()
+        };
+        let needs: Vec<Vec<usize>> = names.iter().map(|n| called(n)).collect();
+        let mut deep = vec![0; names.len()];
+        for group in components(&needs) {
+            let fault = |i: usize, what: String| Diagnostic::error(self.functions[names[i]].span, what);
+            if group.len() > 1 || needs[group[0]].contains(&group[0]) {
+                let own = |i: &usize| fault(*i, format!("the function `{}` calls itself", names[*i]));
+                faults.extend(group.iter().map(own));
+                continue;
+            }
+            // Calls nest on the stack.
+            let at = group[0];
+            deep[at] = needs[at].iter().map(|i| deep[*i] + 1).max().unwrap_or(0);
+            if deep[at] == MOST_NESTED {
+                let what =
+                    format!("from `{}` on, functions call functions more than {MOST_NESTED} deep", names[at]);
+                faults.push(fault(at, what));
             }
         }
-    }
-
-    /// Whether a function calls another, itself or through others.
-    fn calls(&self, from: &Name, to: &Name, seen: &mut HashSet<Name>) -> bool {
-        fn callees(e: &Expr, out: &mut Vec<Name>) {
-            if let Kind::Call(call) = &e.kind {
-                out.push(builtin::stem(&call.function).0.into());
-                out.push(call.function.clone());
-            }
-            e.parts().into_iter().for_each(|p| callees(p, out));
-        }
-        let Some(f) = self.functions.get(from) else { return false };
-        let mut called = Vec::new();
-        for e in &f.body {
-            callees(&e.value, &mut called);
-        }
-        called.iter().any(|c| c == to || (seen.insert(c.clone()) && self.calls(c, to, seen)))
     }
 
     /// A name is a relation or a tensor on the left: what its equations are joined by must be clear.
@@ -226,15 +223,39 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
     })
 }
 
+/// The functions that an expression calls, and those whose derivatives it calls.
+fn callees(e: &Expr, out: &mut Vec<Name>) {
+    if let Kind::Call(call) = &e.kind {
+        out.push(builtin::stem(&call.function).0.into());
+        out.push(call.function.clone());
+    }
+    e.parts().into_iter().for_each(|p| callees(p, out));
+}
+
 /// Where names are looked up.
 struct Look<'a> {
     program: &'a Program,
     defined: &'a HashSet<Name>,
+    /// The parameters, and where they are declared.
+    params: &'a HashMap<Name, Span>,
     /// Whether the left side is a relation: then unknown names with indices between parentheses are relations too.
     relation: bool,
 }
 
 impl Look<'_> {
+    /// An equation with its names looked up; of a relation only then it is known which terms are truth values.
+    fn equation(&self, e: Equation, faults: &mut Vec<Diagnostic>) -> Vec<Equation> {
+        let look = Look { relation: e.target.relation, ..*self };
+        let value = look.expr(&e.value, faults);
+        let guard = e.guard.as_ref().map(|g| look.expr(g, faults));
+        if let Some(span) = self.params.get(&e.target.name) {
+            let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
+            faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
+        }
+        let e = Equation { value, guard, ..e };
+        if e.target.relation { super::collect::terms(&e) } else { vec![e] }
+    }
+
     fn expr(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         if let Some(truth) = self.truth(e) {
             return truth;
@@ -246,7 +267,7 @@ impl Look<'_> {
             let numbers = || self.program.params.iter().map(|p| &*p.0);
             if !r.places.is_empty() || !numbers().any(|n| *n == *r.name) {
                 let what = format!("there is no number `{}` in what is imported", r.name);
-                faults.push(Diagnostic::error(e.span, what).nearest(&r.name, numbers()));
+                add_near(faults, Diagnostic::error(e.span, what), &r.name, numbers());
             }
             return e.clone();
         }
@@ -267,13 +288,12 @@ impl Look<'_> {
     /// `true` and `false`, unless the program has something of that name.
     fn truth(&self, e: &Expr) -> Option<Expr> {
         let Kind::Ref(r) = &e.kind else { return None };
-        let param = || self.program.params.iter().any(|(n, _)| *n == r.name);
         let holds = match &*r.name {
             "true" => Comparison::Eq,
             "false" => Comparison::Ne,
             _ => return None,
         };
-        if !r.places.is_empty() || self.defined.contains(&r.name) || param() {
+        if !r.places.is_empty() || self.defined.contains(&r.name) || self.params.contains_key(&r.name) {
             return None;
         }
         let one = || Kind::Number(1.0).at(e.span);
@@ -320,10 +340,10 @@ impl Look<'_> {
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
             let fault = Diagnostic::error(e.span, what);
-            faults.push(match builtin::instead(&call.function) {
-                Some(why) => fault.help(why),
-                None => fault.nearest(&call.function, builtin::names().chain(user)),
-            });
+            match builtin::instead(&call.function) {
+                Some(why) => faults.push(fault.help(why)),
+                None => add_near(faults, fault, &call.function, builtin::names().chain(user)),
+            }
             return e.clone();
         };
         call.function = callee.name();
@@ -413,7 +433,7 @@ impl Look<'_> {
     /// A setting: a bare name that is no parameter of the program is a word.
     fn word(&self, e: &Expr) -> Expr {
         match &e.kind {
-            Kind::Ref(r) if r.places.is_empty() && !self.program.params.iter().any(|(n, _)| *n == r.name) => {
+            Kind::Ref(r) if r.places.is_empty() && !self.params.contains_key(&r.name) => {
                 Kind::Text(r.name.clone()).at(e.span)
             }
             Kind::List(parts) => Kind::List(parts.iter().map(|p| self.word(p)).collect()).at(e.span),

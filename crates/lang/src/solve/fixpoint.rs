@@ -1,6 +1,8 @@
 //! Names that need themselves: rounds until nothing moves. Truth only grows, so rules look at what is new (semi-naive);
 //! numbers are repeated until they are at rest, and the run says whether they were.
 
+use super::place::bare;
+use super::rest::Watch;
 use super::{Solver, Verdict};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
@@ -16,6 +18,13 @@ use std::collections::{HashMap, HashSet};
 
 /// The extents of a name's places, as far as they are known.
 pub(super) type Extents = Vec<Option<usize>>;
+
+/// Gives names their values, with the axes that a call brought.
+fn give(values: &mut Values, names: &[Name], given: &[Tensor], brought: &[Vec<Name>]) {
+    for ((name, t), batch) in names.iter().zip(given).zip(brought) {
+        values.insert(name.clone(), Some(Value { batch: batch.clone(), ..Value::new(t.clone()) }));
+    }
+}
 
 impl<'a> Solver<'a> {
     pub(super) fn fixpoint(&mut self, group: &[usize]) -> Eval<()> {
@@ -48,10 +57,13 @@ impl<'a> Solver<'a> {
                 if known[g][p].is_none() && !is_timed(place) {
                     let what =
                         format!("the size of index `{}` of `{}` is not known", place.index, e.target.name);
-                    let help = format!(
-                        "`{}` needs itself; declare the size: axis {} = 4",
-                        e.target.name, place.index
-                    );
+                    let (name, index) = (&e.target.name, bare(&place.index));
+                    let help = match self.moves(group) {
+                        true => format!(
+                            "declare it (axis {index} = 4), or give what `{name}` begins with ({name}[…,*0] = …)"
+                        ),
+                        false => format!("`{name}` needs itself; declare the size: axis {index} = 4"),
+                    };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
             }
@@ -154,26 +166,50 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
 
-    fn start(&self, sizes: &[Extents], dtype: DType) -> Vec<Tensor> {
-        let extents = |s: &Extents| s.iter().map(|n| n.unwrap_or(1)).collect::<Vec<_>>();
-        let zeros = |e: Vec<usize>| bounded(&e, || Tensor::zeros(e.clone()).to_dtype(dtype));
-        sizes.iter().map(|s| zeros(extents(s))).collect()
+    /// What names of a group begin with: nothing, at all places, and along all axes that a call brought.
+    fn start(&self, group: &[usize], sizes: &[Extents], brought: &[Vec<Name>]) -> Vec<Tensor> {
+        let extent = |axis: &Name| {
+            let all = self.values.values().flatten();
+            let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
+            found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
+        };
+        let one = |((i, sizes), brought): ((&usize, &Extents), &Vec<Name>)| {
+            let own = sizes.iter().map(|n| n.unwrap_or(1));
+            let extents: Vec<usize> = brought.iter().map(extent).chain(own).collect();
+            let dtype = if self.is_relation(*i) { DType::Bool } else { self.options.float };
+            bounded(&extents, || Tensor::zeros(extents.clone()).to_dtype(dtype))
+        };
+        group.iter().zip(sizes).zip(brought).map(one).collect()
     }
 
-    /// Values with some names given.
-    fn with(&self, names: &[Name], given: &[Tensor]) -> Values {
-        let mut values = self.values.clone();
-        for (name, t) in names.iter().zip(given) {
-            values.insert(name.clone(), Some(Value::new(t.clone())));
+    /// The axes that calls bring to the names of a group: what one has, those that read it have too.
+    fn brought(&self, group: &[usize], names: &[Name], sizes: &[Extents]) -> Eval<Vec<Vec<Name>>> {
+        let mut brought = vec![Vec::new(); group.len()];
+        while !self.batch.is_empty() {
+            let values = self.with(names, &self.start(group, sizes, &brought), &brought);
+            let round = || group.iter().map(|i| self.round(*i, &values)).collect();
+            let round: Eval<Vec<Value>> = self.options.within(round);
+            let found: Vec<Vec<Name>> = round?.into_iter().map(|v| v.batch).collect();
+            if found == brought {
+                break;
+            }
+            brought = found;
         }
+        Ok(brought)
+    }
+
+    /// Values with some names given, with the axes that a call brought.
+    fn with(&self, names: &[Name], given: &[Tensor], brought: &[Vec<Name>]) -> Values {
+        let mut values = self.values.clone();
+        give(&mut values, names, given, brought);
         values
     }
 
     /// Rules: in every round, each rule once for each of its recursive factors, which then stands for what is new.
     fn rules(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
-        let empty = self.start(sizes, DType::Bool);
-        let known = self.with(&names, &empty);
+        let brought = self.brought(group, &names, sizes)?;
+        let known = self.with(&names, &self.start(group, sizes, &brought), &brought);
         let mut first = Vec::new();
         for i in group {
             first.push(self.round(*i, &known)?.tensor);
@@ -182,7 +218,7 @@ impl<'a> Solver<'a> {
         let n = names.len();
         let step = |carries: &[Tensor]| {
             let (full, new) = carries.split_at(n);
-            match self.derived(group, &names, full, new) {
+            match self.derived(group, &names, full, new, &brought) {
                 Ok(found) => {
                     let fresh: Vec<Tensor> = found
                         .iter()
@@ -203,14 +239,15 @@ impl<'a> Solver<'a> {
             each.reduce(|a, b| a.logical_or(&b)).unwrap_or_else(|| Tensor::full([], false))
         };
         let init: Vec<&Tensor> = first.iter().chain(&first).collect();
-        let result = while_loop(&init, None, any, step);
-        self.finish(group, &names, fault_inside, result)
+        let result = self.options.within(|| while_loop(&init, None, any, step));
+        self.finish(group, &names, &brought, fault_inside, result)
     }
 
     fn finish(
         &mut self,
         group: &[usize],
         names: &[Name],
+        brought: &[Vec<Name>],
         inside: RefCell<Option<Fault>>,
         result: gradus_ir::Result<Vec<Tensor>>,
     ) -> Eval<()> {
@@ -219,9 +256,7 @@ impl<'a> Solver<'a> {
         }
         let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
         let tensors = result.map_err(|e| fault(span, &e))?;
-        for (name, t) in names.iter().zip(tensors) {
-            self.values.insert(name.clone(), Some(Value::new(t)));
-        }
+        give(&mut self.values, names, &tensors, brought);
         Ok(())
     }
 
@@ -235,12 +270,17 @@ impl<'a> Solver<'a> {
     }
 
     /// What follows from what is new.
-    fn derived(&self, group: &[usize], names: &[Name], full: &[Tensor], new: &[Tensor]) -> Eval<Vec<Tensor>> {
+    fn derived(
+        &self,
+        group: &[usize],
+        names: &[Name],
+        full: &[Tensor],
+        new: &[Tensor],
+        brought: &[Vec<Name>],
+    ) -> Eval<Vec<Tensor>> {
         let fresh = |n: &Name| Name::from(format!("new {n}"));
-        let mut values = self.with(names, full);
-        for (name, t) in names.iter().zip(new) {
-            values.insert(fresh(name), Some(Value::new(t.clone())));
-        }
+        let mut values = self.with(names, full, brought);
+        give(&mut values, &names.iter().map(fresh).collect::<Vec<_>>(), new, brought);
         let mut out = Vec::new();
         for (g, i) in group.iter().enumerate() {
             let mut found = full[g].zeros_like();
@@ -279,53 +319,54 @@ impl<'a> Solver<'a> {
         Ok(self.joined(&[(e, term)], true, None)?.tensor)
     }
 
-    /// Numbers: all names again and again from 0, until no number moves by more than the tolerance.
+    /// Numbers: all names again and again from 0, until they are at rest.
     fn numbers(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
-        let float = self.options.float;
-        let mut init = Vec::new();
-        for (g, i) in group.iter().enumerate() {
-            let dtype = if self.is_relation(*i) { DType::Bool } else { float };
-            init.extend(self.start(&sizes[g..=g], dtype));
-        }
-        let (tolerance, rounds) = (self.options.tolerance, self.options.rounds);
-        // How far the numbers moved in the last round, in tolerances; at the beginning, further than enough.
-        init.push(Tensor::full([], f64::MAX).to_dtype(DType::F32));
+        let watch = Watch { float: self.options.float, tolerance: self.options.tolerance };
+        let brought = self.brought(group, &names, sizes)?;
+        let mut init = self.start(group, sizes, &brought);
+        init.extend(watch.start(&init));
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
         let step = |carries: &[Tensor]| {
-            let before = &carries[..names.len()];
-            let mut values = self.with(&names, before);
-            let mut out = Vec::new();
-            let mut moved = Tensor::full([], 0.0f32);
-            for (g, i) in group.iter().enumerate() {
-                match self.round(*i, &values) {
-                    Ok(value) => {
-                        let now = value.tensor.to_dtype(before[g].dtype());
-                        let (a, b) = (now.to_dtype(float), before[g].to_dtype(float));
-                        let scale = (a.abs() + 1.0) * tolerance;
-                        let own = (&(&a - &b).abs() / &scale).max(()).to_dtype(DType::F32);
-                        moved = own.is_nan().select(&own, &moved.maximum(&own));
-                        values.insert(names[g].clone(), Some(Value::new(now.clone())));
-                        out.push(now);
-                    }
-                    Err(fault) => {
-                        *inside.borrow_mut() = Some(fault);
-                        return vec![Tensor::failed(Error::value("an equation", "failed"))];
-                    }
+            let (before, watched) = carries.split_at(names.len());
+            match self.rounds(group, &names, before, &brought) {
+                Ok(mut now) => {
+                    now.extend(watch.after(watched, before, &now));
+                    now
+                }
+                Err(fault) => {
+                    *inside.borrow_mut() = Some(fault);
+                    vec![Tensor::failed(Error::value("an equation", "failed"))]
                 }
             }
-            out.push(moved);
-            out
         };
-        let restless = |carries: &[Tensor]| carries[names.len()].gt(1.0);
-        let result = while_loop(&init.iter().collect::<Vec<_>>(), Some(rounds), restless, step);
+        let (init, rounds) = (init.iter().collect::<Vec<_>>(), Some(self.options.rounds));
+        let result = self.options.within(|| while_loop(&init, rounds, Watch::restless, step));
         if inside.borrow().is_none()
-            && let Ok(tensors) = &result
-            && let (Some(moved), Some(e)) = (tensors.last(), self.own(group[0]).first().copied())
+            && let (Ok(tensors), Some(e)) = (&result, self.own(group[0]).first().copied())
         {
-            let (name, span, moved) = (names[0].clone(), e.target.span, moved.clone());
-            self.verdicts.push(Verdict { name, span, moved });
+            let (name, span, verdict) = (names[0].clone(), e.target.span, Watch::verdict(tensors));
+            self.verdicts.push(Verdict { name, span, verdict });
         }
-        self.finish(group, &names, inside, result)
+        self.finish(group, &names, &brought, inside, result)
+    }
+
+    /// One round of all names of a group; each sees what those before it have come to.
+    fn rounds(
+        &self,
+        group: &[usize],
+        names: &[Name],
+        before: &[Tensor],
+        brought: &[Vec<Name>],
+    ) -> Eval<Vec<Tensor>> {
+        let mut values = self.with(names, before, brought);
+        let mut out = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            let value = self.round(*i, &values)?;
+            let now = Value { tensor: value.tensor.to_dtype(before[g].dtype()), ..value };
+            out.push(now.tensor.clone());
+            values.insert(names[g].clone(), Some(now));
+        }
+        Ok(out)
     }
 }

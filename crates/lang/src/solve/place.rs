@@ -124,7 +124,12 @@ impl<'a> Solver<'a> {
                         );
                         let fault = Diagnostic::error(at, what).here(format!("{n} here"));
                         let other = if other == Span::default() { e.target.span } else { other };
-                        return Err(fault.and(other, format!("{before} here")).into());
+                        let fault = fault.and(other, format!("{before} here"));
+                        // As NumPy has it; here what lacks an index is repeated along it.
+                        let one = n.min(before) == 1;
+                        let help =
+                            "a size of 1 is not stretched: leave the index out there (no keepdims=true)";
+                        return Err(if one { fault.help(help) } else { fault }.into());
                     }
                     (Some(own), None) => found = Some(own),
                     (None, _) => missing = missing.or(Some(place)),
@@ -145,13 +150,28 @@ impl<'a> Solver<'a> {
                         "the size of index `{}` is not known: it stands on the left only",
                         place.index
                     );
-                    let help = format!("declare it (axis {} = 4), or use it on the right", place.index);
+                    let help = match &place.index {
+                        Index::Slice(None, ..) => {
+                            "a range is called by its own text: write the same one on the right, \
+                                                   or give it a name there (Y[s] = X[s=2:])"
+                                .to_string()
+                        }
+                        index => format!("declare it (axis {} = 4), or use it on the right", bare(index)),
+                    };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
                 (None, None) => sizes.push(least),
             }
         }
         Ok(sizes)
+    }
+}
+
+/// An index without its offset.
+pub(super) fn bare(index: &Index) -> String {
+    match index {
+        Index::Named(name, _) | Index::Time(name, _) | Index::Slice(Some(name), ..) => name.to_string(),
+        other => other.to_string(),
     }
 }
 

@@ -195,7 +195,7 @@ impl<'a> Solver<'a> {
             (next, now)
         };
         let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
-        let result = scan(&carries, &inputs, how, step);
+        let result = self.options.within(|| scan(&carries, &inputs, how, step));
         if let Some(fault) = inside.into_inner() {
             return Err(fault);
         }

@@ -5,6 +5,7 @@ use crate::builtin::param::{
 };
 use crate::builtin::table::{NO, X, XY, along, resize};
 use crate::builtin::{Builtin, Derivative, Settings};
+use gradus_ir::Error;
 use gradus_tensor::Tensor;
 use gradus_tensor::func::softmax::{log_softmax_grad, softmax_grad};
 
@@ -52,7 +53,14 @@ pub(crate) static TABLE: &[Builtin] = &[
         rope,
     ),
     resize("topk", X, &[whole("k", 5), VALUES_OR_INDICES, flag("largest", true)], |a, s| {
-        let (values, ids) = a[0].topk(s.whole("k"), s.axis(), s.flag("largest"));
+        let (k, n) = (s.whole("k"), a[0].dim(s.axis()));
+        if k > n {
+            return Tensor::failed(Error::value(
+                "topk",
+                format!("cannot give {k} of {n} places: k={k} is too large"),
+            ));
+        }
+        let (values, ids) = a[0].topk(k, s.axis(), s.flag("largest"));
         if s.word("part") == "indices" { ids } else { values }
     }),
     resize("glu", X, NO, |a, s| a[0].glu(s.axis())),

@@ -1,0 +1,2 @@
+A = 3
+Y = reduce(sum, q) A

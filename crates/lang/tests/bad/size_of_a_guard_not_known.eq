@@ -1,0 +1,1 @@
+Y[i] when index(i) > 0 = 3
