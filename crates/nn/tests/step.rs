@@ -188,6 +188,32 @@ fn half_precision_trains() {
     }
 }
 
+/// Wider than the tiles that products of `bf16` are made of, and not a multiple of them.
+#[test]
+fn losses_in_bf16_are_those_in_f32() {
+    let trained = |dtype: DType| -> Vec<f64> {
+        let g = Generator::new(3);
+        let m = Sequential::new()
+            .then(Linear::new(70, 100, &g))
+            .then(Tensor::tanh)
+            .then(Linear::new(100, 37, &g));
+        let data = [g.randn([50, 70]), g.randn([50, 37])];
+        // Both start from the same numbers.
+        m.to_dtype(DType::BF16).unwrap();
+        m.to_dtype(dtype).unwrap();
+        let [x, y] = data.map(|t| t.to_dtype(DType::BF16).to_dtype(dtype));
+        let sgd = Optimizer::new(m.parameters(), Sgd { rate: 2.0, ..Sgd::default() });
+        let mut step = compile_training(&m, loss, sgd, &[&x, &y]).unwrap();
+        let mut run = || step.run(&[&x, &y]).unwrap().loss.to_dtype(DType::F64).item::<f64>().unwrap();
+        (0..12).map(|_| run()).collect()
+    };
+    let (narrow, wide) = (trained(DType::BF16), trained(DType::F32));
+    assert!(wide[11] < 0.7 * wide[0], "{wide:?}");
+    for (narrow, wide) in narrow.iter().zip(&wide) {
+        assert!((narrow - wide).abs() < wide / 128.0, "{narrow} is not {wide}");
+    }
+}
+
 #[test]
 fn a_forward_executable_shares_the_parameters() {
     let m = net();

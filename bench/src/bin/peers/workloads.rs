@@ -5,7 +5,7 @@ use crate::inputs::fill;
 use crate::models::{self, Model};
 use gradus::nn::optim::{Adam, Sgd};
 use gradus::nn::{Module, Optimizer, Rule, compile_training};
-use gradus::{All, Compiled, ScanOptions, Tensor, compile, scan, vjp};
+use gradus::{All, Compiled, DType, ScanOptions, Tensor, compile, scan, vjp};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,6 +33,7 @@ pub(crate) const NAMES: &[&str] = &[
     "W1.1024",
     "W1.2048",
     "W1.batched",
+    "W1.2048bf16",
     "W2.4M",
     "W2.64K",
     "W3.softmax",
@@ -54,6 +55,10 @@ pub(crate) const NAMES: &[&str] = &[
 pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
     Ok(match name {
         "W1.batched" => matmul(fill(1, &[64, 128, 64], 1.0), fill(2, &[64, 64, 128], 1.0))?,
+        "W1.2048bf16" => {
+            let narrow = |seed: u64| fill(seed, &[2048, 2048], 1.0).to_dtype(DType::BF16);
+            matmul(narrow(1), narrow(2))?
+        }
         "W2.4M" => chain(1 << 22)?,
         "W2.64K" => chain(1 << 16)?,
         "W3.softmax" => compiled(&[rows()], |x| vec![x[0].softmax(-1)])?,
@@ -87,7 +92,7 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
 fn mean_abs(outs: &[Tensor]) -> Result<f64, Failure> {
     let mut sum = 0.0;
     for t in outs {
-        let v = t.to_vec::<f32>()?;
+        let v = t.to_dtype(DType::F32).to_vec::<f32>()?;
         sum += v.iter().map(|x| f64::from(x.abs())).sum::<f64>() / v.len() as f64;
     }
     Ok(sum)

@@ -6,6 +6,9 @@ use super::vector::prefetch_to_write;
 use half::bf16;
 use std::arch::asm;
 
+/// Multiplications that are done before tiles are set up and filled.
+pub(super) const FEW: usize = 1 << 12;
+
 pub(super) static KERNELS: Kernels<bf16> = Kernels {
     mr: WIDTH,
     nr: WIDTH,

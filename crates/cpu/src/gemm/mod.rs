@@ -187,7 +187,9 @@ impl Real for bf16 {
         unsafe {
             match isa.clamped() {
                 #[cfg(target_arch = "x86_64")]
-                Isa::Amx => drive::run(pool, &amx::KERNELS, problem),
+                Isa::Amx if problem.m * problem.n * problem.k > amx::FEW => {
+                    drive::run(pool, &amx::KERNELS, problem)
+                }
                 isa => widen::run(pool, <f32 as kernel::Kernelled>::kernels(isa), problem),
             }
         }
