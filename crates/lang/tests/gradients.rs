@@ -115,6 +115,14 @@ fn lists_as_factors() {
     assert!(g.starts_with("let Y_1[i] = [1, 2]\n") && !g.contains("Grad_Y_1"), "{g}");
     check("Y[j,i] = A[i,j] const([[1,2],[3,4],[5,6]])\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
     check("Y[j,i] when A[i,j] > 0.5 = A[i,j] [[1,2],[3,4],[5,6]]\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
+    check(
+        "Y[j,i] = A[i,j] > [[0.3,0.6],[0.7,0.2],[0.5,0.5]] ? A[i,j] B[i] : 2 A[i,j]\nLoss = Y[j,i] Y[j,i]",
+        &[("A", &[2, 3]), ("B", &[2])],
+    );
+    check(
+        "Y[j,i] when A[i,j] > [[0.3,0.6],[0.7,0.2],[0.5,0.5]] = A[i,j] B[i]\nLoss = Y[j,i] Y[j,i]",
+        &[("A", &[2, 3]), ("B", &[2])],
+    );
     check("Y[i] = exp(A[i] [1,2]) [3,4]\nLoss = Y[i] Y[i]", &[("A", &[2])]);
     check("H[i,*t+1] = H[i,*t] [0.5,2] + A[i,*t]\nLoss = H[i,*-1] H[i,*-1]", &[("A", &[2, 3])]);
 }
@@ -175,6 +183,17 @@ fn composed(inner: &[f64; 5], derivatives: [f64; 5]) -> [f64; 5] {
         power = next;
     }
     out
+}
+
+/// What a call has from its equation, it says where it is copied to another: its axis, and whose temperature.
+#[test]
+fn calls_beside_others() {
+    let shapes: &[(&str, &[usize])] = &[("A", &[3, 3]), ("C", &[3, 3])];
+    check("Y[l,k] = C[k,l] lnorm(A[k,l] + C[k,l])\nLoss = Y[l,k] Y[l,k] A[k,l]", shapes);
+    check("Y[l.,k] = C[k,l] softmax(A[l,k])\nLoss = Y[l,k] Y[l,k] A[k,l]", shapes);
+    check("Y[l,k] = (A[k,l] > 0.5 ? C[k,l] : A[k,l]) cumsum(A[k,l] C[k,l])\nLoss = Y[l,k] Y[l,k]", shapes);
+    let g = load("Y[i] = X[i] sig(W[i])\nLoss = Y[i]").gradient(&GradientOptions::default()).unwrap().text();
+    assert!(g.contains("Grad_X[i] = Grad_Y[i] sig(W[i], like=\"Y\")"), "{g}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The settings of a call that it has from its equation, written out: on another line it means the same.
 
 use crate::ast::{Call, Equation, Expr, Kind, Name};
-use crate::builtin::Callee;
+use crate::builtin::{self, Callee};
 use crate::program::Program;
 use crate::scope::{beside, free, in_order, key, keys};
 
@@ -26,6 +26,24 @@ pub(super) fn settled(
         named.push(("like".into(), text(&equation.target.name)));
     }
     named
+}
+
+/// An expression that means the same on another line, as far as its calls go: those say whose temperature they have, and
+/// which axis, where that is not the last of a tensor.
+pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr) -> Expr {
+    let mut out = e.map_parts(&mut |p| movable(program, equation, p));
+    let (Kind::Call(new), Kind::Call(old)) = (&mut out.kind, &e.kind) else { return out };
+    let Some(callee) = builtin::find(&old.function, program) else { return out };
+    let dotted = equation.target.places.iter().any(|p| p.dotted);
+    let open = dotted || !matches!(old.args.first().map(|a| &a.kind), Some(Kind::Ref(_)));
+    let keeps = |key: &str| key != "axis" || open && callee.shape().has_one_axis();
+    let all = settled(program, equation, &callee, old);
+    let more = all.into_iter().filter(|(k, _)| !old.named.iter().any(|(own, _)| own == k) && keeps(k));
+    for (key, value) in more {
+        let at = new.named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(new.named.len());
+        new.named.insert(at, (key, value));
+    }
+    out
 }
 
 /// Whether a call has the temperature of its equation, and says neither another nor whose.
