@@ -312,6 +312,17 @@ fn time_that_is_not_written() {
     }
 }
 
+/// Step by step, time is no axis that a function could work along; laid out, it is one.
+#[test]
+fn axes_beside_time() {
+    let shapes: &[(&str, &[usize])] = &[("W", &[2, 2]), ("X", &[2, 3])];
+    let start = "H[i,*0] = const([0.1,0.2])\n";
+    let state = format!("{start}H[i,*t+1] = softmax(tanh(W[i,j] H[j,*t]) + X[i,*t]) cumsum(X[i,*t])\n");
+    check(&format!("{state}Loss = cumsum(exp(H[i,*t])) H[i,*t+1]"), shapes);
+    check(&format!("{state}Loss = H[i,*-1] H[i,*-1]"), shapes);
+    check("Y[i,*t] = W[i,j] cumsum(2 X[j,*t]) softmax(X[j,*t])\nLoss = Y[i,*t] Y[i,*t]", shapes);
+}
+
 #[test]
 fn fixpoints_have_the_implicit_gradient() {
     check("X[i] = tanh(0.3 A[i,j] X[j] + B[i])\nLoss = X[i] X[i]", &[("A", &[3, 3]), ("B", &[3])]);
