@@ -320,6 +320,9 @@ fn axes_beside_time() {
     let state = format!("{start}H[i,*t+1] = softmax(tanh(W[i,j] H[j,*t]) + X[i,*t]) cumsum(X[i,*t])\n");
     check(&format!("{state}Loss = cumsum(exp(H[i,*t])) H[i,*t+1]"), shapes);
     check(&format!("{state}Loss = H[i,*-1] H[i,*-1]"), shapes);
+    // What a start gives is read nowhere: its gradient is 0, not that of the last moment.
+    let started = "G[i,*0] = W[i,0] W[i,0]\nG[i,*t+1] = X[i,*t]\n";
+    check(&format!("{started}Loss = X[i,*t] G[i,*t+1] + 0 W[i,j]"), shapes);
     check("Y[i,*t] = W[i,j] cumsum(2 X[j,*t]) softmax(X[j,*t])\nLoss = Y[i,*t] Y[i,*t]", shapes);
 }
 
