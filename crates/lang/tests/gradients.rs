@@ -115,6 +115,14 @@ fn lists_as_factors() {
     assert!(g.starts_with("let Y_1[i] = [1, 2]\n") && !g.contains("Grad_Y_1"), "{g}");
     check("Y[j,i] = A[i,j] const([[1,2],[3,4],[5,6]])\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
     check("Y[j,i] when A[i,j] > 0.5 = A[i,j] [[1,2],[3,4],[5,6]]\nLoss = Y[j,i] Y[j,i]", &[("A", &[2, 3])]);
+    check(
+        "Y[j,i] = A[i,j] > [[0.3,0.6],[0.7,0.2],[0.5,0.5]] ? A[i,j] B[i] : 2 A[i,j]\nLoss = Y[j,i] Y[j,i]",
+        &[("A", &[2, 3]), ("B", &[2])],
+    );
+    check(
+        "Y[j,i] when A[i,j] > [[0.3,0.6],[0.7,0.2],[0.5,0.5]] = A[i,j] B[i]\nLoss = Y[j,i] Y[j,i]",
+        &[("A", &[2, 3]), ("B", &[2])],
+    );
     check("Y[i] = exp(A[i] [1,2]) [3,4]\nLoss = Y[i] Y[i]", &[("A", &[2])]);
     check("H[i,*t+1] = H[i,*t] [0.5,2] + A[i,*t]\nLoss = H[i,*-1] H[i,*-1]", &[("A", &[2, 3])]);
 }
@@ -175,6 +183,17 @@ fn composed(inner: &[f64; 5], derivatives: [f64; 5]) -> [f64; 5] {
         power = next;
     }
     out
+}
+
+/// What a call has from its equation, it says where it is copied to another: its axis, and whose temperature.
+#[test]
+fn calls_beside_others() {
+    let shapes: &[(&str, &[usize])] = &[("A", &[3, 3]), ("C", &[3, 3])];
+    check("Y[l,k] = C[k,l] lnorm(A[k,l] + C[k,l])\nLoss = Y[l,k] Y[l,k] A[k,l]", shapes);
+    check("Y[l.,k] = C[k,l] softmax(A[l,k])\nLoss = Y[l,k] Y[l,k] A[k,l]", shapes);
+    check("Y[l,k] = (A[k,l] > 0.5 ? C[k,l] : A[k,l]) cumsum(A[k,l] C[k,l])\nLoss = Y[l,k] Y[l,k]", shapes);
+    let g = load("Y[i] = X[i] sig(W[i])\nLoss = Y[i]").gradient(&GradientOptions::default()).unwrap().text();
+    assert!(g.contains("Grad_X[i] = Grad_Y[i] sig(W[i], like=\"Y\")"), "{g}");
 }
 
 #[test]
@@ -291,6 +310,20 @@ fn time_that_is_not_written() {
         let wide = format!("Y[i,*t] = X[i,*t{by}] X[i,*t]\nLoss = Y[i,*t] Y[i,*t{by}]");
         check(&wide, &[("X", &[3, 4])]);
     }
+}
+
+/// Step by step, time is no axis that a function could work along; laid out, it is one.
+#[test]
+fn axes_beside_time() {
+    let shapes: &[(&str, &[usize])] = &[("W", &[2, 2]), ("X", &[2, 3])];
+    let start = "H[i,*0] = const([0.1,0.2])\n";
+    let state = format!("{start}H[i,*t+1] = softmax(tanh(W[i,j] H[j,*t]) + X[i,*t]) cumsum(X[i,*t])\n");
+    check(&format!("{state}Loss = cumsum(exp(H[i,*t])) H[i,*t+1]"), shapes);
+    check(&format!("{state}Loss = H[i,*-1] H[i,*-1]"), shapes);
+    // What a start gives is read nowhere: its gradient is 0, not that of the last moment.
+    let started = "G[i,*0] = W[i,0] W[i,0]\nG[i,*t+1] = X[i,*t]\n";
+    check(&format!("{started}Loss = X[i,*t] G[i,*t+1] + 0 W[i,j]"), shapes);
+    check("Y[i,*t] = W[i,j] cumsum(2 X[j,*t]) softmax(X[j,*t])\nLoss = Y[i,*t] Y[i,*t]", shapes);
 }
 
 #[test]

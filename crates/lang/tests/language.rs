@@ -383,6 +383,9 @@ fn virtual_time() {
         [1.0, 2.0, 4.0, 9.0]
     );
     assert_eq!(value_with(&all, &inputs, "Last", Settings::default()).to_vec::<f32>().unwrap(), [9.0]);
+    let late = "G[*t+1] = X[0,*t]\nFirst = G[*0]\nThird = G[*3]\n";
+    let of = |name: &str| value_with(late, &inputs, name, Settings::default()).item::<f32>().unwrap();
+    assert_eq!((of("First"), of("Third")), (0.0, x.to_vec::<f32>().unwrap()[2]));
     let fib = "F[*t+1] = F[*t] + F[*t-1]\nF[*0] = 1\n";
     let steps = Settings { steps: Some(10), ..Settings::default() };
     assert_eq!(value_with(fib, &[], "F", steps).item::<f32>().unwrap(), 89.0);

@@ -137,6 +137,7 @@ impl<'a> Term<'a> {
         let places = r.places.iter().filter(|p| !(timed && matches!(p.index, Index::Time(..))));
         let mut parts = vec![Ix::Range(None, None, 1); value.batch.len()];
         let mut axes: Vec<(Name, i64, bool)> = value.batch.iter().map(|b| (b.clone(), 0, false)).collect();
+        let mut whole = value.tensor.clone();
         for (i, place) in places.enumerate() {
             let n = value.tensor.dim((value.batch.len() + i) as isize) as i64;
             let within = |at: i64| {
@@ -156,7 +157,13 @@ impl<'a> Term<'a> {
             }
             parts.push(match &place.index {
                 Index::At(at) => within(*at)?,
-                Index::Moment(at) => within(if *at < 0 { *at } else { at - value.start })?,
+                Index::Moment(at) if *at < 0 => within(*at)?,
+                Index::Moment(at) if *at < value.start => {
+                    // Before the first moment that it has there is 0.
+                    whole = window(&whole, value.batch.len() + i, at - value.start, 1);
+                    Ix::At(0)
+                }
+                Index::Moment(at) => within(at - value.start)?,
                 Index::Slice(_, a, b, by) => {
                     let bound = |x: &Option<i64>| x.map(|x| x as isize);
                     Ix::Range(bound(a), bound(b), bound(by).unwrap_or(1))
@@ -165,7 +172,7 @@ impl<'a> Term<'a> {
             });
         }
         let plain = parts.iter().all(|p| matches!(p, Ix::Range(None, None, 1)));
-        let mut tensor = if plain { value.tensor.clone() } else { value.tensor.at(parts) };
+        let mut tensor = if plain { whole } else { whole.at(parts) };
         for (axis, (_, by, time)) in axes.iter().enumerate() {
             let n = tensor.dim(axis as isize);
             let len = if *time { self.options.steps } else { n };

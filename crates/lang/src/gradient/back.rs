@@ -1,7 +1,7 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
 use super::line;
-use super::settled::settled;
+use super::settled::{movable, settled};
 use super::shift::{at_hand, shiftable, shifted, unmoved, with_named_ranges};
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Derivative, Shape};
@@ -122,7 +122,9 @@ impl Walk<'_> {
         {
             return;
         }
-        let e = with_named_ranges(e);
+        let mut e = with_named_ranges(e);
+        e.value = movable(self.program, &e, &e.value);
+        e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g));
         self.at = e.span;
         self.equation = Some(e.clone());
         self.introduced.clear();

@@ -30,9 +30,10 @@ impl Program {
             around.extend(e.guard.iter().flat_map(occurrences));
             let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: Vec::new() };
             let value = parts.part(&e.value, &around);
+            let guard = e.guard.as_ref().map(|g| parts.still(g));
             found.extend(parts.found.iter().cloned());
             equations.append(&mut parts.found);
-            equations.push(Equation { value, ..e.clone() });
+            equations.push(Equation { value, guard, ..e.clone() });
         }
         if found.is_empty() {
             return None;
@@ -72,16 +73,13 @@ impl Parts<'_> {
             && self.equation.projection == Projection::Sum;
         let mut around = keep.clone();
         match &e.kind {
-            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return e.clone(),
-            Kind::Array(list) if !whole => return self.list(e, list),
-            Kind::Call(call) if &*call.function == "const" => {
-                return match call.args.first().map(|a| &a.kind) {
-                    Some(Kind::Array(list)) if !whole => self.list(e, list),
-                    _ => e.clone(),
-                };
-            }
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return self.still(e),
+            Kind::Array(_) if whole => return e.clone(),
+            Kind::Array(_) => return self.still(e),
             Kind::Call(call) => {
-                let Some(callee) = builtin::find(&call.function, self.program) else { return e.clone() };
+                let Some(callee) = builtin::find(&call.function, self.program) else {
+                    return if whole { e.clone() } else { self.still(e) };
+                };
                 let new = self.arguments(e, call, &callee, keep);
                 return match self.result(&new, &callee).filter(|_| !whole) {
                     Some(names) => self.named(new, names),
@@ -94,6 +92,28 @@ impl Parts<'_> {
         let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
         let mut each = parts.iter().zip(besides(&around, &parts));
         e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
+    }
+
+    /// An expression that no derivative passes through: it is copied as well, so what is called as the left side calls it
+    /// needs a name.
+    fn still(&mut self, e: &Expr) -> Expr {
+        let Kind::Call(call) = &e.kind else {
+            return match &e.kind {
+                Kind::Array(list) => self.list(e, list),
+                _ => e.map_parts(&mut |p| self.still(p)),
+            };
+        };
+        if let ("const", Some(Kind::Array(list))) = (&*call.function, call.args.first().map(|a| &a.kind)) {
+            return self.list(e, list);
+        }
+        let args = call.args.iter().map(|a| self.still(a)).collect();
+        let (function, named) = (call.function.clone(), call.named.clone());
+        let new = Kind::Call(Box::new(Call { function, args, named })).at(e.span);
+        let callee = builtin::find(&call.function, self.program);
+        match callee.and_then(|callee| self.result(&new, &callee)) {
+            Some(names) => self.named(new, names),
+            None => new,
+        }
     }
 
     /// A name for a list, whose axes are those of the left side; time is one of them only where it is laid out.
@@ -109,7 +129,8 @@ impl Parts<'_> {
     /// A call with names for those of its arguments that hold calls, or lie as the left side has them.
     fn arguments(&mut self, e: &Expr, call: &Call, callee: &Callee, keep: &Names) -> Expr {
         if !matches!(callee.derivative_of(call), Derivative::Core | Derivative::OfResult) {
-            return e.clone();
+            let args = call.args.iter().map(|a| self.still(a)).collect();
+            return Kind::Call(Box::new(Call { args, ..call.clone() })).at(e.span);
         }
         let mut around = keep.clone();
         around.extend(bound_by(call));

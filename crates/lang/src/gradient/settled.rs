@@ -1,9 +1,10 @@
 //! The settings of a call that it has from its equation, written out: on another line it means the same.
 
 use crate::ast::{Call, Equation, Expr, Kind, Name};
-use crate::builtin::Callee;
+use crate::builtin::{self, Callee};
 use crate::program::Program;
 use crate::scope::{beside, free, in_order, key, keys};
+use crate::time::moving;
 
 fn text(t: &str) -> Expr {
     Kind::Text(t.into()).bare()
@@ -28,11 +29,37 @@ pub(super) fn settled(
     named
 }
 
+/// An expression that means the same on another line, as far as its calls go: those say whose temperature they have, and
+/// which axis, where that is not the last of a tensor wherever it stands.
+pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr) -> Expr {
+    let mut out = e.map_parts(&mut |p| movable(program, equation, p));
+    let (Kind::Call(new), Kind::Call(old)) = (&mut out.kind, &e.kind) else { return out };
+    let Some(callee) = builtin::find(&old.function, program) else { return out };
+    let dotted = equation.target.places.iter().any(|p| p.dotted);
+    let tensor = matches!(old.args.first().map(|a| &a.kind), Some(Kind::Ref(_)));
+    let open = || dotted || !tensor || step_of(program, equation).is_some();
+    let keeps = |key: &str| key != "axis" || callee.shape().has_one_axis() && open();
+    let all = settled(program, equation, &callee, old);
+    let more = all.into_iter().filter(|(k, _)| !old.named.iter().any(|(own, _)| own == k) && keeps(k));
+    for (key, value) in more {
+        let at = new.named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(new.named.len());
+        new.named.insert(at, (key, value));
+    }
+    out
+}
+
 /// Whether a call has the temperature of its equation, and says neither another nor whose.
 fn follows(callee: &Callee, c: &Call) -> bool {
     let said = |key: &str| c.named.iter().any(|(k, _)| &**k == key);
     let own = || callee.bound(c.args.len(), said("wrt")).iter().any(|p| &*p.name == "T");
     callee.keys().iter().any(|k| k.name == "like") && !said("like") && !own()
+}
+
+/// The time of an equation that is taken step by step, since it needs itself: there it is no axis.
+fn step_of<'a>(program: &Program, equation: &'a Equation) -> Option<&'a Name> {
+    let (time, _) = moving(&equation.target.places)?;
+    let reads: Vec<Name> = equation.reads().iter().map(|r| r.name.clone()).collect();
+    program.needed(&reads).contains(&equation.target.name).then_some(time)
 }
 
 /// The axis of a call that says none.
@@ -49,7 +76,10 @@ fn axis(program: &Program, equation: &Equation, callee: &Callee, c: &Call) -> Op
             in_order(a, &left, &free(a, &around, program))
         }
     });
-    let own = own.unwrap_or_default();
+    let mut own = own.unwrap_or_default();
+    if let Some(time) = step_of(program, equation) {
+        own.retain(|n| n != time);
+    }
     Some(match dotted.filter(|d| own.is_empty() || own.contains(d)) {
         Some(d) => text(&d),
         None if callee.shape().has_one_axis() => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),
