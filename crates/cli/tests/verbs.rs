@@ -158,6 +158,7 @@ fn check_knows_edges_from_faults() {
         "X = 0\nLoss = cbrt(X)",
         "X = 0\nLoss = sqrt(abs(X))",
         "X = 1\nLoss = X floor(X)",
+        "X = 0\nfn f(a) -> x { x = 2 x + a }\nLoss = f(X)",
     ] {
         let (code, row) = row(edge, "X");
         assert!(code == 0 && row.ends_with("not differentiable here"), "{edge}\n{row}");
@@ -167,6 +168,9 @@ fn check_knows_edges_from_faults() {
         "P = 0\nX = 0.5 X + P P + 1\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X X",
+        "P = 0\nfn half(a) -> x { x = 0.5 x + a }\nLoss = half(P)",
+        "P[i] = const([0, 3])\nfn half(a) -> x { x = 0.5 sin(x) + a }\nLoss = half(P[i]) half(P[i])",
+        "P = 3\nfn half(a) -> x { x = 0.9 sin(x) + a }\nLoss = half(P)",
         "P = 3\nLoss = 1e6 + 0 P",
         "P[i] = const([1, 2])\nX = 0.9 X + 0.1 sin(P[i])\nLoss = X + 1e5",
         // Infinitely steep where what is filled in does not move; ties that share evenly; an edge near by.
