@@ -142,6 +142,28 @@ fn check_says_whether_gradients_are_right() {
     );
 }
 
+/// A loss with indices is said to have them, whether it was asked for or found by its name.
+#[test]
+fn grad_of_what_is_no_scalar() {
+    for args in [&["grad", "-"][..], &["grad", "-", "--loss", "Loss"]] {
+        let wrong = gradus_with("A[i] = const([1, 2])\nLoss[i] = 2 A[i]", args);
+        let said = "`Loss` has 1 index; only a scalar can be differentiated";
+        assert!(wrong.code == 1 && wrong.err.contains(said), "{}", wrong.err);
+        assert!(wrong.err.contains("Total = Loss[i]"), "{}", wrong.err);
+    }
+}
+
+/// Facts that are no numbers are refused with file and line.
+#[test]
+fn facts_have_one_heading() {
+    let folder = Folder::new("facts");
+    folder.file("par.csv", "from,to\nann,bob\n0,1\n");
+    let file = folder.file("p.eq", "Par(x,y) = \"par.csv\"\nN = Par(x,y)");
+    let wrong = gradus(&["run", &file]);
+    let said = "par.csv: line 2, column 1: `ann` is no whole number from 0 on";
+    assert!(wrong.code == 1 && wrong.err.contains(said), "{}", wrong.err);
+}
+
 /// Where a function has no derivative nothing is wrong, nor where only a way of looking at it fails.
 #[test]
 fn check_knows_edges_from_faults() {

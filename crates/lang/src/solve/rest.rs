@@ -108,9 +108,10 @@ pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>>
         true => {
             ("its numbers grew beyond bounds".into(), "no number of rounds helps: each leads further away")
         }
-        false if moved <= allowed => {
-            (format!("it creeps: {moves}"), "compute in f64, or allow a larger tolerance or more rounds")
-        }
+        false if moved <= allowed => (
+            format!("it creeps: {moves}"),
+            "allow more rounds or a larger tolerance, or compute in f64 instead of f32",
+        ),
         false => (moves, more),
     }))
 }
