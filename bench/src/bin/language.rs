@@ -59,7 +59,7 @@ fn gallery() {
     let mut files: Vec<_> = files.flatten().map(|f| f.path()).collect();
     files.retain(|f| f.extension().is_some_and(|e| e == "eq"));
     files.sort();
-    println!("\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}", "", "read", "gradient", "lower", "compile", "run");
+    println!("\n{:<24}{:>10}{:>10}{:>10}{:>10}", "", "read", "gradient", "lower", "run");
     for file in files {
         let (Ok(text), Some(name)) = (std::fs::read_to_string(&file), file.file_stem()) else { continue };
         let source = Source::new("gallery", text);
@@ -72,7 +72,6 @@ fn gallery() {
             median(|| assert!(Program::parse(source.clone()).is_ok())),
             median(|| drop(program.gradient(&GradientOptions::default()))),
             median(|| assert!(program.lower(&none, &settings, &outputs).is_ok())),
-            median(|| assert!(lowered.compiled().is_ok())),
             median(|| assert!(lowered.run_with(&plan, &BTreeMap::new()).is_ok())),
         ];
         let cells: String = times.iter().map(|t| format!("{:>10}", format!("{t:.1?}"))).collect();

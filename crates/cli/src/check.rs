@@ -349,7 +349,7 @@ impl Probe {
         let (here, back, ahead) = (self.at(name, x.clone())?, at(-step)?, at(step)?);
         let noise = if self.lowered.has_fixpoints() { AT_REST } else { f64::EPSILON };
         let size = here.abs().max(back.abs()).max(ahead.abs());
-        let rounding = 8.0 * noise * size / step;
+        let rounding = if size.is_finite() { 8.0 * noise * size / step } else { 0.0 };
         Ok(Slopes { back: (here - back) / step, ahead: (ahead - here) / step, rounding })
     }
 

@@ -200,6 +200,28 @@ fn check_says_whether_gradients_are_right() {
     );
 }
 
+/// A loss with indices is said to have them, whether it was asked for or found by its name.
+#[test]
+fn grad_of_what_is_no_scalar() {
+    for args in [&["grad", "-"][..], &["grad", "-", "--loss", "Loss"]] {
+        let wrong = gradus_with("A[i] = const([1, 2])\nLoss[i] = 2 A[i]", args);
+        let said = "`Loss` has 1 index; only a scalar can be differentiated";
+        assert!(wrong.code == 1 && wrong.err.contains(said), "{}", wrong.err);
+        assert!(wrong.err.contains("Total = Loss[i]"), "{}", wrong.err);
+    }
+}
+
+/// Facts that are no numbers are refused with file and line.
+#[test]
+fn facts_have_one_heading() {
+    let folder = Folder::new("facts");
+    folder.file("par.csv", "from,to\nann,bob\n0,1\n");
+    let file = folder.file("p.eq", "Par(x,y) = \"par.csv\"\nN = Par(x,y)");
+    let wrong = gradus(&["run", &file]);
+    let said = "par.csv: line 2, column 1: `ann` is no whole number from 0 on";
+    assert!(wrong.code == 1 && wrong.err.contains(said), "{}", wrong.err);
+}
+
 /// Where a function has no derivative nothing is wrong, nor where only a way of looking at it fails.
 #[test]
 fn check_knows_edges_from_faults() {
@@ -216,6 +238,7 @@ fn check_knows_edges_from_faults() {
         "X = 0\nLoss = cbrt(X)",
         "X = 0\nLoss = sqrt(abs(X))",
         "X = 1\nLoss = X floor(X)",
+        "X = 0\nfn f(a) -> x { x = 2 x + a }\nLoss = f(X)",
     ] {
         let (code, row) = row(edge, "X");
         assert!(code == 0 && row.ends_with("not differentiable here"), "{edge}\n{row}");
@@ -225,6 +248,9 @@ fn check_knows_edges_from_faults() {
         "P = 0\nX = 0.5 X + P P + 1\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X X",
+        "P = 0\nfn half(a) -> x { x = 0.5 x + a }\nLoss = half(P)",
+        "P[i] = const([0, 3])\nfn half(a) -> x { x = 0.5 sin(x) + a }\nLoss = half(P[i]) half(P[i])",
+        "P = 3\nfn half(a) -> x { x = 0.9 sin(x) + a }\nLoss = half(P)",
         "P = 3\nLoss = 1e6 + 0 P",
         "P[i] = const([1, 2])\nX = 0.9 X + 0.1 sin(P[i])\nLoss = X + 1e5",
         // Infinitely steep where what is filled in does not move; ties that share evenly; an edge near by.

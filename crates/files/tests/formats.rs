@@ -199,13 +199,13 @@ fn what_another_thread_changes_meanwhile_is_written_as_it_was() {
     let folder = Folder::new("meanwhile");
     let (path, done) = (folder.0.join("a.safetensors"), std::sync::atomic::AtomicBool::new(false));
     let order = std::sync::atomic::Ordering::Relaxed;
-    let cells = [("a".to_string(), Tensor::full(&[4096], 0.0f32).cell())];
+    let cells = [("a".to_string(), Tensor::full([4096], 0.0f32).cell())];
     std::thread::scope(|s| {
         s.spawn(|| {
             let mut k = 0.0f32;
             while !done.load(order) {
                 k += 1.0;
-                cells[0].1.set_(&Tensor::full(&[4096], k)).unwrap();
+                cells[0].1.set_(&Tensor::full([4096], k)).unwrap();
             }
         });
         for _ in 0..100 {

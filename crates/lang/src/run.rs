@@ -83,6 +83,8 @@ pub(crate) struct Options {
     pub(crate) verdicts: Rc<RefCell<Vec<Verdict>>>,
     /// How many loops and derivatives are being traced, out of which no verdict comes.
     traced: Rc<Cell<usize>>,
+    /// How many derivatives among them.
+    derived: Rc<Cell<usize>>,
 }
 
 impl Options {
@@ -94,6 +96,19 @@ impl Options {
         done
     }
 
+    /// Does something that is traced to be differentiated.
+    pub(crate) fn derived<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.derived.set(self.derived.get() + 1);
+        let done = self.within(f);
+        self.derived.set(self.derived.get() - 1);
+        done
+    }
+
+    /// Whether what is done is to be differentiated.
+    pub(crate) fn is_derived(&self) -> bool {
+        self.derived.get() > 0
+    }
+
     /// Keeps verdicts on fixpoints inside of a function for the run to read. Where it cannot read them, what was not reached
     /// becomes NaN.
     pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
@@ -102,7 +117,9 @@ impl Options {
             return value;
         }
         let all = verdicts.iter().filter(|_| !self.allow_unconverged);
-        all.fold(value, |value, v| v.at_rest().select(&value, f64::NAN))
+        let number = |x: f64| Tensor::full([], x).to_dtype(value.dtype());
+        // A factor, so that derivatives become NaN as well.
+        all.fold(value.clone(), |out, v| &out * &v.at_rest().select(&number(1.0), &number(f64::NAN)))
     }
 }
 
@@ -287,6 +304,7 @@ impl Program {
             allow_unconverged: settings.allow_unconverged,
             verdicts: Rc::default(),
             traced: Rc::default(),
+            derived: Rc::default(),
         })
     }
 

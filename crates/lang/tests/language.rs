@@ -306,6 +306,10 @@ fn fixpoints_of_any_size() {
     // Slow, alternating, and one after the other.
     near("X = 0.99 X + 0.01", "X", double(), 1.0, 3e-12);
     near("X = 1 - 0.99 X", "X", double(), 1.0 / 1.99, 3e-12);
+    // Nearer than rounding lets it come.
+    let strict = || Settings { tolerance: Some(0.0), ..double() };
+    near("X = 0.9 sin(X) + 3 + 0 Y\nY = 0.9 cos(X) Y + 1", "X", strict(), 3.06703749663069, 1e-14);
+    near("X = 0.97 X + 0.03", "X", strict(), 1.0, 1e-13);
     near("A = 0.1 A + 1e6\nB = 0.99 B + 1e-6 A / (A + 1)", "B", double(), 1e-4 / (1.0 + 9e-7), 3e-12);
     // Round and round, one of the two numbers a million times the other.
     let turning = "X = 0.99 (0.8 X - 0.6e6 Y) + 1\nY = 0.99 (0.6e-6 X + 0.8 Y)";

@@ -86,7 +86,7 @@ impl Term<'_> {
         };
         let around = Around { left: &self.left, whole, own: &own };
         let apply = || callee.apply(&args, &settings, &around);
-        let result = if callee.order == 0 { apply() } else { self.options.within(apply) };
+        let result = if callee.order == 0 { apply() } else { self.options.derived(apply) };
         match (inner.take(), result) {
             (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
             (Some(Fault::Silent), _) => Err(Fault::Silent),

@@ -12,7 +12,7 @@ use crate::named::Named;
 use crate::scope::key;
 use crate::time::is_timed;
 use gradus_ir::{DType, Error};
-use gradus_tensor::{Tensor, while_loop};
+use gradus_tensor::{Tensor, jvp, while_loop};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -325,20 +325,28 @@ impl<'a> Solver<'a> {
         let watch = Watch { float: self.options.float, tolerance: self.options.tolerance };
         let brought = self.brought(group, &names, sizes)?;
         let mut init = self.start(group, sizes, &brought);
+        // Numbers may be at rest before their derivatives are, 0 at once: where these are wanted, both must be.
+        let pushed = self.options.is_derived() && !group.iter().any(|i| self.is_relation(*i));
+        if pushed {
+            init.extend(init.clone());
+        }
+        let count = init.len();
         init.extend(watch.start(&init));
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
         let step = |carries: &[Tensor]| {
-            let (before, watched) = carries.split_at(names.len());
-            match self.rounds(group, &names, before, &brought) {
-                Ok(mut now) => {
-                    now.extend(watch.after(watched, before, &now));
-                    now
+            let (before, watched) = carries.split_at(count);
+            let (values, tangents) = before.split_at(names.len());
+            let now = self.rounds(group, &names, values, &brought).and_then(|mut now| {
+                if pushed {
+                    now.extend(self.pushed(group, &names, values, tangents, &brought)?);
                 }
-                Err(fault) => {
-                    *inside.borrow_mut() = Some(fault);
-                    vec![Tensor::failed(Error::value("an equation", "failed"))]
-                }
-            }
+                now.extend(watch.after(watched, before, &now));
+                Ok(now)
+            });
+            now.unwrap_or_else(|fault| {
+                *inside.borrow_mut() = Some(fault);
+                vec![Tensor::failed(Error::value("an equation", "failed"))]
+            })
         };
         let (init, rounds) = (init.iter().collect::<Vec<_>>(), Some(self.options.rounds));
         let result = self.options.within(|| while_loop(&init, rounds, Watch::restless, step));
@@ -368,5 +376,32 @@ impl<'a> Solver<'a> {
             values.insert(names[g].clone(), Some(now));
         }
         Ok(out)
+    }
+
+    /// What a round makes of a tangent, with the same everywhere added: it comes to rest as derivatives do.
+    fn pushed(
+        &self,
+        group: &[usize],
+        names: &[Name],
+        values: &[Tensor],
+        tangents: &[Tensor],
+        brought: &[Vec<Name>],
+    ) -> Eval<Vec<Tensor>> {
+        let inside: RefCell<Option<Fault>> = RefCell::new(None);
+        let round = |values: &[Tensor]| {
+            self.rounds(group, names, values, brought).unwrap_or_else(|fault| {
+                *inside.borrow_mut() = Some(fault);
+                vec![Tensor::failed(Error::value("an equation", "failed"))]
+            })
+        };
+        let (values, tangents): (Vec<&Tensor>, Vec<&Tensor>) =
+            (values.iter().collect(), tangents.iter().collect());
+        let pushed = jvp(&values, &tangents, round);
+        if let Some(fault) = inside.into_inner() {
+            return Err(fault);
+        }
+        let span = self.own(group[0]).first().map(|e| e.span).unwrap_or_default();
+        let (_, pushed) = pushed.map_err(|e| fault(span, &e))?;
+        Ok(pushed.iter().map(|t| (t + 1.0).stop_gradient()).collect())
     }
 }

@@ -36,7 +36,8 @@ impl Watch {
         let (mut largest, own) = (carries[..now.len()].to_vec(), &carries[now.len()..]);
         let mut move_now = scalar(0.0);
         for ((a, b), largest) in now.iter().zip(before).zip(&mut largest) {
-            let (a, b) = (a.to_dtype(self.float), b.to_dtype(self.float));
+            // Watching is no part of what may be differentiated.
+            let (a, b) = (a.to_dtype(self.float).stop_gradient(), b.to_dtype(self.float).stop_gradient());
             *largest = largest.maximum(&a.abs());
             let by = (&a - &b).abs();
             let relative = by.eq(0.0).select(&by, &(&by / &*largest));
@@ -50,12 +51,13 @@ impl Watch {
         let (mark, halving) = (halved.select(&moved, mark), halved.select(&since, halving));
         let since = halved.select(0.0f32, &since);
         let to_come = |size: &Tensor, rounds: &Tensor| &(size * rounds) * LOG2_E;
-        // Moves that are rounding, and no longer halve as those before, hide slower ones: half of the digits must be right.
+        // Moves that no longer halve as those before, and are what roundings add up to, hide slower ones, and so does
+        // standing still behind them: then half of the digits must be right.
         let epsilon = self.float.epsilon();
-        let still = move_now.eq(0.0);
-        let blind =
-            moved.le(ROUNDINGS * epsilon).logical_and(&still.logical_or(&since.gt(&(&halving * 2.0))));
         let hidden = to_come(&scalar(epsilon), &halving);
+        let (still, tiny) = (move_now.eq(0.0), scalar(ROUNDINGS * epsilon));
+        let lost = moved.le(&tiny.maximum(&(&hidden * 2.0))).logical_and(&since.gt(&(&halving * 2.0)));
+        let blind = lost.logical_or(&still.logical_and(&moved.le(&tiny)));
         let left = to_come(&moved, &halving.maximum(&since));
         let left = blind.select(&hidden, &still.select(&move_now, &left));
         let allowed = blind.select(self.tolerance.max(epsilon.sqrt()) as f32, self.tolerance as f32);
@@ -106,9 +108,10 @@ pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>>
         true => {
             ("its numbers grew beyond bounds".into(), "no number of rounds helps: each leads further away")
         }
-        false if moved <= allowed => {
-            (format!("it creeps: {moves}"), "compute in f64, or allow a larger tolerance or more rounds")
-        }
+        false if moved <= allowed => (
+            format!("it creeps: {moves}"),
+            "allow more rounds or a larger tolerance, or compute in f64 instead of f32",
+        ),
         false => (moves, more),
     }))
 }
