@@ -17,7 +17,7 @@ from pathlib import Path
 import gradus
 from gradus import Tensor, _native
 
-ROOT = Path(gradus.__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 #: What expressions are written in; only what one uses is said before it.
 GIVEN = {

@@ -309,8 +309,9 @@ impl Raise<'_> {
     /// Whether a conversion changes nothing, in a program whose numbers are all of one kind.
     fn is_same_number(&self) -> bool {
         let [from, to] = [self.graph.aval(self.node.ins[0]).dtype, self.node.outs[0].dtype];
-        let wide = |d: DType| matches!(d, DType::F32 | DType::F64);
-        from == to || !is_float(from) && to != DType::Bool || wide(from) && wide(to)
+        // To fewer bits it rounds or wraps.
+        let wider = to.size() > from.size() && to.class() >= from.class();
+        from == to || wider || from == DType::Bool || !is_float(from) && is_float(to)
     }
 
     fn pointwise(&self, drafts: &mut Drafts) -> Option<Seen> {
@@ -327,7 +328,8 @@ impl Raise<'_> {
             Scalar::Row(_) if dtypes().all(|d| d == DType::Bool) && ON_TRUTHS.contains(&name) => {}
             Scalar::Select if self.is_plain() => {}
             Scalar::Cast if self.is_plain() && self.is_same_number() => return self.ins.first().cloned(),
-            Scalar::Cast if self.is_plain() && !is_float(self.node.outs[0].dtype) => {}
+            Scalar::Cast if self.is_plain() && self.node.outs[0].dtype == DType::Bool => {}
+            Scalar::Cast if floats && self.node.outs[0].dtype == DType::I64 => {}
             Scalar::Identity if name != "stop_gradient" => return self.ins.first().cloned(),
             Scalar::Identity if self.is_plain() => {}
             _ => return None,
