@@ -90,7 +90,7 @@ impl Raise<'_> {
     }
 
     /// Whether all operands and results are numbers of the program's kind.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.node.ins.iter().all(|i| is_number(self.graph.aval(*i).dtype))
             && self.node.outs.iter().all(|a| is_number(a.dtype))
     }
@@ -125,12 +125,24 @@ impl Raise<'_> {
                 return Ok(self.ordered(axis, descending, drafts));
             }
             Form::Region(body) => return self.region(&body, drafts),
+            Form::Switch(branches) => {
+                let all = self.choice(&branches, drafts)?;
+                return all.map_or_else(|| self.all_literally(drafts), Ok);
+            }
+            Form::Scan(scan) => {
+                let all = self.steps(&scan, drafts)?;
+                return all.map_or_else(|| self.all_literally(drafts), Ok);
+            }
             _ => None,
         };
         match one {
             Some(seen) => Ok(vec![seen]),
-            None => (0..self.node.outs.len()).map(|out| self.literally(out, drafts)).collect(),
+            None => self.all_literally(drafts),
         }
+    }
+
+    fn all_literally(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        (0..self.node.outs.len()).map(|out| self.literally(out, drafts)).collect()
     }
 
     fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
