@@ -17,7 +17,7 @@ from pathlib import Path
 import gradus
 from gradus import Tensor, _native
 
-ROOT = Path(gradus.__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 #: What expressions are written in; only what one uses is said before it.
 GIVEN = {
@@ -465,7 +465,7 @@ def files():
             "/// The end of a docstring.", "#[rustfmt::skip]", "macro_rules! example {"]
     for name in sorted(texts):
         if is_native(name):
-            quoted = ("\n\n" + texts[name]).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            quoted = ("\n" + texts[name]).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
             rust.append(f'    ({name}) => {{ "{quoted}" }};')
     rust += ["    ($other:ident) => { \"\" };", "}", ""]
     python = ['"""Examples of functions that are written in Python, by name. Written by python/examples.py; not to be changed by hand."""', "",

@@ -38,4 +38,5 @@ def with_keywords(function, first="input", spread=None):
         result = function(*args, **kwargs)
         return result if out is None else _written(out, result)
 
+    call.__module__ = getattr(function, "__module__", None) or "gradus"
     return call

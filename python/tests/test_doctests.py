@@ -79,5 +79,5 @@ def test_examples_are_up_to_date():
     spec = importlib.util.spec_from_file_location("examples", Path(__file__).parents[1] / "examples.py")
     examples = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(examples)
-    stale = [path.name for path, text in examples.files().items() if path.exists() and path.read_text() != text]
+    stale = [path.name for path, text in examples.files().items() if not path.exists() or path.read_text() != text]
     assert not stale, f"run `python python/examples.py`: {stale}"

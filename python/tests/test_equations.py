@@ -95,6 +95,8 @@ CASES = {
     "attention": (attention, f(2, 5, 4), f(2, 5, 4), f(2, 5, 4)),
     "added mask": (added_mask, f(2, 5, 4), f(2, 5, 4), f(2, 5, 4)),
     "batch norm": (lambda x: F.batch_norm(x, None, None, training=True).pow(3).sum(), A),
+    "choice": (lambda x, y: gradus.cond(x.sum() > 0, lambda a, b: a * b, lambda a, b: a - b, x, y).pow(2).sum(), A, B),
+    "scan": (lambda x: gradus.scan(lambda c, r: (c * 0.5 + r.tanh(), c * r), gradus.zeros(4).double(), x)[1].pow(2).sum(), A),
     "positions": (lambda x: (x * gradus.arange(4).double()).sum(), A),
     "argmax": (lambda x: (x * F.one_hot(x.argmax(1), 4)).sum(), A),
 }

@@ -1,6 +1,6 @@
 //! Drawings are well-formed, complete, free of overlaps, and always the same.
 
-use gradus_draw::{dot, svg, svg_with_gradients};
+use gradus_draw::{Part, Role, dot, svg, svg_of_parts, svg_with_gradients};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::call::Call;
 use gradus_ir::ops::scan::Scan;
@@ -514,4 +514,36 @@ fn constants_of_any_size_have_a_short_label() {
     let text = svg(&graph);
     check(&graph, &text);
     assert!(text.contains(">100 values</text>"), "{text}");
+}
+
+#[test]
+fn parts_are_drawn_below_what_they_need() {
+    let part = |role, title: &str, line: &str, needs: &[usize]| Part {
+        role,
+        title: title.into(),
+        lines: vec![line.into()],
+        needs: needs.to_vec(),
+    };
+    // Out of order, with one that needs itself, and two that need each other.
+    let parts = [
+        part(Role::Output, "Y", "Y = A[i] < B[i] & \"C\"", &[1, 2]),
+        part(Role::Inner, "A", "A[i] = A[i] X[i]", &[1, 3]),
+        part(Role::Inner, "B", "B[i] = C[i]", &[4]),
+        part(Role::Input, "X", "", &[]),
+        part(Role::Inner, "C", "C[i] = B[i] X[i]", &[2, 3]),
+    ];
+    let text = svg_of_parts(&parts);
+    assert_eq!(text, svg_of_parts(&parts));
+    let doc = Document::parse(&text).unwrap();
+    let boxes = frames(&doc, "node");
+    assert_eq!(boxes.len(), 5);
+    for (i, (_, a)) in boxes.iter().enumerate() {
+        assert!(boxes[i + 1..].iter().all(|(_, b)| !a.meets(b)));
+    }
+    wires_avoid_boxes(&doc, &boxes);
+    words_fit(&doc);
+    let count = |class: &str| doc.descendants().filter(|n| n.attribute("class") == Some(class)).count();
+    assert_eq!((count("wire"), count("flow")), (5, 1), "{text}");
+    assert!(doc.descendants().any(|n| n.text() == Some("Y = A[i] < B[i] & \"C\"")));
+    assert!(Document::parse(&svg_of_parts(&[])).is_ok());
 }

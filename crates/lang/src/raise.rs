@@ -2,6 +2,7 @@
 //! it, and whatever is left is written as the graph of one op.
 
 mod arrays;
+mod control;
 mod draft;
 mod forms;
 

@@ -84,12 +84,17 @@ pub(crate) fn raised(error: &Error) -> PyErr {
 
 /// An argument of the wrong type.
 pub(crate) fn type_error(why: impl Into<String>) -> PyErr {
-    PyTypeError::new_err(why.into())
+    PyTypeError::new_err(in_python(&why.into()))
+}
+
+/// A computation that cannot be.
+pub(crate) fn runtime_error(why: impl Into<String>) -> PyErr {
+    PyRuntimeError::new_err(in_python(&why.into()))
 }
 
 /// An argument of the wrong value.
 pub(crate) fn value_error(why: impl Into<String>) -> PyErr {
-    PyValueError::new_err(why.into())
+    PyValueError::new_err(in_python(&why.into()))
 }
 
 /// The value, or an exception.

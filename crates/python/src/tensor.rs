@@ -8,7 +8,6 @@
 use crate::error::{raise, raised};
 use crate::jit::is_compiling;
 use gradus::{DType, Ix, Tensor};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -78,7 +77,7 @@ impl View {
             }
             View::Expand(_) => {
                 let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
-                return Err(PyRuntimeError::new_err(why));
+                return Err(crate::error::runtime_error(why));
             }
             View::Detached => part.detach(),
             View::Gradient => part.clone(),
@@ -189,7 +188,7 @@ impl PyTensor {
                 new.shape(),
                 old.shape()
             );
-            return Err(PyRuntimeError::new_err(why));
+            return Err(crate::error::runtime_error(why));
         }
         if new.dtype().class() > old.dtype().class() {
             let why = format!(
@@ -197,7 +196,7 @@ impl PyTensor {
                 new.dtype(),
                 old.dtype()
             );
-            return Err(PyRuntimeError::new_err(why));
+            return Err(crate::error::runtime_error(why));
         }
         let new = new.to_dtype(old.dtype());
         let aliased = {

@@ -426,3 +426,36 @@ fn pools_without_axes_are_refused() {
         assert!(y.check().unwrap_err().to_string().contains("a size without extents pools nothing"));
     }
 }
+
+/// The line of this file that calls this.
+#[track_caller]
+fn here() -> u32 {
+    std::panic::Location::caller().line()
+}
+
+#[test]
+fn what_fails_when_it_runs_names_the_call_and_its_line() {
+    let (x, bad) = (count(&[3, 2]), ids([0, 7]));
+    let line = std::cell::Cell::new(0);
+    let called = |x: &Tensor, i: &Tensor| {
+        line.set(here() + 1);
+        let rows = x.index_select(0, i);
+        rows.square().sum(gradus_tensor::All)
+    };
+    let compiled = gradus_tensor::compile(&[&x, &bad], |v| called(&v[0], &v[1])).unwrap();
+    let e = compiled.run(&[&x, &bad]).err().unwrap();
+    says(&e, &["take", "index 7", "f32[3,2], i64[2]"]);
+    assert_eq!(e.place().unwrap().line(), line.get());
+    // Through a transform, a loop and a choice too.
+    let gradient = gradus_tensor::compile(&[&x, &bad], |v| {
+        gradus_tensor::value_and_grad(&[&v[0]], |w| called(&w[0], &v[1])).unwrap().1
+    });
+    assert_eq!(gradient.unwrap().run(&[&x, &bad]).err().unwrap().place().unwrap().line(), line.get());
+    let looped = gradus_tensor::compile(&[&x, &bad], |v| {
+        let step = |c: &[Tensor], _: &[Tensor]| (vec![&c[0] + &called(&v[0], &v[1])], Vec::new());
+        scan(&[&Tensor::from(0.0f32)], &[], ScanOptions { length: Some(3), ..ScanOptions::default() }, step)
+            .unwrap()
+            .0
+    });
+    assert_eq!(looped.unwrap().run(&[&x, &bad]).err().unwrap().place().unwrap().line(), line.get());
+}

@@ -90,7 +90,7 @@ impl Raise<'_> {
     }
 
     /// Whether all operands and results are numbers of the program's kind.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.node.ins.iter().all(|i| is_number(self.graph.aval(*i).dtype))
             && self.node.outs.iter().all(|a| is_number(a.dtype))
     }
@@ -125,12 +125,24 @@ impl Raise<'_> {
                 return Ok(self.ordered(axis, descending, drafts));
             }
             Form::Region(body) => return self.region(&body, drafts),
+            Form::Switch(branches) => {
+                let all = self.choice(&branches, drafts)?;
+                return all.map_or_else(|| self.all_literally(drafts), Ok);
+            }
+            Form::Scan(scan) => {
+                let all = self.steps(&scan, drafts)?;
+                return all.map_or_else(|| self.all_literally(drafts), Ok);
+            }
             _ => None,
         };
         match one {
             Some(seen) => Ok(vec![seen]),
-            None => (0..self.node.outs.len()).map(|out| self.literally(out, drafts)).collect(),
+            None => self.all_literally(drafts),
         }
+    }
+
+    fn all_literally(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        (0..self.node.outs.len()).map(|out| self.literally(out, drafts)).collect()
     }
 
     fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
@@ -309,8 +321,9 @@ impl Raise<'_> {
     /// Whether a conversion changes nothing, in a program whose numbers are all of one kind.
     fn is_same_number(&self) -> bool {
         let [from, to] = [self.graph.aval(self.node.ins[0]).dtype, self.node.outs[0].dtype];
-        let wide = |d: DType| matches!(d, DType::F32 | DType::F64);
-        from == to || !is_float(from) && to != DType::Bool || wide(from) && wide(to)
+        // To fewer bits it rounds or wraps.
+        let wider = to.size() > from.size() && to.class() >= from.class();
+        from == to || wider || from == DType::Bool || !is_float(from) && is_float(to)
     }
 
     fn pointwise(&self, drafts: &mut Drafts) -> Option<Seen> {
@@ -327,7 +340,8 @@ impl Raise<'_> {
             Scalar::Row(_) if dtypes().all(|d| d == DType::Bool) && ON_TRUTHS.contains(&name) => {}
             Scalar::Select if self.is_plain() => {}
             Scalar::Cast if self.is_plain() && self.is_same_number() => return self.ins.first().cloned(),
-            Scalar::Cast if self.is_plain() && !is_float(self.node.outs[0].dtype) => {}
+            Scalar::Cast if self.is_plain() && self.node.outs[0].dtype == DType::Bool => {}
+            Scalar::Cast if floats && self.node.outs[0].dtype == DType::I64 => {}
             Scalar::Identity if name != "stop_gradient" => return self.ins.first().cloned(),
             Scalar::Identity if self.is_plain() => {}
             _ => return None,

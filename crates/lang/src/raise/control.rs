@@ -1,0 +1,104 @@
+//! Choices, and loops of few steps: what they compute, written out.
+
+use super::draft::{Drafts, local, operand};
+use super::forms::{Raise, call, walk};
+use super::{Base, Seen, Source, number};
+use crate::ast::{Expr, Kind, Projection};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::{Graph, Result};
+use std::sync::Arc;
+
+/// Most steps that are written out: more would not be read.
+const MOST: usize = 16;
+
+/// A tensor at one place of its first axis.
+fn at(seen: &Seen, place: usize) -> Seen {
+    let base = match &seen.base {
+        Base::Number(n) => Base::Number(*n),
+        Base::Tensor(name, sources) => {
+            let moved = |s: &Source| match s {
+                Source::Axis(0) => Source::At(place as i64),
+                Source::Axis(a) => Source::Axis(a - 1),
+                at => *at,
+            };
+            Base::Tensor(name.clone(), sources.iter().map(moved).collect())
+        }
+    };
+    Seen { base, kinds: seen.kinds[1..].to_vec() }
+}
+
+impl Drafts {
+    /// Values of one type, each as a tensor, over the same kinds of indices.
+    fn alike(&mut self, all: Vec<Seen>) -> Vec<Seen> {
+        let all: Vec<Seen> = all.iter().map(|s| self.solid(s)).collect();
+        for other in all.iter().skip(1) {
+            all[0].kinds.iter().zip(&other.kinds).for_each(|(a, b)| self.join(*a, *b));
+        }
+        all
+    }
+}
+
+impl Raise<'_> {
+    /// Every branch, and by the index the one that counts; what is out of range is the nearest.
+    pub(super) fn choice(&self, branches: &[Arc<Graph>], drafts: &mut Drafts) -> Result<Option<Vec<Seen>>> {
+        let [index, operands @ ..] = self.ins else { return Ok(None) };
+        if !self.is_plain() {
+            return Ok(None);
+        }
+        let mut results = Vec::with_capacity(branches.len());
+        for branch in branches {
+            results.push(walk(branch, operands, drafts)?);
+        }
+        let one = |k: usize, drafts: &mut Drafts| {
+            let all = drafts.alike(results.iter().filter_map(|r| r.get(k).cloned()).collect());
+            let places: Vec<usize> = (0..all.first()?.kinds.len()).collect();
+            let index = operand(index, &[]);
+            let choose = |chosen: Option<Expr>, (b, seen): (usize, &Seen)| {
+                let own = operand(seen, &places);
+                Some(match chosen {
+                    None => own,
+                    Some(rest) => {
+                        let here = call("le", vec![index.clone(), number(b as f64)], Vec::new());
+                        call("where", vec![here, own, rest], Vec::new())
+                    }
+                })
+            };
+            let value = all.iter().enumerate().rev().fold(None, choose)?;
+            Some(drafts.equation(all[0].kinds.clone(), Vec::new(), Projection::Sum, value))
+        };
+        Ok((0..self.node.outs.len()).map(|k| one(k, drafts)).collect())
+    }
+
+    /// The steps of a loop one after the other, if they are few.
+    pub(super) fn steps(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Option<Vec<Seen>>> {
+        if scan.length == 0 || scan.length > MOST || !self.is_plain() {
+            return Ok(None);
+        }
+        let (shared, rest) = self.ins.split_at(scan.shared);
+        let (start, stacks) = rest.split_at(scan.carries);
+        let mut carries = start.to_vec();
+        let mut kept: Vec<Vec<Seen>> = vec![Vec::new(); self.node.outs.len() - scan.carries];
+        for step in 0..scan.length {
+            let place = if scan.reverse { scan.length - 1 - step } else { step };
+            let slices = stacks.iter().map(|s| at(s, place));
+            let ins: Vec<Seen> = shared.iter().chain(&carries).cloned().chain(slices).collect();
+            let mut outs = walk(&scan.body, &ins, drafts)?;
+            let ys = outs.split_off(scan.carries);
+            kept.iter_mut().zip(ys).for_each(|(all, y)| all.push(y));
+            carries = outs;
+        }
+        for mut ys in kept {
+            if scan.reverse {
+                ys.reverse();
+            }
+            let ys = drafts.alike(ys);
+            let mut left = vec![drafts.kind(scan.length)];
+            left.extend(&ys[0].kinds);
+            let places: Vec<usize> = (1..left.len()).collect();
+            let args = ys.iter().map(|y| operand(y, &places)).collect();
+            let value = call("stack", args, vec![("axis", Kind::Text(local(0)).bare())]);
+            carries.push(drafts.equation(left, Vec::new(), Projection::Sum, value));
+        }
+        Ok(Some(carries))
+    }
+}
