@@ -43,7 +43,10 @@ Examples:
     #[command(after_help = "\
 Examples:
   gradus check mlp.eq
-  gradus check mlp.eq --loss Energy --input X=x.npy")]
+  gradus check mlp.eq --loss Energy --input X=x.npy
+
+Where the loss has no derivative (a kink, a jump, an infinite slope) the table says
+\"not differentiable here\", and nothing fails.")]
     Check(CheckArgs),
     /// What every equation costs: einsum, contraction order, arithmetic, bytes, time, kernels
     #[command(after_help = "\
