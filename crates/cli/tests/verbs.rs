@@ -2,16 +2,7 @@
 
 mod common;
 
-use common::{Folder, gradus, gradus_with, output, root};
-use serde_json::Value;
-
-fn seed(name: &str) -> String {
-    root().join("crates/lang/tests/seed").join(name).display().to_string()
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
-}
+use common::{Folder, STEPS, gradus, gradus_with, json, output, seed};
 
 #[test]
 fn run_shows_values() {
@@ -184,22 +175,6 @@ fn grad_gives_the_page_and_runs() {
     );
 }
 
-#[test]
-fn check_says_whether_gradients_are_right() {
-    for name in ["mlp.eq", "attention.eq"] {
-        let text = output("", &["check", &seed(name)]);
-        assert!(text.contains("no fault found"), "{text}");
-        let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
-        assert!(rows.len() >= 12 && rows.iter().all(|r| r.ends_with("  ok")), "{text}");
-    }
-    // Without a loss, outputs are weighted; inputs of declared sizes are random.
-    let text = output("axis i = 3\naxis j = 2\nY[i] = tanh(A[i,j] B[j])", &["check", "-"]);
-    assert!(
-        text.contains("gradients of Weighted") && text.lines().filter(|l| l.ends_with("  ok")).count() >= 3,
-        "{text}"
-    );
-}
-
 /// A loss with indices is said to have them, whether it was asked for or found by its name.
 #[test]
 fn grad_of_what_is_no_scalar() {
@@ -220,54 +195,6 @@ fn facts_have_one_heading() {
     let wrong = gradus(&["run", &file]);
     let said = "par.csv: line 2, column 1: `ann` is no whole number from 0 on";
     assert!(wrong.code == 1 && wrong.err.contains(said), "{}", wrong.err);
-}
-
-/// Where a function has no derivative nothing is wrong, nor where only a way of looking at it fails.
-#[test]
-fn check_knows_edges_from_faults() {
-    let row = |text: &str, name: &str| {
-        let found = gradus_with(text, &["check", "-"]);
-        let row = found.out.lines().find(|l| l.starts_with(&format!("Grad_{name} "))).map(str::to_string);
-        (found.code, row.unwrap_or_else(|| panic!("{text}: {}{}", found.out, found.err)))
-    };
-    // Kinks, ties, jumps, infinite slopes.
-    for edge in [
-        "X[i] = const([0, 1])\nLoss = relu(X[i])",
-        "X[i] = const([2, 2, 1])\nLoss = max(X[i]) + cummax(X[i])",
-        "X = 0\nLoss = sqrt(X)",
-        "X = 0\nLoss = cbrt(X)",
-        "X = 0\nLoss = sqrt(abs(X))",
-        "X = 1\nLoss = X floor(X)",
-        "X = 0\nfn f(a) -> x { x = 2 x + a }\nLoss = f(X)",
-    ] {
-        let (code, row) = row(edge, "X");
-        assert!(code == 0 && row.ends_with("not differentiable here"), "{edge}\n{row}");
-    }
-    for fine in [
-        // A slope of exactly 0, through a fixpoint and beside a large value.
-        "P = 0\nX = 0.5 X + P P + 1\nLoss = X",
-        "P = 0\nX = 0.5 X + P\nLoss = X",
-        "P = 0\nX = 0.5 X + P\nLoss = X X",
-        "P = 0\nfn half(a) -> x { x = 0.5 x + a }\nLoss = half(P)",
-        "P[i] = const([0, 3])\nfn half(a) -> x { x = 0.5 sin(x) + a }\nLoss = half(P[i]) half(P[i])",
-        "P = 3\nfn half(a) -> x { x = 0.9 sin(x) + a }\nLoss = half(P)",
-        "P = 3\nLoss = 1e6 + 0 P",
-        "P[i] = const([1, 2])\nX = 0.9 X + 0.1 sin(P[i])\nLoss = X + 1e5",
-        // Infinitely steep where what is filled in does not move; ties that share evenly; an edge near by.
-        "P[i] = const([1, 2, 3])\nLoss = sqrt(P[i-1])",
-        "P = 4e-6\nLoss = relu(P)",
-    ] {
-        let (code, row) = row(fine, "P");
-        assert!(code == 0 && row.ends_with("  ok"), "{fine}\n{row}");
-    }
-    // A program that is wrong itself is what is blamed.
-    let diverges = gradus_with("X = 2 X + 1\nLoss = X X", &["check", "-"]);
-    assert!(
-        diverges.code == 1 && diverges.err.contains("error: `X` did not come to rest"),
-        "{}",
-        diverges.err
-    );
-    assert!(!diverges.err.contains("Grad_X"), "{}", diverges.err);
 }
 
 /// 2 for what the command line says wrong, 1 for what the program does.
@@ -313,38 +240,6 @@ fn exit_codes() {
     assert!(output("", &["--help"]).contains("Exit codes: 0 all is well; 1 the program is wrong"));
 }
 
-/// Arithmetic and bytes, counted by hand.
-#[test]
-fn explain_counts() {
-    let axes = |all: &[(&str, usize)]| -> String {
-        all.iter().map(|(name, n)| format!("axis {name} = {n}\n")).collect()
-    };
-    let count = |text: &str, name: &str| {
-        let value = json(&output(text, &["explain", "-", "--json"]));
-        let equations = value["equations"].as_array().unwrap();
-        let mut own = equations.iter().filter(|e| e["equation"].as_str().unwrap().starts_with(name));
-        let one = own.next().unwrap();
-        (one["flops"].as_u64().unwrap(), one["bytes"].as_u64().unwrap())
-    };
-    let text = axes(&[("i", 64), ("j", 32), ("k", 16)])
-        + "A[i,k] = index(i) + index(k)\nB[k,j] = index(k) - index(j)\nY[i,j] = A[i,k] B[k,j]\nS[i,j] = softmax(Y[i,j])\n\
-           Sum[i] = Y[i,j]\nT[j,i] = Y[i,j]\nE[i,j] = exp(Y[i,j])";
-    let (a, b, y) = (64 * 16, 16 * 32, 64 * 32);
-    assert_eq!(count(&text, "Y["), (2 * 64 * 32 * 16, 4 * (a + b + y)));
-    // The largest of each row, a difference, exp, the sum, a quotient.
-    assert_eq!(count(&text, "S["), (5 * y, 4 * 2 * y));
-    assert_eq!(count(&text, "Sum["), (y, 4 * (y + 64)));
-    assert_eq!(count(&text, "E["), (y, 4 * 2 * y));
-    assert_eq!(count(&text, "T["), (0, 4 * 2 * y), "a copy computes nothing");
-    let text = axes(&[("n", 2), ("c", 3), ("h", 20), ("w", 10), ("o", 4), ("p", 5), ("q", 3)])
-        + "X[n,c,h,w] = index(n) + index(c) + index(h) + index(w)\nK[o,c,p,q] = index(o) + index(c) + index(p) - index(q)\n\
-           Y[n,o,u,v] = conv2d(X[n,c,h,w], K[o,c,p,q])";
-    let (x, k, y) = (2 * 3 * 20 * 10, 4 * 3 * 5 * 3, 2 * 4 * 16 * 8);
-    let (flops, bytes) = count(&text, "Y[");
-    assert_eq!(flops, 2 * y * (3 * 5 * 3));
-    assert!(bytes >= 4 * (x + k + y), "{bytes}");
-}
-
 /// What JSON has no numbers for is written as text, which comes back.
 #[test]
 fn json_of_what_json_lacks() {
@@ -362,9 +257,6 @@ fn json_of_what_json_lacks() {
     assert_eq!(back["C"]["data"], json("[false, true, false]"));
     assert!(output("", &["run", "--help"]).contains("\"NaN\", \"inf\" and \"-inf\""));
 }
-
-const STEPS: &str = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nPre[i] = W[i,j] H[j,*t]\n\
-    Sum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\nLoss = H[i,*-1] H[i,*-1]\n";
 
 /// A state begins with what it is given; what is wrong with an option is said at the option.
 #[test]
@@ -401,70 +293,6 @@ fn states_are_given_by_set() {
     assert!(none.code == 2 && none.err.contains("nothing in the program moves with time"), "{}", none.err);
     let odd = json(&output("Y[i] = 2 B[i]", &["run", "-", "--set", "B=[nan, -inf, 1]", "--json"]));
     assert_eq!(odd["Y"]["data"], json("[\"NaN\", \"-inf\", 2]"));
-}
-
-/// Gradients of what moves with time are checked at every moment, and what is held constant is held.
-#[test]
-fn check_looks_at_time_and_at_what_is_held() {
-    let text = output(&STEPS.replace("relu", "tanh"), &["check", "-", "--set", "H=[0.1, 0.2]"]);
-    for row in ["Grad_H at *t+1", "Grad_H at *0", "Grad_Pre at *t", "Grad_Sum at *t", "Grad_W "] {
-        let line = text.lines().find(|l| l.starts_with(row)).unwrap_or_else(|| panic!("{row}: {text}"));
-        assert!(line.ends_with("  ok"), "{text}");
-    }
-    // Without a loss, the last moment of a state is weighted.
-    let text = output("X[*t,d] = const([[1,2],[3,4]])\nH[d,*t+1] = tanh(H[d,*t] + X[*t,d])", &["check", "-"]);
-    assert_eq!(text.lines().filter(|l| l.starts_with("Grad_") && l.ends_with("  ok")).count(), 3, "{text}");
-    let held = "X[i] = const([1,2])\nY[i] = X[i] stop_gradient(X[i] W[j] W[j])\nW[j] = const([1,3])\nLoss = Y[i] Y[i]";
-    let text = output(held, &["check", "-"]);
-    assert!(text.lines().any(|l| l.starts_with("Grad_X ") && l.ends_with("  ok")), "{text}");
-    let recurrent =
-        "axis t = 3\nX[i] = const([1,2])\nH[i,*t+1] = tanh(H[i,*t] detach(H[i,*t]) + X[i])\nLoss = H[i,*-1]";
-    let text = output(recurrent, &["check", "-"]);
-    assert_eq!(text.lines().filter(|l| l.starts_with("Grad_") && l.ends_with("  ok")).count(), 2, "{text}");
-    let inside = "fn f(a) -> y { y = a stop_gradient(a) }\nX = 2\nLoss = f(X)";
-    let text = output(inside, &["check", "-"]);
-    assert!(text.contains("ok; differences would move what `f` holds constant"), "{text}");
-    let whole = "X[i] = A[i] K[i]\nLoss = X[i] X[i]";
-    let folder = Folder::new("whole");
-    let ids = folder.0.join("k.npy");
-    gradus::files::write(&ids, "K", &gradus::Tensor::from_slice(&[1i64, 2], [2])).unwrap();
-    let k = format!("K={}", ids.display());
-    let text = output(whole, &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
-    assert!(text.contains("skipped: `K` has no real numbers"), "{text}");
-}
-
-#[test]
-fn explain_counts_what_is_really_computed() {
-    let program = "A[i,j] = const([[1,2],[3,4],[5,6]])\nB[j] = const([1,2])\nC[i] = const([1,1,1])\nY = A[i,j] B[j] C[i]";
-    let value = json(&output(program, &["explain", "-", "--json"]));
-    let last = value["equations"].as_array().unwrap().last().unwrap();
-    assert_eq!(last["einsum"], "ij,j,i->");
-    let order = last["order"].as_array().unwrap();
-    let sum: u64 = order.iter().map(|o| o["flops"].as_u64().unwrap()).sum();
-    // Two products of two, not all three at once: 12, then 4 or 6, by which axis goes first.
-    assert!(order.len() == 2 && (sum == 16 || sum == 18), "{last}");
-    assert_eq!(value["program"]["flops"].as_u64(), Some(sum), "{value}");
-    assert!(!value["program"]["kernels"].as_array().unwrap().is_empty());
-    let folder = Folder::new("explain");
-    let svg = folder.0.join("p.svg").display().to_string();
-    let text = output("", &["explain", &seed("mlp.eq"), "--svg", &svg]);
-    assert!(text.contains("einsum   hd,bd->bh") && text.contains("the program as one plan"), "{text}");
-    assert!(folder.read("p.svg").starts_with("<svg"));
-    // Parameters are numbers, and equations over time cost what all their steps cost: 3 × (2 × 2 × 2).
-    let stepped = json(&output(STEPS, &["explain", "-", "--set", "H=[1,1]", "--json"]));
-    let of = |name: &str| {
-        stepped["equations"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|e| e["equation"].as_str().unwrap().starts_with(name))
-            .unwrap()
-            .clone()
-    };
-    assert_eq!(of("Pre[")["order"][0]["flops"], json("24"));
-    let text =
-        output("param rate = 0.5\nconst K = 2\nX[i] = const([1,2])\nY[i] = rate K X[i]", &["explain", "-"]);
-    assert!(text.contains("4: Y[i] = rate K X[i]"), "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use gradus_cli::Terminal;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What a call of the command did.
@@ -70,3 +71,16 @@ impl Drop for Folder {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+/// A program of the seed, by its path.
+pub(crate) fn seed(name: &str) -> String {
+    root().join("crates/lang/tests/seed").join(name).display().to_string()
+}
+
+pub(crate) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+/// A state over three steps.
+pub(crate) const STEPS: &str = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nPre[i] = W[i,j] H[j,*t]\n\
+    Sum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\nLoss = H[i,*-1] H[i,*-1]\n";
