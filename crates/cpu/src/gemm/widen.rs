@@ -9,6 +9,8 @@ use half::bf16;
 /// Steps of a stretch that is widened before it is packed, and the most lanes of a panel.
 const STEPS: usize = 32;
 const LANES: usize = 64;
+/// Elements for which that is not worth the while.
+const FEW: usize = 256;
 
 /// Computes `problem` with kernels of `f32`.
 ///
@@ -35,7 +37,7 @@ impl Pack<f32> for Widened<'_> {
         let Panel { batch, lane, lanes, depth, steps, width } = panel;
         match self.narrow {
             // Neighbours stay neighbours while they are widened, and are then turned by the packer for `f32`.
-            Operand::Strided(s) if s.depth == 1 && s.lane != 1 && width <= LANES => {
+            Operand::Strided(s) if s.depth == 1 && s.lane != 1 && width <= LANES && steps * lanes > FEW => {
                 let Kernels { mr, pack_a, pack_b, .. } = self.kernels;
                 let packer = if width == *mr { pack_a } else { pack_b };
                 let mut wide = [[0.0; STEPS]; LANES];
