@@ -17,7 +17,9 @@ use std::sync::Arc;
 const FEWEST: usize = 8;
 /// What steps pass on to each other must be this large, all slices together, in bytes.
 const LEAST: usize = 1 << 18;
-/// What one slice passes on should not be larger, in bytes: it is to stay in cache.
+/// What one slice passes on should not be smaller, in bytes: taking a slice costs some microseconds.
+const SMALL: usize = 1 << 14;
+/// Nor should it be larger: it is to stay in cache.
 const CACHE: usize = 1 << 19;
 /// What is computed again instead of stored is this large, in bytes: smaller values stay in some cache.
 const LARGE: usize = 1 << 24;
@@ -230,6 +232,7 @@ fn runs(plan: &Plan) -> Vec<Run> {
     while at < plan.steps.len() {
         let first = found.last().map_or(0, |r| r.steps.end);
         let whole = grown(plan, &users, first, at).filter(|r| r.bytes >= LEAST);
+        let whole = whole.and_then(|r| by_several(plan, &users, r));
         at = whole.as_ref().map_or(at + 1, |r| r.steps.end);
         found.extend(whole.map(|r| by_rows(plan, &users, r)));
     }
@@ -281,6 +284,22 @@ fn grown(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, first: usize, at:
             _ => return Some(best),
         };
         best = run(plan, users, steps, &best.extents)?;
+    }
+}
+
+/// The same run with several slices as one, if slices are small; nothing if they are few then.
+fn by_several(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, mut whole: Run) -> Option<Run> {
+    loop {
+        let slices: usize = whole.extents.iter().product();
+        let wanted = SMALL.div_ceil((whole.bytes / slices).max(1));
+        if slices < FEWEST || wanted <= 1 {
+            return (slices >= FEWEST).then_some(whole);
+        }
+        let mut extents = whole.extents.clone();
+        let last = extents.pop()?;
+        let several = (wanted..last).find(|s| last.is_multiple_of(*s)).unwrap_or(last);
+        extents.extend((several < last).then_some(last / several));
+        whole = run(plan, users, whole.steps, &extents)?;
     }
 }
 

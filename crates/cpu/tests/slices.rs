@@ -55,6 +55,14 @@ fn attention_holds_the_scores_of_one_head() {
 }
 
 #[test]
+fn small_heads_go_together() {
+    let plan = checked(&forward(Sizes(64, 8, 16, 4)), 1e-12);
+    assert_eq!(slices(&plan), [&[64, 2][..]], "{plan}");
+    let plan = checked(&forward(Sizes(64, 1, 16, 4)), 1e-12);
+    assert_eq!(slices(&plan), [&[16][..]], "{plan}");
+}
+
+#[test]
 fn the_way_back_computes_large_scores_again() {
     let sizes = Sizes(2, 8, 384, 4);
     let plain = forward(sizes);
