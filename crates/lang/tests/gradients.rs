@@ -93,6 +93,28 @@ fn sums_inside_of_what_is_projected() {
     }
 }
 
+/// An index that all factors move in the same way still ends where it did.
+#[test]
+fn offsets_of_all_factors() {
+    for text in ["A[i+1] ** 2", "A[i+1] A[i+1]", "A[i-1] ** 3"] {
+        check(&format!("Loss = {text}"), &[("A", &[4])]);
+    }
+    for text in ["A[i+1] B[i+1]", "A[i-1] B[i-2]", "A[i+1] B[i+2]"] {
+        check(&format!("Loss = {text}"), &[("A", &[4]), ("B", &[4])]);
+    }
+    let g = check("Y[i] = A[i+1]\nLoss = Y[i] Y[i]", &[("A", &[4])]);
+    assert!(g.contains("Grad_A[i] = Grad_Y[i-1]"), "{g}");
+}
+
+/// Places and ranges beside a moment.
+#[test]
+fn places_beside_moments() {
+    let state = "axis t = 3\nF[s,*0] = X[s]\nF[s,*t+1] = 2 F[s,*t]";
+    for read in ["F[0,*-1]", "F[0,*2] F[1,*-1]", "F[q=0:1,*-1] F[q=1:,*-1]"] {
+        check(&format!("{state}\nLoss = {read}"), &[("X", &[2])]);
+    }
+}
+
 #[test]
 fn offsets_ranges_places_and_diagonals() {
     let g = check("Y[i] = A[i+1] B[i]\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);

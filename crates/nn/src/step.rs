@@ -247,10 +247,8 @@ impl Step<'_> {
         if let Some(at) = self.known.iter().position(|k| k.key == key) {
             return Ok(at);
         }
-        if self.optimizer.trained().is_empty() {
-            return Err(Error::gradient(
-                "a step trains nothing: the optimiser has no parameter that is not frozen",
-            ));
+        if self.optimizer.parameters().next().is_some() && self.optimizer.trained().is_empty() {
+            return Err(Error::gradient("a step trains nothing: all parameters of the optimiser are frozen"));
         }
         let (mut outputs, mut captured) = (0, Vec::new());
         let mut whole = |batch: &[Tensor]| {

@@ -410,7 +410,9 @@ impl Walk<'_> {
             for place in &mut places {
                 let Index::Named(name, by) = &place.index else { continue };
                 let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
-                if *by != 0 && once && shiftable(&ct) && occurrences(&ct).contains(name) {
+                // Only what reads the index unmoved says, once moved, where it ends.
+                let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
+                if *by != 0 && once && shiftable(&ct) && ct.refs().into_iter().any(ends) {
                     ct = shifted(&ct, name, -by);
                     place.index = Index::Named(name.clone(), 0);
                 }
@@ -470,6 +472,8 @@ impl Walk<'_> {
                     places.push(Place::named(&name));
                     at.push(place.index.to_string());
                 }
+                // A moment is chosen before the axes that are left are cut.
+                Index::Moment(_) => places.push(Place { dotted: false, ..place.clone() }),
                 _ => {
                     places.push(Place { dotted: false, ..place.clone() });
                     at.push(":".into());
