@@ -5,6 +5,7 @@ use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Function, Name, Projection};
 use crate::limit::{MOST_OPERATIONS, fits};
 use crate::named::{Named, new_axis, pointwise, union};
+use gradus_ir::ops::pointwise::Pointwise;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};
 use std::cell::RefCell;
@@ -125,7 +126,7 @@ impl Callee {
         }
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args, around.left),
-            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| apply1(*row, t)))),
+            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| row_of(row, t)))),
             Base::Table(b) => *b,
         };
         let args = &taken(b, args);
@@ -269,6 +270,17 @@ fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
     let extent = |a: &Name| all.iter().find_map(|n| n.size(a)).unwrap_or(1);
     let extents: Vec<usize> = axes.iter().map(extent).collect();
     x.aligned(axes).expand(extents)
+}
+
+/// A function of the catalog; one of truth values or integers takes numbers for them, and gives numbers.
+fn row_of(row: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
+    let own = operands.first().map_or(DType::F32, |t| t.dtype());
+    if row.takes(own) {
+        return apply1(row, operands);
+    }
+    let to = if row.takes(DType::Bool) { DType::Bool } else { DType::I64 };
+    let converted: Vec<Tensor> = operands.iter().map(|t| t.to_dtype(to)).collect();
+    apply1(row, &converted.iter().collect::<Vec<_>>()).to_dtype(own)
 }
 
 /// All operands at the extents they have together, which the ops of the catalog ask for.
