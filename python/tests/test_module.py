@@ -108,6 +108,13 @@ def test_state_dict_takes_arrays():
     assert layer(gradus.tensor([[1.0, 1.0]])).tolist() == [[6.0]]
 
 
+def test_state_dict_copies_arrays():
+    layer, weight = nn.Linear(2, 1, bias=False), np.array([[1.0, 2.0]], np.float32)
+    layer.load_state_dict({"weight": weight})
+    weight[:] = 0
+    assert layer.weight.tolist() == [[1.0, 2.0]]
+
+
 def test_modes_conversion_and_gradients():
     net = Net()
     net.eval()

@@ -131,3 +131,24 @@ def test_no_call_ends_the_process(seed):
     last = "\n".join(done.stderr.splitlines()[-15:])
     assert done.returncode == 0, f"exit {done.returncode}\n{last}"
     assert done.stdout.strip() == "done [] []", done.stdout
+
+
+DRAWING = """
+import threading, gradus
+def draw():
+    for _ in range(300):
+        gradus.randn(5, 5)
+        gradus.nn.functional.dropout(gradus.ones(8), 0.5)
+threads = [threading.Thread(target=draw) for _ in range(3)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+gradus.manual_seed(3)
+print(gradus.randn(2).tolist())
+"""
+
+
+def test_threads_draw_together():
+    """A thread that holds a generator must not wait for the interpreter, which another has that waits for the generator."""
+    done = subprocess.run([sys.executable, "-c", DRAWING], capture_output=True, text=True, timeout=120, check=True)
+    gradus.manual_seed(3)
+    assert done.stdout.strip() == str(gradus.randn(2).tolist())

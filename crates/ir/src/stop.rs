@@ -11,6 +11,7 @@ static ASK: OnceLock<fn() -> bool> = OnceLock::new();
 
 thread_local! {
     static STOPPED: Cell<bool> = const { Cell::new(false) };
+    static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
 /// From now on loops ask this, on the thread they run on. It is asked often and must be quick. Only the first call counts.
@@ -21,7 +22,21 @@ pub fn ask(wanted: fn() -> bool) {
 /// Whether to leave a loop, since nobody wants its results any more. Stays so until [`check`].
 #[inline]
 pub fn wanted() -> bool {
-    STOPPED.get() || (ASK.get().is_some_and(|ask| ask()) && !STOPPED.replace(true))
+    STOPPED.get() || (!QUIET.get() && ASK.get().is_some_and(|ask| ask()) && !STOPPED.replace(true))
+}
+
+/// Runs something that does not ask. Whoever holds a lock must not: answering may take a lock that another thread has while
+/// it waits for this one.
+pub fn quietly<T>(run: impl FnOnce() -> T) -> T {
+    /// Brings back what was before, also when unwinding.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            QUIET.set(self.0);
+        }
+    }
+    let _before = Before(QUIET.replace(true));
+    run()
 }
 
 /// An error if a loop was left on this thread since this was last asked.

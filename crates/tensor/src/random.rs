@@ -7,7 +7,7 @@ use crate::apply::{apply_n, apply1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::pointwise::Cast;
 use gradus_ir::ops::source::RandomBits;
-use gradus_ir::{DType, Error, Result, Shape};
+use gradus_ir::{DType, Error, Result, Shape, stop};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A stream of random numbers.
@@ -56,7 +56,7 @@ impl Generator {
     #[track_caller]
     pub fn bits(&self, shape: impl Into<Shape>) -> Tensor {
         let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        let [bits, next] = apply_n(RandomBits { shape: shape.into() }, &[&self.state]);
+        let [bits, next] = stop::quietly(|| apply_n(RandomBits { shape: shape.into() }, &[&self.state]));
         match next.check().and_then(|next| self.state.set_(next)) {
             Ok(()) => bits,
             Err(e) => Tensor::failed(e),

@@ -4,7 +4,7 @@ import itertools
 from collections import OrderedDict, namedtuple
 
 from .._native import _note_module, is_tracing
-from ..core import Tensor, as_tensor, no_grad
+from ..core import Tensor, as_tensor, no_grad, tensor
 from .parameter import Parameter
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")
@@ -412,7 +412,10 @@ class Module:
         for key, target in own.items():
             if key in state_dict:
                 value = state_dict[key]
-                given[key] = value = value if isinstance(value, Tensor) else as_tensor(value)
+                if not isinstance(value, Tensor):
+                    # A copy, as the array may change later.
+                    value = as_tensor(value) if assign else tensor(value)
+                given[key] = value
                 if tuple(value.shape) != tuple(target.shape):
                     errors.append(
                         f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, "
