@@ -41,6 +41,24 @@ impl Contraction {
         [self.buffers[2]].into_iter().chain(follow).collect()
     }
 
+    /// Extents and steps of an operand, or of the result (2): those of the batch, then its own two.
+    pub fn axes(&self, o: usize) -> impl Iterator<Item = (usize, i64)> {
+        let own = match o {
+            0 => [(self.m.0, self.m.1[0]), (self.k.0, self.k.1[0])],
+            1 => [(self.n.0, self.n.1[0]), (self.k.0, self.k.1[1])],
+            _ => [(self.m.0, self.m.1[1]), (self.n.0, self.n.1[1])],
+        };
+        self.batch.iter().map(move |b| (b.0, b.1[o])).chain(own)
+    }
+
+    /// The first and the last place that is read or written of an operand or the result; none if there are none.
+    pub fn ends(&self, o: usize) -> Option<(i64, i64)> {
+        self.axes(o).try_fold((self.offsets[o], self.offsets[o]), |(low, high), (extent, step)| {
+            let end = step * (extent.checked_sub(1)? as i64);
+            Some((low + end.min(0), high + end.max(0)))
+        })
+    }
+
     /// Number of products in the batch.
     pub fn products(&self) -> usize {
         self.batch.iter().map(|b| b.0).product()

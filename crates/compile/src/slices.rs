@@ -139,16 +139,6 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
         Layout { offset: c.offsets[o], strides }.cut(&axes, &pieces)
     };
     let layouts: [Layout; 3] = std::array::from_fn(layout);
-    let ends = |o: usize| {
-        let own = match o {
-            0 => [(rows, c.m.1[0]), (c.k.0, c.k.1[0])],
-            1 => [(c.n.0, c.n.1[0]), (c.k.0, c.k.1[1])],
-            _ => [(rows, c.m.1[1]), (c.n.0, c.n.1[1])],
-        };
-        let all = (n..batch).map(|a| (flat[a], layouts[o].strides[a])).chain(own);
-        let (extents, strides) = all.unzip::<usize, i64, Vec<usize>, Vec<i64>>();
-        ends(&extents, &Layout { offset: c.offsets[o], strides })
-    };
     let finish = match &c.finish {
         Some(k) => {
             // It runs over places of the result: those of a slice must lie one after the other.
@@ -162,12 +152,13 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
         }
         None => None,
     };
-    let buffers = std::array::from_fn(|o| {
-        let along = &layouts[o].strides[..n];
-        ask(Move { buffer: c.buffers[o], along, within: Some(ends(o)), write: o == 2 })
-    });
     let rest = (n..batch).map(|a| (flat[a], std::array::from_fn(|o| layouts[o].strides[a]))).collect();
-    Some(Contraction { buffers, batch: rest, m: (rows, c.m.1), finish, ..c.clone() })
+    let mut one = Contraction { batch: rest, m: (rows, c.m.1), finish, ..c.clone() };
+    one.buffers = std::array::from_fn(|o| {
+        let along = &layouts[o].strides[..n];
+        ask(Move { buffer: c.buffers[o], along, within: one.ends(o), write: o == 2 })
+    });
+    Some(one)
 }
 
 /// Which steps use a buffer.

@@ -9,21 +9,8 @@ use half::bf16;
 
 /// Refuses a contraction that leads out of its buffers: it would not be safe to run.
 pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
-    let axes = |o: usize| {
-        let own = match o {
-            0 => [(c.m.0, c.m.1[0]), (c.k.0, c.k.1[0])],
-            1 => [(c.n.0, c.n.1[0]), (c.k.0, c.k.1[1])],
-            _ => [(c.m.0, c.m.1[1]), (c.n.0, c.n.1[1])],
-        };
-        c.batch.iter().map(move |b| (b.0, b.1[o])).chain(own)
-    };
     for (o, &buffer) in c.buffers.iter().enumerate() {
-        if axes(o).any(|(extent, _)| extent == 0) {
-            continue; // nothing is read or written
-        }
-        let ends = axes(o).map(|(extent, step)| step * (extent as i64 - 1));
-        let place = |(low, high): (i64, i64), end: i64| (low + end.min(0), high + end.max(0));
-        let (low, high) = ends.fold((c.offsets[o], c.offsets[o]), place);
+        let Some((low, high)) = c.ends(o) else { continue };
         if low < 0 || high as u64 >= buffers[buffer].1 as u64 {
             return Err(Error::verify(format!("a product leaves buffer {buffer}\n{c}")));
         }

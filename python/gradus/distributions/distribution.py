@@ -42,7 +42,7 @@ class Distribution:
 
     def log_prob(self, value):
         """The logarithm of the density or probability of a value."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no log_prob")
 
     @property
     def stddev(self):
