@@ -25,18 +25,20 @@ pub fn wanted() -> bool {
     STOPPED.get() || (!QUIET.get() && ASK.get().is_some_and(|ask| ask()) && !STOPPED.replace(true))
 }
 
-/// Runs something that does not ask. Whoever holds a lock must not: answering may take a lock that another thread has while
-/// it waits for this one.
-pub fn quietly<T>(run: impl FnOnce() -> T) -> T {
-    /// Brings back what was before, also when unwinding.
-    struct Before(bool);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            QUIET.set(self.0);
-        }
+/// While it lives, loops of this thread do not ask. Whoever holds a lock must not: answering may take a lock that another
+/// thread has while it waits for this one.
+pub struct Quiet(bool);
+
+/// Does not ask until the result is dropped.
+#[must_use]
+pub fn quiet() -> Quiet {
+    Quiet(QUIET.replace(true))
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        QUIET.set(self.0);
     }
-    let _before = Before(QUIET.replace(true));
-    run()
 }
 
 /// An error if a loop was left on this thread since this was last asked.

@@ -56,7 +56,9 @@ impl Generator {
     #[track_caller]
     pub fn bits(&self, shape: impl Into<Shape>) -> Tensor {
         let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        let [bits, next] = stop::quietly(|| apply_n(RandomBits { shape: shape.into() }, &[&self.state]));
+        // A guard, not a closure: in a closure the caller's line would be lost.
+        let _quiet = stop::quiet();
+        let [bits, next] = apply_n(RandomBits { shape: shape.into() }, &[&self.state]);
         match next.check().and_then(|next| self.state.set_(next)) {
             Ok(()) => bits,
             Err(e) => Tensor::failed(e),
