@@ -87,12 +87,17 @@ pub(crate) fn sigmoid<N: Single>(x: N) -> N {
 pub(crate) fn tanh<N: Single>(x: N) -> N {
     let a = x.abs();
     let z = x * x;
-    let q = horner!(z; -0.333_333_34, 0.133_333_04, -0.053_959_258, 0.021_768_918, -0.008_343_945, 0.002_292_744_8);
+    let q = horner!(z; -0.333_333_3, 0.133_330_08, -0.053_889_714, 0.021_194_931, -0.006_406_300_5);
     let small = a.fma(z * q, a);
-    // From here on the result rounds to 1.
+    // 1 - 2 / (exp(2a) + 1), and exp(2a) = s + s·r·p for s = 2^n. From 9.1 on the result rounds to 1.
     let top = N::select(a.gt(9.1), 9.1, a);
-    let large = N::from(1.0) - N::from(2.0) / (exp_near(top + top) + 1.0.into());
-    N::select(a.lt(0.625), small, large).copysign(x)
+    let t = top.fma(2.0 * LOG2_E, ROUND);
+    // One part of ln 2 is enough: the larger the exponent, the less its error is seen.
+    let r = (t - ROUND.into()).fma(-0.5 * LN_2, top);
+    let p = horner!(r; 2.0, 2.0, 1.333_320_4, 0.666_663_45, 0.267_813, 0.089_175_36);
+    let s = N::from_bits((t.to_bits() << 23) + 1.0_f32.to_bits().into());
+    let large = N::from(1.0) - N::from(2.0) / (s * r).fma(p, s + 1.0.into());
+    N::select(a.lt(0.58), small, large).copysign(x)
 }
 
 #[inline(always)]
