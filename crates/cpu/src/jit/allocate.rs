@@ -132,8 +132,7 @@ impl Body {
     fn reg(&mut self, e: &mut Emitter<'_>, arg: Arg) -> u8 {
         self.held(arg).unwrap_or_else(|| {
             let r = self.fresh();
-            let from = e.place(arg);
-            e.asm.vector(SPLAT, r, 0, Rm::Whole(from), None, ALL);
+            e.splat(r, arg);
             self.spent.push(r);
             r
         })
@@ -163,10 +162,7 @@ impl Body {
         let r = self.fresh();
         match held {
             Some(from) => e.asm.vector(COPY, r, 0, Rm::Reg(from), None, ALL),
-            None => {
-                let from = e.place(arg);
-                e.asm.vector(SPLAT, r, 0, Rm::Whole(from), None, ALL);
-            }
+            None => e.splat(r, arg),
         }
         r
     }
@@ -226,7 +222,10 @@ impl Body {
             } else {
                 // Not past the caches: that is faster only for the largest results, which the next kernel then misses.
                 let to = e.elements_at(store.access, self.copy);
-                e.asm.vector(STORE, from, 0, Rm::Whole(to), None, self.written());
+                match e.lowered.single {
+                    true => e.asm.vector(STORE_ONE, from, 0, Rm::Whole(to), None, ALL),
+                    false => e.asm.vector(STORE, from, 0, Rm::Whole(to), None, self.written()),
+                }
             }
         }
         self.end(e, step);
@@ -238,7 +237,10 @@ impl Body {
             Action::Load(access) => {
                 let to = self.fresh();
                 let from = e.elements_at(access, self.copy);
-                e.asm.vector(LOAD, to, 0, Rm::Whole(from), None, self.lanes);
+                match e.lowered.single {
+                    true => e.asm.vector(LOAD_ONE, to, 0, Rm::Whole(from), None, ALL),
+                    false => e.asm.vector(LOAD, to, 0, Rm::Whole(from), None, self.lanes),
+                }
                 to
             }
             Action::LoadMask(access) => {
@@ -249,13 +251,13 @@ impl Body {
                 self.free |= 1 << bytes;
                 to
             }
-            Action::Binary(form) => {
+            Action::Binary(form, imm) => {
                 let swaps = [ADD, MUL, AND, XOR, ADD_INT].contains(&form) && self.held(args[0]).is_none();
                 let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
                 let (a, b) = (self.reg(e, a), self.rm(e, b));
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(form, to, a, b, None, ALL);
+                e.asm.vector(form, to, a, b, imm, ALL);
                 to
             }
             Action::Unary(form, imm) => {
@@ -265,14 +267,14 @@ impl Body {
                 e.asm.vector(form, to, 0, x, imm, ALL);
                 to
             }
-            Action::Shift(which, by) => {
+            Action::Shift(form, which, by) => {
                 let x = self.reg(e, args[0]);
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(SHIFT, which, to, Rm::Reg(x), Some(by), ALL);
+                e.asm.vector(form, which, to, Rm::Reg(x), Some(by), ALL);
                 to
             }
-            Action::Fma => self.fma(e, step, args[0], args[1], args[2]),
+            Action::Fma(wide) => self.fma(e, step, [args[0], args[1], args[2]], wide),
             Action::Ternary(table) => {
                 let (b, to) = (self.reg(e, args[1]), self.owned(e, args[0]));
                 let c = self.rm(e, args[2]);
@@ -280,18 +282,24 @@ impl Body {
                 self.end(e, step);
                 to
             }
-            Action::Compare(how) => {
+            Action::Compare(form, how) => {
                 let (a, b) = (self.reg(e, args[0]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh_mask();
-                e.asm.vector(COMPARE, to, a, b, Some(how), ALL);
+                e.asm.vector(form, to, a, b, how, ALL);
                 to
             }
-            Action::Blend => {
+            Action::Blend(form) => {
                 let (mask, no, yes) = (self.mask(args[0]), self.reg(e, args[2]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(BLEND, to, no, yes, None, Lanes { mask, zero: false });
+                e.asm.vector(form, to, no, yes, None, Lanes { mask, zero: false });
+                to
+            }
+            Action::Far(far) => {
+                let (x, to, mask) = (self.reg(e, args[0]), self.owned(e, args[1]), self.mask(args[2]));
+                e.far(far, mask, x, to);
+                self.end(e, step);
                 to
             }
             Action::Logic(form) => {
@@ -308,7 +316,8 @@ impl Body {
     }
 
     /// The result takes the place of one of the operands: one that ends here, or a copy.
-    fn fma(&mut self, e: &mut Emitter<'_>, step: &Step, a: Arg, b: Arg, c: Arg) -> u8 {
+    fn fma(&mut self, e: &mut Emitter<'_>, step: &Step, [a, b, c]: [Arg; 3], wide: bool) -> u8 {
+        let form = |form: Form| if wide { form.wide() } else { form };
         let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {
             arg.node().is_some_and(|n| s.last.get(&n) == Some(&s.now) && s.of.contains_key(&n))
@@ -326,14 +335,14 @@ impl Body {
             Some(factor) => {
                 let (to, second) = (self.owned(e, factor), self.reg(e, other));
                 let third = self.rm(e, c);
-                e.asm.vector(FMA_213, to, second, third, None, ALL);
+                e.asm.vector(form(FMA_213), to, second, third, None, ALL);
                 self.end(e, step);
                 to
             }
             None => {
                 let (to, second) = (self.owned(e, c), self.reg(e, other));
                 let third = self.rm(e, b);
-                e.asm.vector(FMA_231, to, second, third, None, ALL);
+                e.asm.vector(form(FMA_231), to, second, third, None, ALL);
                 self.end(e, step);
                 to
             }

@@ -5,6 +5,7 @@
 //! leaves.
 
 use super::allocate::Body;
+use super::doubles::Far;
 use super::encode::*;
 use super::lower::Lowered;
 use super::node::{Action, Arg, Fold, Node};
@@ -65,7 +66,7 @@ impl Table {
 /// The code of a kernel, and how many slots its table has; nothing if registers do not last.
 pub(super) fn emit(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Vec<u8>, usize)> {
     let table = Table { accesses: lowered.accesses.len() + kept };
-    let mut e = Emitter { lowered, table, asm: Assembler::default(), slots: HashMap::new() };
+    let mut e = Emitter { lowered, table, asm: Assembler::default(), slots: HashMap::new(), calls: vec![] };
     SAVED.iter().for_each(|r| e.asm.push(*r));
     for (a, r) in POINTERS.iter().enumerate().take(table.accesses) {
         e.asm.load(*r, Table::at(table.pointer(a)));
@@ -91,6 +92,14 @@ pub(super) fn emit(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Ve
     e.asm.aim(again, next_row);
     SAVED.iter().rev().for_each(|r| e.asm.pop(*r));
     e.asm.leave();
+    for far in Far::ALL {
+        let routine = e.asm.here();
+        let calls: Vec<usize> = e.calls.iter().filter(|c| c.0 == far).map(|c| c.1).collect();
+        if !calls.is_empty() {
+            e.asm.routine(far.address());
+        }
+        calls.iter().for_each(|c| e.asm.aim(*c, routine));
+    }
     Some((e.asm.finish(), e.slots.len()))
 }
 
@@ -100,6 +109,8 @@ pub(super) struct Emitter<'a> {
     pub(super) asm: Assembler,
     /// Where values of the row are.
     slots: HashMap<usize, usize>,
+    /// Calls of routines that follow the code.
+    calls: Vec<(Far, usize)>,
 }
 
 impl Emitter<'_> {
@@ -133,11 +144,34 @@ impl Emitter<'_> {
     pub(super) fn place(&mut self, arg: Arg) -> Mem {
         match arg {
             Arg::Number(bits) => Mem::Pool(bits),
+            Arg::Wide(bits) => Mem::PoolWide(bits),
             Arg::Node(n) => match self.node(n).op {
                 Action::Load(access) => Mem::At(self.pointer(access), 0),
                 _ => self.slot(n),
             },
         }
+    }
+
+    /// A value in memory, in all lanes of a register.
+    pub(super) fn splat(&mut self, to: u8, arg: Arg) {
+        let (from, form) = (self.place(arg), if let Arg::Wide(_) = arg { SPLAT_WIDE } else { SPLAT });
+        self.asm.vector(form, to, 0, Rm::Whole(from), None, ALL);
+    }
+
+    /// Calls a function of the vectors `x` and `y` if any lane of the mask is set: hardly ever.
+    pub(super) fn far(&mut self, far: Far, mask: u8, x: u8, y: u8) {
+        self.asm.any(mask);
+        let none = self.asm.jump(ZERO);
+        self.asm.push(RSI);
+        self.asm.push(RDX);
+        self.asm.number(RSI, 64 * u32::from(x));
+        self.asm.number(RDX, 64 * u32::from(y));
+        let call = self.asm.call();
+        self.calls.push((far, call));
+        self.asm.pop(RDX);
+        self.asm.pop(RSI);
+        let here = self.asm.here();
+        self.asm.aim(none, here);
     }
 
     /// A loop over the elements of a row.
@@ -153,7 +187,8 @@ impl Emitter<'_> {
         };
         // How many registers the body needs while everything else is in memory.
         let need = {
-            let mut trial = Emitter { asm: Assembler::default(), slots: self.slots.clone(), ..*self };
+            let mut trial =
+                Emitter { asm: Assembler::default(), slots: self.slots.clone(), calls: vec![], ..*self };
             let mut body = Body::new(steps, &trial, 64);
             body.folds = folds.iter().map(|f| (f.0, 0)).collect();
             body.steps(&mut trial, steps, 0, ALL);
@@ -170,8 +205,7 @@ impl Emitter<'_> {
         }
         let fixed = self.most_used(steps, left);
         for (k, arg) in fixed.iter().enumerate() {
-            let from = self.place(*arg);
-            self.asm.vector(SPLAT, (need + k) as u8, 0, Rm::Whole(from), None, ALL);
+            self.splat((need + k) as u8, *arg);
         }
         let mut body = Body::new(steps, self, need);
         body.fixed = fixed.iter().enumerate().map(|(k, a)| (*a, (need + k) as u8)).collect();

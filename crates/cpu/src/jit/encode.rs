@@ -8,6 +8,7 @@ pub(super) const RAX: Gpr = Gpr(0);
 pub(super) const RCX: Gpr = Gpr(1);
 pub(super) const RDX: Gpr = Gpr(2);
 pub(super) const RBX: Gpr = Gpr(3);
+pub(super) const RSP: Gpr = Gpr(4);
 pub(super) const RBP: Gpr = Gpr(5);
 pub(super) const RSI: Gpr = Gpr(6);
 pub(super) const RDI: Gpr = Gpr(7);
@@ -17,6 +18,8 @@ pub(super) const RDI: Gpr = Gpr(7);
 pub(super) enum Mem {
     /// A constant of the pool behind the code, by its bits.
     Pool(u32),
+    /// A constant of 64 bits.
+    PoolWide(u64),
     /// Bytes from a register on.
     At(Gpr, i32),
     /// As `At`, with the index times a scale of `1 << shift` added.
@@ -33,9 +36,19 @@ pub(super) enum Rm {
     Whole(Mem),
 }
 
-/// An instruction: map of opcodes, mandatory prefix (0, 66, F3, F2 as 0 to 3), opcode.
+/// An instruction: map of opcodes, mandatory prefix (0, 66, F3, F2 as 0 to 3; [`WIDE`] for lanes of 64 bits), opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Form(pub(super) u8, pub(super) u8, pub(super) u8);
+
+/// The bit of lanes of 64 bits, and the prefix that comes with it.
+const WIDE: u8 = 0x81;
+
+impl Form {
+    /// The same on lanes of 64 bits.
+    pub(super) const fn wide(self) -> Form {
+        Form(self.0, WIDE, self.2)
+    }
+}
 
 pub(super) const ADD: Form = Form(1, 0, 0x58);
 pub(super) const MUL: Form = Form(1, 0, 0x59);
@@ -61,11 +74,19 @@ pub(super) const FMA_213: Form = Form(2, 1, 0xa8);
 pub(super) const FMA_231: Form = Form(2, 1, 0xb8);
 /// Shifts by a constant; the operation is in the register field, the result in the second operand.
 pub(super) const SHIFT: Form = Form(1, 1, 0x72);
+pub(super) const SHIFT_WIDE: Form = Form(1, WIDE, 0x73);
 pub(super) const SPLAT: Form = Form(2, 1, 0x18);
+pub(super) const SPLAT_WIDE: Form = Form(2, WIDE, 0x19);
+/// The lower half of lanes as numbers of 64 bits, and back, the upper half zero.
+pub(super) const TO_DOUBLE: Form = Form(1, 0, 0x5a);
+pub(super) const FROM_DOUBLE: Form = Form(1, WIDE, 0x5a);
+/// The first operand, its upper half the lower of the second.
+pub(super) const JOIN_HALVES: Form = Form(3, 1, 0x1a);
 pub(super) const LOAD: Form = Form(1, 0, 0x10);
 pub(super) const STORE: Form = Form(1, 0, 0x11);
 pub(super) const COPY: Form = Form(1, 0, 0x28);
-/// The first lane alone.
+/// The first lane alone; read, the others are zero.
+pub(super) const LOAD_ONE: Form = Form(1, 2, 0x10);
 pub(super) const STORE_ONE: Form = Form(1, 2, 0x11);
 /// Bytes into lanes, and lanes into bytes.
 pub(super) const WIDEN: Form = Form(2, 1, 0x31);
@@ -155,13 +176,11 @@ impl Assembler {
         };
         let distance = match mem {
             Mem::Pool(bits) => {
-                self.bytes.push(reg | 5);
-                let k = self.pool.iter().position(|c| *c == bits).unwrap_or_else(|| {
-                    self.pool.push(bits);
-                    self.pool.len() - 1
-                });
-                let at = self.here();
-                self.fixes.push((at, at + 4 + imm as usize, k));
+                self.constant(reg, &[bits], imm);
+                0
+            }
+            Mem::PoolWide(bits) => {
+                self.constant(reg, &[bits as u32, (bits >> 32) as u32], imm);
                 0
             }
             Mem::At(base, distance) => {
@@ -180,6 +199,17 @@ impl Assembler {
         self.bytes.extend(distance.to_le_bytes());
     }
 
+    /// Names a constant of the pool: where it will be is put in at the end, in the four bytes that follow.
+    fn constant(&mut self, reg: u8, words: &[u32], imm: bool) {
+        self.bytes.push(reg | 5);
+        let k = self.pool.windows(words.len()).position(|w| w == words).unwrap_or_else(|| {
+            self.pool.extend(words);
+            self.pool.len() - words.len()
+        });
+        let at = self.here();
+        self.fixes.push((at, at + 4 + imm as usize, k));
+    }
+
     /// An operation on masks.
     pub(super) fn mask(&mut self, opcode: u8, to: u8, a: u8, b: u8) {
         let pair = opcode != MASK_NOT;
@@ -194,21 +224,22 @@ impl Assembler {
         self.bytes.extend([0xc5, 0xf8, 0x92, 0xce]); // kmovw k1, esi
     }
 
-    fn wide(&mut self, opcode: u8, reg: Gpr, mem: Mem) {
+    /// A general register and memory, in 64 bits.
+    fn word(&mut self, opcode: u8, reg: Gpr, mem: Mem) {
         self.bytes.extend([0x48 | (reg.0 >> 3) << 2 | mem.base().0 >> 3, opcode]);
         self.operand(reg.0, Rm::Whole(mem), false);
     }
 
     pub(super) fn load(&mut self, to: Gpr, from: Mem) {
-        self.wide(0x8b, to, from);
+        self.word(0x8b, to, from);
     }
 
     pub(super) fn add(&mut self, to: Gpr, from: Mem) {
-        self.wide(0x03, to, from);
+        self.word(0x03, to, from);
     }
 
     pub(super) fn add_to(&mut self, to: Mem, from: Gpr) {
-        self.wide(0x01, from, to);
+        self.word(0x01, from, to);
     }
 
     pub(super) fn add_number(&mut self, to: Gpr, n: i32) {
@@ -230,7 +261,7 @@ impl Assembler {
 
     /// One less of a number in memory.
     pub(super) fn decrement(&mut self, mem: Mem) {
-        self.wide(0xff, Gpr(1), mem);
+        self.word(0xff, Gpr(1), mem);
     }
 
     /// A jump to be given its aim later.
@@ -243,6 +274,55 @@ impl Assembler {
     pub(super) fn aim(&mut self, jump: usize, at: usize) {
         let distance = at as i64 - jump as i64;
         self.bytes[jump - 4..jump].copy_from_slice(&(distance as i32).to_le_bytes());
+    }
+
+    /// Whether any lane of a mask is set, for a jump.
+    pub(super) fn any(&mut self, mask: u8) {
+        self.bytes.extend([0xc5, 0xf8, 0x98, 0xc0 | mask << 3 | mask]);
+    }
+
+    /// A call of code further on, to be given its aim later.
+    pub(super) fn call(&mut self) -> usize {
+        self.bytes.extend([0xe8, 0, 0, 0, 0]);
+        self.here()
+    }
+
+    /// A number of 32 bits into one of the first eight registers.
+    pub(super) fn number(&mut self, to: Gpr, n: u32) {
+        self.bytes.push(0xb8 | to.0);
+        self.bytes.extend(n.to_le_bytes());
+    }
+
+    /// A routine that calls a function of two places: those of the vectors that `RSI` and `RDX` say, in bytes from the first
+    /// on. Of all registers, only the second of these vectors changes.
+    pub(super) fn routine(&mut self, function: usize) {
+        const OURS: [Gpr; 8] = [RAX, RCX, RDI, Gpr(8), Gpr(9), Gpr(10), Gpr(11), RBP];
+        const VECTORS: i32 = 32 * 64;
+        let mask = |s: &mut Self, opcode: u8, k: u8| {
+            s.bytes.extend([0xc5, 0xf8, opcode]);
+            s.operand(k, Rm::Whole(Mem::At(RSP, VECTORS + 8 * i32::from(k))), false);
+        };
+        let vector = |s: &mut Self, form: Form, r: u8| {
+            s.vector(form, r, 0, Rm::Whole(Mem::At(RSP, 64 * i32::from(r))), None, ALL);
+        };
+        OURS.iter().for_each(|r| self.push(*r));
+        self.bytes.extend([0x48, 0x89, 0xe5]); // mov rbp, rsp
+        self.bytes.extend([0x48, 0x81, 0xec]); // sub rsp, …
+        self.bytes.extend((VECTORS + 64).to_le_bytes());
+        self.bytes.extend([0x48, 0x83, 0xe4, 0xc0]); // and rsp, -64
+        (0..32).for_each(|r| vector(self, STORE, r));
+        (1..8).for_each(|k| mask(self, 0x91, k));
+        self.bytes.extend([0x48, 0x8d, 0x3c, 0x34]); // lea rdi, [rsp + rsi]
+        self.bytes.extend([0x48, 0x8d, 0x34, 0x14]); // lea rsi, [rsp + rdx]
+        self.bytes.extend([0xc5, 0xf8, 0x77]); // vzeroupper
+        self.bytes.extend([0x48, 0xb8]); // mov rax, …
+        self.bytes.extend((function as u64).to_le_bytes());
+        self.bytes.extend([0xff, 0xd0]); // call rax
+        (0..32).for_each(|r| vector(self, LOAD, r));
+        (1..8).for_each(|k| mask(self, 0x90, k));
+        self.bytes.extend([0x48, 0x89, 0xec]); // mov rsp, rbp
+        OURS.iter().rev().for_each(|r| self.pop(*r));
+        self.bytes.push(0xc3); // ret
     }
 
     pub(super) fn push(&mut self, r: Gpr) {
@@ -262,7 +342,7 @@ impl Assembler {
 impl Mem {
     fn base(self) -> Gpr {
         match self {
-            Mem::Pool(_) => Gpr(0),
+            Mem::Pool(_) | Mem::PoolWide(_) => Gpr(0),
             Mem::At(base, _) | Mem::Indexed(base, _, _) => base,
         }
     }

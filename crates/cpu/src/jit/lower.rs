@@ -19,6 +19,8 @@ pub(super) struct Lowered {
     /// What is read and written, and the bytes of an element.
     pub(super) accesses: Vec<(Access, usize)>,
     pub(super) stores: Vec<Store>,
+    /// Whether rows have one element, which is read and written without a mask: what the next row then reads is there sooner.
+    pub(super) single: bool,
 }
 
 /// A write.
@@ -47,7 +49,8 @@ pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lower
     {
         return None;
     }
-    let nodes = Nodes::default();
+    // Row buffers hold 32 bits, so that values of 64 cannot wait for a reduction.
+    let nodes = Nodes::new(if reduces { 0 } else { inner });
     let mut accesses: Vec<(Access, usize)> = Vec::new();
     let mut place = |access: &Access, dtype: DType| {
         let found = accesses.iter().position(|a| a.0 == *access);
@@ -108,7 +111,7 @@ pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lower
     }
     drop(typed);
     let nodes = nodes.take();
-    (nodes.len() <= MOST).then_some(Lowered { nodes, accesses, stores })
+    (nodes.len() <= MOST).then_some(Lowered { nodes, accesses, stores, single: inner == 1 })
 }
 
 fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>> {

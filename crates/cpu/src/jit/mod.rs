@@ -7,6 +7,7 @@
 
 mod allocate;
 mod columns;
+mod doubles;
 mod emit;
 mod encode;
 mod functions;

@@ -1,6 +1,7 @@
 //! Values of a kernel as nodes: each is one instruction on vectors, or a few.
 
-use super::encode::Form;
+use super::doubles::Far;
+use super::encode::{Form, TO_DOUBLE};
 use std::cell::RefCell;
 
 /// What a node is computed by. Forms say which operands may be in memory: the last.
@@ -10,17 +11,20 @@ pub(super) enum Action {
     Load(usize),
     /// Whether a byte is not zero.
     LoadMask(usize),
-    Binary(Form),
+    Binary(Form, Option<u8>),
     Unary(Form, Option<u8>),
     /// Which shift, and by how much.
-    Shift(u8, u8),
-    /// The first operand times the second, plus the third.
-    Fma,
+    Shift(Form, u8, u8),
+    /// The first operand times the second, plus the third; on lanes of 64 bits or 32.
+    Fma(bool),
     /// A function of three bits by its table.
     Ternary(u8),
-    Compare(u8),
+    /// Something that holds of two operands, lane by lane.
+    Compare(Form, Option<u8>),
     /// The second operand where the first, else the third.
-    Blend,
+    Blend(Form),
+    /// The second operand, changed by a function of the first if the third holds of any lane.
+    Far(Far),
     Logic(u8),
     /// All elements of a row.
     Fold(Fold),
@@ -39,6 +43,8 @@ pub(super) enum Fold {
 pub(super) enum Arg {
     Node(usize),
     Number(u32),
+    /// A number of 64 bits.
+    Wide(u64),
 }
 
 /// A node.
@@ -51,17 +57,27 @@ pub(super) struct Node {
 }
 
 /// Nodes under construction, each there once.
-#[derive(Debug, Default)]
-pub(super) struct Nodes(RefCell<Vec<Node>>);
+#[derive(Debug)]
+pub(super) struct Nodes {
+    all: RefCell<Vec<Node>>,
+    /// How many lanes at most are there, where values of 64 bits can be; zero where they cannot.
+    pub(super) lanes: usize,
+}
 
 impl Nodes {
+    pub(super) fn new(lanes: usize) -> Nodes {
+        Nodes { all: RefCell::default(), lanes }
+    }
+
     /// The node of an operation.
     pub(super) fn push(&self, op: Action, args: Vec<Arg>) -> usize {
         let row = match op {
             Action::Fold(_) => true,
+            // Values of the row are kept in 32 bits.
+            Action::Unary(TO_DOUBLE, _) => false,
             _ => args.iter().all(|a| match a {
-                Arg::Node(n) => self.0.borrow()[*n].row,
-                Arg::Number(_) => true,
+                Arg::Node(n) => self.all.borrow()[*n].row,
+                Arg::Number(_) | Arg::Wide(_) => true,
             }),
         };
         self.insert(Node { op, args, row })
@@ -73,7 +89,7 @@ impl Nodes {
     }
 
     fn insert(&self, node: Node) -> usize {
-        let mut all = self.0.borrow_mut();
+        let mut all = self.all.borrow_mut();
         all.iter().position(|n| *n == node).unwrap_or_else(|| {
             all.push(node);
             all.len() - 1
@@ -82,12 +98,12 @@ impl Nodes {
 
     /// What a node is.
     pub(super) fn get(&self, n: usize) -> (Action, Vec<Arg>) {
-        let node = &self.0.borrow()[n];
+        let node = &self.all.borrow()[n];
         (node.op, node.args.clone())
     }
 
     pub(super) fn take(self) -> Vec<Node> {
-        self.0.into_inner()
+        self.all.into_inner()
     }
 }
 
@@ -102,7 +118,7 @@ impl Node {
 
     /// Whether its value is a mask.
     pub(super) fn is_mask(&self) -> bool {
-        matches!(self.op, Action::LoadMask(_) | Action::Compare(_) | Action::Logic(_))
+        matches!(self.op, Action::LoadMask(_) | Action::Compare(..) | Action::Logic(_))
     }
 
     /// Its operands that are nodes.
@@ -115,7 +131,7 @@ impl Arg {
     pub(super) fn node(&self) -> Option<usize> {
         match self {
             Arg::Node(n) => Some(*n),
-            Arg::Number(_) => None,
+            Arg::Number(_) | Arg::Wide(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::block::{self, Splat};
 use super::number::Plain;
 use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Masks, Select};
-use super::{double, half, number, single, wide};
+use super::{circular, double, half, number, single, wide};
 
 /// The set of loops compiled for an instruction set.
 pub struct Set {
@@ -178,9 +178,9 @@ macro_rules! instance {
                         tanh(x) = single::tanh(Plain::<FUSED>(x)).0;
                         erf(x) = single::erf(Plain::<FUSED>(x)).0;
                         erfc(x) = wide::erfc::<FUSED>(x);
-                        sin(x) = wide::sin::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).sin() as f32;
-                        cos(x) = wide::cos::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).cos() as f32;
-                        tan(x) = wide::tan::<FUSED>(x), x.abs() > wide::FAR => f64::from(x).tan() as f32;
+                        sin(x) = wide::sin::<FUSED>(x), x.abs() > circular::FAR => circular::far_sin(x);
+                        cos(x) = wide::cos::<FUSED>(x), x.abs() > circular::FAR => circular::far_cos(x);
+                        tan(x) = wide::tan::<FUSED>(x), x.abs() > circular::FAR => circular::far_tan(x);
                         asin(x) = wide::asin::<FUSED>(x);
                         acos(x) = wide::acos::<FUSED>(x);
                         atan(x) = wide::atan::<FUSED>(x);

@@ -23,6 +23,7 @@ macro_rules! poly {
 }
 
 mod block;
+pub(crate) mod circular;
 mod double;
 mod half;
 mod isa;

@@ -1,6 +1,7 @@
 //! What functions of `f32` are written over: numbers, or values of code that is being generated.
 
 use super::single::powers;
+use super::wide;
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
 /// A number of `f32`, as functions without branches use it.
@@ -41,10 +42,30 @@ pub(crate) trait Single:
     fn scaled(self, t: Self) -> Self;
 }
 
+/// A number of `f64`, as functions of `f32` use it inside.
+pub(crate) trait Double:
+    Copy + From<f64> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// A truth value.
+    type Mask: Copy;
+
+    /// `self·b + c`, rounded once where that is one instruction.
+    fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
+    /// Whether the last bit is set.
+    fn is_odd(self) -> Self::Mask;
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// With its sign changed if the last bit but one of the turns is set.
+    fn turned(self, turns: Self) -> Self;
+}
+
 /// A number; `FUSED` says whether a multiplication and an addition are one instruction: where they are not, asking
 /// for one is a call.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<const FUSED: bool>(pub(super) f32);
+
+/// A number of `f64`.
+#[derive(Clone, Copy)]
+pub(super) struct Real<const FUSED: bool>(pub(super) f64);
 
 /// The bits of a number.
 #[derive(Clone, Copy)]
@@ -64,18 +85,26 @@ impl From<u32> for Word {
     }
 }
 
+impl<const FUSED: bool> From<f64> for Real<FUSED> {
+    #[inline(always)]
+    fn from(x: f64) -> Self {
+        Real(x)
+    }
+}
+
 macro_rules! operators {
-    ($($name:ident $f:ident $op:tt),*) => {$(
-        impl<const FUSED: bool> $name for Plain<FUSED> {
+    ($of:ident: $($name:ident $f:ident $op:tt),*) => {$(
+        impl<const FUSED: bool> $name for $of<FUSED> {
             type Output = Self;
             #[inline(always)]
             fn $f(self, other: Self) -> Self {
-                Plain(self.0 $op other.0)
+                $of(self.0 $op other.0)
             }
         }
     )*};
 }
-operators!(Add add +, Sub sub -, Mul mul *, Div div /);
+operators!(Plain: Add add +, Sub sub -, Mul mul *, Div div /);
+operators!(Real: Add add +, Sub sub -, Mul mul *, Div div /);
 
 macro_rules! words {
     ($($name:ident<$t:ty> $f:ident |$a:ident, $b:ident| $body:expr),*) => {$(
@@ -153,6 +182,27 @@ impl<const FUSED: bool> Single for Plain<FUSED> {
     fn scaled(self, t: Self) -> Self {
         let (a, b) = powers(t);
         self * a * b
+    }
+}
+
+impl<const FUSED: bool> Double for Real<FUSED> {
+    type Mask = bool;
+
+    #[inline(always)]
+    fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
+        Real(wide::fma::<FUSED>(self.0, b.into().0, c.into().0))
+    }
+    #[inline(always)]
+    fn is_odd(self) -> bool {
+        self.0.to_bits() & 1 != 0
+    }
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+    #[inline(always)]
+    fn turned(self, turns: Self) -> Self {
+        Real(f64::from_bits(self.0.to_bits() ^ ((turns.0.to_bits() & 2) << 62)))
     }
 }
 

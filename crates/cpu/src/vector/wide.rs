@@ -3,6 +3,8 @@
 //!
 //! Inside, functions of `f64` are good to about 36 bits and only on the range that `f32` operands reach.
 
+use super::circular;
+use super::number::Real;
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
 
 /// `a·b + c`, rounded once where that is one instruction.
@@ -148,53 +150,21 @@ pub(super) fn erfc<const FUSED: bool>(x: f32) -> f32 {
     (if x < 0.0 { 2.0 - y } else { y }) as f32
 }
 
-/// Angles larger than this need more of pi than the reduction below has.
-pub(super) const FAR: f32 = 1e6;
-
-// pi/2 in two parts, the first short enough that its product with any number of quarter turns is exact.
-const QUARTER_HI: f64 = 1.570_796_326_734_125_6;
-const QUARTER_LO: f64 = 6.077_100_506_506_192e-11;
-
-/// Sine and cosine of `x` up to their signs and order: of the remainder by quarter turns; and their number.
-#[inline(always)]
-fn sin_cos<const FUSED: bool>(x: f32) -> (f64, f64, u64) {
-    let x = f64::from(x);
-    let t = fma::<FUSED>(x, 1.0 / FRAC_PI_2, ROUND);
-    let n = t - ROUND;
-    let r = fma::<FUSED>(n, -QUARTER_LO, fma::<FUSED>(n, -QUARTER_HI, x));
-    let z = r * r;
-    let s = poly!(z; -0.16666666666663857, 0.00833333333106116, -0.00019841266899437397,
-        2.7555985625200863e-6, -2.480514540674743e-8);
-    let c = poly!(z; 0.0416666666643024, -0.0013888887664713619, 2.4800596435621998e-5,
-        -2.7300448619488353e-7);
-    (fma::<FUSED>(r * z, s, r), fma::<FUSED>(z, fma::<FUSED>(z, c, -0.5), 1.0), t.to_bits())
-}
-
-/// The number with its sign changed if bit 1 of the turns is set.
-#[inline(always)]
-fn turned(x: f64, turns: u64) -> f64 {
-    f64::from_bits(x.to_bits() ^ ((turns & 2) << 62))
-}
-
 #[inline(always)]
 pub(super) fn sin<const FUSED: bool>(x: f32) -> f32 {
-    let (s, c, n) = sin_cos::<FUSED>(x);
-    let y = turned(if n & 1 == 0 { s } else { c }, n) as f32;
+    let y = circular::sin(Real::<FUSED>(f64::from(x))).0 as f32;
     // A zero keeps its sign.
     if x == 0.0 { x } else { y }
 }
 
 #[inline(always)]
 pub(super) fn cos<const FUSED: bool>(x: f32) -> f32 {
-    let (s, c, n) = sin_cos::<FUSED>(x);
-    turned(if n & 1 == 0 { c } else { s }, n.wrapping_add(1)) as f32
+    circular::cos(Real::<FUSED>(f64::from(x))).0 as f32
 }
 
 #[inline(always)]
 pub(super) fn tan<const FUSED: bool>(x: f32) -> f32 {
-    let (s, c, n) = sin_cos::<FUSED>(x);
-    let odd = n & 1 != 0;
-    let y = ((if odd { -c } else { s }) / (if odd { s } else { c })) as f32;
+    let y = circular::tan(Real::<FUSED>(f64::from(x))).0 as f32;
     if x == 0.0 { x } else { y }
 }
 
