@@ -25,6 +25,7 @@ CASES = [
     ("NAdam", {"lr": 0.02}), ("NAdam", {"lr": 0.02, "weight_decay": 0.1, "decoupled_weight_decay": True}), ("NAdam", {"weight_decay": 0.1}),
     ("RAdam", {"lr": 0.02}), ("RAdam", {"lr": 0.02, "weight_decay": 0.1}), ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
     ("Adafactor", {}), ("Adafactor", {"lr": 0.1, "weight_decay": 0.1, "d": 1.5}), ("Rprop", {"lr": 0.01}),
+    ("ASGD", {"lr": 0.1}), ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 10, "weight_decay": 0.1}),
     ("LBFGS", {"lr": 0.5, "max_iter": 4}), ("LBFGS", {"line_search_fn": "strong_wolfe", "max_iter": 6, "history_size": 3}),
 ]
 

@@ -8,7 +8,7 @@
 //! "Right" is relative to the value, except next to a zero on the negative axis (of [`lgamma`], [`digamma`]
 //! and the [`polygamma`]s of even order), where the error is small relative to the terms that cancel there.
 
-use std::f64::consts::{E, FRAC_2_SQRT_PI, LN_2, PI};
+use std::f64::consts::{E, FRAC_1_SQRT_2, LN_2, PI};
 
 /// The Bernoulli numbers B2, B4, ... B20.
 #[rustfmt::skip]
@@ -23,31 +23,52 @@ const DIGAMMA_ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 /// What [`E`] lacks of e.
 const E_LOW: f64 = 1.4456468917292502e-16;
 
+/// Coefficients of the quotients that the normal distribution's inverse is: in the middle, in the tails, far out in them.
+#[rustfmt::skip]
+const QUANTILE: [[[f64; 8]; 2]; 3] = [
+    [
+        [3.3871328727963666, 1.3314166789178438e2, 1.9715909503065514e3, 1.3731693765509461e4,
+         4.5921953931549871e4, 6.7265770927008701e4, 3.3430575583588128e4, 2.5090809287301227e3],
+        [1.0, 4.2313330701600911e1, 6.8718700749205791e2, 5.3941960214247511e3,
+         2.1213794301586596e4, 3.9307895800092711e4, 2.8729085735721943e4, 5.2264952788528546e3],
+    ],
+    [
+        [1.42343711074968358, 4.63033784615654530, 5.76949722146069141, 3.64784832476320461,
+         1.27045825245236838, 2.41780725177450612e-1, 2.27238449892691846e-2, 7.74545014278341408e-4],
+        [1.0, 2.05319162663775882, 1.67638483018380385, 6.89767334985100005e-1,
+         1.48103976427480075e-1, 1.51986665636164572e-2, 5.47593808499534495e-4, 1.05075007164441684e-9],
+    ],
+    [
+        [6.65790464350110378, 5.46378491116411437, 1.78482653991729134, 2.96560571828504891e-1,
+         2.65321895265761231e-2, 1.24266094738807844e-3, 2.71155556874348758e-5, 2.01033439929228813e-7],
+        [1.0, 5.99832206555887938e-1, 1.36929880922735805e-1, 1.48753612908506149e-2,
+         7.86869131145613259e-4, 1.84631831751005468e-5, 1.42151175831644589e-7, 2.04426310338993979e-15],
+    ],
+];
+
 /// The inverse of the error function: infinite at ±1, NaN beyond.
 ///
-/// Winitzki's closed form starts within a few thousandths; each of Halley's steps then cubes the error. The
-/// residual is taken from `erf` or, where that is flat, from `erfc`: `1 - |x|` is exact there, and the
-/// inverse well conditioned.
+/// Wichura's rational functions (algorithm AS 241, 1988) of the normal distribution's inverse: one around the middle, two in
+/// the tails over the root of the tail's logarithm, where `1 - |x|` is exact.
 pub(crate) fn erfinv(x: f64) -> f64 {
     let a = x.abs();
     if a == 1.0 {
         return x * f64::INFINITY;
     } else if a.is_nan() || a > 1.0 {
         return f64::NAN;
-    } else if a < 1e-4 {
-        let z = x * x;
-        return x / FRAC_2_SQRT_PI * (1.0 + z * (PI / 12.0 + z * (7.0 * PI * PI / 480.0)));
+    } else if a <= 0.85 {
+        let half = x / 2.0;
+        return half * ratio(&QUANTILE[0], 0.180625 - half * half) * FRAC_1_SQRT_2;
     }
-    const SHAPE: f64 = 0.147;
-    let log = ((1.0 - a) * (1.0 + a)).ln();
-    let half = 2.0 / (PI * SHAPE) + log / 2.0;
-    let mut y = ((half * half - log / SHAPE).sqrt() - half).sqrt();
-    for _ in 0..3 {
-        let excess = if a <= 0.5 { libm::erf(y) - a } else { (1.0 - a) - libm::erfc(y) };
-        let step = excess * (y * y).exp() / FRAC_2_SQRT_PI;
-        y -= step / (1.0 + y * step);
-    }
-    y.copysign(x)
+    let root = (-((1.0 - a) / 2.0).ln()).sqrt();
+    let y = if root <= 5.0 { ratio(&QUANTILE[1], root - 1.6) } else { ratio(&QUANTILE[2], root - 5.0) };
+    (y * FRAC_1_SQRT_2).copysign(x)
+}
+
+/// The quotient of two polynomials.
+fn ratio([over, under]: &[[f64; 8]; 2], x: f64) -> f64 {
+    let value = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    value(over) / value(under)
 }
 
 /// ln |Γ(x)|: +inf at the poles of Γ (0, -1, -2, ...) and at both infinities.

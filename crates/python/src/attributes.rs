@@ -2,8 +2,9 @@
 
 use crate::convert::{item, tensor_of, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
-use crate::error::{raise, type_error, value_error};
-use crate::tensor::{PyTensor, View, compute};
+use crate::error::{raise, runtime_error, type_error, value_error};
+use crate::hook::after_backward;
+use crate::tensor::{PyTensor, View, compute, owned};
 use crate::value::{Operand, T};
 use gradus::{Backward, DType, Tensor};
 use pyo3::prelude::*;
@@ -147,7 +148,9 @@ impl PyTensor {
 
     /// Whether elements lie in row-major order without gaps.
     #[doc = example!(is_contiguous)]
-    fn is_contiguous(&self, py: Python<'_>) -> PyResult<bool> {
+    #[pyo3(signature = (*, memory_format=None))]
+    fn is_contiguous(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        let _ = memory_format;
         Ok(self.value(py)?.is_contiguous())
     }
 
@@ -248,6 +251,12 @@ impl PyTensor {
         Ok(())
     }
 
+    /// Whether backward passes keep the gradient of this inner tensor.
+    #[getter]
+    fn retains_grad(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.value(py)?.retains_grad())
+    }
+
     /// The same value outside of autograd; writing to it writes here too.
     #[doc = example!(detach)]
     fn detach(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
@@ -276,7 +285,7 @@ impl PyTensor {
 
     #[setter(data)]
     fn set_data(&self, py: Python<'_>, new: T) -> PyResult<()> {
-        let (old, new) = (self.value(py)?, new.0.detach());
+        let (old, new) = (self.value(py)?, owned(new.0.detach()));
         if old.aval() == new.aval() && old.is_leaf() {
             let _mode = gradus::set_grad_enabled(false);
             return self.write(py, new);
@@ -299,9 +308,6 @@ impl PyTensor {
         create_graph: bool,
         inputs: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        if inputs.is_some() {
-            return Err(type_error("backward(inputs=…) is not there; use gradus.autograd.grad"));
-        }
         let x = self.value(py)?;
         let how = Backward {
             retain_graph: retain_graph.unwrap_or(create_graph),
@@ -309,12 +315,29 @@ impl PyTensor {
             ..Backward::default()
         };
         let seed = gradient.map(|g| g.0);
-        raise(py.detach(|| x.backward_as(seed.as_ref(), how)))
+        let Some(inputs) = inputs.filter(|i| !i.is_none()) else {
+            return after_backward(py, raise(py.detach(|| x.backward_as(seed.as_ref(), how))));
+        };
+        // For these alone: what reaches them is added to what they have.
+        let one = inputs.is_instance_of::<PyTensor>();
+        let inputs = if one { vec![inputs.extract::<T>()?.0] } else { crate::call::unwrapped(inputs)? };
+        if inputs.is_empty() {
+            return Err(runtime_error("'inputs' argument to backward cannot be empty."));
+        }
+        let (how, wrt) = (Backward { allow_unused: true, ..how }, crate::call::refs(&inputs));
+        let found = raise(py.detach(|| gradus::autograd::grad(&[&x], &[seed.as_ref()], &wrt, how)))?;
+        for (input, new) in inputs.iter().zip(found) {
+            let Some(new) = new else { continue };
+            let _mode = gradus::set_grad_enabled(create_graph && gradus::is_grad_enabled());
+            let sum = input.grad().map_or_else(|| new.clone(), |old| &old + &new);
+            raise(input.set_grad(Some(&sum)))?;
+        }
+        after_backward(py, Ok(()))
     }
 
     /// Another dtype or device; a tensor says both.
     #[doc = example!(to)]
-    #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false))]
+    #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false, memory_format=None))]
     fn to<'py>(
         slf: &Bound<'py, PyTensor>,
         args: &Bound<'py, PyTuple>,
@@ -322,8 +345,9 @@ impl PyTensor {
         device: Option<&Bound<'py, PyAny>>,
         copy: bool,
         non_blocking: bool,
+        memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
-        let _ = non_blocking;
+        let _ = (non_blocking, memory_format);
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
         let mut to = dtype.map(|d| d.0);
         if let Some(device) = device {
@@ -395,7 +419,10 @@ impl PyTensor {
     fn fill_<'py>(slf: Bound<'py, PyTensor>, value: Operand) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         let new = match value {
-            Operand::Number(n) => n.beside(&x).to_dtype(x.dtype()),
+            Operand::Number(n) => {
+                crate::convert::fits(n, x.dtype())?;
+                n.beside(&x).to_dtype(x.dtype())
+            }
             Operand::Tensor(t) => t.to_dtype(x.dtype()).expand(x.shape()),
         };
         slf.get().write(slf.py(), new)?;
@@ -408,7 +435,10 @@ impl PyTensor {
 
     fn __format__(slf: &Bound<'_, PyTensor>, spec: &str) -> PyResult<String> {
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
-        if spec.is_empty() || x.is_traced() || x.rank() > 0 {
+        if x.is_traced() || x.rank() > 0 {
+            if !spec.is_empty() {
+                return Err(type_error("unsupported format string passed to Tensor.__format__"));
+            }
             return slf.str().map(|s| s.to_string());
         }
         item(py, &x)?.call_method1("__format__", (spec,))?.extract()

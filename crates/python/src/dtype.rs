@@ -102,6 +102,12 @@ impl PyDType {
         self.0.is_complex()
     }
 
+    /// Whether elements may be negative.
+    #[getter]
+    fn is_signed(&self) -> bool {
+        self.0 != DType::Bool && self.0.wrap(-1) < 0
+    }
+
     /// Bytes of an element.
     #[getter]
     fn itemsize(&self) -> usize {

@@ -5,6 +5,30 @@ use crate::tensor::PyTensor;
 use crate::value::T;
 use gradus::HookHandle;
 use pyo3::prelude::*;
+use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
+use std::cell::RefCell;
+
+thread_local! {
+    /// Leaves that a backward pass has reached, with what is to be called once it is over.
+    static WAITING: RefCell<Vec<(Py<PyWeakrefReference>, Py<PyAny>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls the hooks of leaves that a backward pass has reached, if it came to its end.
+pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()> {
+    let waiting = WAITING.with(RefCell::take);
+    done?;
+    for (leaf, hook) in waiting {
+        if let Some(leaf) = leaf.bind(py).upgrade() {
+            hook.bind(py).call1((leaf,))?;
+        }
+    }
+    Ok(())
+}
+
+/// Forgets leaves that were reached by a pass that adds nothing to them.
+pub(crate) fn nothing_added() {
+    drop(WAITING.with(RefCell::take));
+}
 
 /// Takes a hook away again, with `remove()` or at the end of a `with` block.
 #[pyclass(name = "_Hook", module = "gradus", frozen)]
@@ -49,6 +73,28 @@ impl PyTensor {
             })
         };
         crate::error::raise(self.value(py)?.register_hook(call)).map(PyHook)
+    }
+
+    /// Calls `hook(tensor)` after every backward pass that has added to this leaf's `.grad`.
+    ///
+    /// >>> import gradus
+    /// >>> x = gradus.ones(2, requires_grad=True)
+    /// >>> handle = x.register_post_accumulate_grad_hook(lambda x: print(x.grad))
+    /// >>> (x * 3).sum().backward()
+    /// tensor([3., 3.])
+    fn register_post_accumulate_grad_hook(slf: &Bound<'_, PyTensor>, hook: Py<PyAny>) -> PyResult<PyHook> {
+        let x = slf.get().value(slf.py())?;
+        if !x.is_leaf() {
+            let why = "post accumulate grad hooks cannot be registered on non-leaf tensors";
+            return Err(crate::error::runtime_error(why));
+        }
+        // Weak: the leaf holds the hook.
+        let leaf = PyWeakrefReference::new(slf)?.unbind();
+        let reached = move |_: &gradus::Tensor| {
+            Python::attach(|py| WAITING.with(|w| w.borrow_mut().push((leaf.clone_ref(py), hook.clone_ref(py)))));
+            Ok(None)
+        };
+        crate::error::raise(x.register_hook(reached)).map(PyHook)
     }
 
     /// What PyTorch would call the gradient of the operation that made this tensor, if it was recorded.

@@ -70,7 +70,17 @@ pub use transform::{
     value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vjp_within, vmap,
 };
 
+/// How many threads share a job.
+pub fn threads() -> usize {
+    gradus_cpu::Pool::global().threads()
+}
+
+/// Changes how many threads share a job, after the one that is running.
+pub fn set_threads(threads: usize) {
+    gradus_cpu::Pool::global().set_threads(threads);
+}
+
 pub mod autograd {
     //! Gradients from the tape, without touching any leaf.
-    pub use crate::backward::{Backward, grad};
+    pub use crate::backward::{Backward, grad, look_for_nan};
 }

@@ -5,7 +5,7 @@ from collections import OrderedDict, namedtuple
 
 from .._native import _note_module, is_tracing
 from ..core import Tensor, as_tensor, no_grad, tensor
-from .parameter import Parameter
+from .parameter import Buffer, Parameter
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")
 
@@ -191,6 +191,8 @@ class Module:
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self.add_module(name, value)
+        elif isinstance(value, Buffer) and name not in self.__dict__.get("_buffers", ()):
+            self.register_buffer(name, value, value.persistent)
         elif name in self.__dict__.get("_modules", ()) or name in self.__dict__.get("_parameters", ()):
             register, kind = ("_modules", "Module") if name in self._modules else ("_parameters", "Parameter")
             if value is not None:
@@ -401,6 +403,8 @@ class Module:
         Values may be tensors of other libraries or NumPy arrays. With `strict=False` missing and unexpected keys are
         returned instead of raised; shapes must fit always. With `assign` the tensors themselves are taken.
         """
+        for path, module in self.named_modules():
+            module._before_loading(state_dict, f"{path}." if path else "")
         own = self.state_dict(keep_vars=True)
         missing = [key for key in own if key not in state_dict]
         unexpected = [key for key in state_dict if key not in own]
@@ -430,6 +434,9 @@ class Module:
                 else:
                     own[key].copy_(value)
         return IncompatibleKeys(missing, unexpected)
+
+    def _before_loading(self, state_dict, prefix):
+        """What a module does before state is loaded: those without shapes yet learn them."""
 
     def _assign(self, key, value):
         path, _, name = key.rpartition(".")

@@ -572,3 +572,6 @@ class ReduceLROnPlateau(LRScheduler):
                     group["lr"] = new
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._rates()
+
+
+from .cyclic import CyclicLR  # noqa: E402, F401 (at the end, since it uses what stands above)
