@@ -15,8 +15,8 @@ def entr(input):
     """`-x log x`; 0 at 0, minus infinity below.
 
     >>> import gradus
-    >>> gradus.special.entr(gradus.tensor([0.0, 1.0, -1.0]))
-    tensor([0., -0., -inf])
+    >>> gradus.special.entr(gradus.tensor([0.5, -1.0]))
+    tensor([0.3466,   -inf])
     """
     return where(input < 0, -math.inf, -xlogy(input, input))
 
@@ -57,8 +57,8 @@ def erfcx(input):
     """`exp(x²) erfc(x)`, also where the factors are too large and too small.
 
     >>> import gradus
-    >>> round(gradus.special.erfcx(gradus.tensor(100.0)).item(), 6)
-    0.005642
+    >>> gradus.special.erfcx(gradus.tensor(100.0))
+    tensor(0.0056)
     """
     near = input.clamp(max=5.0)
     far = input.clamp(min=5.0)
@@ -72,8 +72,8 @@ def log_ndtr(input):
     """The logarithm of `ndtr`, also far to the left.
 
     >>> import gradus
-    >>> round(gradus.special.log_ndtr(gradus.tensor(-30.0)).item(), 4)
-    -454.3212
+    >>> gradus.special.log_ndtr(gradus.tensor(-30.0))
+    tensor(-454.3212)
     """
     scaled = input / math.sqrt(2)
     left, right = scaled.clamp(max=-1.0), scaled.clamp(min=-1.0)

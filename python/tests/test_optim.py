@@ -154,6 +154,8 @@ SCHEDULES = [
     "OneCycleLR(opt, 1.0, 20, cycle_momentum=False, div_factor=10)",
     "SequentialLR(opt, [s.LinearLR(opt, 0.1, 1.0, 4), s.CosineAnnealingLR(opt, 8)], [4])",
     "SequentialLR(opt, [s.ConstantLR(opt, 0.5, 3), s.ExponentialLR(opt, 0.7), s.StepLR(opt, 2)], [3, 9])",
+    "CyclicLR(opt, 0.1, 0.9, 3, 5)", "CyclicLR(opt, [0.1, 0.2], [0.9, 1.0], 4, mode='triangular2')", "CyclicLR(opt, 0.1, 0.9, 3, mode='exp_range', gamma=0.9, base_momentum=0.5, max_momentum=0.7)",
+    "CyclicLR(opt, 0.1, 0.9, 3, scale_fn=lambda x: 1 / x, scale_mode='cycle', cycle_momentum=False)",
     "ChainedScheduler([s.ConstantLR(opt, 0.1, 2), s.ExponentialLR(opt, 0.9)])",
 ]
 

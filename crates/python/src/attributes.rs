@@ -322,7 +322,7 @@ impl PyTensor {
         let one = inputs.is_instance_of::<PyTensor>();
         let inputs = if one { vec![inputs.extract::<T>()?.0] } else { crate::call::unwrapped(inputs)? };
         if inputs.is_empty() {
-            return Err(runtime_error("'inputs' argument to backward cannot be empty."));
+            return Err(runtime_error("`inputs` argument to `backward()` cannot be empty."));
         }
         let (how, wrt) = (Backward { allow_unused: true, ..how }, crate::call::refs(&inputs));
         let found = raise(py.detach(|| gradus::autograd::grad(&[&x], &[seed.as_ref()], &wrt, how)))?;

@@ -43,9 +43,14 @@ pub(crate) fn fits(n: Number, dtype: DType) -> PyResult<()> {
     use gradus::ir::Class;
     let bits = dtype.size() as i32 * 8;
     let fits = match (dtype.class(), n) {
-        (Class::Int, Number::Int(i)) => dtype.wrap(i) == i || (dtype.wrap(-1) > 0 && i < 0 && dtype.wrap(i.wrapping_neg()) == i.wrapping_neg()),
+        (Class::Int, Number::Int(i)) => {
+            dtype.wrap(i) == i
+                || (dtype.wrap(-1) > 0 && i < 0 && dtype.wrap(i.wrapping_neg()) == i.wrapping_neg())
+        }
         (Class::Int, Number::Float(x)) if dtype.wrap(-1) > 0 => x.abs().trunc() < 2f64.powi(bits),
-        (Class::Int, Number::Float(x)) => x.trunc() < 2f64.powi(bits - 1) && x.trunc() >= -(2f64.powi(bits - 1)),
+        (Class::Int, Number::Float(x)) => {
+            x.trunc() < 2f64.powi(bits - 1) && x.trunc() >= -(2f64.powi(bits - 1))
+        }
         _ => true,
     };
     match fits {
@@ -207,6 +212,7 @@ impl<'py> Elements<'py> {
     fn next(&mut self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         if self.given == self.read.data().len() {
+            py.detach(std::thread::yield_now); // others may have the lock
             py.check_signals()?;
             let count = AT_ONCE.min(self.flat.numel() - self.next);
             self.read = raise(self.flat.narrow(0, self.next, count).to_literal())?;

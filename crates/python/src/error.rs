@@ -52,7 +52,9 @@ pub(crate) fn line() -> Option<String> {
                 let code = frame.getattr("f_code")?;
                 let file = code.getattr("co_filename")?.extract::<String>()?;
                 if !file.starts_with(ours) && !file.starts_with("<frozen") {
-                    let (line, name) = (frame.getattr("f_lineno")?, code.getattr("co_name")?);
+                    // As numbers and texts of ours: Python's `str` looks for Ctrl-C, which would be lost here.
+                    let line = frame.getattr("f_lineno")?.extract::<usize>()?;
+                    let name = code.getattr("co_name")?.extract::<String>()?;
                     return Ok(Some(format!("File \"{file}\", line {line}, in {name}")));
                 }
                 frame = frame.getattr("f_back")?;

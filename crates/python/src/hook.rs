@@ -91,7 +91,9 @@ impl PyTensor {
         // Weak: the leaf holds the hook.
         let leaf = PyWeakrefReference::new(slf)?.unbind();
         let reached = move |_: &gradus::Tensor| {
-            Python::attach(|py| WAITING.with(|w| w.borrow_mut().push((leaf.clone_ref(py), hook.clone_ref(py)))));
+            Python::attach(|py| {
+                WAITING.with(|w| w.borrow_mut().push((leaf.clone_ref(py), hook.clone_ref(py))))
+            });
             Ok(None)
         };
         crate::error::raise(x.register_hook(reached)).map(PyHook)

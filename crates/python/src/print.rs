@@ -202,7 +202,8 @@ impl Shown {
         // NaN, infinities and zeros of floats do not count: they are written beside the others' width.
         let counts = |x: f64| x.is_finite() && x != 0.0;
         let widths = |parts: Vec<f64>, style: &Style| {
-            let words = parts.into_iter().filter(|x| counts(*x)).map(|x| word(x, style, options.precision).len());
+            let words =
+                parts.into_iter().filter(|x| counts(*x)).map(|x| word(x, style, options.precision).len());
             words.max().unwrap_or(1)
         };
         shown.width = match t.dtype().class() {

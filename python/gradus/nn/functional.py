@@ -198,18 +198,19 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     return _native.interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def _in_place(function):
+def _in_place(function, arguments="", gives="1."):
     def change(input, *args, **kwargs):
         return input.copy_(function(input, *args, **kwargs))
 
     change.__name__ = change.__qualname__ = f"{function.__name__}_"
-    change.__doc__ = f"In place: `{function.__name__}`."
+    change.__doc__ = (f"In place: `{function.__name__}`.\n\n    >>> import gradus\n"
+                      f"    >>> gradus.nn.functional.{function.__name__}_(gradus.ones(1){arguments})\n    tensor([{gives}])\n    ")
     change.__module__ = __name__
     return change
 
 
-relu_, elu_, selu_, celu_ = map(_in_place, (relu, elu, selu, celu))
-leaky_relu_, hardtanh_, threshold_, rrelu_ = map(_in_place, (leaky_relu, hardtanh, threshold, rrelu))
+relu_, elu_, celu_, leaky_relu_, hardtanh_, rrelu_ = map(_in_place, (relu, elu, celu, leaky_relu, hardtanh, rrelu))
+selu_, threshold_ = _in_place(selu, gives="1.0507"), _in_place(threshold, ", 2.0, 5.0", "5.")
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

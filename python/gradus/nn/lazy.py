@@ -8,7 +8,12 @@ from .parameter import Parameter
 
 
 class UninitializedParameter(Parameter):
-    """A parameter without a shape yet."""
+    """A parameter without a shape yet.
+
+    >>> import gradus
+    >>> gradus.nn.LazyLinear(3).weight
+    <UninitializedParameter>
+    """
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
         return Tensor.__new__(cls, zeros(0, device=device, dtype=dtype), requires_grad)
@@ -33,7 +38,8 @@ class _Lazy(Module):
         for name in self._lazy_names(*args, **kwargs):
             self.register_parameter(name, UninitializedParameter(**kind))
 
-    def _lazy_names(self, *args, bias=True, affine=True, **kwargs):
+    def _lazy_names(self, *args, bias=True, affine=None, **kwargs):
+        affine = not issubclass(self._layer, norm._InstanceNorm) if affine is None else affine
         return ["weight", "bias"] if bias and affine else ["weight"] if affine else []
 
     def _become(self, width):

@@ -94,17 +94,13 @@ class AveragedModel(Module):
 
         count = int(self.n_averaged)
         ours, theirs = averaged(self.module), [x.detach() for x in averaged(model)]
-        floats = [(a, b) for a, b in zip(ours, theirs) if a.is_floating_point()]
         with no_grad():
             if count == 0:
                 for a, b in zip(ours, theirs):
                     a.copy_(b)
-            elif floats:
+            else:
                 update = self.multi_avg_fn or _of_lists(self.avg_fn or get_swa_avg_fn())
-                update([a.detach() for a, _ in floats], [b for _, b in floats], count)
-                for a, b in zip(ours, theirs):
-                    if not a.is_floating_point():
-                        a.copy_(b)
+                update([a.detach() for a in ours], theirs, count)
             if not self.use_buffers:
                 for a, b in zip(self.module.buffers(), model.buffers()):
                     a.copy_(b)

@@ -47,7 +47,13 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
         // SAFETY: as the caller vouches; the rows of the transposed C are one.
         return unsafe { run(pool, kernels, &Problem { finish, ..problem.transposed() }) };
     }
-    let drive = Drive { pool, kernels, problem, plan: Plan::new(problem, kernels, pool.threads()), left: AtomicBool::new(false) };
+    let drive = Drive {
+        pool,
+        kernels,
+        problem,
+        plan: Plan::new(problem, kernels, pool.threads()),
+        left: AtomicBool::new(false),
+    };
     // SAFETY: each call has products of its own.
     let one = |index: usize| unsafe { drive.item(index) };
     if drive.blocks() * drive.plan.parts > 1 {
