@@ -350,8 +350,8 @@ vander | gradus.vander(v)
 vstack | gradus.vstack([u, u])
 zeros | gradus.zeros(2)
 zeros_like | gradus.zeros_like(u)
-are_deterministic_algorithms_enabled | gradus.are_deterministic_algorithms_enabled()
-is_deterministic_algorithms_warn_only_enabled | gradus.is_deterministic_algorithms_warn_only_enabled()
+are_deterministic_algorithms_enabled | gradus.use_deterministic_algorithms(False) ; gradus.are_deterministic_algorithms_enabled()
+is_deterministic_algorithms_warn_only_enabled | gradus.use_deterministic_algorithms(False) ; gradus.is_deterministic_algorithms_warn_only_enabled()
 get_default_device | gradus.get_default_device()
 get_num_interop_threads | gradus.get_num_interop_threads() >= 1
 get_num_threads | gradus.get_num_threads() >= 1

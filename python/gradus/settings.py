@@ -1,6 +1,7 @@
 """Switches that PyTorch programs set: where nothing depends on one, it is kept and given back."""
 
 from ._device import device
+from ._examples import documented as _documented
 from ._native import get_num_threads, set_num_threads  # noqa: F401
 
 _kept = {"deterministic": False, "warn_only": False, "interop": 1}
@@ -83,3 +84,5 @@ class layout(memory_format):
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 strided = layout("strided")
+
+_documented(globals())

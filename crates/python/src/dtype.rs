@@ -7,6 +7,10 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The element type of a tensor.
+///
+/// >>> import gradus
+/// >>> gradus.float64, gradus.float64.itemsize, gradus.int8.is_floating_point
+/// (gradus.float64, 8, False)
 #[pyclass(name = "dtype", module = "gradus", frozen, eq, hash)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PyDType(pub(crate) DType);

@@ -16,7 +16,12 @@ pub(crate) fn _value_and_grad<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny
     two(ins.py(), f.done(gradus::value_and_grad(&refs(&all), |x| f.call(&[x])))?)
 }
 
-/// A linear map from lists of tensors to lists of tensors.
+/// A linear map from lists of tensors to lists of tensors: what `linearize` and `vjp` call.
+///
+/// >>> import gradus
+/// >>> y, push = gradus.linearize(lambda x: x * x, gradus.tensor([1.0, 2.0]))
+/// >>> push(gradus.ones(2))
+/// tensor([2., 4.])
 #[pyclass(name = "LinearMap", module = "gradus", frozen)]
 pub(crate) struct PyLinearMap(LinearMap);
 

@@ -270,6 +270,7 @@ impl Tensor {
                     why,
                 ));
             }
+            crate::trace::replaces_gradient(cell, grad);
             cell.set_grad(grad.map(|g| g.detach()));
             Ok(())
         };

@@ -63,7 +63,7 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     signal, weight = laid(pieces * window), laid((window * window).expand(1, count, n_fft))
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
-    if bool((weight[:, start:min(end, total)].abs() < 1e-11).any()):
+    if not weight._is_traced and bool((weight[:, start:min(end, total)].abs() < 1e-11).any()):
         raise RuntimeError("istft: window overlap add min: 1")
     signal = signal[:, start:end] / weight[:, start:end]
     if length is not None and signal.shape[-1] < length:

@@ -8,7 +8,7 @@ from ..module import Module
 from .parametrize import register_parametrization
 
 
-def norm_except(v, dim):
+def _norm_except(v, dim):
     """The norms of a tensor's slices along an axis; with -1, of the whole."""
     axes = [axis for axis in range(v.dim()) if axis != dim % v.dim()] if dim != -1 else list(range(v.dim()))
     return (v * v).sum(axes, keepdim=dim != -1).sqrt()
@@ -22,11 +22,11 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g, weight_v):
-        return weight_v * (weight_g / norm_except(weight_v, self.dim))
+        return weight_v * (weight_g / _norm_except(weight_v, self.dim))
 
     def right_inverse(self, weight):
         """Length and direction of a tensor."""
-        return norm_except(weight, self.dim), weight
+        return _norm_except(weight, self.dim), weight
 
 
 def weight_norm(module, name="weight", dim=0):

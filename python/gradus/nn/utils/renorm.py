@@ -4,7 +4,7 @@ from ...core import no_grad, randn
 from .. import functional as F
 from ..conv import _ConvTranspose
 from ..parameter import Parameter
-from .parametrizations import norm_except
+from .parametrizations import _norm_except
 
 
 class _Hook:
@@ -41,7 +41,7 @@ def _removed(module, name, kind, parts):
 class _WeightNorm(_Hook):
     def compute(self, module):
         v = getattr(module, self.name + "_v")
-        return v * (getattr(module, self.name + "_g") / norm_except(v, self.dim))
+        return v * (getattr(module, self.name + "_g") / _norm_except(v, self.dim))
 
 
 def weight_norm(module, name="weight", dim=0):
@@ -56,7 +56,7 @@ def weight_norm(module, name="weight", dim=0):
     hook.dim = -1 if dim is None else dim
     weight = getattr(module, name).detach()
     delattr(module, name)
-    module.register_parameter(name + "_g", Parameter(norm_except(weight, hook.dim)))
+    module.register_parameter(name + "_g", Parameter(_norm_except(weight, hook.dim)))
     module.register_parameter(name + "_v", Parameter(weight.clone()))
     return hook.install(module)
 
