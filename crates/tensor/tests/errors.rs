@@ -90,7 +90,7 @@ fn products() {
 fn movement() {
     let (a, b) = (count(&[2, 3]), count(&[4, 5]));
     fail! {
-        Tensor::cat(&[&a, &b], 0) => "concat", "[2,3] and [4,5]", "differ on an axis";
+        Tensor::cat(&[&a, &b], 0) => "cat", "[2,3] and [4,5]", "differ on an axis";
         Tensor::cat(&[&a, &a], 2) => "cat", "axis 2 is out of range", "f32[2,3]";
         Tensor::cat(&[], 0) => "cat", "at least one";
         Tensor::stack(&[&a, &b], 0) => "stack", "[2,3] and [4,5]";
