@@ -57,8 +57,8 @@ pub(crate) fn erfinv(x: f64) -> f64 {
     } else if a.is_nan() || a > 1.0 {
         return f64::NAN;
     } else if a <= 0.85 {
-        let half = x / 2.0;
-        return half * ratio(&QUANTILE[0], 0.180625 - half * half) * FRAC_1_SQRT_2;
+        // The number comes last: it may be too small to be halved.
+        return x * (ratio(&QUANTILE[0], 0.180625 - x * x / 4.0) * (FRAC_1_SQRT_2 / 2.0));
     }
     let root = (-((1.0 - a) / 2.0).ln()).sqrt();
     let y = if root <= 5.0 { ratio(&QUANTILE[1], root - 1.6) } else { ratio(&QUANTILE[2], root - 5.0) };
