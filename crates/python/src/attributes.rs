@@ -2,11 +2,10 @@
 
 use crate::convert::{item, tensor_of, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
-use crate::error::{raise, runtime_error, type_error, value_error};
-use crate::hook::after_backward;
+use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, View, compute, owned};
 use crate::value::{Operand, T};
-use gradus::{Backward, DType, Tensor};
+use gradus::{DType, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
@@ -295,44 +294,6 @@ impl PyTensor {
         raise(new.check())?;
         self.rebind(new);
         Ok(())
-    }
-
-    /// Adds the gradients of this tensor to every leaf it depends on. One that is not a scalar needs `gradient`.
-    #[doc = example!(backward)]
-    #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
-    fn backward(
-        &self,
-        py: Python<'_>,
-        gradient: Option<T>,
-        retain_graph: Option<bool>,
-        create_graph: bool,
-        inputs: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let x = self.value(py)?;
-        let how = Backward {
-            retain_graph: retain_graph.unwrap_or(create_graph),
-            create_graph,
-            ..Backward::default()
-        };
-        let seed = gradient.map(|g| g.0);
-        let Some(inputs) = inputs.filter(|i| !i.is_none()) else {
-            return after_backward(py, raise(py.detach(|| x.backward_as(seed.as_ref(), how))));
-        };
-        // For these alone: what reaches them is added to what they have.
-        let one = inputs.is_instance_of::<PyTensor>();
-        let inputs = if one { vec![inputs.extract::<T>()?.0] } else { crate::call::unwrapped(inputs)? };
-        if inputs.is_empty() {
-            return Err(runtime_error("`inputs` argument to `backward()` cannot be empty."));
-        }
-        let (how, wrt) = (Backward { allow_unused: true, ..how }, crate::call::refs(&inputs));
-        let found = raise(py.detach(|| gradus::autograd::grad(&[&x], &[seed.as_ref()], &wrt, how)))?;
-        for (input, new) in inputs.iter().zip(found) {
-            let Some(new) = new else { continue };
-            let _mode = gradus::set_grad_enabled(create_graph && gradus::is_grad_enabled());
-            let sum = input.grad().map_or_else(|| new.clone(), |old| &old + &new);
-            raise(input.set_grad(Some(&sum)))?;
-        }
-        after_backward(py, Ok(()))
     }
 
     /// Another dtype or device; a tensor says both.

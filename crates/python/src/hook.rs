@@ -1,9 +1,10 @@
-//! Functions that see gradients in backward passes.
+//! Backward passes, and functions that see gradients in them.
 
-use crate::error::kept;
+use crate::call::{refs, unwrapped};
+use crate::error::{kept, raise, runtime_error};
 use crate::tensor::PyTensor;
 use crate::value::T;
-use gradus::HookHandle;
+use gradus::{Backward, HookHandle};
 use pyo3::prelude::*;
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 use std::cell::RefCell;
@@ -53,6 +54,44 @@ impl PyHook {
 
 #[pymethods]
 impl PyTensor {
+    /// Adds the gradients of this tensor to every leaf it depends on. One that is not a scalar needs `gradient`.
+    #[doc = example!(backward)]
+    #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        gradient: Option<T>,
+        retain_graph: Option<bool>,
+        create_graph: bool,
+        inputs: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let x = self.value(py)?;
+        let how = Backward {
+            retain_graph: retain_graph.unwrap_or(create_graph),
+            create_graph,
+            ..Backward::default()
+        };
+        let seed = gradient.map(|g| g.0);
+        let Some(inputs) = inputs.filter(|i| !i.is_none()) else {
+            return after_backward(py, raise(py.detach(|| x.backward_as(seed.as_ref(), how))));
+        };
+        // For these alone: what reaches them is added to what they have.
+        let one = inputs.is_instance_of::<PyTensor>();
+        let inputs = if one { vec![inputs.extract::<T>()?.0] } else { unwrapped(inputs)? };
+        if inputs.is_empty() {
+            return Err(runtime_error("`inputs` argument to `backward()` cannot be empty."));
+        }
+        let (how, wrt) = (Backward { allow_unused: true, ..how }, refs(&inputs));
+        let found = raise(py.detach(|| gradus::autograd::grad(&[&x], &[seed.as_ref()], &wrt, how)))?;
+        for (input, new) in inputs.iter().zip(found) {
+            let Some(new) = new else { continue };
+            let _mode = gradus::set_grad_enabled(create_graph && gradus::is_grad_enabled());
+            let sum = input.grad().map_or_else(|| new.clone(), |old| &old + &new);
+            raise(input.set_grad(Some(&sum)))?;
+        }
+        after_backward(py, Ok(()))
+    }
+
     /// Calls `hook(gradient)` in every backward pass that reaches this tensor; what it gives, unless `None`, goes on in
     /// the gradient's place. `remove()` of the result takes the hook away.
     ///
@@ -72,7 +111,7 @@ impl PyTensor {
                 called().map_err(kept)
             })
         };
-        crate::error::raise(self.value(py)?.register_hook(call)).map(PyHook)
+        raise(self.value(py)?.register_hook(call)).map(PyHook)
     }
 
     /// Calls `hook(tensor)` after every backward pass that has added to this leaf's `.grad`.
@@ -86,7 +125,7 @@ impl PyTensor {
         let x = slf.get().value(slf.py())?;
         if !x.is_leaf() {
             let why = "post accumulate grad hooks cannot be registered on non-leaf tensors";
-            return Err(crate::error::runtime_error(why));
+            return Err(runtime_error(why));
         }
         // Weak: the leaf holds the hook.
         let leaf = PyWeakrefReference::new(slf)?.unbind();
@@ -96,7 +135,7 @@ impl PyTensor {
             });
             Ok(None)
         };
-        crate::error::raise(x.register_hook(reached)).map(PyHook)
+        raise(x.register_hook(reached)).map(PyHook)
     }
 
     /// What PyTorch would call the gradient of the operation that made this tensor, if it was recorded.
