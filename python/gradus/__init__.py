@@ -11,11 +11,13 @@ from ._device import device
 from ._native import __version__
 from ._results import Size
 from .core import *  # noqa: F403
+from .settings import *  # noqa: F403
 from .transforms import *  # noqa: F403
-from . import amp, autograd, backends, cuda, data, distributions, fft, func, linalg, nn, optim, testing, utils
+from . import amp, autograd, backends, cuda, data, distributions, fft, func, linalg, nn, optim, random, special, testing, utils
 from .amp import autocast
 from .compiled import compile
 from .nn import functional
+from .random import seed
 from .serialization import load, save
 
 import sys as _sys

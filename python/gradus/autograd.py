@@ -3,7 +3,8 @@
 from types import SimpleNamespace
 
 from . import _native, transforms
-from .core import Tensor, enable_grad, no_grad, set_grad_enabled  # noqa: F401
+from .core import Tensor, enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
 
 
 def _listed(x):
@@ -38,6 +39,47 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     for i, (out, seed) in enumerate(zip(outs, seeds)):
         keep = retain_graph or create_graph or i + 1 < len(outs)
         out.backward(seed, retain_graph=keep, create_graph=create_graph, inputs=inputs)
+
+
+class set_detect_anomaly:
+    """Makes backward passes look for NaN, from the call on; as a context, until its end. The first call that makes one raises.
+
+    >>> import gradus
+    >>> x = gradus.tensor(0.0, requires_grad=True)
+    >>> with gradus.autograd.set_detect_anomaly(True):
+    ...     try:
+    ...         (x.sqrt() * 0).backward()
+    ...     except RuntimeError as error:
+    ...         print(error)
+    sqrt: the gradient of operand 0 is NaN (operands float32[])
+    """
+
+    def __init__(self, mode, check_nan=True):
+        self._before = _native._look_for_nan(bool(mode) and check_nan)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        _native._look_for_nan(self._before)
+
+
+class detect_anomaly:
+    """A context in which backward passes look for NaN, and raise where the first one is made.
+
+    >>> import gradus
+    >>> with gradus.autograd.detect_anomaly():
+    ...     gradus.ones(2, requires_grad=True).sum().backward()
+    """
+
+    def __init__(self, check_nan=True):
+        self._on = check_nan
+
+    def __enter__(self):
+        self._before = _native._look_for_nan(self._on)
+
+    def __exit__(self, *exc):
+        _native._look_for_nan(self._before)
 
 
 class _Context:
@@ -130,8 +172,14 @@ def _hvp(func, inputs, v):
     return func(*_listed(inputs)), found if several else found[0]
 
 
+def _jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    """The derivatives of every element of `func(inputs)`; of a tuple of inputs, a tuple."""
+    places = 0 if isinstance(inputs, Tensor) else tuple(range(len(inputs)))
+    return transforms.jacobian(func, places)(*_listed(inputs))
+
+
 functional = SimpleNamespace(
-    jacobian=lambda func, inputs: transforms.jacobian(func)(inputs),
+    jacobian=_jacobian,
     hessian=lambda func, inputs: transforms.hessian(func)(inputs),
     vjp=_vjp, jvp=_jvp, hvp=_hvp,
 )

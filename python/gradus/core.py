@@ -7,7 +7,7 @@ What has no method comes from the native module, from `composed` or from `grad_m
 import builtins
 import math
 
-from . import _native, composed, inplace
+from . import _native, composed, inplace, subclass
 from ._native import *  # noqa: F403
 from ._native import Tensor
 from ._examples import documented as _documented
@@ -64,6 +64,7 @@ for _name in composed.__all__:
 for _name in composed.__all__:
     globals()[_name] = _with_keywords(getattr(composed, _name), first=None)
 inplace.install()
+subclass.install()
 
 # Fourier transforms are given out by the module `fft` alone.
 for _name in "fft fftfreq fftn fftshift ifft ifftn ifftshift irfft rfft rfftfreq rfftn".split():
@@ -71,6 +72,14 @@ for _name in "fft fftfreq fftn fftshift ifft ifftn ifftshift irfft rfft rfftfreq
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 concat = concatenate = cat  # noqa: F405
 arctanh, arcsinh, arccosh = atanh, asinh, acosh  # noqa: F405
+
+
+# Where PyTorch has functions that change their argument.
+for _name in """
+abs acos acosh asin asinh atan atanh ceil clamp cos cosh deg2rad detach erf erfc exp exp2 expm1 fill floor frac log log10 log1p log2
+logit nan_to_num neg rad2deg reciprocal relu round rsqrt sigmoid sin sinh sqrt square tan tanh trunc xlogy zero
+""".split():
+    globals()[f"{_name}_"] = getattr(Tensor, f"{_name}_")
 
 
 def real(input):

@@ -125,7 +125,15 @@ class enable_grad(no_grad):
 
 
 class inference_mode(no_grad):
-    """`no_grad`, under the name that PyTorch programs use for inference; `inference_mode(False)` changes nothing."""
+    """`no_grad`, under the name that PyTorch programs use for inference; `inference_mode(False)` changes nothing.
+
+    >>> import gradus
+    >>> x = gradus.ones(2, requires_grad=True)
+    >>> with gradus.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     def __new__(cls, mode=True):
         return super().__new__(cls, mode if callable(mode) else None)

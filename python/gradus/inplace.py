@@ -1,12 +1,15 @@
 """Methods of `Tensor` that change it in place, from those that give a new one; and what PyTorch programs ask about memory."""
 
+import math
+
 from . import _native
 from ._examples import documented as _documented
 from ._native import Tensor
 from .grad_mode import no_grad
+from .settings import strided
 
 #: In place with the same shape: `x.tril_()` is `x.copy_(x.tril())`.
-_SAME_SHAPE = "tril triu clip masked_scatter scatter_reduce index_put index_fill nan_to_num erfinv logit lgamma digamma cumsum cumprod renorm"
+_SAME_SHAPE = "tril triu clip masked_scatter scatter_reduce index_put index_fill nan_to_num erfinv logit lgamma digamma cumsum cumprod renorm gcd lcm i0 float_power ldexp mvlgamma clamp_min clamp_max round addbmm addmv addr baddbmm"
 #: In place with another shape.
 _OTHER_SHAPE = "squeeze unsqueeze t transpose swapaxes swapdims"
 
@@ -72,6 +75,94 @@ def random_(self, low=None, high=None, *, generator=None):
         return self.copy_(_native.randint(low, high, tuple(self.shape), generator=generator))
 
 
+def resize_(self, *sizes, memory_format=None):
+    """In place: another shape; the first elements stay, new ones are zeros.
+
+    >>> import gradus
+    >>> gradus.tensor([1, 2, 3]).resize_(2, 2)
+    tensor([[1, 2],
+            [3, 0]])
+    """
+    sizes = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    count, flat = math.prod(sizes), self.reshape(-1)
+    if count > flat.shape[0]:
+        flat = _native.cat([flat, _native.zeros(count - flat.shape[0], dtype=self.dtype)])
+    return self._become(flat[:count].reshape(sizes).clone())
+
+
+def resize_as_(self, other, memory_format=None):
+    """In place: the shape of another tensor.
+
+    >>> import gradus
+    >>> gradus.tensor([1, 2, 3]).resize_as_(gradus.zeros(2))
+    tensor([1, 2])
+    """
+    return self.resize_(tuple(other.shape))
+
+
+def set_(self, source):
+    """In place: what another tensor is.
+
+    >>> import gradus
+    >>> gradus.zeros(1).set_(gradus.ones(2))
+    tensor([1., 1.])
+    """
+    return self._become(source.detach().clone())
+
+
+def apply_(self, callable):
+    """In place: a function of Python, element by element.
+
+    >>> import gradus
+    >>> gradus.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
+    tensor([10., 20.])
+    """
+    with no_grad():
+        return self.copy_(_native.tensor([callable(x) for x in self.reshape(-1).tolist()], dtype=self.dtype).reshape(self.shape))
+
+
+def ndimension(self):
+    """Number of axes.
+
+    >>> import gradus
+    >>> gradus.zeros(2, 3).ndimension()
+    2
+    """
+    return self.dim()
+
+
+def is_shared(self):
+    """Whether other processes see its memory: no.
+
+    >>> import gradus
+    >>> gradus.zeros(2).is_shared()
+    False
+    """
+    return False
+
+
+def is_inference(self):
+    """Whether it was made in `inference_mode`: that is not remembered.
+
+    >>> import gradus
+    >>> gradus.zeros(2).is_inference()
+    False
+    """
+    return False
+
+
+def to_dense(self):
+    """The tensor itself: all are dense.
+
+    >>> import gradus
+    >>> gradus.zeros(2).to_dense()
+    tensor([0., 0.])
+    """
+    return self
+
+
 def data_ptr(self):
     """The address of the first element."""
     return self.numpy(force=True).__array_interface__["data"][0]
@@ -121,8 +212,13 @@ def install():
     for name in _OTHER_SHAPE.split():
         if not hasattr(Tensor, name + "_"):
             setattr(Tensor, name + "_", _becoming(getattr(Tensor, name), name + "_"))
-    for function in (fill_diagonal_, exponential_, random_, data_ptr, storage_offset, pin_memory, is_pinned, share_memory_, get_device, cuda):
+    for function in (fill_diagonal_, exponential_, random_, resize_, resize_as_, set_, apply_, ndimension, is_shared, is_inference, to_dense, data_ptr, storage_offset, pin_memory, is_pinned, share_memory_, get_device, cuda):
         if not hasattr(Tensor, function.__name__):
             setattr(Tensor, function.__name__, function)
     _documented({name: getattr(Tensor, name) for name in dir(Tensor)})
     Tensor.is_cpu = property(lambda self: True, doc="Whether it is in main memory: yes.")
+    for name in "is_sparse is_sparse_csr is_quantized is_meta is_mkldnn is_mps is_nested is_xla is_xpu".split():
+        setattr(Tensor, name, property(lambda self: False, doc="No: tensors are dense, and in main memory."))
+    Tensor.layout = property(lambda self: strided, doc="How elements are stored.")
+    Tensor.itemsize = property(lambda self: self.element_size(), doc="Bytes of an element.")
+    Tensor.mH = property(lambda self: self.adjoint(), doc="Matrices transposed and conjugated.")

@@ -3,6 +3,7 @@
 import functools
 
 from ._native import Tensor
+from .subclass import SUBCLASSES, class_of, of_class
 
 
 def _written(out, result):
@@ -28,7 +29,7 @@ def with_keywords(function, first="input", spread=None):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        if not kwargs:
+        if not kwargs and not SUBCLASSES:
             return function(*args)
         out = kwargs.pop("out", None)
         if first in kwargs:
@@ -36,6 +37,8 @@ def with_keywords(function, first="input", spread=None):
         if spread in kwargs:
             args = (*args, kwargs.pop(spread))
         result = function(*args, **kwargs)
+        if SUBCLASSES and (kept := class_of(args)):
+            result = of_class(kept, result)
         return result if out is None else _written(out, result)
 
     call.__module__ = getattr(function, "__module__", None) or "gradus"

@@ -54,6 +54,12 @@ def _places(argnums, args):
     return several, [i % len(args) for i in places]
 
 
+def _called_at_once(name, given):
+    """A message for `grad(f, x)`, which would give a function that nobody calls."""
+    if isinstance(given, Tensor):
+        raise TypeError(f"{name}(function) gives a function: write {name}(function)(x), not {name}(function, x)")
+
+
 def value_and_grad(function, argnums=0, has_aux=False):
     """A function that gives `function`'s value, a scalar, and its gradients for the arguments at `argnums`.
 
@@ -61,6 +67,7 @@ def value_and_grad(function, argnums=0, has_aux=False):
     >>> gradus.value_and_grad(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
     (tensor(9.), tensor([ 3., 12.]))
     """
+    _called_at_once("grad", argnums)
 
     @functools.wraps(function)
     def differentiated(*args, **kwargs):
@@ -146,13 +153,26 @@ def hvp(function, primals, vectors):
     >>> import gradus
     >>> gradus.hvp(lambda x: (x ** 3).sum(), (gradus.tensor([1.0, 2.0]),), (gradus.tensor([1.0, 1.0]),))
     (tensor([ 6., 12.]),)
+    >>> gradus.hvp(lambda x: (x ** 3).sum(), gradus.tensor([1.0, 2.0]), gradus.tensor([1.0, 1.0]))
+    tensor([ 6., 12.])
     """
+    one = isinstance(primals, Tensor)
+    primals, vectors = ((primals,), (vectors,)) if one else (primals, vectors)
     flat = _Flat(function, primals)
     along = [t for vector in vectors for t in _flatten(vector)[0]]
-    return tuple(flat.like_arguments(_native._hvp(flat.tensors, along, flat)))
+    found = tuple(flat.like_arguments(_native._hvp(flat.tensors, along, flat)))
+    return found[0] if one else found
 
 
-def _of_one(native, function, argnums):
+def _of_one(native, function, argnums, inputs):
+    if isinstance(argnums, Tensor) or inputs:  # as in `autograd.functional`: the function and its arguments
+        return _of_one(native, function, 0, ())(argnums, *inputs)
+    if isinstance(argnums, (tuple, list)) and native is _native._jacobian:
+        each = [_of_one(native, function, i, ()) for i in argnums]
+        return functools.wraps(function)(lambda *args, **kwargs: tuple(one(*args, **kwargs) for one in each))
+    if not isinstance(argnums, int):
+        raise TypeError(f"argnums says which argument, as one number, not {type(argnums).__name__}")
+
     @functools.wraps(function)
     def derived(*args, **kwargs):
         place = argnums % len(args)
@@ -167,21 +187,26 @@ def _of_one(native, function, argnums):
     return derived
 
 
-def jacobian(function, argnums=0):
+def jacobian(function, argnums=0, *inputs):
     """A function that gives the derivatives of every element of `function`'s value for every element of an argument.
 
     >>> import gradus
     >>> gradus.jacobian(lambda x: x ** 2)(gradus.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
+
+    With arguments instead of `argnums` it is called at once.
+
+    >>> gradus.jacobian(lambda x: x ** 2, gradus.tensor([3.0]))
+    tensor([[6.]])
     """
-    return _of_one(_native._jacobian, function, argnums)
+    return _of_one(_native._jacobian, function, argnums, inputs)
 
 
 jacrev = jacfwd = jacobian
 
 
-def hessian(function, argnums=0):
+def hessian(function, argnums=0, *inputs):
     """A function that gives the second derivatives of `function`, whose value is a scalar.
 
     >>> import gradus
@@ -189,7 +214,7 @@ def hessian(function, argnums=0):
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return _of_one(_native._hessian, function, argnums)
+    return _of_one(_native._hessian, function, argnums, inputs)
 
 
 def _axes(dims, argument, number):
@@ -216,6 +241,7 @@ def vmap(function, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None
     tensor([2., 2., 2.])
     """
 
+    _called_at_once("vmap", in_dims)
     if randomness not in ("error", "same"):
         raise ValueError(f"randomness {randomness!r}: draws inside of vmap are the same for all of the batch; draw outside")
 

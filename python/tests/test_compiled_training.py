@@ -206,3 +206,78 @@ def test_an_argument_changed_in_place_is_differentiated():
     x = w * 3
     f(x).backward()
     assert x.tolist() == [9, 9] and w.grad.tolist() == [18, 18]
+
+
+def passes(compiled):
+    """Backward passes inside of a function, steps outside: the gradients after each call."""
+    gradus.manual_seed(4)
+    net = nn.Linear(3, 2).double()
+    opt, found = optim.SGD(net.parameters(), lr=0.1), []
+
+    def backward(x, y):
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        return loss
+
+    def fresh(x, y):
+        opt.zero_grad()
+        loss = backward(x, y)
+        nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        return loss
+
+    def note(value=None):
+        found.append([value, *(None if p.grad is None else p.grad.clone() for p in net.parameters())])
+
+    if compiled:
+        backward_, fresh_ = gradus.jit(backward), gradus.jit(fresh)
+    else:
+        backward_, fresh_ = backward, fresh
+    for x, y in zip(X[:4], Y[:4]):  # added up over two calls
+        for _ in range(2):
+            note(backward_(gradus.tensor(x), gradus.tensor(y)))
+        opt.step()
+        opt.zero_grad()
+    for x, y in zip(X[4:7], Y[4:7]):  # replaced by each call
+        note(fresh_(gradus.tensor(x), gradus.tensor(y)))
+        opt.step()
+    forget = gradus.jit(lambda x: (opt.zero_grad(), x * 2)[1]) if compiled else lambda x: (opt.zero_grad(), x * 2)[1]
+    forget(gradus.ones(1))
+    note()
+    return found
+
+
+def test_gradients_of_a_backward_pass_inside_are_there_afterwards():
+    for ours, eager in zip(passes(True), passes(False)):
+        for a, b in zip(ours, eager):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_allclose(array(a), array(b), rtol=1e-12)
+
+
+def test_a_function_that_changes_the_parameters_keeps_no_gradients():
+    w = nn.Parameter(gradus.ones(2))
+    opt = optim.SGD([w], lr=0.5)
+
+    @gradus.jit
+    def step():
+        opt.zero_grad()
+        (w * w).sum().backward()
+        opt.step()
+
+    step()
+    assert w.grad is None and w.tolist() == [0.0, 0.0]
+
+
+def test_gradients_from_outside_are_seen():
+    w = nn.Parameter(gradus.zeros(2))
+    opt = optim.SGD([w], lr=0.5)
+    step = gradus.jit(lambda: opt.step())
+    total = gradus.jit(lambda: w.grad.sum())
+    for value in (1.0, 4.0):
+        w.grad, before = gradus.full((2,), value), w.detach().clone()
+        assert total().item() == 2 * value and w.grad.tolist() == [value] * 2
+        step()
+        assert (w - before).tolist() == [-value / 2] * 2
+    w.grad, before = None, w.detach().clone()
+    step()  # another program, which has nothing to do
+    assert w.tolist() == before.tolist()

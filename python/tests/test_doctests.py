@@ -46,7 +46,10 @@ def public():
     F, seen = gradus.nn.functional, set()
     places = [("gradus.Tensor", gradus.Tensor), ("gradus", gradus), ("gradus.nn.functional", F), ("gradus.linalg", gradus.linalg), ("gradus.fft", gradus.fft),
               ("gradus.func", gradus.func), ("gradus.autograd", gradus.autograd), ("gradus.nn.init", gradus.nn.init), ("gradus.nn.utils", gradus.nn.utils),
-              ("gradus.nn.utils.rnn", gradus.nn.utils.rnn), ("gradus.cuda", gradus.cuda), ("gradus.testing", gradus.testing)]
+              ("gradus.nn.utils.rnn", gradus.nn.utils.rnn), ("gradus.cuda", gradus.cuda), ("gradus.testing", gradus.testing),
+              ("gradus.special", gradus.special), ("gradus.random", gradus.random), ("gradus.nn.utils.parametrize", gradus.nn.utils.parametrize),
+              ("gradus.nn.utils.parametrizations", gradus.nn.utils.parametrizations), ("gradus.optim.swa_utils", gradus.optim.swa_utils), ("gradus.nn.Module", gradus.nn.Module),
+              ("gradus.optim.Optimizer", gradus.optim.Optimizer), ("gradus.optim.lr_scheduler.LRScheduler", gradus.optim.lr_scheduler.LRScheduler)]
     for where, place in places:
         for name in dir(place):
             value = getattr(place, name)
@@ -62,6 +65,15 @@ def test_every_function_has_a_meaning_and_an_example():
     bare = [name for name, value in public() if not (value.__doc__ or "").strip()]
     missing = [name for name, value in public() if ">>>" not in (value.__doc__ or "")]
     assert not bare and not missing, (bare, missing)
+
+
+def test_examples_of_native_classes_run():
+    runner, report = doctest.DocTestRunner(), []
+    for name in ("Graph", "LinearMap", "Structure", "dtype", "jit", "Generator", "Tensor"):
+        value = getattr(gradus._native, name)
+        assert ">>>" in value.__doc__, name
+        runner.run(doctest.DocTestParser().get_doctest(value.__doc__, {}, name, "native", 0), out=report.append)
+    assert runner.failures == 0, "".join(report)
 
 
 def test_examples_of_native_functions_run():

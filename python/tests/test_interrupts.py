@@ -51,3 +51,41 @@ def test_a_long_routine_stops(name):
     assert done.returncode == 0, done.stderr
     word, late = done.stdout.split()
     assert word == "stopped" and float(late) < 1.0, done.stdout
+
+
+ONCE = """
+import os, signal, sys, threading, time
+import gradus
+def long(x):
+    for _ in range(60_000):
+        x = x.sin() * 1.5
+    return x.sum()
+x = {setup}
+stopper = threading.Timer({delay}, lambda: os.kill(os.getpid(), signal.SIGINT))
+start = time.perf_counter()
+stopper.start()
+try:
+    {call}
+    print("never stopped")
+except KeyboardInterrupt:
+    print(f"stopped {{time.perf_counter() - start - {delay}:.3f}}")
+"""
+
+# setup, one call that takes many seconds, when to stop it
+LONG = {
+    "one large product": ("gradus.ones(9000, 9000)", "x @ x", 0.5),
+    "a list of all elements": ("gradus.zeros(20_000_000, 2)", "x.tolist()", 0.5),
+    "tracing": ("gradus.ones(2)", "gradus.jit(long)(x)", 0.3),
+    "compiling": ("gradus.ones(2)", "gradus.jit(long)(x)", 2.5),
+    "a gradient": ("gradus.ones(2)", "gradus.grad(long)(x)", 2.5),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_is_done_once_stops(name):
+    setup, call, delay = LONG[name]
+    program = ONCE.format(setup=setup, call=call, delay=delay)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=dict(os.environ))
+    assert done.returncode == 0 and "ignored" not in done.stderr, done.stderr
+    word, late = done.stdout.split()
+    assert word == "stopped" and float(late) < 1.0, done.stdout

@@ -199,3 +199,32 @@ def test_a_recurrence_is_a_picture_too():
 
     tree = ElementTree.fromstring(gradus.Program("S[i, *t+1] = A[i,j] S[j, *t] + X[i, *t]")._repr_html_())
     assert any(t.text == "S needs X" for t in tree.iter())
+
+
+def test_messages_name_what_was_called():
+    x = gradus.ones(3, 2)
+    watched = gradus.ones(2, requires_grad=True)
+    watched.register_hook(lambda g: gradus.ones(3))
+    program = gradus.Program("L = W[i] X[i]\nexport L")
+
+    def put(index, value):
+        y = x.clone()
+        y[index] = value
+
+    cases = [
+        (lambda: gradus.jit(lambda x: x if x.sum() > 0 else -x)(x), RuntimeError, "use `where` or `cond`"),
+        (lambda: gradus.vmap(lambda x, i: x.gather(0, i))(gradus.ones(2, 3), gradus.tensor([[0, 5], [1, 1]])), IndexError, "index 5 is out of range for extent 3"),
+        (lambda: gradus.vmap(lambda x, i: x[i])(gradus.ones(2, 3), gradus.tensor([[0, 5], [1, 1]])), IndexError, "index 5 is out of range for extent 3"),
+        (lambda: gradus.vmap(gradus.vmap(lambda x, i: x[i]))(gradus.ones(2, 2, 3), gradus.tensor([[0, 5], [1, 1]])), IndexError, "index 5 is out of range for extent 3"),
+        (lambda: gradus.vmap(lambda x, i: x.scatter(0, i, 1.0))(gradus.ones(2, 3), gradus.tensor([[0], [3]])), IndexError, "index 3 is out of range for extent 3"),
+        (lambda: gradus.jit(lambda x, i: x.gather(1, i))(gradus.ones(2, 3), gradus.tensor([[0, 4], [1, 1]])), IndexError, "index 4 is out of range for extent 3"),
+        (lambda: F.pad(x, (-5, 0)), RuntimeError, "crops more than the 2 elements"), (lambda: F.pad(x.unsqueeze(0), (5, 0), mode="reflect"), RuntimeError, "at most 1"),
+        (lambda: x.topk(5), ValueError, "topk: k = 5"), (lambda: gradus.cat([x, gradus.ones(3, 4)]), RuntimeError, "^cat: "), (lambda: put(0, gradus.ones(5)), RuntimeError, "^index_put: "),
+        (lambda: x.index_select(0, gradus.tensor([7])), IndexError, "^index_select: "), (lambda: (watched * 2).sum().backward(), RuntimeError, "^register_hook: "),
+        (lambda: program.run(W=gradus.ones(2)), ValueError, r"give it \(run\(X=…\)\)"), (lambda: program.grad("L", 3), TypeError, "a name or a list of names"),
+    ]
+    for call, kind, words in cases:
+        text = failing(call, kind)
+        assert re.search(words, text), text
+    assert str(program.grad("L", "W")) == str(program.grad("L", ["W"]))
+    assert list(program.run(W=gradus.ones(2), X=gradus.ones(2), only="L")) == ["L"]

@@ -31,6 +31,7 @@ causal = np.triu(np.ones((5, 5), bool), 1)
 LAYERS = [
     ("Linear(3, 4)", [f(5, 3)]), ("Linear(3, 4, bias=False)", [f(2, 5, 3)]), ("Bilinear(3, 4, 5)", [f(6, 3), f(6, 4)]),
     ("Embedding(7, 3)", [ints(7, 2, 5)]), ("Embedding(7, 3, padding_idx=2)", [ints(7, 2, 5)]),
+    ("EmbeddingBag(7, 3)", [ints(7, 2, 5)]), ("EmbeddingBag(7, 3, mode='sum', padding_idx=2)", [ints(7, 2, 5)]), ("EmbeddingBag(7, 3, mode='max')", [ints(7, 6), np.array([0, 2])]),
     ("Identity()", [f(3)]), ("Flatten()", [f(2, 3, 4)]), ("Flatten(0, 1)", [f(2, 3, 4)]), ("Unflatten(1, (2, 3))", [f(4, 6)]),
     ("Conv1d(3, 4, 3)", [f(2, 3, 9)]), ("Conv1d(4, 6, 3, stride=2, padding=1, dilation=2, groups=2)", [f(2, 4, 11)]),
     ("Conv1d(3, 4, 4, padding='same')", [f(2, 3, 9)]), ("Conv1d(3, 4, 3, padding='valid', bias=False)", [f(3, 9)]),

@@ -25,6 +25,7 @@ CASES = [
     ("NAdam", {"lr": 0.02}), ("NAdam", {"lr": 0.02, "weight_decay": 0.1, "decoupled_weight_decay": True}), ("NAdam", {"weight_decay": 0.1}),
     ("RAdam", {"lr": 0.02}), ("RAdam", {"lr": 0.02, "weight_decay": 0.1}), ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
     ("Adafactor", {}), ("Adafactor", {"lr": 0.1, "weight_decay": 0.1, "d": 1.5}), ("Rprop", {"lr": 0.01}),
+    ("ASGD", {"lr": 0.1}), ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 10, "weight_decay": 0.1}),
     ("LBFGS", {"lr": 0.5, "max_iter": 4}), ("LBFGS", {"line_search_fn": "strong_wolfe", "max_iter": 6, "history_size": 3}),
 ]
 
@@ -153,6 +154,8 @@ SCHEDULES = [
     "OneCycleLR(opt, 1.0, 20, cycle_momentum=False, div_factor=10)",
     "SequentialLR(opt, [s.LinearLR(opt, 0.1, 1.0, 4), s.CosineAnnealingLR(opt, 8)], [4])",
     "SequentialLR(opt, [s.ConstantLR(opt, 0.5, 3), s.ExponentialLR(opt, 0.7), s.StepLR(opt, 2)], [3, 9])",
+    "CyclicLR(opt, 0.1, 0.9, 3, 5)", "CyclicLR(opt, [0.1, 0.2], [0.9, 1.0], 4, mode='triangular2')", "CyclicLR(opt, 0.1, 0.9, 3, mode='exp_range', gamma=0.9, base_momentum=0.5, max_momentum=0.7)",
+    "CyclicLR(opt, 0.1, 0.9, 3, scale_fn=lambda x: 1 / x, scale_mode='cycle', cycle_momentum=False)",
     "ChainedScheduler([s.ConstantLR(opt, 0.1, 2), s.ExponentialLR(opt, 0.9)])",
 ]
 

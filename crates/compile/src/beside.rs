@@ -3,6 +3,7 @@
 
 use crate::group::Group;
 use crate::lower::{Lowered, Unit};
+use gradus_ir::stop;
 use std::collections::BTreeMap;
 
 /// More elements than this are worth a start of their own.
@@ -24,7 +25,7 @@ pub(crate) fn merge(lowered: &mut Lowered) {
     };
     let mut pairs: Vec<(usize, usize)> = alike.into_values().flat_map(near).collect();
     pairs.sort_unstable();
-    for (a, b) in pairs {
+    for (a, b) in pairs.into_iter().take_while(|_| !stop::wanted()) {
         let (Some(x), Some(y)) = (small(&lowered.units[a]), small(&lowered.units[b])) else { continue };
         if !lowered.depend.could_merge(a, b) {
             continue;

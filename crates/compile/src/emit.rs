@@ -8,7 +8,7 @@ use crate::lower::{Lowered, Origin, Unit};
 use crate::plan::{Buffer, Control, Place, Plan, Routine, Step};
 use crate::{Result, compile};
 use gradus_ir::ops::Form;
-use gradus_ir::{Aval, Error, Graph, Op};
+use gradus_ir::{Aval, Error, Graph, Op, stop};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
         out.plan.inputs.push(i);
     }
     for unit in order {
+        stop::poll()?;
         match &lowered.units[unit] {
             Unit::Group(group) => {
                 let kernel = out.kernel(group, &stored);
@@ -104,7 +105,7 @@ fn order(lowered: &Lowered) -> Vec<usize> {
         live.iter().map(|&u| (u, live.iter().filter(|&&o| needs(u, o)).count())).collect();
     let mut ready: BTreeSet<usize> = live.iter().copied().filter(|u| waits[u] == 0).collect();
     let mut order = Vec::with_capacity(live.len());
-    while let Some(next) = ready.pop_first() {
+    while let Some(next) = ready.pop_first().filter(|_| !stop::wanted()) {
         order.push(next);
         for &u in live.iter().filter(|&&u| needs(u, next)) {
             if let Some(count) = waits.get_mut(&u) {

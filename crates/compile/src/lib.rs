@@ -28,7 +28,7 @@ pub use layout::Layout;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
-use gradus_ir::{Graph, Result};
+use gradus_ir::{Graph, Result, stop};
 
 /// How an input lies in memory: so many elements, of which a layout picks those of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,5 +57,6 @@ pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
     plan.apart = apart;
     slices::slice(&mut plan);
     memory::plan_memory(&mut plan);
+    stop::poll()?;
     Ok(plan)
 }

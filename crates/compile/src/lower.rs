@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use gradus_ir::graph::{self, Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
 use gradus_ir::reference::MOST_BYTES;
-use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape};
+use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
 
 /// Fewer parallel indices than this leave cores idle: such reductions are done in two turns.
 const FEW_ROWS: usize = 64;
@@ -74,6 +74,7 @@ pub(crate) fn lower(graph: &Graph, given: &[Given]) -> Result<Lowered> {
     let views = Vec::with_capacity(graph.nodes().len());
     let mut l = Lowering { graph, given, views, to: Lowered::default() };
     for node in graph.nodes() {
+        stop::poll()?;
         let views = l.node(node).map_err(|e| {
             let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
             e.in_op(node.op.name(), &ins)

@@ -7,6 +7,7 @@ use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::Level;
 use crate::lower::{Lowered, Origin, Unit};
 use gradus_ir::ops::Scalar;
+use gradus_ir::stop;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Values smaller than this do not matter.
@@ -25,7 +26,8 @@ pub(crate) fn recompute(lowered: &mut Lowered) {
         });
     }
     // The latest first: they follow from earlier ones.
-    for value in readers.keys().copied().collect::<Vec<_>>().into_iter().rev() {
+    for value in readers.keys().copied().collect::<Vec<_>>().into_iter().rev().take_while(|_| !stop::wanted())
+    {
         let units = readers[&value].clone();
         let Some(changed) = without(lowered, value, &units, &readers) else { continue };
         for (unit, group) in changed {

@@ -7,7 +7,7 @@ use crate::rolled::{Counts, Rolled};
 use crate::tile::{Memory, Program};
 use crate::{interrupt, product, routine};
 use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
-use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result};
+use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, stop};
 use gradus_mem::Storage;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -60,12 +60,12 @@ pub(crate) fn memory_error(bytes: usize) -> Error {
 impl Executable {
     /// Compiles a graph whose inputs are row-major.
     pub fn new(graph: &Graph) -> Result<Executable> {
-        Executable::of(compile(graph)?)
+        interrupt::stoppable(true, || Executable::of(compile(graph)?))
     }
 
     /// Compiles a graph whose inputs lie as given.
     pub fn with(graph: &Graph, given: &[Given]) -> Result<Executable> {
-        Executable::of(compile_with(graph, given)?)
+        interrupt::stoppable(true, || Executable::of(compile_with(graph, given)?))
     }
 
     /// Makes a plan ready.
@@ -84,6 +84,7 @@ impl Executable {
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
         let mut work = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
+            stop::poll()?;
             work.push(match step {
                 Step::Kernel(k) => Work::Program(Box::new(program(k, &buffers)?)),
                 Step::Contract(c) => {

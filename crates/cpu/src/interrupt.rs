@@ -45,7 +45,7 @@ fn due() -> bool {
 
 /// Runs something that may be left half done if `allowed`, or if this runs inside of something that may be; an error if it
 /// was.
-pub(crate) fn stoppable(allowed: bool, run: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(crate) fn stoppable<R>(allowed: bool, run: impl FnOnce() -> Result<R>) -> Result<R> {
     /// Brings back what was allowed, also when unwinding.
     struct Before(bool);
     impl Drop for Before {
@@ -54,7 +54,8 @@ pub(crate) fn stoppable(allowed: bool, run: impl FnOnce() -> Result<()>) -> Resu
         }
     }
     let _before = Before(ALLOWED.replace(allowed || ALLOWED.get()));
-    let done = if stop::wanted() { Ok(()) } else { run() };
+    stop::poll()?;
+    let done = run();
     stop::check()?;
     done
 }

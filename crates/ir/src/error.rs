@@ -125,6 +125,12 @@ impl Error {
         Error::new(Kind::DType { found, fits: fits.into() })
     }
 
+    /// An index beyond the extent, or one that says itself which extent it left ([`astray`](crate::ops::index::astray)).
+    pub fn index(index: i64, extent: usize) -> Error {
+        let (index, extent) = crate::ops::index::said(index).unwrap_or((index, extent));
+        Error::new(Kind::Index { index, extent, from_end: false })
+    }
+
     /// An argument out of range.
     pub fn value(what: impl Into<String>, why: impl Into<String>) -> Error {
         Error::new(Kind::Value { what: what.into(), why: why.into() })

@@ -8,7 +8,7 @@
 //! "Right" is relative to the value, except next to a zero on the negative axis (of [`lgamma`], [`digamma`]
 //! and the [`polygamma`]s of even order), where the error is small relative to the terms that cancel there.
 
-use std::f64::consts::{E, FRAC_2_SQRT_PI, LN_2, PI};
+use std::f64::consts::{E, FRAC_1_SQRT_2, LN_2, PI};
 
 /// The Bernoulli numbers B2, B4, ... B20.
 #[rustfmt::skip]
@@ -23,31 +23,52 @@ const DIGAMMA_ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 /// What [`E`] lacks of e.
 const E_LOW: f64 = 1.4456468917292502e-16;
 
+/// Coefficients of the quotients that the normal distribution's inverse is: in the middle, in the tails, far out in them.
+#[rustfmt::skip]
+const QUANTILE: [[[f64; 8]; 2]; 3] = [
+    [
+        [3.3871328727963665, 133.14166789178438, 1971.5909503065513, 13731.69376550946,
+         45921.95393154987, 67265.7709270087, 33430.57558358813, 2509.0809287301227],
+        [1.0, 42.31333070160091, 687.1870074920579, 5394.196021424751,
+         21213.794301586597, 39307.89580009271, 28729.085735721943, 5226.495278852854],
+    ],
+    [
+        [1.4234371107496835, 4.630337846156546, 5.769497221460691, 3.6478483247632045,
+         1.2704582524523684, 0.2417807251774506, 0.022723844989269184, 0.0007745450142783414],
+        [1.0, 2.053191626637759, 1.6763848301838038, 0.6897673349851,
+         0.14810397642748008, 0.015198666563616457, 0.0005475938084995345, 1.0507500716444169e-9],
+    ],
+    [
+        [6.657904643501103, 5.463784911164114, 1.7848265399172913, 0.29656057182850487,
+         0.026532189526576124, 0.0012426609473880784, 2.7115555687434876e-5, 2.0103343992922881e-7],
+        [1.0, 0.599832206555888, 0.1369298809227358, 0.014875361290850615,
+         0.0007868691311456133, 1.8463183175100548e-5, 1.421511758316446e-7, 2.0442631033899397e-15],
+    ],
+];
+
 /// The inverse of the error function: infinite at ±1, NaN beyond.
 ///
-/// Winitzki's closed form starts within a few thousandths; each of Halley's steps then cubes the error. The
-/// residual is taken from `erf` or, where that is flat, from `erfc`: `1 - |x|` is exact there, and the
-/// inverse well conditioned.
+/// Wichura's rational functions (algorithm AS 241, 1988) of the normal distribution's inverse: one around the middle, two in
+/// the tails over the root of the tail's logarithm, where `1 - |x|` is exact.
 pub(crate) fn erfinv(x: f64) -> f64 {
     let a = x.abs();
     if a == 1.0 {
         return x * f64::INFINITY;
     } else if a.is_nan() || a > 1.0 {
         return f64::NAN;
-    } else if a < 1e-4 {
-        let z = x * x;
-        return x / FRAC_2_SQRT_PI * (1.0 + z * (PI / 12.0 + z * (7.0 * PI * PI / 480.0)));
+    } else if a <= 0.85 {
+        // The number comes last: it may be too small to be halved.
+        return x * (ratio(&QUANTILE[0], 0.180625 - x * x / 4.0) * (FRAC_1_SQRT_2 / 2.0));
     }
-    const SHAPE: f64 = 0.147;
-    let log = ((1.0 - a) * (1.0 + a)).ln();
-    let half = 2.0 / (PI * SHAPE) + log / 2.0;
-    let mut y = ((half * half - log / SHAPE).sqrt() - half).sqrt();
-    for _ in 0..3 {
-        let excess = if a <= 0.5 { libm::erf(y) - a } else { (1.0 - a) - libm::erfc(y) };
-        let step = excess * (y * y).exp() / FRAC_2_SQRT_PI;
-        y -= step / (1.0 + y * step);
-    }
-    y.copysign(x)
+    let root = (-((1.0 - a) / 2.0).ln()).sqrt();
+    let y = if root <= 5.0 { ratio(&QUANTILE[1], root - 1.6) } else { ratio(&QUANTILE[2], root - 5.0) };
+    (y * FRAC_1_SQRT_2).copysign(x)
+}
+
+/// The quotient of two polynomials.
+fn ratio([over, under]: &[[f64; 8]; 2], x: f64) -> f64 {
+    let value = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    value(over) / value(under)
 }
 
 /// ln |Γ(x)|: +inf at the poles of Γ (0, -1, -2, ...) and at both infinities.

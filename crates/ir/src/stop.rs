@@ -41,6 +41,12 @@ impl Drop for Quiet {
     }
 }
 
+/// An error at once if nobody wants the results any more: for loops that may fail.
+#[inline]
+pub fn poll() -> Result<()> {
+    if wanted() { check() } else { Ok(()) }
+}
+
 /// An error if a loop was left on this thread since this was last asked.
 #[inline]
 pub fn check() -> Result<()> {

@@ -88,6 +88,11 @@ impl Storage {
         Some(unsafe { Storage::emplace(header, bytes, data, Home::Foreign(owner)) })
     }
 
+    /// Whether the bytes are somebody else's, who may change them.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.header().home, Home::Foreign(_))
+    }
+
     /// The first byte. Writing through it is for whoever knows that nobody reads meanwhile.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {

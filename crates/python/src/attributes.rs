@@ -3,9 +3,9 @@
 use crate::convert::{item, tensor_of, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
-use crate::tensor::{PyTensor, View, compute};
+use crate::tensor::{PyTensor, View, compute, owned};
 use crate::value::{Operand, T};
-use gradus::{Backward, DType, Tensor};
+use gradus::{DType, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
@@ -147,7 +147,9 @@ impl PyTensor {
 
     /// Whether elements lie in row-major order without gaps.
     #[doc = example!(is_contiguous)]
-    fn is_contiguous(&self, py: Python<'_>) -> PyResult<bool> {
+    #[pyo3(signature = (*, memory_format=None))]
+    fn is_contiguous(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        let _ = memory_format;
         Ok(self.value(py)?.is_contiguous())
     }
 
@@ -248,6 +250,12 @@ impl PyTensor {
         Ok(())
     }
 
+    /// Whether backward passes keep the gradient of this inner tensor.
+    #[getter]
+    fn retains_grad(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.value(py)?.retains_grad())
+    }
+
     /// The same value outside of autograd; writing to it writes here too.
     #[doc = example!(detach)]
     fn detach(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
@@ -276,7 +284,7 @@ impl PyTensor {
 
     #[setter(data)]
     fn set_data(&self, py: Python<'_>, new: T) -> PyResult<()> {
-        let (old, new) = (self.value(py)?, new.0.detach());
+        let (old, new) = (self.value(py)?, owned(new.0.detach()));
         if old.aval() == new.aval() && old.is_leaf() {
             let _mode = gradus::set_grad_enabled(false);
             return self.write(py, new);
@@ -288,33 +296,9 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Adds the gradients of this tensor to every leaf it depends on. One that is not a scalar needs `gradient`.
-    #[doc = example!(backward)]
-    #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
-    fn backward(
-        &self,
-        py: Python<'_>,
-        gradient: Option<T>,
-        retain_graph: Option<bool>,
-        create_graph: bool,
-        inputs: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        if inputs.is_some() {
-            return Err(type_error("backward(inputs=…) is not there; use gradus.autograd.grad"));
-        }
-        let x = self.value(py)?;
-        let how = Backward {
-            retain_graph: retain_graph.unwrap_or(create_graph),
-            create_graph,
-            ..Backward::default()
-        };
-        let seed = gradient.map(|g| g.0);
-        raise(py.detach(|| x.backward_as(seed.as_ref(), how)))
-    }
-
     /// Another dtype or device; a tensor says both.
     #[doc = example!(to)]
-    #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false))]
+    #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false, memory_format=None))]
     fn to<'py>(
         slf: &Bound<'py, PyTensor>,
         args: &Bound<'py, PyTuple>,
@@ -322,8 +306,9 @@ impl PyTensor {
         device: Option<&Bound<'py, PyAny>>,
         copy: bool,
         non_blocking: bool,
+        memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
-        let _ = non_blocking;
+        let _ = (non_blocking, memory_format);
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
         let mut to = dtype.map(|d| d.0);
         if let Some(device) = device {
@@ -395,7 +380,10 @@ impl PyTensor {
     fn fill_<'py>(slf: Bound<'py, PyTensor>, value: Operand) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         let new = match value {
-            Operand::Number(n) => n.beside(&x).to_dtype(x.dtype()),
+            Operand::Number(n) => {
+                crate::convert::fits(n, x.dtype())?;
+                n.beside(&x).to_dtype(x.dtype())
+            }
             Operand::Tensor(t) => t.to_dtype(x.dtype()).expand(x.shape()),
         };
         slf.get().write(slf.py(), new)?;
@@ -408,7 +396,10 @@ impl PyTensor {
 
     fn __format__(slf: &Bound<'_, PyTensor>, spec: &str) -> PyResult<String> {
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
-        if spec.is_empty() || x.is_traced() || x.rank() > 0 {
+        if x.is_traced() || x.rank() > 0 {
+            if !spec.is_empty() {
+                return Err(type_error("unsupported format string passed to Tensor.__format__"));
+            }
             return slf.str().map(|s| s.to_string());
         }
         item(py, &x)?.call_method1("__format__", (spec,))?.extract()

@@ -24,6 +24,7 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
         return array(obj, true).map(converted);
     }
     if let Some(n) = number(obj)? {
+        dtype.map_or(Ok(()), |d| fits(n, d))?;
         return Ok(Tensor::from_literal(&n.literal(dtype.unwrap_or(dtype::of_number(n)))));
     }
     if obj.is_instance_of::<PyString>() || obj.is_instance_of::<PyDict>() {
@@ -35,6 +36,30 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     let mut nested = Nested { shape: Vec::new(), flat: Vec::new(), class: 0, tensors: Vec::new() };
     nested.read(obj, 0)?;
     nested.tensor(dtype)
+}
+
+/// Refuses numbers that an integer dtype does not hold. Negative ones wrap in an unsigned dtype, as in PyTorch.
+pub(crate) fn fits(n: Number, dtype: DType) -> PyResult<()> {
+    use gradus::ir::Class;
+    let bits = dtype.size() as i32 * 8;
+    let fits = match (dtype.class(), n) {
+        (Class::Int, Number::Int(i)) => {
+            dtype.wrap(i) == i
+                || (dtype.wrap(-1) > 0 && i < 0 && dtype.wrap(i.wrapping_neg()) == i.wrapping_neg())
+        }
+        (Class::Int, Number::Float(x)) if dtype.wrap(-1) > 0 => x.abs().trunc() < 2f64.powi(bits),
+        (Class::Int, Number::Float(x)) => {
+            x.trunc() < 2f64.powi(bits - 1) && x.trunc() >= -(2f64.powi(bits - 1))
+        }
+        _ => true,
+    };
+    match fits {
+        true => Ok(()),
+        false => {
+            let why = format!("value cannot be converted to type {} without overflow", dtype::name(dtype));
+            Err(pyo3::exceptions::PyRuntimeError::new_err(why))
+        }
+    }
 }
 
 /// Numbers in nested lists.
@@ -116,6 +141,7 @@ impl Nested {
                 self.flat.iter().map(|n| dtype.round(float(n))).collect::<Vec<_>>().into()
             }
             _ => {
+                self.flat.iter().try_for_each(|n| fits(*n, dtype))?;
                 let whole = |n: &Number| match *n {
                     Number::Bool(b) => b as i64,
                     Number::Int(i) if dtype == DType::Bool => (i != 0) as i64,
@@ -169,42 +195,59 @@ pub(crate) fn array(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     raise(Tensor::from_bytes(&Aval::new(dtype, Shape::from(shape)), bytes.as_bytes()).check().cloned())
 }
 
-/// The elements as nested lists, or a number.
-pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    let literal = raise(t.to_literal())?;
-    let dtype = literal.dtype();
-    let mut all: Vec<Bound<'py, PyAny>> = Vec::with_capacity(literal.data().len());
-    if dtype.is_complex() {
-        for z in literal.c() {
-            all.push(PyComplex::from_doubles(py, z.re, z.im).into_any());
-        }
-    } else if dtype.is_differentiable() {
-        for x in literal.f() {
-            all.push(x.into_pyobject(py)?.into_any());
-        }
-    } else {
-        for i in literal.i() {
-            all.push(match dtype {
-                DType::Bool => (*i != 0).into_pyobject(py)?.to_owned().into_any(),
-                _ => i.into_pyobject(py)?.into_any(),
-            });
-        }
-    }
-    nest(py, &literal.shape()[..], &mut all.into_iter())
+/// Elements that are read at a time: between two readings Python hears of Ctrl-C.
+const AT_ONCE: usize = 1 << 18;
+
+/// The elements in row-major order, as Python's.
+struct Elements<'py> {
+    py: Python<'py>,
+    flat: Tensor,
+    /// Where the elements begin that are read next.
+    next: usize,
+    read: Literal,
+    given: usize,
 }
 
-fn nest<'py>(
-    py: Python<'py>,
-    shape: &[usize],
-    all: &mut dyn Iterator<Item = Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    match shape.split_first() {
-        None => all.next().ok_or_else(|| value_error("a tensor without elements")),
-        Some((&n, rest)) => {
-            let items = (0..n).map(|_| nest(py, rest, all)).collect::<PyResult<Vec<_>>>()?;
-            Ok(PyList::new(py, items)?.into_any())
+impl<'py> Elements<'py> {
+    fn next(&mut self) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        if self.given == self.read.data().len() {
+            py.detach(std::thread::yield_now); // others may have the lock
+            py.check_signals()?;
+            let count = AT_ONCE.min(self.flat.numel() - self.next);
+            self.read = raise(self.flat.narrow(0, self.next, count).to_literal())?;
+            (self.next, self.given) = (self.next + count, 0);
+        }
+        let (i, dtype) = (self.given, self.read.dtype());
+        self.given += 1;
+        Ok(match dtype {
+            d if d.is_complex() => {
+                let z = self.read.c()[i];
+                PyComplex::from_doubles(py, z.re, z.im).into_any()
+            }
+            d if d.is_differentiable() => self.read.f()[i].into_pyobject(py)?.into_any(),
+            DType::Bool => (self.read.i()[i] != 0).into_pyobject(py)?.to_owned().into_any(),
+            _ => self.read.i()[i].into_pyobject(py)?.into_any(),
+        })
+    }
+
+    fn nested(&mut self, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        match shape.split_first() {
+            None => self.next(),
+            Some((&n, rest)) => {
+                let items = (0..n).map(|_| self.nested(rest)).collect::<PyResult<Vec<_>>>()?;
+                Ok(PyList::new(self.py, items)?.into_any())
+            }
         }
     }
+}
+
+/// The elements as nested lists, or a number.
+pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let many = t.numel() > AT_ONCE;
+    let flat = if many { t.detach().reshape([-1]) } else { t.clone() };
+    let read = raise(if many { flat.narrow(0, 0, 0).to_literal() } else { flat.to_literal() })?;
+    Elements { py, flat, next: 0, read, given: 0 }.nested(&t.shape())
 }
 
 /// The one element as a Python number.

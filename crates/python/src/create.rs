@@ -1,6 +1,6 @@
 //! New tensors.
 
-use crate::convert::{array, tensor_of};
+use crate::convert::{array, fits, tensor_of};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
@@ -138,13 +138,15 @@ macro_rules! filled {
         #[doc = concat!($doc, " With the type of another tensor.")]
         #[doc = example!($like)]
         #[pyfunction]
-        #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false))]
+        #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false, memory_format=None))]
         pub(crate) fn $like(
             input: T,
             dtype: Option<DTypeArg>,
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
+            memory_format: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<PyTensor> {
+            let _ = memory_format;
             let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
             made(Tensor::full_of(&Aval::new(dtype, input.0.shape()), $value).contiguous(), requires_grad, device)
         }
@@ -198,6 +200,7 @@ pub(crate) fn full(
     };
     let size = size.extract::<PerAxis>()?.0;
     let dtype = dtype.map_or(of_number(n), |d| d.0);
+    fits(n, dtype)?;
     made(full_of(dtype, Shape::from(size), n), requires_grad, device)
 }
 
@@ -214,7 +217,10 @@ pub(crate) fn full_like(
 ) -> PyResult<PyTensor> {
     let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
     let t = match fill_value {
-        Operand::Number(n) => full_of(dtype, input.0.shape(), n),
+        Operand::Number(n) => {
+            fits(n, dtype)?;
+            full_of(dtype, input.0.shape(), n)
+        }
         Operand::Tensor(t) => t.to_dtype(dtype).expand(input.0.shape()),
     };
     made(t, requires_grad, device)

@@ -7,6 +7,10 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The element type of a tensor.
+///
+/// >>> import gradus
+/// >>> gradus.float64, gradus.float64.itemsize, gradus.int8.is_floating_point
+/// (gradus.float64, 8, False)
 #[pyclass(name = "dtype", module = "gradus", frozen, eq, hash)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PyDType(pub(crate) DType);
@@ -100,6 +104,12 @@ impl PyDType {
     #[getter]
     fn is_complex(&self) -> bool {
         self.0.is_complex()
+    }
+
+    /// Whether elements may be negative.
+    #[getter]
+    fn is_signed(&self) -> bool {
+        self.0 != DType::Bool && self.0.wrap(-1) < 0
     }
 
     /// Bytes of an element.

@@ -7,6 +7,7 @@ use pyo3::exceptions::{
     PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use std::cell::RefCell;
 
 thread_local! {
@@ -40,13 +41,20 @@ pub(crate) fn stop_wanted() -> bool {
 pub(crate) fn line() -> Option<String> {
     Python::attach(|py| {
         let named = || -> PyResult<Option<String>> {
-            let ours = py.import("gradus")?.getattr("__path__")?.get_item(0)?.extract::<String>()?;
-            let mut frame = py.import("sys")?.call_method0("_getframe")?;
+            // Looked up once: every node of a trace asks, and importing runs code of Python, which Ctrl-C may end.
+            static HERE: PyOnceLock<(String, Py<PyAny>)> = PyOnceLock::new();
+            let (ours, getframe) = HERE.get_or_try_init(py, || {
+                let ours = py.import("gradus")?.getattr("__path__")?.get_item(0)?.extract::<String>()?;
+                Ok::<_, PyErr>((ours, py.import("sys")?.getattr("_getframe")?.unbind()))
+            })?;
+            let mut frame = getframe.bind(py).call0()?;
             while !frame.is_none() {
                 let code = frame.getattr("f_code")?;
                 let file = code.getattr("co_filename")?.extract::<String>()?;
-                if !file.starts_with(&ours) && !file.starts_with("<frozen") {
-                    let (line, name) = (frame.getattr("f_lineno")?, code.getattr("co_name")?);
+                if !file.starts_with(ours) && !file.starts_with("<frozen") {
+                    // As numbers and texts of ours: Python's `str` looks for Ctrl-C, which would be lost here.
+                    let line = frame.getattr("f_lineno")?.extract::<usize>()?;
+                    let name = code.getattr("co_name")?.extract::<String>()?;
                     return Ok(Some(format!("File \"{file}\", line {line}, in {name}")));
                 }
                 frame = frame.getattr("f_back")?;

@@ -190,8 +190,8 @@ macro_rules! example {
     (floor_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.floor_()\ntensor([0., 0.])" };
     (floor_divide) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.floor_divide(w)\ntensor([ 0., -1.,  6.])" };
     (floor_divide_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.floor_divide_(w)\ntensor([ 0., -1.,  6.])" };
-    (fmod) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.fmod(w)\ntensor([ 1., -0.,  0.])" };
-    (fmod_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.fmod_(w)\ntensor([ 1., -0.,  0.])" };
+    (fmod) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.fmod(w)\ntensor([1., -0., 0.])" };
+    (fmod_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.fmod_(w)\ntensor([1., -0., 0.])" };
     (fold) => { "\n>>> import gradus\n>>> from gradus.nn import functional as F\n>>> F.fold(gradus.ones(1, 4, 4), (3, 3), (2, 2))\ntensor([[[[1., 2., 1.],\n          [2., 4., 2.],\n          [1., 2., 1.]]]])" };
     (frac) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.frac()\ntensor([0.2500, 0.5000])" };
     (frac_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.frac_()\ntensor([0.2500, 0.5000])" };
@@ -205,6 +205,7 @@ macro_rules! example {
     (ge_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.ge_(w)\ntensor([0., 0., 1.])" };
     (gelu) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.gelu()\ntensor([0.1497, 0.3457])" };
     (get_default_dtype) => { "\n>>> import gradus\n>>> gradus.get_default_dtype()\ngradus.float32" };
+    (get_num_threads) => { "\n>>> import gradus\n>>> gradus.get_num_threads() >= 1\nTrue" };
     (get_rng_state) => { "\n>>> import gradus\n>>> gradus.set_rng_state(gradus.get_rng_state())" };
     (glu) => { "\n>>> import gradus\n>>> from gradus.nn import functional as F\n>>> F.glu(gradus.tensor([1.0, 2.0, 0.0, 0.0]))\ntensor([0.5000, 1.0000])" };
     (greater) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.greater(w)\ntensor([False, False,  True])" };
@@ -237,6 +238,7 @@ macro_rules! example {
     (index_fill) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.index_fill(0, gradus.tensor([0]), 9.0)\ntensor([ 9., -2.,  3.])" };
     (index_fill_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.index_fill_(0, gradus.tensor([0]), 9.0)\ntensor([ 9., -2.,  3.])" };
     (index_select) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> one = gradus.tensor([0])\n>>> m.index_select(1, one)\ntensor([[1.],\n        [3.]])" };
+    (initial_seed) => { "\n>>> import gradus\n>>> generator = gradus.manual_seed(5)\n>>> gradus.initial_seed()\n5" };
     (inner) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.inner(w)\ntensor(-0.5000)" };
     (instance_norm) => { "\n>>> import gradus\n>>> from gradus.nn import functional as F\n>>> line = gradus.tensor([[[1.0, 3.0, 2.0, 4.0]]])\n>>> F.instance_norm(line)\ntensor([[[-1.3416,  0.4472, -0.4472,  1.3416]]])" };
     (int) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.int()\ntensor([0, 0], dtype=gradus.int32)" };
@@ -392,8 +394,8 @@ macro_rules! example {
     (relu6) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.relu6()\ntensor([0.2500, 0.5000])" };
     (relu6_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.relu6_()\ntensor([0.2500, 0.5000])" };
     (relu_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.relu_()\ntensor([1., 0., 3.])" };
-    (remainder) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.remainder(w)\ntensor([ 1., -0.,  0.])" };
-    (remainder_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.remainder_(w)\ntensor([ 1., -0.,  0.])" };
+    (remainder) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.remainder(w)\ntensor([1., -0., 0.])" };
+    (remainder_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.remainder_(w)\ntensor([1., -0., 0.])" };
     (repeat) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.repeat(2)\ntensor([0.2500, 0.5000, 0.2500, 0.5000])" };
     (repeat_interleave) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.repeat_interleave(2)\ntensor([0.2500, 0.2500, 0.5000, 0.5000])" };
     (requires_grad_) => { "\n>>> import gradus\n>>> gradus.zeros(1).requires_grad_()\ntensor([0.], requires_grad=True)" };
@@ -421,6 +423,7 @@ macro_rules! example {
     (selu) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.selu()\ntensor([0.2627, 0.5254])" };
     (selu_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.selu_()\ntensor([0.2627, 0.5254])" };
     (set_default_dtype) => { "\n>>> import gradus\n>>> gradus.set_default_dtype(gradus.float32)" };
+    (set_num_threads) => { "\n>>> import gradus\n>>> gradus.set_num_threads(gradus.get_num_threads())" };
     (set_printoptions) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.set_printoptions(precision=2)\n>>> print(u / 3)\ntensor([0.08, 0.17])\n>>> gradus.set_printoptions(profile=\"default\")" };
     (set_rng_state) => { "\n>>> import gradus\n>>> gradus.set_rng_state(gradus.get_rng_state())" };
     (sgn) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.sgn()\ntensor([1., 1.])" };

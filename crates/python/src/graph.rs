@@ -9,6 +9,14 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// A traced function: operations on tensors, which can be printed, drawn and written as equations.
+///
+/// >>> import gradus
+/// >>> graph = gradus.trace(lambda x: x * x, gradus.ones(3))
+/// >>> print(graph.equations(), end="")
+/// Y[i] = x[i] x[i]
+/// export Y
+/// >>> graph.svg().startswith("<svg")
+/// True
 #[pyclass(name = "Graph", module = "gradus", frozen)]
 pub(crate) struct PyGraph(pub(crate) Arc<Graph>);
 

@@ -1,10 +1,35 @@
-//! Functions that see gradients in backward passes.
+//! Backward passes, and functions that see gradients in them.
 
-use crate::error::kept;
+use crate::call::{refs, unwrapped};
+use crate::error::{kept, raise, runtime_error};
 use crate::tensor::PyTensor;
 use crate::value::T;
-use gradus::HookHandle;
+use gradus::{Backward, HookHandle};
 use pyo3::prelude::*;
+use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
+use std::cell::RefCell;
+
+thread_local! {
+    /// Leaves that a backward pass has reached, with what is to be called once it is over.
+    static WAITING: RefCell<Vec<(Py<PyWeakrefReference>, Py<PyAny>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls the hooks of leaves that a backward pass has reached, if it came to its end.
+pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()> {
+    let waiting = WAITING.with(RefCell::take);
+    done?;
+    for (leaf, hook) in waiting {
+        if let Some(leaf) = leaf.bind(py).upgrade() {
+            hook.bind(py).call1((leaf,))?;
+        }
+    }
+    Ok(())
+}
+
+/// Forgets leaves that were reached by a pass that adds nothing to them.
+pub(crate) fn nothing_added() {
+    drop(WAITING.with(RefCell::take));
+}
 
 /// Takes a hook away again, with `remove()` or at the end of a `with` block.
 #[pyclass(name = "_Hook", module = "gradus", frozen)]
@@ -29,6 +54,44 @@ impl PyHook {
 
 #[pymethods]
 impl PyTensor {
+    /// Adds the gradients of this tensor to every leaf it depends on. One that is not a scalar needs `gradient`.
+    #[doc = example!(backward)]
+    #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        gradient: Option<T>,
+        retain_graph: Option<bool>,
+        create_graph: bool,
+        inputs: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let x = self.value(py)?;
+        let how = Backward {
+            retain_graph: retain_graph.unwrap_or(create_graph),
+            create_graph,
+            ..Backward::default()
+        };
+        let seed = gradient.map(|g| g.0);
+        let Some(inputs) = inputs.filter(|i| !i.is_none()) else {
+            return after_backward(py, raise(py.detach(|| x.backward_as(seed.as_ref(), how))));
+        };
+        // For these alone: what reaches them is added to what they have.
+        let one = inputs.is_instance_of::<PyTensor>();
+        let inputs = if one { vec![inputs.extract::<T>()?.0] } else { unwrapped(inputs)? };
+        if inputs.is_empty() {
+            return Err(runtime_error("`inputs` argument to `backward()` cannot be empty."));
+        }
+        let (how, wrt) = (Backward { allow_unused: true, ..how }, refs(&inputs));
+        let found = raise(py.detach(|| gradus::autograd::grad(&[&x], &[seed.as_ref()], &wrt, how)))?;
+        for (input, new) in inputs.iter().zip(found) {
+            let Some(new) = new else { continue };
+            let _mode = gradus::set_grad_enabled(create_graph && gradus::is_grad_enabled());
+            let sum = input.grad().map_or_else(|| new.clone(), |old| &old + &new);
+            raise(input.set_grad(Some(&sum)))?;
+        }
+        after_backward(py, Ok(()))
+    }
+
     /// Calls `hook(gradient)` in every backward pass that reaches this tensor; what it gives, unless `None`, goes on in
     /// the gradient's place. `remove()` of the result takes the hook away.
     ///
@@ -48,7 +111,31 @@ impl PyTensor {
                 called().map_err(kept)
             })
         };
-        crate::error::raise(self.value(py)?.register_hook(call)).map(PyHook)
+        raise(self.value(py)?.register_hook(call)).map(PyHook)
+    }
+
+    /// Calls `hook(tensor)` after every backward pass that has added to this leaf's `.grad`.
+    ///
+    /// >>> import gradus
+    /// >>> x = gradus.ones(2, requires_grad=True)
+    /// >>> handle = x.register_post_accumulate_grad_hook(lambda x: print(x.grad))
+    /// >>> (x * 3).sum().backward()
+    /// tensor([3., 3.])
+    fn register_post_accumulate_grad_hook(slf: &Bound<'_, PyTensor>, hook: Py<PyAny>) -> PyResult<PyHook> {
+        let x = slf.get().value(slf.py())?;
+        if !x.is_leaf() {
+            let why = "post accumulate grad hooks cannot be registered on non-leaf tensors";
+            return Err(runtime_error(why));
+        }
+        // Weak: the leaf holds the hook.
+        let leaf = PyWeakrefReference::new(slf)?.unbind();
+        let reached = move |_: &gradus::Tensor| {
+            Python::attach(|py| {
+                WAITING.with(|w| w.borrow_mut().push((leaf.clone_ref(py), hook.clone_ref(py))))
+            });
+            Ok(None)
+        };
+        raise(x.register_hook(reached)).map(PyHook)
     }
 
     /// What PyTorch would call the gradient of the operation that made this tensor, if it was recorded.

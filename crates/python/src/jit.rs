@@ -20,6 +20,8 @@ struct Noted {
     modules: Vec<(Py<PyAny>, bool)>,
     /// What brings numbers that live in Python up to date before each run.
     before: Vec<Py<PyAny>>,
+    /// Leaves whose gradients it read from outside, each with a cell that holds the gradient during a run, or none.
+    gradients: Vec<(Tensor, Option<Tensor>)>,
 }
 
 thread_local! {
@@ -44,6 +46,24 @@ pub(crate) fn _note_module(module: Py<PyAny>, training: bool) {
     });
 }
 
+/// Makes the gradient that a leaf has from outside an input of the function being compiled.
+pub(crate) fn note_gradient(leaf: &Tensor) -> PyResult<()> {
+    let known = |n: &Noted| n.gradients.iter().any(|(l, _)| l.is_same(leaf));
+    if NOTED.with(|n| n.borrow().last().is_none_or(known)) {
+        return Ok(());
+    }
+    let cell = leaf.grad().map(|g| gradus::outside_traces(|| g.detach().cell()));
+    if let Some(cell) = &cell {
+        raise(leaf.set_grad(Some(cell)))?; // until the trace ends
+    }
+    NOTED.with(|n| {
+        if let Some(noted) = n.borrow_mut().last_mut() {
+            noted.gradients.push((leaf.clone(), cell));
+        }
+    });
+    Ok(())
+}
+
 /// Has a function called before each run of the function being compiled.
 #[pyfunction]
 pub(crate) fn _before_run(f: Py<PyAny>) {
@@ -63,10 +83,21 @@ struct Program {
     numbers: Numbers,
     /// Arguments that it changes in place, by number; their new values come last of its results.
     changed: Vec<usize>,
+    /// Gradients that it leaves behind, whose values come behind those.
+    gradients: Vec<Left>,
     /// Which cells required gradients: their freezing makes another program.
     required: Vec<bool>,
     results: Tree,
     compiled: Compiled,
+}
+
+/// A gradient that a function leaves behind.
+struct Left {
+    leaf: Tensor,
+    /// Whether there is a value, or the gradient is forgotten.
+    is_some: bool,
+    /// Whether it stands in place of what the leaf had before, or is added to it.
+    replaced: bool,
 }
 
 impl Program {
@@ -83,6 +114,9 @@ impl Program {
         if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
             return Ok(false);
         }
+        if self.noted.gradients.iter().any(|(leaf, cell)| leaf.grad().is_some() != cell.is_some()) {
+            return Ok(false);
+        }
         if !self.numbers.unchanged(arguments.py()) {
             return Ok(false);
         }
@@ -97,6 +131,11 @@ impl Program {
     fn run(&self, py: Python<'_>, tensors: &[Tensor]) -> PyResult<Vec<Tensor>> {
         for f in &self.noted.before {
             f.bind(py).call0()?;
+        }
+        for (leaf, cell) in &self.noted.gradients {
+            if let (Some(grad), Some(cell)) = (leaf.grad(), cell) {
+                raise(cell.set_(&grad.detach()))?;
+            }
         }
         let ins: Vec<&Tensor> = tensors.iter().collect();
         // A step that changes parameters is done with gradients; anything else may be part of what is differentiated.
@@ -128,6 +167,17 @@ impl Program {
     fn call<'py>(&self, arguments: &Bound<'py, PyTuple>, tensors: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
         let py = arguments.py();
         let mut outs = self.run(py, tensors)?;
+        let count = self.gradients.iter().filter(|g| g.is_some).count();
+        let mut values = outs.split_off(outs.len() - count).into_iter();
+        for Left { leaf, is_some, replaced } in &self.gradients {
+            let new = is_some.then(|| values.next()).flatten().map(|g| g.detach());
+            let _mode = gradus::set_grad_enabled(false);
+            let sum = match (new, leaf.grad()) {
+                (Some(new), Some(old)) if !replaced => Some(&old + &new),
+                (new, _) => new,
+            };
+            raise(leaf.set_grad(sum.as_ref()))?;
+        }
         if !self.changed.is_empty() {
             let news = outs.split_off(outs.len() - self.changed.len());
             let mut places = Vec::new();
@@ -196,6 +246,7 @@ impl PyJit {
         let mut failed: Option<PyErr> = None;
         let mut results = None;
         let mut changed = Vec::new();
+        let mut gradients = Vec::new();
         NOTED.with(|n| n.borrow_mut().push(Noted::default()));
         let compiled = gradus::compile(&ins, |x| {
             let mut called = || {
@@ -211,6 +262,10 @@ impl PyJit {
                 if arguments.matches(given.as_any(), &mut after)? && after.len() == x.len() {
                     changed = (0..x.len()).filter(|&i| !after[i].is_same(&x[i])).collect();
                     outs.extend(changed.iter().map(|&i| after[i].clone()));
+                }
+                for g in gradus::traced_gradients() {
+                    gradients.push(Left { leaf: g.leaf, is_some: g.value.is_some(), replaced: g.replaced });
+                    outs.extend(g.value);
                 }
                 Ok::<_, PyErr>((outs, tree))
             };
@@ -233,7 +288,7 @@ impl PyJit {
         let results = results.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?;
         let required = compiled.cells().iter().map(|t| t.requires_grad()).collect();
         let numbers = Numbers::of(self.f.bind(py));
-        Ok(Program { arguments, types, noted, numbers, changed, required, results, compiled })
+        Ok(Program { arguments, types, noted, numbers, changed, gradients, required, results, compiled })
     }
 }
 

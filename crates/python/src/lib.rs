@@ -96,8 +96,8 @@ mod _native {
     use crate::program::PyProgram;
     #[pymodule_export]
     use crate::random::{
-        PyGenerator, bernoulli, dropout, get_rng_state, manual_seed, multinomial, normal, rand, rand_like,
-        randint, randn, randn_like, randperm, set_rng_state,
+        PyGenerator, bernoulli, dropout, get_rng_state, initial_seed, manual_seed, multinomial, normal, rand,
+        rand_like, randint, randn, randn_like, randperm, set_rng_state,
     };
     #[pymodule_export]
     use crate::shape::{broadcast_tensors, cat, meshgrid, stack, where_};
@@ -105,9 +105,9 @@ mod _native {
     use crate::tensor::PyTensor;
     #[pymodule_export]
     use crate::transform::{
-        _autograd_grad, _checkpoint, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize, _outside,
-        _scan, _set_grad_enabled, _switch, _value_and_grad, _vjp, _vmap, _while_loop, PyLinearMap,
-        is_grad_enabled, is_tracing,
+        _autograd_grad, _checkpoint, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize, _look_for_nan,
+        _outside, _scan, _set_grad_enabled, _switch, _value_and_grad, _vjp, _vmap, _while_loop, PyLinearMap,
+        get_num_threads, is_grad_enabled, is_tracing, set_num_threads,
     };
     #[pymodule_export]
     use crate::tree::{_flatten, Structure};

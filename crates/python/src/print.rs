@@ -199,7 +199,18 @@ impl Shown {
             }
             _ => {}
         }
-        shown.width = shown.words(&few).iter().map(|w| w.len()).max().unwrap_or(0);
+        // NaN, infinities and zeros of floats do not count: they are written beside the others' width.
+        let counts = |x: f64| x.is_finite() && x != 0.0;
+        let widths = |parts: Vec<f64>, style: &Style| {
+            let words =
+                parts.into_iter().filter(|x| counts(*x)).map(|x| word(x, style, options.precision).len());
+            words.max().unwrap_or(1)
+        };
+        shown.width = match t.dtype().class() {
+            Class::Float => widths(literal.f().to_vec(), &shown.style),
+            Class::Complex => widths(literal.c().iter().map(|z| z.re).collect(), &shown.style),
+            _ => shown.words(&few).iter().map(|w| w.len()).max().unwrap_or(0),
+        };
         shown
     }
 
@@ -216,11 +227,8 @@ impl Shown {
                 let digits = self.options.precision;
                 let pair = |re: f64, im: f64| {
                     let sign = if im.is_sign_negative() { "-" } else { "+" };
-                    format!(
-                        "{}{sign}{}j",
-                        word(re, &self.style, digits),
-                        word(im.abs(), &self.imaginary, digits)
-                    )
+                    let (re, im) = (word(re, &self.style, digits), word(im.abs(), &self.imaginary, digits));
+                    format!("{re:>width$}{sign}{im}j", width = self.width)
                 };
                 literal.c().iter().map(|z| pair(z.re, z.im)).collect()
             }
@@ -242,7 +250,11 @@ impl Shown {
             if cut {
                 words.insert(edge, " ...".into());
             }
-            let per_line = (self.options.linewidth.saturating_sub(indent) / (self.width + 2)).max(1);
+            let width = match t.dtype().is_complex() {
+                true => words.iter().map(|w| w.len()).max().unwrap_or(0), // of both parts
+                false => self.width,
+            };
+            let per_line = (self.options.linewidth.saturating_sub(indent) / (width + 2)).max(1);
             let lines: Vec<String> = words.chunks(per_line).map(|line| line.join(", ")).collect();
             return format!("[{}]", lines.join(&format!(",\n{}", " ".repeat(indent + 1))));
         }

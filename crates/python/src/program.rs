@@ -2,7 +2,7 @@
 
 use crate::convert::tensor_of;
 use crate::dtype::DTypeArg;
-use crate::error::{raise, value_error};
+use crate::error::{raise, type_error, value_error};
 use crate::tensor::PyTensor;
 use gradus::draw::{Part, Role};
 use gradus::lang::ast::{Equation, Name};
@@ -26,7 +26,14 @@ pub(crate) struct PyProgram {
 
 /// Faults with the lines they are about.
 fn faulty(faults: Faults) -> PyErr {
-    value_error(format!("\n{faults}"))
+    let mut text = format!("\n{faults}");
+    // The command's way to give an input, in Python's words.
+    while let Some((before, rest)) = text.split_once("--input ")
+        && let Some((name, after)) = rest.split_once("=FILE")
+    {
+        text = format!("{before}run({name}=…){after}");
+    }
+    value_error(text)
 }
 
 /// How a program runs.
@@ -51,7 +58,7 @@ impl PyProgram {
     fn ready(
         &self,
         inputs: Option<&Bound<'_, PyDict>>,
-        only: Option<Vec<String>>,
+        only: Option<Names>,
         dtype: Option<DTypeArg>,
         steps: Option<usize>,
         set: Option<HashMap<String, f64>>,
@@ -68,7 +75,7 @@ impl PyProgram {
         let settings = Settings { float, steps, set, ..Settings::default() };
         let wanted = match only {
             None => self.program.outputs(),
-            Some(names) => names.iter().map(|n| Name::from(n.as_str())).collect(),
+            Some(names) => names.0.iter().map(|n| Name::from(n.as_str())).collect(),
         };
         Ok(Run { inputs: all, settings, wanted })
     }
@@ -83,12 +90,27 @@ impl PyProgram {
     fn gradient_of(
         &self,
         loss: Option<&str>,
-        wrt: Option<Vec<String>>,
+        wrt: Option<Names>,
         merged: bool,
     ) -> PyResult<gradus::lang::Gradient> {
-        let wrt = wrt.unwrap_or_default().iter().map(|n| Name::from(n.as_str())).collect();
+        let wrt = wrt.map_or_else(Vec::new, |w| w.0).iter().map(|n| Name::from(n.as_str())).collect();
         let options = GradientOptions { loss: loss.map(Name::from), wrt, merged };
         self.program.gradient(&options).map_err(faulty)
+    }
+}
+
+/// Names: a list of them, or one alone.
+struct Names(Vec<String>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Names {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Names> {
+        if let Ok(one) = obj.extract::<String>() {
+            return Ok(Names(vec![one]));
+        }
+        let why = |_| type_error(format!("expected a name or a list of names, not {}", &*obj));
+        obj.extract::<Vec<String>>().map(Names).map_err(why)
     }
 }
 
@@ -106,7 +128,7 @@ impl PyProgram {
         &self,
         py: Python<'py>,
         inputs: Option<&Bound<'py, PyDict>>,
-        only: Option<Vec<String>>,
+        only: Option<Names>,
         dtype: Option<DTypeArg>,
         steps: Option<usize>,
         set: Option<HashMap<String, f64>>,
@@ -130,7 +152,7 @@ impl PyProgram {
 
     /// The program with the gradient equations of a scalar, for the names in `wrt` or all that it depends on.
     #[pyo3(signature = (loss=None, wrt=None, merged=false))]
-    fn grad(&self, loss: Option<&str>, wrt: Option<Vec<String>>, merged: bool) -> PyResult<PyProgram> {
+    fn grad(&self, loss: Option<&str>, wrt: Option<Names>, merged: bool) -> PyResult<PyProgram> {
         let gradient = self.gradient_of(loss, wrt, merged)?;
         let program = self.program.extended(&gradient.equations).map_err(faulty)?;
         // The gradient of a gradient stands behind a text that is open already.
@@ -142,7 +164,7 @@ impl PyProgram {
 
     /// The gradient equations alone, as text.
     #[pyo3(signature = (loss=None, wrt=None, merged=false))]
-    fn gradient(&self, loss: Option<&str>, wrt: Option<Vec<String>>, merged: bool) -> PyResult<String> {
+    fn gradient(&self, loss: Option<&str>, wrt: Option<Names>, merged: bool) -> PyResult<String> {
         Ok(self.gradient_of(loss, wrt, merged)?.text())
     }
 
@@ -151,7 +173,7 @@ impl PyProgram {
     fn explain(
         &self,
         inputs: Option<&Bound<'_, PyDict>>,
-        only: Option<Vec<String>>,
+        only: Option<Names>,
         dtype: Option<DTypeArg>,
         steps: Option<usize>,
         set: Option<HashMap<String, f64>>,
@@ -167,7 +189,7 @@ impl PyProgram {
     fn graph(
         &self,
         inputs: Option<&Bound<'_, PyDict>>,
-        only: Option<Vec<String>>,
+        only: Option<Names>,
         dtype: Option<DTypeArg>,
         steps: Option<usize>,
         set: Option<HashMap<String, f64>>,

@@ -2,7 +2,7 @@
 
 use crate::dtype::{DTypeArg, default_float};
 use crate::error::{raise, value_error};
-use crate::tensor::PyTensor;
+use crate::tensor::{BIG, PyTensor};
 use crate::value::{Operand, T, extents, integers};
 use gradus::{DType, Generator, Shape, Tensor, default_generator};
 use pyo3::prelude::*;
@@ -53,13 +53,21 @@ impl PyGenerator {
     }
 }
 
+/// The seed of the default generator.
+static SEED: AtomicU64 = AtomicU64::new(0);
+
 type Own<'a, 'py> = Option<&'a Bound<'py, PyGenerator>>;
 
-fn with<R>(generator: Own<'_, '_>, f: impl FnOnce(&Generator) -> R) -> R {
-    match generator {
-        Some(g) => f(&g.get().own),
-        None => f(default_generator()),
+/// Draws, without Python's lock if there is much to draw. A trace asks for its caller's line, and so keeps the lock.
+fn with(generator: Own<'_, '_>, shape: Shape, f: impl FnOnce(&Generator, Shape) -> Tensor + Send) -> Tensor {
+    let own: &Generator = match generator {
+        Some(g) => &g.get().own,
+        None => default_generator(),
+    };
+    if shape.numel() < BIG || gradus::is_tracing() {
+        return f(own, shape);
     }
+    Python::attach(|py| py.detach(|| f(own, shape)))
 }
 
 /// Starts the default generator again from this seed, and gives it.
@@ -71,7 +79,15 @@ fn with<R>(generator: Own<'_, '_>, f: impl FnOnce(&Generator) -> R) -> R {
 #[pyfunction]
 pub(crate) fn manual_seed(seed: i64) -> PyGenerator {
     gradus::manual_seed(seed as u64);
+    SEED.store(seed as u64, Ordering::Relaxed);
     PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed as u64) }
+}
+
+/// The seed that the default generator started from.
+#[doc = example!(initial_seed)]
+#[pyfunction]
+pub(crate) fn initial_seed() -> u64 {
+    SEED.load(Ordering::Relaxed)
 }
 
 /// The state of the default generator.
@@ -114,7 +130,7 @@ macro_rules! drawn {
             crate::create::on_device(device)?;
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
             let dtype = Some(dtype.unwrap_or(DTypeArg(default_float())));
-            made(with(generator, |g| g.$name(shape)), dtype, requires_grad)
+            made(with(generator, shape, |g, s| g.$name(s)), dtype, requires_grad)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -130,7 +146,7 @@ macro_rules! drawn {
         ) -> PyResult<PyTensor> {
             crate::create::on_device(device)?;
             let dtype = Some(dtype.unwrap_or(DTypeArg(input.0.dtype())));
-            made(with(generator, |g| g.$name(input.0.shape())), dtype, requires_grad)
+            made(with(generator, input.0.shape(), |g, s| g.$name(s)), dtype, requires_grad)
         }
     )*};
 }
@@ -170,7 +186,7 @@ pub(crate) fn randint(
         _ => return Err(value_error("randint takes (high, size) or (low, high, size)")),
     };
     let size = size.ok_or_else(|| value_error("randint needs a size, as a tuple"))?;
-    made(with(generator, |g| g.randint(low, high, Shape::from(size))), dtype, false)
+    made(with(generator, Shape::from(size), |g, s| g.randint(low, high, s)), dtype, false)
 }
 
 /// A random order of the integers below `n`.
@@ -185,7 +201,11 @@ pub(crate) fn randperm(
 ) -> PyResult<PyTensor> {
     crate::create::on_device(device)?;
     // Of 32 random bits each; sorting is stable, so that equal ones keep an order.
-    made(with(generator, |g| g.bits([n])).to_dtype(DType::I64).argsort(0, false), dtype, false)
+    made(
+        with(generator, Shape::from([n]), |g, s| g.bits(s).to_dtype(DType::I64).argsort(0, false)),
+        dtype,
+        false,
+    )
 }
 
 /// Numbers from a normal distribution.
@@ -208,7 +228,7 @@ pub(crate) fn normal(
         (Operand::Tensor(t), _, None) | (_, Operand::Tensor(t), None) => t.shape(),
         _ => return Err(value_error("normal of two numbers needs a size")),
     };
-    let z = with(generator, |g| g.randn(shape));
+    let z = with(generator, shape, |g, s| g.randn(s));
     made(z.mul(std.arg()).add(mean.arg()), dtype, false)
 }
 
@@ -217,7 +237,7 @@ pub(crate) fn normal(
 #[pyfunction]
 #[pyo3(signature = (input, *, generator=None))]
 pub(crate) fn bernoulli(input: T, generator: Option<&Bound<'_, PyGenerator>>) -> PyResult<PyTensor> {
-    let drawn = with(generator, |g| g.rand(input.0.shape()));
+    let drawn = with(generator, input.0.shape(), |g, s| g.rand(s));
     PyTensor::out(drawn.lt(&input.0.detach()).to_dtype(input.0.dtype()))
 }
 
@@ -231,7 +251,8 @@ pub(crate) fn multinomial(
     replacement: bool,
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<PyTensor> {
-    PyTensor::out(with(generator, |g| g.multinomial(&input.0.detach(), num_samples, replacement)))
+    let weights = input.0.detach();
+    PyTensor::out(with(generator, weights.shape(), |g, _| g.multinomial(&weights, num_samples, replacement)))
 }
 
 /// In training, zero with probability `p` and else scaled by 1 / (1 - p).
@@ -275,7 +296,7 @@ impl PyTensor {
         generator: Option<&Bound<'py, PyGenerator>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
-        let new = with(generator, |g| g.rand(x.shape())).to_dtype(x.dtype()) * (b - a) + a;
+        let new = with(generator, x.shape(), |g, s| g.rand(s)).to_dtype(x.dtype()) * (b - a) + a;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }
@@ -290,7 +311,7 @@ impl PyTensor {
         generator: Option<&Bound<'py, PyGenerator>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
-        let new = with(generator, |g| g.randn(x.shape())).to_dtype(x.dtype()) * std + mean;
+        let new = with(generator, x.shape(), |g, s| g.randn(s)).to_dtype(x.dtype()) * std + mean;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }
@@ -304,7 +325,7 @@ impl PyTensor {
         generator: Option<&Bound<'py, PyGenerator>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
-        let new = with(generator, |g| g.rand(x.shape())).lt(p).to_dtype(x.dtype());
+        let new = with(generator, x.shape(), |g, s| g.rand(s)).lt(p).to_dtype(x.dtype());
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }

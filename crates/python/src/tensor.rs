@@ -6,7 +6,8 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{raise, raised};
-use crate::jit::is_compiling;
+use crate::jit::{is_compiling, note_gradient};
+use crate::unary::Spelled;
 use gradus::{DType, Ix, Tensor};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -120,7 +121,11 @@ impl PyTensor {
 
     /// The gradient of a leaf or of a tensor that retains it.
     pub(crate) fn gradient(of: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
-        match of.get().value(of.py())?.grad() {
+        let leaf = of.get().value(of.py())?;
+        if is_compiling() && leaf.is_cell() && !gradus::gradient_is_traced(&leaf) {
+            note_gradient(&leaf)?;
+        }
+        match leaf.grad() {
             Some(grad) => PyTensor::part_as(of, grad, View::Gradient).map(Some),
             None => Ok(None),
         }
@@ -181,6 +186,7 @@ impl PyTensor {
     /// Puts another value of the same type here, and into the place that this is a part of.
     pub(crate) fn write(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
         let old = self.value(py)?;
+        let new = owned(new);
         raise(new.check())?;
         if new.shape() != old.shape() {
             let why = format!(
@@ -244,8 +250,14 @@ impl PyTensor {
     }
 }
 
+/// A value in memory of its own: what is written to an array later must not change tensors that were set to it.
+pub(crate) fn owned(value: Tensor) -> Tensor {
+    let foreign = !value.is_traced() && value.memory().is_ok_and(|m| m.storage.is_foreign());
+    if foreign { value.copied() } else { value }
+}
+
 /// Elements from which on Python's lock is worth releasing.
-const BIG: usize = 1 << 15;
+pub(crate) const BIG: usize = 1 << 15;
 
 /// Computes without Python's lock if there is much to compute.
 pub(crate) fn compute<R: Send>(py: Python<'_>, x: &Tensor, f: impl FnOnce(&Tensor) -> R + Send) -> R {

@@ -16,7 +16,12 @@ pub(crate) fn _value_and_grad<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny
     two(ins.py(), f.done(gradus::value_and_grad(&refs(&all), |x| f.call(&[x])))?)
 }
 
-/// A linear map from lists of tensors to lists of tensors.
+/// A linear map from lists of tensors to lists of tensors: what `linearize` and `vjp` call.
+///
+/// >>> import gradus
+/// >>> y, push = gradus.linearize(lambda x: x * x, gradus.tensor([1.0, 2.0]))
+/// >>> push(gradus.ones(2))
+/// tensor([2., 4.])
 #[pyclass(name = "LinearMap", module = "gradus", frozen)]
 pub(crate) struct PyLinearMap(LinearMap);
 
@@ -202,7 +207,9 @@ pub(crate) fn _autograd_grad<'py>(
         grad_outputs.unwrap_or_default().into_iter().map(|g| g.map(|g| g.0)).collect();
     let seeds: Vec<Option<&Tensor>> = seeds.iter().map(|s| s.as_ref()).collect();
     let how = Backward { retain_graph: retain_graph.unwrap_or(create_graph), create_graph, allow_unused };
-    let grads = raise(gradus::autograd::grad(&refs(&outs), &seeds, &refs(&wrt), how))?;
+    let grads = raise(gradus::autograd::grad(&refs(&outs), &seeds, &refs(&wrt), how));
+    crate::hook::nothing_added();
+    let grads = grads?;
     let grads = grads.into_iter().map(|g| g.map(PyTensor::out).transpose()).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, grads)
 }
@@ -213,6 +220,30 @@ pub(crate) fn _set_grad_enabled(on: bool) -> bool {
     let was = gradus::is_grad_enabled();
     std::mem::forget(gradus::set_grad_enabled(on)); // until the next call, not until the end of this one
     was
+}
+
+/// Whether backward passes look for NaN from now on; gives what was before.
+#[pyfunction]
+pub(crate) fn _look_for_nan(on: bool) -> bool {
+    gradus::autograd::look_for_nan(on)
+}
+
+/// How many threads compute together.
+#[pyfunction]
+#[doc = example!(get_num_threads)]
+pub(crate) fn get_num_threads() -> usize {
+    gradus::threads()
+}
+
+/// Makes so many threads compute together, after what is running now.
+#[pyfunction]
+#[doc = example!(set_num_threads)]
+pub(crate) fn set_num_threads(py: Python<'_>, num: usize) -> PyResult<()> {
+    if num == 0 {
+        return Err(crate::error::runtime_error("set_num_threads expects a positive integer"));
+    }
+    py.detach(|| gradus::set_threads(num));
+    Ok(())
 }
 
 /// Whether operations are recorded for gradients.

@@ -173,6 +173,11 @@ impl Tree {
 }
 
 /// An object taken apart: its tensors, and what is around them.
+///
+/// >>> import gradus
+/// >>> tensors, structure = gradus._native._flatten({"a": gradus.ones(1), "b": [2, gradus.zeros(1)]})
+/// >>> structure.build(tensors)
+/// {'a': tensor([1.]), 'b': [2, tensor([0.])]}
 #[pyclass(name = "Structure", module = "gradus", frozen)]
 pub(crate) struct Structure(Tree);
 

@@ -112,7 +112,6 @@ plain! {
     angle "The angle of a complex number." |x| x.angle();
     conj "The complex conjugate." |x| x.conj();
     argwhere "The positions of non-zero elements, one row each." |x| x.nonzero();
-    clone "A tensor of its own, with the same value and history." |x| x.copied();
     ravel "As a vector." |x| x.ravel();
     inverse "The inverse of matrices." |x| x.inv();
     det "The determinant of matrices." |x| x.det();
@@ -127,7 +126,7 @@ plain! {
 }
 
 /// Small functions that the core spells otherwise.
-trait Spelled {
+pub(crate) trait Spelled {
     fn copysign_of_one(&self) -> Tensor;
     fn copied(&self) -> Tensor;
 }
@@ -175,9 +174,22 @@ impl PyTensor {
         }
     }
 
+    /// A tensor of its own, with the same value and history.
+    #[doc = example!(clone)]
+    #[pyo3(signature = (*, memory_format=None))]
+    fn clone(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<PyTensor> {
+        let _ = memory_format;
+        result(py, &self.value(py)?, |x| x.copied())
+    }
+
     /// With elements in row-major order: the tensor itself if they are.
     #[doc = example!(contiguous)]
-    fn contiguous<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+    #[pyo3(signature = (*, memory_format=None))]
+    fn contiguous<'py>(
+        slf: &Bound<'py, PyTensor>,
+        memory_format: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let _ = memory_format;
         let x = slf.get().value(slf.py())?;
         if x.is_contiguous() { Ok(slf.clone()) } else { Bound::new(slf.py(), PyTensor::out(x.contiguous())?) }
     }

@@ -5,6 +5,11 @@ use pyo3::prelude::*;
 /// What the core says, and what it is called in Python.
 const WORDS: &[(&str, &str)] = &[
     ("; use `select`", "; use `where`"),
+    (
+        "return it, or use `select` instead of branching on it",
+        "return it, or use `where` or `cond` instead of branching on it",
+    ),
+    ("with_at: ", "index_put: "),
     ("do it inside `no_grad` or on `data_()`", "do it inside `no_grad()` or on `.data`"),
     (
         "needs a seed of that type: `backward_with(&seed)`",
@@ -28,7 +33,7 @@ const WORDS: &[(&str, &str)] = &[
     ("a cell changes its type", "a tensor from outside changes its type"),
     ("a cell of type", "a tensor from outside of type"),
     ("a cell", "a tensor from outside"),
-    ("select: ", "where: "),
+    (": select: ", ": where: "),
 ];
 
 /// Dtypes as graphs write them, and their names in Python.
@@ -53,7 +58,10 @@ pub(crate) fn _in_python_words(text: &str) -> String {
 
 /// A message in Python's words.
 pub(crate) fn in_python(text: &str) -> String {
-    let mut text = text.to_string();
+    let mut text = match text.strip_prefix("select: ") {
+        Some(rest) => format!("where: {rest}"),
+        None => text.to_string(),
+    };
     for (own, theirs) in WORDS {
         if text.contains(own) {
             text = text.replace(own, theirs);

@@ -12,6 +12,7 @@ use gradus_ir::{Error, Result};
 use gradus_mem::Handle;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a backward pass runs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +23,14 @@ pub struct Backward {
     pub create_graph: bool,
     /// For [`grad`]: a tensor that nothing flows to is `None`, and not an error.
     pub allow_unused: bool,
+}
+
+/// Whether backward passes look for NaN.
+static LOOK_FOR_NAN: AtomicBool = AtomicBool::new(false);
+
+/// From now on a backward pass looks at every gradient, and fails at the first call that makes a NaN; gives what was before.
+pub fn look_for_nan(on: bool) -> bool {
+    LOOK_FOR_NAN.swap(on, Ordering::Relaxed)
 }
 
 /// Gradients on their way to one node: one slot per result.
@@ -118,7 +127,8 @@ impl Pass {
             if how.retain_graph || how.create_graph { state.saved.clone() } else { state.saved.take() };
         drop(state);
         let (Some(saved), Some(call)) = (saved, &plan.call) else { return Ok(()) };
-        if !how.create_graph && !is_tracing() && self.run_program(node, &saved, cts).is_some() {
+        let looked_at = LOOK_FOR_NAN.load(Ordering::Relaxed) && !is_tracing();
+        if !looked_at && !how.create_graph && !is_tracing() && self.run_program(node, &saved, cts).is_some() {
             return Ok(());
         }
         let mut operands: Vec<Tensor> = saved.into_iter().map(|(t, _)| t).collect();
@@ -133,6 +143,9 @@ impl Pass {
         let operands: Vec<&Tensor> = operands.iter().collect();
         let grads = try_apply(call.clone(), &operands).map_err(|e| e.at(node.place))?;
         for (&i, g) in plan.writes.iter().zip(grads) {
+            if looked_at && g.check()?.detach().is_nan().any(()).item::<bool>()? {
+                return refuse(&format!("the gradient of operand {i} is NaN"));
+            }
             g.check()?;
             self.send_operand(node, i, g);
         }
@@ -257,6 +270,7 @@ impl Tensor {
                     why,
                 ));
             }
+            crate::trace::replaces_gradient(cell, grad);
             cell.set_grad(grad.map(|g| g.detach()));
             Ok(())
         };
@@ -272,6 +286,13 @@ impl Tensor {
                 retained.push((edge.out, None));
             }
         }
+    }
+
+    /// Whether [`retain_grad`](Tensor::retain_grad) was called on this inner tensor.
+    pub fn retains_grad(&self) -> bool {
+        let Inner::Data(_, Some(edge)) = &*self.0 else { return false };
+        let state = lock(&edge.node.state);
+        state.watched.as_ref().is_some_and(|w| w.retained.iter().any(|(out, _)| *out == edge.out))
     }
 
     /// Adds the gradients of this scalar to every leaf it depends on.

@@ -34,7 +34,8 @@ pub(crate) fn seen_by<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: T
             let found = new.aval().map_or_else(String::new, |a| a.to_string());
             let fits = gradient.aval().map_or_else(String::new, |a| a.to_string());
             let why = format!("does not fit: the gradient is {fits}");
-            return Err(Error::shape(format!("a hook's result of type {found}"), why));
+            let e = Error::shape(format!("a hook's result of type {found}"), why);
+            return Err(e.in_op("register_hook", &[]));
         }
         gradient = new;
     }

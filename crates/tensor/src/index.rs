@@ -7,7 +7,7 @@ use crate::place::{Index, Ix, bounds, complete, wrapped};
 use crate::tensor::Tensor;
 use crate::trace;
 use gradus_ir::ops::Combine;
-use gradus_ir::ops::index::{Scatter, Take};
+use gradus_ir::ops::index::{Scatter, Take, astray};
 use gradus_ir::ops::movement::{Flip, Slice};
 use gradus_ir::{Class, DType, Error, Kind, Result, Shape};
 
@@ -166,11 +166,11 @@ impl Tensor {
         Ok(ids.lt(0).select(&from_end, &ids))
     }
 
-    /// `position` where these traced ids are inside the extent, else a position that is nowhere.
+    /// `position` where these traced ids are inside the extent, else one that is nowhere and says which id it was.
     #[track_caller]
     fn guarded(&self, extent: usize, position: &Tensor) -> Tensor {
         if self.is_traced() {
-            self.ge(0).and(&self.lt(extent as i64)).select(position, -1)
+            self.ge(0).and(&self.lt(extent as i64)).select(position, &(self + astray(extent)))
         } else {
             position.clone()
         }

@@ -64,13 +64,26 @@ pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
-pub use trace::{Outputs, TracedFunction, is_tracing, outside_traces, trace, trace_function, trace_lines};
+pub use trace::{
+    Outputs, TracedFunction, TracedGradient, gradient_is_traced, is_tracing, outside_traces, trace,
+    trace_function, trace_lines, traced_gradients,
+};
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
     value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vjp_within, vmap,
 };
 
+/// How many threads share a job.
+pub fn threads() -> usize {
+    gradus_cpu::Pool::global().threads()
+}
+
+/// Changes how many threads share a job, after the one that is running.
+pub fn set_threads(threads: usize) {
+    gradus_cpu::Pool::global().set_threads(threads);
+}
+
 pub mod autograd {
     //! Gradients from the tape, without touching any leaf.
-    pub use crate::backward::{Backward, grad};
+    pub use crate::backward::{Backward, grad, look_for_nan};
 }

@@ -223,7 +223,18 @@ impl Tensor {
         let dtype = tensors.iter().fold(first.dtype(), |d, t| d.promote(t.dtype()));
         let cast: Vec<Tensor> = tensors.iter().map(|t| t.to_dtype(dtype)).collect();
         match resolve(axis, first.rank()) {
-            Ok(axis) => apply1(Concat { axis }, &cast.iter().collect::<Vec<_>>()),
+            Ok(axis) => {
+                let fits = |t: &Tensor| {
+                    let (a, b) = (t.shape(), first.shape());
+                    a.rank() == b.rank() && (0..a.rank()).all(|i| i == axis || a[i] == b[i])
+                };
+                if let Some(other) = cast.iter().find(|t| t.error().is_none() && !fits(t)) {
+                    let what = format!("extents {} and {}", first.shape(), other.shape());
+                    let e = Error::shape(what, format!("differ on an axis other than {axis}"));
+                    return Tensor::refuse("cat", tensors, e);
+                }
+                apply1(Concat { axis }, &cast.iter().collect::<Vec<_>>())
+            }
             Err(e) => Tensor::refuse("cat", tensors, e),
         }
     }

@@ -4,6 +4,7 @@
 use crate::data::Data;
 use crate::few::Few;
 use crate::row::{Program, address};
+use crate::tape::is_step;
 use gradus_ir::graph::{Builder, StableHasher, Var};
 use gradus_ir::ops::Rule;
 use gradus_ir::ops::call::Call;
@@ -149,7 +150,10 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let gs: Vec<(usize, Var<'_>)> = outs.iter().enumerate().filter_map(ct).collect();
     let mut cts = vec![None; outs.len()];
     gs.iter().for_each(|(k, g)| cts[*k] = Some(*g));
-    let grads = pull(&b, op, &Rule { ins: &xs, outs: &ys }, &cts, needs);
+    let grads = match is_step(op) {
+        true => ins.iter().zip(needs).map(|(a, n)| n.then(|| b.zeros(a))).collect(),
+        false => pull(&b, op, &Rule { ins: &xs, outs: &ys }, &cts, needs),
+    };
     let (writes, results): (Vec<usize>, Vec<Var<'_>>) =
         grads.into_iter().enumerate().filter_map(|(i, g)| Some((i, g?))).unzip();
     let (graph, used) = b.finish(&results)?.without_unused_inputs()?;

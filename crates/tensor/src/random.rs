@@ -4,6 +4,7 @@
 //! become part of the graph.
 
 use crate::apply::{apply_n, apply1};
+use crate::region::region1;
 use crate::tensor::Tensor;
 use gradus_ir::ops::pointwise::Cast;
 use gradus_ir::ops::source::RandomBits;
@@ -29,6 +30,11 @@ static DEFAULT: LazyLock<Generator> = LazyLock::new(|| Generator::new(0));
 /// Restarts the default generator.
 pub fn manual_seed(seed: u64) {
     DEFAULT.seed(seed);
+}
+
+/// The upper 24 bits of words as numbers from 0 to before 1.
+fn uniform(bits: &Tensor) -> Tensor {
+    apply1(Cast { to: DType::F32 }, &[&bits.shr(8)]) * (1.0 / (1u32 << 24) as f64)
 }
 
 fn state_of(seed: u64) -> Tensor {
@@ -68,15 +74,17 @@ impl Generator {
     /// Uniform on [0, 1) in `f32`: the upper 24 bits of a word.
     #[track_caller]
     pub fn rand(&self, shape: impl Into<Shape>) -> Tensor {
-        let bits = self.bits(shape).shr(8);
-        apply1(Cast { to: DType::F32 }, &[&bits]) * (1.0 / (1u32 << 24) as f64)
+        region1("uniform", vec![], &[&self.bits(shape)], |bits| uniform(&bits[0]))
     }
 
     /// Standard normal in `f32`, by inverting the distribution at the middle of each of 2²⁴ cells.
     #[track_caller]
     pub fn randn(&self, shape: impl Into<Shape>) -> Tensor {
-        let middle = (self.rand(shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64) * 2.0 - 1.0;
-        (middle.erfinv() * std::f64::consts::SQRT_2).to_dtype(DType::F32)
+        // One pass over memory, not one for each of the steps.
+        region1("normal", vec![], &[&self.bits(shape)], |bits| {
+            let middle = (uniform(&bits[0]).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64) * 2.0 - 1.0;
+            (middle.erfinv() * std::f64::consts::SQRT_2).to_dtype(DType::F32)
+        })
     }
 
     /// Integers from `low` until before `high`, `i64`. The bias of taking 32 bits modulo the range is below

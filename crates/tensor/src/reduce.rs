@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::{Combine, Op, reduce};
-use gradus_ir::{Class, DType, Shape};
+use gradus_ir::{Class, DType, Error, Shape};
 
 /// The shape of a reduction with size-1 axes in place of those reduced.
 fn kept(shape: &Shape, axes: &[usize]) -> Shape {
@@ -164,6 +164,12 @@ impl Tensor {
     /// The `k` largest (or smallest) elements along an axis in order, and their positions.
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) {
+        let extent = resolve(axis, self.rank()).map(|a| self.shape()[a]);
+        if let Some(&extent) = extent.as_ref().ok().filter(|n| k > **n && self.error().is_none()) {
+            let why = format!("must be at most the extent of the axis, {extent}");
+            let e = Tensor::refuse("topk", &[self], Error::value(format!("k = {k}"), why));
+            return (e.clone(), e);
+        }
         let (values, positions) = self.sort(axis, largest);
         (values.narrow(axis, 0, k), positions.narrow(axis, 0, k))
     }

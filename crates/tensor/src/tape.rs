@@ -130,6 +130,12 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Whether a row is flat between its jumps (`floor`, `sign`): zeros flow back through it, as a derivative that is known
+/// and not as one that is missing.
+pub(crate) fn is_step(op: &Op) -> bool {
+    matches!(op, Op::Map(map) if map.0.partials.is_none())
+}
+
 /// Records a call if a gradient can flow through it.
 pub(crate) fn record(
     op: &Op,
@@ -142,7 +148,7 @@ pub(crate) fn record(
         return Ok(None);
     }
     let flows = outs.iter().any(|d| d.aval.dtype.is_differentiable());
-    if !flows || op.def().derivative() == Derivative::Zero {
+    if !flows || (op.def().derivative() == Derivative::Zero && !is_step(op)) {
         return Ok(None);
     }
     let needs = Few::of(ins, |t| t.requires_grad());

@@ -31,8 +31,17 @@ pub(crate) struct Trace {
     /// Whether nodes remember their lines. Those of a composite do not: its caller's is the one to name.
     placed: bool,
     captures: Mutex<Vec<Capture>>,
-    /// Cells whose gradients are values of this trace while it is open, with the gradients they had before.
-    gradients: Mutex<Vec<(Cell, Option<Tensor>)>>,
+    /// Cells whose gradients are values of this trace while it is open.
+    gradients: Mutex<Vec<Kept>>,
+}
+
+/// A cell whose gradient a trace has changed.
+struct Kept {
+    cell: Cell,
+    /// The gradient it had before, which comes back when the trace ends.
+    before: Option<Tensor>,
+    /// Whether the function said what the gradient is, and did not add to what was there.
+    replaced: bool,
 }
 
 /// Something from outside: which input it became, and which value it has by now (cells can be written).
@@ -97,7 +106,61 @@ pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
     youngest
 }
 
+/// A gradient that a function being traced leaves behind.
+pub struct TracedGradient {
+    /// The leaf.
+    pub leaf: Tensor,
+    /// Its gradient, a value of the trace, or none.
+    pub value: Option<Tensor>,
+    /// Whether it stands in place of what the leaf had before, or is to be added to it.
+    pub replaced: bool,
+}
+
+/// The gradients that the innermost trace leaves behind, of leaves that it does not change.
+pub fn traced_gradients() -> Vec<TracedGradient> {
+    let Some(trace) = innermost() else { return Vec::new() };
+    let captures = trace.captures();
+    let changed = |cell: &Cell| {
+        captures.iter().any(|c| c.now != c.input && c.tensor.as_cell().is_some_and(|own| own.is_same(cell)))
+    };
+    let left = |k: &Kept| TracedGradient {
+        leaf: Tensor::new(Inner::Cell(k.cell.attached())),
+        value: k.cell.grad(),
+        replaced: k.replaced,
+    };
+    trace.kept().iter().filter(|k| !changed(&k.cell)).map(left).collect()
+}
+
+/// Whether a trace that is open has made or replaced the gradient of a leaf: else it is one from outside.
+pub fn gradient_is_traced(leaf: &Tensor) -> bool {
+    let Some(cell) = leaf.as_cell() else { return false };
+    TRACES.with(|t| t.borrow().iter().any(|trace| trace.kept().iter().any(|k| k.cell.is_same(cell))))
+}
+
+/// Tells the innermost trace, if there is one, that a gradient is about to be replaced.
+pub(crate) fn replaces_gradient(cell: &Cell, by: Option<&Tensor>) {
+    let Some(trace) = innermost() else { return };
+    trace.keep(cell, cell.grad(), true);
+    if by.is_none()
+        && let Some(kept) = trace.kept().iter_mut().find(|k| k.cell.is_same(cell))
+    {
+        kept.replaced = true;
+    }
+}
+
 impl Trace {
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.gradients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a cell whose gradient is about to change, once.
+    fn keep(&self, cell: &Cell, before: Option<Tensor>, replaced: bool) {
+        let mut all = self.kept();
+        if !all.iter().any(|k| k.cell.is_same(cell)) {
+            all.push(Kept { cell: cell.clone(), before, replaced });
+        }
+    }
+
     fn captures(&self) -> MutexGuard<'_, Vec<Capture>> {
         self.captures.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,10 +272,7 @@ pub(crate) fn backward(root: &Traced, seed: &Tensor) -> Result<()> {
             _ => new,
         };
         sum.check()?;
-        let mut kept = trace.gradients.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.iter().any(|(c, _)| c.is_same(&cell)) {
-            kept.push((cell.clone(), before.filter(|_| !ours)));
-        }
+        trace.keep(&cell, before.filter(|_| !ours), false);
         cell.set_grad(Some(sum));
     }
     Ok(())
@@ -264,8 +324,8 @@ struct Open(Arc<Trace>);
 impl Drop for Open {
     fn drop(&mut self) {
         self.0.open.store(false, Ordering::Relaxed);
-        for (cell, before) in self.0.gradients.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            cell.set_grad(before);
+        for kept in self.0.kept().drain(..) {
+            kept.cell.set_grad(kept.before);
         }
         TRACES.with(|t| t.borrow_mut().retain(|other| !Arc::ptr_eq(other, &self.0)));
     }

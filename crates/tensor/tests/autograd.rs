@@ -86,8 +86,23 @@ fn inner_gradients_leaves_and_detached_values() {
     assert!(!y.detach().requires_grad() && y.detach().is_leaf());
     let constant = no_grad(|| &x * 2.0);
     assert!(!constant.requires_grad());
-    assert!(!x.gt(0.0).requires_grad() && !x.argmax(0).requires_grad() && !x.floor().requires_grad());
+    assert!(!x.gt(0.0).requires_grad() && !x.argmax(0).requires_grad());
     assert!(Tensor::from([1i64]).requires_grad_().error().is_some());
+}
+
+#[test]
+fn steps_have_gradient_zero() {
+    // Also where the cotangent is infinite: zeros are the derivative, not a factor.
+    for step in [Tensor::floor, Tensor::ceil, Tensor::round, Tensor::trunc, Tensor::sign] {
+        let x = Tensor::from([0.3f64, -1.7]).requires_grad_();
+        let y = step(&x);
+        assert!(y.requires_grad());
+        (&y * f64::INFINITY).sum(()).backward().unwrap();
+        assert_eq!(f64s(&x.grad().unwrap()), [0.0, 0.0]);
+    }
+    let x = Tensor::from([0.3f64, -1.7]).requires_grad_();
+    (&x.floor() * &x).sum(()).backward().unwrap();
+    assert_eq!(f64s(&x.grad().unwrap()), [0.0, -2.0]);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn products() {
 fn movement() {
     let (a, b) = (count(&[2, 3]), count(&[4, 5]));
     fail! {
-        Tensor::cat(&[&a, &b], 0) => "concat", "[2,3] and [4,5]", "differ on an axis";
+        Tensor::cat(&[&a, &b], 0) => "cat", "[2,3] and [4,5]", "differ on an axis";
         Tensor::cat(&[&a, &a], 2) => "cat", "axis 2 is out of range", "f32[2,3]";
         Tensor::cat(&[], 0) => "cat", "at least one";
         Tensor::stack(&[&a, &b], 0) => "stack", "[2,3] and [4,5]";
@@ -135,7 +135,7 @@ fn reductions() {
         a.sort(2, false).0 => "sort", "axis 2";
         a.sort(2, false).1 => "sort", "axis 2";
         z.sort(0, true).1 => "sort", "c128";
-        a.topk(4, 1, true).0 => "0..4", "extent 3";
+        a.topk(4, 1, true).0 => "topk", "k = 4", "extent of the axis, 3";
         Tensor::from(1.0).cumprod(0) => "cumprod", "a scalar, which has no axes";
     }
 }

@@ -1,7 +1,7 @@
 """Functions that are only composed of others, under PyTorch's names, by topic."""
 
 from .._examples import documented as _documented
-from . import create, index, movement, pointwise, product, reduce
+from . import bessel, create, index, movement, pointwise, product, reduce, spectrum, whole
 
 #: Those that PyTorch offers as functions only.
 FUNCTIONS_ONLY = {
@@ -11,7 +11,7 @@ FUNCTIONS_ONLY = {
 }
 
 __all__ = []
-for _module in (pointwise, reduce, movement, index, product, create):
+for _module in (pointwise, reduce, movement, index, product, create, bessel, spectrum, whole):
     for _name, _value in list(vars(_module).items()):
         if not _name.startswith("_") and getattr(_value, "__module__", None) == _module.__name__:
             globals()[_name] = _value

@@ -116,3 +116,33 @@ def ldexp(input, other):
 def rsub(input, other, *, alpha=1):
     """`other - alpha * input`."""
     return other - input * alpha
+
+
+def resolve_conj(input):
+    """The tensor itself: nothing is conjugated later."""
+    return input
+
+
+def resolve_neg(input):
+    """The tensor itself: nothing is negated later."""
+    return input
+
+
+def is_conj(input):
+    """Whether it is still to be conjugated: no."""
+    return False
+
+
+def is_neg(input):
+    """Whether it is still to be negated: no."""
+    return False
+
+
+def is_signed(input):
+    """Whether elements may be negative."""
+    return input.dtype.is_signed
+
+
+def is_same_size(input, other):
+    """Whether both have the same extents."""
+    return tuple(input.shape) == tuple(other.shape)

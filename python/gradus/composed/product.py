@@ -1,6 +1,6 @@
 """Sums of products."""
 
-from .._native import stack
+from .._native import eye, solve_triangular, stack
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -87,3 +87,16 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 def ger(input, vec2):
     """`outer`."""
     return input.outer(vec2)
+
+
+def cholesky_solve(input, L, upper=False):
+    """What solves `A x = input`, by the Cholesky factor of `A`."""
+    if upper:
+        return solve_triangular(L, solve_triangular(L.mH, input, upper=False), upper=True)
+    return solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True)
+
+
+def cholesky_inverse(L, upper=False):
+    """The inverse of a matrix, by its Cholesky factor."""
+    n = L.shape[-1]
+    return cholesky_solve(eye(n, dtype=L.dtype).expand(tuple(L.shape)), L, upper)

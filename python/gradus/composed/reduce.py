@@ -40,6 +40,8 @@ def nanmean(input, dim=None, keepdim=False):
 
 def kthvalue(input, k, dim=-1, keepdim=False):
     """The `k`-th smallest, counted from 1, and where it is."""
+    if not 1 <= k <= (input.shape[dim] if input.dim() else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim % max(input.dim(), 1)}")
     values, indices = input.sort(dim)
     values, indices = values.select(dim, k - 1), indices.select(dim, k - 1)
     return _kthvalue(values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else _kthvalue(values, indices)
@@ -47,12 +49,18 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def quantile(input, q, dim=None, keepdim=False):
     """The value that a share `q` of elements is below, on the line between the two nearest."""
+    if not input.is_floating_point():
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     x, axis = (input.reshape(-1), 0) if dim is None else (input, dim)
     n = x.shape[axis]
+    if n == 0:
+        raise RuntimeError("quantile() input tensor must be non-empty")
     values = x.sort(axis)[0].movedim(axis, -1)
 
     def at(share):
-        place = min(max(share, 0.0), 1.0) * (n - 1)
+        if not 0.0 <= share <= 1.0:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {share:g}")
+        place = share * (n - 1)
         low = math.floor(place)
         a, b = values[..., low], values[..., min(low + 1, n - 1)]
         return a + (b - a) * (place - low)
@@ -171,3 +179,10 @@ def unique_consecutive(input, return_inverse=False, return_counts=False):
         ends = cat([places[1:], as_tensor([x.shape[0]], dtype=int64)])
         result.append(ends - places)
     return result[0] if len(result) == 1 else tuple(result)
+
+
+def renorm(input, p, dim, maxnorm):
+    """With every slice along an axis shortened to a norm of at most `maxnorm`."""
+    axes = [axis for axis in range(input.dim()) if axis != dim % input.dim()]
+    norms = input.norm(p, axes, keepdim=True)
+    return input * (maxnorm / (norms + 1e-7)).masked_fill(norms <= maxnorm, 1)

@@ -4,5 +4,6 @@ from .discrete import Bernoulli, Categorical
 from .divergence import kl_divergence
 from .continuous import Normal, Uniform
 from .distribution import Distribution
+from .multivariate import MultivariateNormal
 
-__all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]
+__all__ = ["Bernoulli", "Categorical", "Distribution", "MultivariateNormal", "Normal", "Uniform", "kl_divergence"]

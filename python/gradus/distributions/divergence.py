@@ -2,10 +2,12 @@
 
 import math
 
+from .. import linalg
 from ..core import where
 from ..nn import functional as F
 from .continuous import Normal, Uniform
 from .discrete import Bernoulli, Categorical
+from .multivariate import MultivariateNormal
 
 
 def kl_divergence(p, q):
@@ -41,4 +43,12 @@ def _bernoulli(p, q):
     return cross - p.entropy()
 
 
-_TABLE = {Normal: _normal, Uniform: _uniform, Categorical: _categorical, Bernoulli: _bernoulli}
+def _multivariate(p, q):
+    a, b = p.scale_tril, q.scale_tril
+    ratio = linalg.solve_triangular(b, a, upper=False)
+    away = linalg.solve_triangular(b, (q.loc - p.loc).unsqueeze(-1), upper=False)
+    squares = (ratio**2).sum((-2, -1)) + (away**2).sum((-2, -1))
+    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.loc.shape[-1])
+
+
+_TABLE = {MultivariateNormal: _multivariate, Normal: _normal, Uniform: _uniform, Categorical: _categorical, Bernoulli: _bernoulli}

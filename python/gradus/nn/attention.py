@@ -1,20 +1,11 @@
 """Attention with several heads."""
 
-import math
-
-from ..core import bool as bool_, cat, empty, zeros, zeros_like
+from ..core import empty
 from . import functional as F
 from . import init
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
-
-
-def _additive(mask, dtype):
-    """A mask as numbers to add: where a truth value forbids, minus infinity."""
-    if mask is None or mask.dtype != bool_:
-        return mask
-    return zeros(tuple(mask.shape), dtype=dtype).masked_fill(mask, -math.inf)
 
 
 class MultiheadAttention(Module):
@@ -66,73 +57,14 @@ class MultiheadAttention(Module):
             if getattr(self, name) is not None:
                 init.xavier_normal_(getattr(self, name))
 
-    def _project(self, query, key, value):
-        if self.in_proj_weight is not None:
-            weights = self.in_proj_weight.chunk(3, 0)
-        else:
-            weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3, 0)
-        return [F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases)]
-
-    def _heads(self, x):
-        n, length, _ = x.shape
-        return x.reshape(n, length, self.num_heads, self.head_dim).transpose(1, 2)
-
-    def _mask(self, n, queries, keys, attn_mask, key_padding_mask, dtype):
-        """One mask of `(N or 1, heads or 1, queries or 1, keys)` to add to the scores, or none."""
-        total = None
-        attn_mask, key_padding_mask = _additive(attn_mask, dtype), _additive(key_padding_mask, dtype)
-        if attn_mask is not None:
-            if attn_mask.dim() == 2:
-                wanted, total = (queries, keys), attn_mask.unsqueeze(0).unsqueeze(0)
-            else:
-                wanted, total = (n * self.num_heads, queries, keys), attn_mask
-            if tuple(attn_mask.shape) != wanted:
-                raise RuntimeError(f"The shape of the attn_mask is {tuple(attn_mask.shape)}, but should be {wanted}.")
-            if attn_mask.dim() == 3:
-                total = attn_mask.reshape(n, self.num_heads, queries, keys)
-        if key_padding_mask is not None:
-            if tuple(key_padding_mask.shape) != (n, keys):
-                raise RuntimeError(f"The shape of the key_padding_mask is {tuple(key_padding_mask.shape)}, but should be {(n, keys)}.")
-            padding = key_padding_mask.reshape(n, 1, 1, keys)
-            total = padding if total is None else total + padding
-        return total
-
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
                 average_attn_weights=True, is_causal=False):
-        if is_causal and attn_mask is None:
-            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-        alone = query.dim() == 2
-        if alone:
-            query, key, value = (x.unsqueeze(0) for x in (query, key, value))
-            key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-        elif not self.batch_first:
+        swap = self.batch_first and query.dim() == 3
+        if swap:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
-        q, k, v = self._project(query, key, value)
-        n, queries, keys = q.shape[0], q.shape[1], k.shape[1]
-        mask = self._mask(n, queries, keys, attn_mask, key_padding_mask, q.dtype)
-        added = 0
-        if self.bias_k is not None:
-            k = cat([k, self.bias_k.expand(n, 1, self.embed_dim)], 1)
-            v = cat([v, self.bias_v.expand(n, 1, self.embed_dim)], 1)
-            added += 1
-        q, k, v = self._heads(q), self._heads(k), self._heads(v)
-        if self.add_zero_attn:
-            k, v = (cat([x, zeros_like(x[:, :, :1])], 2) for x in (k, v))
-            added += 1
-        if mask is not None and added:
-            mask = F.pad(mask, (0, added))
-        dropout = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            scores = (q / math.sqrt(self.head_dim)) @ k.transpose(-2, -1)
-            weights = F.softmax(scores if mask is None else scores + mask, dim=-1)
-            weights = F.dropout(weights, dropout) if dropout else weights
-            y = weights @ v
-            weights = weights.mean(1) if average_attn_weights else weights
-        else:
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
-        y = self.out_proj(y.transpose(1, 2).reshape(n, queries, self.embed_dim))
-        if alone:
-            return y.squeeze(0), None if weights is None else weights.squeeze(0)
-        return (y if self.batch_first else y.transpose(0, 1)), weights
+        y, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
+            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask, need_weights,
+            attn_mask, self.in_proj_weight is None, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal)
+        return (y.transpose(0, 1) if swap else y), weights

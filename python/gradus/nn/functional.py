@@ -16,7 +16,7 @@ from ..core import (  # noqa: F401
     binary_cross_entropy, binary_cross_entropy_with_logits, poisson_nll_loss, gaussian_nll_loss,
     hinge_embedding_loss, margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, soft_margin_loss,
     cosine_similarity, pairwise_distance,
-    pad, interpolate, unfold, fold, pixel_shuffle, pixel_unshuffle,
+    pad, unfold, fold, pixel_shuffle, pixel_unshuffle,
     arange, channel_shuffle, full_like, no_grad, ones, pdist, rand_like, stack, where, zeros, zeros_like,
 )
 from .. import _native
@@ -189,6 +189,30 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
 
 
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+    """The last axes resampled: `mode` is `"nearest"`, `"nearest-exact"`, `"linear"`, `"bilinear"`, `"trilinear"`, `"bicubic"` or `"area"`."""
+    if antialias:
+        raise NotImplementedError("interpolate knows no antialias")
+    if mode == "bicubic":
+        return _bicubic(input, size, scale_factor, bool(align_corners), recompute_scale_factor)
+    return _native.interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def _in_place(function, arguments="", gives="1."):
+    def change(input, *args, **kwargs):
+        return input.copy_(function(input, *args, **kwargs))
+
+    change.__name__ = change.__qualname__ = f"{function.__name__}_"
+    change.__doc__ = (f"In place: `{function.__name__}`.\n\n    >>> import gradus\n"
+                      f"    >>> gradus.nn.functional.{function.__name__}_(gradus.ones(1){arguments})\n    tensor([{gives}])\n    ")
+    change.__module__ = __name__
+    return change
+
+
+relu_, elu_, celu_, leaky_relu_, hardtanh_, rrelu_ = map(_in_place, (relu, elu, celu, leaky_relu, hardtanh, rrelu))
+selu_, threshold_ = _in_place(selu, gives="1.0507"), _in_place(threshold, ", 2.0, 5.0", "5.")
+
+
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """`interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
@@ -241,6 +265,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
 # At the end, since they use what stands above.
 from .ctc import ctc_loss  # noqa: E402, F401
 from .grid import affine_grid, grid_sample  # noqa: E402, F401
+from .heads import multi_head_attention_forward  # noqa: E402, F401
+from .resize import bicubic as _bicubic  # noqa: E402, F401
 from .margin import (  # noqa: E402, F401
     multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
 )

@@ -129,6 +129,47 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
+class EmbeddingBag(Module):
+    """Rows of `weight` for bags of integers: their sum, mean or largest elements.
+
+    >>> import gradus
+    >>> table = gradus.nn.EmbeddingBag(10, 4, mode="sum")
+    >>> tuple(table(gradus.tensor([1, 2, 4, 5, 4]), gradus.tensor([0, 3])).shape)
+    (2, 4)
+    """
+
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False,
+                 _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
+        super().__init__()
+        if max_norm is not None or scale_grad_by_freq or sparse:
+            raise NotImplementedError("EmbeddingBag: max_norm, scale_grad_by_freq and sparse are not supported")
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.include_last_offset = include_last_offset
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        if _weight is None:
+            self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
+            self.reset_parameters()
+        else:
+            self.weight = Parameter(_weight)
+
+    reset_parameters = Embedding.reset_parameters
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, mode="mean", include_last_offset=False, padding_idx=None):
+        """A layer with a given matrix."""
+        made = cls(*embeddings.shape, mode=mode, _weight=embeddings, include_last_offset=include_last_offset, padding_idx=padding_idx)
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        return F.embedding_bag(input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+                               include_last_offset=self.include_last_offset, padding_idx=self.padding_idx)
+
+    def extra_repr(self):
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}{padding}"
+
+
 class Flatten(Module):
     """Axes from `start_dim` to `end_dim` as one.
 

@@ -31,6 +31,7 @@ _TABLE = [
     ("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {_R}", 2,
      "How far other classes are above the right one less a margin."),
     ("MultiLabelMarginLoss", "multilabel_margin_loss", _R, 2, "How far classes that are no labels are above those that are."),
+    ("CTCLoss", "ctc_loss", f"blank=0, {_R}, zero_infinity=False", 4, "Of log-probabilities `(T, N, C)` with labels, and both their lengths."),
     ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_R}", 2, "Cross entropy of a truth value per class."),
 ]
 
@@ -43,6 +44,7 @@ _INPUTS = {
     "GaussianNLLLoss": f"{_PAIR}, {_T}([1.0, 4.0])", "MarginRankingLoss": f"{_PAIR}, {_T}([1.0, -1.0])",
     "CosineEmbeddingLoss": f"{_T}([[1.0, 0.0]]), {_T}([[1.0, 1.0]]), {_T}([1.0])",
     "TripletMarginLoss": f"{_T}([[0.0]]), {_T}([[1.0]]), {_T}([[1.5]])", "TripletMarginWithDistanceLoss": f"{_T}([[0.0]]), {_T}([[1.0]]), {_T}([[1.5]])",
+    "CTCLoss": f"gradus.full((2, 1, 2), 0.5).log(), {_T}([[1]]), [2], [1]",
     "MultiMarginLoss": f"{_T}([[2.0, 0.5, 1.5]]), {_T}([0])", "MultiLabelMarginLoss": f"{_T}([[0.1, 0.2, 0.4, 0.8]]), {_T}([[3, 0, -1, 1]])",
 }
 # PyTorch's results of the examples
@@ -52,7 +54,7 @@ _VALUES = {
     "PoissonNLLLoss": "[1.2583]", "GaussianNLLLoss": "[0.6591]", "HingeEmbeddingLoss": "[-0.25]", "SoftMarginLoss":
     "[0.8937]", "MarginRankingLoss": "[0.25]", "CosineEmbeddingLoss": "[0.2929]", "TripletMarginLoss": "[0.5]",
     "TripletMarginWithDistanceLoss": "[0.5]", "MultiMarginLoss": "[0.1667]", "MultiLabelMarginLoss": "[0.85]",
-    "MultiLabelSoftMarginLoss": "[0.8937]",
+    "MultiLabelSoftMarginLoss": "[0.8937]", "CTCLoss": "[0.2877]",
 }
 
 for _name, _function, _arguments, _tensors, _doc in _TABLE:

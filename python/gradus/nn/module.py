@@ -1,125 +1,17 @@
 """`Module`: attributes that are parameters, buffers or modules register themselves; the rest follows from the registers."""
 
-import itertools
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 
 from .._native import _note_module, is_tracing
 from ..core import Tensor, as_tensor, no_grad, tensor
-from .parameter import Parameter
+from .hooks import BackwardHooks, IncompatibleKeys, RemovableHandle
+from .members import Members
+from .parameter import Buffer, Parameter
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What `load_state_dict` did not find, and what it had no use for."""
-
-    def __repr__(self):
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return super().__repr__()
-
-
-class RemovableHandle:
-    """Takes a hook away again with `remove()`, or at the end of a `with` block."""
-
-    _ids = itertools.count()
-
-    def __init__(self, hooks, hook, prepend=False):
-        self.id = next(RemovableHandle._ids)
-        self._hooks = hooks
-        hooks[self.id] = hook
-        if prepend:
-            hooks.move_to_end(self.id, last=False)
-
-    def remove(self):
-        """Removes the hook; a second call does nothing."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
-
-
-def _map_tensors(value, change):
-    """The same tuples, lists and dictionaries with their tensors changed."""
-    if isinstance(value, Tensor):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: _map_tensors(v, change) for key, v in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_map_tensors(v, change) for v in value))
-    if isinstance(value, (tuple, list)):
-        return type(value)(_map_tensors(v, change) for v in value)
-    return value
-
-
-class _BackwardHooks:
-    """The gradients of one call of a module, on their way: those of its outputs first, then those of its inputs."""
-
-    def __init__(self, module):
-        self.module = module
-        self.grad_input, self.grad_output, self.waiting = [], [], 0
-
-    def watched_inputs(self, args):
-        """The arguments, tensors with gradients as values of their own, so that only this call's gradients are seen."""
-
-        def watch(x):
-            self.grad_input.append(None)
-            if not x.requires_grad:
-                return x
-            x, place = x.clone(), len(self.grad_input) - 1
-            self.waiting += 1
-            x.register_hook(lambda g: self.arrived(place, g))
-            return x
-
-        return _map_tensors(args, watch)
-
-    def watched_outputs(self, result):
-        """The results, likewise."""
-
-        def watch(y):
-            self.grad_output.append(None)
-            if not y.requires_grad:
-                return y
-            y, place = y.clone(), len(self.grad_output) - 1
-            y.register_hook(lambda g: self.started(place, g))
-            return y
-
-        return _map_tensors(result, watch)
-
-    def started(self, place, gradient):
-        """The gradient of an output has come."""
-        self.grad_output[place] = gradient
-        for hook in list(self.module._backward_pre_hooks.values()):
-            changed = hook(self.module, tuple(self.grad_output))
-            if changed is not None:
-                self.grad_output = list(changed) if isinstance(changed, tuple) else [changed]
-        if self.waiting == 0:  # no input has a gradient to wait for
-            self.call()
-        return self.grad_output[place]
-
-    def arrived(self, place, gradient):
-        """The gradient of an input has come; the last one brings the call."""
-        self.grad_input[place] = gradient
-        if sum(g is not None for g in self.grad_input) < self.waiting:
-            return None
-        before = list(self.grad_input)
-        self.call()
-        others = [i for i, (a, b) in enumerate(zip(before, self.grad_input)) if a is not b and i != place]
-        if others:
-            raise RuntimeError("a backward hook changed gradients of several inputs; use hooks of the tensors")
-        return self.grad_input[place]
-
-    def call(self):
-        for hook in list(self.module._backward_hooks.values()):
-            changed = hook(self.module, tuple(self.grad_input), tuple(self.grad_output))
-            if changed is not None:
-                self.grad_input = list(changed) if isinstance(changed, tuple) else [changed]
-
-
-class Module:
+class Module(Members):
     """The base of all layers and models.
 
     >>> import gradus
@@ -157,7 +49,13 @@ class Module:
         put("_backward_pre_hooks", OrderedDict())
 
     def forward(self, *args, **kwargs):
-        """What the module computes; every subclass defines it."""
+        """What the module computes; every subclass defines it.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Linear(2, 3)
+        >>> tuple(layer.forward(gradus.ones(4, 2)).shape)
+        (4, 3)
+        """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
@@ -172,7 +70,7 @@ class Module:
                     args, kwargs = changed
                 else:
                     args = changed if isinstance(changed, tuple) else (changed,)
-        backward = _BackwardHooks(self) if self._backward_hooks or self._backward_pre_hooks else None
+        backward = BackwardHooks(self) if self._backward_hooks or self._backward_pre_hooks else None
         if backward:
             args = backward.watched_inputs(args)
         result = self.forward(*args, **kwargs)
@@ -191,6 +89,8 @@ class Module:
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self.add_module(name, value)
+        elif isinstance(value, Buffer) and name not in self.__dict__.get("_buffers", ()):
+            self.register_buffer(name, value, value.persistent)
         elif name in self.__dict__.get("_modules", ()) or name in self.__dict__.get("_parameters", ()):
             register, kind = ("_modules", "Module") if name in self._modules else ("_parameters", "Parameter")
             if value is not None:
@@ -238,7 +138,14 @@ class Module:
                 self.__dict__[other].pop(name, None)
 
     def register_parameter(self, name, param):
-        """Adds a parameter under a name; `None` keeps the name without a value."""
+        """Adds a parameter under a name; `None` keeps the name without a value.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Identity()
+        >>> layer.register_parameter('scale', gradus.nn.Parameter(gradus.ones(2)))
+        >>> list(layer.state_dict())
+        ['scale']
+        """
         self._make_room(name, "_parameters", "parameter")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (gradus.nn.Parameter or None required)")
@@ -247,7 +154,14 @@ class Module:
         self._parameters[name] = param
 
     def register_buffer(self, name, tensor, persistent=True):
-        """Adds a tensor that is saved and moved with the module but not trained."""
+        """Adds a tensor that is saved and moved with the module but not trained.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Identity()
+        >>> layer.register_buffer('mean', gradus.zeros(2))
+        >>> list(layer.state_dict())
+        ['mean']
+        """
         self._make_room(name, "_buffers", "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (gradus.Tensor or None required)")
@@ -255,7 +169,14 @@ class Module:
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
     def add_module(self, name, module):
-        """Adds a child under a name."""
+        """Adds a child under a name.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Identity()
+        >>> layer.add_module('inner', gradus.nn.Linear(2, 3))
+        >>> [name for name, _ in layer.named_children()]
+        ['inner']
+        """
         self._make_room(name, "_modules", "module")
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
@@ -264,11 +185,25 @@ class Module:
     register_module = add_module
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Calls `hook(module, args, output)` after every forward; what it returns, if anything, is the output."""
+        """Calls `hook(module, args, output)` after every forward; what it returns, if anything, is the output.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Linear(2, 3)
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 0 + 1)
+        >>> layer(gradus.ones(1, 2)).sum().item()
+        3.0
+        """
         return RemovableHandle(self._forward_hooks, (hook, with_kwargs), prepend)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Calls `hook(module, args)` before every forward; what it returns, if anything, are the arguments."""
+        """Calls `hook(module, args)` before every forward; what it returns, if anything, are the arguments.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Linear(2, 3)
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] * 0,))
+        >>> bool((layer(gradus.ones(2)) == layer.bias).all())
+        True
+        """
         return RemovableHandle(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
@@ -287,98 +222,27 @@ class Module:
     register_backward_hook = register_full_backward_hook
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        """Calls `hook(module, grad_output)` before a backward pass goes through; what it gives, if anything, goes on instead."""
+        """Calls `hook(module, grad_output)` before a backward pass goes through; what it gives, if anything, goes on instead.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Linear(2, 3)
+        >>> handle = layer.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 0,))
+        >>> layer(gradus.ones(2)).sum().backward()
+        >>> layer.bias.grad
+        tensor([0., 0., 0.])
+        """
         return RemovableHandle(self._backward_pre_hooks, hook, prepend)
-
-    # --- walking ------------------------------------------------------------------------------------------------
-
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        """This module and all below it, each once, with its path."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
-
-    def modules(self):
-        """This module and all below it, each once."""
-        for _, module in self.named_modules():
-            yield module
-
-    def named_children(self):
-        """The modules directly below, each once, with their names."""
-        seen = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def children(self):
-        """The modules directly below."""
-        for _, module in self.named_children():
-            yield module
-
-    def _named_members(self, register, prefix, recurse, remove_duplicate):
-        seen = set()
-        walk = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for path, module in walk:
-            for name, value in module.__dict__[register].items():
-                if value is None or id(value) in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(id(value))
-                yield f"{path}.{name}" if path else name, value
-
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """All parameters, each once, with their paths."""
-        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse=True):
-        """All parameters, each once."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
-
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
-        """All buffers, each once, with their paths."""
-        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse=True):
-        """All buffers, each once."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    def get_submodule(self, target):
-        """The module at a path such as `"encoder.layers.0"`."""
-        module = self
-        for name in target.split(".") if target else ():
-            module = module._modules.get(name)
-            if module is None:
-                raise AttributeError(f"{type(self).__name__} has no submodule '{target}' (stopped at '{name}')")
-        return module
-
-    def _get_member(self, target, register, what):
-        path, _, name = target.rpartition(".")
-        found = self.get_submodule(path).__dict__[register].get(name)
-        if found is None:
-            raise AttributeError(f"{type(self).__name__} has no {what} '{target}'")
-        return found
-
-    def get_parameter(self, target):
-        """The parameter at a path."""
-        return self._get_member(target, "_parameters", "parameter")
-
-    def get_buffer(self, target):
-        """The buffer at a path."""
-        return self._get_member(target, "_buffers", "buffer")
 
     # --- state --------------------------------------------------------------------------------------------------
 
     def state_dict(self, destination=None, prefix="", keep_vars=False):
-        """Parameters and persistent buffers by path. The tensors share memory with the module's."""
+        """Parameters and persistent buffers by path. The tensors share memory with the module's.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> list(model.state_dict())
+        ['0.weight', '0.bias']
+        """
         destination = {} if destination is None else destination
         for name, value in self._own_state():
             destination[prefix + name] = value if keep_vars else value.detach()
@@ -400,7 +264,16 @@ class Module:
 
         Values may be tensors of other libraries or NumPy arrays. With `strict=False` missing and unexpected keys are
         returned instead of raised; shapes must fit always. With `assign` the tensors themselves are taken.
+
+        >>> import gradus
+        >>> a, b = gradus.nn.Linear(2, 3), gradus.nn.Linear(2, 3)
+        >>> a.load_state_dict(b.state_dict())
+        <All keys matched successfully>
+        >>> gradus.equal(a.weight, b.weight)
+        True
         """
+        for path, module in self.named_modules():
+            module._before_loading(state_dict, f"{path}." if path else "")
         own = self.state_dict(keep_vars=True)
         missing = [key for key in own if key not in state_dict]
         unexpected = [key for key in state_dict if key not in own]
@@ -431,6 +304,9 @@ class Module:
                     own[key].copy_(value)
         return IncompatibleKeys(missing, unexpected)
 
+    def _before_loading(self, state_dict, prefix):
+        """What a module does before state is loaded: those without shapes yet learn them."""
+
     def _assign(self, key, value):
         path, _, name = key.rpartition(".")
         owner = self.get_submodule(path)
@@ -444,7 +320,16 @@ class Module:
     # --- changing all of it -------------------------------------------------------------------------------------
 
     def apply(self, fn):
-        """Calls `fn` on every module, children first."""
+        """Calls `fn` on every module, children first.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> model.apply(lambda module: print(type(module).__name__))[1]
+        Linear
+        ReLU
+        Sequential
+        ReLU()
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -469,7 +354,12 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        """Moves or converts all tensors; a dtype concerns floating point tensors only."""
+        """Moves or converts all tensors; a dtype concerns floating point tensors only.
+
+        >>> import gradus
+        >>> gradus.nn.Linear(2, 3).to(gradus.float64).weight.dtype
+        gradus.float64
+        """
 
         def convert(tensor):
             if tensor.is_floating_point():
@@ -482,27 +372,57 @@ class Module:
         return self._apply(lambda tensor: getattr(tensor, method)() if tensor.is_floating_point() else tensor)
 
     def float(self):
-        """All floating point tensors as `float32`."""
+        """All floating point tensors as `float32`.
+
+        >>> import gradus
+        >>> gradus.nn.Linear(2, 3).double().float().weight.dtype
+        gradus.float32
+        """
         return self._cast("float")
 
     def double(self):
-        """All floating point tensors as `float64`."""
+        """All floating point tensors as `float64`.
+
+        >>> import gradus
+        >>> gradus.nn.Linear(2, 3).double().weight.dtype
+        gradus.float64
+        """
         return self._cast("double")
 
     def half(self):
-        """All floating point tensors as `float16`."""
+        """All floating point tensors as `float16`.
+
+        >>> import gradus
+        >>> gradus.nn.Linear(2, 3).half().weight.dtype
+        gradus.float16
+        """
         return self._cast("half")
 
     def bfloat16(self):
-        """All floating point tensors as `bfloat16`."""
+        """All floating point tensors as `bfloat16`.
+
+        >>> import gradus
+        >>> gradus.nn.Linear(2, 3).bfloat16().weight.dtype
+        gradus.bfloat16
+        """
         return self._cast("bfloat16")
 
     def cpu(self):
-        """All tensors in main memory."""
+        """All tensors in main memory.
+
+        >>> import gradus
+        >>> gradus.nn.Linear(2, 3).cpu().weight.device
+        device(type='cpu')
+        """
         return self.to("cpu")
 
     def train(self, mode=True):
-        """Sets training mode here and below."""
+        """Sets training mode here and below.
+
+        >>> import gradus
+        >>> gradus.nn.Dropout().train(False).training
+        False
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
@@ -510,20 +430,40 @@ class Module:
         return self
 
     def eval(self):
-        """Sets evaluation mode here and below."""
+        """Sets evaluation mode here and below.
+
+        >>> import gradus
+        >>> gradus.nn.Dropout().eval()(gradus.ones(2))
+        tensor([1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad=True):
-        """Sets whether parameters get gradients."""
+        """Sets whether parameters get gradients.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Linear(2, 3).requires_grad_(False)
+        >>> layer.weight.requires_grad
+        False
+        """
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Forgets the gradients of all parameters, or fills them with zeros."""
+        """Forgets the gradients of all parameters, or fills them with zeros.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Linear(2, 3)
+        >>> layer(gradus.ones(2)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
+        traced = is_tracing()  # a program that is run later, when there may be gradients
         for param in self.parameters():
-            if param.grad is not None:
-                if set_to_none:
+            if traced or param.grad is not None:
+                if set_to_none or traced:
                     param.grad = None
                 else:
                     param.grad.detach().zero_()
@@ -534,7 +474,13 @@ class Module:
         return type(self).__name__
 
     def extra_repr(self):
-        """What a subclass adds to its line of the representation."""
+        """What a subclass adds to its line of the representation.
+
+        >>> import gradus
+        >>> layer = gradus.nn.Linear(2, 3)
+        >>> layer.extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def __repr__(self):

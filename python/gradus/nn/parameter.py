@@ -12,6 +12,8 @@ class Parameter(Tensor):
     (True, True, (2, 3))
     """
 
+    _results_keep_class = False
+
     def __new__(cls, data=None, requires_grad=True):
         return Tensor.__new__(cls, data, requires_grad)
 
@@ -29,3 +31,24 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol):
         return type(self), (self.detach(), self.requires_grad)
+
+
+class Buffer(Tensor):
+    """A tensor that is saved and moved with the `Module` it is set as an attribute of, but not trained.
+
+    >>> import gradus
+    >>> layer = gradus.nn.Identity()
+    >>> layer.count = gradus.nn.Buffer(gradus.zeros(2))
+    >>> list(layer.state_dict())
+    ['count']
+    """
+
+    _results_keep_class = False
+
+    def __new__(cls, data=None, *, persistent=True):
+        made = Tensor.__new__(cls, data)
+        made.persistent = persistent
+        return made
+
+    def __init__(self, data=None, *, persistent=True):
+        pass

@@ -46,7 +46,15 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group):
-        """Adds parameters with settings of their own."""
+        """Adds parameters with settings of their own.
+
+        >>> import gradus
+        >>> w = gradus.nn.Parameter(gradus.ones(1))
+        >>> opt = gradus.optim.SGD([w], lr=0.5)
+        >>> opt.add_param_group({'params': [gradus.nn.Parameter(gradus.ones(1))], 'lr': 0.1})
+        >>> [group['lr'] for group in opt.param_groups]
+        [0.5, 0.1]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         group = dict(param_group)
@@ -85,7 +93,16 @@ class Optimizer:
         raise NotImplementedError
 
     def step(self, closure=None):
-        """Changes all parameters that have gradients; `closure`, if given, computes them first and gives the loss."""
+        """Changes all parameters that have gradients; `closure`, if given, computes them first and gives the loss.
+
+        >>> import gradus
+        >>> w = gradus.nn.Parameter(gradus.ones(1))
+        >>> opt = gradus.optim.SGD([w], lr=0.5)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w.item()
+        0.0
+        """
         loss = None
         if closure is not None:
             with enable_grad():
@@ -115,17 +132,36 @@ class Optimizer:
             state["step"] = 0
 
     def zero_grad(self, set_to_none=True):
-        """Forgets all gradients, or fills them with zeros."""
+        """Forgets all gradients, or fills them with zeros.
+
+        >>> import gradus
+        >>> w = gradus.nn.Parameter(gradus.ones(1))
+        >>> opt = gradus.optim.SGD([w], lr=0.5)
+        >>> (w * w).sum().backward()
+        >>> opt.zero_grad()
+        >>> w.grad is None
+        True
+        """
+        traced = _native.is_tracing()  # a program that is run later, when there may be gradients
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is not None:
-                    if set_to_none:
+                if traced or p.grad is not None:
+                    if set_to_none or traced:
                         p.grad = None
                     else:
                         p.grad.detach().zero_()
 
     def state_dict(self):
-        """State and settings, with parameters by number, in PyTorch's form."""
+        """State and settings, with parameters by number, in PyTorch's form.
+
+        >>> import gradus
+        >>> w = gradus.nn.Parameter(gradus.ones(1))
+        >>> opt = gradus.optim.Adam([w])
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> sorted(opt.state_dict()['state'][0])
+        ['exp_avg', 'exp_avg_sq', 'step']
+        """
         numbers = {}
         for group in self.param_groups:
             for p in group["params"]:
@@ -135,7 +171,16 @@ class Optimizer:
         return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict):
-        """Takes state and settings, also from PyTorch's optimisers."""
+        """Takes state and settings, also from PyTorch's optimisers.
+
+        >>> import gradus
+        >>> w = gradus.nn.Parameter(gradus.ones(1))
+        >>> opt = gradus.optim.SGD([w], lr=0.5)
+        >>> other = gradus.optim.SGD([w], lr=0.1)
+        >>> other.load_state_dict(opt.state_dict())
+        >>> other.param_groups[0]['lr']
+        0.5
+        """
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise ValueError(f"loaded state dict has {len(groups)} parameter groups, the optimizer {len(self.param_groups)}")

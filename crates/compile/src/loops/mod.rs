@@ -14,7 +14,7 @@ use gradus_ir::ops::movement::Permute;
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::transform::vmap_into;
-use gradus_ir::{Aval, Graph, Result};
+use gradus_ir::{Aval, Graph, Result, stop};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,6 +50,7 @@ fn rebuilt(
     let mut values: Vec<Vec<Var<'_>>> = Vec::with_capacity(graph.nodes().len());
     let mut inputs = graph.inputs().iter();
     for (i, node) in graph.nodes().iter().enumerate() {
+        stop::poll()?;
         let operands: Vec<Var<'_>> =
             node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
         let outs = match input(node) {

@@ -17,7 +17,7 @@ mod reduce;
 use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::ops::movement::{Broadcast, Reshape};
 use gradus_ir::ops::source::Constant;
-use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape};
+use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape, stop};
 use std::cell::Cell;
 use std::collections::HashMap;
 
@@ -232,6 +232,7 @@ impl<'r> Pass<'r> {
         let mut new: Vec<(Id, usize)> = Vec::with_capacity(readers.len());
         let mut inputs = graph.inputs().iter();
         for (node, readers) in graph.nodes().iter().zip(readers) {
+            stop::poll()?;
             let id = if let Op::Input(_) = &node.op {
                 let name = inputs.next().map_or("", |(name, _)| name.as_str());
                 self.b.input(name, node.outs[0].clone()).id()

@@ -56,7 +56,7 @@ impl<T: Real> Drive<'_, T> {
             (!plan.direct_b).then(|| Scratch::take::<T>(cols.len().next_multiple_of(nr) * plan.steps));
         let band = (BAND / size_of::<T::Sum>() / cols.len()).max(1).next_multiple_of(mr);
         let mut depth = part.depth.start;
-        loop {
+        while !self.left() {
             let steps = plan.steps.min(part.depth.end - depth);
             let stored = steps.next_multiple_of(kernels.deep);
             let last = depth + steps == part.depth.end;
@@ -105,7 +105,7 @@ impl<T: Real> Drive<'_, T> {
             unsafe {
                 match room_b {
                     None => {
-                        for j in cols.clone().step_by(nr) {
+                        for j in cols.clone().step_by(nr).take_while(|_| !self.left()) {
                             let b = self.strip(&self.problem.b, kernels.pack_b, panel(j, cols.end, nr), None);
                             for i in rows.clone().step_by(mr) {
                                 let a = panel(i, rows.end, mr);
@@ -115,7 +115,7 @@ impl<T: Real> Drive<'_, T> {
                     }
                     Some(ref room_b) => {
                         let room_b = room_b.as_ptr::<T>();
-                        for i in rows.clone().step_by(mr) {
+                        for i in rows.clone().step_by(mr).take_while(|_| !self.left()) {
                             let whole = plan.whole_a && i + mr <= rows.end && steps == stored;
                             let a = match room_a.as_ref().filter(|_| !whole) {
                                 None => {

@@ -6,6 +6,8 @@ use super::plan::{Plan, TASK, cost};
 use super::scratch::Scratch;
 use super::{Finish, Operand, Output, Problem, Real, Strided, Tile};
 use crate::Pool;
+use gradus_ir::stop;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Elements of C that are worth a task when parts of k are added up.
 const SUMS: usize = 1 << 13;
@@ -16,6 +18,8 @@ pub(super) struct Drive<'p, T: Real> {
     pub(super) kernels: &'static Kernels<T>,
     pub(super) problem: &'p Problem<'p, T>,
     pub(super) plan: Plan,
+    /// Whether nobody wants the result any more, as the thread that started it has found out.
+    left: AtomicBool,
 }
 
 // SAFETY: what it points to is read by all tasks and written in parts of their own; the problem's closures are `Sync`.
@@ -43,7 +47,13 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
         // SAFETY: as the caller vouches; the rows of the transposed C are one.
         return unsafe { run(pool, kernels, &Problem { finish, ..problem.transposed() }) };
     }
-    let drive = Drive { pool, kernels, problem, plan: Plan::new(problem, kernels, pool.threads()) };
+    let drive = Drive {
+        pool,
+        kernels,
+        problem,
+        plan: Plan::new(problem, kernels, pool.threads()),
+        left: AtomicBool::new(false),
+    };
     // SAFETY: each call has products of its own.
     let one = |index: usize| unsafe { drive.item(index) };
     if drive.blocks() * drive.plan.parts > 1 {
@@ -57,6 +67,11 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 }
 
 impl<T: Real> Drive<'_, T> {
+    /// Whether to leave a block: a block of a large product takes seconds. Other threads see what the first one hears.
+    pub(super) fn left(&self) -> bool {
+        self.left.load(Relaxed) || (stop::wanted() && !self.left.swap(true, Relaxed))
+    }
+
     /// How many blocks C is cut into.
     fn blocks(&self) -> usize {
         self.problem.m.div_ceil(self.plan.rows) * self.problem.n.div_ceil(self.plan.cols)

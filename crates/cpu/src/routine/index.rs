@@ -5,7 +5,7 @@ use super::{Call, around};
 use crate::tile::memory;
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
-use gradus_ir::{DType, Error, Kind, Result};
+use gradus_ir::{DType, Error, Result};
 use std::borrow::Cow;
 
 /// The integers of operand 1, if all are indices of the extent.
@@ -22,7 +22,7 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
         Cow::Owned(own)
     };
     match all.iter().find(|&&i| i < 0 || i >= extent as i64) {
-        Some(&index) => Err(Error::new(Kind::Index { index, extent, from_end: false })),
+        Some(&index) => Err(Error::index(index, extent)),
         None => Ok(all),
     }
 }

@@ -115,10 +115,32 @@ fn split_batch<'g>(x: Var<'g>, shape: &Shape, axis: usize) -> Var<'g> {
     x.reshape(moved).permute(&order)
 }
 
-/// Indices of each element of the batch, moved into its own part of a merged axis.
+/// What is added to an index that has left its extent, where the extent is about to become part of a larger one: the sum is
+/// inside of none, and says which index left which extent.
+pub fn astray(extent: usize) -> i64 {
+    NOWHERE + ((extent as i64).min(FAR - 1) << 31)
+}
+
+/// Far from every place there is, with room for an extent and an index above.
+const NOWHERE: i64 = -(1 << 62);
+/// Beyond what indices that are told have.
+const FAR: i64 = 1 << 30;
+
+/// The index and the extent that [`astray`] made one number of.
+pub(crate) fn said(index: i64) -> Option<(i64, usize)> {
+    let both = index.checked_sub(NOWHERE).filter(|_| index < NOWHERE / 2)?;
+    let extent = (both + FAR) >> 31;
+    Some((both - (extent << 31), usize::try_from(extent).ok()?))
+}
+
+/// Indices of each element of the batch, moved into its own part of a merged axis. Those that are not inside of their own must
+/// not come to lie in another's.
 fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
     let index = index.to(DType::I64);
-    index + index.builder().iota(DType::I64, index.shape(), 0) * extent as f64
+    let own = index + index.builder().iota(DType::I64, index.shape(), 0) * extent as f64;
+    let inside = index.ge(index.full_like(0.0)).and(index.lt(index.full_like(extent as f64)));
+    let known = index.lt(index.full_like((NOWHERE / 2) as f64));
+    inside.select(own, known.select(index, index + index.full_like(astray(extent) as f64)))
 }
 
 op_struct! {

@@ -4,7 +4,7 @@ use super::combine::{Combined, lines};
 use super::movement::pick;
 use crate::literal::Data;
 use crate::ops::Combine;
-use crate::{Error, Kind, Literal, Result};
+use crate::{Error, Literal, Result};
 use std::cmp::Ordering;
 
 /// Rows before the axis, extent of the axis, elements behind it.
@@ -14,7 +14,7 @@ fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
 
 fn checked(index: &Literal, extent: usize) -> Result<&[i64]> {
     match index.i().iter().find(|&&i| i < 0 || i >= extent as i64) {
-        Some(&index) => Err(Error::new(Kind::Index { index, extent, from_end: false })),
+        Some(&index) => Err(Error::index(index, extent)),
         None => Ok(index.i()),
     }
 }

@@ -24,6 +24,7 @@ impl Graph {
 fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
     let mut values: Vec<Vec<Var<'g>>> = Vec::with_capacity(graph.nodes().len());
     for node in graph.nodes() {
+        crate::stop::poll()?;
         let outs = if let Op::Input(input) = &node.op {
             let missing = || crate::Error::value("the inputs", format!("lack number {}", input.index));
             vec![ins.get(input.index).copied().ok_or_else(missing)?]

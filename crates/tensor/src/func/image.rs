@@ -316,10 +316,14 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
             };
             if low[i].max(high[i]).max(0) as usize > most || cropped > extent {
                 let what = format!("padding {} and {} of extent {extent}", low[i], high[i]);
-                return Err(Error::shape(
-                    what,
-                    format!("may be at most {most} and crop {extent} by mode {mode:?}"),
-                ));
+                let why = match (cropped > extent, mode) {
+                    (true, _) => format!("crops more than the {extent} elements there are"),
+                    (false, PadMode::Reflect) => {
+                        format!("may be at most {most}, as many as can be reflected")
+                    }
+                    (false, _) => format!("may be at most {most}, as many as there are"),
+                };
+                return Err(Error::shape(what, why));
             }
         }
         Ok((lead.len(), low, high))

@@ -1,0 +1,71 @@
+"""Spectra of pieces of a signal."""
+
+from .. import _native
+from .._native import arange, cat, complex, pad, stack, zeros
+
+
+def _window(window, win_length, n_fft, dtype):
+    """A window in the middle of `n_fft` places."""
+    win_length = n_fft if win_length is None else win_length
+    if not 0 < win_length <= n_fft:
+        raise RuntimeError(f"expected 0 < win_length <= n_fft, but got win_length={win_length}")
+    if window is None:
+        window = _native.ones(win_length, dtype=dtype)
+    if tuple(window.shape) != (win_length,):
+        raise RuntimeError(f"expected a 1D window tensor of size equal to win_length={win_length}, but got window with size {tuple(window.shape)}")
+    before = (n_fft - win_length) // 2
+    return pad(window, (before, n_fft - win_length - before))
+
+
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
+         return_complex=None):
+    """Spectra of pieces of `n_fft` samples, `hop_length` apart: `(…, frequencies, pieces)`."""
+    if return_complex is None and not input.is_complex():
+        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
+                           "return_complex=True in a future PyTorch release.")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    x = input if input.dim() == 2 else input.unsqueeze(0)
+    if center:
+        x = pad(x.unsqueeze(0), (n_fft // 2, n_fft // 2), mode=pad_mode).squeeze(0)
+    if hop <= 0 or not 0 < n_fft <= x.shape[-1]:
+        raise RuntimeError(f"stft: expected 0 < n_fft <= {x.shape[-1]} and hop_length > 0, but got n_fft={n_fft}, hop_length={hop}")
+    real = not input.is_complex()
+    pieces = x.unfold(-1, n_fft, hop) * _window(window, win_length, n_fft, input.real.dtype)
+    spectra = _native.rfft(pieces) if real and onesided is not False else _native.fft(pieces)
+    spectra = (spectra / n_fft**0.5 if normalized else spectra).transpose(-2, -1)
+    spectra = spectra if input.dim() == 2 else spectra.squeeze(0)
+    return spectra if return_complex or not real else stack([spectra.real, spectra.imag], -1)
+
+
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
+          return_complex=False):
+    """The signal that has these spectra of its pieces, nearest in squares: the inverse of `stft`."""
+    if not input.is_complex():
+        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    x = (input if input.dim() == 3 else input.unsqueeze(0)).transpose(-2, -1)
+    half = x.shape[-1] != n_fft if onesided is None else onesided
+    x = x * n_fft**0.5 if normalized else x
+    pieces = _native.irfft(x, n=n_fft) if half else _native.ifft(x)
+    pieces = pieces if return_complex or half else pieces.real
+    window = _window(window, win_length, n_fft, x.real.dtype)
+    count = x.shape[-2]
+    total = n_fft + hop * (count - 1)
+    places = (arange(count).unsqueeze(1) * hop + arange(n_fft)).reshape(-1)
+
+    def laid(rows):
+        """Pieces added where they overlap."""
+        if rows.is_complex():
+            return complex(laid(rows.real), laid(rows.imag))
+        flat = rows.reshape(rows.shape[0], -1)
+        return zeros((flat.shape[0], total), dtype=flat.dtype).scatter_add(1, places.expand(tuple(flat.shape)), flat)
+
+    signal, weight = laid(pieces * window), laid((window * window).expand(1, count, n_fft))
+    start = n_fft // 2 if center else 0
+    end = start + length if length is not None else total - n_fft // 2 if center else total
+    if not weight._is_traced and bool((weight[:, start:min(end, total)].abs() < 1e-11).any()):
+        raise RuntimeError("istft: window overlap add min: 1")
+    signal = signal[:, start:end] / weight[:, start:end]
+    if length is not None and signal.shape[-1] < length:
+        signal = cat([signal, zeros((signal.shape[0], length - signal.shape[-1]), dtype=signal.dtype)], 1)
+    return signal if input.dim() == 3 else signal.squeeze(0)

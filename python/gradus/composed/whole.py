@@ -1,0 +1,22 @@
+"""Of whole numbers."""
+
+from ..transforms import while_loop
+
+
+def gcd(input, other):
+    """The greatest common divisor."""
+    together = input + other * 0
+    first, _ = while_loop(lambda pair: (pair[1] != 0).any(), _euclid, (together, other + together * 0))
+    return first.abs()
+
+
+def _euclid(pair):
+    a, b = pair
+    done = b == 0
+    return a.where(done, b), (a % b.masked_fill(done, 1)).masked_fill(done, 0)
+
+
+def lcm(input, other):
+    """The least common multiple; 0 if either is 0."""
+    divisor = gcd(input, other)
+    return (input // divisor.masked_fill(divisor == 0, 1) * other).abs()

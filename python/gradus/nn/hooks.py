@@ -1,0 +1,115 @@
+"""What modules hand out and keep aside: handles of hooks, gradients on their way through a module, keys that did not fit."""
+
+import itertools
+from collections import namedtuple
+
+from ..core import Tensor
+
+
+class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What `load_state_dict` did not find, and what it had no use for."""
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+
+class RemovableHandle:
+    """Takes a hook away again with `remove()`, or at the end of a `with` block."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks, hook, prepend=False):
+        self.id = next(RemovableHandle._ids)
+        self._hooks = hooks
+        hooks[self.id] = hook
+        if prepend:
+            hooks.move_to_end(self.id, last=False)
+
+    def remove(self):
+        """Removes the hook; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def _map_tensors(value, change):
+    """The same tuples, lists and dictionaries with their tensors changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _map_tensors(v, change) for key, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_map_tensors(v, change) for v in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_map_tensors(v, change) for v in value)
+    return value
+
+
+class BackwardHooks:
+    """The gradients of one call of a module, on their way: those of its outputs first, then those of its inputs."""
+
+    def __init__(self, module):
+        self.module = module
+        self.grad_input, self.grad_output, self.waiting = [], [], 0
+
+    def watched_inputs(self, args):
+        """The arguments, tensors with gradients as values of their own, so that only this call's gradients are seen."""
+
+        def watch(x):
+            self.grad_input.append(None)
+            if not x.requires_grad:
+                return x
+            x, place = x.clone(), len(self.grad_input) - 1
+            self.waiting += 1
+            x.register_hook(lambda g: self.arrived(place, g))
+            return x
+
+        return _map_tensors(args, watch)
+
+    def watched_outputs(self, result):
+        """The results, likewise."""
+
+        def watch(y):
+            self.grad_output.append(None)
+            if not y.requires_grad:
+                return y
+            y, place = y.clone(), len(self.grad_output) - 1
+            y.register_hook(lambda g: self.started(place, g))
+            return y
+
+        return _map_tensors(result, watch)
+
+    def started(self, place, gradient):
+        """The gradient of an output has come."""
+        self.grad_output[place] = gradient
+        for hook in list(self.module._backward_pre_hooks.values()):
+            changed = hook(self.module, tuple(self.grad_output))
+            if changed is not None:
+                self.grad_output = list(changed) if isinstance(changed, tuple) else [changed]
+        if self.waiting == 0:  # no input has a gradient to wait for
+            self.call()
+        return self.grad_output[place]
+
+    def arrived(self, place, gradient):
+        """The gradient of an input has come; the last one brings the call."""
+        self.grad_input[place] = gradient
+        if sum(g is not None for g in self.grad_input) < self.waiting:
+            return None
+        before = list(self.grad_input)
+        self.call()
+        others = [i for i, (a, b) in enumerate(zip(before, self.grad_input)) if a is not b and i != place]
+        if others:
+            raise RuntimeError("a backward hook changed gradients of several inputs; use hooks of the tensors")
+        return self.grad_input[place]
+
+    def call(self):
+        for hook in list(self.module._backward_hooks.values()):
+            changed = hook(self.module, tuple(self.grad_input), tuple(self.grad_output))
+            if changed is not None:
+                self.grad_input = list(changed) if isinstance(changed, tuple) else [changed]

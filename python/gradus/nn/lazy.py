@@ -1,0 +1,93 @@
+"""Layers that learn how wide their input is when they first see one."""
+
+from ..core import Tensor, zeros
+from . import conv, norm
+from .linear import Linear
+from .module import Module
+from .parameter import Parameter
+
+
+class UninitializedParameter(Parameter):
+    """A parameter without a shape yet.
+
+    >>> import gradus
+    >>> gradus.nn.LazyLinear(3).weight
+    <UninitializedParameter>
+    """
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return Tensor.__new__(cls, zeros(0, device=device, dtype=dtype), requires_grad)
+
+    def __init__(self, requires_grad=True, device=None, dtype=None):
+        pass
+
+    def __repr__(self):
+        return "<UninitializedParameter>"
+
+    def __deepcopy__(self, memo):
+        return memo.setdefault(id(self), type(self)(self.requires_grad, dtype=self.dtype))
+
+
+class _Lazy(Module):
+    """What lazy layers share: until the first call they hold parameters without shapes, then they become the layer itself."""
+
+    def __init__(self, *args, **kwargs):
+        Module.__init__(self)
+        self._made_with = args, kwargs
+        kind = {name: kwargs[name] for name in ("device", "dtype") if name in kwargs}
+        for name in self._lazy_names(*args, **kwargs):
+            self.register_parameter(name, UninitializedParameter(**kind))
+
+    def _lazy_names(self, *args, bias=True, affine=None, **kwargs):
+        affine = not issubclass(self._layer, norm._InstanceNorm) if affine is None else affine
+        return ["weight", "bias"] if bias and affine else ["weight"] if affine else []
+
+    def _become(self, width):
+        args, kwargs = self._made_with
+        before = self.__dict__
+        made = self._layer(width, *args, **kwargs)
+        parameters, own = before["_parameters"], dict(made.__dict__)
+        for name, lazy in parameters.items():  # the same objects: an optimiser may have them already
+            if lazy is not None:
+                lazy.__class__ = Parameter
+                lazy.data = made._parameters[name].data
+                lazy.requires_grad_(lazy.requires_grad)
+                own["_parameters"] = {**own["_parameters"], name: lazy}
+        kept = {k: before[k] for k in before if k.endswith("_hooks") or k == "training"}
+        before.clear()
+        before.update(own)
+        before.update(kept)
+        self.__class__ = self._layer
+
+    def __call__(self, *args, **kwargs):
+        self._become(args[0].shape[self._axis])
+        return self(*args, **kwargs)
+
+    def _before_loading(self, state_dict, prefix):
+        weight = state_dict.get(prefix + "weight", state_dict.get(prefix + "running_mean"))
+        if weight is not None:  # tells how wide inputs are
+            self._become(self._width(tuple(weight.shape), self._made_with[1].get("groups", 1)))
+
+    def extra_repr(self):
+        args, kwargs = self._made_with
+        return ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in kwargs.items())])
+
+
+def _lazy(layer, axis, width, example):
+    name = f"Lazy{layer.__name__}"
+    doc = (f"`{layer.__name__}` whose input's width, its first argument, is what the first input has.\n\n"
+           f"    >>> import gradus\n    >>> layer = gradus.nn.{name}({example[0]})\n    >>> tuple(layer(gradus.ones{example[1]}).shape)\n"
+           f"    {example[2]}\n    >>> type(layer).__name__\n    '{layer.__name__}'\n    ")
+    return type(name, (_Lazy,), {"__doc__": doc, "__module__": __name__, "_layer": layer, "_axis": axis, "_width": staticmethod(width)})
+
+
+LazyLinear = _lazy(Linear, -1, lambda shape, _: shape[1], ("3", (2, 5), (2, 3)))
+for _n in (1, 2, 3):
+    _size = (4,) * _n
+    for _kind, _after, _width in (("Conv", 2, lambda shape, groups: shape[1] * groups), ("ConvTranspose", 6, lambda shape, _: shape[0])):
+        globals()[f"Lazy{_kind}{_n}d"] = _lazy(getattr(conv, f"{_kind}{_n}d"), -1 - _n, _width, ("5, 3", (2, 3, *_size), (2, 5) + (_after,) * _n))
+    for _kind in ("BatchNorm", "InstanceNorm"):
+        _input = (2, 3, *_size)
+        globals()[f"Lazy{_kind}{_n}d"] = _lazy(getattr(norm, f"{_kind}{_n}d"), 1, lambda shape, _: shape[0], ("", _input, _input))
+
+__all__ = [_name for _name in list(globals()) if _name.startswith("Lazy")] + ["UninitializedParameter"]

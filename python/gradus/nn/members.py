@@ -1,0 +1,151 @@
+"""What a module holds: modules, parameters and buffers, by their paths."""
+
+
+class Members:
+    """Walks over a module and all below it."""
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """This module and all below it, each once, with its path.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> [name for name, _ in model.named_modules()]
+        ['', '0', '1']
+        """
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self):
+        """This module and all below it, each once.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> len(list(model.modules()))
+        3
+        """
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self):
+        """The modules directly below, each once, with their names.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> [name for name, _ in model.named_children()]
+        ['0', '1']
+        """
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self):
+        """The modules directly below.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> len(list(model.children()))
+        2
+        """
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(self, register, prefix, recurse, remove_duplicate):
+        seen = set()
+        walk = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in walk:
+            for name, value in module.__dict__[register].items():
+                if value is None or id(value) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """All parameters, each once, with their paths.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> [name for name, _ in model.named_parameters()]
+        ['0.weight', '0.bias']
+        """
+        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse=True):
+        """All parameters, each once.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> [tuple(p.shape) for p in model.parameters()]
+        [(3, 2), (3,)]
+        """
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """All buffers, each once, with their paths.
+
+        >>> import gradus
+        >>> [name for name, _ in gradus.nn.BatchNorm1d(2).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
+        """
+        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """All buffers, each once.
+
+        >>> import gradus
+        >>> len(list(gradus.nn.BatchNorm1d(2).buffers()))
+        3
+        """
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target):
+        """The module at a path such as `"encoder.layers.0"`.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> model.get_submodule('0')
+        Linear(in_features=2, out_features=3, bias=True)
+        """
+        module = self
+        for name in target.split(".") if target else ():
+            module = module._modules.get(name)
+            if module is None:
+                raise AttributeError(f"{type(self).__name__} has no submodule '{target}' (stopped at '{name}')")
+        return module
+
+    def _get_member(self, target, register, what):
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path).__dict__[register].get(name)
+        if found is None:
+            raise AttributeError(f"{type(self).__name__} has no {what} '{target}'")
+        return found
+
+    def get_parameter(self, target):
+        """The parameter at a path.
+
+        >>> import gradus
+        >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
+        >>> tuple(model.get_parameter('0.weight').shape)
+        (3, 2)
+        """
+        return self._get_member(target, "_parameters", "parameter")
+
+    def get_buffer(self, target):
+        """The buffer at a path.
+
+        >>> import gradus
+        >>> gradus.nn.BatchNorm1d(2).get_buffer('running_mean')
+        tensor([0., 0.])
+        """
+        return self._get_member(target, "_buffers", "buffer")

@@ -1,0 +1,20 @@
+"""A model on several devices, of which there is one."""
+
+from .module import Module
+
+
+class DataParallel(Module):
+    """A model as it is: there is one device, whose threads share the work anyway. Parameters are below `module`, as in PyTorch.
+
+    >>> import gradus
+    >>> model = gradus.nn.DataParallel(gradus.nn.Linear(2, 3))
+    >>> list(model.state_dict()), tuple(model(gradus.ones(4, 2)).shape)
+    (['module.weight', 'module.bias'], (4, 3))
+    """
+
+    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+        super().__init__()
+        self.module, self.device_ids, self.dim = module, list(device_ids or []), dim
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*inputs, **kwargs)

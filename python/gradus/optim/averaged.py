@@ -1,0 +1,38 @@
+"""Along the gradient, with an average of the parameters kept beside them."""
+
+from .momentum import zeros_of
+from .optimizer import Optimizer, check
+
+
+class ASGD(Optimizer):
+    """Averaged gradient descent (Polyak and Juditsky, 1992): `state["ax"]` is the average of parameters from step `t0` on.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.ASGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False):
+        check(lr=(lr, 0, None), weight_decay=(weight_decay, 0, None))
+        super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, maximize=maximize))
+
+    def _state(self, p, group):
+        return {"ax": zeros_of(p)}
+
+    def _numbers(self, group, state):
+        # Rate and share of the average are those that the step before has left.
+        before, lr, lambd = state["step"] - 1, group["lr"], group["lambd"]
+        eta = lr / (1 + lambd * lr * before) ** group["alpha"]
+        return eta, 1 - lambd * eta, 1 / max(1, before - group["t0"])
+
+    def _update(self, p, grad, state, group, eta, kept, share):
+        if group["weight_decay"] != 0:
+            grad = grad.add(p, alpha=group["weight_decay"])
+        p.mul_(kept).add_(grad, alpha=-eta)
+        average = state["ax"]
+        average.add_((p - average) * share)
