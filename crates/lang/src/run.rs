@@ -33,6 +33,8 @@ pub struct Settings {
     pub rounds: usize,
     /// Whether a fixpoint that is not reached is no error.
     pub allow_unconverged: bool,
+    /// Whether the graph is to be differentiated: its fixpoints come to rest in their derivatives as well.
+    pub differentiated: bool,
     /// The text that all this was said in, such as a command line, for messages to point at.
     pub command: Option<Source>,
 }
@@ -47,6 +49,7 @@ impl Default for Settings {
             tolerance: None,
             rounds: 10_000,
             allow_unconverged: false,
+            differentiated: false,
             command: None,
         }
     }
@@ -304,7 +307,7 @@ impl Program {
             allow_unconverged: settings.allow_unconverged,
             verdicts: Rc::default(),
             traced: Rc::default(),
-            derived: Rc::default(),
+            derived: Rc::new(Cell::new(usize::from(settings.differentiated))),
         })
     }
 

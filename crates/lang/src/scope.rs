@@ -187,6 +187,7 @@ pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -
     let place = |p: &Place| {
         let index = match &p.index {
             Index::Named(n, by) => Index::Named(new(n), *by),
+            Index::Time(n, by) => Index::Time(new(n), *by),
             Index::Slice(Some(n), a, b, c) => Index::Slice(Some(new(n)), *a, *b, *c),
             Index::Slice(None, a, b, c) => match key(p).and_then(|k| names.get(&k).cloned()) {
                 Some(n) => Index::Slice(Some(n), *a, *b, *c),

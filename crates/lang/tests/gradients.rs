@@ -115,6 +115,47 @@ fn places_beside_moments() {
     }
 }
 
+/// Places and ranges beside moving time, of what the steps themselves compute: step by step there is no axis for time.
+#[test]
+fn places_beside_moving_time() {
+    let state = "axis t = 3\nH[i,*0] = X[i]\nM[i,*t] = W[i,j] H[j,*t]\nH[i,*t+1] =";
+    let shapes: &[(&str, &[usize])] = &[("X", &[2]), ("W", &[2, 2])];
+    for step in [
+        "tanh(H[i,*t] M[0,*t])",
+        "tanh(H[i,*t] M[:1,*t])",
+        "tanh(H[i,*t] M[s=1:,*t] M[0,*t])",
+        "tanh(0.5 H[i,*t] + M[i=:2,*t])",
+        "tanh(M[i,*t] H[-1,*t])",
+    ] {
+        check(&format!("{state} {step}\nLoss = H[i,*-1] H[i,*-1]"), shapes);
+        check(&format!("{state} {step}\nLoss = H[i,*t] H[i,*t+1] M[1,*t]"), shapes);
+    }
+    let given = "H[i,*0] = X[i]\nH[i,*t+1] = tanh(H[i,*t] M[0,*t])\nLoss = H[i,*-1]";
+    check(given, &[("X", &[2]), ("M", &[2, 3])]);
+}
+
+/// Names of time are names of indices: each equation has its own, and primes make another.
+#[test]
+fn names_of_time() {
+    let x: &[(&str, &[usize])] = &[("X", &[3]), ("Y", &[3])];
+    let g = check("Loss = exp(X[*t] Y[*t])", x);
+    assert!(g.contains("Grad_X[*t] = Grad_Loss exp_grad(X[*t'] Y[*t']) Y[*t]"), "{g}");
+    check("H[*0] = 0.3\nH[*t+1] = tanh(H[*t] X[*t] X[*t'] Y[*t'])\nLoss = H[*-1]", x);
+    check("Z[i] = X[*i] Y[*i]\nLoss = Z[i] Z[i]", x);
+    let two = "H[*t+1] = 0.5 H[*t] + X[*t]\nG[*u+1] = G[*u] H[*u] + X[*u] Y[*u]\nLoss = G[*-1] H[*-1]";
+    let lines = check(two, x);
+    let merged = GradientOptions { merged: true, ..GradientOptions::default() };
+    let merged = load(two).gradient(&merged).unwrap().text();
+    let inputs: BTreeMap<Name, Tensor> =
+        x.iter().map(|(n, _)| (Name::from(*n), Tensor::from_slice(&numbers(n, 3), [3]))).collect();
+    let found = [lines, merged].map(|lines| {
+        let whole = load(&format!("{two}\n{lines}"));
+        let found = whole.run(&inputs, &settings(None), &["Grad_X".into()]);
+        found.unwrap_or_else(|f| panic!("{lines}\n{f}"))[&Name::from("Grad_X")].to_vec::<f64>().unwrap()
+    });
+    assert_eq!(found[0], found[1]);
+}
+
 #[test]
 fn offsets_ranges_places_and_diagonals() {
     let g = check("Y[i] = A[i+1] B[i]\nLoss = Y[i] Y[i]", &[("A", &[5]), ("B", &[5])]);

@@ -1,5 +1,6 @@
 //! Applying a function, or its derivative, to tensors with named axes.
 
+use super::family::arrays;
 use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Function, Name, Projection};
@@ -135,7 +136,8 @@ impl Callee {
             Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
             Shape::OfIndex => checked(Named::new(run(&[args[0].tensor.clone()])?, args[0].axes.clone())),
             Shape::Part => {
-                let axes = super::family::arrays::slice_axes(s.word("at"), &args[0].axes);
+                let own = &args[0].axes;
+                let axes = arrays::slice_axes(&arrays::slice_at(s.word("at"), own.len()), own);
                 checked(Named::new(run(&[args[0].tensor.clone()])?, axes).diagonal())
             }
             Shape::Positional => {

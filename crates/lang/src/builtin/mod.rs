@@ -284,6 +284,15 @@ impl Callee {
         params.map(is).collect()
     }
 
+    /// Whether a call, or what it is a derivative of, leaves one number of all: a loss, unless it says otherwise.
+    pub(crate) fn gives_one_number(&self, call: &Call) -> bool {
+        let Base::Table(b) = &self.base else { return false };
+        let each = |(k, v): &(Name, Expr)| {
+            &**k == "reduction" && matches!(&v.kind, Kind::Text(how) if &**how == "none")
+        };
+        b.settings.iter().any(|k| k.name == "reduction") && !call.named.iter().any(each)
+    }
+
     /// The derivative of a call: with some settings there is none.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
@@ -420,9 +429,7 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         let at = bound.iter().position(|p| p.name == *last);
         return at.and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
     }
-    let keys_of = |b: &Builtin, key: &str| b.settings.iter().any(|k| k.name == key);
-    let is_loss = matches!(&callee.base, Base::Table(b) if keys_of(b, "reduction"));
-    if is_loss && !matches!(setting("reduction"), Some(Kind::Text(how)) if &**how == "none") {
+    if callee.gives_one_number(call) {
         return Names::new();
     }
     let mut named = bound_by(call);
@@ -438,6 +445,39 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         Shape::Scatter => each.first().cloned().unwrap_or_default(),
         Shape::Positional => known(&callee, call).unwrap_or_else(all),
         _ => all(),
+    }
+}
+
+/// What gradient programs call besides derivatives of what the program calls.
+const GENERATED: [&str; 10] =
+    ["const", "ones_like", "zeros_like", "slice", "pow", "sum", "mean", "max", "min", "prod"];
+
+/// Why nothing may be called so: lines of a gradient program would call it instead of what they mean. A tensor is only in
+/// the way where such a line calls its very name.
+pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<String> {
+    let generated = if is_function { &GENERATED[..] } else { &GENERATED[..3] };
+    if generated.contains(&name) {
+        return Some(format!("`{name}` is a builtin that lines of gradients call"));
+    }
+    let of = name.strip_suffix("_grad")?;
+    find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which lines of gradients call"))
+}
+
+/// A call that chooses between its arguments, as a choice.
+pub(crate) fn choice(call: &Call, program: &Program) -> Option<Kind> {
+    let Some(Callee { base: Base::Table(b), order: 0 }) = find(&call.function, program) else { return None };
+    let choose =
+        |c: &Expr, yes: &Expr, no: &Expr| Kind::Choose(Box::new([c.clone(), yes.clone(), no.clone()]));
+    match (b.name, &call.args[..]) {
+        ("where", [c, x, y]) => Some(choose(c, x, y)),
+        ("masked_fill", [x, mask, value]) => Some(choose(mask, value, x)),
+        ("case", args) => {
+            // The last that holds, where `case { … }` takes the first.
+            let pairs = args.chunks_exact(2).rev().map(|two| [two[0].clone(), two[1].clone()]).collect();
+            let last = args.chunks_exact(2).remainder().first();
+            Some(Kind::Case(pairs, last.map(|e| Box::new(e.clone()))))
+        }
+        _ => None,
     }
 }
 

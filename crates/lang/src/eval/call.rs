@@ -17,9 +17,12 @@ use std::sync::atomic::Ordering;
 impl Term<'_> {
     pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
         let declared = self.options.axes.get(index).map(|a| a.0);
-        let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared) else {
+        let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
+        let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
+        let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared).or(beside) else {
             let what = format!("the size of index `{index}` is not known here");
-            return Err(Diagnostic::error(span, what).help(format!("declare it: axis {index} = 4")).into());
+            let help = format!("declare it (axis {index} = …)");
+            return Err(Diagnostic::error(span, what).help(help).into());
         };
         let places = bounded(&[n], || Tensor::iota(self.options.float, [n], 0));
         let places = Named::new(places, vec![index.clone()]);

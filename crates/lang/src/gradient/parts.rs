@@ -3,6 +3,7 @@
 //! in every line. So do arguments by place that are no tensors yet: their axes lie as the left side has them, and other
 //! lines have other left sides.
 
+use super::branch::{Mask, guard};
 use super::settled::settled;
 use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
@@ -28,9 +29,12 @@ impl Program {
             }
             let mut around: Names = keys(&e.target).into_iter().collect();
             around.extend(e.guard.iter().flat_map(occurrences));
-            let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: Vec::new() };
-            let value = parts.part(&e.value, &around);
+            let (found_here, masks) = (Vec::new(), Vec::new());
+            let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: found_here, masks };
             let guard = e.guard.as_ref().map(|g| parts.still(g));
+            let beside = around.union(&occurrences(&e.value)).cloned().collect();
+            parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
+            let value = parts.part(&e.value, &around);
             found.extend(parts.found.iter().cloned());
             equations.append(&mut parts.found);
             equations.push(Equation { value, guard, ..e.clone() });
@@ -57,23 +61,26 @@ pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
     out
 }
 
-struct Parts<'a> {
-    program: &'a Program,
+pub(super) struct Parts<'a> {
+    pub(super) program: &'a Program,
     equation: &'a Equation,
     taken: &'a mut HashSet<Name>,
     found: Vec<Equation>,
+    /// The branches that what is looked at stands in.
+    pub(super) masks: Vec<Mask>,
 }
 
 impl Parts<'_> {
     /// An expression with names for arguments of its calls, and for what is called as the left side calls it, unless that
     /// is all of the right side.
-    fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
+    pub(super) fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
         let whole = std::ptr::eq(e, &self.equation.value)
             && self.equation.guard.is_none()
             && self.equation.projection == Projection::Sum;
         let mut around = keep.clone();
         match &e.kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return self.still(e),
+            Kind::Choose(_) | Kind::Case(..) => return self.choice(e, keep),
             Kind::Array(_) if whole => return e.clone(),
             Kind::Array(_) => return self.still(e),
             Kind::Call(call) => {
@@ -82,7 +89,7 @@ impl Parts<'_> {
                 };
                 let new = self.arguments(e, call, &callee, keep);
                 return match self.result(&new, &callee).filter(|_| !whole) {
-                    Some(names) => self.named(new, names),
+                    Some(names) => self.taken_only(new, names),
                     None => new,
                 };
             }
@@ -96,7 +103,7 @@ impl Parts<'_> {
 
     /// An expression that no derivative passes through: it is copied as well, so what is called as the left side calls it
     /// needs a name.
-    fn still(&mut self, e: &Expr) -> Expr {
+    pub(super) fn still(&mut self, e: &Expr) -> Expr {
         let Kind::Call(call) = &e.kind else {
             return match &e.kind {
                 Kind::Array(list) => self.list(e, list),
@@ -141,7 +148,7 @@ impl Parts<'_> {
             let names = in_order(&new, &keys(&self.equation.target), &free(&new, &keep, self.program));
             let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
             let named = lies || !still && self.passes(&new);
-            args.push(if named && !self.leans(&new) { self.named(new, names) } else { new });
+            args.push(if named && !self.leans(&new) { self.taken_only(new, names) } else { new });
         }
         let (function, named) = (call.function.clone(), call.named.clone());
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
@@ -161,6 +168,14 @@ impl Parts<'_> {
             settled(self.program, self.equation, callee, call).into_iter().find(|(k, _)| &**k == "axis");
         let axis = axis.and_then(|(_, axis)| if let Kind::Text(t) = axis.kind { Some(t) } else { None });
         builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
+    }
+
+    /// A name for an expression inside of branches: what it stands for is there where these are taken.
+    fn taken_only(&mut self, value: Expr, names: Vec<Name>) -> Expr {
+        let (before, guard) = (self.found.len(), guard(&self.masks, &names));
+        let out = self.named(value, names);
+        self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
+        out
     }
 
     /// A name for an expression at these indices. It stays where it is if they are no plain names.

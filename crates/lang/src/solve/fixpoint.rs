@@ -29,8 +29,15 @@ fn give(values: &mut Values, names: &[Name], given: &[Tensor], brought: &[Vec<Na
 impl<'a> Solver<'a> {
     pub(super) fn fixpoint(&mut self, group: &[usize]) -> Eval<()> {
         let sizes = self.group_sizes(group)?;
+        self.keep_extents(group, &sizes);
         let relations = group.iter().all(|i| self.is_relation(*i));
         if relations && self.grows(group) { self.rules(group, &sizes) } else { self.numbers(group, &sizes) }
+    }
+
+    /// The extents of names that need themselves are known to each of their terms.
+    pub(super) fn keep_extents(&mut self, group: &[usize], sizes: &[Extents]) {
+        let names = self.group_names(group);
+        self.extents.extend(names.into_iter().zip(sizes.iter().cloned()));
     }
 
     fn group_names(&self, group: &[usize]) -> Vec<Name> {
@@ -60,9 +67,9 @@ impl<'a> Solver<'a> {
                     let (name, index) = (&e.target.name, bare(&place.index));
                     let help = match self.moves(group) {
                         true => format!(
-                            "declare it (axis {index} = 4), or give what `{name}` begins with ({name}[…,*0] = …)"
+                            "declare it (axis {index} = …), or give what `{name}` begins with ({name}[…,*0] = …)"
                         ),
-                        false => format!("`{name}` needs itself; declare the size: axis {index} = 4"),
+                        false => format!("`{name}` needs itself; declare the size: axis {index} = …"),
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }

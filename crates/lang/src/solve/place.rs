@@ -89,7 +89,8 @@ impl<'a> Solver<'a> {
         for p in 0..rank {
             let mut found: Option<(usize, Span)> =
                 inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
-            let mut least = 0;
+            // The furthest places that equations name, from the front and from the end.
+            let (mut first, mut last): (Option<(i64, Span)>, Option<(i64, Span)>) = (None, None);
             let mut missing = None;
             for (e, value) in terms {
                 let Some(place) = e.target.places.get(p) else { continue };
@@ -99,7 +100,10 @@ impl<'a> Solver<'a> {
                 };
                 let own = match &place.index {
                     Index::At(at) => {
-                        least = least.max(if *at < 0 { 0 } else { *at as usize + 1 });
+                        let far = if *at < 0 { &mut last } else { &mut first };
+                        if far.is_none_or(|(before, _)| at.abs() > before.abs()) {
+                            *far = Some((*at, place.span));
+                        }
                         continue;
                     }
                     Index::Time(..) | Index::Moment(_) if inside.is_some() => Some((1, place.span)),
@@ -136,14 +140,23 @@ impl<'a> Solver<'a> {
                     _ => {}
                 }
             }
-            match (found, missing) {
-                (Some((n, at)), _) if least > n => {
-                    return Err(Diagnostic::error(
-                        at,
-                        format!("place {} is outside of {n} places", least - 1),
-                    )
-                    .into());
+            let (name, count) = (&terms[0].0.target.name, |n: usize| if n == 1 { "place" } else { "places" });
+            if let Some((n, at)) = found {
+                let outside = |(p, _): &(i64, Span)| if *p < 0 { -*p > n as i64 } else { *p >= n as i64 };
+                if let Some((place, span)) = first.into_iter().chain(last).find(outside) {
+                    let what =
+                        format!("place {place} is outside of `{name}`, which has {n} {} there", count(n));
+                    let fault = Diagnostic::error(span, what);
+                    let known = at != Span::default();
+                    return Err(if known { fault.and(at, format!("{n} here")) } else { fault }.into());
                 }
+            }
+            if let (None, None, Some((place, span))) = (found, missing, last) {
+                let what = format!("place {place} counts from the end, and nothing says where `{name}` ends");
+                let help = "write the place from the front (0 is the first), or give all of it a value";
+                return Err(Diagnostic::error(span, what).help(help).into());
+            }
+            match (found, missing) {
                 (Some((n, _)), _) => sizes.push(n),
                 (None, Some(place)) => {
                     let what = format!(
@@ -156,11 +169,11 @@ impl<'a> Solver<'a> {
                                                    or give it a name there (Y[s] = X[s=2:])"
                                 .to_string()
                         }
-                        index => format!("declare it (axis {} = 4), or use it on the right", bare(index)),
+                        index => format!("declare it (axis {} = …), or use it on the right", bare(index)),
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
-                (None, None) => sizes.push(least),
+                (None, None) => sizes.push(first.map_or(0, |(place, _)| place as usize + 1)),
             }
         }
         Ok(sizes)

@@ -7,7 +7,7 @@ use crate::eval::{Eval, Fault, Value, fault, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
-use crate::time::{is_timed, moving};
+use crate::time::{from_moment, is_timed, moving};
 use gradus_ir::Error;
 use gradus_tensor::{ScanOptions, Tensor, scan};
 use std::cell::RefCell;
@@ -52,6 +52,7 @@ impl<'a> Solver<'a> {
         }
         let order: Vec<usize> = order.into_iter().flatten().collect();
         let sizes = self.group_sizes(group)?;
+        self.keep_extents(group, &sizes);
         let lags = edges.iter().map(|e| e.lag.unsigned_abs() as usize).max().unwrap_or(1).max(1);
         self.walk(group, &names, &order, &sizes, lags, forwards, span)
     }
@@ -63,7 +64,7 @@ impl<'a> Solver<'a> {
                 self.check_times(e)?;
                 for r in e.reads() {
                     let Some(read) = names.iter().position(|n| *n == r.name) else { continue };
-                    match (offset(&e.target.places), offset(&r.places)) {
+                    match (offset(&e.target.places), from_moment(&e.target, &r.places)) {
                         (Some(a), Some(b)) => edges.push(Edge { reader, read, lag: a - b }),
                         _ => {
                             let what =
@@ -125,7 +126,7 @@ impl<'a> Solver<'a> {
         for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| loops(e, names)) {
             let by = offset(&e.target.places).unwrap_or(0);
             for r in e.reads().into_iter().filter(|r| !names.contains(&r.name)) {
-                let Some(own) = offset(&r.places) else { continue };
+                let Some(own) = from_moment(&e.target, &r.places) else { continue };
                 // Equations written for moment t + by run when that moment is at hand.
                 let shift = own - by;
                 if slices.contains_key(&(r.name.clone(), shift)) {
@@ -282,7 +283,7 @@ impl<'a> Solver<'a> {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
             for r in e.reads() {
-                let Some(own) = offset(&r.places) else { continue };
+                let Some(own) = from_moment(&e.target, &r.places) else { continue };
                 let tensor = if names.contains(&r.name) {
                     earlier(&r.name, by - own).ok_or(Fault::Silent)?
                 } else {

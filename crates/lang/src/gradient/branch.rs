@@ -1,0 +1,186 @@
+//! Branches. What flows back through one is 0 where it is not taken, whatever the branch would give there.
+//!
+//! So a cotangent is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the
+//! branch's derivative, which may be infinite where the branch is not taken, and 0 times that is no number.
+
+use super::back::Walk;
+use super::parts::Parts;
+use crate::ast::{Call, Expr, Kind, Name, Projection};
+use crate::builtin::{self, Base, Shape};
+use crate::program::Program;
+use crate::scope::{Names, besides, free};
+
+/// A condition, and whether a branch is taken where it holds or where it does not.
+#[derive(Clone)]
+pub(super) struct Mask {
+    condition: Expr,
+    holds: bool,
+    /// The indices that the condition has where it stands.
+    indices: Names,
+}
+
+fn zero() -> Expr {
+    Kind::Number(0.0).bare()
+}
+
+impl Mask {
+    /// Of a condition beside which these indices are kept.
+    pub(super) fn new(condition: &Expr, holds: bool, keep: &Names, program: &Program) -> Mask {
+        Mask { condition: condition.clone(), holds, indices: free(condition, keep, program) }
+    }
+
+    fn on(&self, ct: Expr) -> Expr {
+        let [yes, no] = if self.holds { [ct, zero()] } else { [zero(), ct] };
+        Kind::Choose(Box::new([self.condition.clone(), yes, no])).bare()
+    }
+
+    fn truth(&self) -> Expr {
+        match self.holds {
+            true => self.condition.clone(),
+            false => Kind::Not(Box::new(self.condition.clone())).bare(),
+        }
+    }
+
+    /// Where the branch is taken at some place of these indices at least.
+    fn anywhere(&self, gone: impl Fn(&Name) -> bool) -> Mask {
+        let (gone, indices): (Names, Names) = self.indices.iter().cloned().partition(gone);
+        if gone.is_empty() {
+            return self.clone();
+        }
+        let body = Box::new(self.truth());
+        let condition = Kind::Reduce(Projection::Max, gone.into_iter().collect(), body).bare();
+        Mask { condition, holds: true, indices }
+    }
+}
+
+/// A cotangent where all of some branches are taken, one inside of the other.
+pub(super) fn chosen(masks: &[Mask], ct: Expr) -> Expr {
+    masks.iter().rev().fold(ct, |ct, mask| mask.on(ct))
+}
+
+/// Where some branches are taken, for something with these indices.
+pub(super) fn guard(masks: &[Mask], names: &[Name]) -> Option<Expr> {
+    let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
+    each.reduce(|a, b| Kind::And(Box::new([a, b])).bare())
+}
+
+/// The values of a choice with the conditions of each: of cases, those before do not hold.
+pub(super) fn branches<'e>(
+    e: &'e Expr,
+    keep: &Names,
+    program: &Program,
+) -> Vec<(Vec<Mask>, &'e Expr, Names)> {
+    let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
+    let mut keeps = besides(keep, &parts).into_iter();
+    let mut next = || keeps.next().unwrap_or_default();
+    let (mut before, mut out): (Vec<Mask>, Vec<_>) = Default::default();
+    let (cases, otherwise): (Vec<(&Expr, &Expr)>, Option<&Expr>) = match &e.kind {
+        Kind::Choose(three) => (vec![(&three[0], &three[1])], Some(&three[2])),
+        Kind::Case(cases, otherwise) => (cases.iter().map(|[c, v]| (c, v)).collect(), otherwise.as_deref()),
+        _ => return out,
+    };
+    for (condition, value) in cases {
+        let around = next();
+        let mask = |holds| Mask::new(condition, holds, &around, program);
+        out.push(([&before[..], &[mask(true)]].concat(), value, next()));
+        before.push(mask(false));
+    }
+    if let Some(value) = otherwise {
+        out.push((before, value, next()));
+    }
+    out
+}
+
+/// A choice that is written as a call, as one that is not.
+pub(super) fn as_choice(e: &Expr, program: &Program) -> Expr {
+    let out = e.map_parts(&mut |p| as_choice(p, program));
+    let Kind::Call(c) = &out.kind else { return out };
+    match builtin::choice(c, program) {
+        Some(choice) => choice.at(e.span),
+        None => out,
+    }
+}
+
+impl Walk<'_> {
+    /// Does something inside of branches.
+    pub(super) fn under(&mut self, masks: &[Mask], f: impl FnOnce(&mut Self)) {
+        let before = self.masks.len();
+        self.masks.extend_from_slice(masks);
+        f(self);
+        self.masks.truncate(before);
+    }
+
+    /// Contributions of a choice.
+    pub(super) fn choice(&mut self, e: &Expr, ct: &Expr, keep: &Names) {
+        for (masks, value, keep) in branches(e, keep, self.program) {
+            self.under(&masks, |walk| walk.back(value, ct.clone(), &keep));
+        }
+    }
+
+    /// Goes back through a call. One that mixes places gets a cotangent that is chosen already; behind it, what is left
+    /// to say is where nothing was taken at any of the places that it mixes.
+    pub(super) fn through(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
+        let Some(callee) = builtin::find(&c.function, self.program) else { return };
+        let axes = self.axes_of(&callee, c);
+        let own = match &callee.base {
+            Base::User(f) => f.params.iter().all(|p| p.places.is_empty()),
+            _ => callee.shape() == Shape::Pointwise && !callee.gives_one_number(c),
+        };
+        if own || self.masks.is_empty() {
+            return self.call(e, c, ct, keep);
+        }
+        let ct = chosen(&self.masks, ct);
+        let mixed = |n: &Name| axes.as_ref().is_none_or(|axes| axes.contains(n));
+        let behind = self.masks.iter().map(|m| m.anywhere(mixed)).collect();
+        let before = std::mem::replace(&mut self.masks, behind);
+        self.call(e, c, ct, keep);
+        self.masks = before;
+    }
+}
+
+impl Parts<'_> {
+    /// A choice with names for parts of its branches: what they stand for is there where the branch is taken.
+    pub(super) fn choice(&mut self, e: &Expr, keep: &Names) -> Expr {
+        let mut conditions = Vec::new();
+        match &e.kind {
+            Kind::Choose(three) => conditions.push(self.still(&three[0])),
+            Kind::Case(cases, _) => cases.iter().for_each(|[c, _]| conditions.push(self.still(c))),
+            _ => {}
+        }
+        // Conditions first, since the names of parts read them.
+        let mut conditions = conditions.into_iter();
+        let e = match &e.kind {
+            Kind::Choose(three) => {
+                let [_, yes, no] = &**three;
+                let c = conditions.next().unwrap_or_else(zero);
+                Kind::Choose(Box::new([c, yes.clone(), no.clone()])).at(e.span)
+            }
+            Kind::Case(cases, otherwise) => {
+                let own = cases.iter().zip(conditions).map(|([_, v], c)| [c, v.clone()]);
+                Kind::Case(own.collect(), otherwise.clone()).at(e.span)
+            }
+            _ => e.clone(),
+        };
+        let mut values = Vec::new();
+        for (masks, value, keep) in branches(&e, keep, self.program) {
+            let before = self.masks.len();
+            self.masks.extend(masks);
+            values.push(self.part(value, &keep));
+            self.masks.truncate(before);
+        }
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or_else(zero);
+        let kind = match e.kind {
+            Kind::Choose(three) => {
+                let [c, ..] = *three;
+                Kind::Choose(Box::new([c, next(), next()]))
+            }
+            Kind::Case(cases, otherwise) => {
+                let cases = cases.into_iter().map(|[c, _]| [c, next()]).collect();
+                Kind::Case(cases, otherwise.map(|_| Box::new(next())))
+            }
+            other => other,
+        };
+        kind.at(e.span)
+    }
+}
