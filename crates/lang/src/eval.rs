@@ -285,7 +285,8 @@ impl<'a> Term<'a> {
             Kind::Reduce(how, axes, body) => {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
-                let value = self.eval(body, &around)?.float(float);
+                let body = || self.eval(body, &around);
+                let value = self.brought_together(|a| axes.contains(a), body)?.float(float);
                 for axis in axes {
                     self.has(&value, axis, e.span)?;
                 }

@@ -98,6 +98,22 @@ pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
     out
 }
 
+/// The indices of an argument in the order in which a function finds them.
+pub(crate) fn names_of(
+    arg: &Expr,
+    args: &[Expr],
+    left: &[Name],
+    program: &crate::program::Program,
+) -> Vec<Name> {
+    match &arg.kind {
+        Kind::Ref(r) => keys(r),
+        _ => {
+            let around = beside(&left.iter().cloned().collect(), args, arg);
+            in_order(arg, left, &free(arg, &around, program))
+        }
+    }
+}
+
 /// What a part of an expression must keep: what is kept around it, and what its neighbours use.
 pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
     let mut out = keep.clone();

@@ -15,17 +15,8 @@ use crate::named::Named;
 use crate::order::components;
 use crate::program::Program;
 use crate::run::Options;
-use crate::source::Span;
-use gradus_tensor::Tensor;
+use crate::verdict::Verdict;
 use std::collections::{HashMap, HashSet};
-
-/// Whether a fixpoint was reached: what a run gives for `unrest` to read.
-#[derive(Clone, Debug)]
-pub(crate) struct Verdict {
-    pub(crate) name: Name,
-    pub(crate) span: Span,
-    pub(crate) verdict: Tensor,
-}
 
 /// Equations being solved.
 pub(crate) struct Solver<'a> {

@@ -80,6 +80,15 @@ fn guards_and_what_mixes_places() {
     // One of a function's places taken, the others not; none of them.
     let scaled = "A[b] = const([0, 2])\nX[b,i] = const([[1, 2], [0, 0]])\nY[b,i] = A[b] != 0 ? softmax(X[b,i] / A[b]) X[b,i] : A[b]\nLoss = Y[b,i]";
     assert_near(scaled, &gradient(scaled), &[2.0, 0.0]);
+    // What a function mixes is needed wherever it is taken somewhere.
+    let sums = "A[i] = const([1, -2, 3])\nY[i] = A[i] > 0 ? cumsum(exp(A[i] A[i] / 4)) : 0\nLoss = Y[i]";
+    let slope = |a: f64| a / 2.0 * (a * a / 4.0).exp();
+    assert_near(sums, &gradient(sums), &[2.0 * slope(1.0), slope(-2.0), slope(3.0)]);
+    let inside = "fn f(a[x]) -> y[x] { y[x] = a[x] > 0 ? cumsum(exp(a[x] a[x] / 4)) : 0 }\nA[i] = const([1, -2, 3])\nY[i] = f(A[i])\nLoss = Y[i]";
+    assert_near(inside, &gradient(inside), &[2.0 * slope(1.0), slope(-2.0), slope(3.0)]);
+    // A condition that sums does so on every line.
+    let summed = "A[i] = const([0.3, -0.6])\nC[i,k] = const([[1, -2], [3, -4]])\nB[k] = const([3, 2])\nY[i] = C[i,k] B[k] > 0 ? C[i,k] + A[i] : 0\nLoss = Y[i]";
+    assert_near(summed, &gradient(summed), &[1.0, 1.0]);
     let norm = "A[b,i] = const([[0, 0], [3, 4]])\nN[b] = reduce(sum, i) A[b,i] ** 2 > 0 ? sqrt(reduce(sum, i) A[b,i] ** 2) : 0\nLoss = N[b]";
     assert_near(norm, &gradient(norm), &[0.0, 0.0, 0.6, 0.8]);
 }

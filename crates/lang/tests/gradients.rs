@@ -25,6 +25,22 @@ fn sums_products_and_broadcasts() {
     check("Loss = (A[i,j] B[j] + C[i]) D[i]", &[("A", &[3, 2]), ("B", &[2]), ("C", &[3]), ("D", &[3])]);
 }
 
+/// What is repeated along an index that only its neighbours have counts once for each place.
+#[test]
+fn neighbours_with_more_indices() {
+    let shapes: &[(&str, &[usize])] = &[("A", &[3, 4]), ("V", &[3])];
+    let g = check("Y[i] = (V[i] + A[i,k])\nLoss = Y[i] Y[i]", shapes);
+    assert!(g.contains("Grad_V[i] = Grad_Y[i] reduce(max, i) ones_like(A[i, k])"), "{g}");
+    check("Y[i] = V[i] ((V[i] + 1) - (2 V[i] - A[i,k]))\nLoss = Y[i] Y[i]", shapes);
+    check("Y[i] = V[i] > 0.6 ? V[i] : A[i,k]\nLoss = Y[i] Y[i]", shapes);
+    check(
+        "Y[i] = case { V[i] > 0.8 -> V[i], V[i] > 0.5 -> A[i,k], default -> exp(V[i]) }\nLoss = Y[i] Y[i]",
+        shapes,
+    );
+    check("Y = (V[i] + V[i] A[i,k] + A[j,k])\nLoss = Y Y", shapes);
+    check("axis k = 4\nLoss = (V[i] + index(k)) ** 2 + (V[i] + 2 index(k)) + 0 A[i,k]", shapes);
+}
+
 #[test]
 fn residuals_and_unused_branches() {
     check(
@@ -297,6 +313,15 @@ fn calls_nested_and_as_factors() {
         "Y[i] = cumsum(A[i]) logsumexp(B[i,j], axis=\"j\")\nLoss = Y[i] Y[i]",
         &[("A", &[3]), ("B", &[3, 2])],
     );
+}
+
+/// What stays at size 1 under a new name, and what has its size from another term.
+#[test]
+fn sizes_from_elsewhere() {
+    let x: &[(&str, &[usize])] = &[("X", &[2, 3]), ("V", &[2])];
+    check("Y[i,k] = mean(X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k] V[i]", x);
+    check("Y[i,k] = V[i] sum(X[i,j] X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k]", x);
+    check("Y[i] = V[i] X[i,j] + even(i) - index(i)\nLoss = Y[i] Y[i]", x);
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl Callee {
             }
             Shape::Gather | Shape::Scatter => by_ids(b, args, s),
             Shape::Reduce | Shape::ReduceOne => {
-                let axes = union(args);
+                let mut axes = union(args);
                 let first = broadcast(&args[0], &axes, args);
                 let rest = args[1..].iter().map(|a| a.aligned(&axes));
                 let tensor = run(&[first.clone()].into_iter().chain(rest).collect::<Vec<_>>())?;
@@ -170,6 +170,7 @@ impl Callee {
                 gone.sort_unstable();
                 if s.flag("keepdims") {
                     let kept = gone.iter().fold(tensor, |t, i| t.unsqueeze(*i as isize));
+                    rename_all(&mut axes, &gone, around.left);
                     return checked(Named::new(kept, axes));
                 }
                 let stays = |i: &usize| !gone.contains(i);
@@ -254,6 +255,15 @@ fn rename(axes: &mut [Name], at: usize, left: &[Name]) {
         && !left.contains(axis)
     {
         axes[at] = (*name).clone();
+    }
+}
+
+/// The same for several axes, where the left side has as many new names.
+fn rename_all(axes: &mut [Name], at: &[usize], left: &[Name]) {
+    let open: Vec<usize> = at.iter().copied().filter(|i| !left.contains(&axes[*i])).collect();
+    let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
+    if new.len() == open.len() {
+        open.into_iter().zip(new).for_each(|(i, name)| axes[i] = name.clone());
     }
 }
 

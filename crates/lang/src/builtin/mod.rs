@@ -3,12 +3,14 @@
 
 mod absent;
 mod apply;
+mod branch;
 mod family;
 mod param;
 mod settings;
 mod table;
 
 pub(crate) use apply::Around;
+pub(crate) use branch::{Mixes, choice};
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
@@ -16,6 +18,7 @@ use crate::ast::{Call, Expr, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
 use crate::scope::{Names, bound_by, keys, occurrences};
+use crate::verdict::Judged;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
 use param::{Is, Key, Keys, Params, flag, optional};
@@ -284,6 +287,30 @@ impl Callee {
         params.map(is).collect()
     }
 
+    /// What numbers must be that stand for places or classes, as an argument: nothing else stops others.
+    pub(crate) fn judges(
+        &self,
+        at: usize,
+        takes: Option<Takes>,
+        given: &[(Name, Setting)],
+    ) -> Option<Judged> {
+        let Base::Table(b) = &self.base else { return None };
+        let classes = given.iter().find(|(k, _)| b.name == "one_hot" && &**k == "classes");
+        match (takes, classes) {
+            _ if self.order > 0 => None,
+            (_, Some((_, Setting::Number(n)))) if at == 0 => Some(Judged::Class(*n as usize)),
+            (Some(Takes::Ids), _) => Some(Judged::Whole),
+            _ => None,
+        }
+    }
+
+    /// Whether a call has the temperature of its equation, and says none of its own.
+    pub(crate) fn has_temperature(&self, call: &Call) -> bool {
+        let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
+        let own = || self.bound(call.args.len(), pulled).iter().any(|p| &*p.name == "T");
+        self.keys().iter().any(|k| k.name == "like") && !own()
+    }
+
     /// Whether a call, or what it is a derivative of, leaves one number of all: a loss, unless it says otherwise.
     pub(crate) fn gives_one_number(&self, call: &Call) -> bool {
         let Base::Table(b) = &self.base else { return false };
@@ -448,6 +475,15 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
     }
 }
 
+/// Whether something in an expression has the temperature that is given from outside.
+pub(crate) fn has_temperature(e: &Expr, program: &Program) -> bool {
+    let here = || match &e.kind {
+        Kind::Call(call) => find(&call.function, program).is_some_and(|c| c.has_temperature(call)),
+        _ => false,
+    };
+    here() || e.parts().into_iter().any(|p| has_temperature(p, program))
+}
+
 /// What gradient programs call besides derivatives of what the program calls.
 const GENERATED: [&str; 10] =
     ["const", "ones_like", "zeros_like", "slice", "pow", "sum", "mean", "max", "min", "prod"];
@@ -461,24 +497,6 @@ pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<
     }
     let of = name.strip_suffix("_grad")?;
     find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which lines of gradients call"))
-}
-
-/// A call that chooses between its arguments, as a choice.
-pub(crate) fn choice(call: &Call, program: &Program) -> Option<Kind> {
-    let Some(Callee { base: Base::Table(b), order: 0 }) = find(&call.function, program) else { return None };
-    let choose =
-        |c: &Expr, yes: &Expr, no: &Expr| Kind::Choose(Box::new([c.clone(), yes.clone(), no.clone()]));
-    match (b.name, &call.args[..]) {
-        ("where", [c, x, y]) => Some(choose(c, x, y)),
-        ("masked_fill", [x, mask, value]) => Some(choose(mask, value, x)),
-        ("case", args) => {
-            // The last that holds, where `case { … }` takes the first.
-            let pairs = args.chunks_exact(2).rev().map(|two| [two[0].clone(), two[1].clone()]).collect();
-            let last = args.chunks_exact(2).remainder().first();
-            Some(Kind::Case(pairs, last.map(|e| Box::new(e.clone()))))
-        }
-        _ => None,
-    }
 }
 
 /// The name of the cotangent of a derivative of some order.

@@ -1,14 +1,26 @@
 //! Branches that are to be differentiated: nothing flows through one where it is not taken, not even what is no number.
 
 use super::{Eval, Term};
-use crate::ast::{Call, Expr, Kind};
-use crate::builtin;
+use crate::ast::{Call, Expr, Kind, Name};
+use crate::builtin::{self, Callee, Mixes};
 use crate::named::{Named, pointwise};
-use crate::scope::{Names, besides};
+use crate::scope::{Names, besides, bound_by, names_of};
+use crate::time::moving;
 
 /// Where something does not hold.
 pub(super) fn not(truth: &Named) -> Named {
     Named { tensor: truth.tensor.logical_not(), ..truth.clone() }
+}
+
+/// Where something holds at some place at least along all axes but those that stay.
+fn anywhere(truth: &Named, stays: impl Fn(&Name) -> bool) -> Named {
+    let gone = truth.axes.iter().enumerate().filter(|(_, a)| !stays(a));
+    let gone: Vec<isize> = gone.map(|(i, _)| i as isize).collect();
+    if gone.is_empty() {
+        return truth.clone();
+    }
+    let axes = truth.axes.iter().filter(|a| stays(a)).cloned().collect();
+    Named::new(truth.tensor.any(gone), axes)
 }
 
 impl Term<'_> {
@@ -24,19 +36,52 @@ impl Term<'_> {
         out
     }
 
+    /// Evaluates arguments of a call. What it mixes is needed wherever the branch is taken at some of the places.
+    pub(super) fn mixed<R>(&self, callee: &Callee, call: &Call, f: impl FnOnce() -> Eval<R>) -> Eval<R> {
+        if self.masks.borrow().is_empty() {
+            return f();
+        }
+        let time = self.moment.and(moving(&self.equation.target.places)).map(|t| t.0);
+        let names = |a: &Expr| {
+            let mut names = names_of(a, &call.args, &self.left, self.program);
+            names.retain(|n| Some(n) != time);
+            names
+        };
+        let gone = match callee.mixes(call, bound_by(call), &names) {
+            Mixes::Nothing => return f(),
+            Mixes::Along(axes) => Some(axes),
+            Mixes::Everything => None,
+        };
+        self.brought_together(|a| gone.as_ref().is_none_or(|gone| gone.contains(a)), f)
+    }
+
+    /// Evaluates something whose places along some axes come together.
+    pub(super) fn brought_together<R>(
+        &self,
+        gone: impl Fn(&Name) -> bool,
+        f: impl FnOnce() -> Eval<R>,
+    ) -> Eval<R> {
+        let before = self.masks.borrow().clone();
+        self.masks.borrow_mut().iter_mut().for_each(|m| *m = anywhere(m, |a| !gone(a)));
+        let out = f();
+        *self.masks.borrow_mut() = before;
+        out
+    }
+
     /// A tensor that branches read. It is the same everywhere, but constant where they are not taken: what flows back to it
     /// from there is 0, whatever the derivative of the branch is.
     pub(super) fn where_taken(&self, x: Named) -> Named {
         if x.tensor.dtype() != self.options.float {
             return x;
         }
-        self.masks.borrow().iter().fold(x, |x, mask| {
-            let gone = mask.axes.iter().enumerate().filter(|(_, a)| !x.axes.contains(a));
-            let gone: Vec<isize> = gone.map(|(i, _)| i as isize).collect();
-            let axes = mask.axes.iter().filter(|a| x.axes.contains(a)).cloned().collect();
-            let here = if gone.is_empty() { mask.tensor.clone() } else { mask.tensor.any(gone) };
-            pointwise(&[x, Named::new(here, axes)], |t| t[1].select(t[0], &t[0].stop_gradient()))
-        })
+        let masked = |x: Named, mask: &Named| {
+            // Whatever axes a condition has, the branch keeps them; a function's own are the last.
+            let more = mask.axes.iter().filter(|a| !x.axes.contains(a)).cloned();
+            let order: Vec<Name> = more.chain(x.axes.iter().cloned()).collect();
+            let both = pointwise(&[x, mask.clone()], |t| t[1].select(t[0], &t[0].stop_gradient()));
+            Named::new(both.aligned(&order), order)
+        };
+        self.masks.borrow().iter().fold(x, masked)
     }
 
     /// A call that chooses, as a choice, where that makes a difference.

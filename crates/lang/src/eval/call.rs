@@ -59,7 +59,7 @@ impl Term<'_> {
         let params = callee.bound(call.args.len(), pulled);
         let mut args = Vec::with_capacity(call.args.len());
         for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
-            let mut value = self.eval(arg, &keep)?;
+            let mut value = self.mixed(&callee, call, || self.eval(arg, &keep))?;
             if !matches!(arg.kind, Kind::Ref(_)) {
                 // What is computed on the way has its indices as the left side has them.
                 let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
@@ -68,6 +68,11 @@ impl Term<'_> {
                 }
             }
             let takes = params.get(i).map(|p| p.takes);
+            if let Some(judged) = callee.judges(i, takes, &given)
+                && value.tensor.dtype() == self.options.float
+            {
+                self.options.watch(judged, callee.name(), arg.span, &value);
+            }
             let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
             args.push(if raw { value } else { value.float(self.options.float) });
         }

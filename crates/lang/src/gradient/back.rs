@@ -5,7 +5,7 @@ use super::line;
 use super::settled::{movable, settled};
 use super::shift::with_named_ranges;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
-use crate::builtin::{self, Callee, Derivative, Shape};
+use crate::builtin::{self, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use crate::scope::{
@@ -178,7 +178,7 @@ impl Walk<'_> {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::List(_) | Kind::Of(..) => {}
             // Conditions carry nothing.
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
-            Kind::Ref(r) => self.contribute(r, chosen(&self.masks, ct)),
+            Kind::Ref(r) => self.contribute(r, self.chosen(ct, &keys(r).into_iter().collect())),
             Kind::Product(factors) => {
                 for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
                     let beside = factors.iter().enumerate().filter(|(j, _)| *j != i);
@@ -201,8 +201,8 @@ impl Walk<'_> {
                 }
             }
             Kind::Sum(terms) => {
-                for (term, keep) in terms.iter().zip(besides(keep, terms)) {
-                    self.back(term, ct.clone(), &keep);
+                for (term, beside) in terms.iter().zip(besides(keep, terms)) {
+                    self.back(term, self.repeated(e, term, ct.clone(), keep), &beside);
                 }
             }
             Kind::Negative(one) => self.back(one, negative(ct), keep),
@@ -223,11 +223,11 @@ impl Walk<'_> {
                 let axes: &Vec<Name> = &axes.iter().map(|a| names.get(a).unwrap_or(a).clone()).collect();
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
-                let ct = match how {
-                    Projection::Sum => ct,
-                    how => reduced(*how, self.apart(body, &around), ct, axes),
-                };
-                self.back(body, ct, &around);
+                if *how == Projection::Sum {
+                    return self.back(body, ct, &around);
+                }
+                let ct = reduced(*how, self.apart(body, &around), self.chosen(ct, &around), axes);
+                self.into_part(body, ct, &around);
             }
             Kind::Call(c) => self.through(e, c, ct, keep),
         }
@@ -282,9 +282,11 @@ impl Walk<'_> {
             }
             return self.back(base, times(ct, factors), &nb);
         }
+        let ct = self.chosen(ct, &nb.union(&ne).cloned().collect());
         for (part, name, keep) in [(base, "x", nb), (exponent, "y", ne)] {
             let args = vec![x.clone(), y.clone(), ct.clone()];
-            self.back(part, call("pow_grad".into(), args, vec![("wrt".into(), text(name))]), &keep);
+            let ct = call("pow_grad".into(), args, vec![("wrt".into(), text(name))]);
+            self.into_part(part, ct, &keep);
         }
     }
 
@@ -346,15 +348,8 @@ impl Walk<'_> {
             let mut all = args.clone();
             all.push(ct.clone());
             let ct = call(function.clone(), all, with_respect_to(&named, &param.name));
-            self.back(arg, ct, &beside(&around, &c.args, arg));
+            self.into_part(arg, ct, &beside(&around, &c.args, arg));
         }
-    }
-
-    /// The axes that a call mixes, unless these are all.
-    pub(super) fn axes_of(&self, callee: &Callee, c: &Call) -> Option<Names> {
-        let named = settled(self.program, self.equation.as_ref()?, callee, c);
-        let axes = bound_by(&Call { function: c.function.clone(), args: Vec::new(), named });
-        Some(axes).filter(|axes| callee.shape().has_axes() && !axes.is_empty())
     }
 
     /// The cotangent of a function by place that is a part of something: indices that its result has not are summed, or they

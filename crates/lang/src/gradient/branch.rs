@@ -3,12 +3,13 @@
 //! So a cotangent is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the
 //! branch's derivative, which may be infinite where the branch is not taken, and 0 times that is no number.
 
-use super::back::Walk;
+use super::back::{Walk, call, plain, times};
 use super::parts::Parts;
-use crate::ast::{Call, Expr, Kind, Name, Projection};
-use crate::builtin::{self, Base, Shape};
+use super::settled::{names_in, settled};
+use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
+use crate::builtin::{self, Callee, Mixes, Shape};
 use crate::program::Program;
-use crate::scope::{Names, besides, free};
+use crate::scope::{Names, besides, bound_by, free, key, keys, occurrences};
 
 /// A condition, and whether a branch is taken where it holds or where it does not.
 #[derive(Clone)]
@@ -42,7 +43,7 @@ impl Mask {
     }
 
     /// Where the branch is taken at some place of these indices at least.
-    fn anywhere(&self, gone: impl Fn(&Name) -> bool) -> Mask {
+    pub(super) fn anywhere(&self, gone: impl Fn(&Name) -> bool) -> Mask {
         let (gone, indices): (Names, Names) = self.indices.iter().cloned().partition(gone);
         if gone.is_empty() {
             return self.clone();
@@ -112,30 +113,120 @@ impl Walk<'_> {
 
     /// Contributions of a choice.
     pub(super) fn choice(&mut self, e: &Expr, ct: &Expr, keep: &Names) {
-        for (masks, value, keep) in branches(e, keep, self.program) {
-            self.under(&masks, |walk| walk.back(value, ct.clone(), &keep));
+        for (masks, value, beside) in branches(e, keep, self.program) {
+            self.under(&masks, |walk| {
+                let ct = walk.repeated(e, value, ct.clone(), keep);
+                walk.back(value, ct, &beside);
+            });
         }
     }
 
-    /// Goes back through a call. One that mixes places gets a cotangent that is chosen already; behind it, what is left
-    /// to say is where nothing was taken at any of the places that it mixes.
-    pub(super) fn through(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
-        let Some(callee) = builtin::find(&c.function, self.program) else { return };
-        let axes = self.axes_of(&callee, c);
-        let own = match &callee.base {
-            Base::User(f) => f.params.iter().all(|p| p.places.is_empty()),
-            _ => callee.shape() == Shape::Pointwise && !callee.gives_one_number(c),
+    /// The cotangent of a part that is repeated along indices of its neighbours, which nothing else says: once for each place.
+    pub(super) fn repeated(&self, whole: &Expr, part: &Expr, ct: Expr, keep: &Names) -> Expr {
+        let all = free(whole, keep, self.program);
+        let around: Names = keep.union(&all).cloned().collect();
+        let mut said = free(part, &around, self.program);
+        said.extend(free(&ct, &around, self.program));
+        said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
+        let one = |index: &Name| match having(whole, index, self.program) {
+            Some(r) => {
+                let plain = Ref { places: plain(&r.places), ..r.clone() };
+                let ones = call("ones_like".into(), vec![Kind::Ref(plain).bare()], Vec::new());
+                let others: Vec<Name> = keys(r).into_iter().filter(|k| k != index).collect();
+                match others.is_empty() {
+                    true => ones,
+                    false => Kind::Reduce(Projection::Max, others, Box::new(ones)).bare(),
+                }
+            }
+            None => Kind::Of("size".into(), index.clone()).bare(),
         };
-        if own || self.masks.is_empty() {
+        let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(*n)).map(one).collect();
+        times(ct, ones)
+    }
+
+    /// A cotangent where the branches at hand are taken, beside which these indices stand. What a condition sums over stays
+    /// apart where it stands; on another line only a sum around it says so.
+    pub(super) fn chosen(&self, ct: Expr, around: &Names) -> Expr {
+        let mut beside = occurrences(&ct);
+        beside.extend(around.iter().cloned());
+        let lost = |m: &Mask| {
+            let here = free(&m.condition, &beside, self.program);
+            m.indices.iter().filter(|n| !here.contains(*n)).cloned().collect::<Vec<_>>()
+        };
+        let lost: Names = self.masks.iter().flat_map(lost).collect();
+        let ct = chosen(&self.masks, ct);
+        match lost.is_empty() {
+            true => ct,
+            false => Kind::Reduce(Projection::Sum, lost.into_iter().collect(), Box::new(ct)).bare(),
+        }
+    }
+
+    /// Goes back through a call. Where its derivative is no mere factor, its cotangent is chosen before: what the call mixes,
+    /// and what an argument has not, cannot be told apart behind it.
+    pub(super) fn through(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
+        let (Some(callee), Some(equation)) = (builtin::find(&c.function, self.program), &self.equation)
+        else {
+            return;
+        };
+        let behind = behind(&self.masks, self.program, equation, &callee, c);
+        if self.masks.is_empty() || behind.is_none() && c.args.len() == 1 {
             return self.call(e, c, ct, keep);
         }
-        let ct = chosen(&self.masks, ct);
-        let mixed = |n: &Name| axes.as_ref().is_none_or(|axes| axes.contains(n));
-        let behind = self.masks.iter().map(|m| m.anywhere(mixed)).collect();
-        let before = std::mem::replace(&mut self.masks, behind);
+        let ct = self.chosen(ct, &keep.union(&occurrences(e)).cloned().collect());
+        let before = self.masks.clone();
+        self.masks = behind.unwrap_or_else(|| before.clone());
         self.call(e, c, ct, keep);
         self.masks = before;
     }
+
+    /// Goes back into a part whose cotangent has no other indices than the part itself: behind that, what is left to say is
+    /// where nothing was taken at any of the others.
+    pub(super) fn into_part(&mut self, part: &Expr, ct: Expr, keep: &Names) {
+        if self.masks.is_empty() {
+            return self.back(part, ct, keep);
+        }
+        let own = free(part, keep, self.program);
+        let narrowed = self.masks.iter().map(|m| m.anywhere(|n| !own.contains(n))).collect();
+        let before = std::mem::replace(&mut self.masks, narrowed);
+        self.back(part, ct, keep);
+        self.masks = before;
+    }
+}
+
+/// A tensor with an index that is that of the expression it stands in.
+fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
+    match &e.kind {
+        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| key(p).as_ref() == Some(index))),
+        Kind::Reduce(_, axes, _) if axes.contains(index) => None,
+        Kind::Call(c) => {
+            let callee = builtin::find(&c.function, program)?;
+            let by_name = matches!(callee.shape(), Shape::Pointwise | Shape::Along);
+            c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
+        }
+        _ => e.parts().into_iter().find_map(|p| having(p, index, program)),
+    }
+}
+
+/// Where arguments of a call are needed that stands in branches, unless that is where the call is.
+pub(super) fn behind(
+    masks: &[Mask],
+    program: &Program,
+    equation: &Equation,
+    callee: &Callee,
+    c: &Call,
+) -> Option<Vec<Mask>> {
+    if masks.is_empty() {
+        return None;
+    }
+    let named = settled(program, equation, callee, c);
+    let axes = bound_by(&Call { function: c.function.clone(), args: Vec::new(), named });
+    let names = |a: &Expr| names_in(program, equation, c, a);
+    let mixed: Box<dyn Fn(&Name) -> bool> = match callee.mixes(c, axes, &names) {
+        Mixes::Nothing => return None,
+        Mixes::Along(axes) => Box::new(move |n| axes.contains(n)),
+        Mixes::Everything => Box::new(|_| true),
+    };
+    Some(masks.iter().map(|m| m.anywhere(&mixed)).collect())
 }
 
 impl Parts<'_> {

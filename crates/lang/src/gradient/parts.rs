@@ -3,7 +3,7 @@
 //! in every line. So do arguments by place that are no tensors yet: their axes lie as the left side has them, and other
 //! lines have other left sides.
 
-use super::branch::{Mask, guard};
+use super::branch::{Mask, behind, guard};
 use super::settled::settled;
 use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
@@ -89,7 +89,7 @@ impl Parts<'_> {
                 };
                 let new = self.arguments(e, call, &callee, keep);
                 return match self.result(&new, &callee).filter(|_| !whole) {
-                    Some(names) => self.taken_only(new, names),
+                    Some(names) => self.named(new, names),
                     None => new,
                 };
             }
@@ -98,7 +98,15 @@ impl Parts<'_> {
         }
         let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
         let mut each = parts.iter().zip(besides(&around, &parts));
-        e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
+        let masks = self.masks.clone();
+        if let Kind::Reduce(_, axes, _) = &e.kind {
+            // Its indices are its own, whatever those of conditions around it are called.
+            self.masks.iter_mut().for_each(|m| *m = m.anywhere(|n| axes.contains(n)));
+        }
+        let out =
+            e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)));
+        self.masks = masks;
+        out
     }
 
     /// An expression that no derivative passes through: it is copied as well, so what is called as the left side calls it
@@ -142,6 +150,8 @@ impl Parts<'_> {
         let mut around = keep.clone();
         around.extend(bound_by(call));
         let (still, by_place) = (callee.still(call), callee.shape() == Shape::Positional);
+        let behind = behind(&self.masks, self.program, self.equation, callee, call);
+        let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), still) in call.args.iter().zip(besides(&around, &call.args)).zip(still) {
             let new = self.part(&self.settled(a), &keep);
@@ -149,6 +159,9 @@ impl Parts<'_> {
             let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
             let named = lies || !still && self.passes(&new);
             args.push(if named && !self.leans(&new) { self.taken_only(new, names) } else { new });
+        }
+        if let Some(masks) = masks {
+            self.masks = masks;
         }
         let (function, named) = (call.function.clone(), call.named.clone());
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)

@@ -3,7 +3,7 @@
 
 use super::place::bare;
 use super::rest::Watch;
-use super::{Solver, Verdict};
+use super::{Solver, is_of_index};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, Values, fault};
@@ -11,6 +11,7 @@ use crate::limit::bounded;
 use crate::named::Named;
 use crate::scope::key;
 use crate::time::is_timed;
+use crate::verdict::{Judged, Verdict};
 use gradus_ir::{DType, Error};
 use gradus_tensor::{Tensor, jvp, while_loop};
 use std::cell::RefCell;
@@ -149,7 +150,11 @@ impl<'a> Solver<'a> {
                 }
             }
             for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| names.contains(&r.name))) {
-                let term = self.term(e, &self.values, None)?;
+                let term = match self.term(e, &self.values, None) {
+                    // What is of an index takes its size from others.
+                    Err(_) if is_of_index(&e.value) => continue,
+                    term => term?,
+                };
                 for (p, place) in e.target.places.iter().enumerate().filter(|(_, p)| !is_timed(p)) {
                     known[g][p] = known[g][p].or(key(place).and_then(|k| term.size(&k)));
                 }
@@ -361,7 +366,7 @@ impl<'a> Solver<'a> {
             && let (Ok(tensors), Some(e)) = (&result, self.own(group[0]).first().copied())
         {
             let (name, span, verdict) = (names[0].clone(), e.target.span, Watch::verdict(tensors));
-            self.verdicts.push(Verdict { name, span, verdict });
+            self.verdicts.push(Verdict { judged: Judged::Rest, name, span, verdict });
         }
         self.finish(group, &names, &brought, inside, result)
     }

@@ -1,11 +1,13 @@
 //! From the terms of a name to its value: sizes, places on the left, and the sum (or the disjunction) of all.
 
 use super::Solver;
-use crate::ast::{Equation, Index, Name};
+use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::builtin::{self, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, window};
 use crate::limit::fits;
 use crate::named::Named;
+use crate::program::Program;
 use crate::scope::key;
 use crate::source::Span;
 use gradus_tensor::Tensor;
@@ -111,7 +113,9 @@ impl<'a> Solver<'a> {
                         moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
                     }
                     // The term is what has the size; the left side is that of all terms.
-                    _ => key(place).and_then(|k| value.size(&k)).map(|n| (n, e.value.span)),
+                    _ => key(place).and_then(|k| {
+                        Some((value.size(&k)?, seen(&e.value, &k, self.program).unwrap_or(e.value.span)))
+                    }),
                 };
                 if let (Some((n, _)), Some((size, span))) = (own, declared)
                     && n != size
@@ -177,6 +181,20 @@ impl<'a> Solver<'a> {
             }
         }
         Ok(sizes)
+    }
+}
+
+/// Where an expression has an index; of a call that may change sizes, all of the call.
+fn seen(e: &Expr, index: &Name, program: &Program) -> Option<Span> {
+    match &e.kind {
+        Kind::Ref(r) => r.places.iter().find(|p| key(p).as_ref() == Some(index)).map(|p| p.span),
+        Kind::Call(call) => {
+            let by_number =
+                builtin::find(&call.function, program).is_some_and(|c| c.shape() == Shape::Pointwise);
+            let inside = call.args.iter().find_map(|a| seen(a, index, program));
+            inside.map(|at| if by_number { at } else { e.span })
+        }
+        _ => e.parts().into_iter().find_map(|p| seen(p, index, program)),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
 use crate::time::{from_moment, is_timed, moving};
+use crate::verdict::Verdict;
 use gradus_ir::Error;
 use gradus_tensor::{ScanOptions, Tensor, scan};
 use std::cell::RefCell;
@@ -157,8 +158,10 @@ impl<'a> Solver<'a> {
             (0..names.len()).flat_map(|g| std::iter::repeat_n(&zeros[g], lags)).collect();
         let inputs: Vec<&Tensor> = stacks.iter().collect();
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
+        let judged: RefCell<Vec<Verdict>> = RefCell::default();
         let step = |carries: &[Tensor], at: &[Tensor]| {
             let mut known: Vec<Option<Tensor>> = vec![None; names.len()];
+            let before = self.options.verdicts.borrow().len();
             for &g in order {
                 let earlier = |name: &Name, lag: i64, known: &[Option<Tensor>]| {
                     let own = names.iter().position(|n| n == name)?;
@@ -193,14 +196,22 @@ impl<'a> Solver<'a> {
                 next.push(value.clone());
                 next.extend(carries[g * lags..(g + 1) * lags - 1].iter().cloned());
             }
-            (next, now)
+            // What is said inside of a step comes out of it, step by step.
+            let said = self.options.verdicts.borrow_mut().split_off(before);
+            let outs = now.into_iter().chain(said.iter().map(|v| v.verdict.clone())).collect();
+            *judged.borrow_mut() = said;
+            (next, outs)
         };
         let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
-        let result = self.options.within(|| scan(&carries, &inputs, how, step));
+        let result = self.options.by_steps(|| scan(&carries, &inputs, how, step));
         if let Some(fault) = inside.into_inner() {
             return Err(fault);
         }
-        let (_, outs) = result.map_err(|e| fault(span, &e))?;
+        let (_, mut outs) = result.map_err(|e| fault(span, &e))?;
+        let said = outs.split_off(names.len().min(outs.len()));
+        for (verdict, rows) in judged.into_inner().into_iter().zip(&said).filter(|_| length > 0) {
+            self.options.keep(verdict.of_steps(rows));
+        }
         for (g, out) in outs.into_iter().enumerate() {
             let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
             let (first, last) = spans[g];
