@@ -37,8 +37,8 @@ fn check_knows_edges_from_faults() {
         "X = 0\nLoss = sqrt(abs(X))",
         "X = 1\nLoss = X floor(X)",
         // Two jumps at one place, of the same height.
-        "X = 0\nLoss = case { X < 0 -> 1, X == 0 -> 2, default -> 3 }",
-        "X[i] = const([-2, 0, 3])\nLoss = case { X[i] < 0 -> 1, X[i] == 0 -> 2, default -> 3 }",
+        "X = 0\nLoss = X + case { X < 0 -> 1, X == 0 -> 2, default -> 3 }",
+        "X[i] = const([-2, 0, 3])\nLoss = X[i] + case { X[i] < 0 -> 1, X[i] == 0 -> 2, default -> 3 }",
         "X = 0\nLoss = X == 0 ? 5 : X",
         "X = 0\nfn f(a) -> x { x = 2 x + a }\nLoss = f(X)",
     ] {

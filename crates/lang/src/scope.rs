@@ -95,6 +95,9 @@ pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
             }
         }
     }
+    // Those of functions of an index alone.
+    let rest: Vec<Name> = among.iter().filter(|n| !out.contains(n)).cloned().collect();
+    out.extend(rest);
     out
 }
 

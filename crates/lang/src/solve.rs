@@ -8,7 +8,7 @@ mod stream;
 
 pub(crate) use rest::unrest;
 
-use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::ast::{Equation, Index, Kind, Name};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Term, Value, Values};
 use crate::named::Named;
@@ -146,7 +146,7 @@ impl<'a> Solver<'a> {
     /// The sizes that the equations of a name give to its places, where some term is of an index only: `A[i] + even(i)`.
     fn note_extents(&mut self, name: usize) {
         let own = self.own(name);
-        if own.len() < 2 || !own.iter().any(|e| is_of_index(&e.value)) {
+        if own.len() < 2 || !own.iter().any(|e| e.value.is_of_index()) {
             return;
         }
         let mut extents = vec![None; own[0].target.places.len()];
@@ -185,9 +185,4 @@ impl<'a> Solver<'a> {
         self.values.insert(self.names[name].0.clone(), Some(value));
         Ok(())
     }
-}
-
-/// Whether an expression has a function of an index.
-fn is_of_index(e: &Expr) -> bool {
-    matches!(e.kind, Kind::Of(..)) || e.parts().into_iter().any(is_of_index)
 }

@@ -38,6 +38,8 @@ fn neighbours_with_more_indices() {
         shapes,
     );
     check("Y = (V[i] + V[i] A[i,k] + A[j,k])\nLoss = Y Y", shapes);
+    check("Y = (V[i] (V[i] + index(k)) + A[i,k])\nLoss = Y Y", shapes);
+    check("Y = (2 (V[i] + index(k)) + A[i,k] size(k))\nLoss = Y Y", shapes);
     check("axis k = 4\nLoss = (V[i] + index(k)) ** 2 + (V[i] + 2 index(k)) + 0 A[i,k]", shapes);
 }
 
@@ -322,6 +324,9 @@ fn sizes_from_elsewhere() {
     check("Y[i,k] = mean(X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k] V[i]", x);
     check("Y[i,k] = V[i] sum(X[i,j] X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k]", x);
     check("Y[i] = V[i] X[i,j] + even(i) - index(i)\nLoss = Y[i] Y[i]", x);
+    // A part on a line of its own has its size from the equation.
+    check("Y[i,j] = X[i,j] tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i,j] Y[i,j]", x);
+    check("Y[i] = X[i,j] > 0.5 ? exp(X[i,j]) : tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i] Y[i]", x);
 }
 
 #[test]

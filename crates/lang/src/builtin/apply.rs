@@ -163,11 +163,12 @@ impl Callee {
                 let first = broadcast(&args[0], &axes, args);
                 let rest = args[1..].iter().map(|a| a.aligned(&axes));
                 let tensor = run(&[first.clone()].into_iter().chain(rest).collect::<Vec<_>>())?;
-                if tensor.rank() == 0 {
-                    return checked(Named::new(tensor, Vec::new()));
-                }
                 let mut gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, args[0].axes.len())).collect();
                 gone.sort_unstable();
+                let all = gone.len() == axes.len();
+                if tensor.rank() == 0 && !(all && s.flag("keepdims")) {
+                    return checked(Named::new(tensor, Vec::new()));
+                }
                 if s.flag("keepdims") {
                     let kept = gone.iter().fold(tensor, |t, i| t.unsqueeze(*i as isize));
                     rename_all(&mut axes, &gone, around.left);

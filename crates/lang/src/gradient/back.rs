@@ -1,5 +1,6 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
+use super::along::sized;
 use super::branch::{Mask, chosen};
 use super::line;
 use super::settled::{movable, settled};
@@ -95,6 +96,10 @@ impl Walk<'_> {
 
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
         let value = self.with_few_primes(&target, value);
+        let value = match &self.equation {
+            Some(e) if value.is_of_index() => sized(&value, &e.value, self.program),
+            _ => value,
+        };
         self.lines.push(line(target, value, self.at));
     }
 

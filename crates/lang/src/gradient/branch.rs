@@ -3,13 +3,14 @@
 //! So a cotangent is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the
 //! branch's derivative, which may be infinite where the branch is not taken, and 0 times that is no number.
 
-use super::back::{Walk, call, plain, times};
+use super::along::along;
+use super::back::{Walk, times};
 use super::parts::Parts;
 use super::settled::{names_in, settled};
-use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
-use crate::builtin::{self, Callee, Mixes, Shape};
+use crate::ast::{Call, Equation, Expr, Kind, Name, Projection};
+use crate::builtin::{self, Callee, Mixes};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, key, keys, occurrences};
+use crate::scope::{Names, besides, bound_by, free, occurrences};
 
 /// A condition, and whether a branch is taken where it holds or where it does not.
 #[derive(Clone)]
@@ -128,17 +129,13 @@ impl Walk<'_> {
         let mut said = free(part, &around, self.program);
         said.extend(free(&ct, &around, self.program));
         said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
-        let one = |index: &Name| match having(whole, index, self.program) {
-            Some(r) => {
-                let plain = Ref { places: plain(&r.places), ..r.clone() };
-                let ones = call("ones_like".into(), vec![Kind::Ref(plain).bare()], Vec::new());
-                let others: Vec<Name> = keys(r).into_iter().filter(|k| k != index).collect();
-                match others.is_empty() {
-                    true => ones,
-                    false => Kind::Reduce(Projection::Max, others, Box::new(ones)).bare(),
-                }
-            }
-            None => Kind::Of("size".into(), index.clone()).bare(),
+        let size = |index: &Name| Kind::Of("size".into(), index.clone()).bare();
+        // An index has one size in all of an equation.
+        let near = self.equation.iter().map(|e| &e.value);
+        let near: Vec<&Expr> = [whole].into_iter().chain(near).collect();
+        let one = |n: &Name| {
+            let ones = near.iter().find_map(|e| along("ones_like", n, e, self.program));
+            ones.unwrap_or_else(|| size(n))
         };
         let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(*n)).map(one).collect();
         times(ct, ones)
@@ -190,20 +187,6 @@ impl Walk<'_> {
         let before = std::mem::replace(&mut self.masks, narrowed);
         self.back(part, ct, keep);
         self.masks = before;
-    }
-}
-
-/// A tensor with an index that is that of the expression it stands in.
-fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
-    match &e.kind {
-        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| key(p).as_ref() == Some(index))),
-        Kind::Reduce(_, axes, _) if axes.contains(index) => None,
-        Kind::Call(c) => {
-            let callee = builtin::find(&c.function, program)?;
-            let by_name = matches!(callee.shape(), Shape::Pointwise | Shape::Along);
-            c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
-        }
-        _ => e.parts().into_iter().find_map(|p| having(p, index, program)),
     }
 }
 

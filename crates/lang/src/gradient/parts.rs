@@ -3,6 +3,7 @@
 //! in every line. So do arguments by place that are no tensors yet: their axes lie as the left side has them, and other
 //! lines have other left sides.
 
+use super::along::sized;
 use super::branch::{Mask, behind, guard};
 use super::settled::settled;
 use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
@@ -213,7 +214,7 @@ impl Parts<'_> {
             target: Ref { span: equation.span, ..target.clone() },
             guard: None,
             projection: Projection::Sum,
-            value: self.settled(&value),
+            value: sized(&self.settled(&value), &equation.value, program),
             local: true,
             span: equation.span,
         });

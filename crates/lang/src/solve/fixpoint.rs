@@ -1,9 +1,9 @@
 //! Names that need themselves: rounds until nothing moves. Truth only grows, so rules look at what is new (semi-naive);
 //! numbers are repeated until they are at rest, and the run says whether they were.
 
+use super::Solver;
 use super::place::bare;
 use super::rest::Watch;
-use super::{Solver, is_of_index};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, Values, fault};
@@ -91,6 +91,7 @@ impl<'a> Solver<'a> {
 
     /// The extents that indices of the group's names have elsewhere in their equations, as far as those are known.
     fn sizes_met(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
+        let at: HashMap<&Name, usize> = names.iter().enumerate().map(|(g, n)| (n, g)).collect();
         loop {
             let mut changed = false;
             for (g, i) in group.iter().enumerate() {
@@ -104,8 +105,8 @@ impl<'a> Solver<'a> {
                         }
                     };
                     for r in e.reads() {
-                        match names.iter().position(|n| *n == r.name) {
-                            Some(own) => note(r, &|p| known[own].get(p).copied().flatten()),
+                        match at.get(&r.name) {
+                            Some(&own) => note(r, &|p| known[own].get(p).copied().flatten()),
                             None => match self.values.get(&r.name) {
                                 Some(Some(v)) => {
                                     note(r, &|p| Some(v.tensor.dim((v.batch.len() + p) as isize)));
@@ -141,6 +142,7 @@ impl<'a> Solver<'a> {
 
     /// The extents of what names of the group begin with: a start that is given, and equations that read none of them.
     fn sizes_at_start(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
+        let all: HashSet<&Name> = names.iter().collect();
         for (g, i) in group.iter().enumerate() {
             let own = self.own(*i);
             if let (Some(Some(given)), Some(e)) = (self.values.get(&names[g]), own.first()) {
@@ -149,10 +151,10 @@ impl<'a> Solver<'a> {
                     known[g][p] = known[g][p].or(Some(*n));
                 }
             }
-            for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| names.contains(&r.name))) {
+            for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| all.contains(&r.name))) {
                 let term = match self.term(e, &self.values, None) {
                     // What is of an index takes its size from others.
-                    Err(_) if is_of_index(&e.value) => continue,
+                    Err(_) if e.value.is_of_index() => continue,
                     term => term?,
                 };
                 for (p, place) in e.target.places.iter().enumerate().filter(|(_, p)| !is_timed(p)) {

@@ -1,0 +1,57 @@
+//! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
+
+use super::back::{call, plain};
+use crate::ast::{Expr, Index, Kind, Name, Projection, Ref};
+use crate::builtin::{self, Shape};
+use crate::program::Program;
+use crate::scope::{key, keys};
+
+/// A tensor with an index that is that of the expression it stands in.
+fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
+    match &e.kind {
+        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| key(p).as_ref() == Some(index))),
+        Kind::Reduce(_, axes, _) if axes.contains(index) => None,
+        Kind::Call(c) => {
+            let callee = builtin::find(&c.function, program)?;
+            let by_name = matches!(callee.shape(), Shape::Pointwise | Shape::Along);
+            c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
+        }
+        _ => e.parts().into_iter().find_map(|p| having(p, index, program)),
+    }
+}
+
+/// `ones_like` or `zeros_like` along an index that some expression has.
+pub(super) fn along(function: &str, index: &Name, whole: &Expr, program: &Program) -> Option<Expr> {
+    let r = having(whole, index, program)?;
+    let like = Kind::Ref(Ref { places: plain(&r.places), ..r.clone() }).bare();
+    let all = call(function.into(), vec![like], Vec::new());
+    let others: Vec<Name> = keys(r).into_iter().filter(|k| k != index).collect();
+    Some(match others.is_empty() {
+        true => all,
+        false => Kind::Reduce(Projection::Max, others, Box::new(all)).bare(),
+    })
+}
+
+/// An expression for a line of its own, where functions of an index may have lost what says how far it goes.
+pub(super) fn sized(e: &Expr, whole: &Expr, program: &Program) -> Expr {
+    let told = |index: &Name| {
+        let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(n, _) if n == index));
+        program.axes.contains_key(index) || e.refs().into_iter().any(has)
+    };
+    with_sizes(e, &|index| if told(index) { None } else { along("zeros_like", index, whole, program) })
+}
+
+fn with_sizes(e: &Expr, zeros: &dyn Fn(&Name) -> Option<Expr>) -> Expr {
+    match &e.kind {
+        Kind::Of(function, index) => match zeros(index) {
+            Some(zeros) => {
+                let sum = Kind::Sum(vec![e.clone(), zeros]).at(e.span);
+                // A size is one number, wherever it comes from.
+                let one = || Kind::Reduce(Projection::Max, vec![index.clone()], Box::new(sum.clone()));
+                if &**function == "size" { one().at(e.span) } else { sum }
+            }
+            None => e.clone(),
+        },
+        _ => e.map_parts(&mut |p| with_sizes(p, zeros)),
+    }
+}
