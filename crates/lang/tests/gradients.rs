@@ -327,6 +327,9 @@ fn sizes_from_elsewhere() {
     // A part on a line of its own has its size from the equation.
     check("Y[i,j] = X[i,j] tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i,j] Y[i,j]", x);
     check("Y[i] = X[i,j] > 0.5 ? exp(X[i,j]) : tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i] Y[i]", x);
+    let state =
+        "H[i,*0] = V[i]\nH[i,*t+1] = tanh(sin(index(i) U[*t])) + 0.5 H[i,*t]\nLoss = H[i,*-1] H[i,*t]";
+    check(state, &[("V", &[2]), ("U", &[3])]);
 }
 
 #[test]

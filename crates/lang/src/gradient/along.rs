@@ -1,7 +1,7 @@
 //! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
 
 use super::back::{call, plain};
-use crate::ast::{Expr, Index, Kind, Name, Projection, Ref};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
 use crate::builtin::{self, Shape};
 use crate::program::Program;
 use crate::scope::{key, keys};
@@ -32,13 +32,18 @@ pub(super) fn along(function: &str, index: &Name, whole: &Expr, program: &Progra
     })
 }
 
-/// An expression for a line of its own, where functions of an index may have lost what says how far it goes.
-pub(super) fn sized(e: &Expr, whole: &Expr, program: &Program) -> Expr {
+/// A part of an equation for a line of its own, where functions of an index may have lost what says how far it goes. What the
+/// right side does not say, its left side has from elsewhere.
+pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
+    let left = Kind::Ref(equation.target.clone()).bare();
+    let zeros = |index: &Name| {
+        [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, program))
+    };
     let told = |index: &Name| {
         let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(n, _) if n == index));
         program.axes.contains_key(index) || e.refs().into_iter().any(has)
     };
-    with_sizes(e, &|index| if told(index) { None } else { along("zeros_like", index, whole, program) })
+    with_sizes(e, &|index| if told(index) { None } else { zeros(index) })
 }
 
 fn with_sizes(e: &Expr, zeros: &dyn Fn(&Name) -> Option<Expr>) -> Expr {

@@ -97,7 +97,7 @@ impl Walk<'_> {
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
         let value = self.with_few_primes(&target, value);
         let value = match &self.equation {
-            Some(e) if value.is_of_index() => sized(&value, &e.value, self.program),
+            Some(e) if value.is_of_index() => sized(&value, e, self.program),
             _ => value,
         };
         self.lines.push(line(target, value, self.at));
@@ -232,7 +232,7 @@ impl Walk<'_> {
                     return self.back(body, ct, &around);
                 }
                 let ct = reduced(*how, self.apart(body, &around), self.chosen(ct, &around), axes);
-                self.into_part(body, ct, &around);
+                self.enter(body, ct, &around);
             }
             Kind::Call(c) => self.through(e, c, ct, keep),
         }
@@ -291,7 +291,7 @@ impl Walk<'_> {
         for (part, name, keep) in [(base, "x", nb), (exponent, "y", ne)] {
             let args = vec![x.clone(), y.clone(), ct.clone()];
             let ct = call("pow_grad".into(), args, vec![("wrt".into(), text(name))]);
-            self.into_part(part, ct, &keep);
+            self.enter(part, ct, &keep);
         }
     }
 
@@ -353,7 +353,7 @@ impl Walk<'_> {
             let mut all = args.clone();
             all.push(ct.clone());
             let ct = call(function.clone(), all, with_respect_to(&named, &param.name));
-            self.into_part(arg, ct, &beside(&around, &c.args, arg));
+            self.enter(arg, ct, &beside(&around, &c.args, arg));
         }
     }
 

@@ -178,7 +178,7 @@ impl Walk<'_> {
 
     /// Goes back into a part whose cotangent has no other indices than the part itself: behind that, what is left to say is
     /// where nothing was taken at any of the others.
-    pub(super) fn into_part(&mut self, part: &Expr, ct: Expr, keep: &Names) {
+    pub(super) fn enter(&mut self, part: &Expr, ct: Expr, keep: &Names) {
         if self.masks.is_empty() {
             return self.back(part, ct, keep);
         }

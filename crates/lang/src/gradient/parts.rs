@@ -214,7 +214,7 @@ impl Parts<'_> {
             target: Ref { span: equation.span, ..target.clone() },
             guard: None,
             projection: Projection::Sum,
-            value: sized(&self.settled(&value), &equation.value, program),
+            value: sized(&self.settled(&value), equation, program),
             local: true,
             span: equation.span,
         });

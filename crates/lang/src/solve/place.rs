@@ -92,7 +92,7 @@ impl<'a> Solver<'a> {
             let mut found: Option<(usize, Span)> =
                 inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
             // The furthest places that equations name, from the front and from the end.
-            let (mut first, mut last): (Option<(i64, Span)>, Option<(i64, Span)>) = (None, None);
+            let [mut first, mut last]: [Option<(i64, Span)>; 2] = [None; 2];
             let mut missing = None;
             for (e, value) in terms {
                 let Some(place) = e.target.places.get(p) else { continue };
