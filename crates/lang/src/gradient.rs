@@ -91,6 +91,7 @@ impl Program {
             equation: None,
             at: Span::default(),
             laid_out: HashSet::new(),
+            ahead: HashSet::new(),
             introduced: Default::default(),
             masks: Vec::new(),
         };

@@ -152,6 +152,17 @@ fn places_beside_moving_time() {
     check(given, &[("X", &[2]), ("M", &[2, 3])]);
 }
 
+/// What reads ahead of the last moment adds up, from however many places.
+#[test]
+fn moments_ahead_from_two_places() {
+    let shapes: &[(&str, &[usize])] = &[("A", &[2]), ("X", &[2, 4])];
+    check("Y[i,*t] = X[i,*t+1] A[i] X[i,*t+1]\nLoss = Y[i,*t] Y[i,*t]", shapes);
+    check(
+        "H[i,*0] = A[i]\nH[i,*t+1] = tanh(X[i,*t+1] A[i] + X[i,*t+1] H[i,*t])\nLoss = H[i,*-1] X[i,*t+1]",
+        shapes,
+    );
+}
+
 /// Names of time are names of indices: each equation has its own, and primes make another.
 #[test]
 fn names_of_time() {
@@ -329,6 +340,8 @@ fn sizes_from_elsewhere() {
     check("Y[i] = X[i,j] > 0.5 ? exp(X[i,j]) : tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i] Y[i]", x);
     let state =
         "H[i,*0] = V[i]\nH[i,*t+1] = tanh(sin(index(i) U[*t])) + 0.5 H[i,*t]\nLoss = H[i,*-1] H[i,*t]";
+    check(state, &[("V", &[2]), ("U", &[3])]);
+    let state = "H[i,*0] = V[i]\nH[i,*t+1] when U[*t] > 0.3 = U[*t] tanh(exp(index(i) H[0,*t]))\nLoss = H[i,*-1] H[i,*t]";
     check(state, &[("V", &[2]), ("U", &[3])]);
 }
 

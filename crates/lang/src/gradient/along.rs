@@ -1,7 +1,7 @@
 //! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
 
 use super::back::{call, plain};
-use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Shape};
 use crate::program::Program;
 use crate::scope::{key, keys};
@@ -23,9 +23,16 @@ fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
 /// `ones_like` or `zeros_like` along an index that some expression has.
 pub(super) fn along(function: &str, index: &Name, whole: &Expr, program: &Program) -> Option<Expr> {
     let r = having(whole, index, program)?;
-    let like = Kind::Ref(Ref { places: plain(&r.places), ..r.clone() }).bare();
-    let all = call(function.into(), vec![like], Vec::new());
-    let others: Vec<Name> = keys(r).into_iter().filter(|k| k != index).collect();
+    // All moments, also where one of them is at hand: another index than that of the steps.
+    let laid_out = |p: &Place| match &p.index {
+        Index::Time(time, by) if time != index => {
+            Place { index: Index::Time(format!("{time}'").into(), *by), ..p.clone() }
+        }
+        _ => p.clone(),
+    };
+    let like = Ref { places: plain(&r.places).iter().map(laid_out).collect(), ..r.clone() };
+    let others: Vec<Name> = keys(&like).into_iter().filter(|k| k != index).collect();
+    let all = call(function.into(), vec![Kind::Ref(like).bare()], Vec::new());
     Some(match others.is_empty() {
         true => all,
         false => Kind::Reduce(Projection::Max, others, Box::new(all)).bare(),

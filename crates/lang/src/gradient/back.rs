@@ -35,6 +35,8 @@ pub(super) struct Walk<'a> {
     pub(super) at: Span,
     /// The tensors whose gradients have all moments.
     pub(super) laid_out: HashSet<Name>,
+    /// What adds up behind the last moments of tensors.
+    pub(super) ahead: HashSet<Name>,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,
     /// The branches that what is differentiated stands in.

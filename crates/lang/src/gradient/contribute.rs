@@ -48,6 +48,10 @@ impl Walk<'_> {
             let ahead = Name::from(format!("{name}_ahead"));
             let now: Vec<Place> = places.iter().map(at_hand).collect();
             self.emit(Ref { name: ahead.clone(), places, relation: false, span: Span::default() }, ct);
+            // All that is read ahead adds up there, and comes back once.
+            if !self.ahead.insert(ahead.clone()) {
+                return;
+            }
             ct = reference(ahead, now.clone());
             places = now;
         }

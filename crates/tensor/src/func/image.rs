@@ -316,8 +316,8 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
             };
             if low[i].max(high[i]).max(0) as usize > most || cropped > extent {
                 let what = format!("padding {} and {} of extent {extent}", low[i], high[i]);
-                let add = if most == usize::MAX { "any number".into() } else { format!("at most {most}") };
-                let why = format!("may take away {extent} in all, and add {add} by mode {mode:?}");
+                let add = if most == usize::MAX { String::new() } else { format!("be at most {most} and ") };
+                let why = format!("may {add}crop {extent} in all by mode {mode:?}");
                 return Err(Error::shape(what, why));
             }
         }
