@@ -89,6 +89,13 @@ fn guards_and_what_mixes_places() {
     // A condition that sums does so on every line.
     let summed = "A[i] = const([0.3, -0.6])\nC[i,k] = const([[1, -2], [3, -4]])\nB[k] = const([3, 2])\nY[i] = C[i,k] B[k] > 0 ? C[i,k] + A[i] : 0\nLoss = Y[i]";
     assert_near(summed, &gradient(summed), &[1.0, 1.0]);
+    // What is the same at all moments, in a step that looks at its state.
+    let steps = "axis t = 3\nA[i] = const([0.5, -0.5])\nH[i,*0] = const([-1, -1])\nH[i,*t+1] when H[i,*t] < 0 = tanh(sin(tanh(A[i])))\nLoss = H[i,*t+1]";
+    let slope = |a: f64| {
+        let (s, t) = (a.tanh().sin(), a.tanh());
+        (1.0 - s.tanh().powi(2)) * t.cos() * (1.0 - t * t)
+    };
+    assert_near(steps, &gradient(steps), &[slope(0.5), slope(-0.5) * 3.0]);
     let norm = "A[b,i] = const([[0, 0], [3, 4]])\nN[b] = reduce(sum, i) A[b,i] ** 2 > 0 ? sqrt(reduce(sum, i) A[b,i] ** 2) : 0\nLoss = N[b]";
     assert_near(norm, &gradient(norm), &[0.0, 0.0, 0.6, 0.8]);
 }

@@ -30,7 +30,7 @@ fn sums_products_and_broadcasts() {
 fn neighbours_with_more_indices() {
     let shapes: &[(&str, &[usize])] = &[("A", &[3, 4]), ("V", &[3])];
     let g = check("Y[i] = (V[i] + A[i,k])\nLoss = Y[i] Y[i]", shapes);
-    assert!(g.contains("Grad_V[i] = Grad_Y[i] reduce(max, i) ones_like(A[i, k])"), "{g}");
+    assert!(g.contains("Grad_V[i] = Grad_Y[i] reduce(max, i') ones_like(A[i', k])"), "{g}");
     check("Y[i] = V[i] ((V[i] + 1) - (2 V[i] - A[i,k]))\nLoss = Y[i] Y[i]", shapes);
     check("Y[i] = V[i] > 0.6 ? V[i] : A[i,k]\nLoss = Y[i] Y[i]", shapes);
     check(

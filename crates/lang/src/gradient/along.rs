@@ -1,10 +1,11 @@
 //! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
 
 use super::back::{call, plain};
-use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
 use crate::builtin::{self, Shape};
 use crate::program::Program;
-use crate::scope::{key, keys};
+use crate::scope::{fresh, key, keys, occurrences, renamed};
+use std::collections::HashMap;
 
 /// A tensor with an index that is that of the expression it stands in.
 fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
@@ -20,22 +21,32 @@ fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
     }
 }
 
-/// `ones_like` or `zeros_like` along an index that some expression has.
-pub(super) fn along(function: &str, index: &Name, whole: &Expr, program: &Program) -> Option<Expr> {
-    let r = having(whole, index, program)?;
-    // All moments, also where one of them is at hand: another index than that of the steps.
-    let laid_out = |p: &Place| match &p.index {
-        Index::Time(time, by) if time != index => {
-            Place { index: Index::Time(format!("{time}'").into(), *by), ..p.clone() }
-        }
-        _ => p.clone(),
-    };
-    let like = Ref { places: plain(&r.places).iter().map(laid_out).collect(), ..r.clone() };
-    let others: Vec<Name> = keys(&like).into_iter().filter(|k| k != index).collect();
-    let all = call(function.into(), vec![Kind::Ref(like).bare()], Vec::new());
-    Some(match others.is_empty() {
+/// `ones_like` or `zeros_like` along an index that some part of an equation has.
+pub(super) fn along(
+    function: &str,
+    index: &Name,
+    part: &Expr,
+    equation: &Equation,
+    program: &Program,
+) -> Option<Expr> {
+    let r = having(part, index, program)?;
+    // What goes away has names that nothing in the equation has, also where time is at hand.
+    let mut taken = occurrences(&equation.value);
+    taken.extend(keys(&equation.target));
+    taken.extend(equation.guard.iter().flat_map(occurrences));
+    let mut names = HashMap::new();
+    for other in keys(r).into_iter().filter(|k| k != index) {
+        let new = fresh(&other, &taken);
+        taken.insert(new.clone());
+        names.insert(other, new);
+    }
+    let like = Kind::Ref(Ref { places: plain(&r.places), ..r.clone() }).bare();
+    let all = call(function.into(), vec![renamed(&like, &names)], Vec::new());
+    let mut gone: Vec<Name> = names.into_values().collect();
+    gone.sort();
+    Some(match gone.is_empty() {
         true => all,
-        false => Kind::Reduce(Projection::Max, others, Box::new(all)).bare(),
+        false => Kind::Reduce(Projection::Max, gone, Box::new(all)).bare(),
     })
 }
 
@@ -44,7 +55,7 @@ pub(super) fn along(function: &str, index: &Name, whole: &Expr, program: &Progra
 pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
     let left = Kind::Ref(equation.target.clone()).bare();
     let zeros = |index: &Name| {
-        [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, program))
+        [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, equation, program))
     };
     let told = |index: &Name| {
         let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(n, _) if n == index));

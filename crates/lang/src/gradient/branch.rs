@@ -36,6 +36,11 @@ impl Mask {
         Kind::Choose(Box::new([self.condition.clone(), yes, no])).bare()
     }
 
+    /// Whether the condition has an index, or had it before that was brought together.
+    pub(super) fn reads(&self, index: &Name) -> bool {
+        occurrences(&self.condition).contains(index)
+    }
+
     fn truth(&self) -> Expr {
         match self.holds {
             true => self.condition.clone(),
@@ -131,10 +136,11 @@ impl Walk<'_> {
         said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
         let size = |index: &Name| Kind::Of("size".into(), index.clone()).bare();
         // An index has one size in all of an equation.
-        let near = self.equation.iter().map(|e| &e.value);
-        let near: Vec<&Expr> = [whole].into_iter().chain(near).collect();
         let one = |n: &Name| {
-            let ones = near.iter().find_map(|e| along("ones_like", n, e, self.program));
+            let ones = self.equation.as_ref().and_then(|q| {
+                let near = [whole, &q.value];
+                near.into_iter().find_map(|e| along("ones_like", n, e, q, self.program))
+            });
             ones.unwrap_or_else(|| size(n))
         };
         let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(*n)).map(one).collect();

@@ -186,7 +186,11 @@ impl Parts<'_> {
 
     /// A name for an expression inside of branches: what it stands for is there where these are taken.
     fn taken_only(&mut self, value: Expr, names: Vec<Name>) -> Expr {
-        let (before, guard) = (self.found.len(), guard(&self.masks, &names));
+        // What is the same at all moments does not wait for what the steps decide: the state would need itself.
+        let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
+        let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
+        let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
+        let (before, guard) = (self.found.len(), guard(&masks, &names));
         let out = self.named(value, names);
         self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
         out
