@@ -4,6 +4,7 @@ use crate::args::GradArgs;
 use crate::{Done, Terminal, open};
 use gradus::files::atomic;
 use gradus::lang::GradientOptions;
+use std::path::Path;
 
 pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program(&args.file, terminal)?;
@@ -18,7 +19,8 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     open::warn(program, &gradient.warnings, terminal);
     let mut text = String::new();
     if !args.gradients_only {
-        text.push_str(program.open_text().trim_end());
+        let way = args.output.as_deref().map(|path| way(&open::folder(path), &opened.folder));
+        text.push_str(program.open_text_from(&way.unwrap_or_default()).trim_end());
         text.push_str("\n\n");
     }
     text.push_str(&gradient.text());
@@ -27,4 +29,13 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
         None => write!(terminal.out, "{text}")?,
     }
     Ok(())
+}
+
+/// The way from one folder to another; empty where it is the same, or one of them is not there.
+fn way(from: &Path, to: &Path) -> String {
+    let (Ok(from), Ok(to)) = (from.canonicalize(), to.canonicalize()) else { return String::new() };
+    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(shared).map(|_| "..".to_string());
+    let down = to.components().skip(shared).map(|c| c.as_os_str().to_string_lossy().into_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
 }

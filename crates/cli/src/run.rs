@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let program = &opened.program;
     let shown = wanted(program, &args.only, &args.given)?;
     let sinks = match &args.out {
-        Some(out) => sinks(program, out)?,
+        Some(out) => sinks(program, out, &shown)?,
         None => Vec::new(),
     };
     let mut all = shown.clone();
@@ -91,10 +91,12 @@ pub(crate) fn wanted(program: &Program, only: &[String], given: &Given) -> Done<
     }
 }
 
-/// The files that a program names, if all of them can be written below the folder.
-fn sinks<'a>(program: &'a Program, out: &Path) -> Done<Vec<Sink<'a>>> {
+/// The files that a program names, if all of them can be written below the folder, each of them once.
+fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<'a>>> {
     let mut faults = Vec::new();
     let mut sinks = Vec::new();
+    let mut taken: BTreeMap<PathBuf, Option<Span>> =
+        shown.iter().map(|name| (out.join(format!("{name}.npy")), None)).collect();
     for (path, value, span) in &program.sinks {
         let mut refuse = |what: String, help: &str| {
             faults.push(Diagnostic::error(*span, what).help(help.to_string()));
@@ -112,6 +114,18 @@ fn sinks<'a>(program: &'a Program, out: &Path) -> Done<Vec<Sink<'a>>> {
         ) {
             let help = "files end in .npy, .npz, .json, .csv, .tsv, .jsonl or .safetensors";
             refuse(format!("`{path}` has no ending that is known"), help);
+            continue;
+        }
+        if let Some(before) = taken.insert(inside.clone(), Some(*span)) {
+            let fault = match before {
+                Some(first) => {
+                    Diagnostic::error(*span, format!("`{path}` is written twice")).and(first, "first here")
+                }
+                None => {
+                    Diagnostic::error(*span, format!("`{path}` is what the run writes a value of its own to"))
+                }
+            };
+            faults.push(fault.help("give the file another name"));
             continue;
         }
         match written(value) {
@@ -150,7 +164,9 @@ fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
 fn below(folder: &Path, path: &str) -> Option<PathBuf> {
     let inside = Path::new(path).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     let named = Path::new(path).file_name().is_some() && !path.contains('\\') && !path.contains('\0');
-    (inside && named).then(|| folder.join(path))
+    // One file has one path: without `.` on the way.
+    let parts = Path::new(path).components().filter(|c| matches!(c, Component::Normal(_)));
+    (inside && named).then(|| folder.join(parts.collect::<PathBuf>()))
 }
 
 fn write(

@@ -36,6 +36,10 @@ fn check_knows_edges_from_faults() {
         "X = 0\nLoss = cbrt(X)",
         "X = 0\nLoss = sqrt(abs(X))",
         "X = 1\nLoss = X floor(X)",
+        // Two jumps at one place, of the same height.
+        "X = 0\nLoss = X + case { X < 0 -> 1, X == 0 -> 2, default -> 3 }",
+        "X[i] = const([-2, 0, 3])\nLoss = X[i] + case { X[i] < 0 -> 1, X[i] == 0 -> 2, default -> 3 }",
+        "X = 0\nLoss = X == 0 ? 5 : X",
         "X = 0\nfn f(a) -> x { x = 2 x + a }\nLoss = f(X)",
     ] {
         let (code, row) = row(edge, "X");
@@ -66,6 +70,25 @@ fn check_knows_edges_from_faults() {
         diverges.err
     );
     assert!(!diverges.err.contains("Grad_X"), "{}", diverges.err);
+}
+
+/// The implicit gradient of a fixpoint beside the rounds' own derivative, which are at rest in it as well.
+#[test]
+fn check_compares_fixpoints_with_forward_mode() {
+    for text in [
+        "A = 0.9\nX = A X + 1\nLoss = X X",
+        "A = 0\nX = 0.5 X + A\nLoss = X X + X",
+        "A[i] = const([0.3, -0.7])\nX[i] = tanh(0.4 X[i] + A[j] X[j] + A[i])\nLoss = X[i] X[i] A[i]",
+    ] {
+        let found = output(text, &["check", "-"]);
+        let row = found.lines().find(|l| l.starts_with("Grad_A")).unwrap_or_else(|| panic!("{found}"));
+        // Differences, forward mode, the graph's own, the verdict.
+        let columns: Vec<&str> = row.split_whitespace().rev().take(4).collect();
+        let [verdict, graph, forward, _] = columns[..] else { panic!("{row}") };
+        let error: f64 = forward.parse().unwrap_or_else(|_| panic!("{row}"));
+        assert!(verdict == "ok" && graph == "-" && error < 1e-11, "{text}\n{row}");
+        assert!(found.contains("\nfixpoints: a graph of rounds has no reverse mode of its own"), "{found}");
+    }
 }
 
 /// Gradients of what moves with time are checked at every moment, and what is held constant is held.

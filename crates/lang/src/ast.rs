@@ -278,6 +278,11 @@ impl Expr {
         Expr { kind, span: self.span }
     }
 
+    /// Whether a function of an index itself stands in it.
+    pub(crate) fn is_of_index(&self) -> bool {
+        matches!(self.kind, Kind::Of(..)) || self.parts().into_iter().any(Expr::is_of_index)
+    }
+
     /// Every tensor read, left to right, with indices as written.
     pub fn refs(&self) -> Vec<&Ref> {
         let mut out = Vec::new();

@@ -134,8 +134,11 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     // Of a single letter, everything else would be near.
     let limit = (1 + wrong.len() / 4).min(wrong.len().saturating_sub(1));
     let wrong = wrong.to_lowercase();
-    let near = |name: &'a str| (distance(&wrong, &name.to_lowercase()), name);
-    let alike = |name: &&str| name.len().abs_diff(wrong.len()) <= limit;
+    // What is called so in a library is as near as can be.
+    let own =
+        |name: &'a str| if wrong.contains("::") { name } else { name.rsplit("::").next().unwrap_or(name) };
+    let near = |name: &'a str| (distance(&wrong, &own(name).to_lowercase()), name);
+    let alike = |name: &&'a str| own(name).len().abs_diff(wrong.len()) <= limit;
     names.into_iter().filter(alike).map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
 }
 

@@ -1,5 +1,6 @@
 //! One term of one equation: from its expression to a tensor with named axes.
 
+mod branch;
 mod call;
 mod reference;
 
@@ -12,8 +13,10 @@ use crate::program::Program;
 use crate::run::Options;
 use crate::scope::{Names, beside, besides, key, keys, occurrences};
 use crate::source::Span;
+use branch::not;
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Why something has no value.
@@ -65,7 +68,11 @@ pub(crate) struct Term<'a> {
     pub(crate) moment: Option<&'a HashMap<(Name, i64), Value>>,
     pub(crate) equation: &'a Equation,
     left: Vec<Name>,
-    sizes: Sizes,
+    pub(crate) sizes: Sizes,
+    /// The sizes of the left side's places, as far as other equations of its name say them.
+    pub(crate) beside: Vec<Option<usize>>,
+    /// Where the branches are taken in which something is evaluated, if that is to be differentiated.
+    masks: RefCell<Vec<Named>>,
 }
 
 /// So many indices, in words.
@@ -97,7 +104,18 @@ impl<'a> Term<'a> {
             let times: Vec<Name> = times.filter_map(key).collect();
             left.retain(|k| !times.contains(k));
         }
-        let mut term = Term { program, options, values, batch, moment, equation, left, sizes: Sizes::new() };
+        let mut term = Term {
+            program,
+            options,
+            values,
+            batch,
+            moment,
+            equation,
+            left,
+            sizes: Sizes::new(),
+            beside: Vec::new(),
+            masks: Default::default(),
+        };
         let mut sizes = Sizes::new();
         for part in [&equation.value].into_iter().chain(&equation.guard) {
             term.note_sizes(part, &mut sizes)?;
@@ -127,10 +145,15 @@ impl<'a> Term<'a> {
             _ => {
                 let around = e.guard.as_ref().map(occurrences).unwrap_or_default();
                 let beside: Names = keep.union(&around).cloned().collect();
-                let mut value = self.spine(&e.value, &beside, !sums)?;
-                if let Some(guard) = &e.guard {
-                    let truth =
-                        self.eval(guard, &keep.union(&occurrences(&e.value)).cloned().collect())?.truth();
+                let guard = match &e.guard {
+                    Some(guard) => {
+                        let around = keep.union(&occurrences(&e.value)).cloned().collect();
+                        Some(self.eval(guard, &around)?.truth())
+                    }
+                    None => None,
+                };
+                let mut value = self.taken(guard.as_slice(), || self.spine(&e.value, &beside, !sums))?;
+                if let Some(truth) = guard {
                     let number = value.float(self.options.float);
                     value = pointwise(&[truth, number], |t| t[0].select(t[1], 0.0));
                 }
@@ -201,7 +224,10 @@ impl<'a> Term<'a> {
             Kind::Array(array) => self.array(array, e.span)?,
             Kind::Ref(r) => self.reference(r)?,
             Kind::Of(function, index) => self.of_index(function, index, e.span)?,
-            Kind::Call(call) => self.call(call, e.span, keep)?,
+            Kind::Call(call) => match self.choice(call) {
+                Some(choice) => self.eval(&choice.at(e.span), keep)?,
+                None => self.call(call, e.span, keep)?,
+            },
             Kind::Product(factors) => {
                 let values = self.factors(factors, keep)?;
                 let times = |a: &Name| values.iter().filter(|v| v.axes.contains(a)).count();
@@ -248,39 +274,19 @@ impl<'a> Term<'a> {
                 let both = [part(0, &two[..])?.truth(), part(1, &two[..])?.truth()];
                 pointwise(&both, |t| t[0].logical_or(t[1]))
             }
-            Kind::Not(one) => {
-                let one = self.eval(one, keep)?.truth();
-                Named { tensor: one.tensor.logical_not(), ..one }
-            }
+            Kind::Not(one) => not(&self.eval(one, keep)?.truth()),
             Kind::Choose(three) => {
                 let condition = part(0, &three[..])?.truth();
-                let (yes, no) = (part(1, &three[..])?.float(float), part(2, &three[..])?.float(float));
+                let yes = self.taken(std::slice::from_ref(&condition), || part(1, &three[..]))?.float(float);
+                let no = self.taken(&[not(&condition)], || part(2, &three[..]))?.float(float);
                 pointwise(&[condition, yes, no], |t| t[0].select(t[1], t[2]))
             }
-            Kind::Case(cases, otherwise) => {
-                let parts: Vec<&Expr> = e.parts();
-                let one = |p: &Expr| {
-                    let mut around = keep.clone();
-                    parts
-                        .iter()
-                        .filter(|q| !std::ptr::eq(**q, p))
-                        .for_each(|q| around.extend(occurrences(q)));
-                    self.eval(p, &around)
-                };
-                let mut below = match otherwise {
-                    Some(e) => one(e)?.float(float),
-                    None => Named::scalar(0.0, float),
-                };
-                for [condition, value] in cases.iter().rev() {
-                    let (c, v) = (one(condition)?.truth(), one(value)?.float(float));
-                    below = pointwise(&[c, v, below], |t| t[0].select(t[1], t[2]));
-                }
-                below
-            }
+            Kind::Case(cases, otherwise) => self.cases(e, cases, otherwise.as_deref(), keep)?,
             Kind::Reduce(how, axes, body) => {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
-                let value = self.eval(body, &around)?.float(float);
+                let body = || self.eval(body, &around);
+                let value = self.brought_together(|a| axes.contains(a), body)?.float(float);
                 for axis in axes {
                     self.has(&value, axis, e.span)?;
                 }

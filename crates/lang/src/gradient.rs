@@ -2,7 +2,10 @@
 //!
 //! Only index algebra is differentiated here. For a call, the line calls the function's gradient, which is the core's.
 
+mod along;
 mod back;
+mod branch;
+mod contribute;
 mod held;
 mod merge;
 mod parts;
@@ -67,8 +70,10 @@ impl Program {
             }
         }
         let (reached, wanted) = (self.reached_from(&loss), self.leading_to(&options.wrt));
-        let named = self.with_parts(&reached.intersection(&wanted).cloned().collect());
-        let (program, parts) = named.as_ref().map_or((self, &[][..]), |(program, parts)| (program, parts));
+        let mut plain = self.clone();
+        plain.equations.iter_mut().for_each(|e| e.value = branch::as_choice(&e.value, self));
+        let named = plain.with_parts(&reached.intersection(&wanted).cloned().collect());
+        let (program, parts) = named.as_ref().map_or((&plain, &[][..]), |(program, parts)| (program, parts));
         let mut wanted = program.leading_to(&options.wrt);
         // Lists that got a name have no gradient that anyone asked for.
         for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
@@ -86,7 +91,9 @@ impl Program {
             equation: None,
             at: Span::default(),
             laid_out: HashSet::new(),
+            ahead: HashSet::new(),
             introduced: Default::default(),
+            masks: Vec::new(),
         };
         let one = Kind::Number(1.0).bare();
         let seed = Call { function: "const".into(), args: vec![one], named: Vec::new() };

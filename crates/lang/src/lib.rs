@@ -20,6 +20,7 @@ mod solve;
 mod source;
 mod time;
 mod token;
+mod verdict;
 
 pub use builtin::{ABSENT, Family, aliases, builtins, families};
 pub use diagnostic::{Diagnostic, Result, Severity};

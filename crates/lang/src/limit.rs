@@ -12,6 +12,8 @@ pub(crate) const MOST_CALLS: usize = 100_000;
 /// How many operations a function may have to be differentiated once more: derivatives of derivatives (`tanh_grad_grad`)
 /// grow by a factor each time.
 pub(crate) const MOST_OPERATIONS: usize = 1 << 16;
+/// How many rounds a fixpoint may be allowed.
+pub(crate) const MOST_ROUNDS: usize = 1_000_000;
 /// How many times `_grad` may follow a name: so deep derivatives nest on the stack.
 pub(crate) const MOST_GRADS: usize = 64;
 

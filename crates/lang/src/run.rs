@@ -1,12 +1,15 @@
 //! Running programs: options, inputs, and the graph that everything is lowered to.
 
 use crate::ast::Name;
+use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values};
+use crate::limit::MOST_ROUNDS;
 use crate::program::{Definition, Faults, Program, number};
-use crate::solve::{Solver, Verdict, unrest};
+use crate::solve::Solver;
 use crate::source::{Source, Span};
 use crate::time::moving;
+use crate::verdict::{Judged, Verdict};
 use gradus_ir::{Aval, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, compile_graph};
 use std::cell::{Cell, RefCell};
@@ -33,6 +36,8 @@ pub struct Settings {
     pub rounds: usize,
     /// Whether a fixpoint that is not reached is no error.
     pub allow_unconverged: bool,
+    /// Whether the graph is to be differentiated: its fixpoints come to rest in their derivatives as well.
+    pub differentiated: bool,
     /// The text that all this was said in, such as a command line, for messages to point at.
     pub command: Option<Source>,
 }
@@ -47,6 +52,7 @@ impl Default for Settings {
             tolerance: None,
             rounds: 10_000,
             allow_unconverged: false,
+            differentiated: false,
             command: None,
         }
     }
@@ -79,10 +85,12 @@ pub(crate) struct Options {
     pub(crate) calls: Arc<AtomicUsize>,
     /// Whether a fixpoint that is not reached is no error.
     pub(crate) allow_unconverged: bool,
-    /// What was said about fixpoints inside of functions.
+    /// What was said about fixpoints inside of functions, and about numbers.
     pub(crate) verdicts: Rc<RefCell<Vec<Verdict>>>,
     /// How many loops and derivatives are being traced, out of which no verdict comes.
     traced: Rc<Cell<usize>>,
+    /// How many of them are steps that hand their verdicts on.
+    read_at: Rc<Cell<usize>>,
     /// How many derivatives among them.
     derived: Rc<Cell<usize>>,
 }
@@ -109,17 +117,20 @@ impl Options {
         self.derived.get() > 0
     }
 
-    /// Keeps verdicts on fixpoints inside of a function for the run to read. Where it cannot read them, what was not reached
-    /// becomes NaN.
-    pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
-        if self.traced.get() == 0 {
-            self.verdicts.borrow_mut().extend(verdicts);
-            return value;
+    /// Does something that is traced step by step, out of which verdicts come for each step.
+    pub(crate) fn by_steps<R>(&self, f: impl FnOnce() -> R) -> R {
+        let read = self.read_at.get();
+        if self.is_read() {
+            self.read_at.set(read + 1);
         }
-        let all = verdicts.iter().filter(|_| !self.allow_unconverged);
-        let number = |x: f64| Tensor::full([], x).to_dtype(value.dtype());
-        // A factor, so that derivatives become NaN as well.
-        all.fold(value.clone(), |out, v| &out * &v.at_rest().select(&number(1.0), &number(f64::NAN)))
+        let done = self.within(f);
+        self.read_at.set(read);
+        done
+    }
+
+    /// Whether what is said here about fixpoints and numbers reaches the run.
+    pub(crate) fn is_read(&self) -> bool {
+        self.traced.get() == self.read_at.get()
     }
 }
 
@@ -131,7 +142,7 @@ pub struct Lowered {
     pub outputs: Vec<Name>,
     /// The graph; behind the outputs come the verdicts on fixpoints.
     pub graph: Arc<Graph>,
-    verdicts: Vec<(Name, Span)>,
+    verdicts: Vec<(Judged, Name, Span)>,
     allow_unconverged: bool,
     sources: Vec<Source>,
 }
@@ -207,7 +218,7 @@ impl Program {
             inputs: names,
             outputs,
             graph: traced.graph,
-            verdicts: verdicts.into_iter().map(|v| (v.name, v.span)).collect(),
+            verdicts: verdicts.into_iter().map(|v| (v.judged, v.name, v.span)).collect(),
             allow_unconverged: settings.allow_unconverged,
             sources: self.sources.clone(),
         })
@@ -276,13 +287,13 @@ impl Program {
                 Some(_) => {}
             }
         }
-        for name in settings.temperatures.keys().filter(|n| &***n != "*").collect::<BTreeSet<_>>() {
-            if self.definition(name).is_none_or(|d| d.equations.is_empty()) {
-                let place = settings.place(&format!("--temperature {name}="), self);
-                let what = format!("no equation defines `{name}`, so it has no temperature");
-                let names = self.names.iter().filter(|n| !self.is_input(n)).map(|n| &**n);
-                add_near(faults, Diagnostic::error(place, what), name, names);
-            }
+        if settings.rounds > MOST_ROUNDS {
+            let what = format!("a fixpoint may take at most {MOST_ROUNDS} rounds, not {}", settings.rounds);
+            let help = "what does not rest by then creeps, and is better solved than repeated";
+            faults.push(Diagnostic::error(settings.place("--rounds", self), what).help(help));
+        }
+        for name in settings.temperatures.keys().collect::<BTreeSet<_>>() {
+            self.check_temperature(name, settings.place(&format!("--temperature {name}="), self), faults);
         }
         let mut kept = |d: Diagnostic| faults.push(d);
         let numbers = self.numbers(&settings.set).map_err(&mut kept).ok()?;
@@ -299,13 +310,33 @@ impl Program {
             axes,
             temperatures: settings.temperatures.clone(),
             tolerance,
-            rounds: settings.rounds,
+            // What is refused is not tried.
+            rounds: if settings.rounds > MOST_ROUNDS { 1 } else { settings.rounds },
             calls: Arc::default(),
             allow_unconverged: settings.allow_unconverged,
             verdicts: Rc::default(),
             traced: Rc::default(),
-            derived: Rc::default(),
+            read_at: Rc::default(),
+            derived: Rc::new(Cell::new(usize::from(settings.differentiated))),
         })
+    }
+
+    /// A temperature is for something that has one.
+    fn check_temperature(&self, name: &Name, place: Span, faults: &mut Vec<Diagnostic>) {
+        let all = &**name == "*";
+        if !all && self.definition(name).is_none_or(|d| d.equations.is_empty()) {
+            let what = format!("no equation defines `{name}`, so it has no temperature");
+            let names = self.names.iter().filter(|n| !self.is_input(n)).map(|n| &**n);
+            return add_near(faults, Diagnostic::error(place, what), name, names);
+        }
+        let bodies = self.functions.values().flat_map(|f| &f.body).filter(|_| all);
+        let own = self.equations.iter().filter(|e| all || e.target.name == *name);
+        let mut parts = own.chain(bodies).flat_map(|e| [&e.value].into_iter().chain(&e.guard));
+        if !parts.any(|e| builtin::has_temperature(e, self)) {
+            let who = if all { "nothing in the program".into() } else { format!("no equation of `{name}`") };
+            let what = format!("{who} has a temperature");
+            faults.push(Diagnostic::error(place, what).help("sig(x) without one of its own has it"));
+        }
     }
 
     /// How many axes an input of a name has: of a state, what it begins with.
@@ -426,19 +457,19 @@ impl Lowered {
 
     /// Whether some names need themselves and are found by rounds.
     pub fn has_fixpoints(&self) -> bool {
-        !self.verdicts.is_empty()
+        self.verdicts.iter().any(|v| v.0 == Judged::Rest)
     }
 
-    /// Whether fixpoints were reached: `verdicts` is what the graph gives behind the outputs.
+    /// Whether fixpoints were reached, and numbers are what they stand for: `verdicts` is what the graph gives behind the
+    /// outputs.
     pub fn check(&self, verdicts: &[Tensor]) -> Result<(), Faults> {
-        if self.allow_unconverged {
-            return Ok(());
-        }
         let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
-        for ((name, span), verdict) in self.verdicts.iter().zip(verdicts) {
-            if let Some((why, help)) = unrest(verdict).map_err(failed)? {
-                let what = format!("`{name}` did not come to rest: {why}");
-                return Err(self.faulty(Diagnostic::error(*span, what).here("needs itself").help(help)));
+        for ((judged, name, span), verdict) in self.verdicts.iter().zip(verdicts) {
+            if *judged == Judged::Rest && self.allow_unconverged {
+                continue;
+            }
+            if let Some(fault) = Verdict::fault(*judged, name, *span, verdict).map_err(failed)? {
+                return Err(self.faulty(fault));
             }
         }
         Ok(())

@@ -95,7 +95,26 @@ pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
             }
         }
     }
+    // Those of functions of an index alone.
+    let rest: Vec<Name> = among.iter().filter(|n| !out.contains(n)).cloned().collect();
+    out.extend(rest);
     out
+}
+
+/// The indices of an argument in the order in which a function finds them.
+pub(crate) fn names_of(
+    arg: &Expr,
+    args: &[Expr],
+    left: &[Name],
+    program: &crate::program::Program,
+) -> Vec<Name> {
+    match &arg.kind {
+        Kind::Ref(r) => keys(r),
+        _ => {
+            let around = beside(&left.iter().cloned().collect(), args, arg);
+            in_order(arg, left, &free(arg, &around, program))
+        }
+    }
 }
 
 /// What a part of an expression must keep: what is kept around it, and what its neighbours use.
@@ -187,6 +206,7 @@ pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -
     let place = |p: &Place| {
         let index = match &p.index {
             Index::Named(n, by) => Index::Named(new(n), *by),
+            Index::Time(n, by) => Index::Time(new(n), *by),
             Index::Slice(Some(n), a, b, c) => Index::Slice(Some(new(n)), *a, *b, *c),
             Index::Slice(None, a, b, c) => match key(p).and_then(|k| names.get(&k).cloned()) {
                 Some(n) => Index::Slice(Some(n), *a, *b, *c),

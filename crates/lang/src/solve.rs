@@ -15,17 +15,8 @@ use crate::named::Named;
 use crate::order::components;
 use crate::program::Program;
 use crate::run::Options;
-use crate::source::Span;
-use gradus_tensor::Tensor;
+use crate::verdict::Verdict;
 use std::collections::{HashMap, HashSet};
-
-/// Whether a fixpoint was reached: what a run gives for `unrest` to read.
-#[derive(Clone, Debug)]
-pub(crate) struct Verdict {
-    pub(crate) name: Name,
-    pub(crate) span: Span,
-    pub(crate) verdict: Tensor,
-}
 
 /// Equations being solved.
 pub(crate) struct Solver<'a> {
@@ -39,6 +30,8 @@ pub(crate) struct Solver<'a> {
     pub(crate) faults: Vec<Diagnostic>,
     pub(crate) verdicts: Vec<Verdict>,
     only: Option<HashSet<Name>>,
+    /// The sizes of names' places, where terms may need them that do not have them.
+    extents: HashMap<Name, Vec<Option<usize>>>,
 }
 
 impl<'a> Solver<'a> {
@@ -63,7 +56,18 @@ impl<'a> Solver<'a> {
             names[place].1.push(i);
         }
         let (faults, verdicts) = (Vec::new(), Vec::new());
-        Solver { program, options, equations, names, values, batch, faults, verdicts, only: None }
+        Solver {
+            program,
+            options,
+            equations,
+            names,
+            values,
+            batch,
+            faults,
+            verdicts,
+            only: None,
+            extents: HashMap::new(),
+        }
     }
 
     /// Nothing but these names and what they need.
@@ -134,11 +138,34 @@ impl<'a> Solver<'a> {
         values: &Values,
         moment: Option<&HashMap<(Name, i64), Value>>,
     ) -> Eval<Named> {
-        Term::new(self.program, self.options, values, &self.batch, moment, e)?.evaluate()
+        let mut term = Term::new(self.program, self.options, values, &self.batch, moment, e)?;
+        term.beside = self.extents.get(&e.target.name).cloned().unwrap_or_default();
+        term.evaluate()
+    }
+
+    /// The sizes that the equations of a name give to its places, where some term is of an index only: `A[i] + even(i)`.
+    fn note_extents(&mut self, name: usize) {
+        let own = self.own(name);
+        if own.len() < 2 || !own.iter().any(|e| e.value.is_of_index()) {
+            return;
+        }
+        let mut extents = vec![None; own[0].target.places.len()];
+        for e in own {
+            let term = Term::new(self.program, self.options, &self.values, &self.batch, None, e);
+            let Ok(term) = term else { continue };
+            for (place, n) in e.target.places.iter().zip(&mut extents) {
+                // An offset makes no place: only what stands unmoved says how many there are.
+                if let Index::Named(index, 0) = &place.index {
+                    *n = n.or(term.sizes.get(index).map(|s| s.0));
+                }
+            }
+        }
+        self.extents.insert(self.names[name].0.clone(), extents);
     }
 
     /// A name that does not need itself.
     fn plain(&mut self, name: usize) -> Eval<()> {
+        self.note_extents(name);
         let mut terms = Vec::new();
         let mut failed = false;
         for e in self.own(name) {

@@ -17,6 +17,13 @@ pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
     })
 }
 
+/// How many moments after the one at hand places are, in an equation with this left side. Another name for time is another
+/// index: all moments, as outside of steps.
+pub(crate) fn from_moment(target: &Ref, places: &[Place]) -> Option<i64> {
+    let own = moving(&target.places)?.0;
+    moving(places).filter(|(time, _)| *time == own).map(|(_, by)| by)
+}
+
 /// Whether a place is one in time.
 pub(crate) fn is_timed(p: &Place) -> bool {
     matches!(p.index, Index::Time(..) | Index::Moment(_))
@@ -81,6 +88,27 @@ impl Program {
             }
         }
         out
+    }
+
+    /// Time is one: an equation calls it by one name. Primes make another index of it, as of others.
+    pub(crate) fn check_times(&self, faults: &mut Vec<Diagnostic>) {
+        let bodies = self.functions.values().flat_map(|f| &f.body);
+        for e in self.equations.iter().chain(bodies) {
+            let all = [&e.target].into_iter().chain(e.reads());
+            let mut stars = all.flat_map(|r| &r.places).filter_map(|p| match &p.index {
+                Index::Time(name, _) => Some((name.trim_end_matches('\''), p.span)),
+                _ => None,
+            });
+            let Some((first, there)) = stars.next() else { continue };
+            if let Some((other, here)) = stars.find(|(name, _)| *name != first) {
+                let what =
+                    format!("`*{other}` and `*{first}` are one time: an equation calls it by one name");
+                let help = format!(
+                    "write *{first} for the same moment; for a sum over all moments beside it, *{first}'"
+                );
+                faults.push(Diagnostic::error(here, what).and(there, "and here").help(help));
+            }
+        }
     }
 
     /// Sums over time that a state reads at every step: most likely a value per moment was meant.
@@ -161,7 +189,7 @@ impl Program {
                 let time = moving(&state.target.places).map_or("t", |t| t.0);
                 let what = format!("nothing says how many steps `{}` takes", state.target.name);
                 let help =
-                    format!("say it with --steps or with axis {time} = 4, or read something at every step");
+                    format!("say it with --steps or with axis {time} = …, or read something at every step");
                 Err(Diagnostic::error(state.target.span, what).help(help))
             }
         }

@@ -25,6 +25,24 @@ fn sums_products_and_broadcasts() {
     check("Loss = (A[i,j] B[j] + C[i]) D[i]", &[("A", &[3, 2]), ("B", &[2]), ("C", &[3]), ("D", &[3])]);
 }
 
+/// What is repeated along an index that only its neighbours have counts once for each place.
+#[test]
+fn neighbours_with_more_indices() {
+    let shapes: &[(&str, &[usize])] = &[("A", &[3, 4]), ("V", &[3])];
+    let g = check("Y[i] = (V[i] + A[i,k])\nLoss = Y[i] Y[i]", shapes);
+    assert!(g.contains("Grad_V[i] = Grad_Y[i] reduce(max, i') ones_like(A[i', k])"), "{g}");
+    check("Y[i] = V[i] ((V[i] + 1) - (2 V[i] - A[i,k]))\nLoss = Y[i] Y[i]", shapes);
+    check("Y[i] = V[i] > 0.6 ? V[i] : A[i,k]\nLoss = Y[i] Y[i]", shapes);
+    check(
+        "Y[i] = case { V[i] > 0.8 -> V[i], V[i] > 0.5 -> A[i,k], default -> exp(V[i]) }\nLoss = Y[i] Y[i]",
+        shapes,
+    );
+    check("Y = (V[i] + V[i] A[i,k] + A[j,k])\nLoss = Y Y", shapes);
+    check("Y = (V[i] (V[i] + index(k)) + A[i,k])\nLoss = Y Y", shapes);
+    check("Y = (2 (V[i] + index(k)) + A[i,k] size(k))\nLoss = Y Y", shapes);
+    check("axis k = 4\nLoss = (V[i] + index(k)) ** 2 + (V[i] + 2 index(k)) + 0 A[i,k]", shapes);
+}
+
 #[test]
 fn residuals_and_unused_branches() {
     check(
@@ -113,6 +131,58 @@ fn places_beside_moments() {
     for read in ["F[0,*-1]", "F[0,*2] F[1,*-1]", "F[q=0:1,*-1] F[q=1:,*-1]"] {
         check(&format!("{state}\nLoss = {read}"), &[("X", &[2])]);
     }
+}
+
+/// Places and ranges beside moving time, of what the steps themselves compute: step by step there is no axis for time.
+#[test]
+fn places_beside_moving_time() {
+    let state = "axis t = 3\nH[i,*0] = X[i]\nM[i,*t] = W[i,j] H[j,*t]\nH[i,*t+1] =";
+    let shapes: &[(&str, &[usize])] = &[("X", &[2]), ("W", &[2, 2])];
+    for step in [
+        "tanh(H[i,*t] M[0,*t])",
+        "tanh(H[i,*t] M[:1,*t])",
+        "tanh(H[i,*t] M[s=1:,*t] M[0,*t])",
+        "tanh(0.5 H[i,*t] + M[i=:2,*t])",
+        "tanh(M[i,*t] H[-1,*t])",
+    ] {
+        check(&format!("{state} {step}\nLoss = H[i,*-1] H[i,*-1]"), shapes);
+        check(&format!("{state} {step}\nLoss = H[i,*t] H[i,*t+1] M[1,*t]"), shapes);
+    }
+    let given = "H[i,*0] = X[i]\nH[i,*t+1] = tanh(H[i,*t] M[0,*t])\nLoss = H[i,*-1]";
+    check(given, &[("X", &[2]), ("M", &[2, 3])]);
+}
+
+/// What reads ahead of the last moment adds up, from however many places.
+#[test]
+fn moments_ahead_from_two_places() {
+    let shapes: &[(&str, &[usize])] = &[("A", &[2]), ("X", &[2, 4])];
+    check("Y[i,*t] = X[i,*t+1] A[i] X[i,*t+1]\nLoss = Y[i,*t] Y[i,*t]", shapes);
+    check(
+        "H[i,*0] = A[i]\nH[i,*t+1] = tanh(X[i,*t+1] A[i] + X[i,*t+1] H[i,*t])\nLoss = H[i,*-1] X[i,*t+1]",
+        shapes,
+    );
+}
+
+/// Names of time are names of indices: each equation has its own, and primes make another.
+#[test]
+fn names_of_time() {
+    let x: &[(&str, &[usize])] = &[("X", &[3]), ("Y", &[3])];
+    let g = check("Loss = exp(X[*t] Y[*t])", x);
+    assert!(g.contains("Grad_X[*t] = Grad_Loss exp_grad(X[*t'] Y[*t']) Y[*t]"), "{g}");
+    check("H[*0] = 0.3\nH[*t+1] = tanh(H[*t] X[*t] X[*t'] Y[*t'])\nLoss = H[*-1]", x);
+    check("Z[i] = X[*i] Y[*i]\nLoss = Z[i] Z[i]", x);
+    let two = "H[*t+1] = 0.5 H[*t] + X[*t]\nG[*u+1] = G[*u] H[*u] + X[*u] Y[*u]\nLoss = G[*-1] H[*-1]";
+    let lines = check(two, x);
+    let merged = GradientOptions { merged: true, ..GradientOptions::default() };
+    let merged = load(two).gradient(&merged).unwrap().text();
+    let inputs: BTreeMap<Name, Tensor> =
+        x.iter().map(|(n, _)| (Name::from(*n), Tensor::from_slice(&numbers(n, 3), [3]))).collect();
+    let found = [lines, merged].map(|lines| {
+        let whole = load(&format!("{two}\n{lines}"));
+        let found = whole.run(&inputs, &settings(None), &["Grad_X".into()]);
+        found.unwrap_or_else(|f| panic!("{lines}\n{f}"))[&Name::from("Grad_X")].to_vec::<f64>().unwrap()
+    });
+    assert_eq!(found[0], found[1]);
 }
 
 #[test]
@@ -256,6 +326,23 @@ fn calls_nested_and_as_factors() {
         "Y[i] = cumsum(A[i]) logsumexp(B[i,j], axis=\"j\")\nLoss = Y[i] Y[i]",
         &[("A", &[3]), ("B", &[3, 2])],
     );
+}
+
+/// What stays at size 1 under a new name, and what has its size from another term.
+#[test]
+fn sizes_from_elsewhere() {
+    let x: &[(&str, &[usize])] = &[("X", &[2, 3]), ("V", &[2])];
+    check("Y[i,k] = mean(X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k] V[i]", x);
+    check("Y[i,k] = V[i] sum(X[i,j] X[i,j], axis=j, keepdims=true)\nLoss = Y[i,k] Y[i,k]", x);
+    check("Y[i] = V[i] X[i,j] + even(i) - index(i)\nLoss = Y[i] Y[i]", x);
+    // A part on a line of its own has its size from the equation.
+    check("Y[i,j] = X[i,j] tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i,j] Y[i,j]", x);
+    check("Y[i] = X[i,j] > 0.5 ? exp(X[i,j]) : tanh(atan2(V[i], 1 + index(j)))\nLoss = Y[i] Y[i]", x);
+    let state =
+        "H[i,*0] = V[i]\nH[i,*t+1] = tanh(sin(index(i) U[*t])) + 0.5 H[i,*t]\nLoss = H[i,*-1] H[i,*t]";
+    check(state, &[("V", &[2]), ("U", &[3])]);
+    let state = "H[i,*0] = V[i]\nH[i,*t+1] when U[*t] > 0.3 = U[*t] tanh(exp(index(i) H[0,*t]))\nLoss = H[i,*-1] H[i,*t]";
+    check(state, &[("V", &[2]), ("U", &[3])]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Applying a function, or its derivative, to tensors with named axes.
 
+use super::family::arrays;
 use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Function, Name, Projection};
@@ -135,7 +136,8 @@ impl Callee {
             Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
             Shape::OfIndex => checked(Named::new(run(&[args[0].tensor.clone()])?, args[0].axes.clone())),
             Shape::Part => {
-                let axes = super::family::arrays::slice_axes(s.word("at"), &args[0].axes);
+                let own = &args[0].axes;
+                let axes = arrays::slice_axes(&arrays::slice_at(s.word("at"), own.len()), own);
                 checked(Named::new(run(&[args[0].tensor.clone()])?, axes).diagonal())
             }
             Shape::Positional => {
@@ -157,17 +159,19 @@ impl Callee {
             }
             Shape::Gather | Shape::Scatter => by_ids(b, args, s),
             Shape::Reduce | Shape::ReduceOne => {
-                let axes = union(args);
+                let mut axes = union(args);
                 let first = broadcast(&args[0], &axes, args);
                 let rest = args[1..].iter().map(|a| a.aligned(&axes));
                 let tensor = run(&[first.clone()].into_iter().chain(rest).collect::<Vec<_>>())?;
-                if tensor.rank() == 0 {
-                    return checked(Named::new(tensor, Vec::new()));
-                }
                 let mut gone: Vec<usize> = s.axes.iter().map(|a| wrapped(*a, args[0].axes.len())).collect();
                 gone.sort_unstable();
+                let all = gone.len() == axes.len();
+                if tensor.rank() == 0 && !(all && s.flag("keepdims")) {
+                    return checked(Named::new(tensor, Vec::new()));
+                }
                 if s.flag("keepdims") {
                     let kept = gone.iter().fold(tensor, |t, i| t.unsqueeze(*i as isize));
+                    rename_all(&mut axes, &gone, around.left);
                     return checked(Named::new(kept, axes));
                 }
                 let stays = |i: &usize| !gone.contains(i);
@@ -252,6 +256,15 @@ fn rename(axes: &mut [Name], at: usize, left: &[Name]) {
         && !left.contains(axis)
     {
         axes[at] = (*name).clone();
+    }
+}
+
+/// The same for several axes, where the left side has as many new names.
+fn rename_all(axes: &mut [Name], at: &[usize], left: &[Name]) {
+    let open: Vec<usize> = at.iter().copied().filter(|i| !left.contains(&axes[*i])).collect();
+    let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
+    if new.len() == open.len() {
+        open.into_iter().zip(new).for_each(|(i, name)| axes[i] = name.clone());
     }
 }
 

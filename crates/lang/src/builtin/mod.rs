@@ -3,12 +3,14 @@
 
 mod absent;
 mod apply;
+mod branch;
 mod family;
 mod param;
 mod settings;
 mod table;
 
 pub(crate) use apply::Around;
+pub(crate) use branch::{Mixes, choice};
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
@@ -16,6 +18,7 @@ use crate::ast::{Call, Expr, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
 use crate::scope::{Names, bound_by, keys, occurrences};
+use crate::verdict::Judged;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
 use param::{Is, Key, Keys, Params, flag, optional};
@@ -284,6 +287,39 @@ impl Callee {
         params.map(is).collect()
     }
 
+    /// What numbers must be that stand for places or classes, as an argument: nothing else stops others.
+    pub(crate) fn judges(
+        &self,
+        at: usize,
+        takes: Option<Takes>,
+        given: &[(Name, Setting)],
+    ) -> Option<Judged> {
+        let Base::Table(b) = &self.base else { return None };
+        let classes = given.iter().find(|(k, _)| b.name == "one_hot" && &**k == "classes");
+        match (takes, classes) {
+            _ if self.order > 0 => None,
+            (_, Some((_, Setting::Number(n)))) if at == 0 => Some(Judged::Class(*n as usize)),
+            (Some(Takes::Ids), _) => Some(Judged::Whole),
+            _ => None,
+        }
+    }
+
+    /// Whether a call has the temperature of its equation, and says none of its own.
+    pub(crate) fn has_temperature(&self, call: &Call) -> bool {
+        let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
+        let own = || self.bound(call.args.len(), pulled).iter().any(|p| &*p.name == "T");
+        self.keys().iter().any(|k| k.name == "like") && !own()
+    }
+
+    /// Whether a call, or what it is a derivative of, leaves one number of all: a loss, unless it says otherwise.
+    pub(crate) fn gives_one_number(&self, call: &Call) -> bool {
+        let Base::Table(b) = &self.base else { return false };
+        let each = |(k, v): &(Name, Expr)| {
+            &**k == "reduction" && matches!(&v.kind, Kind::Text(how) if &**how == "none")
+        };
+        b.settings.iter().any(|k| k.name == "reduction") && !call.named.iter().any(each)
+    }
+
     /// The derivative of a call: with some settings there is none.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
@@ -420,9 +456,7 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         let at = bound.iter().position(|p| p.name == *last);
         return at.and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
     }
-    let keys_of = |b: &Builtin, key: &str| b.settings.iter().any(|k| k.name == key);
-    let is_loss = matches!(&callee.base, Base::Table(b) if keys_of(b, "reduction"));
-    if is_loss && !matches!(setting("reduction"), Some(Kind::Text(how)) if &**how == "none") {
+    if callee.gives_one_number(call) {
         return Names::new();
     }
     let mut named = bound_by(call);
@@ -439,6 +473,30 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         Shape::Positional => known(&callee, call).unwrap_or_else(all),
         _ => all(),
     }
+}
+
+/// Whether something in an expression has the temperature that is given from outside.
+pub(crate) fn has_temperature(e: &Expr, program: &Program) -> bool {
+    let here = || match &e.kind {
+        Kind::Call(call) => find(&call.function, program).is_some_and(|c| c.has_temperature(call)),
+        _ => false,
+    };
+    here() || e.parts().into_iter().any(|p| has_temperature(p, program))
+}
+
+/// What gradient programs call besides derivatives of what the program calls.
+const GENERATED: [&str; 10] =
+    ["const", "ones_like", "zeros_like", "slice", "pow", "sum", "mean", "max", "min", "prod"];
+
+/// Why nothing may be called so: lines of a gradient program would call it instead of what they mean. A tensor is only in
+/// the way where such a line calls its very name.
+pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<String> {
+    let generated = if is_function { &GENERATED[..] } else { &GENERATED[..3] };
+    if generated.contains(&name) {
+        return Some(format!("`{name}` is a builtin that lines of gradients call"));
+    }
+    let of = name.strip_suffix("_grad")?;
+    find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which lines of gradients call"))
 }
 
 /// The name of the cotangent of a derivative of some order.

@@ -119,6 +119,15 @@ impl Settings {
         Each(self.wholes(key).unwrap_or_default())
     }
 
+    /// The same, written out for so many axes.
+    pub(crate) fn for_axes(&self, key: &str, axes: usize) -> Vec<usize> {
+        match (self.get(key), self.wholes(key)) {
+            (Some(Setting::List(_)), Some(each)) => each,
+            (_, Some(one)) => one.into_iter().cycle().take(axes).collect(),
+            (_, None) => Vec::new(),
+        }
+    }
+
     pub(crate) fn wholes(&self, key: &str) -> Option<Vec<usize>> {
         self.integers(key).map(|all| all.into_iter().map(|n| n as usize).collect())
     }

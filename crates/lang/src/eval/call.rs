@@ -17,9 +17,12 @@ use std::sync::atomic::Ordering;
 impl Term<'_> {
     pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
         let declared = self.options.axes.get(index).map(|a| a.0);
-        let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared) else {
+        let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
+        let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
+        let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared).or(beside) else {
             let what = format!("the size of index `{index}` is not known here");
-            return Err(Diagnostic::error(span, what).help(format!("declare it: axis {index} = 4")).into());
+            let help = format!("declare it (axis {index} = …)");
+            return Err(Diagnostic::error(span, what).help(help).into());
         };
         let places = bounded(&[n], || Tensor::iota(self.options.float, [n], 0));
         let places = Named::new(places, vec![index.clone()]);
@@ -56,7 +59,7 @@ impl Term<'_> {
         let params = callee.bound(call.args.len(), pulled);
         let mut args = Vec::with_capacity(call.args.len());
         for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
-            let mut value = self.eval(arg, &keep)?;
+            let mut value = self.mixed(&callee, call, || self.eval(arg, &keep))?;
             if !matches!(arg.kind, Kind::Ref(_)) {
                 // What is computed on the way has its indices as the left side has them.
                 let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
@@ -65,6 +68,11 @@ impl Term<'_> {
                 }
             }
             let takes = params.get(i).map(|p| p.takes);
+            if let Some(judged) = callee.judges(i, takes, &given)
+                && value.tensor.dtype() == self.options.float
+            {
+                self.options.watch(judged, callee.name(), arg.span, &value);
+            }
             let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
             args.push(if raw { value } else { value.float(self.options.float) });
         }

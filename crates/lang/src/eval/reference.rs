@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::named::Named;
 use crate::scope::key;
 use crate::source::Span;
+use crate::time::from_moment;
 use gradus_tensor::{Ix, Tensor};
 
 impl<'a> Term<'a> {
@@ -108,15 +109,12 @@ impl<'a> Term<'a> {
 
     /// Whether a tensor is looked up at the moment at hand, without its time axis.
     fn timed(&self, r: &Ref) -> bool {
-        self.moment.is_some() && r.places.iter().any(|p| matches!(p.index, Index::Time(..)))
+        self.moment.is_some() && from_moment(&self.equation.target, &r.places).is_some()
     }
 
     pub(super) fn value(&self, r: &Ref) -> Eval<&'a Value> {
         if let Some(moment) = self.moment
-            && let Some(offset) = r.places.iter().find_map(|p| match &p.index {
-                Index::Time(_, by) => Some(*by),
-                _ => None,
-            })
+            && let Some(offset) = from_moment(&self.equation.target, &r.places)
         {
             return moment.get(&(r.name.clone(), offset)).ok_or(Fault::Silent);
         }
@@ -181,7 +179,7 @@ impl<'a> Term<'a> {
             }
         }
         tensor.check().map_err(|x| fault(r.span, &x))?;
-        Ok(Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal())
+        Ok(self.where_taken(Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal()))
     }
 }
 

@@ -1,17 +1,18 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
+use super::along::sized;
+use super::branch::{Mask, chosen};
 use super::line;
 use super::settled::{movable, settled};
-use super::shift::{at_hand, shiftable, shifted, unmoved, with_named_ranges};
+use super::shift::with_named_ranges;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use crate::scope::{
-    Names, beside, besides, bound_by, free, fresh, in_order, key, keys, occurrences, outermost, renamed,
+    Names, beside, besides, bound_by, free, fresh, in_order, keys, occurrences, outermost, renamed,
 };
 use crate::source::Span;
-use crate::time::moving;
 use std::collections::{HashMap, HashSet};
 
 pub(super) struct Walk<'a> {
@@ -34,19 +35,23 @@ pub(super) struct Walk<'a> {
     pub(super) at: Span,
     /// The tensors whose gradients have all moments.
     pub(super) laid_out: HashSet<Name>,
+    /// What adds up behind the last moments of tensors.
+    pub(super) ahead: HashSet<Name>,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,
+    /// The branches that what is differentiated stands in.
+    pub(super) masks: Vec<Mask>,
 }
 
-fn reference(name: Name, places: Vec<Place>) -> Expr {
+pub(super) fn reference(name: Name, places: Vec<Place>) -> Expr {
     Kind::Ref(Ref { name, places, relation: false, span: Span::default() }).bare()
 }
 
-fn call(function: String, args: Vec<Expr>, named: Vec<(Name, Expr)>) -> Expr {
+pub(super) fn call(function: String, args: Vec<Expr>, named: Vec<(Name, Expr)>) -> Expr {
     Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
 }
 
-fn text(t: &str) -> Expr {
+pub(super) fn text(t: &str) -> Expr {
     Kind::Text(t.into()).bare()
 }
 
@@ -58,7 +63,7 @@ fn negative(e: Expr) -> Expr {
 }
 
 /// A product, with its sign in front.
-fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
+pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
     let others: Vec<Expr> = others.into_iter().collect();
     if others.is_empty() {
         return ct;
@@ -82,7 +87,7 @@ fn over(ct: Expr, under: Expr) -> Expr {
 }
 
 /// Places without the dot of a default axis.
-fn plain(places: &[Place]) -> Vec<Place> {
+pub(super) fn plain(places: &[Place]) -> Vec<Place> {
     places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
 }
 
@@ -93,6 +98,10 @@ impl Walk<'_> {
 
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
         let value = self.with_few_primes(&target, value);
+        let value = match &self.equation {
+            Some(e) if value.is_of_index() => sized(&value, e, self.program),
+            _ => value,
+        };
         self.lines.push(line(target, value, self.at));
     }
 
@@ -138,25 +147,27 @@ impl Walk<'_> {
         }
         let mut ct = reference(self.name(target), plain(&e.target.places));
         let left: Names = keys(&e.target).into_iter().collect();
-        let gone: Vec<Name> = if e.projection == Projection::Sum {
-            Vec::new()
-        } else {
-            outermost(&e.value, &left, self.program).into_iter().filter(|n| !left.contains(n)).collect()
-        };
-        let mut keep = left;
-        if let Some(guard) = &e.guard {
-            keep.extend(occurrences(guard));
-            ct = Kind::Choose(Box::new([guard.clone(), ct, Kind::Number(0.0).bare()])).bare();
+        let mut keep = left.clone();
+        keep.extend(e.guard.iter().flat_map(occurrences));
+        let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
+        let mask = e.guard.iter().map(|g| Mask::new(g, true, &beside, self.program));
+        let masks: Vec<Mask> = mask.collect();
+        if e.projection != Projection::Sum {
+            let mut gone = outermost(&e.value, &keep, self.program);
+            gone.extend(e.guard.iter().flat_map(|g| free(g, &beside, self.program)));
+            let gone: Vec<Name> = gone.into_iter().filter(|n| !left.contains(n)).collect();
+            if !gone.is_empty() {
+                keep.extend(gone.iter().cloned());
+                // Where the guard does not hold, 0 is among what goes away.
+                let body = chosen(&masks, self.apart(&e.value, &keep));
+                ct = reduced(e.projection, body, ct, &gone);
+            }
         }
-        if !gone.is_empty() {
-            keep.extend(gone.iter().cloned());
-            ct = reduced(e.projection, self.apart(&e.value, &keep), ct, &gone);
-        }
-        self.back(&e.value, ct, &keep);
+        self.under(&masks, |walk| walk.back(&e.value, ct, &keep));
     }
 
     /// Whether a gradient is wanted at a tensor.
-    fn flows(&self, r: &Ref) -> bool {
+    pub(super) fn flows(&self, r: &Ref) -> bool {
         let relation = || self.program.definition(&r.name).is_some_and(|d| d.relation);
         self.wanted.contains(&r.name) && !relation()
     }
@@ -166,7 +177,7 @@ impl Walk<'_> {
     }
 
     /// Contributions of an expression whose cotangent is given.
-    fn back(&mut self, e: &Expr, ct: Expr, keep: &Names) {
+    pub(super) fn back(&mut self, e: &Expr, ct: Expr, keep: &Names) {
         if !self.reads_wanted(e) {
             return;
         }
@@ -174,7 +185,7 @@ impl Walk<'_> {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::List(_) | Kind::Of(..) => {}
             // Conditions carry nothing.
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
-            Kind::Ref(r) => self.contribute(r, ct),
+            Kind::Ref(r) => self.contribute(r, self.chosen(ct, &keys(r).into_iter().collect())),
             Kind::Product(factors) => {
                 for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
                     let beside = factors.iter().enumerate().filter(|(j, _)| *j != i);
@@ -197,20 +208,13 @@ impl Walk<'_> {
                 }
             }
             Kind::Sum(terms) => {
-                for (term, keep) in terms.iter().zip(besides(keep, terms)) {
-                    self.back(term, ct.clone(), &keep);
+                for (term, beside) in terms.iter().zip(besides(keep, terms)) {
+                    self.back(term, self.repeated(e, term, ct.clone(), keep), &beside);
                 }
             }
             Kind::Negative(one) => self.back(one, negative(ct), keep),
             Kind::Power(two) => self.power(two, ct, keep),
-            Kind::Choose(three) => {
-                let [c, yes, no] = &**three;
-                let zero = || Kind::Number(0.0).bare();
-                let choose = |a: Expr, b: Expr| Kind::Choose(Box::new([c.clone(), a, b])).bare();
-                self.back(yes, choose(ct.clone(), zero()), &beside(keep, &three[..], yes));
-                self.back(no, choose(zero(), ct), &beside(keep, &three[..], no));
-            }
-            Kind::Case(cases, otherwise) => self.cases(cases, otherwise.as_deref(), &ct, keep),
+            Kind::Choose(_) | Kind::Case(..) => self.choice(e, &ct, keep),
             Kind::Reduce(how, axes, body) => {
                 // Its indices are its own, whatever else is called so; what comes out of it needs other names.
                 let mut taken = keep.clone();
@@ -226,13 +230,13 @@ impl Walk<'_> {
                 let axes: &Vec<Name> = &axes.iter().map(|a| names.get(a).unwrap_or(a).clone()).collect();
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
-                let ct = match how {
-                    Projection::Sum => ct,
-                    how => reduced(*how, self.apart(body, &around), ct, axes),
-                };
-                self.back(body, ct, &around);
+                if *how == Projection::Sum {
+                    return self.back(body, ct, &around);
+                }
+                let ct = reduced(*how, self.apart(body, &around), self.chosen(ct, &around), axes);
+                self.enter(body, ct, &around);
             }
-            Kind::Call(c) => self.call(e, c, ct, keep),
+            Kind::Call(c) => self.through(e, c, ct, keep),
         }
     }
 
@@ -276,41 +280,24 @@ impl Walk<'_> {
         let (x, y) = (self.apart(base, &nb), self.apart(exponent, &ne));
         if let Kind::Number(n) = exponent.kind {
             let mut factors = vec![Kind::Number(n).bare()];
-            if n == 2.0 {
-                factors.push(x);
-            } else {
-                factors.push(Kind::Power(Box::new([x, Kind::Number(n - 1.0).bare()])).bare());
+            match n {
+                // 0 times an infinite slope is none, and so is the first power of what is infinite.
+                0.0 => {}
+                1.0 => factors.clear(),
+                2.0 => factors.push(x),
+                _ => factors.push(Kind::Power(Box::new([x, Kind::Number(n - 1.0).bare()])).bare()),
             }
             return self.back(base, times(ct, factors), &nb);
         }
+        let ct = self.chosen(ct, &nb.union(&ne).cloned().collect());
         for (part, name, keep) in [(base, "x", nb), (exponent, "y", ne)] {
             let args = vec![x.clone(), y.clone(), ct.clone()];
-            self.back(part, call("pow_grad".into(), args, vec![("wrt".into(), text(name))]), &keep);
+            let ct = call("pow_grad".into(), args, vec![("wrt".into(), text(name))]);
+            self.enter(part, ct, &keep);
         }
     }
 
-    /// The value of a case holds where its condition is the first that does.
-    fn cases(&mut self, cases: &[[Expr; 2]], otherwise: Option<&Expr>, ct: &Expr, keep: &Names) {
-        let zero = || Kind::Number(0.0).bare();
-        let all: Vec<Expr> = cases.iter().flatten().chain(otherwise).cloned().collect();
-        let only = |at: usize| {
-            let own =
-                |(i, [c, _]): (usize, &[Expr; 2])| [c.clone(), if i == at { ct.clone() } else { zero() }];
-            let cases: Vec<[Expr; 2]> = cases.iter().enumerate().map(own).collect();
-            let otherwise = if at == cases.len() { ct.clone() } else { zero() };
-            Kind::Case(cases, Some(Box::new(otherwise))).bare()
-        };
-        let mut around = keep.clone();
-        all.iter().for_each(|p| around.extend(occurrences(p)));
-        for (i, [_, value]) in cases.iter().enumerate() {
-            self.back(value, only(i), &around);
-        }
-        if let Some(value) = otherwise {
-            self.back(value, only(cases.len()), &around);
-        }
-    }
-
-    fn call(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
+    pub(super) fn call(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
         let Some(callee) = builtin::find(&c.function, self.program) else { return };
         match callee.derivative_of(c) {
             Derivative::Stop => return,
@@ -368,7 +355,7 @@ impl Walk<'_> {
             let mut all = args.clone();
             all.push(ct.clone());
             let ct = call(function.clone(), all, with_respect_to(&named, &param.name));
-            self.back(arg, ct, &beside(&around, &c.args, arg));
+            self.enter(arg, ct, &beside(&around, &c.args, arg));
         }
     }
 
@@ -395,110 +382,6 @@ impl Walk<'_> {
         let same = free(e, &left, self.program) == left;
         (alone && plain_places && same)
             .then(|| reference(equation.target.name.clone(), plain(&equation.target.places)))
-    }
-
-    /// The line that adds a cotangent to the gradient of a tensor.
-    fn contribute(&mut self, r: &Ref, ct: Expr) {
-        if !self.flows(r) {
-            return;
-        }
-        let cut = r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Slice(..)));
-        let (mut places, mut ct) = (plain(&r.places), ct);
-        if cut {
-            (places, ct) = self.uncut(r, ct);
-        } else {
-            for place in &mut places {
-                let Index::Named(name, by) = &place.index else { continue };
-                let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
-                // Only what reads the index unmoved says, once moved, where it ends.
-                let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
-                if *by != 0 && once && shiftable(&ct) && ct.refs().into_iter().any(ends) {
-                    ct = shifted(&ct, name, -by);
-                    place.index = Index::Named(name.clone(), 0);
-                }
-            }
-            let target: Vec<Name> = places.iter().filter_map(key).collect();
-            let left = free(&ct, &target.iter().cloned().collect(), self.program);
-            // A size must come from a tensor: `even(i)` has none.
-            let sized: Vec<Name> = ct.refs().into_iter().flat_map(keys).collect();
-            if target.iter().any(|k| !left.contains(k) || !sized.contains(k)) {
-                let whole = places.iter().map(unmoved).collect();
-                ct =
-                    times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
-            }
-        }
-        let by = moving(&r.places).map_or(0, |t| t.1);
-        if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
-            self.all_moments(r);
-        }
-        let name = self.name(&r.name);
-        if by > self.last_moment(&r.name) {
-            // Moments behind the last one that the tensor has are read as 0, so nothing flows into them: they end here.
-            let ahead = Name::from(format!("{name}_ahead"));
-            let now: Vec<Place> = places.iter().map(at_hand).collect();
-            self.emit(Ref { name: ahead.clone(), places, relation: false, span: Span::default() }, ct);
-            ct = reference(ahead, now.clone());
-            places = now;
-        }
-        self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
-    }
-
-    /// The left sides of a tensor's equations, if it moves with time.
-    fn moments(&self, name: &Name) -> impl Iterator<Item = &Ref> {
-        let d = self.program.definition(name).filter(|d| d.time.is_some());
-        d.into_iter().flat_map(|d| &d.equations).map(|i| &self.program.equations[*i].target)
-    }
-
-    /// How many moments after the steps a tensor still has.
-    fn last_moment(&self, name: &Name) -> i64 {
-        self.moments(name).filter_map(|t| moving(&t.places)).map(|t| t.1).max().unwrap_or(0)
-    }
-
-    /// The gradient of a part of a tensor, as one of all of it.
-    fn uncut(&self, r: &Ref, ct: Expr) -> (Vec<Place>, Expr) {
-        let mut taken = occurrences(&ct);
-        taken.extend(keys(r));
-        let own = self.program.definition(&r.name).map(|d| d.places.clone()).unwrap_or_default();
-        let (mut places, mut at) = (Vec::new(), Vec::new());
-        for (i, place) in r.places.iter().enumerate() {
-            match &place.index {
-                Index::At(_) | Index::Slice(..) => {
-                    let name = match own.get(i).map(|p| &p.index) {
-                        Some(Index::Named(n, _)) => n.clone(),
-                        _ => "i".into(),
-                    };
-                    let name = fresh(&name, &taken);
-                    taken.insert(name.clone());
-                    places.push(Place::named(&name));
-                    at.push(place.index.to_string());
-                }
-                // A moment is chosen before the axes that are left are cut.
-                Index::Moment(_) => places.push(Place { dotted: false, ..place.clone() }),
-                _ => {
-                    places.push(Place { dotted: false, ..place.clone() });
-                    at.push(":".into());
-                }
-            }
-        }
-        let whole = reference(r.name.clone(), places.clone());
-        let named = vec![("at".into(), text(&at.join(", "))), ("wrt".into(), text("x"))];
-        (places, call("slice_grad".into(), vec![whole, ct], named))
-    }
-
-    /// A gradient at some moments must have all the moments that the tensor has.
-    fn all_moments(&mut self, r: &Ref) {
-        if !self.laid_out.insert(r.name.clone()) {
-            return;
-        }
-        let reads = self.program.equations.iter().flat_map(|e| e.reads()).filter(|o| o.name == r.name);
-        let places = match self.moments(&r.name).chain(reads).find(|o| moving(&o.places).is_some()) {
-            Some(own) if self.program.is_input(&r.name) => plain(&own.places).iter().map(at_hand).collect(),
-            Some(own) => plain(&own.places),
-            None => return,
-        };
-        let zeros = call("zeros_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new());
-        let target = Ref { name: self.name(&r.name), places, relation: false, span: Span::default() };
-        self.emit(target, zeros);
     }
 }
 

@@ -3,6 +3,8 @@
 //! in every line. So do arguments by place that are no tensors yet: their axes lie as the left side has them, and other
 //! lines have other left sides.
 
+use super::along::sized;
+use super::branch::{Mask, behind, guard};
 use super::settled::settled;
 use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
@@ -28,9 +30,12 @@ impl Program {
             }
             let mut around: Names = keys(&e.target).into_iter().collect();
             around.extend(e.guard.iter().flat_map(occurrences));
-            let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: Vec::new() };
-            let value = parts.part(&e.value, &around);
+            let (found_here, masks) = (Vec::new(), Vec::new());
+            let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: found_here, masks };
             let guard = e.guard.as_ref().map(|g| parts.still(g));
+            let beside = around.union(&occurrences(&e.value)).cloned().collect();
+            parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
+            let value = parts.part(&e.value, &around);
             found.extend(parts.found.iter().cloned());
             equations.append(&mut parts.found);
             equations.push(Equation { value, guard, ..e.clone() });
@@ -57,23 +62,26 @@ pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
     out
 }
 
-struct Parts<'a> {
-    program: &'a Program,
+pub(super) struct Parts<'a> {
+    pub(super) program: &'a Program,
     equation: &'a Equation,
     taken: &'a mut HashSet<Name>,
     found: Vec<Equation>,
+    /// The branches that what is looked at stands in.
+    pub(super) masks: Vec<Mask>,
 }
 
 impl Parts<'_> {
     /// An expression with names for arguments of its calls, and for what is called as the left side calls it, unless that
     /// is all of the right side.
-    fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
+    pub(super) fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
         let whole = std::ptr::eq(e, &self.equation.value)
             && self.equation.guard.is_none()
             && self.equation.projection == Projection::Sum;
         let mut around = keep.clone();
         match &e.kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return self.still(e),
+            Kind::Choose(_) | Kind::Case(..) => return self.choice(e, keep),
             Kind::Array(_) if whole => return e.clone(),
             Kind::Array(_) => return self.still(e),
             Kind::Call(call) => {
@@ -91,12 +99,20 @@ impl Parts<'_> {
         }
         let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
         let mut each = parts.iter().zip(besides(&around, &parts));
-        e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
+        let masks = self.masks.clone();
+        if let Kind::Reduce(_, axes, _) = &e.kind {
+            // Its indices are its own, whatever those of conditions around it are called.
+            self.masks.iter_mut().for_each(|m| *m = m.anywhere(|n| axes.contains(n)));
+        }
+        let out =
+            e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)));
+        self.masks = masks;
+        out
     }
 
     /// An expression that no derivative passes through: it is copied as well, so what is called as the left side calls it
     /// needs a name.
-    fn still(&mut self, e: &Expr) -> Expr {
+    pub(super) fn still(&mut self, e: &Expr) -> Expr {
         let Kind::Call(call) = &e.kind else {
             return match &e.kind {
                 Kind::Array(list) => self.list(e, list),
@@ -135,13 +151,18 @@ impl Parts<'_> {
         let mut around = keep.clone();
         around.extend(bound_by(call));
         let (still, by_place) = (callee.still(call), callee.shape() == Shape::Positional);
+        let behind = behind(&self.masks, self.program, self.equation, callee, call);
+        let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), still) in call.args.iter().zip(besides(&around, &call.args)).zip(still) {
             let new = self.part(&self.settled(a), &keep);
             let names = in_order(&new, &keys(&self.equation.target), &free(&new, &keep, self.program));
             let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
             let named = lies || !still && self.passes(&new);
-            args.push(if named && !self.leans(&new) { self.named(new, names) } else { new });
+            args.push(if named && !self.leans(&new) { self.taken_only(new, names) } else { new });
+        }
+        if let Some(masks) = masks {
+            self.masks = masks;
         }
         let (function, named) = (call.function.clone(), call.named.clone());
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
@@ -161,6 +182,18 @@ impl Parts<'_> {
             settled(self.program, self.equation, callee, call).into_iter().find(|(k, _)| &**k == "axis");
         let axis = axis.and_then(|(_, axis)| if let Kind::Text(t) = axis.kind { Some(t) } else { None });
         builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
+    }
+
+    /// A name for an expression inside of branches: what it stands for is there where these are taken.
+    fn taken_only(&mut self, value: Expr, names: Vec<Name>) -> Expr {
+        // What is the same at all moments does not wait for what the steps decide: the state would need itself.
+        let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
+        let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
+        let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
+        let (before, guard) = (self.found.len(), guard(&masks, &names));
+        let out = self.named(value, names);
+        self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
+        out
     }
 
     /// A name for an expression at these indices. It stays where it is if they are no plain names.
@@ -185,7 +218,7 @@ impl Parts<'_> {
             target: Ref { span: equation.span, ..target.clone() },
             guard: None,
             projection: Projection::Sum,
-            value: self.settled(&value),
+            value: sized(&self.settled(&value), equation, program),
             local: true,
             span: equation.span,
         });

@@ -3,7 +3,7 @@
 use crate::ast::{Call, Equation, Expr, Kind, Name};
 use crate::builtin::{self, Callee};
 use crate::program::Program;
-use crate::scope::{beside, free, in_order, key, keys};
+use crate::scope::{key, keys, names_of};
 use crate::time::moving;
 
 fn text(t: &str) -> Expr {
@@ -50,9 +50,7 @@ pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr) -> Expr 
 
 /// Whether a call has the temperature of its equation, and says neither another nor whose.
 fn follows(callee: &Callee, c: &Call) -> bool {
-    let said = |key: &str| c.named.iter().any(|(k, _)| &**k == key);
-    let own = || callee.bound(c.args.len(), said("wrt")).iter().any(|p| &*p.name == "T");
-    callee.keys().iter().any(|k| k.name == "like") && !said("like") && !own()
+    callee.has_temperature(c) && !c.named.iter().any(|(k, _)| &**k == "like")
 }
 
 /// The time of an equation that is taken step by step, since it needs itself: there it is no axis.
@@ -62,24 +60,22 @@ fn step_of<'a>(program: &Program, equation: &'a Equation) -> Option<&'a Name> {
     program.needed(&reads).contains(&equation.target.name).then_some(time)
 }
 
+/// The indices of an argument where its equation is computed.
+pub(super) fn names_in(program: &Program, equation: &Equation, c: &Call, arg: &Expr) -> Vec<Name> {
+    let mut names = names_of(arg, &c.args, &keys(&equation.target), program);
+    if let Some(time) = step_of(program, equation) {
+        names.retain(|n| n != time);
+    }
+    names
+}
+
 /// The axis of a call that says none.
 fn axis(program: &Program, equation: &Equation, callee: &Callee, c: &Call) -> Option<Expr> {
     if !callee.shape().has_axes() || c.named.iter().any(|(k, _)| &**k == "axis") {
         return None;
     }
     let dotted = equation.target.places.iter().find(|p| p.dotted).and_then(key);
-    let own = c.args.first().map(|a| match &a.kind {
-        Kind::Ref(r) => keys(r),
-        _ => {
-            let left = keys(&equation.target);
-            let around = beside(&left.iter().cloned().collect(), &c.args, a);
-            in_order(a, &left, &free(a, &around, program))
-        }
-    });
-    let mut own = own.unwrap_or_default();
-    if let Some(time) = step_of(program, equation) {
-        own.retain(|n| n != time);
-    }
+    let own = c.args.first().map(|a| names_in(program, equation, c, a)).unwrap_or_default();
     Some(match dotted.filter(|d| own.is_empty() || own.contains(d)) {
         Some(d) => text(&d),
         None if callee.shape().has_one_axis() => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),

@@ -191,9 +191,21 @@ impl Program {
     /// The text of the program for lines to stand behind it that read its names, such as those of a gradient: what blocks
     /// give and something reads is everybody's there, under the name that the program has for it.
     pub fn open_text(&self) -> String {
+        self.open_text_from("")
+    }
+
+    /// The same for a text that lies elsewhere, from where this is the way to the folder of the program: files that it reads
+    /// are looked for beside it.
+    pub fn open_text_from(&self, way: &str) -> String {
         let text = self.sources.first().map_or("", |s| &*s.text);
         let read: HashSet<&Name> = self.equations.iter().flat_map(Equation::reads).map(|r| &r.name).collect();
-        let mut edits: Vec<(Span, &str)> = Vec::new();
+        let mut files = Vec::new();
+        if !way.is_empty() {
+            read_files(&self.statements, text, &mut files);
+        }
+        let moved: Vec<(Span, String)> =
+            files.into_iter().map(|(span, path)| (span, format!("\"{way}/{path}\""))).collect();
+        let mut edits: Vec<(Span, &str)> = moved.iter().map(|(span, new)| (*span, &**new)).collect();
         for local in self.locals.iter().filter(|l| read.contains(&l.name)) {
             edits.extend(local.lets.iter().map(|s| (*s, "")));
             edits.extend(local.uses.iter().map(|s| (*s, &*local.name)));
@@ -207,5 +219,29 @@ impl Program {
         }
         out.push_str(text.get(at..).unwrap_or_default());
         out
+    }
+}
+
+/// The files that statements read, by paths that are relative, and where the paths stand in the text.
+fn read_files<'a>(statements: &'a [Statement], text: &str, out: &mut Vec<(Span, &'a str)>) {
+    for statement in statements {
+        let (path, span) = match statement {
+            Statement::Import(path, _, span) => (path, *span),
+            Statement::Equation(Equation { value: Expr { kind: Kind::Text(path), span }, .. }) => {
+                (path, *span)
+            }
+            Statement::Block(inside, _) => {
+                read_files(inside, text, out);
+                continue;
+            }
+            _ => continue,
+        };
+        let written = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let quote =
+            written.find('"').and_then(|from| Some((from, from + 1 + written[from + 1..].find('"')?)));
+        if let (Some((from, to)), false) = (quote, path.starts_with('/')) {
+            let at = |byte: usize| span.start + byte as u32;
+            out.push((Span { start: at(from), end: at(to + 1), ..span }, path));
+        }
     }
 }

@@ -31,10 +31,12 @@ impl Program {
         self.resolve_functions(&params, faults);
         self.write_time_out();
         self.define();
+        self.check_names(faults);
         self.check_kinds(faults);
         self.check_ranks(faults);
         self.check_params(faults);
         self.check_left_ranges(faults);
+        self.check_times(faults);
         self.check_negation(faults);
         for (name, span) in &self.exports {
             if self.definition(name).is_none() {
@@ -65,6 +67,21 @@ impl Program {
                     let fault = Diagnostic::error(first.span, what).and(other.span, "these are other places");
                     faults.push(fault.help("write offsets (B[i+1] = V[i]) or single places (B[0] = 5)"));
                 }
+            }
+        }
+    }
+
+    /// Names that lines of a gradient program call belong to them.
+    fn check_names(&self, faults: &mut Vec<Diagnostic>) {
+        let help = |what: &str| format!("give the {what} another name");
+        for (name, f) in &self.functions {
+            if let Some(why) = builtin::taken(name, true, self) {
+                faults.push(Diagnostic::error(f.span, why).help(help("function")));
+            }
+        }
+        for name in &self.names {
+            if let (Some(d), Some(why)) = (self.definition(name), builtin::taken(name, false, self)) {
+                faults.push(Diagnostic::error(d.span, why).help(help("tensor")));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Names that need themselves: rounds until nothing moves. Truth only grows, so rules look at what is new (semi-naive);
 //! numbers are repeated until they are at rest, and the run says whether they were.
 
+use super::Solver;
 use super::place::bare;
 use super::rest::Watch;
-use super::{Solver, Verdict};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, Values, fault};
@@ -11,6 +11,7 @@ use crate::limit::bounded;
 use crate::named::Named;
 use crate::scope::key;
 use crate::time::is_timed;
+use crate::verdict::{Judged, Verdict};
 use gradus_ir::{DType, Error};
 use gradus_tensor::{Tensor, jvp, while_loop};
 use std::cell::RefCell;
@@ -29,8 +30,15 @@ fn give(values: &mut Values, names: &[Name], given: &[Tensor], brought: &[Vec<Na
 impl<'a> Solver<'a> {
     pub(super) fn fixpoint(&mut self, group: &[usize]) -> Eval<()> {
         let sizes = self.group_sizes(group)?;
+        self.keep_extents(group, &sizes);
         let relations = group.iter().all(|i| self.is_relation(*i));
         if relations && self.grows(group) { self.rules(group, &sizes) } else { self.numbers(group, &sizes) }
+    }
+
+    /// The extents of names that need themselves are known to each of their terms.
+    pub(super) fn keep_extents(&mut self, group: &[usize], sizes: &[Extents]) {
+        let names = self.group_names(group);
+        self.extents.extend(names.into_iter().zip(sizes.iter().cloned()));
     }
 
     fn group_names(&self, group: &[usize]) -> Vec<Name> {
@@ -60,9 +68,9 @@ impl<'a> Solver<'a> {
                     let (name, index) = (&e.target.name, bare(&place.index));
                     let help = match self.moves(group) {
                         true => format!(
-                            "declare it (axis {index} = 4), or give what `{name}` begins with ({name}[…,*0] = …)"
+                            "declare it (axis {index} = …), or give what `{name}` begins with ({name}[…,*0] = …)"
                         ),
-                        false => format!("`{name}` needs itself; declare the size: axis {index} = 4"),
+                        false => format!("`{name}` needs itself; declare the size: axis {index} = …"),
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
@@ -83,6 +91,7 @@ impl<'a> Solver<'a> {
 
     /// The extents that indices of the group's names have elsewhere in their equations, as far as those are known.
     fn sizes_met(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
+        let at: HashMap<&Name, usize> = names.iter().enumerate().map(|(g, n)| (n, g)).collect();
         loop {
             let mut changed = false;
             for (g, i) in group.iter().enumerate() {
@@ -96,8 +105,8 @@ impl<'a> Solver<'a> {
                         }
                     };
                     for r in e.reads() {
-                        match names.iter().position(|n| *n == r.name) {
-                            Some(own) => note(r, &|p| known[own].get(p).copied().flatten()),
+                        match at.get(&r.name) {
+                            Some(&own) => note(r, &|p| known[own].get(p).copied().flatten()),
                             None => match self.values.get(&r.name) {
                                 Some(Some(v)) => {
                                     note(r, &|p| Some(v.tensor.dim((v.batch.len() + p) as isize)));
@@ -133,6 +142,7 @@ impl<'a> Solver<'a> {
 
     /// The extents of what names of the group begin with: a start that is given, and equations that read none of them.
     fn sizes_at_start(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
+        let all: HashSet<&Name> = names.iter().collect();
         for (g, i) in group.iter().enumerate() {
             let own = self.own(*i);
             if let (Some(Some(given)), Some(e)) = (self.values.get(&names[g]), own.first()) {
@@ -141,8 +151,12 @@ impl<'a> Solver<'a> {
                     known[g][p] = known[g][p].or(Some(*n));
                 }
             }
-            for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| names.contains(&r.name))) {
-                let term = self.term(e, &self.values, None)?;
+            for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| all.contains(&r.name))) {
+                let term = match self.term(e, &self.values, None) {
+                    // What is of an index takes its size from others.
+                    Err(_) if e.value.is_of_index() => continue,
+                    term => term?,
+                };
                 for (p, place) in e.target.places.iter().enumerate().filter(|(_, p)| !is_timed(p)) {
                     known[g][p] = known[g][p].or(key(place).and_then(|k| term.size(&k)));
                 }
@@ -354,7 +368,7 @@ impl<'a> Solver<'a> {
             && let (Ok(tensors), Some(e)) = (&result, self.own(group[0]).first().copied())
         {
             let (name, span, verdict) = (names[0].clone(), e.target.span, Watch::verdict(tensors));
-            self.verdicts.push(Verdict { name, span, verdict });
+            self.verdicts.push(Verdict { judged: Judged::Rest, name, span, verdict });
         }
         self.finish(group, &names, &brought, inside, result)
     }

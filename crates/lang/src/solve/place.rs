@@ -1,11 +1,13 @@
 //! From the terms of a name to its value: sizes, places on the left, and the sum (or the disjunction) of all.
 
 use super::Solver;
-use crate::ast::{Equation, Index, Name};
+use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::builtin::{self, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, window};
 use crate::limit::fits;
 use crate::named::Named;
+use crate::program::Program;
 use crate::scope::key;
 use crate::source::Span;
 use gradus_tensor::Tensor;
@@ -89,7 +91,8 @@ impl<'a> Solver<'a> {
         for p in 0..rank {
             let mut found: Option<(usize, Span)> =
                 inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
-            let mut least = 0;
+            // The furthest places that equations name, from the front and from the end.
+            let [mut first, mut last]: [Option<(i64, Span)>; 2] = [None; 2];
             let mut missing = None;
             for (e, value) in terms {
                 let Some(place) = e.target.places.get(p) else { continue };
@@ -99,7 +102,10 @@ impl<'a> Solver<'a> {
                 };
                 let own = match &place.index {
                     Index::At(at) => {
-                        least = least.max(if *at < 0 { 0 } else { *at as usize + 1 });
+                        let far = if *at < 0 { &mut last } else { &mut first };
+                        if far.is_none_or(|(before, _)| at.abs() > before.abs()) {
+                            *far = Some((*at, place.span));
+                        }
                         continue;
                     }
                     Index::Time(..) | Index::Moment(_) if inside.is_some() => Some((1, place.span)),
@@ -107,7 +113,9 @@ impl<'a> Solver<'a> {
                         moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
                     }
                     // The term is what has the size; the left side is that of all terms.
-                    _ => key(place).and_then(|k| value.size(&k)).map(|n| (n, e.value.span)),
+                    _ => key(place).and_then(|k| {
+                        Some((value.size(&k)?, seen(&e.value, &k, self.program).unwrap_or(e.value.span)))
+                    }),
                 };
                 if let (Some((n, _)), Some((size, span))) = (own, declared)
                     && n != size
@@ -136,14 +144,23 @@ impl<'a> Solver<'a> {
                     _ => {}
                 }
             }
-            match (found, missing) {
-                (Some((n, at)), _) if least > n => {
-                    return Err(Diagnostic::error(
-                        at,
-                        format!("place {} is outside of {n} places", least - 1),
-                    )
-                    .into());
+            let (name, count) = (&terms[0].0.target.name, |n: usize| if n == 1 { "place" } else { "places" });
+            if let Some((n, at)) = found {
+                let outside = |(p, _): &(i64, Span)| if *p < 0 { -*p > n as i64 } else { *p >= n as i64 };
+                if let Some((place, span)) = first.into_iter().chain(last).find(outside) {
+                    let what =
+                        format!("place {place} is outside of `{name}`, which has {n} {} there", count(n));
+                    let fault = Diagnostic::error(span, what);
+                    let known = at != Span::default();
+                    return Err(if known { fault.and(at, format!("{n} here")) } else { fault }.into());
                 }
+            }
+            if let (None, None, Some((place, span))) = (found, missing, last) {
+                let what = format!("place {place} counts from the end, and nothing says where `{name}` ends");
+                let help = "write the place from the front (0 is the first), or give all of it a value";
+                return Err(Diagnostic::error(span, what).help(help).into());
+            }
+            match (found, missing) {
                 (Some((n, _)), _) => sizes.push(n),
                 (None, Some(place)) => {
                     let what = format!(
@@ -156,14 +173,28 @@ impl<'a> Solver<'a> {
                                                    or give it a name there (Y[s] = X[s=2:])"
                                 .to_string()
                         }
-                        index => format!("declare it (axis {} = 4), or use it on the right", bare(index)),
+                        index => format!("declare it (axis {} = …), or use it on the right", bare(index)),
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
-                (None, None) => sizes.push(least),
+                (None, None) => sizes.push(first.map_or(0, |(place, _)| place as usize + 1)),
             }
         }
         Ok(sizes)
+    }
+}
+
+/// Where an expression has an index; of a call that may change sizes, all of the call.
+fn seen(e: &Expr, index: &Name, program: &Program) -> Option<Span> {
+    match &e.kind {
+        Kind::Ref(r) => r.places.iter().find(|p| key(p).as_ref() == Some(index)).map(|p| p.span),
+        Kind::Call(call) => {
+            let by_number =
+                builtin::find(&call.function, program).is_some_and(|c| c.shape() == Shape::Pointwise);
+            let inside = call.args.iter().find_map(|a| seen(a, index, program));
+            inside.map(|at| if by_number { at } else { e.span })
+        }
+        _ => e.parts().into_iter().find_map(|p| seen(p, index, program)),
     }
 }
 

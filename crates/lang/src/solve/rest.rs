@@ -4,7 +4,7 @@
 //! that are still to come add up to about `n / ln 2` times the last one, and that is what must be small. It is relative to
 //! the largest that each number has been, so that small numbers are found as well as large ones, and 0 is found too.
 
-use super::Verdict;
+use crate::verdict::Verdict;
 use gradus_ir::{DType, Result};
 use gradus_tensor::Tensor;
 use std::f64::consts::LOG2_E;

@@ -7,7 +7,8 @@ use crate::eval::{Eval, Fault, Value, fault, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
-use crate::time::{is_timed, moving};
+use crate::time::{from_moment, is_timed, moving};
+use crate::verdict::Verdict;
 use gradus_ir::Error;
 use gradus_tensor::{ScanOptions, Tensor, scan};
 use std::cell::RefCell;
@@ -17,9 +18,12 @@ fn offset(places: &[Place]) -> Option<i64> {
     moving(places).map(|t| t.1)
 }
 
+/// The names of a group, and which each is.
+type Group = HashMap<Name, usize>;
+
 /// Whether an equation reads any of these names.
-fn loops(e: &Equation, names: &[Name]) -> bool {
-    e.reads().iter().any(|r| names.contains(&r.name))
+fn loops(e: &Equation, names: &Group) -> bool {
+    e.reads().iter().any(|r| names.contains_key(&r.name))
 }
 
 /// One reading of a name of the group by another: how many moments before.
@@ -32,7 +36,8 @@ struct Edge {
 impl<'a> Solver<'a> {
     pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
         let names: Vec<Name> = group.iter().map(|i| self.names[*i].0.clone()).collect();
-        let edges = self.edges(group, &names)?;
+        let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
+        let edges = self.edges(group, &at)?;
         let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
         let forwards = edges.iter().all(|e| e.lag >= 0);
         if !forwards && !edges.iter().all(|e| e.lag <= 0) {
@@ -52,18 +57,19 @@ impl<'a> Solver<'a> {
         }
         let order: Vec<usize> = order.into_iter().flatten().collect();
         let sizes = self.group_sizes(group)?;
+        self.keep_extents(group, &sizes);
         let lags = edges.iter().map(|e| e.lag.unsigned_abs() as usize).max().unwrap_or(1).max(1);
-        self.walk(group, &names, &order, &sizes, lags, forwards, span)
+        self.walk(group, &names, &at, &order, &sizes, lags, forwards, span)
     }
 
-    fn edges(&self, group: &[usize], names: &[Name]) -> Eval<Vec<Edge>> {
+    fn edges(&self, group: &[usize], names: &Group) -> Eval<Vec<Edge>> {
         let mut edges = Vec::new();
         for (reader, i) in group.iter().enumerate() {
             for e in self.own(*i).into_iter().filter(|e| loops(e, names)) {
                 self.check_times(e)?;
                 for r in e.reads() {
-                    let Some(read) = names.iter().position(|n| *n == r.name) else { continue };
-                    match (offset(&e.target.places), offset(&r.places)) {
+                    let Some(&read) = names.get(&r.name) else { continue };
+                    match (offset(&e.target.places), from_moment(&e.target, &r.places)) {
                         (Some(a), Some(b)) => edges.push(Edge { reader, read, lag: a - b }),
                         _ => {
                             let what =
@@ -95,6 +101,7 @@ impl<'a> Solver<'a> {
         &mut self,
         group: &[usize],
         names: &[Name],
+        all: &Group,
         order: &[usize],
         sizes: &[Vec<Option<usize>>],
         lags: usize,
@@ -104,9 +111,9 @@ impl<'a> Solver<'a> {
         let float = self.options.float;
         let steps = self.options.steps as i64;
         // The moments of all names of the group together; a given start stands at moment 0.
-        let all = self.moments(group.iter().flat_map(|i| self.own(*i))).unwrap_or((0, steps - 1));
+        let moments = self.moments(group.iter().flat_map(|i| self.own(*i))).unwrap_or((0, steps - 1));
         let given = names.iter().any(|n| matches!(self.values.get(n), Some(Some(_))));
-        let (low, high) = if given { (all.0.min(0), all.1.max(0)) } else { all };
+        let (low, high) = if given { (moments.0.min(0), moments.1.max(0)) } else { moments };
         let length = (high - low + 1).max(0) as usize;
         let most = sizes.iter().map(|s| s.iter().flatten().fold(1usize, |n, e| n.saturating_mul(*e))).max();
         fits(&[length, most.unwrap_or(1)]).map_err(|e| fault(span, &e))?;
@@ -122,10 +129,10 @@ impl<'a> Solver<'a> {
         let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
         let moment = Tensor::iota(float, [length], 0) + low as f64;
         stacks.push(moment);
-        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| loops(e, names)) {
+        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| loops(e, all)) {
             let by = offset(&e.target.places).unwrap_or(0);
-            for r in e.reads().into_iter().filter(|r| !names.contains(&r.name)) {
-                let Some(own) = offset(&r.places) else { continue };
+            for r in e.reads().into_iter().filter(|r| !all.contains_key(&r.name)) {
+                let Some(own) = from_moment(&e.target, &r.places) else { continue };
                 // Equations written for moment t + by run when that moment is at hand.
                 let shift = own - by;
                 if slices.contains_key(&(r.name.clone(), shift)) {
@@ -148,7 +155,7 @@ impl<'a> Solver<'a> {
             (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(float)).collect();
         let mut extra: Vec<Tensor> = Vec::new();
         for (g, i) in group.iter().enumerate() {
-            extra.push(self.known(*i, names, &names[g], &zeros[g], (low, high), spans[g].1)?);
+            extra.push(self.known(*i, all, &names[g], &zeros[g], (low, high), spans[g].1)?);
         }
         let first_extra = stacks.len();
         stacks.extend(extra);
@@ -156,11 +163,13 @@ impl<'a> Solver<'a> {
             (0..names.len()).flat_map(|g| std::iter::repeat_n(&zeros[g], lags)).collect();
         let inputs: Vec<&Tensor> = stacks.iter().collect();
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
+        let judged: RefCell<Vec<Verdict>> = RefCell::default();
         let step = |carries: &[Tensor], at: &[Tensor]| {
             let mut known: Vec<Option<Tensor>> = vec![None; names.len()];
+            let before = self.options.verdicts.borrow().len();
             for &g in order {
                 let earlier = |name: &Name, lag: i64, known: &[Option<Tensor>]| {
-                    let own = names.iter().position(|n| n == name)?;
+                    let own = *all.get(name)?;
                     match lag.unsigned_abs() as usize {
                         0 => known[own].clone(),
                         lag => carries.get(own * lags + lag - 1).cloned(),
@@ -173,7 +182,7 @@ impl<'a> Solver<'a> {
                     &slices,
                     at,
                     &|n, lag| earlier(n, lag, &known),
-                    names,
+                    all,
                 ) {
                     Ok(sum) => {
                         let extra = &at[first_extra + g];
@@ -192,14 +201,22 @@ impl<'a> Solver<'a> {
                 next.push(value.clone());
                 next.extend(carries[g * lags..(g + 1) * lags - 1].iter().cloned());
             }
-            (next, now)
+            // What is said inside of a step comes out of it, step by step.
+            let said = self.options.verdicts.borrow_mut().split_off(before);
+            let outs = now.into_iter().chain(said.iter().map(|v| v.verdict.clone())).collect();
+            *judged.borrow_mut() = said;
+            (next, outs)
         };
         let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
-        let result = self.options.within(|| scan(&carries, &inputs, how, step));
+        let result = self.options.by_steps(|| scan(&carries, &inputs, how, step));
         if let Some(fault) = inside.into_inner() {
             return Err(fault);
         }
-        let (_, outs) = result.map_err(|e| fault(span, &e))?;
+        let (_, mut outs) = result.map_err(|e| fault(span, &e))?;
+        let said = outs.split_off(names.len().min(outs.len()));
+        for (verdict, rows) in judged.into_inner().into_iter().zip(&said).filter(|_| length > 0) {
+            self.options.keep(verdict.of_steps(rows));
+        }
         for (g, out) in outs.into_iter().enumerate() {
             let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
             let (first, last) = spans[g];
@@ -221,7 +238,7 @@ impl<'a> Solver<'a> {
     fn known(
         &self,
         name: usize,
-        names: &[Name],
+        names: &Group,
         own: &Name,
         zero: &Tensor,
         (low, high): (i64, i64),
@@ -275,15 +292,15 @@ impl<'a> Solver<'a> {
         slices: &HashMap<(Name, i64), usize>,
         at: &[Tensor],
         earlier: &dyn Fn(&Name, i64) -> Option<Tensor>,
-        names: &[Name],
+        names: &Group,
     ) -> Eval<Option<Tensor>> {
         let mut sum: Option<Tensor> = None;
         for e in self.own(name).into_iter().filter(|e| loops(e, names)) {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
             for r in e.reads() {
-                let Some(own) = offset(&r.places) else { continue };
-                let tensor = if names.contains(&r.name) {
+                let Some(own) = from_moment(&e.target, &r.places) else { continue };
+                let tensor = if names.contains_key(&r.name) {
                     earlier(&r.name, by - own).ok_or(Fault::Silent)?
                 } else {
                     at[*slices.get(&(r.name.clone(), own - by)).ok_or(Fault::Silent)?].clone()

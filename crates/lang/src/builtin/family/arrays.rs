@@ -117,10 +117,19 @@ fn gather(a: &[&Tensor], _: &Settings) -> Tensor {
 
 /// The part of a tensor at places and ranges written as text: `slice(A[i, j], at="0, 1:3")`.
 fn slice(a: &[&Tensor], s: &Settings) -> Tensor {
-    match places(s.word("at")) {
+    match places(&slice_at(s.word("at"), a[0].rank())) {
         Some(places) => a[0].at(places),
         None => Tensor::failed(Error::value("at", "must hold places and ranges: \"0, 1:3, :\"")),
     }
+}
+
+/// The same text for a tensor with so many axes: `*` stands for its time, all of it where time is laid out. Step by step there
+/// is no such axis.
+pub(crate) fn slice_at(text: &str, rank: usize) -> String {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let laid_out = parts.len() == rank;
+    let here = parts.into_iter().filter(|t| laid_out || *t != "*").map(|t| if t == "*" { ":" } else { t });
+    here.collect::<Vec<_>>().join(", ")
 }
 
 /// The names of the axes that are left: a range's own name or text, the tensor's where all of an axis stays.

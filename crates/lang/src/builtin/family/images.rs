@@ -5,7 +5,7 @@ use crate::builtin::param::{
     whole, word,
 };
 use crate::builtin::table::{SAME, X, positional};
-use crate::builtin::{Builtin, Settings};
+use crate::builtin::{Builtin, Setting, Settings};
 use gradus_ir::Error;
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions, max_pool_with_indices};
@@ -152,7 +152,7 @@ pub(crate) static TABLE: &[Builtin] = &[
                 "area" => Interpolation::Area,
                 _ => Interpolation::Nearest,
             };
-            image::interpolate(a[0], &s.wholes("size").unwrap_or_default(), mode)
+            image::interpolate(a[0], &s.for_axes("size", image_axes(a[0])), mode)
         },
     ),
     positional("pixel_shuffle", X, &[needed("factor", Is::Whole)], |a, s| {
@@ -163,7 +163,9 @@ pub(crate) static TABLE: &[Builtin] = &[
         image::pixel_unshuffle(a[0], s.whole("factor"))
     })
     .giving("chw->kuv"),
-    positional("unfold", X, WINDOWS, |a, s| image::unfold(a[0], &kernel(s), &unfold_options(s))),
+    positional("unfold", X, WINDOWS, |a, s| {
+        image::unfold(a[0], &s.for_axes("kernel", image_axes(a[0])), &unfold_options(s))
+    }),
     positional(
         "fold",
         X,
@@ -174,7 +176,13 @@ pub(crate) static TABLE: &[Builtin] = &[
             each("padding", 0),
             each("dilation", 1),
         ],
-        |a, s| image::fold(a[0], &s.wholes("size").unwrap_or_default(), &kernel(s), &unfold_options(s)),
+        |a, s| {
+            let listed = |key| matches!(s.get(key), Some(Setting::List(_)));
+            // One number each: a picture.
+            let all = ["size", "kernel"].into_iter().filter(|k| listed(k)).filter_map(|k| s.wholes(k));
+            let axes = all.map(|each| each.len()).next().unwrap_or(2);
+            image::fold(a[0], &s.for_axes("size", axes), &s.for_axes("kernel", axes), &unfold_options(s))
+        },
     ),
     positional(
         "pad",
@@ -249,8 +257,9 @@ fn avg_pool_options(s: &Settings) -> AvgPoolOptions {
     }
 }
 
-fn kernel(s: &Settings) -> Vec<usize> {
-    s.wholes("kernel").unwrap_or_default()
+/// How many axes an image has: those behind items and channels, all where there are no such.
+fn image_axes(x: &Tensor) -> usize {
+    if x.rank() > 2 { x.rank() - 2 } else { x.rank() }
 }
 
 fn unfold_options(s: &Settings) -> UnfoldOptions {

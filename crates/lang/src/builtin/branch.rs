@@ -1,0 +1,55 @@
+//! What branches ask of functions: which of them choose, and which bring places together, so that what is taken at one needs
+//! others.
+
+use super::{Base, Callee, Shape, find};
+use crate::ast::{Call, Expr, Kind, Name, Ref};
+use crate::program::Program;
+use crate::scope::{Names, keys};
+
+/// Which places of its arguments a call brings together in one of its result.
+pub(crate) enum Mixes {
+    Nothing,
+    /// Those along some axes.
+    Along(Names),
+    Everything,
+}
+
+impl Callee {
+    /// What a call mixes that has these axes, and whose arguments have these names.
+    pub(crate) fn mixes(&self, call: &Call, axes: Names, names: &dyn Fn(&Expr) -> Vec<Name>) -> Mixes {
+        if let Base::User(f) = &self.base {
+            let known: Vec<Name> = f.params.iter().flat_map(keys).collect();
+            if keys(&f.result).iter().any(|k| !known.contains(k)) {
+                return Mixes::Everything;
+            }
+            // The last axes of an argument are the function's own.
+            let own =
+                |(p, a): (&Ref, &Expr)| names(a).into_iter().rev().take(p.places.len()).collect::<Vec<_>>();
+            let mixed: Names = f.params.iter().zip(&call.args).flat_map(own).collect();
+            return if mixed.is_empty() { Mixes::Nothing } else { Mixes::Along(mixed) };
+        }
+        match self.shape() {
+            Shape::Pointwise if !self.gives_one_number(call) => Mixes::Nothing,
+            Shape::Along | Shape::Reduce | Shape::ReduceOne if !axes.is_empty() => Mixes::Along(axes),
+            _ => Mixes::Everything,
+        }
+    }
+}
+
+/// A call that chooses between its arguments, as a choice.
+pub(crate) fn choice(call: &Call, program: &Program) -> Option<Kind> {
+    let Some(Callee { base: Base::Table(b), order: 0 }) = find(&call.function, program) else { return None };
+    let choose =
+        |c: &Expr, yes: &Expr, no: &Expr| Kind::Choose(Box::new([c.clone(), yes.clone(), no.clone()]));
+    match (b.name, &call.args[..]) {
+        ("where", [c, x, y]) => Some(choose(c, x, y)),
+        ("masked_fill", [x, mask, value]) => Some(choose(mask, value, x)),
+        ("case", args) => {
+            // The last that holds, where `case { … }` takes the first.
+            let pairs = args.chunks_exact(2).rev().map(|two| [two[0].clone(), two[1].clone()]).collect();
+            let last = args.chunks_exact(2).remainder().first();
+            Some(Kind::Case(pairs, last.map(|e| Box::new(e.clone()))))
+        }
+        _ => None,
+    }
+}

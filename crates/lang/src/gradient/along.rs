@@ -1,0 +1,80 @@
+//! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
+
+use super::back::{call, plain};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
+use crate::builtin::{self, Shape};
+use crate::program::Program;
+use crate::scope::{fresh, key, keys, occurrences, renamed};
+use std::collections::HashMap;
+
+/// A tensor with an index that is that of the expression it stands in.
+fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
+    match &e.kind {
+        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| key(p).as_ref() == Some(index))),
+        Kind::Reduce(_, axes, _) if axes.contains(index) => None,
+        Kind::Call(c) => {
+            let callee = builtin::find(&c.function, program)?;
+            let by_name = matches!(callee.shape(), Shape::Pointwise | Shape::Along);
+            c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
+        }
+        _ => e.parts().into_iter().find_map(|p| having(p, index, program)),
+    }
+}
+
+/// `ones_like` or `zeros_like` along an index that some part of an equation has.
+pub(super) fn along(
+    function: &str,
+    index: &Name,
+    part: &Expr,
+    equation: &Equation,
+    program: &Program,
+) -> Option<Expr> {
+    let r = having(part, index, program)?;
+    // What goes away has names that nothing in the equation has, also where time is at hand.
+    let mut taken = occurrences(&equation.value);
+    taken.extend(keys(&equation.target));
+    taken.extend(equation.guard.iter().flat_map(occurrences));
+    let mut names = HashMap::new();
+    for other in keys(r).into_iter().filter(|k| k != index) {
+        let new = fresh(&other, &taken);
+        taken.insert(new.clone());
+        names.insert(other, new);
+    }
+    let like = Kind::Ref(Ref { places: plain(&r.places), ..r.clone() }).bare();
+    let all = call(function.into(), vec![renamed(&like, &names)], Vec::new());
+    let mut gone: Vec<Name> = names.into_values().collect();
+    gone.sort();
+    Some(match gone.is_empty() {
+        true => all,
+        false => Kind::Reduce(Projection::Max, gone, Box::new(all)).bare(),
+    })
+}
+
+/// A part of an equation for a line of its own, where functions of an index may have lost what says how far it goes. What the
+/// right side does not say, its left side has from elsewhere.
+pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
+    let left = Kind::Ref(equation.target.clone()).bare();
+    let zeros = |index: &Name| {
+        [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, equation, program))
+    };
+    let told = |index: &Name| {
+        let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(n, _) if n == index));
+        program.axes.contains_key(index) || e.refs().into_iter().any(has)
+    };
+    with_sizes(e, &|index| if told(index) { None } else { zeros(index) })
+}
+
+fn with_sizes(e: &Expr, zeros: &dyn Fn(&Name) -> Option<Expr>) -> Expr {
+    match &e.kind {
+        Kind::Of(function, index) => match zeros(index) {
+            Some(zeros) => {
+                let sum = Kind::Sum(vec![e.clone(), zeros]).at(e.span);
+                // A size is one number, wherever it comes from.
+                let one = || Kind::Reduce(Projection::Max, vec![index.clone()], Box::new(sum.clone()));
+                if &**function == "size" { one().at(e.span) } else { sum }
+            }
+            None => e.clone(),
+        },
+        _ => e.map_parts(&mut |p| with_sizes(p, zeros)),
+    }
+}

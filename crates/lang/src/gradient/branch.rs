@@ -1,0 +1,266 @@
+//! Branches. What flows back through one is 0 where it is not taken, whatever the branch would give there.
+//!
+//! So a cotangent is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the
+//! branch's derivative, which may be infinite where the branch is not taken, and 0 times that is no number.
+
+use super::along::along;
+use super::back::{Walk, times};
+use super::parts::Parts;
+use super::settled::{names_in, settled};
+use crate::ast::{Call, Equation, Expr, Kind, Name, Projection};
+use crate::builtin::{self, Callee, Mixes};
+use crate::program::Program;
+use crate::scope::{Names, besides, bound_by, free, occurrences};
+
+/// A condition, and whether a branch is taken where it holds or where it does not.
+#[derive(Clone)]
+pub(super) struct Mask {
+    condition: Expr,
+    holds: bool,
+    /// The indices that the condition has where it stands.
+    indices: Names,
+}
+
+fn zero() -> Expr {
+    Kind::Number(0.0).bare()
+}
+
+impl Mask {
+    /// Of a condition beside which these indices are kept.
+    pub(super) fn new(condition: &Expr, holds: bool, keep: &Names, program: &Program) -> Mask {
+        Mask { condition: condition.clone(), holds, indices: free(condition, keep, program) }
+    }
+
+    fn on(&self, ct: Expr) -> Expr {
+        let [yes, no] = if self.holds { [ct, zero()] } else { [zero(), ct] };
+        Kind::Choose(Box::new([self.condition.clone(), yes, no])).bare()
+    }
+
+    /// Whether the condition has an index, or had it before that was brought together.
+    pub(super) fn reads(&self, index: &Name) -> bool {
+        occurrences(&self.condition).contains(index)
+    }
+
+    fn truth(&self) -> Expr {
+        match self.holds {
+            true => self.condition.clone(),
+            false => Kind::Not(Box::new(self.condition.clone())).bare(),
+        }
+    }
+
+    /// Where the branch is taken at some place of these indices at least.
+    pub(super) fn anywhere(&self, gone: impl Fn(&Name) -> bool) -> Mask {
+        let (gone, indices): (Names, Names) = self.indices.iter().cloned().partition(gone);
+        if gone.is_empty() {
+            return self.clone();
+        }
+        let body = Box::new(self.truth());
+        let condition = Kind::Reduce(Projection::Max, gone.into_iter().collect(), body).bare();
+        Mask { condition, holds: true, indices }
+    }
+}
+
+/// A cotangent where all of some branches are taken, one inside of the other.
+pub(super) fn chosen(masks: &[Mask], ct: Expr) -> Expr {
+    masks.iter().rev().fold(ct, |ct, mask| mask.on(ct))
+}
+
+/// Where some branches are taken, for something with these indices.
+pub(super) fn guard(masks: &[Mask], names: &[Name]) -> Option<Expr> {
+    let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
+    each.reduce(|a, b| Kind::And(Box::new([a, b])).bare())
+}
+
+/// The values of a choice with the conditions of each: of cases, those before do not hold.
+pub(super) fn branches<'e>(
+    e: &'e Expr,
+    keep: &Names,
+    program: &Program,
+) -> Vec<(Vec<Mask>, &'e Expr, Names)> {
+    let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
+    let mut keeps = besides(keep, &parts).into_iter();
+    let mut next = || keeps.next().unwrap_or_default();
+    let (mut before, mut out): (Vec<Mask>, Vec<_>) = Default::default();
+    let (cases, otherwise): (Vec<(&Expr, &Expr)>, Option<&Expr>) = match &e.kind {
+        Kind::Choose(three) => (vec![(&three[0], &three[1])], Some(&three[2])),
+        Kind::Case(cases, otherwise) => (cases.iter().map(|[c, v]| (c, v)).collect(), otherwise.as_deref()),
+        _ => return out,
+    };
+    for (condition, value) in cases {
+        let around = next();
+        let mask = |holds| Mask::new(condition, holds, &around, program);
+        out.push(([&before[..], &[mask(true)]].concat(), value, next()));
+        before.push(mask(false));
+    }
+    if let Some(value) = otherwise {
+        out.push((before, value, next()));
+    }
+    out
+}
+
+/// A choice that is written as a call, as one that is not.
+pub(super) fn as_choice(e: &Expr, program: &Program) -> Expr {
+    let out = e.map_parts(&mut |p| as_choice(p, program));
+    let Kind::Call(c) = &out.kind else { return out };
+    match builtin::choice(c, program) {
+        Some(choice) => choice.at(e.span),
+        None => out,
+    }
+}
+
+impl Walk<'_> {
+    /// Does something inside of branches.
+    pub(super) fn under(&mut self, masks: &[Mask], f: impl FnOnce(&mut Self)) {
+        let before = self.masks.len();
+        self.masks.extend_from_slice(masks);
+        f(self);
+        self.masks.truncate(before);
+    }
+
+    /// Contributions of a choice.
+    pub(super) fn choice(&mut self, e: &Expr, ct: &Expr, keep: &Names) {
+        for (masks, value, beside) in branches(e, keep, self.program) {
+            self.under(&masks, |walk| {
+                let ct = walk.repeated(e, value, ct.clone(), keep);
+                walk.back(value, ct, &beside);
+            });
+        }
+    }
+
+    /// The cotangent of a part that is repeated along indices of its neighbours, which nothing else says: once for each place.
+    pub(super) fn repeated(&self, whole: &Expr, part: &Expr, ct: Expr, keep: &Names) -> Expr {
+        let all = free(whole, keep, self.program);
+        let around: Names = keep.union(&all).cloned().collect();
+        let mut said = free(part, &around, self.program);
+        said.extend(free(&ct, &around, self.program));
+        said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
+        let size = |index: &Name| Kind::Of("size".into(), index.clone()).bare();
+        // An index has one size in all of an equation.
+        let one = |n: &Name| {
+            let ones = self.equation.as_ref().and_then(|q| {
+                let near = [whole, &q.value];
+                near.into_iter().find_map(|e| along("ones_like", n, e, q, self.program))
+            });
+            ones.unwrap_or_else(|| size(n))
+        };
+        let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(*n)).map(one).collect();
+        times(ct, ones)
+    }
+
+    /// A cotangent where the branches at hand are taken, beside which these indices stand. What a condition sums over stays
+    /// apart where it stands; on another line only a sum around it says so.
+    pub(super) fn chosen(&self, ct: Expr, around: &Names) -> Expr {
+        let mut beside = occurrences(&ct);
+        beside.extend(around.iter().cloned());
+        let lost = |m: &Mask| {
+            let here = free(&m.condition, &beside, self.program);
+            m.indices.iter().filter(|n| !here.contains(*n)).cloned().collect::<Vec<_>>()
+        };
+        let lost: Names = self.masks.iter().flat_map(lost).collect();
+        let ct = chosen(&self.masks, ct);
+        match lost.is_empty() {
+            true => ct,
+            false => Kind::Reduce(Projection::Sum, lost.into_iter().collect(), Box::new(ct)).bare(),
+        }
+    }
+
+    /// Goes back through a call. Where its derivative is no mere factor, its cotangent is chosen before: what the call mixes,
+    /// and what an argument has not, cannot be told apart behind it.
+    pub(super) fn through(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
+        let (Some(callee), Some(equation)) = (builtin::find(&c.function, self.program), &self.equation)
+        else {
+            return;
+        };
+        let behind = behind(&self.masks, self.program, equation, &callee, c);
+        if self.masks.is_empty() || behind.is_none() && c.args.len() == 1 {
+            return self.call(e, c, ct, keep);
+        }
+        let ct = self.chosen(ct, &keep.union(&occurrences(e)).cloned().collect());
+        let before = self.masks.clone();
+        self.masks = behind.unwrap_or_else(|| before.clone());
+        self.call(e, c, ct, keep);
+        self.masks = before;
+    }
+
+    /// Goes back into a part whose cotangent has no other indices than the part itself: behind that, what is left to say is
+    /// where nothing was taken at any of the others.
+    pub(super) fn enter(&mut self, part: &Expr, ct: Expr, keep: &Names) {
+        if self.masks.is_empty() {
+            return self.back(part, ct, keep);
+        }
+        let own = free(part, keep, self.program);
+        let narrowed = self.masks.iter().map(|m| m.anywhere(|n| !own.contains(n))).collect();
+        let before = std::mem::replace(&mut self.masks, narrowed);
+        self.back(part, ct, keep);
+        self.masks = before;
+    }
+}
+
+/// Where arguments of a call are needed that stands in branches, unless that is where the call is.
+pub(super) fn behind(
+    masks: &[Mask],
+    program: &Program,
+    equation: &Equation,
+    callee: &Callee,
+    c: &Call,
+) -> Option<Vec<Mask>> {
+    if masks.is_empty() {
+        return None;
+    }
+    let named = settled(program, equation, callee, c);
+    let axes = bound_by(&Call { function: c.function.clone(), args: Vec::new(), named });
+    let names = |a: &Expr| names_in(program, equation, c, a);
+    let mixed: Box<dyn Fn(&Name) -> bool> = match callee.mixes(c, axes, &names) {
+        Mixes::Nothing => return None,
+        Mixes::Along(axes) => Box::new(move |n| axes.contains(n)),
+        Mixes::Everything => Box::new(|_| true),
+    };
+    Some(masks.iter().map(|m| m.anywhere(&mixed)).collect())
+}
+
+impl Parts<'_> {
+    /// A choice with names for parts of its branches: what they stand for is there where the branch is taken.
+    pub(super) fn choice(&mut self, e: &Expr, keep: &Names) -> Expr {
+        let mut conditions = Vec::new();
+        match &e.kind {
+            Kind::Choose(three) => conditions.push(self.still(&three[0])),
+            Kind::Case(cases, _) => cases.iter().for_each(|[c, _]| conditions.push(self.still(c))),
+            _ => {}
+        }
+        // Conditions first, since the names of parts read them.
+        let mut conditions = conditions.into_iter();
+        let e = match &e.kind {
+            Kind::Choose(three) => {
+                let [_, yes, no] = &**three;
+                let c = conditions.next().unwrap_or_else(zero);
+                Kind::Choose(Box::new([c, yes.clone(), no.clone()])).at(e.span)
+            }
+            Kind::Case(cases, otherwise) => {
+                let own = cases.iter().zip(conditions).map(|([_, v], c)| [c, v.clone()]);
+                Kind::Case(own.collect(), otherwise.clone()).at(e.span)
+            }
+            _ => e.clone(),
+        };
+        let mut values = Vec::new();
+        for (masks, value, keep) in branches(&e, keep, self.program) {
+            let before = self.masks.len();
+            self.masks.extend(masks);
+            values.push(self.part(value, &keep));
+            self.masks.truncate(before);
+        }
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or_else(zero);
+        let kind = match e.kind {
+            Kind::Choose(three) => {
+                let [c, ..] = *three;
+                Kind::Choose(Box::new([c, next(), next()]))
+            }
+            Kind::Case(cases, otherwise) => {
+                let cases = cases.into_iter().map(|[c, _]| [c, next()]).collect();
+                Kind::Case(cases, otherwise.map(|_| Box::new(next())))
+            }
+            other => other,
+        };
+        kind.at(e.span)
+    }
+}

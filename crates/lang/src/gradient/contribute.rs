@@ -1,0 +1,122 @@
+//! From a cotangent that has arrived at a tensor to the line that adds it to that tensor's gradient.
+
+use super::back::{Walk, call, plain, reference, text, times};
+use super::shift::{at_hand, shiftable, shifted, unmoved};
+use crate::ast::{Expr, Index, Name, Place, Ref};
+use crate::scope::{free, fresh, key, keys, occurrences};
+use crate::source::Span;
+use crate::time::moving;
+
+impl Walk<'_> {
+    /// The line that adds a cotangent to the gradient of a tensor.
+    pub(super) fn contribute(&mut self, r: &Ref, ct: Expr) {
+        if !self.flows(r) {
+            return;
+        }
+        let cut = r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Slice(..)));
+        let (mut places, mut ct) = (plain(&r.places), ct);
+        if cut {
+            (places, ct) = self.uncut(r, ct);
+        } else {
+            for place in &mut places {
+                let Index::Named(name, by) = &place.index else { continue };
+                let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
+                // Only what reads the index unmoved says, once moved, where it ends.
+                let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
+                if *by != 0 && once && shiftable(&ct) && ct.refs().into_iter().any(ends) {
+                    ct = shifted(&ct, name, -by);
+                    place.index = Index::Named(name.clone(), 0);
+                }
+            }
+            let target: Vec<Name> = places.iter().filter_map(key).collect();
+            let left = free(&ct, &target.iter().cloned().collect(), self.program);
+            // A size must come from a tensor: `even(i)` has none.
+            let sized: Vec<Name> = ct.refs().into_iter().flat_map(keys).collect();
+            if target.iter().any(|k| !left.contains(k) || !sized.contains(k)) {
+                let whole = places.iter().map(unmoved).collect();
+                ct =
+                    times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
+            }
+        }
+        let by = moving(&r.places).map_or(0, |t| t.1);
+        if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
+            self.all_moments(r);
+        }
+        let name = self.name(&r.name);
+        if by > self.last_moment(&r.name) {
+            // Moments behind the last one that the tensor has are read as 0, so nothing flows into them: they end here.
+            let ahead = Name::from(format!("{name}_ahead"));
+            let now: Vec<Place> = places.iter().map(at_hand).collect();
+            self.emit(Ref { name: ahead.clone(), places, relation: false, span: Span::default() }, ct);
+            // All that is read ahead adds up there, and comes back once.
+            if !self.ahead.insert(ahead.clone()) {
+                return;
+            }
+            ct = reference(ahead, now.clone());
+            places = now;
+        }
+        self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
+    }
+
+    /// The left sides of a tensor's equations, if it moves with time.
+    fn moments(&self, name: &Name) -> impl Iterator<Item = &Ref> {
+        let d = self.program.definition(name).filter(|d| d.time.is_some());
+        d.into_iter().flat_map(|d| &d.equations).map(|i| &self.program.equations[*i].target)
+    }
+
+    /// How many moments after the steps a tensor still has.
+    fn last_moment(&self, name: &Name) -> i64 {
+        self.moments(name).filter_map(|t| moving(&t.places)).map(|t| t.1).max().unwrap_or(0)
+    }
+
+    /// The gradient of a part of a tensor, as one of all of it.
+    fn uncut(&self, r: &Ref, ct: Expr) -> (Vec<Place>, Expr) {
+        let mut taken = occurrences(&ct);
+        taken.extend(keys(r));
+        let own = self.program.definition(&r.name).map(|d| d.places.clone()).unwrap_or_default();
+        let (mut places, mut at) = (Vec::new(), Vec::new());
+        for (i, place) in r.places.iter().enumerate() {
+            match &place.index {
+                Index::At(_) | Index::Slice(..) => {
+                    let name = match own.get(i).map(|p| &p.index) {
+                        Some(Index::Named(n, _)) => n.clone(),
+                        _ => "i".into(),
+                    };
+                    let name = fresh(&name, &taken);
+                    taken.insert(name.clone());
+                    places.push(Place::named(&name));
+                    at.push(place.index.to_string());
+                }
+                // A moment is chosen before the axes that are left are cut.
+                Index::Moment(_) => places.push(Place { dotted: false, ..place.clone() }),
+                Index::Time(..) => {
+                    places.push(Place { dotted: false, ..place.clone() });
+                    at.push("*".into());
+                }
+                _ => {
+                    places.push(Place { dotted: false, ..place.clone() });
+                    at.push(":".into());
+                }
+            }
+        }
+        let whole = reference(r.name.clone(), places.clone());
+        let named = vec![("at".into(), text(&at.join(", "))), ("wrt".into(), text("x"))];
+        (places, call("slice_grad".into(), vec![whole, ct], named))
+    }
+
+    /// A gradient at some moments must have all the moments that the tensor has.
+    fn all_moments(&mut self, r: &Ref) {
+        if !self.laid_out.insert(r.name.clone()) {
+            return;
+        }
+        let reads = self.program.equations.iter().flat_map(|e| e.reads()).filter(|o| o.name == r.name);
+        let places = match self.moments(&r.name).chain(reads).find(|o| moving(&o.places).is_some()) {
+            Some(own) if self.program.is_input(&r.name) => plain(&own.places).iter().map(at_hand).collect(),
+            Some(own) => plain(&own.places),
+            None => return,
+        };
+        let zeros = call("zeros_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new());
+        let target = Ref { name: self.name(&r.name), places, relation: false, span: Span::default() };
+        self.emit(target, zeros);
+    }
+}

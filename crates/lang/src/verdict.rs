@@ -1,0 +1,105 @@
+//! What only a run can tell: whether fixpoints came to rest, whether numbers that stand for places or classes are such.
+//! The graph gives it behind its outputs, for the run to read.
+
+use crate::ast::Name;
+use crate::diagnostic::Diagnostic;
+use crate::named::Named;
+use crate::run::Options;
+use crate::solve::unrest;
+use crate::source::Span;
+use gradus_ir::{DType, Result};
+use gradus_tensor::Tensor;
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judged {
+    /// Whether the numbers of a fixpoint are at rest.
+    Rest,
+    /// Whether numbers are whole.
+    Whole,
+    /// Whether numbers are whole and one of so many.
+    Class(usize),
+}
+
+/// What was judged, where, and what the graph has to say.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) judged: Judged,
+    pub(crate) name: Name,
+    pub(crate) span: Span,
+    pub(crate) verdict: Tensor,
+}
+
+impl Verdict {
+    /// Of the verdicts at each step of a loop, that on the first which was not as it should be.
+    pub(crate) fn of_steps(self, rows: &Tensor) -> Verdict {
+        let part = |i| rows.narrow(1, i, 1).squeeze([1]);
+        let bad = match self.judged {
+            Judged::Rest => part(1).le(&part(2)).logical_not(),
+            Judged::Whole | Judged::Class(_) => part(0).gt(0.0),
+        };
+        let first = bad.to_dtype(DType::F32).argmax(0).reshape([1]);
+        Verdict { verdict: rows.index_select(0, &first).squeeze([0]), ..self }
+    }
+
+    /// What is wrong, if something is.
+    pub(crate) fn fault(
+        judged: Judged,
+        name: &Name,
+        span: Span,
+        read: &Tensor,
+    ) -> Result<Option<Diagnostic>> {
+        if judged == Judged::Rest {
+            return Ok(unrest(read)?.map(|(why, help)| {
+                let what = format!("`{name}` did not come to rest: {why}");
+                Diagnostic::error(span, what).here("needs itself").help(help)
+            }));
+        }
+        let read = read.to_dtype(DType::F64).to_vec::<f64>()?;
+        let (Some(bad), Some(x)) = (read.first(), read.get(1)) else { return Ok(None) };
+        let what = match judged {
+            _ if *bad == 0.0 => return Ok(None),
+            Judged::Class(n) => format!("`{name}` has {n} classes, which are counted from 0, and not {x}"),
+            _ => format!("`{name}` takes whole numbers here, not {x}"),
+        };
+        Ok(Some(Diagnostic::error(span, what).here(format!("{x} is among them"))))
+    }
+}
+
+impl Options {
+    /// Keeps a verdict for the run to read; nothing comes out of derivatives and of rounds.
+    pub(crate) fn keep(&self, verdict: Verdict) {
+        if self.is_read() {
+            self.verdicts.borrow_mut().push(verdict);
+        }
+    }
+
+    /// Keeps verdicts on fixpoints inside of a function for the run to read. Where it cannot read them, what was not reached
+    /// becomes NaN.
+    pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
+        if self.is_read() {
+            self.verdicts.borrow_mut().extend(verdicts);
+            return value;
+        }
+        let all = verdicts.iter().filter(|_| !self.allow_unconverged);
+        let number = |x: f64| Tensor::full([], x).to_dtype(value.dtype());
+        // A factor, so that derivatives become NaN as well.
+        all.fold(value.clone(), |out, v| &out * &v.at_rest().select(&number(1.0), &number(f64::NAN)))
+    }
+
+    /// Looks at numbers that stand for places or classes.
+    pub(crate) fn watch(&self, judged: Judged, name: Name, span: Span, numbers: &Named) {
+        let x = &numbers.tensor;
+        if x.numel() == 0 || !self.is_read() {
+            return;
+        }
+        let x = x.to_dtype(DType::F64).stop_gradient();
+        let mut bad = x.ne(&x.floor());
+        if let Judged::Class(n) = judged {
+            bad = bad.logical_or(&x.lt(0.0)).logical_or(&x.ge(n as f64));
+        }
+        let worst = bad.select(&x, f64::NEG_INFINITY).max(());
+        let any = bad.any(()).to_dtype(DType::F64);
+        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &worst], 0) });
+    }
+}

@@ -1,0 +1,130 @@
+//! Gradients of choices and powers where what is not taken has none.
+
+use gradus_ir::DType;
+use gradus_lang::ast::Name;
+use gradus_lang::{GradientOptions, Program, Settings, Source};
+use std::collections::BTreeMap;
+
+fn load(text: &str) -> Program {
+    Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"))
+}
+
+/// The text of a program with that of its gradient, and what the gradient of `A` is called, if there is one.
+fn differentiated(text: &str, loss: &str) -> (String, Option<Name>) {
+    let options = GradientOptions { loss: Some(loss.into()), ..GradientOptions::default() };
+    let gradient = load(text).gradient(&options).unwrap_or_else(|f| panic!("{text}\n{f}"));
+    (format!("{text}\n{}", gradient.text()), gradient.names.get("A").cloned())
+}
+
+fn value(text: &str, name: &Name) -> Vec<f64> {
+    let settings = Settings { float: DType::F64, ..Settings::default() };
+    let found = load(text).run(&BTreeMap::new(), &settings, std::slice::from_ref(name));
+    found.unwrap_or_else(|f| panic!("{text}\n{f}"))[name].to_vec::<f64>().unwrap()
+}
+
+/// The gradient of `Loss` by `A`.
+fn gradient(text: &str) -> Vec<f64> {
+    let (text, name) = differentiated(text, "Loss");
+    value(&text, &name.unwrap())
+}
+
+fn assert_near(text: &str, found: &[f64], expected: &[f64]) {
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+    assert!(
+        found.len() == expected.len() && found.iter().zip(expected).all(near),
+        "{text}\n{found:?} beside {expected:?}"
+    );
+}
+
+#[test]
+fn what_is_not_taken_has_no_derivative() {
+    let cases: &[(&str, &[f64])] = &[
+        ("A[i] != 0 ? 1 / A[i] : 0", &[0.0, -0.0625, -1.0]),
+        ("A[i] != 0 ? 3 : 1 / A[i]", &[f64::NEG_INFINITY, 0.0, 0.0]),
+        ("where(A[i] > 0, log(A[i]), A[i])", &[1.0, 0.25, 1.0]),
+        ("masked_fill(sqrt(A[i]), A[i] <= 0, 2)", &[0.0, 0.25, 0.0]),
+        // Calls within calls have names, and these are where the branch is.
+        ("A[i] > 0.5 ? exp(log(sqrt(A[i]))) : A[i]", &[1.0, 0.25, 1.0]),
+        (
+            "case { A[i] > 0 -> exp(log(sqrt(A[i]))), A[i] == 0 -> 5, default -> log(-A[i]) }",
+            &[0.0, 0.25, -1.0],
+        ),
+        ("case(A[i] > 0, log(A[i]), A[i] > 2, sqrt(A[i]))", &[0.0, 0.25, 0.0]),
+        ("A[i] > 0 ? (A[i] > 1 ? log(sqrt(A[i])) : 0) : 2 A[i]", &[2.0, 0.125, 2.0]),
+        ("inverse(A[i]) + root(A[i])", &[0.0, -0.0625 + 0.25, -1.0]),
+        ("A[i] > 0 ? plain(A[i]) : 0", &[0.0, -0.0625, 0.0]),
+    ];
+    for (y, expected) in cases {
+        let text = format!(
+            "fn inverse(a) -> y {{ y = where(a != 0, 1 / a, 0) }}\nfn root(a[x]) -> y[x] {{ y[x] when a[x] > 1 = sqrt(a[x]) }}\n\
+             fn plain(a) -> y {{ y = 1 / a }}\nA[i] = const([0, 4, -1])\nY[i] = {y}\nLoss = Y[i]"
+        );
+        let found = gradient(&text);
+        if expected.iter().any(|x| x.is_infinite()) {
+            assert_eq!(found, *expected, "{text}");
+        } else {
+            assert_near(&text, &found, expected);
+        }
+    }
+}
+
+#[test]
+fn guards_and_what_mixes_places() {
+    let guard = "A[i] = const([0.5, 4, -1])\nY[i] when A[i] > 1 = sqrt(A[i])\nLoss = Y[i]";
+    assert_near(guard, &gradient(guard), &[0.0, 0.25, 0.0]);
+    // Where the guard does not hold, 0 is among what the largest is taken of.
+    let most = "A[i,j] = const([[0, 1, -2], [1, 2, -3]])\nY[i] when A[i,j] > 0.5 max= A[i,j] A[i,j]\nLoss = Y[i] Y[i]";
+    assert_near(most, &gradient(most), &[0.0, 4.0, 0.0, 0.0, 32.0, 0.0]);
+    let mean = "A[i,j] = const([[0, 1, -2], [1, 2, -3]])\nY[i] when A[i,j] > 0 avg= log(A[i,j])\nLoss = Y[i]";
+    assert_near(mean, &gradient(mean), &[0.0, 1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 6.0, 0.0]);
+    // One of a function's places taken, the others not; none of them.
+    let scaled = "A[b] = const([0, 2])\nX[b,i] = const([[1, 2], [0, 0]])\nY[b,i] = A[b] != 0 ? softmax(X[b,i] / A[b]) X[b,i] : A[b]\nLoss = Y[b,i]";
+    assert_near(scaled, &gradient(scaled), &[2.0, 0.0]);
+    // What a function mixes is needed wherever it is taken somewhere.
+    let sums = "A[i] = const([1, -2, 3])\nY[i] = A[i] > 0 ? cumsum(exp(A[i] A[i] / 4)) : 0\nLoss = Y[i]";
+    let slope = |a: f64| a / 2.0 * (a * a / 4.0).exp();
+    assert_near(sums, &gradient(sums), &[2.0 * slope(1.0), slope(-2.0), slope(3.0)]);
+    let inside = "fn f(a[x]) -> y[x] { y[x] = a[x] > 0 ? cumsum(exp(a[x] a[x] / 4)) : 0 }\nA[i] = const([1, -2, 3])\nY[i] = f(A[i])\nLoss = Y[i]";
+    assert_near(inside, &gradient(inside), &[2.0 * slope(1.0), slope(-2.0), slope(3.0)]);
+    // A condition that sums does so on every line.
+    let summed = "A[i] = const([0.3, -0.6])\nC[i,k] = const([[1, -2], [3, -4]])\nB[k] = const([3, 2])\nY[i] = C[i,k] B[k] > 0 ? C[i,k] + A[i] : 0\nLoss = Y[i]";
+    assert_near(summed, &gradient(summed), &[1.0, 1.0]);
+    // What is the same at all moments, in a step that looks at its state.
+    let steps = "axis t = 3\nA[i] = const([0.5, -0.5])\nH[i,*0] = const([-1, -1])\nH[i,*t+1] when H[i,*t] < 0 = tanh(sin(tanh(A[i])))\nLoss = H[i,*t+1]";
+    let slope = |a: f64| {
+        let (s, t) = (a.tanh().sin(), a.tanh());
+        (1.0 - s.tanh().powi(2)) * t.cos() * (1.0 - t * t)
+    };
+    assert_near(steps, &gradient(steps), &[slope(0.5), slope(-0.5) * 3.0]);
+    let norm = "A[b,i] = const([[0, 0], [3, 4]])\nN[b] = reduce(sum, i) A[b,i] ** 2 > 0 ? sqrt(reduce(sum, i) A[b,i] ** 2) : 0\nLoss = N[b]";
+    assert_near(norm, &gradient(norm), &[0.0, 0.0, 0.6, 0.8]);
+}
+
+/// Powers that are written as numbers, and their derivatives of the next orders, at 0.
+#[test]
+fn powers_at_zero() {
+    let orders: &[(&str, [f64; 3])] =
+        &[("0", [0.0; 3]), ("1", [1.0, 0.0, 0.0]), ("2", [0.0, 2.0, 0.0]), ("3", [0.0, 0.0, 6.0])];
+    for (n, expected) in orders {
+        let (mut text, mut loss) = (format!("A = const(0)\nLoss = A ** {n}"), Name::from("Loss"));
+        for expected in expected {
+            let (next, found) = differentiated(&text, &loss);
+            let Some(found) = found else {
+                // What is constant has no gradient.
+                assert_eq!(*expected, 0.0, "{text}");
+                break;
+            };
+            (text, loss) = (next, found);
+            assert_eq!(value(&text, &loss), [*expected], "{text}");
+        }
+    }
+}
+
+/// A choice differentiates again.
+#[test]
+fn second_derivatives_of_choices() {
+    let text = "A[i] = const([0, 4, -1])\nY[i] = A[i] > 0 ? log(sqrt(A[i])) : A[i] ** 2\nLoss = Y[i]";
+    let (text, first) = differentiated(text, "Loss");
+    let (text, second) = differentiated(&format!("{text}Next = {}[i]\n", first.unwrap()), "Next");
+    assert_near(&text, &value(&text, &second.unwrap()), &[2.0, -0.5 / 16.0, 2.0]);
+}
