@@ -5,6 +5,7 @@ mod arrays;
 mod control;
 mod draft;
 mod forms;
+mod linear;
 
 use crate::ast::{Kind, Name, Statement};
 use crate::source::Span;

@@ -164,3 +164,26 @@ fn every_composite() {
     }
     assert!(count > 200, "{count}");
 }
+
+/// Linear algebra is what the language calls it, batches too.
+#[test]
+fn linear_algebra_has_its_names() {
+    let m = f64s(&[2, 3, 3]);
+    let m = &m + Tensor::eye(3).to_dtype(DType::F64) * 4.0;
+    let m = &m + m.t();
+    let b = f64s(&[2, 3, 2]);
+    let cases: Vec<(Graph, &[&str])> = vec![
+        (trace(&[&m], |v| v[0].inv()).unwrap(), &["solve("]),
+        (trace(&[&m], |v| v[0].cholesky()).unwrap(), &["cholesky("]),
+        (trace(&[&m], |v| v[0].det()).unwrap(), &["det("]),
+        (trace(&[&m], |v| v[0].eigh().0).unwrap(), &["eigh(", "part=\"values\""]),
+        (trace(&[&m], |v| v[0].qr().1).unwrap(), &["qr(", "part=\"r\""]),
+        (trace(&[&m], |v| v[0].svd().1).unwrap(), &["svd(", "part=\"s\""]),
+        (trace(&[&m, &b], |v| v[0].solve(&v[1])).unwrap(), &["solve("]),
+    ];
+    for (graph, words) in &cases {
+        let text = round_trip_on(graph, vec![m.clone(), b.clone()][..graph.inputs().len()].to_vec());
+        assert!(!text.contains("graph("), "{text}");
+        words.iter().for_each(|w| assert!(text.contains(w), "{text}"));
+    }
+}

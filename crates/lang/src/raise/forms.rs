@@ -133,7 +133,10 @@ impl Raise<'_> {
                 let all = self.steps(&scan, drafts)?;
                 return all.map_or_else(|| self.all_literally(drafts), Ok);
             }
-            _ => None,
+            _ => {
+                let all = self.linear(drafts);
+                return all.map_or_else(|| self.all_literally(drafts), Ok);
+            }
         };
         match one {
             Some(seen) => Ok(vec![seen]),
