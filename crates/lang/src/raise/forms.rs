@@ -133,10 +133,7 @@ impl Raise<'_> {
                 let all = self.steps(&scan, drafts)?;
                 return all.map_or_else(|| self.all_literally(drafts), Ok);
             }
-            _ => {
-                let all = self.linear(drafts);
-                return all.map_or_else(|| self.all_literally(drafts), Ok);
-            }
+            _ => return self.linear(drafts).map_or_else(|| self.all_literally(drafts), Ok),
         };
         match one {
             Some(seen) => Ok(vec![seen]),
