@@ -24,7 +24,9 @@ pub(crate) fn plan_memory(plan: &mut Plan) {
         for (written, read) in in_place(step) {
             let temporary = |b: usize| matches!(plan.buffers[b].place, Place::Arena(_));
             let dies = lives[read].is_some_and(|l| l.to == at);
-            let fits = plan.buffers[written].bytes() == plan.buffers[read].bytes();
+            // Element by element, or a wider one would be written over its neighbours before they are read.
+            let fits = plan.buffers[written].numel == plan.buffers[read].numel
+                && plan.buffers[written].dtype.size() == plan.buffers[read].dtype.size();
             let free = !taken.contains(&read) && !host.contains_key(&written);
             if temporary(written) && temporary(read) && dies && fits && free {
                 host.insert(written, read);

@@ -2,7 +2,7 @@
 
 use gradus_cpu::{Executable, Pool, evaluate_on};
 use gradus_ir::graph::{Builder, Var};
-use gradus_ir::ops::{Op, movement, reduce};
+use gradus_ir::ops::{Op, movement, pointwise, reduce, sort};
 use gradus_ir::{Aval, DType, Graph, Literal, Shape, reference};
 
 fn numbers(shape: &[usize], seed: usize) -> Literal {
@@ -102,6 +102,25 @@ fn pieces_views_and_copies() {
         vec![padded * padded, flipped - turned, turned, x[0], x[0]]
     });
     same(&graph, &inputs, 1e-6);
+}
+
+/// Half of a buffer as elements twice as wide, and the whole as elements half as wide: as many bytes, not the same elements.
+#[test]
+fn a_cast_of_a_part_does_not_overwrite_the_rest() {
+    for n in [3, 50, 5000] {
+        let (graph, inputs) = build(&[&[2, n]], |b, x| {
+            let sort = |axis: usize, x| b.apply(sort::Sort { axis, descending: false }, &[x])[0];
+            let part = |k: usize, x| {
+                b.apply1(movement::Slice { start: vec![k, 0], stop: vec![k + 1, n], step: vec![1, 1] }, &[x])
+            };
+            let cast = |to: DType, x| b.apply1(pointwise::Cast { to }, &[x]);
+            // Sorting keeps apart what would else be one kernel.
+            let wide = |k: usize| sort(1, cast(DType::F64, part(k, sort(1, x[0] + k as f64))));
+            let narrow = sort(1, cast(DType::BF16, sort(1, x[0] * 2.0)));
+            vec![wide(0), wide(1), narrow]
+        });
+        same(&graph, &inputs, 1e-6);
+    }
 }
 
 #[test]
