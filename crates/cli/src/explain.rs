@@ -192,10 +192,18 @@ impl Line {
         // Under another name, so that what it reads of itself is an input: one round of a fixpoint.
         let name = Name::from(format!("{} of one equation", e.target.name));
         let alone = Equation { target: Ref { name: name.clone(), ..e.target.clone() }, ..e.clone() };
+        // A term may lack an index of the left side, whose size then its neighbours know.
+        let mut axes = program.axes.clone();
+        let extents = values.get(&e.target.name).map(|t| t.shape().to_vec()).unwrap_or_default();
+        for (place, n) in e.target.places.iter().zip(extents) {
+            if let Index::Named(name, 0) = &place.index {
+                axes.entry(name.clone()).or_insert((Kind::Number(n as f64).bare(), place.span));
+            }
+        }
         let around = Program {
             sources: program.sources.clone(),
             functions: program.functions.clone(),
-            axes: program.axes.clone(),
+            axes,
             params: program.params.clone(),
             ..Program::default()
         };

@@ -153,6 +153,23 @@ fn explain_counts() {
     assert!(bytes >= 4 * (x + k + y), "{bytes}");
 }
 
+/// Terms that lack an index of the left side have its size from their neighbours.
+#[test]
+fn explain_knows_sizes_of_neighbours() {
+    let program = "X[i] = const([1,2,3])\nD[j] = const([1,2])\nY[i] = X[i] + 1\nZ[i,j] = X[i] + D[j]\nZ[i,j] += 2\nLoss = Y[i] Z[i,j]";
+    let value = json(&output(program, &["explain", "-", "--json"]));
+    let shapes: Vec<(String, String)> = value["equations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| (e["equation"].as_str().unwrap().to_string(), e["shape"].to_string()))
+        .collect();
+    let of =
+        |name: &str| shapes.iter().filter(|s| s.0.starts_with(name)).map(|s| &s.1[..]).collect::<Vec<_>>();
+    assert_eq!(of("Y["), ["[3]", "[3]"], "{shapes:?}");
+    assert_eq!(of("Z["), ["[3,2]"; 3], "{shapes:?}");
+}
+
 #[test]
 fn explain_counts_what_is_really_computed() {
     let program = "A[i,j] = const([[1,2],[3,4],[5,6]])\nB[j] = const([1,2])\nC[i] = const([1,1,1])\nY = A[i,j] B[j] C[i]";
