@@ -221,4 +221,4 @@ def install():
         setattr(Tensor, name, property(lambda self: False, doc="No: tensors are dense, and in main memory."))
     Tensor.layout = property(lambda self: strided, doc="How elements are stored.")
     Tensor.itemsize = property(lambda self: self.element_size(), doc="Bytes of an element.")
-    Tensor.mH = property(lambda self: self.adjoint(), doc="Matrices transposed and conjugated.")
+    Tensor.mH = property(lambda self: self.adjoint() if self.is_complex() else self.mT, doc="Matrices transposed and conjugated.")

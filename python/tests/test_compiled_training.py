@@ -281,3 +281,17 @@ def test_gradients_from_outside_are_seen():
     w.grad, before = None, w.detach().clone()
     step()  # another program, which has nothing to do
     assert w.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("copy", [lambda b: b.clone(), lambda b: b.detach().clone(), lambda b: gradus.clone(b) * 1])
+def test_a_copy_of_what_is_outside_is_made_in_every_call(copy):
+    b = gradus.ones(3)
+    f = gradus.jit(lambda x: copy(b) + x)
+    f(gradus.zeros(3))
+    b.mul_(5)
+    assert f(gradus.zeros(3)).tolist() == [5.0, 5.0, 5.0]
+    flag = gradus.tensor([True, False])
+    g = gradus.jit(lambda: copy(flag) if copy(flag).dtype is gradus.bool else copy(flag).bool())
+    g()
+    flag.copy_(gradus.tensor([False, True]))
+    assert g().tolist() == [False, True]

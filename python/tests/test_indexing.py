@@ -205,3 +205,24 @@ def test_gradients_of_reading_and_writing():
     y[1] = v
     (y * gradus.tensor([1.0, 10.0, 100.0])).sum().backward()
     assert x.grad.tolist() == [2.0, 0.0, 200.0] and v.grad.item() == 10.0
+
+
+@pytest.mark.parametrize("view", [
+    lambda x: x.movedim(0, -1), lambda x: x.movedim((0, 2), (2, 1)), lambda x: x.moveaxis(1, 0), lambda x: x.ravel(), lambda x: x[0].H,
+    lambda x: x.mH, lambda x: x.type(gradus.float32),
+])
+def test_axes_in_other_places_are_views(view):
+    x = gradus.arange(24.0).reshape(2, 3, 4)
+    expected, part = view(x).clone(), view(x)
+    assert gradus.equal(part, expected)
+    part[0] = -1
+    assert gradus.equal(view(x), part) and (view(x)[0] == -1).all() and (x == -1).sum() == part[0].numel()
+
+
+def test_movedim_has_numpys_order():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for source, destination in [(0, -1), (-1, 0), ((0, 2), (2, 1)), ((2, 0), (0, 1)), ((0, 1, 2), (1, 2, 0))]:
+        found = gradus.tensor(x).movedim(source, destination)
+        assert np.array_equal(found.numpy(), np.moveaxis(x, source, destination))
+    with pytest.raises(Exception):
+        gradus.tensor(x).movedim(0, 5)

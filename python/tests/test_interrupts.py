@@ -89,3 +89,21 @@ def test_what_is_done_once_stops(name):
     assert done.returncode == 0 and "ignored" not in done.stderr, done.stderr
     word, late = done.stdout.split()
     assert word == "stopped" and float(late) < 1.0, done.stdout
+
+
+FIRST = """
+import os, signal, threading, time
+import gradus
+threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    gradus.rand(30_000_000)  # compiles on the way
+    time.sleep(5)
+    print("lost")
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_ctrl_c_during_a_first_draw_is_not_lost():
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "stopped", done.stdout + done.stderr

@@ -335,10 +335,12 @@ impl PyTensor {
     /// Of another dtype.
     #[doc = example!(type)]
     #[pyo3(name = "type", signature = (dtype=None))]
-    fn type_<'py>(&self, py: Python<'py>, dtype: Option<DTypeArg>) -> PyResult<Bound<'py, PyAny>> {
+    fn type_<'py>(slf: &Bound<'py, PyTensor>, dtype: Option<DTypeArg>) -> PyResult<Bound<'py, PyAny>> {
         use pyo3::IntoPyObjectExt;
-        let x = self.value(py)?;
+        let py = slf.py();
+        let x = slf.get().value(py)?;
         match dtype {
+            Some(d) if d.0 == x.dtype() => Ok(slf.clone().into_any()),
             None => format!("gradus.{}", dtype::name(x.dtype())).into_bound_py_any(py),
             Some(d) => PyTensor::out(x.to_dtype(d.0))?.into_bound_py_any(py),
         }

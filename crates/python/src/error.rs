@@ -21,6 +21,11 @@ pub(crate) fn kept(e: PyErr) -> Error {
     Error::new(Kind::Interrupted)
 }
 
+/// What a handler raised and nobody gave back: whoever left off because of it found another way.
+pub(crate) fn forgotten() -> PyResult<()> {
+    STOPPED.with(|s| s.borrow_mut().take()).map_or(Ok(()), Err)
+}
+
 /// Whether a signal (Ctrl-C) wants the run on this thread to stop.
 pub(crate) fn stop_wanted() -> bool {
     Python::attach(|py| {

@@ -157,14 +157,26 @@ impl PyTensor {
 
     /// A matrix transposed and conjugated.
     #[getter]
-    fn H(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.adjoint())
+    fn H(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        let turned = slf.get().value(slf.py())?.adjoint();
+        match raise(turned.check())?.dtype().is_complex() {
+            true => PyTensor::out(turned),
+            false => PyTensor::transpose(slf, -2, -1),
+        }
     }
 
     /// Axes moved to other places.
     #[doc = example!(movedim)]
-    fn movedim(&self, py: Python<'_>, source: Dim, destination: Dim) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.movedim(source, destination))
+    fn movedim(slf: &Bound<'_, PyTensor>, source: Dim, destination: Dim) -> PyResult<PyTensor> {
+        let x = slf.get().value(slf.py())?;
+        raise(x.movedim(source.clone(), destination.clone()).check())?;
+        let rank = x.rank() as isize;
+        let places =
+            |d: Dim| d.0.unwrap_or_else(|| (0..rank).collect()).into_iter().map(|a| a.rem_euclid(rank));
+        let (from, to): (Vec<isize>, Vec<isize>) = (places(source).collect(), places(destination).collect());
+        let mut rest = (0..rank).filter(|a| !from.contains(a));
+        let place = |j: isize| to.iter().position(|t| *t == j).map(|k| from[k]).or_else(|| rest.next());
+        PyTensor::part_of(slf, View::Permute((0..rank).filter_map(place).collect()))
     }
 
     /// Axes of extent 1 repeated; -1 keeps an extent.
@@ -221,6 +233,12 @@ impl PyTensor {
         let flat = if flat.rank() == 0 { flat.reshape([1usize]) } else { flat.flatten(start_dim, end_dim) };
         raise(flat.check())?;
         reshaped(slf, flat.shape().dims())
+    }
+
+    /// As a vector.
+    #[doc = example!(ravel)]
+    fn ravel(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::flatten(slf, 0, -1)
     }
 
     /// One axis as several.

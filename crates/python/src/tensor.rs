@@ -5,7 +5,7 @@
 //! puts a value with that part replaced into the other. So derivatives of programs that write in place are right without
 //! further rules, in eager mode and under every transform.
 
-use crate::error::{raise, raised};
+use crate::error::{forgotten, raise, raised};
 use crate::jit::{is_compiling, note_gradient};
 use crate::unary::Spelled;
 use gradus::{DType, Ix, Tensor};
@@ -94,6 +94,7 @@ impl PyTensor {
 
     /// A place of its own, unless the value is a failure.
     pub(crate) fn out(value: Tensor) -> PyResult<PyTensor> {
+        forgotten()?;
         match value.error() {
             Some(e) => Err(raised(e)),
             // A graph knows no modes: what is computed without gradients says so itself.

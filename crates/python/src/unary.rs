@@ -112,7 +112,6 @@ plain! {
     angle "The angle of a complex number." |x| x.angle();
     conj "The complex conjugate." |x| x.conj();
     argwhere "The positions of non-zero elements, one row each." |x| x.nonzero();
-    ravel "As a vector." |x| x.ravel();
     inverse "The inverse of matrices." |x| x.inv();
     det "The determinant of matrices." |x| x.det();
     logdet "The logarithm of the determinant of matrices." |x| x.det().log();
@@ -144,6 +143,10 @@ impl Spelled for Tensor {
         }
         if self.requires_grad() {
             return self.mul(1);
+        }
+        // What a function being compiled reads from outside is an input of it, and so is its copy.
+        if self.is_cell() && gradus::is_tracing() {
+            return Tensor::cat(&[&self.unsqueeze(0)], 0).squeeze(0);
         }
         match (self.aval(), self.to_bytes()) {
             (Some(aval), Ok(bytes)) => Tensor::from_bytes(&aval, &bytes),

@@ -97,8 +97,10 @@ fn cached<R: Outputs>(
     };
     let is = |(n, a, i): &Key| *n == name && *a == args && *i == avals;
     let op = REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(place))?;
+    let outs = try_apply(op.clone(), ins).map_err(|e| e.called(name).at(place))?;
+    // Afterwards, since a failure on the way to remember it, Ctrl-C for one, would be forgotten.
     recent::remember(name, &args, ins, &op);
-    try_apply(op, ins).map_err(|e| e.called(name).at(place))
+    Ok(outs)
 }
 
 /// The graph of a function that reads nothing but its operands.
