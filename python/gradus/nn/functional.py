@@ -19,7 +19,7 @@ from ..core import (  # noqa: F401
     pad, unfold, fold, pixel_shuffle, pixel_unshuffle,
     arange, channel_shuffle, full_like, no_grad, ones, pdist, rand_like, stack, where, zeros, zeros_like,
 )
-from .. import _native
+from .. import _native, core as _core
 from .._examples import documented as _documented
 
 
@@ -195,7 +195,30 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise NotImplementedError("interpolate knows no antialias")
     if mode == "bicubic":
         return _bicubic(input, size, scale_factor, bool(align_corners), recompute_scale_factor)
-    return _native.interpolate(input, size, scale_factor, mode, align_corners)
+    if scale_factor is None or recompute_scale_factor or mode == "area" or align_corners:
+        return _native.interpolate(input, size, scale_factor, mode, align_corners)
+    factors = [scale_factor] * (input.ndim - 2) if isinstance(scale_factor, (int, float)) else list(scale_factor)
+    if size is not None or len(factors) != input.ndim - 2 or all(d * f == math.floor(d * f) for d, f in zip(input.shape[2:], factors)):
+        return _native.interpolate(input, size, scale_factor, mode, align_corners)
+    for axis, factor in enumerate(factors, 2):
+        input = _scaled(input, axis, factor, mode)
+    return input
+
+
+def _scaled(x, axis, factor, mode):
+    """One axis resampled by a factor that leaves a part of an element over: places go by the factor, not by the extents."""
+    extent = x.shape[axis]
+    step, count = 1 / factor, math.floor(extent * factor)
+    places = [min((i if mode == "nearest" else i + 0.5) * step, extent - 1) for i in range(count)]
+    if mode in ("nearest", "nearest-exact"):
+        return x.index_select(axis, _core.tensor([int(p) for p in places], dtype=_core.int64))
+    if mode not in ("linear", "bilinear", "trilinear"):
+        return _native.interpolate(x, None, factor, mode)  # which says what is wrong
+    places = [max((i + 0.5) * step - 0.5, 0.0) for i in range(count)]
+    first = [min(int(p), extent - 1) for p in places]
+    share = _core.tensor([min(p - f, 1.0) for p, f in zip(places, first)], dtype=x.dtype).reshape([-1] + [1] * (x.ndim - axis - 1))
+    at = lambda ids: x.index_select(axis, _core.tensor(ids, dtype=_core.int64))
+    return at(first) * (1 - share) + at([min(f + 1, extent - 1) for f in first]) * share
 
 
 def _in_place(function, arguments="", gives="1."):
