@@ -3,10 +3,10 @@
 import math
 
 from ..core import rand, randn, where
-from .distribution import Distribution, numbers
+from .distribution import Distribution, Located, numbers
 
 
-class Normal(Distribution):
+class Normal(Located):
     """The normal distribution with mean `loc` and standard deviation `scale`.
 
     >>> import gradus
@@ -24,16 +24,6 @@ class Normal(Distribution):
         if validate_args is not False and not bool((self.scale.detach() > 0).all()):
             raise ValueError(f"the scale of a normal distribution must be positive, not {self.scale}")
         super().__init__(self.loc.shape)
-
-    @property
-    def mean(self):
-        """The mean."""
-        return self.loc
-
-    @property
-    def mode(self):
-        """Where the density is largest."""
-        return self.loc
 
     @property
     def variance(self):

@@ -54,3 +54,17 @@ def _size(shape):
     from .._results import Size
 
     return Size(shape)
+
+
+class Located(Distribution):
+    """A distribution around its `loc`, where its density is largest."""
+
+    @property
+    def mean(self):
+        """The mean."""
+        return self.loc
+
+    @property
+    def mode(self):
+        """Where the density is largest."""
+        return self.loc

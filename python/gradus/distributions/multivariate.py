@@ -4,10 +4,10 @@ import math
 
 from ..core import as_tensor, broadcast_tensors, eye, randn
 from .. import linalg
-from .distribution import Distribution, numbers
+from .distribution import Located, numbers
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(Located):
     """The normal distribution of vectors, with a mean and one of: covariance, its inverse, its Cholesky factor.
 
     >>> import gradus
@@ -56,16 +56,6 @@ class MultivariateNormal(Distribution):
         """The inverse of the covariance."""
         n = self.loc.shape[-1]
         return eye(n, dtype=self.loc.dtype).expand(tuple(self._factor.shape)).cholesky_solve(self._factor)
-
-    @property
-    def mean(self):
-        """The mean."""
-        return self.loc
-
-    @property
-    def mode(self):
-        """Where the density is largest."""
-        return self.loc
 
     @property
     def variance(self):
