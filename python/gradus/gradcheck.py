@@ -9,6 +9,12 @@ def _outputs(func, inputs):
     return [y for y in (found if isinstance(found, (tuple, list)) else [found]) if isinstance(y, Tensor) and y.dtype.is_floating_point]
 
 
+def _given(inputs):
+    """The inputs as a tuple, and the places of those that require gradients."""
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    return inputs, [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+
+
 def _differences(func, inputs, place, eps):
     """For each output, how its elements change with those of an input: by moving one at a time both ways."""
     x, rows = inputs[place], []
@@ -53,8 +59,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     >>> gradus.autograd.gradcheck(lambda x: x.sin() * x, (x,))
     True
     """
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    wanted = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    inputs, wanted = _given(inputs)
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
     for i in wanted:
@@ -76,12 +81,11 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
     >>> gradus.autograd.gradgradcheck(lambda x: x.sin() * x, (x,))
     True
     """
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    inputs, wanted = _given(inputs)
     outputs = _outputs(func, inputs)
     if grad_outputs is None:
         grad_outputs = [rand_like(y.detach()) + ones_like(y.detach()) for y in outputs]
     cotangents = [g.detach().requires_grad_() for g in ([grad_outputs] if isinstance(grad_outputs, Tensor) else grad_outputs)]
-    wanted = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
     def gradients(*given):
         own, seeds = list(given[:len(inputs)]), list(given[len(inputs):])

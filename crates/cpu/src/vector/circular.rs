@@ -29,12 +29,6 @@ const ROUND: f64 = super::wide::ROUND;
 const QUARTER_HI: f64 = 1.570_796_326_734_125_6;
 const QUARTER_LO: f64 = 6.077_100_506_506_192e-11;
 
-/// A polynomial by Horner's rule, the constant first.
-macro_rules! horner {
-    ($x:expr; $c:expr) => { D::from($c) };
-    ($x:expr; $c:expr, $($rest:expr),+) => { horner!($x; $($rest),+).fma($x, $c) };
-}
-
 /// Sine and cosine of `x` up to their signs and order: of the remainder by quarter turns; and their number, in the last
 /// bits.
 #[inline(always)]
@@ -43,9 +37,9 @@ fn sin_cos<D: Double>(x: D) -> (D, D, D) {
     let n = turns - ROUND.into();
     let r = n.fma(-QUARTER_LO, n.fma(-QUARTER_HI, x));
     let z = r * r;
-    let s = horner!(z; -0.16666666666663857, 0.00833333333106116, -0.00019841266899437397,
+    let s = horner!(D; z; -0.16666666666663857, 0.00833333333106116, -0.00019841266899437397,
         2.7555985625200863e-6, -2.480514540674743e-8);
-    let c = horner!(z; 0.0416666666643024, -0.0013888887664713619, 2.4800596435621998e-5,
+    let c = horner!(D; z; 0.0416666666643024, -0.0013888887664713619, 2.4800596435621998e-5,
         -2.7300448619488353e-7);
     ((r * z).fma(s, r), z.fma(z.fma(c, -0.5), 1.0), turns)
 }

@@ -13,12 +13,6 @@ pub(crate) const ROUND: f32 = 12_582_912.0;
 const LN2_HI: f32 = 0.693_145_75;
 const LN2_LO: f32 = 1.428_606_8e-6;
 
-/// A polynomial by Horner's rule, the constant first.
-macro_rules! horner {
-    ($x:expr; $c:expr) => { N::from($c) };
-    ($x:expr; $c:expr, $($rest:expr),+) => { horner!($x; $($rest),+).fma($x, $c) };
-}
-
 #[inline(always)]
 fn clamp<N: Single>(x: N, low: f32, high: f32) -> N {
     let x = N::select(x.lt(low), low, x);
@@ -31,7 +25,7 @@ fn exp_parts<N: Single>(x: N) -> (N, N) {
     let t = x.fma(LOG2_E, ROUND);
     let n = t - ROUND.into();
     let r = n.fma(-LN2_LO, n.fma(-LN2_HI, x));
-    let q = horner!(r; 0.5, 0.166_665_76, 0.041_666_552, 0.008_363_293, 0.001_392_632_6);
+    let q = horner!(N; r; 0.5, 0.166_665_76, 0.041_666_552, 0.008_363_293, 0.001_392_632_6);
     ((r * r).fma(q, r), t)
 }
 
@@ -66,7 +60,7 @@ pub(crate) fn exp2<N: Single>(x: N) -> N {
     let x = clamp(x, -151.0, 129.0);
     let t = x + ROUND.into();
     let r = x - (t - ROUND.into());
-    let q = horner!(r; LN_2, 0.240_226_5, 0.055_503_566, 0.009_618_082, 0.001_339_109_4, 0.000_154_533_61);
+    let q = horner!(N; r; LN_2, 0.240_226_5, 0.055_503_566, 0.009_618_082, 0.001_339_109_4, 0.000_154_533_61);
     r.fma(q, 1.0).scaled(t)
 }
 
@@ -87,14 +81,14 @@ pub(crate) fn sigmoid<N: Single>(x: N) -> N {
 pub(crate) fn tanh<N: Single>(x: N) -> N {
     let a = x.abs();
     let z = x * x;
-    let q = horner!(z; -0.333_333_3, 0.133_330_08, -0.053_889_714, 0.021_194_931, -0.006_406_300_5);
+    let q = horner!(N; z; -0.333_333_3, 0.133_330_08, -0.053_889_714, 0.021_194_931, -0.006_406_300_5);
     let small = a.fma(z * q, a);
     // 1 - 2 / (exp(2a) + 1), and exp(2a) = s + s·r·p for s = 2^n. From 9.1 on the result rounds to 1.
     let top = N::select(a.gt(9.1), 9.1, a);
     let t = top.fma(2.0 * LOG2_E, ROUND);
     // One part of ln 2 is enough: the larger the exponent, the less its error is seen.
     let r = (t - ROUND.into()).fma(-0.5 * LN_2, top);
-    let p = horner!(r; 2.0, 2.0, 1.333_320_4, 0.666_663_45, 0.267_813, 0.089_175_36);
+    let p = horner!(N; r; 2.0, 2.0, 1.333_320_4, 0.666_663_45, 0.267_813, 0.089_175_36);
     let s = N::from_bits((t.to_bits() << 23) + 1.0_f32.to_bits().into());
     let large = N::from(1.0) - N::from(2.0) / (s * r).fma(p, s + 1.0.into());
     N::select(a.lt(0.58), small, large).copysign(x)
@@ -104,12 +98,12 @@ pub(crate) fn tanh<N: Single>(x: N) -> N {
 pub(crate) fn erf<N: Single>(x: N) -> N {
     let a = x.abs();
     let z = x * x;
-    let q = horner!(z; 0.128_379_17, -0.376_126_35, 0.112_837_01, -0.026_859_691, 0.005_201_714_6,
+    let q = horner!(N; z; 0.128_379_17, -0.376_126_35, 0.112_837_01, -0.026_859_691, 0.005_201_714_6,
         -0.000_815_005_04, 8.399_778e-5);
     let small = a.fma(q, a);
     // The logarithm of erfc; beyond 4 the result rounds to 1.
     let top = N::select(a.gt(4.0), 4.0, a);
-    let log = horner!(top; 0.000_318_539_65, -1.130_231, -0.631_823_9, -0.110_087_164, 0.026_427_638,
+    let log = horner!(N; top; 0.000_318_539_65, -1.130_231, -0.631_823_9, -0.110_087_164, 0.026_427_638,
         -0.004_762_626, 0.000_597_585_75, -4.616_386e-5, 1.643_063_7e-6);
     let large = N::from(1.0) - exp_near(log);
     N::select(a.lt(0.92), small, large).copysign(x)
@@ -125,7 +119,7 @@ pub(crate) fn log<N: Single>(x: N) -> N {
     let above = bits - low;
     let n = N::from_int(above >> 23) - N::select(tiny, 23.0, 0.0);
     let f = N::from_bits((above & 0x7f_ffff.into()) + low) - 1.0.into();
-    let q = horner!(f; 0.333_333_3, -0.249_999_97, 0.200_007_16, -0.166_678_03, 0.142_490_58, -0.124_256_87,
+    let q = horner!(N; f; 0.333_333_3, -0.249_999_97, 0.200_007_16, -0.166_678_03, 0.142_490_58, -0.124_256_87,
         0.116_854_2, -0.114_797_34, 0.069_716_12);
     let z = f * f;
     let y = z.fma(-0.5, n.fma(LN2_LO, z * f * q));
