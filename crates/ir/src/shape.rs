@@ -1,18 +1,19 @@
 //! Extents of a tensor, kept inline for up to six axes so that shapes cost no allocation.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
 const INLINE: usize = 6;
 
 /// The extents of a tensor, outermost first; a scalar has none.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Eq)]
 pub struct Shape(Repr);
 
-// Up to INLINE extents are always `Inline` with zeros behind them, so derived equality and hashing are right.
-#[derive(Clone, PartialEq, Eq, Hash)]
+// Up to INLINE extents are always `Inline` with zeros behind them, so hashing them agrees with equality.
+#[derive(PartialEq, Eq, Hash)]
 enum Repr {
-    Inline(u8, [usize; INLINE]),
+    Inline(u32, [usize; INLINE]),
     Heap(Box<[usize]>),
 }
 
@@ -22,30 +23,34 @@ impl Shape {
         if extents.len() <= INLINE {
             let mut inline = [0; INLINE];
             inline[..extents.len()].copy_from_slice(extents);
-            Shape(Repr::Inline(extents.len() as u8, inline))
+            Shape(Repr::Inline(extents.len() as u32, inline))
         } else {
             Shape(Repr::Heap(extents.into()))
         }
     }
 
     /// The shape of a scalar.
+    #[inline]
     pub fn scalar() -> Shape {
         Shape::new(&[])
     }
 
     /// Number of axes.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.len()
     }
 
     /// Number of elements; `None` when the extents other than 0 do not multiply to an `isize` of 16-byte
     /// elements, so that no product of some extents overflows either.
+    #[inline]
     pub fn checked_numel(&self) -> Option<usize> {
         let n = self.iter().filter(|d| **d != 0).try_fold(1usize, |n, &d| n.checked_mul(d))?;
         (n <= isize::MAX as usize / 16).then_some(if self.contains(&0) { 0 } else { n })
     }
 
     /// Number of elements of a shape that has passed inference.
+    #[inline]
     pub fn numel(&self) -> usize {
         self.checked_numel().unwrap_or(usize::MAX)
     }
@@ -86,8 +91,34 @@ impl Shape {
     }
 }
 
+impl Clone for Shape {
+    // Inlined, so that the copy is written where it stays.
+    #[inline(always)]
+    fn clone(&self) -> Shape {
+        Shape(match &self.0 {
+            Repr::Inline(n, d) => Repr::Inline(*n, *d),
+            Repr::Heap(d) => Repr::Heap(d.clone()),
+        })
+    }
+}
+
+impl PartialEq for Shape {
+    // By hand: extents are few, and calling for a comparison of memory takes longer than comparing them.
+    #[inline]
+    fn eq(&self, other: &Shape) -> bool {
+        self.len() == other.len() && self.iter().zip(other.iter()).all(|(a, b)| a == b)
+    }
+}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
 impl Deref for Shape {
     type Target = [usize];
+    #[inline]
     fn deref(&self) -> &[usize] {
         match &self.0 {
             Repr::Inline(n, d) => &d[..*n as usize],

@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::pool::Block;
 
+/// The count of a value that is never freed. No count of owners gets there: see `retain`.
+const FOREVER: usize = usize::MAX;
+
 /// The number of owners of a block.
 pub(crate) struct RefCount(AtomicUsize);
 
@@ -19,6 +22,16 @@ impl RefCount {
     #[inline]
     pub(crate) const fn one() -> RefCount {
         RefCount(AtomicUsize::new(1))
+    }
+
+    /// Owned by the program as long as it runs: nobody counts.
+    const fn forever() -> RefCount {
+        RefCount(AtomicUsize::new(FOREVER))
+    }
+
+    #[inline]
+    fn is_forever(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == FOREVER
     }
 
     /// Adds an owner. Relaxed suffices: whoever clones is an owner, so the block stays alive.
@@ -84,6 +97,13 @@ impl<T> Handle<T> {
         Handle { inner, owns: PhantomData }
     }
 
+    /// A value that is never freed, for tables that live as long as the program: its handles are
+    /// cloned and dropped without a count, which threads would pass to and fro.
+    pub fn forever(value: T) -> Handle<T> {
+        let inner = Box::leak(Box::new(Inner { refs: RefCount::forever(), value }));
+        Handle { inner: NonNull::from(inner), owns: PhantomData }
+    }
+
     #[inline]
     fn inner(&self) -> &Inner<T> {
         // SAFETY: the block lives as long as a handle, and is written only through a unique one.
@@ -141,7 +161,7 @@ impl<T> Handle<T> {
     #[inline]
     pub fn into_inner(self) -> Option<T> {
         let this = ManuallyDrop::new(self);
-        if !this.inner().refs.release() {
+        if this.inner().refs.is_forever() || !this.inner().refs.release() {
             return None;
         }
         // SAFETY: we were the last owner and `this` is not dropped.
@@ -154,7 +174,9 @@ impl<T> Handle<T> {
 impl<T> Clone for Handle<T> {
     #[inline]
     fn clone(&self) -> Handle<T> {
-        self.inner().refs.retain();
+        if !self.inner().refs.is_forever() {
+            self.inner().refs.retain();
+        }
         Handle { inner: self.inner, owns: PhantomData }
     }
 }
@@ -162,7 +184,8 @@ impl<T> Clone for Handle<T> {
 impl<T> Drop for Handle<T> {
     #[inline]
     fn drop(&mut self) {
-        if self.inner().refs.release() {
+        let refs = &self.inner().refs;
+        if !refs.is_forever() && refs.release() {
             // SAFETY: we were the last owner and are being dropped. The block is declared first, to
             // be freed last, and even if the value's own drop panics.
             let _block = unsafe { self.block() };

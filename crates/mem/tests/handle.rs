@@ -59,6 +59,20 @@ fn into_inner_moves_out_without_dropping() {
 }
 
 #[test]
+fn what_lasts_forever_has_no_last_owner() {
+    static KEPT: std::sync::OnceLock<Handle<Vec<u64>>> = std::sync::OnceLock::new();
+    let kept = KEPT.get_or_init(|| Handle::forever(vec![1, 2, 3]));
+    for _ in 0..3 {
+        assert_eq!(kept.clone().iter().sum::<u64>(), 6);
+        drop(kept.clone());
+    }
+    assert!(!kept.is_unique());
+    assert_eq!(kept.clone().into_inner(), None);
+    assert_eq!(kept.clone().get_mut(), None);
+    assert_eq!(kept.to_vec(), [1, 2, 3]);
+}
+
+#[test]
 fn any_size_and_alignment_works() {
     #[derive(Clone, Copy, PartialEq, Debug)]
     #[repr(align(4096))]

@@ -1,11 +1,14 @@
 //! The one door through which every operation passes, whatever it is applied to.
 
+use crate::arg::{Arg, Number};
 use crate::data::Data;
 use crate::execute::execute;
+use crate::row::Second;
 use crate::tape::Edge;
 use crate::tensor::{Inner, Tensor};
 use crate::{row, tape, trace};
 use gradus_ir::attr::Attr;
+use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::call::Call;
 use gradus_ir::{Aval, Error, Graph, Op, Result};
 use std::panic::Location;
@@ -15,25 +18,66 @@ use std::sync::Arc;
 #[track_caller]
 pub fn try_apply(op: impl Into<Op>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
     let (op, place) = (op.into(), Location::caller());
-    match at_once(&op, ins, place) {
+    match map_at_once(&op, ins, place) {
         Some(t) => Ok(vec![t]),
         None => at_length(op, ins, place),
     }
 }
 
+fn map_at_once(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Option<Tensor> {
+    let Op::Map(map) = op else { return None };
+    match ins {
+        [a] => row_at_once(map.0, a, None, place),
+        [a, b] => row_at_once(map.0, a, Some(Arg::Tensor(b)), place),
+        _ => None,
+    }
+}
+
 /// A row of the pointwise table on one or two operands that are data, without a list on the way. Anything else, errors
 /// included, is left to the long way.
-pub(crate) fn at_once(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Option<Tensor> {
-    let Op::Map(map) = op else { return None };
-    let row = |datas: &[&Data]| {
-        let out = Data::row_major(row::run(map.0, datas)?, &datas.first()?.aval);
-        let node = tape::record(op, ins, datas, &[&out], place).ok()?;
-        Some(Tensor::new(Inner::Data(out, node.map(|node| Edge { node, out: 0 }))))
+pub(crate) fn row_at_once(
+    row: &'static Pointwise,
+    first: &Tensor,
+    second: Option<Arg<'_>>,
+    place: &'static Location<'static>,
+) -> Option<Tensor> {
+    match second {
+        None => first.with_held(|a| row_on_data(row, &[first], a, Second::None, place)),
+        Some(Arg::Number(n)) => {
+            let n = Second::Number(n.real()?);
+            first.with_held(|a| row_on_data(row, &[first], a, n, place))
+        }
+        Some(Arg::Tensor(second)) => {
+            let on = |a: &Data, b: &Data| row_on_data(row, &[first, second], a, Second::Data(b), place);
+            // One cell may be held, two might be held by another thread the other way round.
+            match second.is_cell() {
+                true => first.with_data(|a| second.with_data(|b| on(a, b))),
+                false => first.with_held(|a| second.with_data(|b| on(a, b))),
+            }
+        }
+    }
+}
+
+fn row_on_data(
+    row: &'static Pointwise,
+    ins: &[&Tensor],
+    a: &Data,
+    b: Second<'_>,
+    place: &'static Location<'static>,
+) -> Option<Tensor> {
+    let (storage, plans) = row::run(row, a, b)?;
+    let number = || match b {
+        Second::Number(x) => Number::Float(x).of(&a.aval),
+        _ => Tensor::failed(Error::verify("a row of one operand reads a second")),
     };
-    match ins {
-        [a] => a.with_data(|a| row(&[a])),
-        [a, b] => a.with_data(|a| b.with_data(|b| row(&[a, b]))),
-        _ => None,
+    let out = || Data::row_major(storage.clone(), &a.aval);
+    // The result is made in either branch and not before: written once, where it stays.
+    match tape::record_row(row, plans, ins, number, out, a.aval.dtype, place).ok()? {
+        None => Some(Tensor::new(Inner::Data(Data::row_major(storage, &a.aval), None))),
+        Some(node) => {
+            let edge = Some(Edge { node, out: 0 });
+            Some(Tensor::new(Inner::Data(Data::row_major(storage, &a.aval), edge)))
+        }
     }
 }
 
@@ -71,7 +115,7 @@ pub fn apply(op: impl Into<Op>, ins: &[&Tensor]) -> Vec<Tensor> {
 #[track_caller]
 pub fn apply1(op: impl Into<Op>, ins: &[&Tensor]) -> Tensor {
     let (op, place) = (op.into(), Location::caller());
-    if let Some(t) = at_once(&op, ins, place) {
+    if let Some(t) = map_at_once(&op, ins, place) {
         return t;
     }
     match at_length(op, ins, place) {

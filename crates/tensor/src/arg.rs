@@ -5,7 +5,7 @@ use crate::data::Data;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::Broadcast;
 use gradus_ir::ops::pointwise::Cast;
-use gradus_ir::{C, Class, DType, Error, Literal, Shape};
+use gradus_ir::{Aval, C, Class, DType, Error, Literal, Shape};
 
 /// A tensor or a number. A number takes the dtype of the tensor beside it unless its class is higher: an integer
 /// tensor with a float gives `f32`, a float tensor with an integer stays as it is.
@@ -44,13 +44,27 @@ impl Number {
     /// The number beside a tensor: with the dtype it takes there, repeated to its extents.
     #[track_caller]
     pub fn beside(self, other: &Tensor) -> Tensor {
-        let (dtype, shape) = (self.dtype_beside(other.dtype()), other.shape());
-        let one = match (self, dtype) {
+        self.of(&Aval::new(self.dtype_beside(other.dtype()), other.shape()))
+    }
+
+    /// The number as a tensor of this type.
+    #[track_caller]
+    pub(crate) fn of(self, aval: &Aval) -> Tensor {
+        let one = match (self, aval.dtype) {
             (Number::Float(x), DType::F32) => Data::new(Shape::scalar(), &[x as f32]),
             (Number::Float(x), DType::F64) => Data::new(Shape::scalar(), &[x]),
-            _ => Data::from_literal(&self.literal(dtype)),
+            (_, dtype) => Data::from_literal(&self.literal(dtype)),
         };
-        Tensor::from_result(one.map(|d| Tensor::data(d.repeated(shape))))
+        Tensor::from_result(one.map(|d| Tensor::data(d.repeated(aval.shape.clone()))))
+    }
+
+    /// The value beside a float, if it is a real number.
+    pub(crate) fn real(self) -> Option<f64> {
+        match self {
+            Number::Float(x) => Some(x),
+            Number::Int(i) => Some(i as f64),
+            Number::Bool(_) | Number::Complex(_) => None,
+        }
     }
 
     /// The dtype of the number on its own.
@@ -70,7 +84,7 @@ impl Number {
             Number::Int(i) => Literal::int_scalar(dtype, i),
             Number::Float(x) => Literal::scalar(dtype, x),
             Number::Complex(z) if dtype.is_complex() => {
-                let pair = Literal::new(gradus_ir::Aval::scalar(dtype), vec![z]);
+                let pair = Literal::new(Aval::scalar(dtype), vec![z]);
                 pair.map_or_else(|_| Literal::scalar(dtype, z.re), Literal::rounded)
             }
             Number::Complex(z) => Literal::scalar(dtype, z.re),

@@ -5,7 +5,7 @@ use crate::data::Data;
 use crate::few::Few;
 use crate::hook::seen_by;
 use crate::row::Output;
-use crate::tape::{Edge, GradMode, Node, Saved, Target, is_grad_enabled, lock, set_grad_enabled};
+use crate::tape::{Edge, GradMode, Node, Saved, State, Target, is_grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
 use gradus_ir::{Error, Result};
@@ -42,8 +42,8 @@ struct Pending {
 /// A pass under way.
 #[derive(Default)]
 struct Pass {
-    /// By the order of the calls: the latest comes next.
-    pending: BTreeMap<u64, Pending>,
+    /// By the order of the calls, the latest next; calls of several threads may have the same, and differ by their address.
+    pending: BTreeMap<(u64, usize), Pending>,
     /// Gradients of the leaves reached, in that order; the second table finds them.
     leaves: Vec<(Tensor, Option<Tensor>)>,
     leaf_at: HashMap<usize, usize>,
@@ -74,8 +74,8 @@ impl Pass {
     }
 
     fn send_node(&mut self, node: &Handle<Node>, out: usize, g: Tensor) {
-        let new = || Pending { node: node.clone(), cts: Few::of(&node.plan.outs, |_| None) };
-        let pending = self.pending.entry(node.order).or_insert_with(new);
+        let new = || Pending { node: node.clone(), cts: node.plan.awaited() };
+        let pending = self.pending.entry((node.order, node.addr())).or_insert_with(new);
         add(&mut pending.cts[out], g);
     }
 
@@ -88,15 +88,29 @@ impl Pass {
     /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
     fn run(&mut self, how: Backward, wanted: &mut [(Edge, Option<Tensor>)]) -> Result<()> {
         while let Some((_, Pending { node, mut cts })) = self.pending.pop_last() {
-            let hooks = lock(&node.state).watched.as_ref().map_or_else(Vec::new, |w| w.hooks.clone());
-            for (out, ct) in cts.iter_mut().enumerate().filter(|_| !hooks.is_empty()) {
-                let own = hooks.iter().filter(|(of, _)| *of == out).map(|(_, hook)| hook);
-                *ct = ct.take().map(|ct| seen_by(own, ct)).transpose()?;
+            let mut state = lock(&node.state);
+            let hooks = state.watched.as_ref().map_or_else(Vec::new, |w| w.hooks.clone());
+            if !hooks.is_empty() {
+                drop(state); // A hook may look at the node.
+                for (out, ct) in cts.iter_mut().enumerate() {
+                    let own = hooks.iter().filter(|(of, _)| *of == out).map(|(_, hook)| hook);
+                    *ct = ct.take().map(|ct| seen_by(own, ct)).transpose()?;
+                }
+                state = lock(&node.state);
             }
             for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
                 slot.clone_from(&cts[edge.out]);
             }
-            self.pull(&node, &cts, how)?;
+            for (out, _) in state.watched.iter().flat_map(|w| w.retained.iter()) {
+                self.retained
+                    .extend(cts[*out].clone().map(|ct| (Edge { node: node.clone(), out: *out }, ct)));
+            }
+            let saved = take(&mut state, how.retain_graph || how.create_graph);
+            drop(state);
+            match saved {
+                Ok(saved) => self.pull(&node, saved, &cts, how)?,
+                Err(why) => return Err(refused(&node, &cts, why)),
+            }
         }
         for (leaf, gradient) in &mut self.leaves {
             let hooks = leaf.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
@@ -105,32 +119,21 @@ impl Pass {
         Ok(())
     }
 
-    /// Sends the gradients of the operands of one recorded call.
-    fn pull(&mut self, node: &Handle<Node>, cts: &[Option<Tensor>], how: Backward) -> Result<()> {
+    /// Sends the gradients of the operands of one recorded call, from what it saved.
+    fn pull(
+        &mut self,
+        node: &Handle<Node>,
+        saved: Saved,
+        cts: &[Option<Tensor>],
+        how: Backward,
+    ) -> Result<()> {
         let plan = &*node.plan;
-        let refuse = |why: &str| Err(Error::gradient(why).in_op(&plan.name, &plan.outs).at(node.place));
-        let mut state = lock(&node.state);
-        for (out, _) in state.watched.iter().flat_map(|w| w.retained.iter()) {
-            self.retained.extend(cts[*out].clone().map(|ct| (Edge { node: node.clone(), out: *out }, ct)));
-        }
-        let Some(saved) = &state.saved else {
-            return refuse(
-                "backward runs a second time through this call, whose values have been freed; \
-                 ask for `retain_graph` the first time",
-            );
-        };
-        let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
-        if saved.iter().any(changed) {
-            return refuse("a value needed for the gradient of this call has been changed in place since");
-        }
-        let saved =
-            if how.retain_graph || how.create_graph { state.saved.clone() } else { state.saved.take() };
-        drop(state);
-        let (Some(saved), Some(call)) = (saved, &plan.call) else { return Ok(()) };
-        let looked_at = LOOK_FOR_NAN.load(Ordering::Relaxed) && !is_tracing();
-        if !looked_at && !how.create_graph && !is_tracing() && self.run_program(node, &saved, cts).is_some() {
+        let tracing = is_tracing();
+        let looked_at = LOOK_FOR_NAN.load(Ordering::Relaxed) && !tracing;
+        if !looked_at && !how.create_graph && !tracing && self.run_program(node, &saved, cts).is_some() {
             return Ok(());
         }
+        let (Some(call), outs) = plan.at(cts)? else { return Ok(()) };
         let mut operands: Vec<Tensor> = saved.into_iter().map(|(t, _)| t).collect();
         for (t, &out) in operands.iter_mut().skip(plan.reads_in.len()).zip(&plan.reads_out) {
             let Inner::Data(data, None) = &*t.0 else { continue };
@@ -138,13 +141,13 @@ impl Pass {
             *t = Tensor::new(Inner::Data(data.clone(), edge));
         }
         for &k in &plan.reads_ct {
-            operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&plan.outs[k])));
+            operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&outs[k])));
         }
         let operands: Vec<&Tensor> = operands.iter().collect();
-        let grads = try_apply(call.clone(), &operands).map_err(|e| e.at(node.place))?;
+        let grads = try_apply(call, &operands).map_err(|e| e.at(node.place))?;
         for (&i, g) in plan.writes.iter().zip(grads) {
             if looked_at && g.check()?.detach().is_nan().any(()).item::<bool>()? {
-                return refuse(&format!("the gradient of operand {i} is NaN"));
+                return Err(refused(node, cts, &format!("the gradient of operand {i} is NaN")));
             }
             g.check()?;
             self.send_operand(node, i, g);
@@ -155,7 +158,7 @@ impl Pass {
     /// The same by the plan's program, if it has one that can run on these values.
     fn run_program(&mut self, node: &Node, saved: &Saved, cts: &[Option<Tensor>]) -> Option<()> {
         let plan = &*node.plan;
-        let (program, aval) = (plan.program.as_ref()?, plan.outs.first()?);
+        let program = plan.program.as_ref()?;
         // Of a cell, the value now: its version says that it is the one that was read.
         let values = Few::of(saved, |(t, _)| t.as_cell().map(|c| c.value()));
         let input = |i: usize| match (values.get(i), saved.get(i)) {
@@ -167,7 +170,7 @@ impl Pass {
             |i| input(i)?.as_data(),
             |k, output| {
                 let g = match output {
-                    Output::New(storage) => Some(Tensor::data(Data::row_major(storage, aval))),
+                    Output::New(storage, aval) => Some(Tensor::data(Data::row_major(storage, aval))),
                     // Mostly the cotangent, handed on as it is.
                     Output::Input(i) => input(i).map(Tensor::detach),
                 };
@@ -175,6 +178,26 @@ impl Pass {
             },
         )
     }
+}
+
+/// What a call saved for its gradient, or why that is no longer there.
+fn take(state: &mut State, keep: bool) -> std::result::Result<Saved, &'static str> {
+    let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
+    if state.saved.iter().flat_map(|saved| saved.iter()).any(changed) {
+        return Err("a value needed for the gradient of this call has been changed in place since");
+    }
+    let saved = if keep { state.saved.clone() } else { state.saved.take() };
+    saved.ok_or(
+        "backward runs a second time through this call, whose values have been freed; \
+         ask for `retain_graph` the first time",
+    )
+}
+
+/// Why the gradient of a call cannot be had.
+#[cold]
+fn refused(node: &Node, cts: &[Option<Tensor>], why: &str) -> Error {
+    let outs = node.plan.at(cts).map_or_else(|_| Vec::new(), |(_, outs)| outs);
+    Error::gradient(why).in_op(&node.plan.name, &outs).at(node.place)
 }
 
 /// Nothing is recorded during a pass unless the pass itself is to be differentiated.

@@ -9,7 +9,7 @@ use crate::hook::Hook;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Aval, DType, Error, Result};
 use gradus_mem::Handle;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A handle on a cell's state; `detached` handles do not take part in autograd.
@@ -19,14 +19,18 @@ pub(crate) struct Cell {
     detached: bool,
 }
 
+/// Elements that are done before another thread has come to wait.
+const LITTLE: usize = 2048;
+
 struct Shared {
     state: Mutex<State>,
+    /// Changes only while the state is locked.
+    version: AtomicU64,
     requires_grad: AtomicBool,
 }
 
 struct State {
     value: Tensor,
-    version: u64,
     grad: Option<Tensor>,
     hooks: Vec<Hook>,
 }
@@ -34,9 +38,9 @@ struct State {
 impl Cell {
     /// A cell holding this data.
     pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
-        let state = Mutex::new(State { value, version: 0, grad: None, hooks: Vec::new() });
-        let requires_grad = AtomicBool::new(requires_grad);
-        Cell { shared: Handle::new(Shared { state, requires_grad }), detached: false }
+        let state = Mutex::new(State { value, grad: None, hooks: Vec::new() });
+        let (version, requires_grad) = (AtomicU64::new(0), AtomicBool::new(requires_grad));
+        Cell { shared: Handle::new(Shared { state, version, requires_grad }), detached: false }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -52,10 +56,24 @@ impl Cell {
         self.state().value.clone()
     }
 
-    pub(crate) fn version(&self) -> u64 {
-        self.state().version
+    /// Hands over the value as data. If there is little of it, nobody else can read or write the cell meanwhile, the
+    /// function included: waiting takes less time than counting another owner.
+    pub(crate) fn with_value<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
+        let state = self.state();
+        let data = state.value.as_data()?;
+        if data.aval.shape.numel() <= LITTLE {
+            return f(data);
+        }
+        let value = state.value.clone();
+        drop(state);
+        f(value.as_data()?)
     }
 
+    pub(crate) fn version(&self) -> u64 {
+        self.shared.version.load(Ordering::Acquire)
+    }
+
+    #[inline]
     pub(crate) fn requires_grad(&self) -> bool {
         self.shared.requires_grad.load(Ordering::Relaxed) && !self.detached
     }
@@ -116,7 +134,7 @@ impl Cell {
     /// Gives a cell its value, or a new one, after `take`.
     pub(crate) fn put_back(&self, data: Data, changed: bool) {
         let mut state = self.state();
-        state.version += changed as u64;
+        self.shared.version.fetch_add(changed as u64, Ordering::Release);
         let old = std::mem::replace(&mut state.value, Tensor::data(data));
         drop(state);
         drop(old);

@@ -1,6 +1,6 @@
 //! Operators, and a method for every row of the pointwise table.
 
-use crate::apply::{apply1, at_once};
+use crate::apply::{apply1, row_at_once};
 use crate::arg::{Arg, unify};
 use crate::tensor::Tensor;
 use gradus_ir::ops::Pointwise;
@@ -30,6 +30,9 @@ fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
 
 #[track_caller]
 pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
+    if let Some(t) = row_at_once(row, x, None, Location::caller()) {
+        return t;
+    }
     // The modulus of a complex number is real, so that it is no row: a row keeps the dtype.
     let dtype = x.dtype();
     if dtype.is_complex() && std::ptr::eq(row, &rows::abs) {
@@ -40,19 +43,11 @@ pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
 
 #[track_caller]
 pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
-    let number;
-    let b = match b {
-        Arg::Tensor(b) => b,
-        Arg::Number(n) => {
-            number = n.beside(a);
-            &number
-        }
-    };
     // The common case needs neither promotion nor broadcasting.
-    if let Some(t) = at_once(&row.into(), &[a, b], Location::caller()) {
+    if let Some(t) = row_at_once(row, a, Some(b), Location::caller()) {
         return t;
     }
-    match unify(row.name, a, Arg::Tensor(b)) {
+    match unify(row.name, a, b) {
         Ok((a, b)) => apply1(row, &[&fit(row, a), &fit(row, b)]),
         Err(failed) => failed,
     }

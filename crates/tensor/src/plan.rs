@@ -3,24 +3,23 @@
 
 use crate::data::Data;
 use crate::few::Few;
-use crate::row::{Program, address};
+use crate::row::Program;
 use crate::tape::is_step;
+use crate::tensor::Tensor;
 use gradus_ir::graph::{Builder, StableHasher, Var};
-use gradus_ir::ops::Rule;
 use gradus_ir::ops::call::Call;
+use gradus_ir::ops::{Pointwise, Rule};
 use gradus_ir::transform::pull;
-use gradus_ir::{Aval, Op, Result};
-use std::cell::RefCell;
+use gradus_ir::{Aval, DType, Error, Op, Result};
+use gradus_mem::Handle;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The gradient of a call.
+/// The gradient of a call. That of a row holds for other extents too, but for the last two fields.
 pub(crate) struct Plan {
     /// The op of the call.
     pub(crate) name: String,
-    /// The gradient graph as an op: from what it reads to the gradients of `writes`. `None` if nothing flows.
-    pub(crate) call: Option<Op>,
     /// Operands it reads.
     pub(crate) reads_in: Vec<usize>,
     /// Results it reads.
@@ -29,10 +28,33 @@ pub(crate) struct Plan {
     pub(crate) reads_ct: Vec<usize>,
     /// Operands whose gradients it gives.
     pub(crate) writes: Vec<usize>,
-    /// Types of the call's results.
-    pub(crate) outs: Vec<Aval>,
     /// The gradient graph as a program of rows, if it is one.
     pub(crate) program: Option<Program>,
+    /// The gradient graph as an op: from what it reads to the gradients of `writes`. `None` if nothing flows.
+    call: Option<Op>,
+    /// Types of the call's results.
+    outs: Vec<Aval>,
+    /// The row that was called, and which of its operands need gradients.
+    row: Option<(&'static Pointwise, Vec<bool>)>,
+}
+
+impl Plan {
+    /// No cotangents of its results yet.
+    pub(crate) fn awaited(&self) -> Few<Option<Tensor>> {
+        Few::of(&self.outs, |_| None)
+    }
+
+    /// The gradient graph and the types of the results, for cotangents that have come.
+    pub(crate) fn at(&self, cts: &[Option<Tensor>]) -> Result<(Option<Op>, Vec<Aval>)> {
+        if let (Some((row, needs)), Some(own)) = (&self.row, cts.iter().flatten().find_map(|ct| ct.aval()))
+            && self.outs.first() != Some(&own)
+        {
+            let ins = vec![own.clone(); row.arity];
+            let plan = plan_of(&(*row).into(), &ins, std::slice::from_ref(&own), needs)?;
+            return Ok((plan.call.clone(), vec![own]));
+        }
+        Ok((self.call.clone(), self.outs.clone()))
+    }
 }
 
 /// A table that forgets everything when it is full: simple, and enough to bound memory.
@@ -91,53 +113,47 @@ impl<K, V: Clone> Bounded<K, V> {
 
 type Key = (Op, Vec<Aval>, Vec<bool>);
 
-static PLANS: Bounded<Key, Arc<Plan>> = Bounded::new();
-
-/// Plans of rows that this thread used last: finding one takes less time than a small row does.
-const RECENT: usize = 64;
-
-struct Recent {
-    row: usize,
-    aval: Aval,
-    needs: Few<bool>,
-    plan: Arc<Plan>,
-}
-
-thread_local! {
-    static RECENT_ROWS: RefCell<[Option<Recent>; RECENT]> = const { RefCell::new([const { None }; RECENT]) };
-}
+static PLANS: Bounded<Key, Handle<Plan>> = Bounded::new();
 
 /// The gradient of a call for the operands that need it.
-pub(crate) fn plan_for(op: &Op, ins: &[&Data], outs: &[&Data], needs: &Few<bool>) -> Result<Arc<Plan>> {
-    let (Op::Map(map), Some(first)) = (op, ins.first()) else { return shared_plan(op, ins, outs, needs) };
-    // The operands of a row have one type.
-    let (row, aval) = (address(map.0), &first.aval);
-    // Rows lie side by side and extents are small: their sum spreads well enough.
-    let mut at = row / 16;
-    needs.iter().for_each(|n| at = at.wrapping_mul(2) + usize::from(*n));
-    aval.shape.iter().for_each(|d| at = at.wrapping_mul(31).wrapping_add(*d));
-    let at = at % RECENT;
-    let is = |r: &&Recent| r.row == row && r.aval == *aval && *r.needs == **needs;
-    let found = |rows: &RefCell<[Option<Recent>; RECENT]>| {
-        rows.borrow()[at].as_ref().filter(is).map(|r| r.plan.clone())
-    };
-    if let Ok(Some(plan)) = RECENT_ROWS.try_with(found) {
-        return Ok(plan);
-    }
-    let plan = shared_plan(op, ins, outs, needs)?;
-    let recent = Recent { row, aval: aval.clone(), needs: needs.clone(), plan: plan.clone() };
-    let _ = RECENT_ROWS.try_with(|rows| rows.borrow_mut()[at].replace(recent));
-    Ok(plan)
+pub(crate) fn plan_for(op: &Op, ins: &[&Data], outs: &[&Data], needs: &[bool]) -> Result<Handle<Plan>> {
+    let avals = |datas: &[&Data]| datas.iter().map(|d| d.aval.clone()).collect::<Vec<Aval>>();
+    plan_of(op, &avals(ins), &avals(outs), needs)
 }
 
-fn shared_plan(op: &Op, ins: &[&Data], outs: &[&Data], needs: &[bool]) -> Result<Arc<Plan>> {
-    let avals = |datas: &[&Data]| datas.iter().map(|d| d.aval.clone()).collect::<Vec<Aval>>();
-    let (ins, outs) = (avals(ins), avals(outs));
+fn plan_of(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Handle<Plan>> {
     PLANS.get_or_make(
-        &(op, &ins, needs),
-        |(o, i, n)| o == op && *i == ins && n == needs,
-        || Ok(((op.clone(), ins.clone(), needs.to_vec()), Arc::new(derive(op, &ins, &outs, needs)?))),
+        &(op, ins, needs),
+        |(o, i, n)| o == op && i == ins && n == needs,
+        || Ok(((op.clone(), ins.to_vec(), needs.to_vec()), Handle::new(derive(op, ins, outs, needs)?))),
     )
+}
+
+/// The gradients of a row of one or two operands of one dtype, by which of them need one. They hold for all extents and
+/// are never freed, so that recording a row looks nothing up and counts no owners.
+#[derive(Default)]
+pub(crate) struct RowPlans([OnceLock<Handle<Plan>>; 3]);
+
+impl RowPlans {
+    /// The plan for operands of this dtype.
+    #[inline]
+    pub(crate) fn get(
+        &self,
+        row: &'static Pointwise,
+        dtype: DType,
+        needs: [bool; 2],
+    ) -> Result<Handle<Plan>> {
+        let place = usize::from(needs[0]) + 2 * usize::from(needs[1]);
+        let Some(slot) = place.checked_sub(1).and_then(|i| self.0.get(i)) else {
+            return Err(Error::verify("a gradient that nobody needs"));
+        };
+        if let Some(plan) = slot.get() {
+            return Ok(plan.clone());
+        }
+        let types = [Aval::scalar(dtype), Aval::scalar(dtype)];
+        let plan = derive(&row.into(), &types[..row.arity], &types[..1], &needs[..row.arity])?;
+        Ok(slot.get_or_init(|| Handle::forever(plan)).clone())
+    }
 }
 
 fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> {
@@ -164,6 +180,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     Ok(Plan {
         program: Program::of(&graph),
         outs: outs.to_vec(),
+        row: if let Op::Map(map) = op { Some((map.0, needs.to_vec())) } else { None },
         name: called(op).to_string(),
         call: (!writes.is_empty()).then(|| Call::new(&name, Vec::new(), Arc::new(graph)).into()),
         reads_in: places(used_in),

@@ -1,6 +1,7 @@
 //! Rows of the pointwise table on data, at once: their loops, and the small programs of rows that most gradients are.
 
 use crate::data::Data;
+use crate::plan::RowPlans;
 use gradus_cpu::vector::{self, Binary, Unary};
 use gradus_cpu::{map1, map2, map2_by, map2_scalar};
 use gradus_ir::graph::{Graph, Id};
@@ -53,8 +54,8 @@ impl<T: Pod> Lanes<T> {
     }
 }
 
-/// The loops of the rows that have them, by the address of the row.
-type Table<T> = HashMap<usize, Lanes<T>, BuildHasherDefault<ByAddress>>;
+/// The loops of the rows that have them, and their gradients, by the address of the row.
+type Table<T> = HashMap<usize, (Lanes<T>, RowPlans), BuildHasherDefault<ByAddress>>;
 
 static F32: LazyLock<Table<f32>> = LazyLock::new(table);
 static F64: LazyLock<Table<f64>> = LazyLock::new(table);
@@ -67,12 +68,12 @@ fn table<T: vector::Element>() -> Table<T> {
             (false, 2) => loops.binary(row.name).map(Lanes::Binary),
             _ => None,
         };
-        Some((address(row), lanes?))
+        Some((address(row), (lanes?, RowPlans::default())))
     };
     pointwise::rows().filter_map(one).collect()
 }
 
-pub(crate) fn address(row: &'static Pointwise) -> usize {
+fn address(row: &'static Pointwise) -> usize {
     std::ptr::from_ref(row).addr()
 }
 
@@ -92,25 +93,47 @@ impl Hasher for ByAddress {
     }
 }
 
+/// The second operand of a row, if it has one.
+#[derive(Clone, Copy)]
+pub(crate) enum Second<'a> {
+    None,
+    Data(&'a Data),
+    Number(f64),
+}
+
 /// A row of the table on one or two `f32` or `f64` operands of one type, each row-major or one repeated element.
-/// Anything else, errors included, is left to the compiler. The result has the type of the operands.
-pub(crate) fn run(row: &'static Pointwise, ins: &[&Data]) -> Option<Storage> {
-    fn of<T: Pod>(table: &Table<T>, row: &'static Pointwise, ins: &[&Data], n: usize) -> Option<Storage> {
-        let lanes = table.get(&address(row))?;
-        match ins {
-            [a] => lanes.run(Operand::of(a, n)?, None),
-            [a, b] if a.aval == b.aval => lanes.run(Operand::of(a, n)?, Some(Operand::of(b, n)?)),
-            _ => None,
-        }
-    }
-    let aval = &ins.first()?.aval;
-    let n = aval.shape.numel();
-    reference::reserve(n.saturating_mul(aval.dtype.size())).ok()?;
-    match aval.dtype {
-        DType::F32 => of(&F32, row, ins, n),
-        DType::F64 => of(&F64, row, ins, n),
+/// Anything else, errors included, is left to the compiler. The result has the type of the operands; with it come the
+/// row's gradients.
+pub(crate) fn run(
+    row: &'static Pointwise,
+    first: &Data,
+    second: Second<'_>,
+) -> Option<(Storage, &'static RowPlans)> {
+    match first.aval.dtype {
+        DType::F32 => run_in(&F32, row, first, second, |x| x as f32),
+        DType::F64 => run_in(&F64, row, first, second, |x| x),
         _ => None,
     }
+}
+
+#[inline(always)]
+fn run_in<T: Pod>(
+    table: &'static Table<T>,
+    row: &'static Pointwise,
+    first: &Data,
+    second: Second<'_>,
+    number: fn(f64) -> T,
+) -> Option<(Storage, &'static RowPlans)> {
+    let n = first.aval.shape.numel();
+    reference::reserve(n.saturating_mul(size_of::<T>())).ok()?;
+    let (lanes, plans) = table.get(&address(row))?;
+    let second = match second {
+        Second::None => None,
+        Second::Data(b) if first.aval == b.aval => Some(Operand::of(b, n)?),
+        Second::Data(_) => return None,
+        Second::Number(x) => Some(Operand::One(number(x))),
+    };
+    Some((lanes.run(Operand::of(first, n)?, second)?, plans))
 }
 
 /// Most steps of a program.
@@ -141,9 +164,9 @@ enum Value<T> {
 }
 
 /// What a program gives: one of its inputs, or new elements.
-pub(crate) enum Output {
+pub(crate) enum Output<'a> {
     Input(usize),
-    New(Storage),
+    New(Storage, &'a Aval),
 }
 
 impl Program {
@@ -161,7 +184,7 @@ impl Program {
     pub(crate) fn run<'a>(
         &self,
         input: impl Fn(usize) -> Option<&'a Data>,
-        give: impl FnMut(usize, Output),
+        give: impl FnMut(usize, Output<'a>),
     ) -> Option<()> {
         match self {
             Program::F32(steps) => steps.run(input, give),
@@ -186,7 +209,7 @@ impl<T: Pod> Steps<T> {
                 (Form::Constant(l), _) if l.dtype() == aval.dtype => Value::Number(number(l.splat()?)),
                 (Form::View(_), Some(x @ Value::Number(_))) => x,
                 (Form::Pointwise(Scalar::Row(row)), Some(x)) if is_line && steps.len() < MOST_STEPS => {
-                    steps.push((*table.get(&address(row))?, x, of(1)));
+                    steps.push((table.get(&address(row))?.0, x, of(1)));
                     Value::Step(steps.len() - 1)
                 }
                 _ => return None,
@@ -200,7 +223,7 @@ impl<T: Pod> Steps<T> {
     fn run<'a>(
         &self,
         input: impl Fn(usize) -> Option<&'a Data>,
-        mut give: impl FnMut(usize, Output),
+        mut give: impl FnMut(usize, Output<'a>),
     ) -> Option<()> {
         let aval = &input(0)?.aval;
         let elements = aval.shape.numel();
@@ -224,7 +247,7 @@ impl<T: Pod> Steps<T> {
         for (k, value) in self.outputs.iter().enumerate() {
             match value {
                 Value::Input(i) => give(k, Output::Input(*i)),
-                Value::Step(step) => made[*step].iter().for_each(|s| give(k, Output::New(s.clone()))),
+                Value::Step(step) => made[*step].iter().for_each(|s| give(k, Output::New(s.clone(), aval))),
                 Value::Number(_) => {} // `of` makes no such program
             }
         }

@@ -7,15 +7,14 @@
 use crate::data::Data;
 use crate::few::Few;
 use crate::hook::Hook;
-use crate::plan::{Plan, plan_for};
+use crate::plan::{Plan, RowPlans, plan_for};
 use crate::tensor::{Inner, Tensor};
-use gradus_ir::ops::Derivative;
-use gradus_ir::{Op, Result};
+use gradus_ir::ops::{Derivative, Pointwise};
+use gradus_ir::{DType, Op, Result};
 use gradus_mem::Handle;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A result of a tape node.
 #[derive(Clone)]
@@ -39,9 +38,9 @@ impl From<&Edge> for Target {
 
 /// One recorded call.
 pub(crate) struct Node {
-    /// Later calls have larger numbers, no two the same.
+    /// Larger than that of earlier calls on the same thread, and of the calls that made the operands.
     pub(crate) order: u64,
-    pub(crate) plan: Arc<Plan>,
+    pub(crate) plan: Handle<Plan>,
     /// Where the user made the call.
     pub(crate) place: &'static Location<'static>,
     pub(crate) targets: Few<Option<Target>>,
@@ -89,6 +88,11 @@ const KEPT_GARBAGE: usize = 256;
 impl Drop for Node {
     fn drop(&mut self) {
         let saved = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).saved.take();
+        let is_node = |t: &Option<Target>| matches!(t, Some(Target::Node(..)));
+        let has_node = |(t, _): &(Tensor, u64)| matches!(&*t.0, Inner::Data(_, Some(_)));
+        if !self.targets.iter().any(is_node) && !saved.iter().flat_map(|s| s.iter()).any(has_node) {
+            return; // Nothing recorded behind it.
+        }
         let own = (std::mem::take(&mut self.targets), saved);
         if FREEING.replace(true) {
             // Of an ending thread, whose list is gone, what is left is dropped here.
@@ -99,12 +103,18 @@ impl Drop for Node {
         while let Ok(Some(next)) = GARBAGE.try_with(|g| g.borrow_mut().pop()) {
             drop(next);
         }
-        let _ = GARBAGE.try_with(|g| g.borrow_mut().shrink_to(KEPT_GARBAGE));
+        let too_much = |g: &RefCell<Vec<Garbage>>| {
+            if g.borrow().capacity() > KEPT_GARBAGE {
+                g.borrow_mut().shrink_to(KEPT_GARBAGE);
+            }
+        };
+        let _ = GARBAGE.try_with(too_much);
         FREEING.set(false);
     }
 }
 
 /// Whether operations on this thread are recorded for gradients.
+#[inline]
 pub fn is_grad_enabled() -> bool {
     GRAD.get()
 }
@@ -151,26 +161,72 @@ pub(crate) fn record(
     if !flows || (op.def().derivative() == Derivative::Zero && !is_step(op)) {
         return Ok(None);
     }
-    let needs = Few::of(ins, |t| t.requires_grad());
+    let needs: Few<bool> = Few::of(ins, |t| t.requires_grad());
     let plan = plan_for(op, datas, outs, &needs)?;
-    let read_in = |&i: &usize| (ins[i].clone(), ins[i].as_cell().map_or(0, |c| c.version()));
-    let read_out = |&k: &usize| (Tensor::data(outs[k].clone()), 0);
+    Ok(Some(node(plan, ins, |i| ins[i].clone(), |k| outs[k].clone(), place)))
+}
+
+/// The same for a row of the pointwise table; `second` and `out` are made only if the gradient reads them.
+#[inline]
+pub(crate) fn record_row(
+    row: &'static Pointwise,
+    plans: &RowPlans,
+    ins: &[&Tensor],
+    second: impl Fn() -> Tensor,
+    out: impl Fn() -> Data,
+    dtype: DType,
+    place: &'static Location<'static>,
+) -> Result<Option<Handle<Node>>> {
+    let needs = [0, 1].map(|i| ins.get(i).is_some_and(|t| t.requires_grad()));
+    if needs == [false, false] || !is_grad_enabled() {
+        return Ok(None);
+    }
+    let plan = plans.get(row, dtype, needs)?;
+    let read = |i: usize| ins.get(i).map_or_else(&second, |t| (*t).clone());
+    Ok(Some(node(plan, ins, read, |_| out(), place)))
+}
+
+thread_local! {
+    static CLOCK: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The node of a call, with those operands and results that the plan reads.
+#[inline(always)]
+fn node(
+    plan: Handle<Plan>,
+    ins: &[&Tensor],
+    operand: impl Fn(usize) -> Tensor,
+    result: impl Fn(usize) -> Data,
+    place: &'static Location<'static>,
+) -> Handle<Node> {
+    let read_in = |&i: &usize| {
+        let t = operand(i);
+        let version = t.as_cell().map_or(0, |c| c.version());
+        (t, version)
+    };
+    let read_out = |&k: &usize| (Tensor::data(result(k)), 0);
     let saved = match (&*plan.reads_in, &*plan.reads_out) {
         (reads, []) => Few::of(reads, read_in),
         ([], reads) => Few::of(reads, read_out),
         (ins, outs) => ins.iter().map(read_in).chain(outs.iter().map(read_out)).collect(),
     };
+    let mut order = CLOCK.get();
     let target = |t: &&Tensor| match &*t.0 {
-        Inner::Data(_, Some(edge)) => Some(edge.into()),
+        Inner::Data(_, Some(edge)) => {
+            order = order.max(edge.node.order);
+            Some(edge.into())
+        }
         Inner::Cell(c) if c.requires_grad() => Some(Target::Leaf((*t).clone())),
         _ => None,
     };
-    static ORDER: AtomicU64 = AtomicU64::new(0);
-    Ok(Some(Handle::new(Node {
-        order: ORDER.fetch_add(1, Ordering::Relaxed),
+    let targets = Few::of(ins, target);
+    order += 1;
+    CLOCK.set(order);
+    Handle::new(Node {
+        order,
         plan,
         place,
-        targets: Few::of(ins, target),
+        targets,
         state: Mutex::new(State { saved: Some(saved), watched: None }),
-    })))
+    })
 }

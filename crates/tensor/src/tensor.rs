@@ -167,10 +167,21 @@ impl Tensor {
     }
 
     /// Hands over the data behind data, or behind a cell that no trace would capture.
+    #[inline(always)]
     pub(crate) fn with_data<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         match &*self.0 {
             Inner::Data(d, _) => f(d),
             Inner::Cell(c) if !crate::trace::is_tracing() => f(c.value().as_data()?),
+            _ => None,
+        }
+    }
+
+    /// The same without counting another owner of a cell's value: for functions that read no other cell.
+    #[inline(always)]
+    pub(crate) fn with_held<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
+        match &*self.0 {
+            Inner::Data(d, _) => f(d),
+            Inner::Cell(c) if !crate::trace::is_tracing() => c.with_value(f),
             _ => None,
         }
     }

@@ -1,7 +1,8 @@
 //! The loops themselves: a block is read whole, computed, and written whole.
 //!
 //! So a result may overwrite an operand, which a plain loop over pointers could not allow without losing its
-//! vectors; and the last, short block is filled up, so that an element's value does not depend on its place.
+//! vectors. What is left at the end is done in smaller blocks, by the same arithmetic, so that an element's value does not
+//! depend on its place, and a few elements take no more time than they must.
 //! Everything here is inlined into functions compiled for one instruction set (`isa.rs`), and only there
 //! becomes vector code.
 //!
@@ -12,46 +13,57 @@
 /// Elements in a block: four registers of 16 `f32`, so that their latencies overlap.
 pub(super) const BLOCK: usize = 64;
 
-/// A block from memory, the rest of a short one filled with defaults.
+/// A block from memory.
 #[inline(always)]
-unsafe fn load<T: Copy + Default>(x: *const T, n: usize) -> [T; BLOCK] {
-    if n >= BLOCK {
-        // SAFETY: a whole block is there.
-        return unsafe { x.cast::<[T; BLOCK]>().read_unaligned() };
-    }
+unsafe fn load<T: Copy, const N: usize>(x: *const T) -> [T; N] {
+    // SAFETY: a whole block is there.
+    unsafe { x.cast::<[T; N]>().read_unaligned() }
+}
+
+/// A block to memory.
+#[inline(always)]
+unsafe fn store<T: Copy, const N: usize>(block: [T; N], y: *mut T) {
+    // SAFETY: there is room for a whole block.
+    unsafe { y.cast::<[T; N]>().write_unaligned(block) };
+}
+
+/// The last, short block of a reduction, the rest filled with defaults.
+#[inline(always)]
+unsafe fn filled<T: Copy + Default>(x: *const T, n: usize) -> [T; BLOCK] {
     let mut block = [T::default(); BLOCK];
     // SAFETY: `n` elements are there, and fit.
     unsafe { x.copy_to_nonoverlapping(block.as_mut_ptr(), n) };
     block
 }
 
-/// The first `n` elements of a block to memory.
-#[inline(always)]
-unsafe fn store<T: Copy>(block: [T; BLOCK], y: *mut T, n: usize) {
-    if n >= BLOCK {
-        // SAFETY: there is room for a whole block.
-        unsafe { y.cast::<[T; BLOCK]>().write_unaligned(block) };
-    } else {
-        // SAFETY: there is room for `n` elements.
-        unsafe { block.as_ptr().copy_to_nonoverlapping(y, n) };
-    }
-}
-
-/// Does something at the start and length of every block. The whole ones have a constant length, which is what
-/// lets the compiler keep them in registers. A macro, as the body must not become a function: that would be
-/// compiled for what every machine has.
+/// Does something at the start of every block of `N` elements. A macro, as the body must not become a function: that
+/// would be compiled for what every machine has.
 macro_rules! blocks {
-    ($n:expr, |$i:ident, $m:ident| $body:block) => {{
+    ($n:expr, |$i:ident, $block:ident| $body:block) => {{
         let n: usize = $n;
-        let whole = n / BLOCK * BLOCK;
         let mut $i = 0;
-        while $i < whole {
-            let $m = BLOCK;
+        while n - $i >= BLOCK {
+            const $block: usize = BLOCK;
             $body
             $i += BLOCK;
         }
-        if whole < n {
-            let $m = n - whole;
+        while n - $i >= 8 {
+            const $block: usize = 8;
+            $body
+            $i += 8;
+        }
+        if n - $i >= 4 {
+            const $block: usize = 4;
+            $body
+            $i += 4;
+        }
+        if n - $i >= 2 {
+            const $block: usize = 2;
+            $body
+            $i += 2;
+        }
+        if n > $i {
+            const $block: usize = 1;
             $body
         }
     }};
@@ -67,24 +79,24 @@ pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
     far: impl Fn(T) -> bool,
     slow: impl Fn(T) -> U,
 ) {
-    blocks!(n, |i, m| {
+    blocks!(n, |i, N| {
         // SAFETY: the block lies within the operand.
-        let x = unsafe { load(x.add(i), m) };
-        let mut r = [U::default(); BLOCK];
+        let x = unsafe { load::<T, N>(x.add(i)) };
+        let mut r = [U::default(); N];
         let mut any = false;
-        for j in 0..BLOCK {
+        for j in 0..N {
             r[j] = f(x[j]);
             any |= far(x[j]);
         }
         if any {
-            for j in 0..BLOCK {
+            for j in 0..N {
                 if far(x[j]) {
                     r[j] = slow(x[j]);
                 }
             }
         }
         // SAFETY: the block lies within the result.
-        unsafe { store(r, y.add(i), m) };
+        unsafe { store(r, y.add(i)) };
     });
 }
 
@@ -92,19 +104,19 @@ pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
 pub(super) trait Source: Copy {
     /// What it holds.
     type Item: Copy + Default;
-    /// The block at `i` of `n` elements.
+    /// The block at `i`.
     ///
     /// # Safety
-    /// These elements are there.
-    unsafe fn block(self, i: usize, n: usize) -> [Self::Item; BLOCK];
+    /// Its elements are there.
+    unsafe fn block<const N: usize>(self, i: usize) -> [Self::Item; N];
 }
 
 impl<T: Copy + Default> Source for *const T {
     type Item = T;
     #[inline(always)]
-    unsafe fn block(self, i: usize, n: usize) -> [T; BLOCK] {
+    unsafe fn block<const N: usize>(self, i: usize) -> [T; N] {
         // SAFETY: the caller's promise.
-        unsafe { load(self.add(i), n) }
+        unsafe { load(self.add(i)) }
     }
 }
 
@@ -115,8 +127,8 @@ pub(super) struct Splat<T>(pub(super) T);
 impl<T: Copy + Default> Source for Splat<T> {
     type Item = T;
     #[inline(always)]
-    unsafe fn block(self, _: usize, _: usize) -> [T; BLOCK] {
-        [self.0; BLOCK]
+    unsafe fn block<const N: usize>(self, _: usize) -> [T; N] {
+        [self.0; N]
     }
 }
 
@@ -129,15 +141,15 @@ pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
     n: usize,
     f: impl Fn(A::Item, B::Item) -> U,
 ) {
-    blocks!(n, |i, m| {
+    blocks!(n, |i, N| {
         // SAFETY: the block lies within the operands.
-        let (a, b) = unsafe { (a.block(i, m), b.block(i, m)) };
-        let mut r = [U::default(); BLOCK];
-        for j in 0..BLOCK {
+        let (a, b) = unsafe { (a.block::<N>(i), b.block::<N>(i)) };
+        let mut r = [U::default(); N];
+        for j in 0..N {
             r[j] = f(a[j], b[j]);
         }
         // SAFETY: the block lies within the result.
-        unsafe { store(r, y.add(i), m) };
+        unsafe { store(r, y.add(i)) };
     });
 }
 
@@ -151,15 +163,15 @@ pub(super) unsafe fn map3<A: Source, B: Source, C: Source, U: Copy + Default>(
     n: usize,
     f: impl Fn(A::Item, B::Item, C::Item) -> U,
 ) {
-    blocks!(n, |i, m| {
+    blocks!(n, |i, N| {
         // SAFETY: the block lies within the operands.
-        let (a, b, c) = unsafe { (a.block(i, m), b.block(i, m), c.block(i, m)) };
-        let mut r = [U::default(); BLOCK];
-        for j in 0..BLOCK {
+        let (a, b, c) = unsafe { (a.block::<N>(i), b.block::<N>(i), c.block::<N>(i)) };
+        let mut r = [U::default(); N];
+        for j in 0..N {
             r[j] = f(a[j], b[j], c[j]);
         }
         // SAFETY: the block lies within the result.
-        unsafe { store(r, y.add(i), m) };
+        unsafe { store(r, y.add(i)) };
     });
 }
 
@@ -174,13 +186,21 @@ pub(super) unsafe fn fold<T: Copy + Default>(
     step: impl Fn(T, T) -> T,
 ) -> T {
     let mut lanes = [identity; BLOCK];
-    blocks!(n, |i, m| {
+    let whole = n / BLOCK * BLOCK;
+    for i in (0..whole).step_by(BLOCK) {
         // SAFETY: the block lies within the operand.
-        let x = unsafe { load(x.add(i), m) };
+        let x = unsafe { load::<T, BLOCK>(x.add(i)) };
         for j in 0..BLOCK {
-            lanes[j] = if m == BLOCK || j < m { step(lanes[j], x[j]) } else { lanes[j] };
+            lanes[j] = step(lanes[j], x[j]);
         }
-    });
+    }
+    if whole < n {
+        // SAFETY: so many are left.
+        let x = unsafe { filled(x.add(whole), n - whole) };
+        for j in 0..BLOCK {
+            lanes[j] = if j < n - whole { step(lanes[j], x[j]) } else { lanes[j] };
+        }
+    }
     halve(lanes, step)
 }
 
@@ -194,13 +214,21 @@ pub(super) unsafe fn fold2<T: Copy + Default>(
     join: impl Fn(T, T) -> T,
 ) -> T {
     let mut lanes = [T::default(); BLOCK];
-    blocks!(n, |i, m| {
+    let whole = n / BLOCK * BLOCK;
+    for i in (0..whole).step_by(BLOCK) {
         // SAFETY: the block lies within the operands.
-        let (a, b) = unsafe { (load(a.add(i), m), load(b.add(i), m)) };
+        let (a, b) = unsafe { (load::<T, BLOCK>(a.add(i)), load::<T, BLOCK>(b.add(i))) };
         for j in 0..BLOCK {
             lanes[j] = step(a[j], b[j], lanes[j]);
         }
-    });
+    }
+    if whole < n {
+        // SAFETY: so many are left of each.
+        let (a, b) = unsafe { (filled(a.add(whole), n - whole), filled(b.add(whole), n - whole)) };
+        for j in 0..BLOCK {
+            lanes[j] = step(a[j], b[j], lanes[j]);
+        }
+    }
     halve(lanes, join)
 }
 

@@ -34,6 +34,7 @@ pub const MOST_BYTES: usize = match 1usize.checked_shl(40) {
 const LARGE_BYTES: usize = 1 << 28;
 
 /// Refuses what memory cannot hold, before the allocator ends the process over it.
+#[inline]
 pub fn reserve(bytes: usize) -> Result<()> {
     let had =
         bytes <= LARGE_BYTES || (bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
