@@ -185,6 +185,30 @@ fn tensors_cross_threads() {
     assert_eq!(f64s(&w.grad().unwrap()), [2.0, 4.0]);
 }
 
+/// A call comes after those that made its operands, on whatever thread: d/dw of 3y + y² at y = w².
+#[test]
+fn passes_follow_calls_across_threads() {
+    let w = Tensor::from(2.0).requires_grad_();
+    (0..100).for_each(|_| drop(&w + 1.0));
+    let y = &w * &w;
+    let z = std::thread::scope(|s| s.spawn(|| &y * 3.0 + &y * &y).join()).unwrap();
+    (z * 1.0).backward().unwrap();
+    assert_eq!(f64s(&w.grad().unwrap()), [(3.0 + 2.0 * 4.0) * 2.0 * 2.0]);
+}
+
+#[test]
+fn two_cells_on_two_threads() {
+    let (a, b) = (Tensor::from([1.0, 2.0]).cell(), Tensor::from([3.0, 4.0]).cell());
+    let sums = |x: &Tensor, y: &Tensor| (0..2000).all(|_| f64s(&(x + y)) == [4.0, 6.0]);
+    std::thread::scope(|s| {
+        let other = s.spawn(|| sums(&b, &a));
+        let writer = s.spawn(|| (0..2000).for_each(|_| a.set_(&Tensor::from([1.0, 2.0])).unwrap()));
+        assert!(sums(&a, &b) && other.join().unwrap());
+        writer.join().unwrap();
+    });
+    assert_eq!((a.version(), f64s(&(&a + &a))), (2000, vec![2.0, 4.0]));
+}
+
 #[test]
 fn traced_equals_eager() {
     let x = Tensor::from([[0.5, 2.0, -1.0], [0.1, 0.2, 0.3]]);

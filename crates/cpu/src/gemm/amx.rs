@@ -20,7 +20,7 @@ pub(super) static KERNELS: Kernels<bf16> = Kernels {
     tiles: &[],
     dots: &[],
     pack_a: pairs::pack::<true>,
-    pack_b: pairs::pack::<false>,
+    pack_b: &[pairs::pack::<false>],
 };
 
 /// The shape of the registers: bytes of a row and rows of each.

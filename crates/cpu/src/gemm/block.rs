@@ -106,7 +106,8 @@ impl<T: Real> Drive<'_, T> {
                 match room_b {
                     None => {
                         for j in cols.clone().step_by(nr).take_while(|_| !self.left()) {
-                            let b = self.strip(&self.problem.b, kernels.pack_b, panel(j, cols.end, nr), None);
+                            let b = panel(j, cols.end, nr);
+                            let b = self.strip(&self.problem.b, kernels.pack_b[0], b, None);
                             for i in rows.clone().step_by(mr) {
                                 let a = panel(i, rows.end, mr);
                                 tile(i, self.strip(&self.problem.a, kernels.pack_a, a, None), j, b);
@@ -135,11 +136,11 @@ impl<T: Real> Drive<'_, T> {
                             for (index, j) in cols.clone().step_by(nr).enumerate() {
                                 let room = room_b.add(index * nr * stored);
                                 // Packed when the first strip needs it, and so in the first cache for it.
+                                let (width, packer) = kernels.panel_of(cols.end - j);
                                 let b = if i == rows.start {
-                                    let b = panel(j, cols.end, nr);
-                                    self.strip(&self.problem.b, kernels.pack_b, b, Some(room))
+                                    self.strip(&self.problem.b, packer, panel(j, cols.end, width), Some(room))
                                 } else {
-                                    Strip { data: room.cast_const(), lane: 1, depth: nr as isize }
+                                    Strip { data: room.cast_const(), lane: 1, depth: width as isize }
                                 };
                                 tile(i, a, j, b);
                             }

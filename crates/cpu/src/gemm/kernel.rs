@@ -48,7 +48,21 @@ pub(super) struct Kernels<T: Real> {
     /// Dot products by rows - 1 and columns - 1, where there are tiles.
     pub(super) dots: &'static [[Kernel<T>; DOT]],
     pub(super) pack_a: pack::Packer<T>,
-    pub(super) pack_b: pack::Packer<T>,
+    /// By vectors - 1 of the panel; if there is one, every panel has the width of a full tile.
+    pub(super) pack_b: &'static [pack::Packer<T>],
+}
+
+impl<T: Real> Kernels<T> {
+    /// The width of a packed panel of B for the columns that are left, no wider than it must be, and its packer.
+    pub(super) fn panel_of(&self, columns: usize) -> (usize, pack::Packer<T>) {
+        match self.pack_b {
+            [only] => (self.nr, *only),
+            each => {
+                let vectors = columns.min(self.nr).div_ceil(self.lanes);
+                (vectors * self.lanes, each[vectors - 1])
+            }
+        }
+    }
 }
 
 /// Rows and columns of the largest block of dot products.
@@ -208,7 +222,7 @@ macro_rules! kernels {
                 kernels!(@dots $isa, $v, 4),
             ],
             pack_a: { use $packs as p; p::<$t, $mr> },
-            pack_b: { use $packs as p; p::<$t, { $nr * <$v as Vector>::LANES }> },
+            pack_b: { use $packs as p; &[$(p::<$t, { $n * <$v as Vector>::LANES }>),*] },
         }
     };
     (@dots $isa:ident, $v:ty, $m:literal) => {

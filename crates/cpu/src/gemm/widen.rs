@@ -38,8 +38,8 @@ impl Pack<f32> for Widened<'_> {
         match self.narrow {
             // Neighbours stay neighbours while they are widened, and are then turned by the packer for `f32`.
             Operand::Strided(s) if s.depth == 1 && s.lane != 1 && width <= LANES && steps * lanes > FEW => {
-                let Kernels { mr, pack_a, pack_b, .. } = self.kernels;
-                let packer = if width == *mr { pack_a } else { pack_b };
+                let Kernels { mr, pack_a, .. } = self.kernels;
+                let packer = if width == *mr { *pack_a } else { self.kernels.panel_of(width).1 };
                 let mut wide = [[0.0; STEPS]; LANES];
                 for (stretch, out) in out.chunks_mut(STEPS * width).enumerate() {
                     let count = out.len() / width;

@@ -1,7 +1,7 @@
 //! Slices along an axis, read and written at computed indices.
 
 use super::element::{Element, with_element};
-use super::{Call, around};
+use super::{Call, Out, around};
 use crate::tile::memory;
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
@@ -49,7 +49,7 @@ pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
             _ => {
                 let source = call.memory.0[call.routine.ins[0]];
                 let out = call.result::<u8>(0);
-                let source = super::Out(source);
+                let source = Out(source);
                 call.parts(rows * index.len(), bytes, |first, last| {
                     for slice in first..last {
                         let (r, i) = (slice / index.len(), index[slice % index.len()] as usize);
@@ -75,7 +75,7 @@ unsafe fn take_each<T>(
     index: &[i64],
     copy: impl Fn(*const T, *mut T) + Sync,
 ) {
-    let source = super::Out(call.memory.0[call.routine.ins[0]].cast::<T>());
+    let source = Out(call.memory.0[call.routine.ins[0]].cast::<T>());
     let out = call.result::<T>(0);
     for r in 0..rows {
         call.parts(index.len(), size_of::<T>() + 8, |first, last| {
@@ -117,7 +117,8 @@ const NONE: u32 = u32::MAX;
 /// Elements of a slice that are combined at a time.
 const BLOCK: usize = 64;
 
-/// Every slice of the result is combined from its updates, in their order, by one task: which task does not matter.
+/// Slices without updates are those of the base. Every other is combined from its updates, in their order, by the task
+/// that has the first of them: which task that is does not matter.
 unsafe fn write<T: Element>(
     call: &Call<'_>,
     axis: usize,
@@ -130,35 +131,34 @@ unsafe fn write<T: Element>(
     for (u, &i) in index.iter().enumerate().rev() {
         next[u] = std::mem::replace(&mut first[i as usize], u as u32);
     }
-    // SAFETY: elements are of the operands' dtype.
-    let (base, updates) = unsafe { (call.operand::<T>(0), call.operand::<T>(2)) };
-    let out = call.result::<T>(0);
-    call.parts(rows * n, width * size_of::<T>(), |from, to| {
-        for slice in from..to {
-            let (r, head) = (slice / n, first[slice % n]);
-            // SAFETY: the slice exists and is this task's.
-            let whole = |at: usize, count: usize| unsafe { out.slice(slice * width + at, count) };
-            if head == NONE {
-                whole(0, width).copy_from_slice(&base[slice * width..][..width]);
+    let (base, out) = (Out(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
+    if base.0 != out.0 {
+        call.parts(rows * n * width, size_of::<T>(), |from, to| {
+            // SAFETY: both have these elements, in memory of their own.
+            unsafe { out.at(from).copy_from_nonoverlapping(base.at(from), to - from) };
+        });
+    }
+    // SAFETY: elements are of the operand's dtype.
+    let updates = unsafe { call.operand::<T>(2) };
+    let of = |r: usize, u: u32, at: usize| (r * index.len() + u as usize) * width + at;
+    call.parts(index.len(), rows * width * size_of::<T>(), |from, to| {
+        for head in from as u32..to as u32 {
+            let i = index[head as usize] as usize;
+            if first[i] != head {
                 continue;
             }
-            for at in (0..width).step_by(BLOCK) {
-                let count = BLOCK.min(width - at);
+            for (r, at) in (0..rows).flat_map(|r| (0..width).step_by(BLOCK).map(move |at| (r, at))) {
+                // SAFETY: the slice exists and is this task's.
+                let slice = unsafe { out.slice((r * n + i) * width + at, BLOCK.min(width - at)) };
                 let mut sums = [T::Carrier::default(); BLOCK];
-                for (sum, x) in sums.iter_mut().zip(&base[slice * width + at..][..count]) {
-                    *sum = x.up();
-                }
+                slice.iter().zip(&mut sums).for_each(|(x, sum)| *sum = x.up());
                 let mut u = head;
                 while u != NONE {
-                    let from = &updates[(r * index.len() + u as usize) * width + at..][..count];
-                    for (sum, x) in sums.iter_mut().zip(from) {
-                        *sum = combine(*sum, x.up());
-                    }
+                    let from = &updates[of(r, u, at)..][..slice.len()];
+                    from.iter().zip(&mut sums).for_each(|(x, sum)| *sum = combine(*sum, x.up()));
                     u = next[u as usize];
                 }
-                for (to, sum) in whole(at, count).iter_mut().zip(sums) {
-                    *to = T::down(sum);
-                }
+                slice.iter_mut().zip(sums).for_each(|(to, sum)| *to = T::down(sum));
             }
         }
     });
