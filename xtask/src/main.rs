@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod memory;
 mod python;
 mod suite;
 mod tidy;
@@ -18,6 +19,7 @@ Usage: cargo xtask <command>
 Commands:
   tidy    check the laws of the repository that the compiler does not know
   test    run every check and test there is, cheapest first
+  memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), no part of `test`
   python  build the Python package's wheel and run its tests, a part of `test`
 ";
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         }
         ["tidy"] => tidy::run,
         ["test"] => suite::run,
+        ["memory"] => memory::run,
         ["python"] => python::run,
         _ => {
             eprintln!("xtask: unknown command `{}`\n\n{USAGE}", arguments.join(" "));

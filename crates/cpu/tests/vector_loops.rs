@@ -1,7 +1,7 @@
 //! What all loops share: lengths, memory, masks, reductions, conversions, and the same bits everywhere.
 
 use gradus_cpu::Isa;
-use gradus_cpu::vector::{Element, Loops, conversions_on, loops_on, masks_on};
+use gradus_cpu::vector::{Element, Loops, conversions_on, ints_on, loops_on, masks_on};
 use std::fmt::Debug;
 
 /// Numbers of all kinds, for lengths beyond two blocks.
@@ -251,6 +251,58 @@ fn logic() {
         unsafe { masks.unary("not").unwrap()(a.as_ptr(), y.as_mut_ptr(), 150) };
         let want: Vec<u8> = a.iter().map(|a| (*a == 0).into()).collect();
         assert_eq!(y, want, "not on {isa:?}");
+    }
+}
+
+#[test]
+fn whole_numbers() {
+    let edge = [0, 1, -1, 7, i64::MAX, i64::MIN, -100, 27];
+    // Every length of what is left behind whole blocks.
+    for (isa, n) in Isa::available().iter().flat_map(|isa| [1, 2, 3, 7, 8, 15, 64, 77].map(|n| (isa, n))) {
+        let a: Vec<i64> = (0..n).map(|i| edge[i % 8]).collect();
+        let b: Vec<i64> = (0..n).map(|i| edge[(i * 3 + i / 8) % 8]).collect();
+        let ints = ints_on(*isa).unwrap();
+        let (mut y, mut m) = (vec![9; n], vec![9; n]);
+        type Sum = fn(i64, i64) -> i64;
+        let rules: [(&str, Sum); 5] = [
+            ("add", i64::wrapping_add),
+            ("sub", i64::wrapping_sub),
+            ("mul", i64::wrapping_mul),
+            ("maximum", Ord::max),
+            ("minimum", Ord::min),
+        ];
+        for (name, rule) in rules {
+            let f = ints.binary(name).unwrap();
+            // SAFETY: all have `n` elements.
+            unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), y.as_mut_ptr(), n) };
+            assert_eq!(
+                y,
+                a.iter().zip(&b).map(|(a, b)| rule(*a, *b)).collect::<Vec<_>>(),
+                "{name} on {isa:?}"
+            );
+            // SAFETY: as above.
+            unsafe { (f.sv)(-3, b.as_ptr(), y.as_mut_ptr(), n) };
+            assert_eq!(y, b.iter().map(|b| rule(-3, *b)).collect::<Vec<_>>(), "{name} on {isa:?}");
+        }
+        type Rule = fn(&i64, &i64) -> bool;
+        let rules: [(&str, Rule); 6] = [
+            ("eq", i64::eq),
+            ("ne", i64::ne),
+            ("lt", i64::lt),
+            ("le", i64::le),
+            ("gt", i64::gt),
+            ("ge", i64::ge),
+        ];
+        for (name, rule) in rules {
+            let f = ints.compare(name).unwrap();
+            // SAFETY: all have `n` elements.
+            unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), m.as_mut_ptr(), n) };
+            assert_eq!(m, a.iter().zip(&b).map(|(a, b)| rule(a, b).into()).collect::<Vec<u8>>(), "{name}");
+            // SAFETY: as above; the mask is one of numbers.
+            unsafe { (ints.select.vs)(m.as_ptr(), a.as_ptr(), 5, y.as_mut_ptr(), n) };
+            let want: Vec<i64> = a.iter().zip(&m).map(|(a, m)| if *m != 0 { *a } else { 5 }).collect();
+            assert_eq!(y, want, "select on {isa:?}");
+        }
     }
 }
 

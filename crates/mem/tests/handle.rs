@@ -117,14 +117,14 @@ fn a_panic_in_drop_is_passed_on() {
 #[test]
 fn threads_cloning_and_dropping_drop_each_value_once() {
     const THREADS: usize = 8;
-    const VALUES: usize = 50;
+    const VALUES: usize = if cfg!(miri) { 5 } else { 50 };
     let drops = AtomicUsize::new(0);
     let values: Vec<_> = (0..VALUES).map(|i| Handle::new(Counts(&drops, i as u64))).collect();
     thread::scope(|scope| {
         for t in 0..THREADS {
             let mut mine = values.clone();
             scope.spawn(move || {
-                for round in 0..200 {
+                for round in 0..if cfg!(miri) { 10 } else { 200 } {
                     let at = (t * 7 + round * 3) % VALUES;
                     let copies = mine.clone();
                     assert_eq!(copies[at].1, at as u64);
@@ -139,7 +139,7 @@ fn threads_cloning_and_dropping_drop_each_value_once() {
 
 #[test]
 fn the_last_owner_sees_what_the_others_wrote() {
-    for round in 0..500 {
+    for round in 0..if cfg!(miri) { 10 } else { 500 } {
         let drops = AtomicUsize::new(0);
         let start = Barrier::new(3);
         let handle = Handle::new(([const { AtomicUsize::new(0) }; 3], Counts(&drops, round)));

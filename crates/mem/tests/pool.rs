@@ -123,6 +123,7 @@ fn stats_count_what_is_cached() {
 
 #[test]
 #[cfg(not(feature = "unpooled"))]
+#[cfg_attr(miri, ignore = "fills half a gigabyte")]
 fn the_cache_is_bounded_and_prefers_small_blocks() {
     const MIB: usize = 1 << 20;
     let _turn = turn();
@@ -157,7 +158,7 @@ fn live_bytes_are_those_asked_for() {
 fn a_thread_gives_its_blocks_back_when_it_ends() {
     let turn = turn();
     let work = || {
-        for len in 0..2000 {
+        for len in 0..if cfg!(miri) { 100 } else { 2000 } {
             drop((zeroed(len * 3), Handle::new([len; 9])));
         }
         stats().cached_blocks
@@ -169,11 +170,12 @@ fn a_thread_gives_its_blocks_back_when_it_ends() {
 
 #[test]
 fn storages_may_end_on_another_thread() {
+    const ROUNDS: usize = if cfg!(miri) { 1 } else { 10 };
     let turn = turn();
     let (send, receive) = mpsc::channel::<Storage>();
     let start = live_bytes();
     let maker = thread::spawn(move || {
-        for len in 0..3000 {
+        for len in 0..ROUNDS * 300 {
             send.send(Storage::from_fn(len % 300, |i| i as u8).expect("memory")).expect("open");
         }
     });
@@ -183,13 +185,13 @@ fn storages_may_end_on_another_thread() {
     maker.join().expect("maker");
     let sum: u64 = taker.join().expect("taker");
     let expected: u64 = (0..300u64).map(|len| (0..len).map(|i| i % 256).sum::<u64>()).sum();
-    assert_eq!(sum, 10 * expected);
+    assert_eq!(sum, ROUNDS as u64 * expected);
     assert_eq!((OURS.load(Relaxed), live_bytes()), (turn.1, start));
 }
 
 #[test]
 fn many_threads_count_exactly() {
-    const THREADS: usize = 80;
+    const THREADS: usize = if cfg!(miri) { 10 } else { 80 };
     let _turn = turn();
     let start = live_bytes();
     let (made, read) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));

@@ -32,7 +32,7 @@ pub(super) struct Plan {
 }
 
 /// Bytes of a column of B over one visit of C, the longer the fewer visits.
-const COLUMN: usize = 2048;
+const COLUMN: usize = 4096;
 /// Bytes of a B that is not in the second cache, and the steps of a visit that reads it.
 const STREAMED: usize = 1 << 20;
 const STREAM: usize = 64;

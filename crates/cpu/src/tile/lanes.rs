@@ -1,7 +1,7 @@
 //! Which loop serves a scalar function on registers of which kinds.
 
 use super::Kind;
-use crate::vector::{self, Binary, Compare, Loops, Select, Test, Unary};
+use crate::vector::{self, Binary, Compare, Loops, Select, Test, Unary, Whole};
 use gradus_ir::DType;
 use gradus_ir::ops::Scalar;
 
@@ -24,6 +24,8 @@ pub(super) struct Arg {
 pub(super) enum Func {
     F32(Lanes<f32>),
     F64(Lanes<f64>),
+    I64(Lanes<i64>),
+    Bool(Lanes<u8>),
     /// The same bits.
     Copy,
     /// One element at a time, by the meaning of the op.
@@ -34,7 +36,7 @@ pub(super) enum Func {
     },
 }
 
-/// A loop over floats.
+/// A loop over numbers or masks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Lanes<T> {
     Unary(Unary<T>),
@@ -59,6 +61,8 @@ impl Loop {
         match &self.func {
             Func::F32(l) => by(l, k, numbers, constant),
             Func::F64(l) => by(l, k, numbers, constant),
+            Func::I64(l) => by(l, k, numbers, constant),
+            Func::Bool(l) => by(l, k, numbers, constant),
             _ => false,
         }
     }
@@ -72,6 +76,21 @@ fn float<T: 'static + Copy>(
 ) -> Option<Lanes<T>> {
     match scalar {
         Scalar::Row(row) if row.predicate && row.arity == 1 => loops.test(row.name).map(Lanes::Test),
+        Scalar::Row(row) if row.predicate => loops.compare(row.name).map(Lanes::Compare),
+        Scalar::Row(row) if row.arity == 1 => loops.unary(row.name).map(Lanes::Unary),
+        Scalar::Row(row) if row.arity == 2 => loops.binary(row.name).map(Lanes::Binary),
+        Scalar::Select if to == own => Some(Lanes::Select(loops.select)),
+        _ => None,
+    }
+}
+
+fn whole<T: 'static + Copy>(
+    loops: &'static Whole<T>,
+    scalar: Scalar,
+    to: Kind,
+    own: Kind,
+) -> Option<Lanes<T>> {
+    match scalar {
         Scalar::Row(row) if row.predicate => loops.compare(row.name).map(Lanes::Compare),
         Scalar::Row(row) if row.arity == 1 => loops.unary(row.name).map(Lanes::Unary),
         Scalar::Row(row) if row.arity == 2 => loops.binary(row.name).map(Lanes::Binary),
@@ -97,6 +116,13 @@ pub(super) fn loop_of(scalar: Scalar, lines: &[usize], from: &[DType], to: DType
         },
         (_, Kind::F32) => float(vector::loops::<f32>(), scalar, Kind::of(to), Kind::F32).map(Func::F32),
         (_, Kind::F64) => float(vector::loops::<f64>(), scalar, Kind::of(to), Kind::F64).map(Func::F64),
+        // Of narrower ones sums and products wrap elsewhere.
+        (scalar, Kind::I64)
+            if typed == DType::I64 || !matches!(scalar, Scalar::Row(row) if !row.predicate) =>
+        {
+            whole(vector::ints(), scalar, Kind::of(to), Kind::I64).map(Func::I64)
+        }
+        (scalar, Kind::Bool) => whole(vector::masks(), scalar, Kind::of(to), Kind::Bool).map(Func::Bool),
         _ => None,
     };
     let func = fast.unwrap_or_else(|| Func::Each { scalar, from: from.to_vec(), to });

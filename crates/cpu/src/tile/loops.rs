@@ -17,7 +17,7 @@ impl Splat {
     }
 }
 
-/// A float that loops run over.
+/// What loops run over.
 pub(super) trait Number: Copy {
     fn of(l: &Literal) -> Self;
 }
@@ -31,6 +31,18 @@ impl Number for f32 {
 impl Number for f64 {
     fn of(l: &Literal) -> f64 {
         l.f().first().copied().unwrap_or(0.0)
+    }
+}
+
+impl Number for i64 {
+    fn of(l: &Literal) -> i64 {
+        l.i().first().copied().unwrap_or(0)
+    }
+}
+
+impl Number for u8 {
+    fn of(l: &Literal) -> u8 {
+        u8::from(l.i().first().is_some_and(|x| *x != 0))
     }
 }
 

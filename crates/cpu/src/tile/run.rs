@@ -427,8 +427,10 @@ impl Tile<'_> {
         // SAFETY: the caller's promise.
         unsafe {
             match &l.func {
-                Func::F32(lanes) => self.float::<f32>(lanes, &l.args, to, cover),
-                Func::F64(lanes) => self.float::<f64>(lanes, &l.args, to, cover),
+                Func::F32(lanes) => self.lanes(lanes, &l.args, to, cover),
+                Func::F64(lanes) => self.lanes(lanes, &l.args, to, cover),
+                Func::I64(lanes) => self.lanes(lanes, &l.args, to, cover),
+                Func::Bool(lanes) => self.lanes(lanes, &l.args, to, cover),
                 Func::Copy => {
                     let x = self.registers[l.args[0].line];
                     std::ptr::copy(x, to, cover.block.all() * line.kind.size());
@@ -442,7 +444,7 @@ impl Tile<'_> {
         }
     }
 
-    unsafe fn float<T: Number>(&self, lanes: &Lanes<T>, args: &[Arg], to: *mut u8, cover: Cover) {
+    unsafe fn lanes<T: Number>(&self, lanes: &Lanes<T>, args: &[Arg], to: *mut u8, cover: Cover) {
         let Cover { block, rows, row } = cover;
         let count = block.all();
         let x = |k: usize| self.registers[args[k].line].cast_const().cast::<T>();

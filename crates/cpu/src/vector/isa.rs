@@ -2,14 +2,15 @@
 
 use super::block::{self, Splat};
 use super::number::Plain;
-use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Masks, Select};
+use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Select, Whole};
 use super::{circular, double, half, number, single, wide};
 
 /// The set of loops compiled for an instruction set.
 pub struct Set {
     pub(super) f32: Loops<f32>,
     pub(super) f64: Loops<f64>,
-    pub(super) masks: Masks,
+    pub(super) masks: Whole<u8>,
+    pub(super) ints: Whole<i64>,
     pub(super) conversions: Conversions,
 }
 
@@ -70,6 +71,36 @@ macro_rules! convert {
     };
 }
 
+/// What compares.
+macro_rules! comparisons {
+    ($attr:tt, $t:ty) => {
+        binary! { $attr, Compare, $t => u8,
+            eq(a, b) = u8::from(a == b);
+            ne(a, b) = u8::from(a != b);
+            lt(a, b) = u8::from(a < b);
+            le(a, b) = u8::from(a <= b);
+            gt(a, b) = u8::from(a > b);
+            ge(a, b) = u8::from(a >= b);
+        }
+    };
+}
+
+/// What chooses.
+macro_rules! selects {
+    ($attr:tt, $t:ty) => {
+        Select {
+                vv: kernel!($attr fn(m: *const u8, a: *const $t, b: *const $t, y: *mut $t, n: usize),
+                    block::map3(m, a, b, y, n, choose)),
+                vs: kernel!($attr fn(m: *const u8, a: *const $t, b: $t, y: *mut $t, n: usize),
+                    block::map3(m, a, Splat(b), y, n, choose)),
+                sv: kernel!($attr fn(m: *const u8, a: $t, b: *const $t, y: *mut $t, n: usize),
+                    block::map3(m, Splat(a), b, y, n, choose)),
+                ss: kernel!($attr fn(m: *const u8, a: $t, b: $t, y: *mut $t, n: usize),
+                    block::map3(m, Splat(a), Splat(b), y, n, choose)),
+            }
+    };
+}
+
 /// Loops of one element type: the rows given, and what reads the same for all.
 macro_rules! loops {
     ($attr:tt, $t:ty, $fma:path, $unary:expr, $binary:expr) => {
@@ -81,14 +112,7 @@ macro_rules! loops {
                 is_inf(x) = u8::from(x.abs() == <$t>::INFINITY);
                 is_finite(x) = u8::from(x.abs() < <$t>::INFINITY);
             },
-            compare: binary! { $attr, Compare, $t => u8,
-                eq(a, b) = u8::from(a == b);
-                ne(a, b) = u8::from(a != b);
-                lt(a, b) = u8::from(a < b);
-                le(a, b) = u8::from(a <= b);
-                gt(a, b) = u8::from(a > b);
-                ge(a, b) = u8::from(a >= b);
-            },
+            compare: comparisons!($attr, $t),
             fma: Fma {
                 vvv: kernel!($attr fn(a: *const $t, b: *const $t, c: *const $t, y: *mut $t, n: usize),
                     block::map3(a, b, c, y, n, $fma)),
@@ -99,16 +123,7 @@ macro_rules! loops {
                 vss: kernel!($attr fn(a: *const $t, b: $t, c: $t, y: *mut $t, n: usize),
                     block::map3(a, Splat(b), Splat(c), y, n, $fma)),
             },
-            select: Select {
-                vv: kernel!($attr fn(m: *const u8, a: *const $t, b: *const $t, y: *mut $t, n: usize),
-                    block::map3(m, a, b, y, n, choose)),
-                vs: kernel!($attr fn(m: *const u8, a: *const $t, b: $t, y: *mut $t, n: usize),
-                    block::map3(m, a, Splat(b), y, n, choose)),
-                sv: kernel!($attr fn(m: *const u8, a: $t, b: *const $t, y: *mut $t, n: usize),
-                    block::map3(m, Splat(a), b, y, n, choose)),
-                ss: kernel!($attr fn(m: *const u8, a: $t, b: $t, y: *mut $t, n: usize),
-                    block::map3(m, Splat(a), Splat(b), y, n, choose)),
-            },
+            select: selects!($attr, $t),
             // From -0, which alone leaves a sum of negative zeros what it is; over nothing it is 0.
             sum: kernel!($attr fn(x: *const $t, n: usize) -> $t,
                 if n == 0 { 0.0 } else { block::fold(x, n, -0.0, sum) }),
@@ -231,7 +246,7 @@ macro_rules! instance {
                         copysign(a, b) = a.copysign(b);
                     }
                 },
-                masks: Masks {
+                masks: Whole {
                     unary: unary! { $attr, u8 => u8,
                         not(x) = u8::from(x == 0);
                     },
@@ -240,6 +255,21 @@ macro_rules! instance {
                         or(a, b) = u8::from(a | b != 0);
                         xor(a, b) = u8::from(a != 0) ^ u8::from(b != 0);
                     },
+                    // Any byte but 0 is true, and no truer than another.
+                    compare: &[],
+                    select: selects!($attr, u8),
+                },
+                ints: Whole {
+                    unary: &[],
+                    binary: binary! { $attr, Binary, i64 => i64,
+                        add(a, b) = a.wrapping_add(b);
+                        sub(a, b) = a.wrapping_sub(b);
+                        mul(a, b) = a.wrapping_mul(b);
+                        maximum(a, b) = a.max(b);
+                        minimum(a, b) = a.min(b);
+                    },
+                    compare: comparisons!($attr, i64),
+                    select: selects!($attr, i64),
                 },
                 conversions: Conversions {
             f32_f64: convert!($attr, f32 => f64, |x| f64::from(x)),

@@ -147,22 +147,31 @@ fn find<F: Copy>(table: &[(&str, F)], name: &str) -> Option<F> {
     table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
 }
 
-/// The loops over masks.
+/// The loops over whole numbers or masks.
 #[derive(Debug)]
-pub struct Masks {
-    unary: &'static [(&'static str, Unary<u8>)],
-    binary: &'static [(&'static str, Binary<u8>)],
+pub struct Whole<T: 'static> {
+    unary: &'static [(&'static str, Unary<T>)],
+    binary: &'static [(&'static str, Binary<T>)],
+    compare: &'static [(&'static str, Compare<T>)],
+    /// One of two by a mask.
+    pub select: Select<T>,
 }
 
-impl Masks {
-    /// `not`.
-    pub fn unary(&self, name: &str) -> Option<Unary<u8>> {
+impl<T: Copy> Whole<T> {
+    /// The function of one operand with that name: `not` of masks.
+    pub fn unary(&self, name: &str) -> Option<Unary<T>> {
         find(self.unary, name)
     }
 
-    /// The logic of two masks with that name: `and`, `or`, `xor`.
-    pub fn binary(&self, name: &str) -> Option<Binary<u8>> {
+    /// The function of two with that name: `and`, `or`, `xor` of masks; of numbers `add`, `sub`, `mul`, which wrap, `maximum`
+    /// and `minimum`.
+    pub fn binary(&self, name: &str) -> Option<Binary<T>> {
         find(self.binary, name)
+    }
+
+    /// The comparison with that name: `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
+    pub fn compare(&self, name: &str) -> Option<Compare<T>> {
+        find(self.compare, name)
     }
 }
 
@@ -216,13 +225,23 @@ pub fn loops_on<T: Element>(isa: Isa) -> Option<&'static Loops<T>> {
 }
 
 /// The loops over masks for the best instruction set of this machine.
-pub fn masks() -> &'static Masks {
+pub fn masks() -> &'static Whole<u8> {
     &isa::set(Isa::best()).masks
 }
 
 /// The loops over masks for an instruction set, if this machine can run it.
-pub fn masks_on(isa: Isa) -> Option<&'static Masks> {
+pub fn masks_on(isa: Isa) -> Option<&'static Whole<u8>> {
     Isa::available().contains(&isa).then(|| &isa::set(isa).masks)
+}
+
+/// The loops over whole numbers for the best instruction set of this machine.
+pub fn ints() -> &'static Whole<i64> {
+    &isa::set(Isa::best()).ints
+}
+
+/// The loops over whole numbers for an instruction set, if this machine can run it.
+pub fn ints_on(isa: Isa) -> Option<&'static Whole<i64>> {
+    Isa::available().contains(&isa).then(|| &isa::set(isa).ints)
 }
 
 /// The conversions for the best instruction set of this machine.

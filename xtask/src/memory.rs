@@ -1,0 +1,39 @@
+//! `cargo xtask memory`: the crates that touch raw memory, under tools that watch every access.
+
+use crate::workspace::Workspace;
+use std::process::Command;
+
+/// Blocks go back to the system at once, so that whoever uses one after its end is seen.
+const UNPOOLED: &str = "gradus-mem/unpooled";
+
+/// Runs `mem` under Miri, and under AddressSanitizer what computes on its blocks. Generated code is not watched: its
+/// accesses are checked when it is made.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+    nightly(workspace, &["miri", "test", "--package", "gradus-mem", "--tests"], &[])?;
+    nightly(workspace, &["miri", "test", "--package", "gradus-mem", "--tests", "--features", UNPOOLED], &[])?;
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let packages = ["test", "--package", "gradus-mem", "--package", "gradus-cpu", "--tests"];
+    let asan = [&packages[..], &["--features", UNPOOLED, "--target", &target]].concat();
+    nightly(workspace, &asan, &[("RUSTFLAGS", "-Zsanitizer=address"), ("ASAN_OPTIONS", "detect_leaks=0")])
+}
+
+fn nightly(workspace: &Workspace, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
+    println!("== cargo +nightly {}", arguments.join(" "));
+    let status = Command::new("rustup")
+        .args(["run", "nightly", "cargo"])
+        .args(arguments)
+        .current_dir(&workspace.root)
+        .env("CARGO_TARGET_DIR", workspace.target.join("memory"))
+        .env("MIRIFLAGS", "-Zmiri-disable-isolation")
+        .envs(environment.iter().copied())
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .status()
+        .map_err(|error| format!("cannot start rustup: {error}"))?;
+    let needs = "needs `rustup toolchain install nightly --component miri --component rust-src`";
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`cargo {}` failed ({status}); it {needs}", arguments.join(" ")))
+    }
+}
