@@ -96,6 +96,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The same for a time of so many steps.
+    pub(crate) fn lasting(self, steps: usize) -> Options {
+        Options { steps, ..self }
+    }
+
     /// Does something that is traced into a graph of its own.
     pub(crate) fn within<R>(&self, f: impl FnOnce() -> R) -> R {
         self.traced.set(self.traced.get() + 1);

@@ -102,6 +102,9 @@ impl<'a> Solver<'a> {
             }
             let recursive = group.len() > 1 || needs[group[0]].contains(&group[0]);
             let outcome = match (recursive, self.moves(&group)) {
+                (false, true) if self.own(group[0]).iter().any(|e| self.is_by_moment(e)) => {
+                    self.stream(&group)
+                }
                 (false, _) => self.plain(group[0]),
                 (true, true) => self.stream(&group),
                 (true, false) => self.fixpoint(&group),

@@ -1,5 +1,8 @@
 //! Graphs as equations: read back, they give the same values.
 
+#[path = "raise/loops.rs"]
+mod loops;
+
 use gradus_ir::literal::Data;
 use gradus_ir::{Aval, Builder, DType, Graph, transform};
 use gradus_lang::ast::Name;

@@ -9,6 +9,7 @@ use crate::named::Named;
 use crate::program::number;
 use crate::scope::{Names, besides, bound_by, in_order, key, keys};
 use crate::source::Span;
+use crate::time::moving;
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
@@ -202,7 +203,15 @@ impl Term<'_> {
                 Some(Value { tensor: arg.tensor.clone(), batch: brought, start: 0 }),
             );
         }
-        let mut solver = crate::solve::Solver::new(self.program, self.options, &f.body, values, batch);
+        let own;
+        let options = match self.steps_of(f, &values) {
+            Some(steps) => {
+                own = self.options.clone().lasting(steps);
+                &own
+            }
+            None => self.options,
+        };
+        let mut solver = crate::solve::Solver::new(self.program, options, &f.body, values, batch);
         solver.solve();
         if let Some(d) = solver.faults.into_iter().next() {
             return Err(d.into());
@@ -218,5 +227,19 @@ impl Term<'_> {
             axes.extend(own.iter().map(|k| names.get(k).unwrap_or(k).clone()));
         }
         Ok(Named::new(tensor, axes).diagonal())
+    }
+
+    /// How many steps the time of a function has: as many as `axis` says, or as a parameter has that names it among its
+    /// indices. Without either, the function is called within the time of its caller.
+    fn steps_of(&self, f: &Function, values: &Values) -> Option<usize> {
+        let (time, _) = f.body.iter().find_map(|e| moving(&e.target.places))?;
+        if let Some((n, _)) = self.options.axes.get(time) {
+            return Some(*n);
+        }
+        f.params.iter().find_map(|p| {
+            let axis = p.places.iter().position(|place| key(place).as_ref() == Some(time))?;
+            let value = values.get(&p.name)?.as_ref()?;
+            Some(value.tensor.dim((value.batch.len() + axis) as isize))
+        })
     }
 }

@@ -37,7 +37,7 @@ fn without(seen: &Seen, axis: usize) -> Seen {
             Base::Tensor(name.clone(), sources.iter().map(moved).collect())
         }
     };
-    Seen { base, kinds }
+    Seen { base, kinds, when: seen.when.clone() }
 }
 
 /// The same with a new axis of extent 1, which nothing reads.
@@ -54,12 +54,12 @@ fn within(seen: &Seen, axis: usize, drafts: &mut Drafts) -> Seen {
             Base::Tensor(name.clone(), sources.iter().map(moved).collect())
         }
     };
-    Seen { base, kinds }
+    Seen { base, kinds, when: seen.when.clone() }
 }
 
 impl Drafts {
     /// The same elements under other extents.
-    fn reshape(&mut self, seen: &Seen, extents: &[usize]) -> Seen {
+    pub(super) fn reshape(&mut self, seen: &Seen, extents: &[usize]) -> Seen {
         let x = self.solid(seen);
         let left: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
         let places: Vec<usize> = (left.len()..left.len() + x.kinds.len()).collect();
@@ -123,7 +123,7 @@ impl Drafts {
     }
 
     /// From the first to before the last place of every axis.
-    fn cropped(&mut self, x: &Seen, extents: &[usize], ranges: &[(i64, i64)]) -> Seen {
+    pub(super) fn cropped(&mut self, x: &Seen, extents: &[usize], ranges: &[(i64, i64)]) -> Seen {
         let x = self.solid(x);
         let Base::Tensor(name, _) = &x.base else { return x };
         let whole = |a: usize| ranges[a] == (0, extents[a] as i64);
@@ -140,7 +140,7 @@ impl Drafts {
             };
             Place { index, dotted: false, span: Default::default() }
         };
-        let places = (0..ranges.len()).map(place).collect();
+        let places = (0..ranges.len()).map(place).chain(x.moment()).collect();
         let r = Ref { name: name.clone(), places, relation: false, span: Default::default() };
         self.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare())
     }
@@ -241,7 +241,8 @@ impl Raise<'_> {
             None => drafts.kind(to[r]),
         };
         let kinds = (0..to.len()).map(|r| kind(r, drafts)).collect();
-        Some(Seen { base: Base::Tensor(name.clone(), are.iter().map(|r| Source::Axis(*r)).collect()), kinds })
+        let base = Base::Tensor(name.clone(), are.iter().map(|r| Source::Axis(*r)).collect());
+        Some(Seen { base, kinds, when: x.when.clone() })
     }
 
     /// Sums of overlapping windows: each is added at the places it was read from, one axis after the other.
@@ -369,5 +370,5 @@ fn permuted(x: &Seen, order: &[usize]) -> Seen {
             Base::Tensor(name.clone(), sources.iter().map(moved).collect())
         }
     };
-    Seen { base, kinds }
+    Seen { base, kinds, when: x.when.clone() }
 }

@@ -1,5 +1,6 @@
 //! One equation per op, by its form.
 
+use super::control::FEW;
 use super::draft::{Drafts, local, operand};
 use super::{Base, Known, Seen, Source, number};
 use crate::ast::{Array, Call, Expr, Index, Kind, Name, Place, Projection};
@@ -30,7 +31,7 @@ pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Res
     Ok(graph.outputs().iter().filter_map(|i| known.get(i).cloned()).collect())
 }
 
-fn live(graph: &Graph) -> Vec<bool> {
+pub(super) fn live(graph: &Graph) -> Vec<bool> {
     let mut live = vec![false; graph.nodes().len()];
     graph.outputs().iter().for_each(|o| live[o.node as usize] = true);
     for at in (0..live.len()).rev() {
@@ -95,7 +96,7 @@ impl Raise<'_> {
             && self.node.outs.iter().all(|a| is_number(a.dtype))
     }
 
-    fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    pub(super) fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         let avals: Vec<_> = self.node.ins.iter().map(|i| self.graph.aval(*i).clone()).collect();
         let one = match self.node.op.def().form(&avals) {
             Form::Constant(l) => self.constant(&l, drafts),
@@ -130,9 +131,14 @@ impl Raise<'_> {
                 return all.map_or_else(|| self.all_literally(drafts), Ok);
             }
             Form::Scan(scan) => {
-                let all = self.steps(&scan, drafts)?;
-                return all.map_or_else(|| self.all_literally(drafts), Ok);
+                return match scan.length {
+                    0 => self.all_literally(drafts),
+                    _ if !self.is_plain() => self.all_literally(drafts),
+                    1..=FEW => self.steps(&scan, drafts),
+                    _ => self.through_time(&scan, drafts),
+                };
             }
+            Form::While(repeat) if self.is_plain() => return self.rounds(&repeat, drafts),
             _ => return self.linear(drafts).map_or_else(|| self.all_literally(drafts), Ok),
         };
         match one {
@@ -156,7 +162,7 @@ impl Raise<'_> {
         }
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
-            return Some(Seen { base: Base::Number(numbers[0]), kinds });
+            return Some(Seen { base: Base::Number(numbers[0]), kinds, when: None });
         }
         let mut array = |numbers: Vec<f64>| {
             let array = Array { shape: self.extents(0), numbers: numbers.into() };
@@ -221,7 +227,7 @@ impl Raise<'_> {
                     Base::Tensor(name.clone(), sources.iter().map(through).collect())
                 }
             };
-            return Some(Seen { base, kinds });
+            return Some(Seen { base, kinds, when: x.when.clone() });
         }
         self.ranges(map, drafts)
     }
@@ -261,7 +267,7 @@ impl Raise<'_> {
             };
             Place { index, dotted: false, span: Default::default() }
         };
-        let places = (0..x.kinds.len()).map(place).collect();
+        let places = (0..x.kinds.len()).map(place).chain(x.moment()).collect();
         let r = crate::ast::Ref { name: name.clone(), places, relation: false, span: Default::default() };
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare()))
     }
@@ -288,7 +294,7 @@ impl Raise<'_> {
                     Base::Tensor(name.clone(), sources.iter().map(through).collect())
                 }
             };
-            return Some(Seen { base, kinds });
+            return Some(Seen { base, kinds, when: x.when.clone() });
         }
         if !self.is_plain() {
             return None;

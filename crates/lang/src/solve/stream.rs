@@ -1,12 +1,14 @@
 //! Names that need themselves at other moments: one loop over time, forwards or backwards.
 
 use super::Solver;
-use crate::ast::{Equation, Index, Name, Place};
+use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
+use crate::builtin;
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
+use crate::program::Program;
 use crate::time::{from_moment, is_timed, moving};
 use crate::verdict::Verdict;
 use gradus_ir::Error;
@@ -26,6 +28,23 @@ fn loops(e: &Equation, names: &Group) -> bool {
     e.reads().iter().any(|r| names.contains_key(&r.name))
 }
 
+/// Whether an expression calls one of the program's own functions with tensors at a moment of this time for which its
+/// parameters have no place.
+fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
+    let without = |call: &Call| {
+        let Some(f) = program.functions.get(builtin::stem(&call.function).0) else { return false };
+        let lacks = |(arg, param): (&Expr, &Ref)| match &arg.kind {
+            Kind::Ref(r) => {
+                r.places.len() > param.places.len() && moving(&r.places).is_some_and(|t| t.0 == time)
+            }
+            _ => false,
+        };
+        call.args.iter().zip(&f.params).any(lacks)
+    };
+    matches!(&e.kind, Kind::Call(call) if without(call))
+        || e.parts().into_iter().any(|p| calls_at(p, time, program))
+}
+
 /// One reading of a name of the group by another: how many moments before.
 struct Edge {
     reader: usize,
@@ -34,6 +53,17 @@ struct Edge {
 }
 
 impl<'a> Solver<'a> {
+    /// Whether an equation is evaluated moment by moment though it may not need itself.
+    pub(super) fn is_by_moment(&self, e: &Equation) -> bool {
+        let Some((time, _)) = moving(&e.target.places) else { return false };
+        let mut parts = [&e.value].into_iter().chain(&e.guard);
+        !self.program.functions.is_empty() && parts.any(|p| calls_at(p, time, self.program))
+    }
+
+    fn steps(&self, e: &Equation, names: &Group) -> bool {
+        loops(e, names) || self.is_by_moment(e)
+    }
+
     pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
         let names: Vec<Name> = group.iter().map(|i| self.names[*i].0.clone()).collect();
         let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
@@ -65,7 +95,7 @@ impl<'a> Solver<'a> {
     fn edges(&self, group: &[usize], names: &Group) -> Eval<Vec<Edge>> {
         let mut edges = Vec::new();
         for (reader, i) in group.iter().enumerate() {
-            for e in self.own(*i).into_iter().filter(|e| loops(e, names)) {
+            for e in self.own(*i).into_iter().filter(|e| self.steps(e, names)) {
                 self.check_times(e)?;
                 for r in e.reads() {
                     let Some(&read) = names.get(&r.name) else { continue };
@@ -129,7 +159,7 @@ impl<'a> Solver<'a> {
         let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
         let moment = Tensor::iota(float, [length], 0) + low as f64;
         stacks.push(moment);
-        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| loops(e, all)) {
+        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| self.steps(e, all)) {
             let by = offset(&e.target.places).unwrap_or(0);
             for r in e.reads().into_iter().filter(|r| !all.contains_key(&r.name)) {
                 let Some(own) = from_moment(&e.target, &r.places) else { continue };
@@ -253,7 +283,7 @@ impl<'a> Solver<'a> {
         if let Some(Some(given)) = self.values.get(own) {
             rows = put(rows, &given.tensor.to_dtype(zero.dtype()), 0);
         }
-        for e in self.own(name).into_iter().filter(|e| !loops(e, names)) {
+        for e in self.own(name).into_iter().filter(|e| !self.steps(e, names)) {
             let at = e.target.places.iter().find_map(|p| match p.index {
                 Index::Moment(at) => Some(at),
                 _ => None,
@@ -295,7 +325,7 @@ impl<'a> Solver<'a> {
         names: &Group,
     ) -> Eval<Option<Tensor>> {
         let mut sum: Option<Tensor> = None;
-        for e in self.own(name).into_iter().filter(|e| loops(e, names)) {
+        for e in self.own(name).into_iter().filter(|e| self.steps(e, names)) {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
             for r in e.reads() {

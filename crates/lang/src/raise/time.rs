@@ -1,0 +1,260 @@
+//! Loops over virtual time. Only what needs itself from step to step is written at moments; everything else that a step
+//! computes is written for all steps at once, as what stands before or behind the loop.
+
+use super::draft::{Drafts, operand};
+use super::forms::{Raise, call, live, walk};
+use super::function::axis_called;
+use super::{Base, Seen, Source};
+use crate::ast::{Index, Name, Projection};
+use crate::order::components;
+use gradus_ir::graph::{Builder, Id};
+use gradus_ir::ops::Op;
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::{Result, transform};
+use std::collections::HashMap;
+
+/// A value of the step.
+#[derive(Clone)]
+enum Held {
+    /// The same at every step.
+    Same(Seen),
+    /// For all steps at once, along a first axis.
+    Stack(Seen),
+    /// At the moment at hand.
+    Moment(Seen),
+}
+
+/// A loop being written.
+struct Loop<'a> {
+    scan: &'a Scan,
+    time: Name,
+    held: HashMap<Id, Held>,
+    /// Values at hand that were laid out, and those laid out that were brought to hand.
+    stacks: HashMap<Id, Seen>,
+    moments: HashMap<Id, Seen>,
+}
+
+/// A tensor backwards along its first axis.
+fn flipped(x: &Seen, drafts: &mut Drafts) -> Seen {
+    let x = drafts.solid(x);
+    let places: Vec<usize> = (0..x.kinds.len()).collect();
+    let value = call("flip", vec![operand(&x, &places)], vec![axis_called(0)]);
+    drafts.equation(x.kinds, Vec::new(), Projection::Sum, value)
+}
+
+impl Raise<'_> {
+    /// A loop of more than a few steps: over the time of the program or function at hand, or, where that is another or has
+    /// begun, over that of a function of its own.
+    pub(super) fn through_time(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        let clock = drafts.clock;
+        if clock.within || clock.steps.is_some_and(|n| n != scan.length) {
+            let extents: Vec<Vec<usize>> = (0..self.node.outs.len()).map(|k| self.extents(k)).collect();
+            return drafts.function(self.ins, &extents, |ins, drafts| {
+                Raise { ins, ..*self }.through_time(scan, drafts)
+            });
+        }
+        drafts.clock.steps = Some(scan.length);
+        let time = drafts.time(scan.length);
+        let (stacks, moments) = (HashMap::new(), HashMap::new());
+        Loop { scan, time, held: HashMap::new(), stacks, moments }.write(self.ins, drafts)
+    }
+}
+
+impl Loop<'_> {
+    fn write(&mut self, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        let (scan, body) = (self.scan, &self.scan.body);
+        let live = live(body);
+        let input = |i: usize| body.inputs()[i].1.node as usize;
+        let carried: HashMap<usize, usize> = (0..scan.carries).map(|c| (input(scan.shared + c), c)).collect();
+        let needs: Vec<Vec<usize>> = (0..body.nodes().len())
+            .map(|at| match carried.get(&at) {
+                Some(c) => vec![body.outputs()[*c].node as usize],
+                None if live[at] => body.nodes()[at].ins.iter().map(|i| i.node as usize).collect(),
+                None => Vec::new(),
+            })
+            .collect();
+        for mut group in components(&needs) {
+            group.sort_unstable();
+            let at = group[0];
+            if group.len() > 1 {
+                self.recursion(&group, &carried, operands, drafts)?;
+            } else if let Some(c) = carried.get(&at) {
+                let begin = &operands[scan.shared + c];
+                match needs[at].contains(&at) {
+                    true => {
+                        drop(self.held.insert(body.inputs()[scan.shared + c].1, Held::Same(begin.clone())))
+                    }
+                    false => {
+                        let state = self.state(*c, begin, drafts);
+                        self.step(*c, &state, drafts);
+                    }
+                }
+            } else if let Op::Input(i) = &body.nodes()[at].op {
+                let given = operands[i.index].clone();
+                let held = match i.index < scan.shared {
+                    true => Held::Same(given),
+                    false if scan.reverse => Held::Stack(flipped(&given, drafts)),
+                    false => Held::Stack(given),
+                };
+                self.held.insert(Id { node: at as u32, out: 0 }, held);
+            } else if live[at] {
+                self.at_once(at, drafts)?;
+            }
+        }
+        let mut results = Vec::new();
+        for c in 0..scan.carries {
+            let state = self.held.get(&body.inputs()[scan.shared + c].1).cloned();
+            results.push(match state {
+                Some(Held::Moment(h)) => {
+                    let last = Seen { when: Some(Index::Moment(-1)), ..h };
+                    let places: Vec<usize> = (0..last.kinds.len()).collect();
+                    let value = operand(&last, &places);
+                    drafts.equation(last.kinds, Vec::new(), Projection::Sum, value)
+                }
+                _ => operands[scan.shared + c].clone(),
+            });
+        }
+        for id in &body.outputs()[scan.carries..] {
+            let y = self.stack(*id, drafts);
+            results.push(if scan.reverse { flipped(&y, drafts) } else { y });
+        }
+        Ok(results)
+    }
+
+    /// Operations that need each other from step to step.
+    fn recursion(
+        &mut self,
+        group: &[usize],
+        carried: &HashMap<usize, usize>,
+        operands: &[Seen],
+        drafts: &mut Drafts,
+    ) -> Result<()> {
+        let body = &self.scan.body;
+        let mut states = Vec::new();
+        for c in group.iter().filter_map(|at| carried.get(at)) {
+            states.push((*c, self.state(*c, &operands[self.scan.shared + c], drafts)));
+        }
+        for at in group.iter().filter(|at| !carried.contains_key(at)) {
+            let node = &body.nodes()[*at];
+            let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
+            drafts.clock.within = true;
+            let outs = Raise { graph: body, node, ins: &ins }.outputs(drafts);
+            drafts.clock.within = false;
+            for (out, seen) in outs?.into_iter().enumerate() {
+                let held = if seen.when.is_some() { Held::Moment(seen) } else { Held::Same(seen) };
+                self.held.insert(Id { node: *at as u32, out: out as u32 }, held);
+            }
+        }
+        for (c, state) in states {
+            self.step(c, &state, drafts);
+        }
+        Ok(())
+    }
+
+    /// A state, and what it begins with.
+    fn state(&mut self, c: usize, begin: &Seen, drafts: &mut Drafts) -> Name {
+        let name = drafts.fresh();
+        drafts.copy(begin, name.clone(), Some(Index::Moment(0)));
+        let now = Seen::named(name.clone(), begin.kinds.clone(), Some(Index::Time(self.time.clone(), 0)));
+        self.held.insert(self.scan.body.inputs()[self.scan.shared + c].1, Held::Moment(now));
+        name
+    }
+
+    /// A state one moment later.
+    fn step(&mut self, c: usize, state: &Name, drafts: &mut Drafts) {
+        let next = self.moment(self.scan.body.outputs()[c], drafts);
+        drafts.copy(&next, state.clone(), Some(Index::Time(self.time.clone(), 1)));
+    }
+
+    /// An operation that does not need itself, for all steps at once.
+    fn at_once(&mut self, at: usize, drafts: &mut Drafts) -> Result<()> {
+        let body = &self.scan.body;
+        let node = &body.nodes()[at];
+        let moves = |id: &Id| !matches!(self.held.get(id), Some(Held::Same(_)));
+        let batched: Vec<bool> = node.ins.iter().map(moves).collect();
+        let many = batched.contains(&true);
+        let outs = if many {
+            let b = Builder::new();
+            let input = |(i, id): (usize, &Id)| b.input(&format!("x{i}"), body.aval(*id).clone());
+            let ins: Vec<_> = node.ins.iter().enumerate().map(input).collect();
+            let one = b.finish(&b.apply(node.op.clone(), &ins))?;
+            let all = transform::vmap_mask(&one, &batched, self.scan.length)?;
+            let ins: Vec<Seen> = node
+                .ins
+                .iter()
+                .zip(&batched)
+                .map(|(id, many)| if *many { self.stack(*id, drafts) } else { self.moment(*id, drafts) })
+                .collect();
+            walk(&all, &ins, drafts)?
+        } else {
+            let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
+            Raise { graph: body, node, ins: &ins }.outputs(drafts)?
+        };
+        for (out, seen) in outs.into_iter().enumerate() {
+            let held = if many { Held::Stack(seen) } else { Held::Same(seen) };
+            self.held.insert(Id { node: at as u32, out: out as u32 }, held);
+        }
+        Ok(())
+    }
+
+    /// A value at all steps, along a first axis.
+    fn stack(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
+        if let Some(seen) = self.stacks.get(&id) {
+            return seen.clone();
+        }
+        let seen = match self.held.get(&id).cloned() {
+            Some(Held::Stack(seen)) => seen,
+            Some(Held::Moment(seen)) => {
+                let mut left = vec![drafts.laid_out(&self.time, self.scan.length)];
+                left.extend(&seen.kinds);
+                let places: Vec<usize> = (1..left.len()).collect();
+                let name = drafts.fresh();
+                let value = operand(&seen, &places);
+                drafts.add(name.clone(), None, left.clone(), Vec::new(), Projection::Sum, value);
+                left[0] = drafts.kind(self.scan.length);
+                Seen::named(name, left, None)
+            }
+            Some(Held::Same(seen)) => {
+                let mut kinds = seen.kinds.clone();
+                kinds.insert(0, drafts.kind(self.scan.length));
+                let behind = |s: &Source| match s {
+                    Source::Axis(a) => Source::Axis(a + 1),
+                    at => *at,
+                };
+                let base = match &seen.base {
+                    Base::Number(x) => Base::Number(*x),
+                    Base::Tensor(name, sources) => {
+                        Base::Tensor(name.clone(), sources.iter().map(behind).collect())
+                    }
+                };
+                Seen { base, kinds, when: seen.when }
+            }
+            None => Seen { base: Base::Number(0.0), kinds: Vec::new(), when: None },
+        };
+        self.stacks.insert(id, seen.clone());
+        seen
+    }
+
+    /// A value at the moment at hand.
+    fn moment(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
+        if let Some(seen) = self.moments.get(&id) {
+            return seen.clone();
+        }
+        let seen = match self.held.get(&id).cloned() {
+            Some(Held::Stack(seen)) if matches!(seen.base, Base::Tensor(..)) => {
+                let left = seen.kinds[1..].to_vec();
+                let more = vec![drafts.laid_out(&self.time, self.scan.length)];
+                let places: Vec<usize> = [left.len()].into_iter().chain(0..left.len()).collect();
+                let (name, when) = (drafts.fresh(), Some(Index::Time(self.time.clone(), 0)));
+                let value = operand(&seen, &places);
+                drafts.add(name.clone(), when.clone(), left.clone(), more, Projection::Sum, value);
+                Seen::named(name, left, when)
+            }
+            Some(Held::Stack(seen)) => Seen { kinds: seen.kinds[1..].to_vec(), ..seen },
+            Some(Held::Same(seen) | Held::Moment(seen)) => seen,
+            None => Seen { base: Base::Number(0.0), kinds: Vec::new(), when: None },
+        };
+        self.moments.insert(id, seen.clone());
+        seen
+    }
+}
