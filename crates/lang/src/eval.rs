@@ -124,6 +124,14 @@ impl<'a> Term<'a> {
         Ok(term)
     }
 
+    /// The term, where it counts only where a condition holds.
+    pub(crate) fn evaluate_where(&self, condition: Option<&Expr>) -> Eval<Named> {
+        let Some(condition) = condition else { return self.evaluate() };
+        let keep: Names = self.left.iter().chain(self.batch).cloned().collect();
+        let mask = self.eval(condition, &keep)?.truth();
+        self.taken(&[mask], || self.evaluate())
+    }
+
     /// The term, with the axes of the left side only (and those a call brought along).
     pub(crate) fn evaluate(&self) -> Eval<Named> {
         let e = self.equation;

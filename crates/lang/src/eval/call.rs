@@ -212,6 +212,7 @@ impl Term<'_> {
             None => self.options,
         };
         let mut solver = crate::solve::Solver::new(self.program, options, &f.body, values, batch);
+        solver.results(std::slice::from_ref(&f.result.name));
         solver.solve();
         if let Some(d) = solver.faults.into_iter().next() {
             return Err(d.into());

@@ -3,6 +3,7 @@
 use super::along::sized;
 use super::branch::{Mask, chosen};
 use super::line;
+use super::needed::{Needed, condition};
 use super::settled::{movable, settled};
 use super::shift::with_named_ranges;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
@@ -18,6 +19,8 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Walk<'a> {
     pub(super) program: &'a Program,
     pub(super) prefix: String,
+    /// Where names are needed that only branches read.
+    pub(super) needed: Needed,
     /// The names that the loss depends on.
     pub(super) reached: HashSet<Name>,
     /// The names that depend on what is asked for.
@@ -150,8 +153,9 @@ impl Walk<'_> {
         let mut keep = left.clone();
         keep.extend(e.guard.iter().flat_map(occurrences));
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
-        let mask = e.guard.iter().map(|g| Mask::new(g, true, &beside, self.program));
-        let masks: Vec<Mask> = mask.collect();
+        let elsewhere = condition(&e, &self.needed).filter(|_| may_be_infinite(&e.value));
+        let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
+        let masks: Vec<Mask> = masks.collect();
         if e.projection != Projection::Sum {
             let mut gone = outermost(&e.value, &keep, self.program);
             gone.extend(e.guard.iter().flat_map(|g| free(g, &beside, self.program)));
@@ -382,6 +386,15 @@ impl Walk<'_> {
         let same = free(e, &left, self.program) == left;
         (alone && plain_places && same)
             .then(|| reference(equation.target.name.clone(), plain(&equation.target.places)))
+    }
+}
+
+/// Whether a derivative may be infinite where the numbers are finite.
+fn may_be_infinite(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
+        Kind::Power(_) | Kind::Call(_) => true,
+        _ => e.parts().into_iter().any(may_be_infinite),
     }
 }
 
