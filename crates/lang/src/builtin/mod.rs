@@ -256,6 +256,7 @@ impl Callee {
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = match &self.base {
             Base::Table(b) => b.settings.to_vec(),
+            Base::Row(_) if self.order == 0 => vec![family::kinds::AS],
             _ => Vec::new(),
         };
         let shape = self.shape();

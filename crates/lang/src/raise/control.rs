@@ -42,9 +42,6 @@ impl Raise<'_> {
     /// Every branch, and by the index the one that counts; what is out of range is the nearest.
     pub(super) fn choice(&self, branches: &[Arc<Graph>], drafts: &mut Drafts) -> Result<Option<Vec<Seen>>> {
         let [index, operands @ ..] = self.ins else { return Ok(None) };
-        if !self.is_plain() {
-            return Ok(None);
-        }
         let mut results = Vec::with_capacity(branches.len());
         for branch in branches {
             results.push(walk(branch, operands, drafts)?);
@@ -67,6 +64,16 @@ impl Raise<'_> {
             Some(drafts.equation(all[0].kinds.clone(), Vec::new(), Projection::Sum, value))
         };
         Ok((0..self.node.outs.len()).map(|k| one(k, drafts)).collect())
+    }
+
+    /// What a loop without steps gives: what it begins with, and stacks of nothing.
+    pub(super) fn no_steps(&self, scan: &Scan, drafts: &mut Drafts) -> Vec<Seen> {
+        let begin = self.ins[scan.shared..scan.shared + scan.carries].to_vec();
+        let none = |k: usize| {
+            let kinds = self.extents(k).iter().map(|n| drafts.kind(*n)).collect();
+            Seen { base: Base::Number(0.0), kinds, when: None }
+        };
+        begin.into_iter().chain((scan.carries..self.node.outs.len()).map(none).collect::<Vec<_>>()).collect()
     }
 
     /// The steps of a loop one after the other.

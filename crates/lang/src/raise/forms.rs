@@ -42,11 +42,6 @@ pub(super) fn live(graph: &Graph) -> Vec<bool> {
     live
 }
 
-/// Programs have one kind of number: whole ones and truth values are numbers too, complex ones are none.
-fn is_number(dtype: DType) -> bool {
-    dtype.class() != Class::Complex
-}
-
 fn is_float(dtype: DType) -> bool {
     dtype.class() == Class::Float
 }
@@ -58,11 +53,6 @@ pub(super) fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) ->
 
 /// Rows that mean the same on whole numbers and truth values as on the numbers they are in a program.
 const ON_ALL_NUMBERS: &[&str] = &[
-    "add",
-    "sub",
-    "mul",
-    "neg",
-    "abs",
     "sign",
     "maximum",
     "minimum",
@@ -75,7 +65,16 @@ const ON_ALL_NUMBERS: &[&str] = &[
     "floor_div",
     "remainder",
     "fmod",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "is_nan",
+    "is_inf",
+    "is_finite",
 ];
+/// Rows whose results may wrap, but not those of the largest whole numbers.
+const ON_LARGE: &[&str] = &["add", "sub", "mul", "neg", "abs", "square"];
 const ON_TRUTHS: &[&str] = &["and", "or", "xor", "not"];
 
 /// An application, with what its operands are by now.
@@ -85,18 +84,34 @@ pub(super) struct Raise<'a> {
     pub(super) ins: &'a [Seen],
 }
 
+impl Drafts {
+    /// A function of values of one shape, number by number.
+    pub(super) fn pointwise(&mut self, function: &str, of: &[&Seen]) -> Seen {
+        let kinds = of[0].kinds.clone();
+        of.iter().for_each(|s| s.kinds.iter().zip(&kinds).for_each(|(a, b)| self.join(*a, *b)));
+        let places: Vec<usize> = (0..kinds.len()).collect();
+        let args = of.iter().map(|s| operand(s, &places)).collect();
+        self.equation(kinds, Vec::new(), Projection::Sum, call(function, args, Vec::new()))
+    }
+}
+
 impl Raise<'_> {
     pub(super) fn extents(&self, out: usize) -> Vec<usize> {
         self.node.outs[out].shape.to_vec()
     }
 
-    /// Whether all operands and results are numbers of the program's kind.
-    pub(super) fn is_plain(&self) -> bool {
-        self.node.ins.iter().all(|i| is_number(self.graph.aval(*i).dtype))
-            && self.node.outs.iter().all(|a| is_number(a.dtype))
+    /// Whether nothing of it is complex.
+    pub(super) fn is_real(&self) -> bool {
+        let ins = self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
+        !ins.chain(self.node.outs.iter().map(|a| a.dtype)).any(|d| d.is_complex())
     }
 
     pub(super) fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        let mut empty = self.node.outs.iter().filter(|a| a.shape.numel() == 0);
+        if self.node.outs.len() == 1 && empty.next().is_some() {
+            let kinds = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
+            return Ok(vec![Seen { base: Base::Number(0.0), kinds, when: None }]);
+        }
         let avals: Vec<_> = self.node.ins.iter().map(|i| self.graph.aval(*i).clone()).collect();
         let one = match self.node.op.def().form(&avals) {
             Form::Constant(l) => self.constant(&l, drafts),
@@ -108,21 +123,17 @@ impl Raise<'_> {
             Form::View(map) => self.view(&map, drafts),
             Form::Reshape => self.reshaped(drafts),
             Form::Pointwise(_) => self.pointwise(drafts),
-            Form::Contract { lhs, rhs, out } if self.is_plain() => {
-                Some(self.contraction([&lhs, &rhs], &out, drafts))
-            }
-            Form::Reduce { combine, axes } if self.is_plain() => Some(self.reduction(combine, &axes, drafts)),
-            Form::Cumulate { combine, axis, reverse } if self.is_plain() => {
-                self.running(combine, axis, reverse, drafts)
-            }
-            Form::Concat { axis } if self.is_plain() => Some(self.joined(axis, drafts)),
-            Form::Pad { low, interior } if self.is_plain() => self.pads(&low, &interior, drafts),
-            Form::Convolve(window) if self.is_plain() => self.convolution(&window, drafts),
-            Form::Fold(window) if self.is_plain() => self.folded(&window, drafts),
-            Form::Take { axis } if self.is_plain() => self.taken(axis, drafts),
-            Form::Scatter { axis, combine } if self.is_plain() => self.put(axis, combine, drafts),
-            Form::ArgReduce { largest, axis } if self.is_plain() => Some(self.extreme(largest, axis, drafts)),
-            Form::Sort { axis, descending } if self.is_plain() => {
+            Form::Contract { lhs, rhs, out } => Some(self.contraction([&lhs, &rhs], &out, drafts)),
+            Form::Reduce { combine, axes } => Some(self.reduction(combine, &axes, drafts)),
+            Form::Cumulate { combine, axis, reverse } => self.running(combine, axis, reverse, drafts),
+            Form::Concat { axis } => Some(self.joined(axis, drafts)),
+            Form::Pad { low, interior } => self.pads(&low, &interior, drafts),
+            Form::Convolve(window) => self.convolution(&window, drafts),
+            Form::Fold(window) => self.folded(&window, drafts),
+            Form::Take { axis } => self.taken(axis, drafts),
+            Form::Scatter { axis, combine } => self.put(axis, combine, drafts),
+            Form::ArgReduce { largest, axis } => Some(self.extreme(largest, axis, drafts)),
+            Form::Sort { axis, descending } => {
                 return Ok(self.ordered(axis, descending, drafts));
             }
             Form::Region(body) => return self.region(&body, drafts),
@@ -132,14 +143,17 @@ impl Raise<'_> {
             }
             Form::Scan(scan) => {
                 return match scan.length {
-                    0 => self.all_literally(drafts),
-                    _ if !self.is_plain() => self.all_literally(drafts),
+                    0 => Ok(self.no_steps(&scan, drafts)),
                     1..=FEW => self.steps(&scan, drafts),
                     _ => self.through_time(&scan, drafts),
                 };
             }
-            Form::While(repeat) if self.is_plain() => return self.rounds(&repeat, drafts),
-            _ => return self.linear(drafts).map_or_else(|| self.all_literally(drafts), Ok),
+            Form::While(repeat) => return self.rounds(&repeat, drafts),
+            Form::Bits => return Ok(self.bits(drafts)),
+            _ => {
+                let all = self.linear(drafts).or_else(|| self.spectra(drafts));
+                return all.map_or_else(|| self.all_literally(drafts), Ok);
+            }
         };
         match one {
             Some(seen) => Ok(vec![seen]),
@@ -153,16 +167,22 @@ impl Raise<'_> {
 
     fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
         let numbers: Vec<f64> = match l.data() {
-            Data::C(_) => return None,
+            Data::C(both) => {
+                let real = self.array(both.iter().map(|z| z.re).collect(), drafts);
+                let imag = self.array(both.iter().map(|z| z.im).collect(), drafts);
+                return Some(drafts.pointwise("complex", &[&real, &imag]));
+            }
             Data::F(numbers) => numbers.to_vec(),
             _ => l.i().iter().map(|i| *i as f64).collect(),
         };
-        if numbers.is_empty() {
-            return None;
-        }
+        Some(self.array(numbers, drafts))
+    }
+
+    /// Numbers in order.
+    fn array(&self, numbers: Vec<f64>, drafts: &mut Drafts) -> Seen {
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
-            return Some(Seen { base: Base::Number(numbers[0]), kinds, when: None });
+            return Seen { base: Base::Number(numbers[0]), kinds, when: None };
         }
         let mut array = |numbers: Vec<f64>| {
             let array = Array { shape: self.extents(0), numbers: numbers.into() };
@@ -170,23 +190,18 @@ impl Raise<'_> {
             drafts.equation(kinds.clone(), Vec::new(), Projection::Sum, value)
         };
         if numbers.iter().all(|x| x.is_finite()) {
-            return Some(array(numbers));
+            return array(numbers);
         }
-        if numbers.iter().any(|x| x.is_nan()) {
-            return None;
-        }
-        // Infinities have no digits: where there are some, a sign divided by 0.
+        // Infinities have no digits, and what is no number neither: where there are some, a sign or 0 divided by 0.
         let finite = array(numbers.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect());
-        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { x.signum() }).collect());
+        let sign = |x: &f64| if x.is_nan() { 0.0 } else { x.signum() };
+        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { sign(x) }).collect());
+        let plain = array(numbers.iter().map(|x| f64::from(x.is_finite())).collect());
         let places: Vec<usize> = (0..kinds.len()).collect();
-        let [finite, sign] = [operand(&finite, &places), operand(&signs, &places)];
-        let infinite = Kind::Quotient(Box::new([sign.clone(), number(0.0)])).bare();
-        let value = call(
-            "where",
-            vec![call("eq", vec![sign, number(0.0)], Vec::new()), finite, infinite],
-            Vec::new(),
-        );
-        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
+        let [finite, sign, plain] = [finite, signs, plain].map(|s| operand(&s, &places));
+        let infinite = Kind::Quotient(Box::new([sign, number(0.0)])).bare();
+        let value = call("where", vec![plain, finite, infinite], Vec::new());
+        drafts.equation(kinds, Vec::new(), Projection::Sum, value)
     }
 
     /// Permutations, repetitions and single places are only other indices; ranges are equations.
@@ -296,9 +311,6 @@ impl Raise<'_> {
             };
             return Some(Seen { base, kinds, when: x.when.clone() });
         }
-        if !self.is_plain() {
-            return None;
-        }
         let x = drafts.solid(x);
         let left: Vec<usize> = to.iter().map(|n| drafts.kind(*n)).collect();
         let shape = Array { shape: vec![to.len()], numbers: to.iter().map(|n| *n as f64).collect() };
@@ -334,23 +346,30 @@ impl Raise<'_> {
 
     fn pointwise(&self, drafts: &mut Drafts) -> Option<Seen> {
         let dtypes = || self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
-        let (floats, name) = (dtypes().all(is_float), self.node.op.name());
+        let name = self.node.op.name();
+        let exact = dtypes().all(|d| is_float(d) || d.is_complex());
         let scalar = match self.node.op.def().form(&[]) {
             Form::Pointwise(scalar) => scalar,
             _ => return None,
         };
+        let [from, to] = [dtypes().next()?, self.node.outs[0].dtype];
         match scalar {
-            Scalar::Row(_) if floats => {}
+            Scalar::Row(_) if exact => {}
             // What whole numbers and truth values are compared and counted by is the same for all numbers.
-            Scalar::Row(_) if ON_ALL_NUMBERS.contains(&name) && self.is_plain() => {}
+            Scalar::Row(_) if ON_ALL_NUMBERS.contains(&name) => {}
+            Scalar::Row(_) if from == DType::I64 && ON_LARGE.contains(&name) => {}
             Scalar::Row(_) if dtypes().all(|d| d == DType::Bool) && ON_TRUTHS.contains(&name) => {}
-            Scalar::Select if self.is_plain() => {}
-            Scalar::Cast if self.is_plain() && self.is_same_number() => return self.ins.first().cloned(),
-            Scalar::Cast if self.is_plain() && self.node.outs[0].dtype == DType::Bool => {}
-            Scalar::Cast if floats && self.node.outs[0].dtype == DType::I64 => {}
+            Scalar::Row(_) => {
+                let (kinds, e) = self.together(drafts);
+                let on = vec![("as", Kind::Text(from.name().into()).bare())];
+                return Some(drafts.equation(kinds, Vec::new(), Projection::Sum, call(name, e, on)));
+            }
+            Scalar::Cast if from.is_complex() || to.is_complex() => {
+                return self.complex_cast(from, to, drafts);
+            }
+            Scalar::Cast if self.is_same_number() => return self.ins.first().cloned(),
             Scalar::Identity if name != "stop_gradient" => return self.ins.first().cloned(),
-            Scalar::Identity if self.is_plain() => {}
-            _ => return None,
+            _ => {}
         }
         let (kinds, mut e) = self.together(drafts);
         let two = |e: &mut Vec<Expr>| {
@@ -384,13 +403,47 @@ impl Raise<'_> {
             _ if matches!(scalar, Scalar::Cast) && self.node.outs[0].dtype == DType::Bool => {
                 call("ne", vec![e.pop()?, number(0.0)], Vec::new())
             }
-            _ if matches!(scalar, Scalar::Cast) => call("trunc", e, Vec::new()),
+            _ if matches!(scalar, Scalar::Cast) && to == DType::I64 => call("trunc", e, Vec::new()),
+            _ if matches!(scalar, Scalar::Cast) => {
+                let mut named = vec![("to", Kind::Text(to.name().into()).bare())];
+                if !is_float(from) {
+                    named.push(("of", Kind::Text("wholes".into()).bare()));
+                }
+                call("cast", e, named)
+            }
+            "re" => call("real", e, Vec::new()),
+            "im" => call("imag", e, Vec::new()),
             row => call(row, e, Vec::new()),
         };
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
     }
 
-    fn contraction(&self, labels: [&str; 2], out: &str, drafts: &mut Drafts) -> Seen {
+    /// Between complex numbers and others, or complex numbers of fewer bits.
+    fn complex_cast(&self, from: DType, to: DType, drafts: &mut Drafts) -> Option<Seen> {
+        let [x] = self.ins else { return None };
+        let zero = Seen { base: Base::Number(0.0), kinds: x.kinds.clone(), when: None };
+        if !from.is_complex() {
+            return Some(drafts.pointwise("complex", &[x, &zero]));
+        }
+        let held = |part: &str, to: &str, drafts: &mut Drafts| {
+            let part = drafts.pointwise(part, &[x]);
+            let places: Vec<usize> = (0..part.kinds.len()).collect();
+            let to = vec![("to", Kind::Text(to.into()).bare())];
+            let value = call("cast", vec![operand(&part, &places)], to);
+            drafts.equation(part.kinds, Vec::new(), Projection::Sum, value)
+        };
+        Some(match to {
+            DType::C128 => x.clone(),
+            DType::C64 => {
+                let [re, im] = ["real", "imag"].map(|part| held(part, "f32", drafts));
+                drafts.pointwise("complex", &[&re, &im])
+            }
+            DType::F64 => drafts.pointwise("real", &[x]),
+            to => held("real", to.name(), drafts),
+        })
+    }
+
+    pub(super) fn contraction(&self, labels: [&str; 2], out: &str, drafts: &mut Drafts) -> Seen {
         let all: Vec<char> = out.chars().chain(labels.concat().chars()).fold(Vec::new(), |mut v, c| {
             if !v.contains(&c) {
                 v.push(c);
@@ -507,7 +560,7 @@ impl Raise<'_> {
     }
 
     fn by_name(&self, drafts: &mut Drafts) -> Option<Seen> {
-        if !self.is_plain() || self.node.outs.len() != 1 {
+        if !self.is_real() || self.node.outs.len() != 1 {
             return None;
         }
         let attrs = self.node.op.def().attrs();

@@ -5,14 +5,13 @@ use super::draft::{Drafts, operand};
 use super::forms::{Raise, call, walk};
 use super::{Base, Seen, Source, number};
 use crate::ast::{Expr, Kind, Projection};
-use gradus_ir::Result;
 use gradus_ir::ops::while_loop::While;
+use gradus_ir::{Aval, Result};
 
 impl Raise<'_> {
     pub(super) fn rounds(&self, repeat: &While, drafts: &mut Drafts) -> Result<Vec<Seen>> {
-        let extents: Vec<Vec<usize>> = (0..self.node.outs.len()).map(|k| self.extents(k)).collect();
-        let counts: Vec<usize> = extents.iter().map(|e| e.iter().product()).collect();
-        let length = 1 + counts.iter().sum::<usize>();
+        let carries: Vec<&Aval> = self.node.outs.iter().collect();
+        let length = 1 + carries.iter().map(|a| a.shape.numel() * parts(a)).sum::<usize>();
         // What a round begins with stands behind the operands of the loop.
         let (name, kind) = (drafts.fresh(), drafts.sized(length));
         let before = Seen::named(name.clone(), vec![kind], None);
@@ -20,11 +19,8 @@ impl Raise<'_> {
         let round = |given: &[Seen], drafts: &mut Drafts| {
             let (shared, begin) = given[..self.ins.len()].split_at(repeat.shared);
             let all = &given[self.ins.len()];
-            let (mut now, mut first) = (shared.to_vec(), 1);
-            for (extents, count) in extents.iter().zip(&counts) {
-                now.push(drafts.unpacked(all, first, extents));
-                first += count;
-            }
+            let mut now = shared.to_vec();
+            now.extend(drafts.unpacked(all, &carries));
             let go = walk(&repeat.condition, &now, drafts)?;
             let next = walk(&repeat.body, &now, drafts)?;
             let so_far = place(all, 0);
@@ -33,9 +29,9 @@ impl Raise<'_> {
                 drafts.packed(
                     Seen { base: Base::Number(1.0), kinds: Vec::new(), when: None },
                     begin,
-                    &counts,
+                    &carries,
                 ),
-                drafts.packed(later, &next, &counts),
+                drafts.packed(later, &next, &carries),
             ];
             let [count, all_now] = [operand(&so_far, &[]), operand(all, &[0])];
             let mut going = go.first().map_or_else(|| number(0.0), |go| operand(go, &[]));
@@ -55,14 +51,13 @@ impl Raise<'_> {
             last.name = name.clone();
         }
         let all = Seen::named(name, vec![kind], None);
-        let mut first = 1;
-        let mut results = Vec::new();
-        for (extents, count) in extents.iter().zip(&counts) {
-            results.push(drafts.unpacked(&all, first, extents));
-            first += count;
-        }
-        Ok(results)
+        Ok(drafts.unpacked(&all, &carries))
     }
+}
+
+/// How many numbers stand for one: complex ones are two.
+fn parts(aval: &Aval) -> usize {
+    if aval.dtype.is_complex() { 2 } else { 1 }
 }
 
 /// One place of a tensor with one axis.
@@ -81,8 +76,26 @@ impl Drafts {
         self.equation(Vec::new(), Vec::new(), Projection::Sum, value)
     }
 
-    /// So many places of a tensor with one axis, as a tensor with these extents.
-    fn unpacked(&mut self, all: &Seen, first: usize, extents: &[usize]) -> Seen {
+    /// The carries that lie one behind the other along one axis, behind a number.
+    fn unpacked(&mut self, all: &Seen, carries: &[&Aval]) -> Vec<Seen> {
+        let mut first = 1;
+        let mut next = |aval: &Aval, drafts: &mut Drafts| {
+            let from = first;
+            first += aval.shape.numel();
+            drafts.part(all, from, &aval.shape)
+        };
+        let one = |aval: &&Aval| match parts(aval) {
+            1 => next(aval, self),
+            _ => {
+                let [re, im] = [next(aval, self), next(aval, self)];
+                self.pointwise("complex", &[&re, &im])
+            }
+        };
+        carries.iter().map(one).collect()
+    }
+
+    /// Some places of a tensor with one axis, as a tensor with these extents.
+    fn part(&mut self, all: &Seen, first: usize, extents: &[usize]) -> Seen {
         if extents.is_empty() {
             return place(all, first);
         }
@@ -91,12 +104,20 @@ impl Drafts {
         if extents.len() == 1 { part } else { self.reshape(&part, extents) }
     }
 
-    /// A number and tensors one after the other along one axis.
-    fn packed(&mut self, count: Seen, parts: &[Seen], counts: &[usize]) -> Seen {
-        let kind = self.kind(1 + counts.iter().sum::<usize>());
+    /// A number and carries one after the other along one axis.
+    fn packed(&mut self, count: Seen, carries: &[Seen], avals: &[&Aval]) -> Seen {
+        let mut all = vec![(count, 1)];
+        for (seen, aval) in carries.iter().zip(avals) {
+            let both = ["real", "imag"].map(|part| (part, aval.shape.numel()));
+            match parts(aval) {
+                1 => all.push((seen.clone(), aval.shape.numel())),
+                _ => all.extend(both.map(|(part, n)| (self.pointwise(part, &[seen]), n))),
+            }
+        }
+        let kind = self.kind(all.iter().map(|(_, n)| n).sum());
         let (mut more, mut args): (Vec<usize>, Vec<Expr>) = Default::default();
-        for (seen, n) in [&count].into_iter().chain(parts).zip([&1].into_iter().chain(counts)) {
-            let flat = if seen.kinds.len() == 1 { self.solid(seen) } else { self.flat(seen, *n) };
+        for (seen, n) in all {
+            let flat = if seen.kinds.len() == 1 { self.solid(&seen) } else { self.flat(&seen, n) };
             args.push(operand(&flat, &[1 + more.len()]));
             more.push(flat.kinds[0]);
         }

@@ -130,3 +130,21 @@ fn a_loop_with_a_condition_comes_to_rest() {
     .unwrap();
     both_ways(&bounded);
 }
+
+#[test]
+fn complex_numbers_in_loops() {
+    let (x, y) = (f64s(1, &[20, 3]), f64s(2, &[20, 3]));
+    let graph = trace(&[&x, &y], |v| {
+        let z = v[0].complex(&v[1]);
+        let turn = Tensor::full([3], 0.6).to_dtype(gradus_ir::DType::F64).complex(0.7);
+        let begin = &turn * 0.5;
+        let (last, all) = scan(&[&begin], &[&z], ScanOptions::default(), |c, s| {
+            let next = &c[0] * &turn + s[0].conj();
+            (vec![next.clone()], vec![next.abs(), &c[0] * 2.0])
+        })
+        .unwrap();
+        vec![last[0].abs(), all[0].clone(), all[1].imag()]
+    })
+    .unwrap();
+    both_ways(&graph);
+}
