@@ -288,6 +288,9 @@ fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
 /// A function of the catalog; one of truth values or integers takes numbers for them, and gives numbers.
 fn row_of(row: &'static Pointwise, operands: &[&Tensor], s: &Settings) -> Tensor {
     let own = operands.first().map_or(DType::F32, |t| t.dtype());
+    if row.name == "abs" && own.is_complex() {
+        return operands[0].abs();
+    }
     let said = s.get("as").and_then(|_| DType::parse(s.word("as")));
     if said.is_none() && (row.takes(own) || own.is_complex()) {
         return apply1(row, operands);

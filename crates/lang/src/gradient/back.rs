@@ -153,7 +153,9 @@ impl Walk<'_> {
         let mut keep = left.clone();
         keep.extend(e.guard.iter().flat_map(occurrences));
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
-        let elsewhere = condition(&e, &self.needed).filter(|_| may_be_infinite(&e.value));
+        // What has its names from the left side cannot be chosen beside names of others.
+        let chosen_later = may_be_infinite(&e.value) && builtin::leaning(&e.value, self.program).is_none();
+        let elsewhere = condition(&e, &self.needed).filter(|_| chosen_later);
         let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
         let masks: Vec<Mask> = masks.collect();
         if e.projection != Projection::Sum {
@@ -187,8 +189,12 @@ impl Walk<'_> {
         }
         match &e.kind {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::List(_) | Kind::Of(..) => {}
-            // Conditions carry nothing.
-            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
+            // Conditions carry nothing; as a number, one is a threshold.
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {
+                let help = "stop_gradient(…) around it says that none is meant";
+                let fault = Diagnostic::error(e.span, "a comparison has no derivative");
+                self.blocked.push(fault.here("a threshold").help(help));
+            }
             Kind::Ref(r) => self.contribute(r, self.chosen(ct, &keys(r).into_iter().collect())),
             Kind::Product(factors) => {
                 for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {

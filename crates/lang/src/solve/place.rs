@@ -4,7 +4,7 @@ use super::Solver;
 use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::builtin::{self, Shape};
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::eval::{Eval, Fault, Value, fault, real, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::program::Program;
@@ -38,6 +38,7 @@ impl<'a> Solver<'a> {
         let mut sum: Option<Tensor> = None;
         for (e, value) in terms {
             let value = if relation {
+                let value = real(value.clone(), e.value.span, "is no truth value")?;
                 Named { tensor: value.float(float).tensor.gt(0.0), ..value.clone() }
             } else if terms.len() > 1 {
                 value.float(float)

@@ -4,7 +4,7 @@ use super::Solver;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::builtin;
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::eval::{Eval, Fault, NOW, Value, fault, real, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
@@ -257,6 +257,11 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
+    /// A term of something that moves from step to step.
+    fn moved(&self, e: &'a Equation, moment: Option<&HashMap<(Name, i64), Value>>) -> Eval<Named> {
+        real(self.term(e, &self.values, moment)?, e.value.span, "does not move from step to step")
+    }
+
     /// Which places of a name are its time.
     fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
         let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
@@ -289,15 +294,20 @@ impl<'a> Solver<'a> {
                 _ => None,
             });
             let Some(at) = at else {
-                let term = self.term(e, &self.values, None)?.float(self.options.float);
+                let term = self.moved(e, None)?.float(self.options.float);
                 let value = self.joined(&[(e, term)], false, None)?;
                 let axis = self.time_places(name).position(|t| t).unwrap_or(0);
-                rows =
-                    rows + window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                let own = window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                // Alone, single places reach only as far as they are.
+                let all = zero.shape().to_vec().into_iter().enumerate();
+                rows = rows
+                    + all.fold(own, |own, (k, n)| {
+                        if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
+                    });
                 continue;
             };
             let at = if at < 0 { last + 1 + at } else { at };
-            let term = self.term(e, &self.values, None)?;
+            let term = self.moved(e, None)?;
             let sizes: Vec<Option<usize>> = {
                 let mut own = zero.shape().to_vec().into_iter();
                 e.target
@@ -328,6 +338,7 @@ impl<'a> Solver<'a> {
         for e in self.own(name).into_iter().filter(|e| self.steps(e, names)) {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
+            values.insert((NOW.into(), 0), Value::new(moment - by as f64));
             for r in e.reads() {
                 let Some(own) = from_moment(&e.target, &r.places) else { continue };
                 let tensor = if names.contains_key(&r.name) {
@@ -337,7 +348,7 @@ impl<'a> Solver<'a> {
                 };
                 values.insert((r.name.clone(), own), Value::new(tensor));
             }
-            let term = self.term(e, &self.values, Some(&values))?;
+            let term = self.moved(e, Some(&values))?;
             let value = self.within(e, term, sizes, moment, by)?;
             sum = Some(sum.map_or_else(|| value.clone(), |s| &s + &value));
         }
