@@ -2,10 +2,8 @@
 //! its appearances; an index that appears once stays, and goes away at the left side.
 
 use crate::ast::{Expr, Index, Kind, Name, Place, Ref};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A set of index names.
-pub(crate) type Names = BTreeSet<Name>;
+pub(crate) use crate::names::Names;
+use std::collections::BTreeMap;
 
 /// The name of the axis that a place leaves.
 pub(crate) fn key(place: &Place) -> Option<Name> {
@@ -46,11 +44,15 @@ fn gather(e: &Expr, out: &mut Names) {
             out.extend(axes.iter().cloned());
             gather(body, out);
         }
-        Kind::Call(call) => {
-            out.extend(bound_by(call));
-            e.parts().into_iter().for_each(|p| gather(p, out));
+        kind => {
+            if let Kind::Call(call) = kind {
+                out.extend(bound_by(call));
+            }
+            e.any_part(|p| {
+                gather(p, out);
+                false
+            });
         }
-        _ => e.parts().into_iter().for_each(|p| gather(p, out)),
     }
 }
 
@@ -128,9 +130,20 @@ pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>
     out
 }
 
+/// So few parts are looked at again for each of their neighbours.
+const FEW: usize = 4;
+
 /// The same for each of some parts, however many there are.
 pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
     let own: Vec<Names> = parts.iter().map(occurrences).collect();
+    if own.len() <= FEW {
+        let others = |i: usize| {
+            let mut out = keep.clone();
+            own.iter().enumerate().filter(|(j, _)| *j != i).for_each(|(_, n)| out.extend(n.iter().cloned()));
+            out
+        };
+        return (0..own.len()).map(others).collect();
+    }
     let mut times: BTreeMap<&Name, usize> = BTreeMap::new();
     own.iter().flatten().for_each(|n| *times.entry(n).or_default() += 1);
     let others = |own: &Names| {
@@ -142,18 +155,23 @@ pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
 
 /// The indices that are left of an expression, given what is kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
-    let join = |parts: &[Expr]| {
-        let mut out = Names::new();
-        for (part, around) in parts.iter().zip(besides(keep, parts)) {
-            out.extend(free(part, &around, program));
+    // What has no parts has no sums inside, whatever is kept around it.
+    let each = |parts: &[Expr]| -> Vec<Names> {
+        match parts.iter().all(Expr::is_single) {
+            true => parts.iter().map(occurrences).collect(),
+            false => parts.iter().zip(besides(keep, parts)).map(|(p, a)| free(p, &a, program)).collect(),
         }
+    };
+    let join = |parts: &[Expr]| {
+        let mut all = each(parts).into_iter();
+        let mut out = all.next().unwrap_or_default();
+        all.for_each(|names| out.extend(names));
         out
     };
     match &e.kind {
         Kind::Ref(_) | Kind::Of(..) => occurrences(e),
         Kind::Product(factors) => {
-            let around = besides(keep, factors);
-            let each: Vec<Names> = factors.iter().zip(&around).map(|(f, a)| free(f, a, program)).collect();
+            let each = each(factors);
             let times = |name: &Name| each.iter().filter(|s| s.contains(name)).count();
             let all: Names = each.iter().flatten().cloned().collect();
             all.into_iter().filter(|n| keep.contains(n) || times(n) < 2).collect()

@@ -139,7 +139,7 @@ impl Walk<'_> {
         e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g));
         self.at = e.span;
         self.equation = Some(e.clone());
-        self.introduced.clear();
+        self.introduced = Names::new();
         if e.target.relation || self.program.definition(target).is_some_and(|d| d.relation) {
             let reads = e.reads().into_iter().any(|r| self.flows(r));
             if reads {
@@ -179,7 +179,7 @@ impl Walk<'_> {
     }
 
     fn reads_wanted(&self, e: &Expr) -> bool {
-        e.refs().into_iter().any(|r| self.flows(r))
+        e.any_ref(&mut |r| self.flows(r))
     }
 
     /// Contributions of an expression whose cotangent is given.
@@ -195,9 +195,10 @@ impl Walk<'_> {
                 let fault = Diagnostic::error(e.span, "a comparison has no derivative");
                 self.blocked.push(fault.here("a threshold").help(help));
             }
+            Kind::Ref(r) if self.masks.is_empty() => self.contribute(r, ct),
             Kind::Ref(r) => self.contribute(r, self.chosen(ct, &keys(r).into_iter().collect())),
             Kind::Product(factors) => {
-                for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
+                for (i, (factor, keep)) in factors.iter().zip(kept(keep, factors)).enumerate() {
                     let beside = factors.iter().enumerate().filter(|(j, _)| *j != i);
                     if self.reads_wanted(factor) {
                         beside.for_each(|(_, f)| self.refuse_leaning(f));
@@ -218,7 +219,7 @@ impl Walk<'_> {
                 }
             }
             Kind::Sum(terms) => {
-                for (term, beside) in terms.iter().zip(besides(keep, terms)) {
+                for (term, beside) in terms.iter().zip(kept(keep, terms)) {
                     self.back(term, self.repeated(e, term, ct.clone(), keep), &beside);
                 }
             }
@@ -392,6 +393,14 @@ impl Walk<'_> {
         let same = free(e, &left, self.program) == left;
         (alone && plain_places && same)
             .then(|| reference(equation.target.name.clone(), plain(&equation.target.places)))
+    }
+}
+
+/// What parts must keep; those that have no parts themselves need nothing.
+fn kept(keep: &Names, parts: &[Expr]) -> Vec<Names> {
+    match parts.iter().all(Expr::is_single) {
+        true => vec![Names::new(); parts.len()],
+        false => besides(keep, parts),
     }
 }
 

@@ -132,6 +132,9 @@ impl Walk<'_> {
         let all = free(whole, keep, self.program);
         let around: Names = keep.union(&all).cloned().collect();
         let mut said = free(part, &around, self.program);
+        if all.iter().all(|n| said.contains(n)) {
+            return ct;
+        }
         said.extend(free(&ct, &around, self.program));
         said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
         let size = |index: &Name| Kind::Of("size".into(), index.clone()).bare();
@@ -150,6 +153,9 @@ impl Walk<'_> {
     /// A cotangent where the branches at hand are taken, beside which these indices stand. What a condition sums over stays
     /// apart where it stands; on another line only a sum around it says so.
     pub(super) fn chosen(&self, ct: Expr, around: &Names) -> Expr {
+        if self.masks.is_empty() {
+            return ct;
+        }
         let mut beside = occurrences(&ct);
         beside.extend(around.iter().cloned());
         let lost = |m: &Mask| {
