@@ -7,6 +7,7 @@ mod draft;
 mod forms;
 mod function;
 mod linear;
+mod numbers;
 mod rounds;
 mod time;
 

@@ -89,7 +89,7 @@ pub(crate) fn bound_by(call: &crate::ast::Call) -> Names {
 
 /// The indices of an expression in order: those of the left side as they stand there, then the others as they appear.
 pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
-    let mut out: Vec<Name> = left.iter().filter(|n| among.contains(*n)).cloned().collect();
+    let mut out: Vec<Name> = left.iter().filter(|n| among.contains(n)).cloned().collect();
     for r in e.refs() {
         for k in keys(r) {
             if among.contains(&k) && !out.contains(&k) {
@@ -147,7 +147,7 @@ pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
     let mut times: BTreeMap<&Name, usize> = BTreeMap::new();
     own.iter().flatten().for_each(|n| *times.entry(n).or_default() += 1);
     let others = |own: &Names| {
-        let elsewhere = times.iter().filter(|(n, count)| **count > usize::from(own.contains(**n)));
+        let elsewhere = times.iter().filter(|(n, count)| **count > usize::from(own.contains(n)));
         keep.iter().cloned().chain(elsewhere.map(|(n, _)| (*n).clone())).collect()
     };
     own.iter().map(others).collect()
@@ -272,7 +272,7 @@ pub(crate) fn fresh(name: &str, taken: &Names) -> Name {
     let base =
         if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
     let mut out = base.to_string();
-    while taken.contains(&*out) {
+    while taken.contains(&out) {
         out.push('\'');
     }
     out.into()

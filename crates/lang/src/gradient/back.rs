@@ -114,7 +114,7 @@ impl Walk<'_> {
         if !all.iter().any(|n| self.introduced.contains(n)) {
             return value;
         }
-        let mut taken: Names = all.iter().filter(|n| !self.introduced.contains(*n)).cloned().collect();
+        let mut taken: Names = all.iter().filter(|n| !self.introduced.contains(n)).cloned().collect();
         taken.extend(keys(target));
         let mut names = HashMap::new();
         for name in in_order(&value, &[], &all).into_iter().filter(|n| self.introduced.contains(n)) {
@@ -232,7 +232,7 @@ impl Walk<'_> {
                 taken.extend(self.introduced.iter().cloned());
                 taken.extend(occurrences(e));
                 let mut names = HashMap::new();
-                for axis in axes.iter().filter(|a| keep.contains(*a)) {
+                for axis in axes.iter().filter(|a| keep.contains(a)) {
                     let new = fresh(axis, &taken);
                     taken.insert(new.clone());
                     names.insert(axis.clone(), new);

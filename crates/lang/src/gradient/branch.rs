@@ -146,7 +146,7 @@ impl Walk<'_> {
             });
             ones.unwrap_or_else(|| size(n))
         };
-        let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(*n)).map(one).collect();
+        let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(n)).map(one).collect();
         times(ct, ones)
     }
 
@@ -160,7 +160,7 @@ impl Walk<'_> {
         beside.extend(around.iter().cloned());
         let lost = |m: &Mask| {
             let here = free(&m.condition, &beside, self.program);
-            m.indices.iter().filter(|n| !here.contains(*n)).cloned().collect::<Vec<_>>()
+            m.indices.iter().filter(|n| !here.contains(n)).cloned().collect::<Vec<_>>()
         };
         let lost: Names = self.masks.iter().flat_map(lost).collect();
         let ct = chosen(&self.masks, ct);

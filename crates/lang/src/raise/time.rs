@@ -7,11 +7,12 @@ use super::function::axis_called;
 use super::{Base, Seen, Source};
 use crate::ast::{Index, Name, Projection};
 use crate::order::components;
-use gradus_ir::graph::{Builder, Id};
-use gradus_ir::ops::Op;
+use gradus_ir::graph::{Builder, Id, Node, Var};
 use gradus_ir::ops::scan::Scan;
-use gradus_ir::{Result, transform};
+use gradus_ir::ops::{Form, Op};
+use gradus_ir::{Aval, Graph, Result, transform};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A value of the step.
 #[derive(Clone)]
@@ -50,6 +51,49 @@ fn flipped(x: &Seen, drafts: &mut Drafts) -> Seen {
     drafts.equation(x.kinds, Vec::new(), Projection::Sum, value)
 }
 
+/// Whether an op is written by functions that know axes by their places.
+fn is_by_place(graph: &Graph, node: &Node) -> bool {
+    let avals: Vec<Aval> = node.ins.iter().map(|i| graph.aval(*i).clone()).collect();
+    match node.op.def().form(&avals) {
+        Form::Region(body) => body.nodes().iter().any(|n| is_by_place(&body, n)),
+        Form::Input
+        | Form::Constant(_)
+        | Form::Iota { .. }
+        | Form::Pointwise(_)
+        | Form::View(_)
+        | Form::Reduce { .. }
+        | Form::ArgReduce { .. }
+        | Form::Cumulate { .. }
+        | Form::Contract { .. }
+        | Form::Take { .. }
+        | Form::Scatter { .. }
+        | Form::Sort { .. } => false,
+        _ => true,
+    }
+}
+
+/// A step with regions of several operands opened that know axes by their places: what they compute of operands that do
+/// not need the step's own states is then written for all steps at once, where time is an axis like others.
+fn opened(graph: &Graph) -> Result<Graph> {
+    let b = Builder::new();
+    let mut known: HashMap<Id, Var<'_>> = HashMap::new();
+    for (at, node) in graph.nodes().iter().enumerate() {
+        let ins: Vec<Var<'_>> = node.ins.iter().filter_map(|i| known.get(i).copied()).collect();
+        let avals: Vec<Aval> = node.ins.iter().map(|i| graph.aval(*i).clone()).collect();
+        let outs = match (&node.op, node.op.def().form(&avals)) {
+            (Op::Input(i), _) => vec![b.input(&graph.inputs()[i.index].0, node.outs[0].clone())],
+            (_, Form::Region(body)) if ins.len() > 1 && is_by_place(graph, node) => {
+                b.inline(&opened(&body)?, &ins)
+            }
+            _ => b.apply(node.op.clone(), &ins),
+        };
+        known.extend(
+            outs.into_iter().enumerate().map(|(out, v)| (Id { node: at as u32, out: out as u32 }, v)),
+        );
+    }
+    b.finish(&graph.outputs().iter().filter_map(|id| known.get(id).copied()).collect::<Vec<_>>())
+}
+
 impl Raise<'_> {
     /// A loop of more than a few steps: over the time of the program or function at hand, or, where that is another or has
     /// begun, over that of a function of its own.
@@ -64,6 +108,7 @@ impl Raise<'_> {
         drafts.clock.steps = Some(scan.length);
         let time = drafts.time(scan.length);
         let (stacks, moments) = (HashMap::new(), HashMap::new());
+        let scan = &Scan { body: Arc::new(opened(&scan.body)?), ..scan.clone() };
         Loop {
             scan,
             time,

@@ -2,7 +2,7 @@
 
 use crate::{numbers, round_trip};
 use gradus_ir::{Graph, transform};
-use gradus_tensor::{Keep, ScanOptions, Tensor, scan, trace, while_loop};
+use gradus_tensor::{Keep, ScanOptions, Tensor, region1, scan, trace, while_loop};
 
 fn f64s(seed: usize, shape: &[usize]) -> Tensor {
     let n = shape.iter().product();
@@ -144,6 +144,23 @@ fn complex_numbers_in_loops() {
         })
         .unwrap();
         vec![last[0].abs(), all[0].clone(), all[1].imag()]
+    })
+    .unwrap();
+    both_ways(&graph);
+}
+
+/// What a region computes of this step's input alone is no part of the recursion, though the region is.
+#[test]
+fn regions_that_mix_states_and_inputs() {
+    let (x, h) = (f64s(1, &[20, 6]), f64s(2, &[2, 3]));
+    let graph = trace(&[&x, &h], |v| {
+        let step = |c: &[Tensor], s: &[Tensor]| {
+            let mixed = region1("mixed", Vec::new(), &[&c[0], &s[0]], |v| {
+                (&v[0] * 0.5 + v[1].reshape([3, 2]).t().sin()).tanh()
+            });
+            (vec![mixed.clone()], vec![mixed])
+        };
+        scan(&[&v[1]], &[&v[0]], ScanOptions::default(), step).unwrap().1
     })
     .unwrap();
     both_ways(&graph);
