@@ -296,8 +296,11 @@ fn row_of(row: &'static Pointwise, operands: &[&Tensor], s: &Settings) -> Tensor
         return apply1(row, operands);
     }
     let to = said.unwrap_or(if row.takes(DType::Bool) { DType::Bool } else { DType::I64 });
-    let converted: Vec<Tensor> = operands.iter().map(|t| t.to_dtype(to)).collect();
-    apply1(row, &converted.iter().collect::<Vec<_>>()).to_dtype(own)
+    // Numbers that are none of whole kind wrap as those do, and what comes out stays whole: a float has fewer digits.
+    let whole = |t: &Tensor| if said.is_some() { t.to_dtype(DType::I64) } else { (*t).clone() };
+    let converted: Vec<Tensor> = operands.iter().map(|t| whole(t).to_dtype(to)).collect();
+    let out = apply1(row, &converted.iter().collect::<Vec<_>>());
+    out.to_dtype(if said.is_some() { DType::I64 } else { own })
 }
 
 /// All operands at the extents they have together, which the ops of the catalog ask for.

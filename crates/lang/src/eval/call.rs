@@ -94,7 +94,9 @@ impl Term<'_> {
             if let Some(Takes::Ids | Takes::Truth | Takes::Classes) = takes {
                 value = real(value, arg.span, "stands for no place, class or truth value")?;
             }
-            let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
+            let whole = given.iter().any(|(k, _)| &**k == "as");
+            let raw =
+                whole || matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
             args.push(if raw { value } else { value.float(self.options.float) });
         }
         let axes = match (callee.shape(), args.first()) {

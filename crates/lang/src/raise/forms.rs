@@ -9,7 +9,7 @@ use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::literal::Data;
 use gradus_ir::ops::{Combine, Form, IndexMap, Op};
-use gradus_ir::{Graph, Literal, Result};
+use gradus_ir::{DType, Graph, Literal, Result};
 
 /// The outputs of a graph over operands.
 pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
@@ -46,6 +46,10 @@ pub(super) fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) ->
     let named = named.into_iter().map(|(k, v)| (k.into(), v)).collect();
     Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
 }
+
+/// Up to here floats of 32 bits have all whole numbers.
+const EXACT: f64 = 16_777_216.0;
+const HALF: f64 = 65_536.0;
 
 /// An application, with what its operands are by now.
 pub(super) struct Raise<'a> {
@@ -134,6 +138,18 @@ impl Raise<'_> {
             Data::F(numbers) => numbers.to_vec(),
             _ => l.i().iter().map(|i| *i as f64).collect(),
         };
+        // Words with more digits than a float has are put together of two halves.
+        if l.dtype() == DType::U32 && numbers.iter().any(|x| x.abs() > EXACT) {
+            let high: Vec<f64> = numbers.iter().map(|x| (x / HALF).floor()).collect();
+            let low = self.array(numbers.iter().zip(&high).map(|(x, h)| x - h * HALF).collect(), drafts);
+            let high = self.array(high, drafts);
+            let places: Vec<usize> = (0..low.kinds.len()).collect();
+            high.kinds.iter().zip(&low.kinds).for_each(|(a, b)| drafts.join(*a, *b));
+            let on = || vec![("as", Kind::Text("i64".into()).bare())];
+            let high = call("mul", vec![operand(&high, &places), number(HALF)], on());
+            let value = call("add", vec![high, operand(&low, &places)], on());
+            return Some(drafts.equation(low.kinds, Vec::new(), Projection::Sum, value));
+        }
         Some(self.array(numbers, drafts))
     }
 

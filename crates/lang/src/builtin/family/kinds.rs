@@ -1,7 +1,7 @@
 //! Numbers of other kinds than the program's own: complex ones, what fewer bits can hold, bits at random.
 
-use crate::builtin::param::{Is, Key, Params, needed, tensor, word};
-use crate::builtin::table::{NO, X, XY, pointwise, positional};
+use crate::builtin::param::{Is, Key, Params, Takes, needed, tensor, word};
+use crate::builtin::table::{NO, XY, pointwise, positional};
 use crate::builtin::{Builtin, Derivative, Settings};
 use crate::limit::bounded;
 use gradus_ir::DType;
@@ -19,12 +19,15 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("real", Z, NO, |a, _| a[0].real()).with(Derivative::None),
     pointwise("imag", Z, NO, |a, _| a[0].imag()).with(Derivative::None),
     pointwise("conj", Z, NO, |a, _| a[0].conj()).with(Derivative::None),
-    pointwise("cast", X, &[needed("to", Is::Word(HELD)), word("of", &["numbers", "wholes"])], |a, s| {
-        cast(a[0], s)
-    }),
+    pointwise(
+        "cast",
+        &[tensor("x").taking(Takes::AsIs)],
+        &[needed("to", Is::Word(HELD)), word("of", &["numbers", "wholes"])],
+        |a, s| cast(a[0], s),
+    ),
     positional(
         "random_bits",
-        &[tensor("state")],
+        &[tensor("state").taking(Takes::AsIs)],
         &[needed("shape", Is::Wholes), word("part", &["bits", "state"])],
         random_bits,
     )
@@ -36,7 +39,7 @@ const Z: Params = &[tensor("z")];
 /// What is left of numbers that are held as another kind: whole ones wrap, others stop at the last.
 fn cast(x: &Tensor, s: &Settings) -> Tensor {
     let Some(to) = DType::parse(s.word("to")) else { return x.clone() };
-    let x = if s.word("of") == "wholes" { x.to_dtype(DType::I64) } else { x.clone() };
+    let x = if s.word("of") == "wholes" { x.to_dtype(DType::I64) } else { x.to_dtype(s.float) };
     x.to_dtype(to).to_dtype(s.float)
 }
 
@@ -46,6 +49,6 @@ fn random_bits(a: &[&Tensor], s: &Settings) -> Tensor {
     let state = a[0].to_dtype(DType::I64).to_dtype(DType::U32);
     bounded(&shape, || {
         let [bits, next] = apply_n(RandomBits { shape: shape[..].into() }, &[&state]);
-        if s.word("part") == "state" { next } else { bits }.to_dtype(s.float)
+        if s.word("part") == "state" { next } else { bits }.to_dtype(DType::I64)
     })
 }
