@@ -5,7 +5,7 @@ use crate::open::Opened;
 use crate::{Done, Failure};
 use gradus::files::{self, Wanted, json, table::Facts};
 use gradus::lang::ast::{Index, Kind, Name, Place};
-use gradus::lang::{Diagnostic, Faults, Program, Settings, Span};
+use gradus::lang::{Diagnostic, Faults, Program, Settings};
 use gradus::{DType, Tensor};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

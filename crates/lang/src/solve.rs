@@ -7,6 +7,7 @@ mod rest;
 mod stream;
 
 pub(crate) use rest::unrest;
+pub(crate) use stream::calls_at;
 
 use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::diagnostic::Diagnostic;

@@ -38,7 +38,7 @@ pub(super) struct Walk<'a> {
     pub(super) at: Span,
     /// The tensors whose gradients have all moments.
     pub(super) laid_out: HashSet<Name>,
-    /// What adds up behind the last moments of tensors.
+    /// What adds up behind the last moments of tensors, or moment by moment.
     pub(super) ahead: HashSet<Name>,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,

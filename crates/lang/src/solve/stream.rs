@@ -30,7 +30,7 @@ fn loops(e: &Equation, names: &Group) -> bool {
 
 /// Whether an expression calls one of the program's own functions with tensors at a moment of this time for which its
 /// parameters have no place.
-fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
+pub(crate) fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
     let without = |call: &Call| {
         let Some(f) = program.functions.get(builtin::stem(&call.function).0) else { return false };
         let lacks = |(arg, param): (&Expr, &Ref)| match &arg.kind {
