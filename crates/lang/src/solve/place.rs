@@ -58,6 +58,13 @@ impl<'a> Solver<'a> {
         Ok(Value { tensor, batch, start })
     }
 
+    /// A call that is all of an equation and works along axes that stay.
+    fn keeps_names(&self, e: &Equation) -> Option<Name> {
+        let Kind::Call(call) = &e.value.kind else { return None };
+        let callee = builtin::find(&call.function, self.program)?;
+        (callee.shape() == Shape::Along).then(|| call.function.clone())
+    }
+
     /// The moments that some equations define, if their left sides have any. Time begins at 0: what is written before
     /// is dropped, as it is beyond the ends of other indices.
     pub(super) fn moments<'e>(&self, equations: impl Iterator<Item = &'e Equation>) -> Option<Moments> {
@@ -174,7 +181,12 @@ impl<'a> Solver<'a> {
                                                    or give it a name there (Y[s] = X[s=2:])"
                                 .to_string()
                         }
-                        index => format!("declare it (axis {} = …), or use it on the right", bare(index)),
+                        index => match terms.iter().find_map(|(e, _)| self.keeps_names(e)) {
+                            Some(function) => format!(
+                                "`{function}` keeps the names of its argument: write those on the left, and others on a line behind it"
+                            ),
+                            None => format!("declare it (axis {} = …), or use it on the right", bare(index)),
+                        },
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
