@@ -2,14 +2,14 @@
 param damping = 0.85
 axis j = 4
 
-Link[i,j] = const([[0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 1, 0]])
+Link[i, j] = const([[0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 1, 0]])
 
-Out[i]    = Link[i,j]
-Move[i,j] = Link[i,j] / Out[i]
-Rank[j]   = damping Move[i,j] Rank[i] + (1 - damping) / size(j)
+Out[i] = Link[i, j]
+Move[i, j] = Link[i, j] / Out[i]
+Rank[j] = damping Move[i, j] Rank[i] + (1 - damping) / size(j)
 
 Total = Rank[j]
-Loss  = Rank[j] Rank[j]
+Loss = Rank[j] Rank[j]
 
 export Rank, Total, Loss
 

@@ -1,17 +1,17 @@
 # A recurrent network over virtual time: the state of the next moment from that of this one and the input of this one.
 axis t = 4
 
-X[*t,d]  = const([[0.5, -0.2], [0.1, 0.4], [-0.3, 0.2], [0.6, 0.1]])
-WX[h,d]  = const([[0.4, -0.3], [0.2, 0.5], [0.1, 0.1]])
-WH[h,h'] = const([[0.3, 0.1, -0.2], [0.0, 0.2, 0.4], [0.5, -0.1, 0.1]])
-B[h]     = const([0.1, 0.0, -0.1])
+X[*t, d] = const([[0.5, -0.2], [0.1, 0.4], [-0.3, 0.2], [0.6, 0.1]])
+WX[h, d] = const([[0.4, -0.3], [0.2, 0.5], [0.1, 0.1]])
+WH[h, h'] = const([[0.3, 0.1, -0.2], [0, 0.2, 0.4], [0.5, -0.1, 0.1]])
+B[h] = const([0.1, 0, -0.1])
 Target[h] = const([0.2, 0.3, 0.1])
 
-H[h,*0]   = const([0.0, 0.0, 0.0])
-H[h,*t+1] = tanh(WX[h,d] X[*t,d] + WH[h,h'] H[h',*t] + B[h])
+H[h, *0] = const([0, 0, 0])
+H[h, *t+1] = tanh(WX[h, d] X[*t, d] + WH[h, h'] H[h', *t] + B[h])
 
-Miss[h] = H[h,*-1] - Target[h]
-Loss    = Miss[h] Miss[h]
+Miss[h] = H[h, *-1] - Target[h]
+Loss = Miss[h] Miss[h]
 
 export H, Loss
 

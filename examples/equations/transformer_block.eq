@@ -1,34 +1,34 @@
 # One block of a transformer: two heads of causal attention, a residual, layer norm, a feed-forward part, a residual.
-axis p  = 3
+axis p = 3
 axis p' = 3
 
-X[p,d]     = const([[0.1,0.2,-0.3,0.4],[0.5,-0.1,0.2,0.3],[-0.2,0.4,0.1,0.6]])
-WQ[h,e,d]  = const([[[0.2,0.1,0.0,-0.1],[0.0,0.3,0.1,0.2]],[[0.1,-0.2,0.2,0.0],[0.3,0.1,0.0,0.1]]])
-WK[h,e,d]  = const([[[0.1,0.4,0.2,0.0],[0.3,0.2,0.1,-0.2]],[[0.0,0.1,0.3,0.2],[0.2,0.0,-0.1,0.1]]])
-WV[h,e,d]  = const([[[0.5,0.4,0.3,0.1],[0.2,0.1,0.0,0.3]],[[0.3,0.2,0.1,0.0],[-0.1,0.2,0.4,0.1]]])
-WO[d,h,e]  = const([[[0.1,0.2],[0.3,-0.1]],[[0.0,0.1],[0.2,0.2]],[[0.4,0.1],[0.1,0.0]],[[0.2,-0.3],[0.1,0.5]]])
-W1[f,d]    = const([[0.3,-0.2,0.5,0.1],[0.7,0.1,-0.4,0.2],[0.1,0.3,0.2,-0.5]])
-W2[d,f]    = const([[0.2,0.6,-0.1],[-0.5,0.3,0.2],[0.1,0.1,0.4],[0.3,-0.2,0.1]])
-Scale      = 2 ** -0.5
+X[p, d] = const([[0.1, 0.2, -0.3, 0.4], [0.5, -0.1, 0.2, 0.3], [-0.2, 0.4, 0.1, 0.6]])
+WQ[h, e, d] = const([[[0.2, 0.1, 0, -0.1], [0, 0.3, 0.1, 0.2]], [[0.1, -0.2, 0.2, 0], [0.3, 0.1, 0, 0.1]]])
+WK[h, e, d] = const([[[0.1, 0.4, 0.2, 0], [0.3, 0.2, 0.1, -0.2]], [[0, 0.1, 0.3, 0.2], [0.2, 0, -0.1, 0.1]]])
+WV[h, e, d] = const([[[0.5, 0.4, 0.3, 0.1], [0.2, 0.1, 0, 0.3]], [[0.3, 0.2, 0.1, 0], [-0.1, 0.2, 0.4, 0.1]]])
+WO[d, h, e] = const([[[0.1, 0.2], [0.3, -0.1]], [[0, 0.1], [0.2, 0.2]], [[0.4, 0.1], [0.1, 0]], [[0.2, -0.3], [0.1, 0.5]]])
+W1[f, d] = const([[0.3, -0.2, 0.5, 0.1], [0.7, 0.1, -0.4, 0.2], [0.1, 0.3, 0.2, -0.5]])
+W2[d, f] = const([[0.2, 0.6, -0.1], [-0.5, 0.3, 0.2], [0.1, 0.1, 0.4], [0.3, -0.2, 0.1]])
+Scale = 2 ** -0.5
 
 # Layer norm before, as usual today.
-N[p,d.]    = lnorm(X[p,d])
-Q[h,p,e]   = WQ[h,e,d] N[p,d]
-K[h,p,e]   = WK[h,e,d] N[p,d]
-V[h,p,e]   = WV[h,e,d] N[p,d]
+N[p, d.] = lnorm(X[p, d])
+Q[h, p, e] = WQ[h, e, d] N[p, d]
+K[h, p, e] = WK[h, e, d] N[p, d]
+V[h, p, e] = WV[h, e, d] N[p, d]
 
 # A position sees itself and those before it.
-Score[h,p,p']  = Scale Q[h,p,e] K[h,p',e]
-See[p,p']      = index(p') <= index(p)
-Comp[h,p,p'.]  = masked_softmax(Score[h,p,p'], See[p,p'])
-Head[h,p,e]    = Comp[h,p,p'] V[h,p',e]
-R[p,d]         = X[p,d] + WO[d,h,e] Head[h,p,e]
+Score[h, p, p'] = Scale Q[h, p, e] K[h, p', e]
+See[p, p'] = index(p') <= index(p)
+Comp[h, p, p'.] = masked_softmax(Score[h, p, p'], See[p, p'])
+Head[h, p, e] = Comp[h, p, p'] V[h, p', e]
+R[p, d] = X[p, d] + WO[d, h, e] Head[h, p, e]
 
-M[p,d.]    = lnorm(R[p,d])
-Up[p,f]    = gelu(W1[f,d] M[p,d])
-Y[p,d]     = R[p,d] + W2[d,f] Up[p,f]
+M[p, d.] = lnorm(R[p, d])
+Up[p, f] = gelu(W1[f, d] M[p, d])
+Y[p, d] = R[p, d] + W2[d, f] Up[p, f]
 
-Loss       = Y[p,d] Y[p,d]
+Loss = Y[p, d] Y[p, d]
 
 export Y, Loss
 

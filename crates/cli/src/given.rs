@@ -5,7 +5,7 @@ use crate::open::Opened;
 use crate::{Done, Failure};
 use gradus::files::{self, Wanted, json, table::Facts};
 use gradus::lang::ast::{Index, Kind, Name, Place};
-use gradus::lang::{Diagnostic, Faults, Program, Settings, Span};
+use gradus::lang::{Diagnostic, Faults, Program, Settings};
 use gradus::{DType, Tensor};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -91,20 +91,12 @@ impl Given {
             );
         }
         sources(opened, wanted, &settings, &mut inputs)?;
-        if let Some((name, t)) = inputs.iter().find(|(_, t)| t.dtype().is_complex()) {
-            let place = match settings.place(&format!("--input {name}="), program) {
-                Span::NOWHERE => program.definition(name).map_or(Span::NOWHERE, |d| d.span),
-                place => place,
-            };
-            let what =
-                format!("`{name}` has complex numbers ({}), and those of a program are real", t.dtype());
-            let help = "give its real and its imaginary part, each under a name of its own";
-            return Err(settings.faults(program, vec![Diagnostic::error(place, what).help(help)]).into());
-        }
         // Numbers are those of the program; whole numbers and truth values stay what they are.
         for t in inputs.values_mut() {
             if matches!(t.dtype(), DType::F32 | DType::F64 | DType::F16 | DType::BF16) && t.dtype() != float {
                 *t = t.to_dtype(float);
+            } else if t.dtype().is_complex() {
+                *t = t.to_dtype(if float == DType::F64 { DType::C128 } else { DType::C64 });
             }
         }
         Ok(Ready { settings, inputs })

@@ -81,6 +81,12 @@ fn gallery() {
         fs::copy(&file, work.0.join(file.file_name().unwrap())).unwrap();
     }
     for (file, name) in files.iter().zip(&names) {
+        let source = gradus::lang::Source::new(name, fs::read_to_string(file).unwrap());
+        assert_eq!(
+            gradus::lang::format(&source).unwrap(),
+            *source.text,
+            "{name} is not as `gradus fmt` has it"
+        );
         assert!(hold(name, &fs::read_to_string(file).unwrap(), &work.0) > 0, "{name} states nothing");
     }
 }

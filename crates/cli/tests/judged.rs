@@ -203,3 +203,15 @@ fn explain_counts_what_is_really_computed() {
         output("param rate = 0.5\nconst K = 2\nX[i] = const([1,2])\nY[i] = rate K X[i]", &["explain", "-"]);
     assert!(text.contains("4: Y[i] = rate K X[i]"), "{text}");
 }
+
+/// A tie is an edge, also where edges work against each other; an edge excuses the places that have it and no others.
+#[test]
+fn ties_and_places_beside_edges() {
+    let ties = "axis t = 3\nW[i,j] = const([[0.5, -0.3], [0.2, 0.4]])\nV[i] = const([0.3, -0.2])\nH[i,*0] = 0 V[i]\n\
+                H[i,*t+1] when H[0,*t] < V[i] = tanh(reduce(max, j) (W[i,j] H[j,*t]))\nLoss = H[i,*-1] V[i]\n";
+    let found = gradus_with(ties, &["check", "-"]);
+    assert!(found.code == 0, "{}{}", found.out, found.err);
+    let jump = "A[i] = const([0, 2, 3])\nY[i] = A[i] > 0 ? A[i] A[i] + 1 : 0\nLoss = Y[i]\n";
+    let found = gradus_with(jump, &["check", "-"]);
+    assert!(found.code == 0 && found.out.contains("ok; 1 of 3 not differentiable here"), "{}", found.out);
+}

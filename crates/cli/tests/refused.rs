@@ -74,3 +74,15 @@ fn gradients_in_another_folder() {
         assert!(found.contains("[2. 2.]"), "{found}");
     }
 }
+
+/// A file that could never be written is wrong, whether or not anything is.
+#[test]
+fn files_that_could_never_be_written() {
+    for (path, why) in
+        [("../x.npy", "lies outside of the output folder"), ("x.xyz", "has no ending that is known")]
+    {
+        let found = gradus_with(&format!("Y[i] = const([1, 2])\n\"{path}\" = Y[i]"), &["run", "-"]);
+        assert!(found.code == 1 && found.err.contains(why), "{}", found.err);
+        assert!(found.out.is_empty(), "{}", found.out);
+    }
+}

@@ -77,17 +77,23 @@ fn run_of_the_seed_programs_in_f64() {
 }
 
 #[test]
-fn complex_inputs_are_refused() {
+fn complex_numbers_are_read_and_shown() {
     let folder = Folder::new("complex");
     let mut header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }".to_string();
     header.push_str(&" ".repeat(128 - 10 - 1 - header.len()));
     header.push('\n');
     let length = (header.len() as u16).to_le_bytes();
-    let bytes = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &[0; 8]].concat();
+    let number = [1.5f32.to_le_bytes(), (-2f32).to_le_bytes()].concat();
+    let bytes = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &number].concat();
     let file = folder.0.join("c.npy");
     std::fs::write(&file, bytes).unwrap();
-    let said = gradus_with("Y = 2 X[i]", &["run", "-", "--input", &format!("X={}", file.display())]);
-    assert!(said.code == 2 && said.err.contains("`X` has complex numbers"), "{}", said.err);
+    let input = format!("X={}", file.display());
+    let shown = gradus_with("Y = 2 X[i]", &["run", "-", "--input", &input]);
+    assert!(shown.code == 0 && shown.out == "Y: c64\n3.-4.j\n", "{}{}", shown.out, shown.err);
+    let json = gradus_with("Y = 2 X[i]", &["run", "-", "--json", "--input", &input]);
+    assert_eq!(json.out, "{\"Y\": {\"shape\": [], \"dtype\": \"c64\", \"data\": [3, -4]}}\n");
+    let refused = gradus_with("Y = X[i] > 1", &["run", "-", "--input", &input]);
+    assert!(refused.code == 1 && refused.err.contains("a complex number has no order"), "{}", refused.err);
 }
 
 #[test]

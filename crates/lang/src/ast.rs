@@ -231,18 +231,33 @@ impl Kind {
 impl Expr {
     /// The parts of an expression, in order.
     pub fn parts(&self) -> Vec<&Expr> {
+        let mut out = Vec::new();
+        self.any_part(|part| {
+            out.push(part);
+            false
+        });
+        out
+    }
+
+    /// Whether it has no parts that are expressions: a number, a tensor, a function of an index.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.kind, Kind::Number(_) | Kind::Ref(_) | Kind::Of(..))
+    }
+
+    /// Whether something holds for one of the parts; none are looked at behind it.
+    pub(crate) fn any_part<'a>(&'a self, mut f: impl FnMut(&'a Expr) -> bool) -> bool {
         match &self.kind {
-            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => Vec::new(),
-            Kind::List(parts) | Kind::Product(parts) | Kind::Sum(parts) => parts.iter().collect(),
-            Kind::Call(call) => call.args.iter().chain(call.named.iter().map(|(_, e)| e)).collect(),
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => false,
+            Kind::List(parts) | Kind::Product(parts) | Kind::Sum(parts) => parts.iter().any(f),
+            Kind::Call(call) => call.args.iter().any(&mut f) || call.named.iter().any(|(_, e)| f(e)),
             Kind::Quotient(two)
             | Kind::Power(two)
             | Kind::Compare(_, two)
             | Kind::And(two)
-            | Kind::Or(two) => two.iter().collect(),
-            Kind::Choose(three) => three.iter().collect(),
-            Kind::Negative(one) | Kind::Not(one) | Kind::Reduce(_, _, one) => vec![one],
-            Kind::Case(cases, otherwise) => cases.iter().flatten().chain(otherwise.as_deref()).collect(),
+            | Kind::Or(two) => two.iter().any(f),
+            Kind::Choose(three) => three.iter().any(f),
+            Kind::Negative(one) | Kind::Not(one) | Kind::Reduce(_, _, one) => f(one),
+            Kind::Case(cases, otherwise) => cases.iter().flatten().chain(otherwise.as_deref()).any(f),
         }
     }
 
@@ -280,24 +295,24 @@ impl Expr {
 
     /// Whether a function of an index itself stands in it.
     pub(crate) fn is_of_index(&self) -> bool {
-        matches!(self.kind, Kind::Of(..)) || self.parts().into_iter().any(Expr::is_of_index)
+        matches!(self.kind, Kind::Of(..)) || self.any_part(Expr::is_of_index)
     }
 
     /// Every tensor read, left to right, with indices as written.
     pub fn refs(&self) -> Vec<&Ref> {
         let mut out = Vec::new();
-        self.each_ref(&mut |r| out.push(r));
+        self.any_ref(&mut |r| {
+            out.push(r);
+            false
+        });
         out
     }
 
-    fn each_ref<'a>(&'a self, f: &mut impl FnMut(&'a Ref)) {
+    /// Whether something holds for one of the tensors read.
+    pub(crate) fn any_ref<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         match &self.kind {
             Kind::Ref(r) => f(r),
-            _ => {
-                for part in self.parts() {
-                    part.each_ref(f);
-                }
-            }
+            _ => self.any_part(|part| part.any_ref(f)),
         }
     }
 }

@@ -4,6 +4,7 @@ mod branch;
 mod call;
 mod reference;
 
+pub(crate) use call::NOW;
 pub(crate) use reference::window;
 
 use crate::ast::{Array, Comparison, Equation, Expr, Index, Kind, Name, Projection};
@@ -85,7 +86,32 @@ pub(crate) fn fault(span: Span, e: &Error) -> Fault {
     let whole = e.to_string();
     // Places in our own source say nothing to the writer of a program.
     let text = whole.split("\n").next().unwrap_or_default();
-    Diagnostic::error(span, text.to_string()).into()
+    Diagnostic::error(span, in_words(text)).into()
+}
+
+/// What an op says, in words of the language: a place that is not there.
+pub(crate) fn in_words(text: &str) -> String {
+    let place = || {
+        let (before, behind) = text.split_once("index ")?;
+        let (place, behind) = behind.split_once(" is out of range for extent ")?;
+        let places: usize = behind.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+        let who = match before.split_once(':') {
+            Some((function, _)) => format!("`{function}` is given"),
+            None => "this reads".into(),
+        };
+        let there = if places == 1 { "is 1 place".into() } else { format!("are {places} places") };
+        Some(format!("{who} place {place}, but there {there}, counted from 0"))
+    };
+    place().unwrap_or_else(|| text.to_string())
+}
+
+/// A value that must not be complex.
+pub(crate) fn real(value: Named, span: Span, why: &str) -> Eval<Named> {
+    if !value.tensor.dtype().is_complex() {
+        return Ok(value);
+    }
+    let fault = Diagnostic::error(span, format!("a complex number {why}")).here("complex");
+    Err(fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into())
 }
 
 impl<'a> Term<'a> {
@@ -124,6 +150,14 @@ impl<'a> Term<'a> {
         Ok(term)
     }
 
+    /// The term, where it counts only where a condition holds.
+    pub(crate) fn evaluate_where(&self, condition: Option<&Expr>) -> Eval<Named> {
+        let Some(condition) = condition else { return self.evaluate() };
+        let keep: Names = self.left.iter().chain(self.batch).cloned().collect();
+        let mask = self.eval(condition, &keep)?.truth();
+        self.taken(&[mask], || self.evaluate())
+    }
+
     /// The term, with the axes of the left side only (and those a call brought along).
     pub(crate) fn evaluate(&self) -> Eval<Named> {
         let e = self.equation;
@@ -148,7 +182,7 @@ impl<'a> Term<'a> {
                 let guard = match &e.guard {
                     Some(guard) => {
                         let around = keep.union(&occurrences(&e.value)).cloned().collect();
-                        Some(self.eval(guard, &around)?.truth())
+                        Some(real(self.eval(guard, &around)?, guard.span, "is no truth value")?.truth())
                     }
                     None => None,
                 };
@@ -156,6 +190,9 @@ impl<'a> Term<'a> {
                 if let Some(truth) = guard {
                     let number = value.float(self.options.float);
                     value = pointwise(&[truth, number], |t| t[0].select(t[1], 0.0));
+                }
+                if matches!(e.projection, Projection::Max | Projection::Min) {
+                    value = real(value, e.value.span, "has no order")?;
                 }
                 let numbers = if value.axes.iter().all(|a| wanted.contains(a)) {
                     value
@@ -217,6 +254,9 @@ impl<'a> Term<'a> {
     pub(crate) fn eval(&self, e: &Expr, keep: &Names) -> Eval<Named> {
         let float = self.options.float;
         let part = |i: usize, parts: &[Expr]| self.eval(&parts[i], &beside(keep, parts, &parts[i]));
+        let truth = |i: usize, parts: &[Expr]| {
+            Ok::<_, Fault>(real(part(i, parts)?, parts[i].span, "is no truth value")?.truth())
+        };
         let value = match &e.kind {
             Kind::Number(x) => Named::scalar(*x, float),
             Kind::Text(_) => return Err(Diagnostic::error(e.span, "a text is no value here").into()),
@@ -258,25 +298,32 @@ impl<'a> Term<'a> {
                 }
                 _ => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| a.pow(b)),
             },
-            Kind::Compare(c, two) => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| match c {
-                Comparison::Eq => a.eq(b),
-                Comparison::Ne => a.ne(b),
-                Comparison::Lt => a.lt(b),
-                Comparison::Le => a.le(b),
-                Comparison::Gt => a.gt(b),
-                Comparison::Ge => a.ge(b),
-            }),
+            Kind::Compare(c, two) => {
+                let [mut a, mut b] = [part(0, &two[..])?, part(1, &two[..])?];
+                if !matches!(c, Comparison::Eq | Comparison::Ne) {
+                    a = real(a, two[0].span, "has no order")?;
+                    b = real(b, two[1].span, "has no order")?;
+                }
+                self.two(a, b, |a, b| match c {
+                    Comparison::Eq => a.eq(b),
+                    Comparison::Ne => a.ne(b),
+                    Comparison::Lt => a.lt(b),
+                    Comparison::Le => a.le(b),
+                    Comparison::Gt => a.gt(b),
+                    Comparison::Ge => a.ge(b),
+                })
+            }
             Kind::And(two) => {
-                let both = [part(0, &two[..])?.truth(), part(1, &two[..])?.truth()];
+                let both = [truth(0, &two[..])?, truth(1, &two[..])?];
                 pointwise(&both, |t| t[0].logical_and(t[1]))
             }
             Kind::Or(two) => {
-                let both = [part(0, &two[..])?.truth(), part(1, &two[..])?.truth()];
+                let both = [truth(0, &two[..])?, truth(1, &two[..])?];
                 pointwise(&both, |t| t[0].logical_or(t[1]))
             }
-            Kind::Not(one) => not(&self.eval(one, keep)?.truth()),
+            Kind::Not(one) => not(&real(self.eval(one, keep)?, one.span, "is no truth value")?.truth()),
             Kind::Choose(three) => {
-                let condition = part(0, &three[..])?.truth();
+                let condition = truth(0, &three[..])?;
                 let yes = self.taken(std::slice::from_ref(&condition), || part(1, &three[..]))?.float(float);
                 let no = self.taken(&[not(&condition)], || part(2, &three[..]))?.float(float);
                 pointwise(&[condition, yes, no], |t| t[0].select(t[1], t[2]))
@@ -286,7 +333,10 @@ impl<'a> Term<'a> {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
                 let body = || self.eval(body, &around);
-                let value = self.brought_together(|a| axes.contains(a), body)?.float(float);
+                let mut value = self.brought_together(|a| axes.contains(a), body)?.float(float);
+                if matches!(how, Projection::Max | Projection::Min) {
+                    value = real(value, e.span, "has no order")?;
+                }
                 for axis in axes {
                     self.has(&value, axis, e.span)?;
                 }

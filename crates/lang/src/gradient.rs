@@ -8,9 +8,12 @@ mod branch;
 mod contribute;
 mod held;
 mod merge;
+mod needed;
 mod parts;
 mod settled;
 mod shift;
+
+pub(crate) use needed::{Needed, condition, where_needed};
 
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
@@ -79,10 +82,14 @@ impl Program {
         for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
             wanted.remove(&list.target.name);
         }
+        let reached = program.reached_from(&loss);
+        let flowing: Vec<&Equation> =
+            program.equations.iter().filter(|e| reached.contains(&e.target.name)).collect();
         let mut walk = back::Walk {
             program,
             prefix: self.prefix(),
-            reached: program.reached_from(&loss),
+            needed: where_needed(&flowing, |n| *n == loss, program),
+            reached,
             wanted,
             refused: Vec::new(),
             lines: Vec::new(),

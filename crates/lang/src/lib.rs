@@ -9,6 +9,7 @@ mod format;
 mod gradient;
 mod limit;
 mod named;
+mod names;
 mod order;
 mod parse;
 mod print;

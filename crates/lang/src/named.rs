@@ -67,6 +67,11 @@ impl Named {
         Named { tensor, axes }
     }
 
+    /// The first place of a value with one axis.
+    pub(crate) fn first(&self) -> Named {
+        Named::new(self.tensor.reshape([-1]).narrow(0, 0, 1).reshape(&[] as &[usize]), Vec::new())
+    }
+
     /// Of two axes with one name, their diagonal.
     pub(crate) fn diagonal(mut self) -> Named {
         while let Some(j) = (1..self.axes.len()).find(|j| self.axes[..*j].contains(&self.axes[*j])) {

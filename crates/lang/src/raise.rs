@@ -5,9 +5,13 @@ mod arrays;
 mod control;
 mod draft;
 mod forms;
+mod function;
 mod linear;
+mod numbers;
+mod rounds;
+mod time;
 
-use crate::ast::{Kind, Name, Statement};
+use crate::ast::{Index, Kind, Name, Place, Statement};
 use crate::source::Span;
 use draft::Drafts;
 use gradus_ir::graph::Id;
@@ -38,9 +42,21 @@ pub(crate) struct Seen {
     pub(crate) base: Base,
     /// Which kind of index each axis is; kinds are joined as axes meet.
     pub(crate) kinds: Vec<usize>,
+    /// The moment at which the tensor is read, where it has time behind its other indices.
+    pub(crate) when: Option<Index>,
 }
 
 impl Seen {
+    /// A tensor by its name.
+    pub(crate) fn named(name: Name, kinds: Vec<usize>, when: Option<Index>) -> Seen {
+        Seen { base: Base::Tensor(name, (0..kinds.len()).map(Source::Axis).collect()), kinds, when }
+    }
+
+    /// The place in time at which it is read.
+    pub(crate) fn moment(&self) -> Option<Place> {
+        self.when.clone().map(|index| Place { index, dotted: false, span: Span::default() })
+    }
+
     /// Whether an axis is read at all.
     pub(crate) fn reads(&self, axis: usize) -> bool {
         matches!(&self.base, Base::Tensor(_, sources) if sources.contains(&Source::Axis(axis)))
@@ -69,8 +85,7 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
         let name = unused(name, &mut taken);
         let extents = &graph.aval(*id).shape;
         let kinds: Vec<usize> = extents.iter().map(|n| drafts.kind(*n)).collect();
-        let sources = (0..kinds.len()).map(Source::Axis).collect();
-        given.push(Seen { base: Base::Tensor(name, sources), kinds });
+        given.push(Seen::named(name, kinds, None));
     }
     drafts.taken = taken;
     let inputs: Vec<Name> = given.iter().filter_map(|s| s.name().cloned()).collect();
@@ -78,12 +93,19 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
     let mut names: HashMap<Name, Name> = HashMap::new();
     for (seen, out) in results.into_iter().zip(&wanted) {
         match seen.name() {
-            Some(own) if seen.is_plain() && !inputs.contains(own) && !names.contains_key(own) => {
+            Some(own)
+                if seen.is_plain()
+                    && seen.when.is_none()
+                    && !inputs.contains(own)
+                    && !names.contains_key(own) =>
+            {
                 names.insert(own.clone(), out.clone());
             }
-            _ => drafts.copy(&seen, out.clone()),
+            _ => drafts.copy(&seen, out.clone(), None),
         }
     }
+    let results = wanted.iter().cloned().chain(names.keys().cloned()).collect();
+    drafts.drafts = function::needed(&drafts.drafts, results).0;
     let mut text = String::new();
     for statement in drafts.finish(&names) {
         text.push_str(&format!("{statement}\n"));

@@ -3,7 +3,7 @@
 use crate::ast::Name;
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
-use crate::eval::{Value, Values};
+use crate::eval::{Value, Values, in_words};
 use crate::limit::MOST_ROUNDS;
 use crate::program::{Definition, Faults, Program, number};
 use crate::solve::Solver;
@@ -96,6 +96,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The same for a time of so many steps.
+    pub(crate) fn lasting(self, steps: usize) -> Options {
+        Options { steps, ..self }
+    }
+
     /// Does something that is traced into a graph of its own.
     pub(crate) fn within<R>(&self, f: impl FnOnce() -> R) -> R {
         self.traced.set(self.traced.get() + 1);
@@ -431,7 +436,8 @@ impl Program {
 impl Lowered {
     /// Runs the graph.
     pub fn run(&self, inputs: &BTreeMap<Name, Tensor>) -> Result<BTreeMap<Name, Tensor>, Faults> {
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
+        let failed =
+            |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, in_words(&e.to_string())));
         let compiled = self.compiled().map_err(failed)?;
         self.run_with(&compiled, inputs)
     }
@@ -448,7 +454,8 @@ impl Lowered {
         inputs: &BTreeMap<Name, Tensor>,
     ) -> Result<BTreeMap<Name, Tensor>, Faults> {
         let given: Vec<&Tensor> = self.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
+        let failed =
+            |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, in_words(&e.to_string())));
         let mut outs = compiled.run(&given).map_err(failed)?;
         let verdicts = outs.split_off(self.outputs.len().min(outs.len()));
         self.check(&verdicts)?;
@@ -463,7 +470,8 @@ impl Lowered {
     /// Whether fixpoints were reached, and numbers are what they stand for: `verdicts` is what the graph gives behind the
     /// outputs.
     pub fn check(&self, verdicts: &[Tensor]) -> Result<(), Faults> {
-        let failed = |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, e.to_string()));
+        let failed =
+            |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, in_words(&e.to_string())));
         for ((judged, name, span), verdict) in self.verdicts.iter().zip(verdicts) {
             if *judged == Judged::Rest && self.allow_unconverged {
                 continue;

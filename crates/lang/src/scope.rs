@@ -2,10 +2,8 @@
 //! its appearances; an index that appears once stays, and goes away at the left side.
 
 use crate::ast::{Expr, Index, Kind, Name, Place, Ref};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A set of index names.
-pub(crate) type Names = BTreeSet<Name>;
+pub(crate) use crate::names::Names;
+use std::collections::BTreeMap;
 
 /// The name of the axis that a place leaves.
 pub(crate) fn key(place: &Place) -> Option<Name> {
@@ -46,11 +44,15 @@ fn gather(e: &Expr, out: &mut Names) {
             out.extend(axes.iter().cloned());
             gather(body, out);
         }
-        Kind::Call(call) => {
-            out.extend(bound_by(call));
-            e.parts().into_iter().for_each(|p| gather(p, out));
+        kind => {
+            if let Kind::Call(call) = kind {
+                out.extend(bound_by(call));
+            }
+            e.any_part(|p| {
+                gather(p, out);
+                false
+            });
         }
-        _ => e.parts().into_iter().for_each(|p| gather(p, out)),
     }
 }
 
@@ -87,7 +89,7 @@ pub(crate) fn bound_by(call: &crate::ast::Call) -> Names {
 
 /// The indices of an expression in order: those of the left side as they stand there, then the others as they appear.
 pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
-    let mut out: Vec<Name> = left.iter().filter(|n| among.contains(*n)).cloned().collect();
+    let mut out: Vec<Name> = left.iter().filter(|n| among.contains(n)).cloned().collect();
     for r in e.refs() {
         for k in keys(r) {
             if among.contains(&k) && !out.contains(&k) {
@@ -128,13 +130,24 @@ pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>
     out
 }
 
+/// So few parts are looked at again for each of their neighbours.
+const FEW: usize = 4;
+
 /// The same for each of some parts, however many there are.
 pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
     let own: Vec<Names> = parts.iter().map(occurrences).collect();
+    if own.len() <= FEW {
+        let others = |i: usize| {
+            let mut out = keep.clone();
+            own.iter().enumerate().filter(|(j, _)| *j != i).for_each(|(_, n)| out.extend(n.iter().cloned()));
+            out
+        };
+        return (0..own.len()).map(others).collect();
+    }
     let mut times: BTreeMap<&Name, usize> = BTreeMap::new();
     own.iter().flatten().for_each(|n| *times.entry(n).or_default() += 1);
     let others = |own: &Names| {
-        let elsewhere = times.iter().filter(|(n, count)| **count > usize::from(own.contains(**n)));
+        let elsewhere = times.iter().filter(|(n, count)| **count > usize::from(own.contains(n)));
         keep.iter().cloned().chain(elsewhere.map(|(n, _)| (*n).clone())).collect()
     };
     own.iter().map(others).collect()
@@ -142,18 +155,23 @@ pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
 
 /// The indices that are left of an expression, given what is kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
-    let join = |parts: &[Expr]| {
-        let mut out = Names::new();
-        for (part, around) in parts.iter().zip(besides(keep, parts)) {
-            out.extend(free(part, &around, program));
+    // What has no parts has no sums inside, whatever is kept around it.
+    let each = |parts: &[Expr]| -> Vec<Names> {
+        match parts.iter().all(Expr::is_single) {
+            true => parts.iter().map(occurrences).collect(),
+            false => parts.iter().zip(besides(keep, parts)).map(|(p, a)| free(p, &a, program)).collect(),
         }
+    };
+    let join = |parts: &[Expr]| {
+        let mut all = each(parts).into_iter();
+        let mut out = all.next().unwrap_or_default();
+        all.for_each(|names| out.extend(names));
         out
     };
     match &e.kind {
         Kind::Ref(_) | Kind::Of(..) => occurrences(e),
         Kind::Product(factors) => {
-            let around = besides(keep, factors);
-            let each: Vec<Names> = factors.iter().zip(&around).map(|(f, a)| free(f, a, program)).collect();
+            let each = each(factors);
             let times = |name: &Name| each.iter().filter(|s| s.contains(name)).count();
             let all: Names = each.iter().flatten().cloned().collect();
             all.into_iter().filter(|n| keep.contains(n) || times(n) < 2).collect()
@@ -254,7 +272,7 @@ pub(crate) fn fresh(name: &str, taken: &Names) -> Name {
     let base =
         if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
     let mut out = base.to_string();
-    while taken.contains(&*out) {
+    while taken.contains(&out) {
         out.push('\'');
     }
     out.into()

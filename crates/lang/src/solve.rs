@@ -7,10 +7,12 @@ mod rest;
 mod stream;
 
 pub(crate) use rest::unrest;
+pub(crate) use stream::calls_at;
 
-use crate::ast::{Equation, Index, Kind, Name};
+use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Term, Value, Values};
+use crate::gradient::{Needed, condition, where_needed};
 use crate::named::Named;
 use crate::order::components;
 use crate::program::Program;
@@ -30,6 +32,8 @@ pub(crate) struct Solver<'a> {
     pub(crate) faults: Vec<Diagnostic>,
     pub(crate) verdicts: Vec<Verdict>,
     only: Option<HashSet<Name>>,
+    /// Where names are needed that only branches read, if that is to be differentiated.
+    needed: Needed,
     /// The sizes of names' places, where terms may need them that do not have them.
     extents: HashMap<Name, Vec<Option<usize>>>,
 }
@@ -66,6 +70,7 @@ impl<'a> Solver<'a> {
             faults,
             verdicts,
             only: None,
+            needed: Needed::new(),
             extents: HashMap::new(),
         }
     }
@@ -73,6 +78,16 @@ impl<'a> Solver<'a> {
     /// Nothing but these names and what they need.
     pub(crate) fn only(&mut self, wanted: &[Name]) {
         self.only = Some(self.program.needed(wanted));
+        self.results(wanted);
+    }
+
+    /// These names are all that is read of the equations.
+    pub(crate) fn results(&mut self, wanted: &[Name]) {
+        if self.options.is_derived() {
+            let read = |e: &&Equation| self.only.as_ref().is_none_or(|only| only.contains(&e.target.name));
+            let all: Vec<&Equation> = self.equations.iter().filter(read).collect();
+            self.needed = where_needed(&all, |n| wanted.contains(n), self.program);
+        }
     }
 
     /// Values for all names; what fails is reported once, and what needs it has none.
@@ -102,6 +117,9 @@ impl<'a> Solver<'a> {
             }
             let recursive = group.len() > 1 || needs[group[0]].contains(&group[0]);
             let outcome = match (recursive, self.moves(&group)) {
+                (false, true) if self.own(group[0]).iter().any(|e| self.is_by_moment(e)) => {
+                    self.stream(&group)
+                }
                 (false, _) => self.plain(group[0]),
                 (true, true) => self.stream(&group),
                 (true, false) => self.fixpoint(&group),
@@ -140,7 +158,10 @@ impl<'a> Solver<'a> {
     ) -> Eval<Named> {
         let mut term = Term::new(self.program, self.options, values, &self.batch, moment, e)?;
         term.beside = self.extents.get(&e.target.name).cloned().unwrap_or_default();
-        term.evaluate()
+        // A condition that is known by now.
+        let known = |c: &Expr| c.refs().iter().all(|r| matches!(values.get(&r.name), Some(Some(_))));
+        let condition = condition(e, &self.needed).filter(|c| moment.is_none() && known(c));
+        term.evaluate_where(condition.as_ref())
     }
 
     /// The sizes that the equations of a name give to its places, where some term is of an index only: `A[i] + even(i)`.

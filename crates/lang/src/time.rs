@@ -188,11 +188,31 @@ impl Program {
             (None, Some(state)) => {
                 let time = moving(&state.target.places).map_or("t", |t| t.0);
                 let what = format!("nothing says how many steps `{}` takes", state.target.name);
-                let help =
-                    format!("say it with --steps or with axis {time} = …, or read something at every step");
+                let help = match self.read_as_time(state) {
+                    Some((name, index)) => format!(
+                        "`{name}` has `{index}`, not `*{index}`, where it is defined: write {name}[*{index}] there, or say it with axis {time} = …"
+                    ),
+                    None => {
+                        format!(
+                            "say it with --steps or with axis {time} = …, or read something at every step"
+                        )
+                    }
+                };
                 Err(Diagnostic::error(state.target.span, what).help(help))
             }
         }
+    }
+
+    /// A name that an equation reads at its moment, but that has a plain index there, with that index.
+    fn read_as_time(&self, e: &Equation) -> Option<(Name, Name)> {
+        let own = self.equations.iter().filter(|other| other.target.name == e.target.name);
+        own.flat_map(Equation::reads).find_map(|r| {
+            let axis = r.places.iter().position(|p| matches!(p.index, Index::Time(..)))?;
+            match &self.definition(&r.name)?.places.get(axis)?.index {
+                Index::Named(index, _) => Some((r.name.clone(), index.clone())),
+                _ => None,
+            }
+        })
     }
 
     /// The extent of time in an equation whose left side moves: that of a constant, or of a tensor that is read with

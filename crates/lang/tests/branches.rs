@@ -128,3 +128,30 @@ fn second_derivatives_of_choices() {
     let (text, second) = differentiated(&format!("{text}Next = {}[i]\n", first.unwrap()), "Next");
     assert_near(&text, &value(&text, &second.unwrap()), &[2.0, -0.5 / 16.0, 2.0]);
 }
+
+/// What stands on lines of its own and is chosen later, in programs and in functions.
+#[test]
+fn chosen_later() {
+    let cases: &[(&str, &[f64])] = &[
+        ("N[i] = 1 / A[i]\nY[i] = A[i] != 0 ? N[i] : 0", &[0.0, -0.0625, -1.0]),
+        // Through lines between, and for whoever reads it.
+        (
+            "N[i] = 1 / A[i]\nM[k] = 2 N[k]\nY[i] = A[i] > 0 ? M[i] : A[i] < 0 ? N[i] : 0",
+            &[0.0, -0.125, -1.0],
+        ),
+        ("N[i] = log(A[i])\nY[i] when A[i] > 0 = N[i]", &[0.0, 0.25, 0.0]),
+        ("N[i] = sqrt(A[i])\nB[k] = A[k]\nY[i] = where(B[i] > 0, N[i], 0)", &[0.0, 0.25, 0.0]),
+        ("Y[i] = f(A[i])", &[0.0, -0.0625, -1.0]),
+        // Where something reads it without a branch, it is what it is.
+        ("N[i] = A[i] ** 2\nY[i] = A[i] > 0 ? N[i] : 0\nY[i] = N[i]", &[0.0, 16.0, -2.0]),
+    ];
+    for (y, expected) in cases {
+        let text = format!(
+            "fn f(a) -> y {{ n = 1 / a\n y = a != 0 ? n : 0 }}\nA[i] = const([0, 4, -1])\n{y}\nLoss = Y[i]"
+        );
+        assert_near(&text, &gradient(&text), expected);
+        let twice = format!("{}\nTotal = Grad_A[i] Grad_A[i]", differentiated(&text, "Loss").0);
+        let (second, name) = differentiated(&twice, "Total");
+        assert!(value(&second, &name.unwrap()).iter().all(|x| x.is_finite()), "{second}");
+    }
+}

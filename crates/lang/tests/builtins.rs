@@ -32,6 +32,7 @@ fn cases() -> Vec<Case> {
         places::linalg(),
         places::images(),
         places::arrays(),
+        cases::kinds(),
     ];
     tables.into_iter().flatten().collect()
 }

@@ -524,3 +524,21 @@ fn gradients_to_the_eighth_order() {
     let refused = load(&text).run(&inputs, &settings(None), &["Y".into()]).unwrap_err().to_string();
     assert!(refused.contains("operations to differentiate, at most 65536 are allowed"), "{refused}");
 }
+
+/// Functions that have no place for time are called at every moment, and so are their gradients.
+#[test]
+fn functions_at_moments() {
+    let function = "fn mul(w[x,y], b[y]) -> s[x] { s[x] = tanh(w[x,y] b[y]) }\n";
+    let shapes: &[(&str, &[usize])] = &[("W", &[2, 2]), ("V", &[2])];
+    let text = format!(
+        "{function}axis t = 3\nH[i,*0] = V[i]\nH[i,*t+1] = mul(W[i,j], H[j,*t])\nLoss = H[i,*-1] H[i,*-1]"
+    );
+    let shown = check_with(&text, shapes, None);
+    assert!(shown.contains("Grad_W[i, j] = Grad_W_steps[i, j, *t]"), "{shown}");
+    let loop_inside = "fn total(x[u], w) -> s {\n S[*u+1] = w S[*u] x[*u] + x[*u]\n s = S[*-1]\n}\n";
+    let text = format!(
+        "{loop_inside}axis t = 3\nX[k,*t] = A[k] index(t) + A[k]\nY[*t] = total(X[k,*t], B)\n\
+                        H[*t+1] = 0.1 H[*t] + total(X[k,*t], B) Y[*t]\nLoss = H[*-1] + Y[*t] Y[*t]"
+    );
+    check_with(&text, &[("A", &[2]), ("B", &[])], None);
+}

@@ -53,10 +53,8 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["all_finite"], "all(is_finite(x))"),
     (&["logical_and", "logical_or", "logical_not", "logical_xor"], "a && b, a || b, !a, a != b"),
     (&["div_trunc"], "trunc(x / y)"),
-    (
-        &["complex", "conj", "real", "imag", "re", "im", "angle", "polar"],
-        "numbers are real: a complex one is two tensors, its parts; atan2(imag, real) is its angle",
-    ),
+    (&["re", "im"], "real(z), imag(z)"),
+    (&["angle", "polar"], "atan2(imag(z), real(z)); complex(r cos(a), r sin(a))"),
     (&["fftn", "fft2", "ifftn", "ifft2"], "fft(x, axis=[i, j]), ifft(x, imag, axis=[i, j])"),
     (&["rfftn", "irfftn"], "rfft along one axis, then fft along the others"),
     (&["rot90"], "flip(x, axis=) with the indices swapped on the left side"),
@@ -67,20 +65,19 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["rope_at", "rope_with"], "rope(x, pos)"),
     (&["softmax_seen"], "masked_softmax(x, mask)"),
     (&["cumulate"], "cumsum, cumprod, cummax, cummin or logcumsumexp"),
-    (&["adjugate"], "det(x) inv(x)"),
     (
         &["conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_max_pool", "adaptive_avg_pool"],
         "with the number of axes behind it: conv2d, max_pool1d",
     ),
     (&["max_pool_with_indices"], "max_pool2d(x, part=\"indices\")"),
     (
-        &["dropout", "rand", "randn", "randint", "multinomial", "random_bits"],
-        "a program gives the same values every time: random numbers are an input",
+        &["dropout", "rand", "randn", "randint", "multinomial"],
+        "a program gives the same values every time: random numbers are an input, or follow from a state by random_bits",
     ),
     (&["scan", "while", "while_loop"], "loops are virtual time, H[*t+1] = …, or a fixpoint"),
     (&["cond", "switch"], "c ? x : y, or case { c -> x, default -> y }"),
     (&["call"], "fn f(a[i]) -> y[i] { … } is called as f(X[i])"),
-    (&["contiguous", "barrier", "cast"], "how values are held is no part of a program"),
+    (&["contiguous", "barrier"], "how values are held is no part of a program"),
 ];
 
 /// What to write instead of a function of the core that is no builtin.

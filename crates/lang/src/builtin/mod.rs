@@ -22,7 +22,8 @@ use crate::verdict::Judged;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
 use param::{Is, Key, Keys, Params, flag, optional};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 /// How a builtin sees the axes of its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,6 +135,12 @@ fn all() -> impl Iterator<Item = &'static Builtin> {
     table::FAMILIES.iter().flat_map(|f| f.table)
 }
 
+/// The table by name.
+fn by_name() -> &'static HashMap<&'static str, &'static Builtin> {
+    static ALL: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
+    ALL.get_or_init(|| all().map(|b| (b.name, b)).collect())
+}
+
 /// Every name a program can call without defining it.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     all().map(|b| b.name).chain(pointwise::rows().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
@@ -176,12 +183,13 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         if let Some(f) = program.functions.get(name) {
             return Some(Base::User(f.clone()));
         }
-        let lower = name.to_ascii_lowercase();
-        let lower = table::ALIASES.iter().find(|a| a.0 == lower).map_or(lower.as_str(), |a| a.1);
-        if let Some(b) = all().find(|b| b.name == lower) {
-            return Some(Base::Table(b));
+        let has_capitals = name.bytes().any(|b| b.is_ascii_uppercase());
+        let lower = if has_capitals { &*name.to_ascii_lowercase() } else { name };
+        let lower = table::ALIASES.iter().find(|a| a.0 == lower).map_or(lower, |a| a.1);
+        match by_name().get(lower) {
+            Some(b) => Some(Base::Table(b)),
+            None => pointwise::find(lower).map(Base::Row),
         }
-        pointwise::find(lower).map(Base::Row)
     };
     let (mut name, mut order) = (name, 0);
     loop {
@@ -256,6 +264,7 @@ impl Callee {
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = match &self.base {
             Base::Table(b) => b.settings.to_vec(),
+            Base::Row(_) if self.order == 0 => vec![family::kinds::AS],
             _ => Vec::new(),
         };
         let shape = self.shape();

@@ -1,7 +1,7 @@
 //! The table of builtins: how a line of it is written, its families, other names. Whatever is not here but in the
 //! catalog of pointwise ops (`exp`, `tanh`, `erf`, …) is called by its name there.
 
-use super::family::{along, arrays, fourier, images, linalg, losses, numbers, reductions};
+use super::family::{along, arrays, fourier, images, kinds, linalg, losses, numbers, reductions};
 use super::param::{Keys, Params, tensor};
 use super::{Builtin, Derivative, Family, Settings, Shape};
 use gradus_tensor::Tensor;
@@ -68,6 +68,11 @@ pub(super) static FAMILIES: &[Family] = &[
         title: "Arrays",
         about: "`gather` takes what stands at the places in `ids` along `axis=`, `scatter` puts something there; a new axis is called as the left side or `axis=` calls it; the others go by place",
         table: arrays::TABLE,
+    },
+    Family {
+        title: "Kinds of numbers",
+        about: "Complex numbers, what is left of numbers that are held as another kind, and bits that look random and follow from a state. Nothing is differentiated through complex numbers: a program that is to be differentiated has two tensors, the parts. Functions of the core by their names take `as=\"u32\"` and the like: computed on whole numbers of that kind, which wrap",
+        table: kinds::TABLE,
     },
     Family { title: "Of an index", about: "Of an index itself, `even(i)`", table: arrays::OF_INDEX },
 ];

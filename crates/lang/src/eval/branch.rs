@@ -1,6 +1,6 @@
 //! Branches that are to be differentiated: nothing flows through one where it is not taken, not even what is no number.
 
-use super::{Eval, Term};
+use super::{Eval, Term, real};
 use crate::ast::{Call, Expr, Kind, Name};
 use crate::builtin::{self, Callee, Mixes};
 use crate::named::{Named, pointwise};
@@ -102,7 +102,8 @@ impl Term<'_> {
         let around = besides(keep, &parts);
         let (mut choices, mut masks) = (Vec::new(), Vec::new());
         for (i, [condition, value]) in cases.iter().enumerate() {
-            let condition = self.eval(condition, &around[2 * i])?.truth();
+            let condition =
+                real(self.eval(condition, &around[2 * i])?, condition.span, "is no truth value")?.truth();
             masks.push(condition.clone());
             let value = self.taken(&masks, || self.eval(value, &around[2 * i + 1]))?.float(float);
             masks.pop();

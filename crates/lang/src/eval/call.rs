@@ -1,6 +1,6 @@
 //! Calls: arguments, settings, axes, and functions of the program's own.
 
-use super::{Eval, Fault, Term, Value, Values, fault, indices};
+use super::{Eval, Fault, Term, Value, Values, fault, indices, real};
 use crate::ast::{Call, Expr, Function, Index, Kind, Name};
 use crate::builtin::{self, Around, Setting, Settings, Shape, Takes};
 use crate::diagnostic::Diagnostic;
@@ -9,14 +9,22 @@ use crate::named::Named;
 use crate::program::number;
 use crate::scope::{Names, besides, bound_by, in_order, key, keys};
 use crate::source::Span;
+use crate::time::moving;
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+/// What the moment at hand is called among values at it: nothing that a program can write.
+pub(crate) const NOW: &str = "*";
+
 impl Term<'_> {
     pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
-        let declared = self.options.axes.get(index).map(|a| a.0);
+        if let Some(moment) = self.at_hand(index).filter(|_| &**function != "size") {
+            return self.of_places(function, moment.reshape([1]), index, span).map(|v| v.first());
+        }
+        let time = moving(&self.equation.target.places).filter(|t| t.0 == index).map(|_| self.options.steps);
+        let declared = time.or(self.options.axes.get(index).map(|a| a.0));
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
         let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
         let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared).or(beside) else {
@@ -25,6 +33,16 @@ impl Term<'_> {
             return Err(Diagnostic::error(span, what).help(help).into());
         };
         let places = bounded(&[n], || Tensor::iota(self.options.float, [n], 0));
+        self.of_places(function, places, index, span)
+    }
+
+    /// The moment at hand, if an index is time that moves.
+    fn at_hand(&self, index: &Name) -> Option<&Tensor> {
+        moving(&self.equation.target.places).filter(|t| t.0 == index)?;
+        self.moment?.get(&(NOW.into(), 0)).map(|v| &v.tensor)
+    }
+
+    fn of_places(&self, function: &Name, places: Tensor, index: &Name, span: Span) -> Eval<Named> {
         let places = Named::new(places, vec![index.clone()]);
         let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
         let settings = self.settings(&[], Vec::new());
@@ -73,7 +91,12 @@ impl Term<'_> {
             {
                 self.options.watch(judged, callee.name(), arg.span, &value);
             }
-            let raw = matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
+            if let Some(Takes::Ids | Takes::Truth | Takes::Classes) = takes {
+                value = real(value, arg.span, "stands for no place, class or truth value")?;
+            }
+            let whole = given.iter().any(|(k, _)| &**k == "as");
+            let raw =
+                whole || matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
             args.push(if raw { value } else { value.float(self.options.float) });
         }
         let axes = match (callee.shape(), args.first()) {
@@ -202,7 +225,16 @@ impl Term<'_> {
                 Some(Value { tensor: arg.tensor.clone(), batch: brought, start: 0 }),
             );
         }
-        let mut solver = crate::solve::Solver::new(self.program, self.options, &f.body, values, batch);
+        let own;
+        let options = match self.steps_of(f, &values) {
+            Some(steps) => {
+                own = self.options.clone().lasting(steps);
+                &own
+            }
+            None => self.options,
+        };
+        let mut solver = crate::solve::Solver::new(self.program, options, &f.body, values, batch);
+        solver.results(std::slice::from_ref(&f.result.name));
         solver.solve();
         if let Some(d) = solver.faults.into_iter().next() {
             return Err(d.into());
@@ -218,5 +250,19 @@ impl Term<'_> {
             axes.extend(own.iter().map(|k| names.get(k).unwrap_or(k).clone()));
         }
         Ok(Named::new(tensor, axes).diagonal())
+    }
+
+    /// How many steps the time of a function has: as many as `axis` says, or as a parameter has that names it among its
+    /// indices. Without either, the function is called within the time of its caller.
+    fn steps_of(&self, f: &Function, values: &Values) -> Option<usize> {
+        let (time, _) = f.body.iter().find_map(|e| moving(&e.target.places))?;
+        if let Some((n, _)) = self.options.axes.get(time) {
+            return Some(*n);
+        }
+        f.params.iter().find_map(|p| {
+            let axis = p.places.iter().position(|place| key(place).as_ref() == Some(time))?;
+            let value = values.get(&p.name)?.as_ref()?;
+            Some(value.tensor.dim((value.batch.len() + axis) as isize))
+        })
     }
 }

@@ -3,6 +3,7 @@
 use super::along::sized;
 use super::branch::{Mask, chosen};
 use super::line;
+use super::needed::{Needed, condition};
 use super::settled::{movable, settled};
 use super::shift::with_named_ranges;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
@@ -18,6 +19,8 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Walk<'a> {
     pub(super) program: &'a Program,
     pub(super) prefix: String,
+    /// Where names are needed that only branches read.
+    pub(super) needed: Needed,
     /// The names that the loss depends on.
     pub(super) reached: HashSet<Name>,
     /// The names that depend on what is asked for.
@@ -35,7 +38,7 @@ pub(super) struct Walk<'a> {
     pub(super) at: Span,
     /// The tensors whose gradients have all moments.
     pub(super) laid_out: HashSet<Name>,
-    /// What adds up behind the last moments of tensors.
+    /// What adds up behind the last moments of tensors, or moment by moment.
     pub(super) ahead: HashSet<Name>,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,
@@ -111,7 +114,7 @@ impl Walk<'_> {
         if !all.iter().any(|n| self.introduced.contains(n)) {
             return value;
         }
-        let mut taken: Names = all.iter().filter(|n| !self.introduced.contains(*n)).cloned().collect();
+        let mut taken: Names = all.iter().filter(|n| !self.introduced.contains(n)).cloned().collect();
         taken.extend(keys(target));
         let mut names = HashMap::new();
         for name in in_order(&value, &[], &all).into_iter().filter(|n| self.introduced.contains(n)) {
@@ -136,7 +139,7 @@ impl Walk<'_> {
         e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g));
         self.at = e.span;
         self.equation = Some(e.clone());
-        self.introduced.clear();
+        self.introduced = Names::new();
         if e.target.relation || self.program.definition(target).is_some_and(|d| d.relation) {
             let reads = e.reads().into_iter().any(|r| self.flows(r));
             if reads {
@@ -150,8 +153,11 @@ impl Walk<'_> {
         let mut keep = left.clone();
         keep.extend(e.guard.iter().flat_map(occurrences));
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
-        let mask = e.guard.iter().map(|g| Mask::new(g, true, &beside, self.program));
-        let masks: Vec<Mask> = mask.collect();
+        // What has its names from the left side cannot be chosen beside names of others.
+        let chosen_later = may_be_infinite(&e.value) && builtin::leaning(&e.value, self.program).is_none();
+        let elsewhere = condition(&e, &self.needed).filter(|_| chosen_later);
+        let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
+        let masks: Vec<Mask> = masks.collect();
         if e.projection != Projection::Sum {
             let mut gone = outermost(&e.value, &keep, self.program);
             gone.extend(e.guard.iter().flat_map(|g| free(g, &beside, self.program)));
@@ -173,7 +179,7 @@ impl Walk<'_> {
     }
 
     fn reads_wanted(&self, e: &Expr) -> bool {
-        e.refs().into_iter().any(|r| self.flows(r))
+        e.any_ref(&mut |r| self.flows(r))
     }
 
     /// Contributions of an expression whose cotangent is given.
@@ -183,11 +189,16 @@ impl Walk<'_> {
         }
         match &e.kind {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::List(_) | Kind::Of(..) => {}
-            // Conditions carry nothing.
-            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
+            // Conditions carry nothing; as a number, one is a threshold.
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {
+                let help = "stop_gradient(…) around it says that none is meant";
+                let fault = Diagnostic::error(e.span, "a comparison has no derivative");
+                self.blocked.push(fault.here("a threshold").help(help));
+            }
+            Kind::Ref(r) if self.masks.is_empty() => self.contribute(r, ct),
             Kind::Ref(r) => self.contribute(r, self.chosen(ct, &keys(r).into_iter().collect())),
             Kind::Product(factors) => {
-                for (i, (factor, keep)) in factors.iter().zip(besides(keep, factors)).enumerate() {
+                for (i, (factor, keep)) in factors.iter().zip(kept(keep, factors)).enumerate() {
                     let beside = factors.iter().enumerate().filter(|(j, _)| *j != i);
                     if self.reads_wanted(factor) {
                         beside.for_each(|(_, f)| self.refuse_leaning(f));
@@ -208,7 +219,7 @@ impl Walk<'_> {
                 }
             }
             Kind::Sum(terms) => {
-                for (term, beside) in terms.iter().zip(besides(keep, terms)) {
+                for (term, beside) in terms.iter().zip(kept(keep, terms)) {
                     self.back(term, self.repeated(e, term, ct.clone(), keep), &beside);
                 }
             }
@@ -221,7 +232,7 @@ impl Walk<'_> {
                 taken.extend(self.introduced.iter().cloned());
                 taken.extend(occurrences(e));
                 let mut names = HashMap::new();
-                for axis in axes.iter().filter(|a| keep.contains(*a)) {
+                for axis in axes.iter().filter(|a| keep.contains(a)) {
                     let new = fresh(axis, &taken);
                     taken.insert(new.clone());
                     names.insert(axis.clone(), new);
@@ -382,6 +393,23 @@ impl Walk<'_> {
         let same = free(e, &left, self.program) == left;
         (alone && plain_places && same)
             .then(|| reference(equation.target.name.clone(), plain(&equation.target.places)))
+    }
+}
+
+/// What parts must keep; those that have no parts themselves need nothing.
+fn kept(keep: &Names, parts: &[Expr]) -> Vec<Names> {
+    match parts.iter().all(Expr::is_single) {
+        true => vec![Names::new(); parts.len()],
+        false => besides(keep, parts),
+    }
+}
+
+/// Whether a derivative may be infinite where the numbers are finite.
+fn may_be_infinite(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
+        Kind::Power(_) | Kind::Call(_) => true,
+        _ => e.parts().into_iter().any(may_be_infinite),
     }
 }
 

@@ -132,6 +132,9 @@ impl Walk<'_> {
         let all = free(whole, keep, self.program);
         let around: Names = keep.union(&all).cloned().collect();
         let mut said = free(part, &around, self.program);
+        if all.iter().all(|n| said.contains(n)) {
+            return ct;
+        }
         said.extend(free(&ct, &around, self.program));
         said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
         let size = |index: &Name| Kind::Of("size".into(), index.clone()).bare();
@@ -143,18 +146,21 @@ impl Walk<'_> {
             });
             ones.unwrap_or_else(|| size(n))
         };
-        let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(*n)).map(one).collect();
+        let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(n)).map(one).collect();
         times(ct, ones)
     }
 
     /// A cotangent where the branches at hand are taken, beside which these indices stand. What a condition sums over stays
     /// apart where it stands; on another line only a sum around it says so.
     pub(super) fn chosen(&self, ct: Expr, around: &Names) -> Expr {
+        if self.masks.is_empty() {
+            return ct;
+        }
         let mut beside = occurrences(&ct);
         beside.extend(around.iter().cloned());
         let lost = |m: &Mask| {
             let here = free(&m.condition, &beside, self.program);
-            m.indices.iter().filter(|n| !here.contains(*n)).cloned().collect::<Vec<_>>()
+            m.indices.iter().filter(|n| !here.contains(n)).cloned().collect::<Vec<_>>()
         };
         let lost: Names = self.masks.iter().flat_map(lost).collect();
         let ct = chosen(&self.masks, ct);

@@ -78,6 +78,11 @@ impl Parts<'_> {
         let whole = std::ptr::eq(e, &self.equation.value)
             && self.equation.guard.is_none()
             && self.equation.projection == Projection::Sum;
+        if e.is_single()
+            || matches!(e.kind, Kind::Product(_) | Kind::Sum(_)) && !e.any_part(|p| !p.is_single())
+        {
+            return e.clone();
+        }
         let mut around = keep.clone();
         match &e.kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return self.still(e),

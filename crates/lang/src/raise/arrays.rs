@@ -37,7 +37,7 @@ fn without(seen: &Seen, axis: usize) -> Seen {
             Base::Tensor(name.clone(), sources.iter().map(moved).collect())
         }
     };
-    Seen { base, kinds }
+    Seen { base, kinds, when: seen.when.clone() }
 }
 
 /// The same with a new axis of extent 1, which nothing reads.
@@ -54,12 +54,12 @@ fn within(seen: &Seen, axis: usize, drafts: &mut Drafts) -> Seen {
             Base::Tensor(name.clone(), sources.iter().map(moved).collect())
         }
     };
-    Seen { base, kinds }
+    Seen { base, kinds, when: seen.when.clone() }
 }
 
 impl Drafts {
     /// The same elements under other extents.
-    fn reshape(&mut self, seen: &Seen, extents: &[usize]) -> Seen {
+    pub(super) fn reshape(&mut self, seen: &Seen, extents: &[usize]) -> Seen {
         let x = self.solid(seen);
         let left: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
         let places: Vec<usize> = (left.len()..left.len() + x.kinds.len()).collect();
@@ -123,7 +123,7 @@ impl Drafts {
     }
 
     /// From the first to before the last place of every axis.
-    fn cropped(&mut self, x: &Seen, extents: &[usize], ranges: &[(i64, i64)]) -> Seen {
+    pub(super) fn cropped(&mut self, x: &Seen, extents: &[usize], ranges: &[(i64, i64)]) -> Seen {
         let x = self.solid(x);
         let Base::Tensor(name, _) = &x.base else { return x };
         let whole = |a: usize| ranges[a] == (0, extents[a] as i64);
@@ -140,18 +140,18 @@ impl Drafts {
             };
             Place { index, dotted: false, span: Default::default() }
         };
-        let places = (0..ranges.len()).map(place).collect();
+        let places = (0..ranges.len()).map(place).chain(x.moment()).collect();
         let r = Ref { name: name.clone(), places, relation: false, span: Default::default() };
         self.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare())
     }
 
     /// With zeros before, between and behind the elements of every axis; negative numbers crop.
-    fn padded(&mut self, x: &Seen, extents: &[usize], by: &[(i64, usize, i64)]) -> Option<Seen> {
+    fn padded(&mut self, x: &Seen, extents: &[usize], by: &[(i64, usize, i64)]) -> Seen {
         let (mut x, mut extents) = (self.solid(x), extents.to_vec());
         for (axis, (_, between, _)) in by.iter().enumerate().filter(|(_, b)| b.1 > 0) {
             let n = extents[axis];
             if n == 0 {
-                return None;
+                break;
             }
             let wide = (n - 1) * (between + 1) + 1;
             let mut kinds = x.kinds.clone();
@@ -164,12 +164,16 @@ impl Drafts {
         }
         let range = |a: usize| (-by[a].0.min(0), extents[a] as i64 + by[a].2.min(0));
         let ranges: Vec<(i64, i64)> = (0..by.len()).map(range).collect();
+        // Of nothing there are zeros only.
         if ranges.iter().any(|(from, to)| to <= from) {
-            return None;
+            let wide =
+                |a: usize| (ranges[a].1 - ranges[a].0 + by[a].0.max(0) + by[a].2.max(0)).max(0) as usize;
+            let kinds = (0..by.len()).map(|a| self.kind(wide(a))).collect();
+            return Seen { base: Base::Number(0.0), kinds, when: None };
         }
         x = self.cropped(&x, &extents, &ranges);
         let zeros: Vec<(i64, i64)> = by.iter().map(|b| (b.0.max(0), b.2.max(0))).collect();
-        let Some(first) = zeros.iter().position(|z| *z != (0, 0)) else { return Some(x) };
+        let Some(first) = zeros.iter().position(|z| *z != (0, 0)) else { return x };
         let (mut left, mut more) = (x.kinds.clone(), Vec::new());
         let mut places: Vec<usize> = (0..left.len()).collect();
         for (a, (low, high)) in zeros.iter().enumerate().filter(|(_, z)| **z != (0, 0)) {
@@ -180,7 +184,7 @@ impl Drafts {
         }
         let padding = zeros[first..].iter().rev().flat_map(|(low, high)| [*low as f64, *high as f64]);
         let value = call("pad", vec![operand(&x, &places)], vec![("padding", list(padding.collect()))]);
-        Some(self.equation(left, more, Projection::Sum, value))
+        self.equation(left, more, Projection::Sum, value)
     }
 }
 
@@ -207,7 +211,7 @@ impl Raise<'_> {
             (low[a], interior[a], to[a] as i64 - wide as i64 - low[a])
         };
         let by: Vec<(i64, usize, i64)> = (0..from.len()).map(by).collect();
-        drafts.padded(&self.ins[0], &from, &by)
+        Some(drafts.padded(&self.ins[0], &from, &by))
     }
 
     /// Views in which several axes of the result step along one of the operand: windows.
@@ -241,7 +245,8 @@ impl Raise<'_> {
             None => drafts.kind(to[r]),
         };
         let kinds = (0..to.len()).map(|r| kind(r, drafts)).collect();
-        Some(Seen { base: Base::Tensor(name.clone(), are.iter().map(|r| Source::Axis(*r)).collect()), kinds })
+        let base = Base::Tensor(name.clone(), are.iter().map(|r| Source::Axis(*r)).collect());
+        Some(Seen { base, kinds, when: x.when.clone() })
     }
 
     /// Sums of overlapping windows: each is added at the places it was read from, one axis after the other.
@@ -280,11 +285,13 @@ impl Raise<'_> {
     pub(super) fn convolution(&self, window: &Window, drafts: &mut Drafts) -> Option<Seen> {
         let [x, w] = self.ins else { return None };
         let n = window.stride.len();
-        let function = ["conv1d", "conv2d", "conv3d"].get(n.checked_sub(1)?)?;
         let (xs, ws, out) = (self.from(0), self.from(1), self.extents(0));
         let by = |i: usize| (window.low[i], window.base_dilation[i] - 1, window.high[i]);
         let by: Vec<(i64, usize, i64)> = vec![(0, 0, 0); 3].into_iter().chain((0..n).map(by)).collect();
-        let x = drafts.padded(x, &xs, &by)?;
+        let x = drafts.padded(x, &xs, &by);
+        let Some(function) = n.checked_sub(1).and_then(|n| ["conv1d", "conv2d", "conv3d"].get(n)) else {
+            return self.products(window, x, [&ws, &out], drafts);
+        };
         let padded: Vec<usize> = x.kinds[3..].iter().map(|k| drafts.extent(*k)).collect();
         let groups = xs[1];
         let flat = |drafts: &mut Drafts, s: &Seen, axis: usize, e: &[usize], spatial: &[usize]| match groups {
@@ -333,6 +340,30 @@ impl Raise<'_> {
         })
     }
 
+    /// A convolution over other numbers of axes than the language has words for: windows, and their products.
+    fn products(
+        &self,
+        window: &Window,
+        x: Seen,
+        [ws, out]: [&[usize]; 2],
+        drafts: &mut Drafts,
+    ) -> Option<Seen> {
+        let n = window.stride.len();
+        let mut x = drafts.solid(&x);
+        for i in (0..n).rev() {
+            let steps =
+                [(window.stride[i] as i64, out[3 + i]), (window.window_dilation[i] as i64, ws[3 + i])];
+            let ids = drafts.places(0, &steps);
+            x = drafts.gathered(&x, &ids, 3 + i);
+        }
+        let (at, of) = (('A'..='Z').take(n).collect::<Vec<_>>(), ('k'..='z').take(n).collect::<Vec<_>>());
+        let both: String = at.iter().zip(&of).flat_map(|(a, k)| [*a, *k]).collect();
+        let [at, of] = [at, of].map(|all| all.into_iter().collect::<String>());
+        let (from, by, to) = (format!("bgc{both}"), format!("goc{of}"), format!("bgo{at}"));
+        let ins = [x, self.ins[1].clone()];
+        Some(Raise { ins: &ins, ..*self }.contraction([&from, &by], &to, drafts))
+    }
+
     pub(super) fn ordered(&self, axis: usize, descending: bool, drafts: &mut Drafts) -> Vec<Seen> {
         let x = drafts.solid(&self.ins[0]);
         let places: Vec<usize> = (0..x.kinds.len()).collect();
@@ -345,6 +376,19 @@ impl Raise<'_> {
             drafts.equation(x.kinds.clone(), Vec::new(), Projection::Sum, value)
         };
         vec![one("sort", drafts), one("argsort", drafts)]
+    }
+
+    /// Random words, and the state behind them.
+    pub(super) fn bits(&self, drafts: &mut Drafts) -> Vec<Seen> {
+        let state = drafts.solid(&self.ins[0]);
+        let shape = list(self.extents(0).iter().map(|n| *n as f64).collect());
+        let one = |(k, part): (usize, &str)| {
+            let left: Vec<usize> = self.extents(k).iter().map(|n| drafts.kind(*n)).collect();
+            let named = vec![("shape", shape.clone()), ("part", Kind::Text(part.into()).bare())];
+            let value = call("random_bits", vec![operand(&state, &[left.len()])], named);
+            drafts.equation(left, state.kinds.clone(), Projection::Sum, value)
+        };
+        ["bits", "state"].into_iter().enumerate().map(one).collect()
     }
 
     pub(super) fn extreme(&self, largest: bool, axis: usize, drafts: &mut Drafts) -> Seen {
@@ -369,5 +413,5 @@ fn permuted(x: &Seen, order: &[usize]) -> Seen {
             Base::Tensor(name.clone(), sources.iter().map(moved).collect())
         }
     };
-    Seen { base, kinds }
+    Seen { base, kinds, when: x.when.clone() }
 }

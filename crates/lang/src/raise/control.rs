@@ -8,8 +8,8 @@ use gradus_ir::ops::scan::Scan;
 use gradus_ir::{Graph, Result};
 use std::sync::Arc;
 
-/// Most steps that are written out: more would not be read.
-const MOST: usize = 16;
+/// So many steps are written out, one after the other: more are a loop over time.
+pub(super) const FEW: usize = 4;
 
 /// A tensor at one place of its first axis.
 fn at(seen: &Seen, place: usize) -> Seen {
@@ -24,7 +24,7 @@ fn at(seen: &Seen, place: usize) -> Seen {
             Base::Tensor(name.clone(), sources.iter().map(moved).collect())
         }
     };
-    Seen { base, kinds: seen.kinds[1..].to_vec() }
+    Seen { base, kinds: seen.kinds[1..].to_vec(), when: seen.when.clone() }
 }
 
 impl Drafts {
@@ -42,9 +42,6 @@ impl Raise<'_> {
     /// Every branch, and by the index the one that counts; what is out of range is the nearest.
     pub(super) fn choice(&self, branches: &[Arc<Graph>], drafts: &mut Drafts) -> Result<Option<Vec<Seen>>> {
         let [index, operands @ ..] = self.ins else { return Ok(None) };
-        if !self.is_plain() {
-            return Ok(None);
-        }
         let mut results = Vec::with_capacity(branches.len());
         for branch in branches {
             results.push(walk(branch, operands, drafts)?);
@@ -69,11 +66,18 @@ impl Raise<'_> {
         Ok((0..self.node.outs.len()).map(|k| one(k, drafts)).collect())
     }
 
-    /// The steps of a loop one after the other, if they are few.
-    pub(super) fn steps(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Option<Vec<Seen>>> {
-        if scan.length == 0 || scan.length > MOST || !self.is_plain() {
-            return Ok(None);
-        }
+    /// What a loop without steps gives: what it begins with, and stacks of nothing.
+    pub(super) fn no_steps(&self, scan: &Scan, drafts: &mut Drafts) -> Vec<Seen> {
+        let begin = self.ins[scan.shared..scan.shared + scan.carries].to_vec();
+        let none = |k: usize| {
+            let kinds = self.extents(k).iter().map(|n| drafts.kind(*n)).collect();
+            Seen { base: Base::Number(0.0), kinds, when: None }
+        };
+        begin.into_iter().chain((scan.carries..self.node.outs.len()).map(none).collect::<Vec<_>>()).collect()
+    }
+
+    /// The steps of a loop one after the other.
+    pub(super) fn steps(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         let (shared, rest) = self.ins.split_at(scan.shared);
         let (start, stacks) = rest.split_at(scan.carries);
         let mut carries = start.to_vec();
@@ -99,6 +103,6 @@ impl Raise<'_> {
             let value = call("stack", args, vec![("axis", Kind::Text(local(0)).bare())]);
             carries.push(drafts.equation(left, Vec::new(), Projection::Sum, value));
         }
-        Ok(Some(carries))
+        Ok(carries)
     }
 }

@@ -1,14 +1,17 @@
 //! Equations being written: their indices have kinds until all are known, then names.
 
 use super::{Base, Seen, Source, number};
-use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref, Statement};
+use crate::ast::{Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref, Statement};
 use crate::scope::renamed;
 use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An equation over its own indices, each of a kind.
+#[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) name: Name,
+    /// The moment that the left side is for, behind its other indices.
+    pub(crate) when: Option<Index>,
     /// The kinds of its indices: first those of the left side, in order.
     pub(crate) kinds: Vec<usize>,
     /// How many are on the left.
@@ -18,14 +21,37 @@ pub(crate) struct Draft {
     pub(crate) value: Expr,
 }
 
+/// A function of the program's own.
+pub(crate) struct Own {
+    pub(crate) name: Name,
+    /// Its parameters, with the kinds of their indices.
+    pub(crate) params: Vec<(Name, Vec<usize>)>,
+    pub(crate) result: (Name, Vec<usize>),
+    pub(crate) body: Vec<Draft>,
+}
+
 pub(crate) struct Drafts {
     pub(crate) drafts: Vec<Draft>,
+    pub(crate) functions: Vec<Own>,
     pub(crate) taken: BTreeSet<Name>,
+    /// The time of the program, or of the function that is being written.
+    pub(crate) clock: Clock,
+    /// What time is called, by how many steps it has.
+    pub(crate) times: BTreeMap<usize, Name>,
     parent: Vec<usize>,
     extents: Vec<usize>,
     /// Kinds whose size must be declared, since nothing on the right of an equation has it.
     declared: BTreeSet<usize>,
+    /// Kinds that are time as a plain index.
+    laid_out: BTreeMap<usize, Name>,
     count: usize,
+}
+
+/// Where equations are written: time has one length there, and loops within its steps go elsewhere.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Clock {
+    pub(crate) steps: Option<usize>,
+    pub(crate) within: bool,
 }
 
 /// What index `k` of a draft is called.
@@ -35,8 +61,31 @@ pub(crate) fn local(k: usize) -> Name {
 
 impl Drafts {
     pub(crate) fn new() -> Drafts {
-        let (drafts, taken, declared) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-        Drafts { drafts, taken, parent: Vec::new(), extents: Vec::new(), declared, count: 0 }
+        Drafts {
+            drafts: Vec::new(),
+            functions: Vec::new(),
+            taken: BTreeSet::new(),
+            clock: Clock::default(),
+            times: BTreeMap::new(),
+            parent: Vec::new(),
+            extents: Vec::new(),
+            declared: BTreeSet::new(),
+            laid_out: BTreeMap::new(),
+            count: 0,
+        }
+    }
+
+    /// What a time of so many steps is called.
+    pub(crate) fn time(&mut self, steps: usize) -> Name {
+        let next = if self.times.is_empty() { "t".into() } else { format!("t{steps}").into() };
+        self.times.entry(steps).or_insert(next).clone()
+    }
+
+    /// Time as a plain index, by its name.
+    pub(crate) fn laid_out(&mut self, time: &Name, steps: usize) -> usize {
+        let kind = self.kind(steps);
+        self.laid_out.insert(kind, time.clone());
+        kind
     }
 
     /// A new kind of index.
@@ -46,12 +95,19 @@ impl Drafts {
         self.parent.len() - 1
     }
 
+    /// A new kind of index whose size is declared.
+    pub(crate) fn sized(&mut self, extent: usize) -> usize {
+        let kind = self.kind(extent);
+        self.declared.insert(kind);
+        kind
+    }
+
     /// How many places an index of this kind has.
     pub(crate) fn extent(&self, kind: usize) -> usize {
         self.extents[kind]
     }
 
-    fn root(&self, mut kind: usize) -> usize {
+    pub(crate) fn root(&self, mut kind: usize) -> usize {
         while self.parent[kind] != kind {
             kind = self.parent[kind];
         }
@@ -87,12 +143,25 @@ impl Drafts {
         value: Expr,
     ) -> Seen {
         let name = self.fresh();
-        self.add(name.clone(), left.clone(), more, how, value);
-        let sources = (0..left.len()).map(Source::Axis).collect();
-        Seen { base: Base::Tensor(name, sources), kinds: left }
+        // What reads something at a moment has a value at that moment.
+        let mut times = value.refs().into_iter().flat_map(|r| &r.places);
+        let when = times.find_map(|p| match &p.index {
+            Index::Time(time, _) => Some(Index::Time(time.clone(), 0)),
+            _ => None,
+        });
+        self.add(name.clone(), when.clone(), left.clone(), more, how, value);
+        Seen::named(name, left, when)
     }
 
-    fn add(&mut self, name: Name, left: Vec<usize>, more: Vec<usize>, projection: Projection, value: Expr) {
+    pub(crate) fn add(
+        &mut self,
+        name: Name,
+        when: Option<Index>,
+        left: Vec<usize>,
+        more: Vec<usize>,
+        projection: Projection,
+        value: Expr,
+    ) {
         let used: BTreeSet<Name> = value.refs().into_iter().flat_map(crate::scope::keys).collect();
         for (k, kind) in left.iter().enumerate() {
             if !used.contains(&local(k)) {
@@ -100,13 +169,13 @@ impl Drafts {
             }
         }
         let kinds: Vec<usize> = left.iter().chain(&more).copied().collect();
-        self.drafts.push(Draft { name, left: left.len(), kinds, projection, value });
+        self.drafts.push(Draft { name, when, left: left.len(), kinds, projection, value });
     }
 
-    /// A value under a name of its own.
-    pub(crate) fn copy(&mut self, seen: &Seen, name: Name) {
+    /// A value under a name of its own, at a moment if one is said.
+    pub(crate) fn copy(&mut self, seen: &Seen, name: Name, when: Option<Index>) {
         let places: Vec<usize> = (0..seen.kinds.len()).collect();
-        self.add(name, seen.kinds.clone(), Vec::new(), Projection::Sum, operand(seen, &places));
+        self.add(name, when, seen.kinds.clone(), Vec::new(), Projection::Sum, operand(seen, &places));
     }
 
     /// A value as a tensor with all its axes in order.
@@ -122,58 +191,89 @@ impl Drafts {
     pub(crate) fn finish(mut self, names: &HashMap<Name, Name>) -> Vec<Statement> {
         let mut letters: BTreeMap<usize, Name> = BTreeMap::new();
         let drafts = std::mem::take(&mut self.drafts);
-        let all = drafts.iter().flat_map(|d| &d.kinds).map(|k| self.root(*k));
+        let functions = std::mem::take(&mut self.functions);
+        let own = functions.iter().flat_map(|f| {
+            let heads = f.params.iter().map(|p| &p.1).chain([&f.result.1]);
+            heads.chain(f.body.iter().map(|d| &d.kinds)).flatten()
+        });
+        let all = drafts.iter().flat_map(|d| &d.kinds).chain(own).map(|k| self.root(*k));
         for root in all.collect::<Vec<_>>() {
             let n = letters.len();
             letters.entry(root).or_insert_with(|| letter(n));
         }
-        let mut out = Vec::new();
+        letters.extend(self.laid_out.iter().map(|(kind, time)| (*kind, time.clone())));
+        let mut sizes: Vec<(Name, usize)> = self.times.iter().map(|(n, time)| (time.clone(), *n)).collect();
         let mut sized = BTreeSet::new();
-        for kind in &self.declared {
+        for kind in self.declared.iter().filter(|k| !self.laid_out.contains_key(k)) {
             let root = self.root(*kind);
             if let (true, Some(name)) = (sized.insert(root), letters.get(&root)) {
-                out.push(Statement::Axis(name.clone(), number(self.extents[root] as f64), Span::default()));
+                sizes.push((name.clone(), self.extents[root]));
             }
         }
-        let declared: Vec<Name> = sized.iter().filter_map(|r| letters.get(r).cloned()).collect();
-        for d in drafts {
-            let mut used: Vec<Name> = Vec::new();
-            let mut own: HashMap<Name, Name> = HashMap::new();
-            for (k, kind) in d.kinds.iter().enumerate() {
-                let mut name = letters.get(&self.root(*kind)).cloned().unwrap_or_else(|| "i".into());
-                while used.contains(&name) {
-                    name = format!("{name}'").into();
-                }
-                used.push(name.clone());
-                own.insert(local(k), name);
-            }
-            let value = renamed(&d.value, &own);
-            let other = |n: &Name| names.get(n).unwrap_or(n).clone();
-            let value = value.with_refs(&|r: &Ref| Some(Ref { name: other(&r.name), ..r.clone() }));
-            // An index with a prime has no declared size: it borrows that of the one without.
-            for name in used.iter().filter(|n| n.ends_with('\'')) {
-                let plain = name.trim_end_matches('\'');
-                let position = used.iter().position(|u| u == name).unwrap_or(0);
-                let free = position < d.left && !crate::scope::occurrences(&value).contains(name);
-                if free && declared.iter().any(|x| **x == *plain) {
-                    let size = self.extents[self.root(d.kinds[position])];
-                    let new = Statement::Axis(name.clone(), number(size as f64), Span::default());
-                    if !out.iter().any(|s| matches!(s, Statement::Axis(n, ..) if n == name)) {
-                        out.insert(0, new);
-                    }
-                }
-            }
-            let places = used[..d.left].iter().map(Place::named).collect();
-            let target = Ref { name: other(&d.name), places, relation: false, span: Span::default() };
-            let (guard, projection, span) = (None, d.projection, Span::default());
-            out.push(Statement::Equation(Equation { target, guard, projection, value, local: false, span }));
+        let mut out = Vec::new();
+        for f in functions {
+            let named = |name: &Name, kinds: &[usize]| {
+                let places = self.names(&letters, kinds).iter().map(Place::named).collect();
+                Ref { name: name.clone(), places, relation: false, span: Span::default() }
+            };
+            let params = f.params.iter().map(|(name, kinds)| named(name, kinds)).collect();
+            let result = named(&f.result.0, &f.result.1);
+            let body = f.body.iter().map(|d| self.equation_of(d, &letters, &mut sizes, names)).collect();
+            let (name, span) = (f.name, Span::default());
+            out.push(Statement::Function(Function { name, params, result, body, span }));
         }
-        out
+        for d in &drafts {
+            out.push(Statement::Equation(self.equation_of(d, &letters, &mut sizes, names)));
+        }
+        let axis = |(name, n): (Name, usize)| Statement::Axis(name, number(n as f64), Span::default());
+        sizes.into_iter().map(axis).chain(out).collect()
+    }
+
+    /// Names for indices of these kinds, each once.
+    fn names(&self, letters: &BTreeMap<usize, Name>, kinds: &[usize]) -> Vec<Name> {
+        let mut used: Vec<Name> = Vec::new();
+        for kind in kinds {
+            let mut name = letters.get(&self.root(*kind)).cloned().unwrap_or_else(|| "i".into());
+            while used.contains(&name) {
+                name = format!("{name}'").into();
+            }
+            used.push(name);
+        }
+        used
+    }
+
+    fn equation_of(
+        &self,
+        d: &Draft,
+        letters: &BTreeMap<usize, Name>,
+        sizes: &mut Vec<(Name, usize)>,
+        names: &HashMap<Name, Name>,
+    ) -> Equation {
+        let used = self.names(letters, &d.kinds);
+        let own: HashMap<Name, Name> = used.iter().enumerate().map(|(k, n)| (local(k), n.clone())).collect();
+        let other = |n: &Name| names.get(n).unwrap_or(n).clone();
+        let value = renamed(&d.value, &own);
+        let value = value.with_refs(&|r: &Ref| Some(Ref { name: other(&r.name), ..r.clone() }));
+        // An index with a prime has no declared size: it borrows that of the one without.
+        for (at, name) in used[..d.left].iter().enumerate().filter(|(_, n)| n.ends_with('\'')) {
+            let plain = name.trim_end_matches('\'');
+            let is_declared = |n: &str| sizes.iter().any(|(s, _)| **s == *n);
+            let free = !crate::scope::occurrences(&value).contains(name);
+            if free && is_declared(plain) && !is_declared(name) {
+                sizes.insert(0, (name.clone(), self.extents[self.root(d.kinds[at])]));
+            }
+        }
+        let when = d.when.clone().map(|index| Place { index, dotted: false, span: Span::default() });
+        let places = used[..d.left].iter().map(Place::named).chain(when).collect();
+        let target = Ref { name: other(&d.name), places, relation: false, span: Span::default() };
+        let (guard, projection, span) = (None, d.projection, Span::default());
+        Equation { target, guard, projection, value, local: false, span }
     }
 }
 
+/// Names of indices; `t` is time.
 fn letter(n: usize) -> Name {
-    const LETTERS: &[u8] = b"ijklmnopqrstuvwxyzabcdefgh";
+    const LETTERS: &[u8] = b"ijklmnopqrsuvwxyzabcdefgh";
     let one = char::from(LETTERS[n % LETTERS.len()]);
     match n / LETTERS.len() {
         0 => one.to_string().into(),
@@ -193,7 +293,7 @@ pub(crate) fn operand(seen: &Seen, places: &[usize]) -> Expr {
                 };
                 Place { index, dotted: false, span: Span::default() }
             };
-            let places = sources.iter().map(place).collect();
+            let places = sources.iter().map(place).chain(seen.moment()).collect();
             Kind::Ref(Ref { name: name.clone(), places, relation: false, span: Span::default() }).bare()
         }
     }

@@ -1,5 +1,6 @@
 //! One equation per op, by its form.
 
+use super::control::FEW;
 use super::draft::{Drafts, local, operand};
 use super::{Base, Known, Seen, Source, number};
 use crate::ast::{Array, Call, Expr, Index, Kind, Name, Place, Projection};
@@ -7,8 +8,8 @@ use crate::builtin::{self, Shape};
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::literal::Data;
-use gradus_ir::ops::{Combine, Form, IndexMap, Op, Scalar};
-use gradus_ir::{Class, DType, Graph, Literal, Result};
+use gradus_ir::ops::{Combine, Form, IndexMap, Op};
+use gradus_ir::{DType, Graph, Literal, Result};
 
 /// The outputs of a graph over operands.
 pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
@@ -30,7 +31,7 @@ pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Res
     Ok(graph.outputs().iter().filter_map(|i| known.get(i).cloned()).collect())
 }
 
-fn live(graph: &Graph) -> Vec<bool> {
+pub(super) fn live(graph: &Graph) -> Vec<bool> {
     let mut live = vec![false; graph.nodes().len()];
     graph.outputs().iter().for_each(|o| live[o.node as usize] = true);
     for at in (0..live.len()).rev() {
@@ -41,41 +42,14 @@ fn live(graph: &Graph) -> Vec<bool> {
     live
 }
 
-/// Programs have one kind of number: whole ones and truth values are numbers too, complex ones are none.
-fn is_number(dtype: DType) -> bool {
-    dtype.class() != Class::Complex
-}
-
-fn is_float(dtype: DType) -> bool {
-    dtype.class() == Class::Float
-}
-
 pub(super) fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) -> Expr {
     let named = named.into_iter().map(|(k, v)| (k.into(), v)).collect();
     Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
 }
 
-/// Rows that mean the same on whole numbers and truth values as on the numbers they are in a program.
-const ON_ALL_NUMBERS: &[&str] = &[
-    "add",
-    "sub",
-    "mul",
-    "neg",
-    "abs",
-    "sign",
-    "maximum",
-    "minimum",
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "floor_div",
-    "remainder",
-    "fmod",
-];
-const ON_TRUTHS: &[&str] = &["and", "or", "xor", "not"];
+/// Up to here floats of 32 bits have all whole numbers.
+const EXACT: f64 = 16_777_216.0;
+const HALF: f64 = 65_536.0;
 
 /// An application, with what its operands are by now.
 pub(super) struct Raise<'a> {
@@ -89,13 +63,18 @@ impl Raise<'_> {
         self.node.outs[out].shape.to_vec()
     }
 
-    /// Whether all operands and results are numbers of the program's kind.
-    pub(super) fn is_plain(&self) -> bool {
-        self.node.ins.iter().all(|i| is_number(self.graph.aval(*i).dtype))
-            && self.node.outs.iter().all(|a| is_number(a.dtype))
+    /// Whether nothing of it is complex.
+    pub(super) fn is_real(&self) -> bool {
+        let ins = self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
+        !ins.chain(self.node.outs.iter().map(|a| a.dtype)).any(|d| d.is_complex())
     }
 
-    fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+    pub(super) fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        let mut empty = self.node.outs.iter().filter(|a| a.shape.numel() == 0);
+        if self.node.outs.len() == 1 && empty.next().is_some() {
+            let kinds = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
+            return Ok(vec![Seen { base: Base::Number(0.0), kinds, when: None }]);
+        }
         let avals: Vec<_> = self.node.ins.iter().map(|i| self.graph.aval(*i).clone()).collect();
         let one = match self.node.op.def().form(&avals) {
             Form::Constant(l) => self.constant(&l, drafts),
@@ -107,21 +86,17 @@ impl Raise<'_> {
             Form::View(map) => self.view(&map, drafts),
             Form::Reshape => self.reshaped(drafts),
             Form::Pointwise(_) => self.pointwise(drafts),
-            Form::Contract { lhs, rhs, out } if self.is_plain() => {
-                Some(self.contraction([&lhs, &rhs], &out, drafts))
-            }
-            Form::Reduce { combine, axes } if self.is_plain() => Some(self.reduction(combine, &axes, drafts)),
-            Form::Cumulate { combine, axis, reverse } if self.is_plain() => {
-                self.running(combine, axis, reverse, drafts)
-            }
-            Form::Concat { axis } if self.is_plain() => Some(self.joined(axis, drafts)),
-            Form::Pad { low, interior } if self.is_plain() => self.pads(&low, &interior, drafts),
-            Form::Convolve(window) if self.is_plain() => self.convolution(&window, drafts),
-            Form::Fold(window) if self.is_plain() => self.folded(&window, drafts),
-            Form::Take { axis } if self.is_plain() => self.taken(axis, drafts),
-            Form::Scatter { axis, combine } if self.is_plain() => self.put(axis, combine, drafts),
-            Form::ArgReduce { largest, axis } if self.is_plain() => Some(self.extreme(largest, axis, drafts)),
-            Form::Sort { axis, descending } if self.is_plain() => {
+            Form::Contract { lhs, rhs, out } => Some(self.contraction([&lhs, &rhs], &out, drafts)),
+            Form::Reduce { combine, axes } => Some(self.reduction(combine, &axes, drafts)),
+            Form::Cumulate { combine, axis, reverse } => self.running(combine, axis, reverse, drafts),
+            Form::Concat { axis } => Some(self.joined(axis, drafts)),
+            Form::Pad { low, interior } => self.pads(&low, &interior, drafts),
+            Form::Convolve(window) => self.convolution(&window, drafts),
+            Form::Fold(window) => self.folded(&window, drafts),
+            Form::Take { axis } => self.taken(axis, drafts),
+            Form::Scatter { axis, combine } => self.put(axis, combine, drafts),
+            Form::ArgReduce { largest, axis } => Some(self.extreme(largest, axis, drafts)),
+            Form::Sort { axis, descending } => {
                 return Ok(self.ordered(axis, descending, drafts));
             }
             Form::Region(body) => return self.region(&body, drafts),
@@ -130,10 +105,18 @@ impl Raise<'_> {
                 return all.map_or_else(|| self.all_literally(drafts), Ok);
             }
             Form::Scan(scan) => {
-                let all = self.steps(&scan, drafts)?;
+                return match scan.length {
+                    0 => Ok(self.no_steps(&scan, drafts)),
+                    1..=FEW => self.steps(&scan, drafts),
+                    _ => self.through_time(&scan, drafts),
+                };
+            }
+            Form::While(repeat) => return self.rounds(&repeat, drafts),
+            Form::Bits => return Ok(self.bits(drafts)),
+            _ => {
+                let all = self.linear(drafts).or_else(|| self.spectra(drafts));
                 return all.map_or_else(|| self.all_literally(drafts), Ok);
             }
-            _ => return self.linear(drafts).map_or_else(|| self.all_literally(drafts), Ok),
         };
         match one {
             Some(seen) => Ok(vec![seen]),
@@ -147,16 +130,34 @@ impl Raise<'_> {
 
     fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
         let numbers: Vec<f64> = match l.data() {
-            Data::C(_) => return None,
+            Data::C(both) => {
+                let real = self.array(both.iter().map(|z| z.re).collect(), drafts);
+                let imag = self.array(both.iter().map(|z| z.im).collect(), drafts);
+                return Some(drafts.pointwise("complex", &[&real, &imag]));
+            }
             Data::F(numbers) => numbers.to_vec(),
             _ => l.i().iter().map(|i| *i as f64).collect(),
         };
-        if numbers.is_empty() {
-            return None;
+        // Words with more digits than a float has are put together of two halves.
+        if l.dtype() == DType::U32 && numbers.iter().any(|x| x.abs() > EXACT) {
+            let high: Vec<f64> = numbers.iter().map(|x| (x / HALF).floor()).collect();
+            let low = self.array(numbers.iter().zip(&high).map(|(x, h)| x - h * HALF).collect(), drafts);
+            let high = self.array(high, drafts);
+            let places: Vec<usize> = (0..low.kinds.len()).collect();
+            high.kinds.iter().zip(&low.kinds).for_each(|(a, b)| drafts.join(*a, *b));
+            let on = || vec![("as", Kind::Text("i64".into()).bare())];
+            let high = call("mul", vec![operand(&high, &places), number(HALF)], on());
+            let value = call("add", vec![high, operand(&low, &places)], on());
+            return Some(drafts.equation(low.kinds, Vec::new(), Projection::Sum, value));
         }
+        Some(self.array(numbers, drafts))
+    }
+
+    /// Numbers in order.
+    fn array(&self, numbers: Vec<f64>, drafts: &mut Drafts) -> Seen {
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
-            return Some(Seen { base: Base::Number(numbers[0]), kinds });
+            return Seen { base: Base::Number(numbers[0]), kinds, when: None };
         }
         let mut array = |numbers: Vec<f64>| {
             let array = Array { shape: self.extents(0), numbers: numbers.into() };
@@ -164,23 +165,18 @@ impl Raise<'_> {
             drafts.equation(kinds.clone(), Vec::new(), Projection::Sum, value)
         };
         if numbers.iter().all(|x| x.is_finite()) {
-            return Some(array(numbers));
+            return array(numbers);
         }
-        if numbers.iter().any(|x| x.is_nan()) {
-            return None;
-        }
-        // Infinities have no digits: where there are some, a sign divided by 0.
+        // Infinities have no digits, and what is no number neither: where there are some, a sign or 0 divided by 0.
         let finite = array(numbers.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect());
-        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { x.signum() }).collect());
+        let sign = |x: &f64| if x.is_nan() { 0.0 } else { x.signum() };
+        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { sign(x) }).collect());
+        let plain = array(numbers.iter().map(|x| f64::from(x.is_finite())).collect());
         let places: Vec<usize> = (0..kinds.len()).collect();
-        let [finite, sign] = [operand(&finite, &places), operand(&signs, &places)];
-        let infinite = Kind::Quotient(Box::new([sign.clone(), number(0.0)])).bare();
-        let value = call(
-            "where",
-            vec![call("eq", vec![sign, number(0.0)], Vec::new()), finite, infinite],
-            Vec::new(),
-        );
-        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
+        let [finite, sign, plain] = [finite, signs, plain].map(|s| operand(&s, &places));
+        let infinite = Kind::Quotient(Box::new([sign, number(0.0)])).bare();
+        let value = call("where", vec![plain, finite, infinite], Vec::new());
+        drafts.equation(kinds, Vec::new(), Projection::Sum, value)
     }
 
     /// Permutations, repetitions and single places are only other indices; ranges are equations.
@@ -221,7 +217,7 @@ impl Raise<'_> {
                     Base::Tensor(name.clone(), sources.iter().map(through).collect())
                 }
             };
-            return Some(Seen { base, kinds });
+            return Some(Seen { base, kinds, when: x.when.clone() });
         }
         self.ranges(map, drafts)
     }
@@ -261,7 +257,7 @@ impl Raise<'_> {
             };
             Place { index, dotted: false, span: Default::default() }
         };
-        let places = (0..x.kinds.len()).map(place).collect();
+        let places = (0..x.kinds.len()).map(place).chain(x.moment()).collect();
         let r = crate::ast::Ref { name: name.clone(), places, relation: false, span: Default::default() };
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare()))
     }
@@ -288,10 +284,7 @@ impl Raise<'_> {
                     Base::Tensor(name.clone(), sources.iter().map(through).collect())
                 }
             };
-            return Some(Seen { base, kinds });
-        }
-        if !self.is_plain() {
-            return None;
+            return Some(Seen { base, kinds, when: x.when.clone() });
         }
         let x = drafts.solid(x);
         let left: Vec<usize> = to.iter().map(|n| drafts.kind(*n)).collect();
@@ -302,7 +295,7 @@ impl Raise<'_> {
     }
 
     /// Operands over the result's indices, which are of one kind with theirs.
-    fn together(&self, drafts: &mut Drafts) -> (Vec<usize>, Vec<Expr>) {
+    pub(super) fn together(&self, drafts: &mut Drafts) -> (Vec<usize>, Vec<Expr>) {
         let extents = self.extents(0);
         let mut kinds = Vec::new();
         for (axis, n) in extents.iter().enumerate() {
@@ -318,73 +311,7 @@ impl Raise<'_> {
         (kinds, operands)
     }
 
-    /// Whether a conversion changes nothing, in a program whose numbers are all of one kind.
-    fn is_same_number(&self) -> bool {
-        let [from, to] = [self.graph.aval(self.node.ins[0]).dtype, self.node.outs[0].dtype];
-        // To fewer bits it rounds or wraps.
-        let wider = to.size() > from.size() && to.class() >= from.class();
-        from == to || wider || from == DType::Bool || !is_float(from) && is_float(to)
-    }
-
-    fn pointwise(&self, drafts: &mut Drafts) -> Option<Seen> {
-        let dtypes = || self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
-        let (floats, name) = (dtypes().all(is_float), self.node.op.name());
-        let scalar = match self.node.op.def().form(&[]) {
-            Form::Pointwise(scalar) => scalar,
-            _ => return None,
-        };
-        match scalar {
-            Scalar::Row(_) if floats => {}
-            // What whole numbers and truth values are compared and counted by is the same for all numbers.
-            Scalar::Row(_) if ON_ALL_NUMBERS.contains(&name) && self.is_plain() => {}
-            Scalar::Row(_) if dtypes().all(|d| d == DType::Bool) && ON_TRUTHS.contains(&name) => {}
-            Scalar::Select if self.is_plain() => {}
-            Scalar::Cast if self.is_plain() && self.is_same_number() => return self.ins.first().cloned(),
-            Scalar::Cast if self.is_plain() && self.node.outs[0].dtype == DType::Bool => {}
-            Scalar::Cast if floats && self.node.outs[0].dtype == DType::I64 => {}
-            Scalar::Identity if name != "stop_gradient" => return self.ins.first().cloned(),
-            Scalar::Identity if self.is_plain() => {}
-            _ => return None,
-        }
-        let (kinds, mut e) = self.together(drafts);
-        let two = |e: &mut Vec<Expr>| {
-            let b = e.pop().unwrap_or_else(|| number(0.0));
-            let a = e.pop().unwrap_or_else(|| number(0.0));
-            (a, b)
-        };
-        let value = match name {
-            "add" => Kind::Sum(e).bare(),
-            "sub" => {
-                let (a, b) = two(&mut e);
-                Kind::Sum(vec![a, Kind::Negative(Box::new(b)).bare()]).bare()
-            }
-            "mul" => Kind::Product(e).bare(),
-            "div" => {
-                let (a, b) = two(&mut e);
-                Kind::Quotient(Box::new([a, b])).bare()
-            }
-            "neg" => Kind::Negative(Box::new(e.pop()?)).bare(),
-            "select" => call("where", e, Vec::new()),
-            "and" => {
-                let (a, b) = two(&mut e);
-                Kind::And(Box::new([a, b])).bare()
-            }
-            "or" => {
-                let (a, b) = two(&mut e);
-                Kind::Or(Box::new([a, b])).bare()
-            }
-            "not" => Kind::Not(Box::new(e.pop()?)).bare(),
-            "xor" => call("ne", e, Vec::new()),
-            _ if matches!(scalar, Scalar::Cast) && self.node.outs[0].dtype == DType::Bool => {
-                call("ne", vec![e.pop()?, number(0.0)], Vec::new())
-            }
-            _ if matches!(scalar, Scalar::Cast) => call("trunc", e, Vec::new()),
-            row => call(row, e, Vec::new()),
-        };
-        Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
-    }
-
-    fn contraction(&self, labels: [&str; 2], out: &str, drafts: &mut Drafts) -> Seen {
+    pub(super) fn contraction(&self, labels: [&str; 2], out: &str, drafts: &mut Drafts) -> Seen {
         let all: Vec<char> = out.chars().chain(labels.concat().chars()).fold(Vec::new(), |mut v, c| {
             if !v.contains(&c) {
                 v.push(c);
@@ -501,7 +428,7 @@ impl Raise<'_> {
     }
 
     fn by_name(&self, drafts: &mut Drafts) -> Option<Seen> {
-        if !self.is_plain() || self.node.outs.len() != 1 {
+        if !self.is_real() || self.node.outs.len() != 1 {
             return None;
         }
         let attrs = self.node.op.def().attrs();

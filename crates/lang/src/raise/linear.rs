@@ -2,6 +2,7 @@
 
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call};
+use super::function::axis_called;
 use super::{Seen, number};
 use crate::ast::{Expr, Kind, Name, Projection};
 use gradus_ir::attr::Attr;
@@ -22,6 +23,8 @@ const CALLS: &[(&str, Axes, &[&str])] = &[
     ("cholesky", Axes::Own, &[]),
     ("pinv", Axes::New, &[]),
     ("det", Axes::New, &[]),
+    ("adjugate", Axes::Own, &[]),
+    ("lu", Axes::New, &["packed", "rows"]),
     ("slogdet", Axes::New, &["sign", "logabsdet"]),
     ("qr", Axes::New, &["q", "r"]),
     ("svd", Axes::New, &["u", "s", "vh"]),
@@ -31,13 +34,15 @@ const CALLS: &[(&str, Axes, &[&str])] = &[
 ];
 
 impl Raise<'_> {
-    /// All results of an op of linear algebra on real numbers, if the language has it.
+    /// All results of an op of linear algebra, if the language has it.
     pub(super) fn linear(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
         let (name, axes, parts) = CALLS.iter().find(|c| c.0 == self.node.op.name())?;
-        if !self.is_plain() || self.node.outs.len() != parts.len().max(1) {
-            return None;
+        let mut ins: Vec<Seen> = self.ins.iter().map(|x| drafts.solid(x)).collect();
+        // The function conjugates what it transposes.
+        if *name == "triangular_solve" && !self.is_real() && self.truths().iter().any(|t| t.0 == "transpose")
+        {
+            ins[0] = drafts.pointwise("conj", &[&ins[0]]);
         }
-        let ins: Vec<Seen> = self.ins.iter().map(|x| drafts.solid(x)).collect();
         let result = |(k, aval): (usize, &gradus_ir::Aval), drafts: &mut Drafts| {
             let part = parts.get(k).map(|part| ("part", Kind::Text(Name::from(*part)).bare()));
             let named: Vec<(&str, Expr)> = part.into_iter().chain(self.truths()).collect();
@@ -59,6 +64,51 @@ impl Raise<'_> {
             }
         };
         self.node.outs.iter().enumerate().map(|out| result(out, drafts)).collect()
+    }
+
+    /// Transforms and eigenvalues of complex numbers: each part of the result by a call of its own.
+    pub(super) fn spectra(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
+        let [x] = self.ins else { return None };
+        let x = drafts.solid(x);
+        let attrs = self.node.op.def().attrs();
+        let attr = |key: &str| attrs.iter().find(|(k, _)| *k == key).map(|(_, a)| a);
+        if self.node.op.name() == "fft" {
+            let (Attr::Int(axis), inverse) =
+                (attr("axis")?, matches!(attr("inverse"), Some(Attr::Bool(true))))
+            else {
+                return None;
+            };
+            let parts = ["real", "imag"].map(|p| drafts.pointwise(p, &[&x]));
+            let own = places(0, x.kinds.len());
+            let one = |part: &str, drafts: &mut Drafts| {
+                let args = parts.iter().map(|p| operand(p, &own)).collect();
+                let mut named = vec![axis_called(*axis as usize), ("part", Kind::Text(part.into()).bare())];
+                if inverse {
+                    named.push(("norm", Kind::Text("forward".into()).bare()));
+                }
+                let value = call(if inverse { "ifft" } else { "fft" }, args, named);
+                drafts.equation(x.kinds.clone(), Vec::new(), Projection::Sum, value)
+            };
+            let [re, im] = ["real", "imag"].map(|p| one(p, drafts));
+            return Some(vec![drafts.pointwise("complex", &[&re, &im])]);
+        }
+        if self.node.op.name() != "eig" {
+            return None;
+        }
+        let batch = x.kinds.len().checked_sub(2)?;
+        let mut results = Vec::new();
+        for (k, [re, im]) in [["real", "imag"], ["vectors_real", "vectors_imag"]].into_iter().enumerate() {
+            let mut left = x.kinds[..batch].to_vec();
+            left.extend(self.node.outs[k].shape[batch..].iter().map(|n| drafts.kind(*n)));
+            let own: Vec<usize> = (0..batch).chain([left.len(), left.len() + 1]).collect();
+            let [re, im] = [re, im].map(|part| {
+                let value =
+                    call("eig", vec![operand(&x, &own)], vec![("part", Kind::Text(part.into()).bare())]);
+                drafts.equation(left.clone(), x.kinds[batch..].to_vec(), Projection::Sum, value)
+            });
+            results.push(drafts.pointwise("complex", &[&re, &im]));
+        }
+        Some(results)
     }
 
     /// The attributes that are set, by their names.

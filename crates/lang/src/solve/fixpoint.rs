@@ -6,7 +6,7 @@ use super::place::bare;
 use super::rest::Watch;
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, Value, Values, fault};
+use crate::eval::{Eval, Fault, Value, Values, fault, real};
 use crate::limit::bounded;
 use crate::named::Named;
 use crate::scope::key;
@@ -60,6 +60,15 @@ impl<'a> Solver<'a> {
             self.sizes_met(group, &names, &mut known)?;
         }
         for (g, i) in group.iter().enumerate() {
+            // Places that are all written one by one are as many as the last of them says.
+            for p in 0..known[g].len() {
+                let at = |e: &Equation| match e.target.places.get(p)?.index {
+                    Index::At(at) if at >= 0 => Some(at as usize + 1),
+                    _ => None,
+                };
+                let all: Option<Vec<usize>> = self.own(*i).into_iter().map(at).collect();
+                known[g][p] = known[g][p].or(all.and_then(|all| all.into_iter().max()));
+            }
             let Some(e) = self.own(*i).first().copied() else { continue };
             for (p, place) in e.target.places.iter().enumerate() {
                 if known[g][p].is_none() && !is_timed(place) {
@@ -278,7 +287,8 @@ impl<'a> Solver<'a> {
     fn round(&self, name: usize, values: &Values) -> Eval<Value> {
         let mut terms: Vec<(&'a Equation, Named)> = Vec::new();
         for e in self.own(name) {
-            terms.push((e, self.term(e, values, None)?));
+            let term = self.term(e, values, None)?;
+            terms.push((e, real(term, e.value.span, "does not come to rest")?));
         }
         self.joined(&terms, self.is_relation(name), None)
     }

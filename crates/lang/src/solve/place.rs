@@ -4,7 +4,7 @@ use super::Solver;
 use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::builtin::{self, Shape};
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::eval::{Eval, Fault, Value, fault, real, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::program::Program;
@@ -38,6 +38,7 @@ impl<'a> Solver<'a> {
         let mut sum: Option<Tensor> = None;
         for (e, value) in terms {
             let value = if relation {
+                let value = real(value.clone(), e.value.span, "is no truth value")?;
                 Named { tensor: value.float(float).tensor.gt(0.0), ..value.clone() }
             } else if terms.len() > 1 {
                 value.float(float)
@@ -55,6 +56,13 @@ impl<'a> Solver<'a> {
         let tensor = sum.ok_or(Fault::Silent)?;
         tensor.check().map_err(|x| fault(first.span, &x))?;
         Ok(Value { tensor, batch, start })
+    }
+
+    /// A call that is all of an equation and works along axes that stay.
+    fn keeps_names(&self, e: &Equation) -> Option<Name> {
+        let Kind::Call(call) = &e.value.kind else { return None };
+        let callee = builtin::find(&call.function, self.program)?;
+        (callee.shape() == Shape::Along).then(|| call.function.clone())
     }
 
     /// The moments that some equations define, if their left sides have any. Time begins at 0: what is written before
@@ -173,7 +181,12 @@ impl<'a> Solver<'a> {
                                                    or give it a name there (Y[s] = X[s=2:])"
                                 .to_string()
                         }
-                        index => format!("declare it (axis {} = …), or use it on the right", bare(index)),
+                        index => match terms.iter().find_map(|(e, _)| self.keeps_names(e)) {
+                            Some(function) => format!(
+                                "`{function}` keeps the names of its argument: write those on the left, and others on a line behind it"
+                            ),
+                            None => format!("declare it (axis {} = …), or use it on the right", bare(index)),
+                        },
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }

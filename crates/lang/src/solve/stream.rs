@@ -1,12 +1,14 @@
 //! Names that need themselves at other moments: one loop over time, forwards or backwards.
 
 use super::Solver;
-use crate::ast::{Equation, Index, Name, Place};
+use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
+use crate::builtin;
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, Value, fault, window};
+use crate::eval::{Eval, Fault, NOW, Value, fault, real, window};
 use crate::limit::fits;
 use crate::named::Named;
 use crate::order::components;
+use crate::program::Program;
 use crate::time::{from_moment, is_timed, moving};
 use crate::verdict::Verdict;
 use gradus_ir::Error;
@@ -26,6 +28,23 @@ fn loops(e: &Equation, names: &Group) -> bool {
     e.reads().iter().any(|r| names.contains_key(&r.name))
 }
 
+/// Whether an expression calls one of the program's own functions with tensors at a moment of this time for which its
+/// parameters have no place.
+pub(crate) fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
+    let without = |call: &Call| {
+        let Some(f) = program.functions.get(builtin::stem(&call.function).0) else { return false };
+        let lacks = |(arg, param): (&Expr, &Ref)| match &arg.kind {
+            Kind::Ref(r) => {
+                r.places.len() > param.places.len() && moving(&r.places).is_some_and(|t| t.0 == time)
+            }
+            _ => false,
+        };
+        call.args.iter().zip(&f.params).any(lacks)
+    };
+    matches!(&e.kind, Kind::Call(call) if without(call))
+        || e.parts().into_iter().any(|p| calls_at(p, time, program))
+}
+
 /// One reading of a name of the group by another: how many moments before.
 struct Edge {
     reader: usize,
@@ -34,6 +53,17 @@ struct Edge {
 }
 
 impl<'a> Solver<'a> {
+    /// Whether an equation is evaluated moment by moment though it may not need itself.
+    pub(super) fn is_by_moment(&self, e: &Equation) -> bool {
+        let Some((time, _)) = moving(&e.target.places) else { return false };
+        let mut parts = [&e.value].into_iter().chain(&e.guard);
+        !self.program.functions.is_empty() && parts.any(|p| calls_at(p, time, self.program))
+    }
+
+    fn steps(&self, e: &Equation, names: &Group) -> bool {
+        loops(e, names) || self.is_by_moment(e)
+    }
+
     pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
         let names: Vec<Name> = group.iter().map(|i| self.names[*i].0.clone()).collect();
         let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
@@ -65,7 +95,7 @@ impl<'a> Solver<'a> {
     fn edges(&self, group: &[usize], names: &Group) -> Eval<Vec<Edge>> {
         let mut edges = Vec::new();
         for (reader, i) in group.iter().enumerate() {
-            for e in self.own(*i).into_iter().filter(|e| loops(e, names)) {
+            for e in self.own(*i).into_iter().filter(|e| self.steps(e, names)) {
                 self.check_times(e)?;
                 for r in e.reads() {
                     let Some(&read) = names.get(&r.name) else { continue };
@@ -129,7 +159,7 @@ impl<'a> Solver<'a> {
         let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
         let moment = Tensor::iota(float, [length], 0) + low as f64;
         stacks.push(moment);
-        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| loops(e, all)) {
+        for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| self.steps(e, all)) {
             let by = offset(&e.target.places).unwrap_or(0);
             for r in e.reads().into_iter().filter(|r| !all.contains_key(&r.name)) {
                 let Some(own) = from_moment(&e.target, &r.places) else { continue };
@@ -227,6 +257,11 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
+    /// A term of something that moves from step to step.
+    fn moved(&self, e: &'a Equation, moment: Option<&HashMap<(Name, i64), Value>>) -> Eval<Named> {
+        real(self.term(e, &self.values, moment)?, e.value.span, "does not move from step to step")
+    }
+
     /// Which places of a name are its time.
     fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
         let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
@@ -253,21 +288,26 @@ impl<'a> Solver<'a> {
         if let Some(Some(given)) = self.values.get(own) {
             rows = put(rows, &given.tensor.to_dtype(zero.dtype()), 0);
         }
-        for e in self.own(name).into_iter().filter(|e| !loops(e, names)) {
+        for e in self.own(name).into_iter().filter(|e| !self.steps(e, names)) {
             let at = e.target.places.iter().find_map(|p| match p.index {
                 Index::Moment(at) => Some(at),
                 _ => None,
             });
             let Some(at) = at else {
-                let term = self.term(e, &self.values, None)?.float(self.options.float);
+                let term = self.moved(e, None)?.float(self.options.float);
                 let value = self.joined(&[(e, term)], false, None)?;
                 let axis = self.time_places(name).position(|t| t).unwrap_or(0);
-                rows =
-                    rows + window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                let own = window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                // Alone, single places reach only as far as they are.
+                let all = zero.shape().to_vec().into_iter().enumerate();
+                rows = rows
+                    + all.fold(own, |own, (k, n)| {
+                        if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
+                    });
                 continue;
             };
             let at = if at < 0 { last + 1 + at } else { at };
-            let term = self.term(e, &self.values, None)?;
+            let term = self.moved(e, None)?;
             let sizes: Vec<Option<usize>> = {
                 let mut own = zero.shape().to_vec().into_iter();
                 e.target
@@ -295,9 +335,10 @@ impl<'a> Solver<'a> {
         names: &Group,
     ) -> Eval<Option<Tensor>> {
         let mut sum: Option<Tensor> = None;
-        for e in self.own(name).into_iter().filter(|e| loops(e, names)) {
+        for e in self.own(name).into_iter().filter(|e| self.steps(e, names)) {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
+            values.insert((NOW.into(), 0), Value::new(moment - by as f64));
             for r in e.reads() {
                 let Some(own) = from_moment(&e.target, &r.places) else { continue };
                 let tensor = if names.contains_key(&r.name) {
@@ -307,7 +348,7 @@ impl<'a> Solver<'a> {
                 };
                 values.insert((r.name.clone(), own), Value::new(tensor));
             }
-            let term = self.term(e, &self.values, Some(&values))?;
+            let term = self.moved(e, Some(&values))?;
             let value = self.within(e, term, sizes, moment, by)?;
             sum = Some(sum.map_or_else(|| value.clone(), |s| &s + &value));
         }

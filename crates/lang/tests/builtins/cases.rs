@@ -318,3 +318,33 @@ pub(crate) fn fourier() -> Vec<Case> {
         }),
     ]
 }
+
+/// Numbers of other kinds.
+pub(crate) fn kinds() -> Vec<Case> {
+    vec![
+        case("complex", IJ, "imag(complex(X[i,j], 2 Y1[i,j]) complex(0, 1))", XY, |t| t[0].clone()).flat(),
+        matrix("real", "real(exp(complex(0, X[i,j])))", |t| t[0].cos()).flat(),
+        matrix("imag", "imag(exp(complex(0, X[i,j])))", |t| t[0].sin()).flat(),
+        matrix("conj", "imag(conj(complex(1, X[i,j])))", |t| -&t[0]).flat(),
+        matrix("cast", "cast(X[i,j], to=\"f64\")", |t| t[0].clone()),
+        case("cast", "[i]", "cast(W[i], to=\"u8\", of=\"wholes\")", &[], |_| {
+            Tensor::from_slice(&[44.0, 255.0, 7.0], [3])
+        })
+        .flat()
+        .after("W[i] = const([300, -1, 7])\n"),
+        case("random_bits", "[i,j]", "random_bits(S[k], shape=[2, 3])", &[], |_| words().0)
+            .flat()
+            .after("S[k] = const([1, 2, 3, 4])\n"),
+        case("random_bits", "[l]", "random_bits(S[k], shape=[2, 3], part=\"state\")", &[], |_| words().1)
+            .flat()
+            .after("S[k] = const([1, 2, 3, 4])\n"),
+    ]
+}
+
+/// Words at a state, and the state behind them.
+fn words() -> (Tensor, Tensor) {
+    let state = ints(&[1, 2, 3, 4], &[4]).to_dtype(DType::U32);
+    let shape = [2usize, 3][..].into();
+    let [words, next] = gradus_tensor::apply_n(gradus_ir::ops::source::RandomBits { shape }, &[&state]);
+    (words, next)
+}

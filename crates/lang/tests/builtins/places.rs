@@ -54,6 +54,7 @@ pub(crate) fn linalg() -> Vec<Case> {
         square("inv", "[b,i,j]", "", |t| steep(t).inv()),
         case("pinv", "[j,i]", "pinv(X[i,j])", X, |t| t[0].pinv()),
         square("det", "[b]", "", |t| steep(t).det()),
+        square("adjugate", "[b,i,j]", "", |t| &steep(t).det().reshape([-1, 1, 1]) * &steep(t).inv()),
         square("slogdet", "[b]", ", part=\"logabsdet\"", |t| steep(t).slogdet().1),
         square("logdet", "[b]", "", |t| steep(t).slogdet().1),
         case("trace", "", "trace(X[i,j])", X, |t| t[0].trace()),
@@ -82,6 +83,12 @@ pub(crate) fn linalg() -> Vec<Case> {
         case("lu", "[k,j]", "lu(X[i,j])", X, |t| t[0].lu().2),
         case("lu", "[i,k]", "lu(X[i,j], part=\"l\")", X, |t| t[0].lu().1),
         case("lu", "[i,k]", "lu(X[i,j], part=\"p\")", X, |t| t[0].lu().0).flat(),
+        case("lu", "[i,k]", "lu(X[i,j], part=\"packed\")", &[("X", &[3, 3])], |t| {
+            let (_, l, u) = t[0].lu();
+            l + u - Tensor::eye(3)
+        }),
+        case("lu", "[k]", "lu(X[i,j], part=\"rows\")", X, |t| t[0].lu().0.argmax(0).to_dtype(DType::F64))
+            .flat(),
         case("qr", "[i,k]", "qr(X[i,j])", &[("X", &[4, 3])], |t| t[0].qr().0),
         case("qr", "[k,j]", "qr(X[i,j], part=\"r\")", &[("X", &[4, 3])], |t| t[0].qr().1),
         case("svd", "[k]", "svd(X[i,j])", X, |t| t[0].svd().1),

@@ -4,7 +4,8 @@ use super::fourier::{PART, part};
 use crate::builtin::param::{Is, flag, integer, needed, number, optional, word};
 use crate::builtin::table::{NO, SAME, X, XY, positional};
 use crate::builtin::{Builtin, Derivative, Settings};
-use gradus_tensor::{Tensor, Triangular};
+use gradus_ir::ops::linalg::{Adjugate, Lu};
+use gradus_tensor::{Tensor, Triangular, apply_n, apply1};
 
 pub(crate) static TABLE: &[Builtin] = &[
     positional("matmul", XY, NO, |a, _| a[0].matmul(a[1])).giving("ij,jk->ik|ij,j->i|i,ij->j|i,i->"),
@@ -16,6 +17,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     positional("inv", X, NO, |a, _| a[0].inv()).giving(SAME),
     positional("pinv", X, NO, |a, _| a[0].pinv()).giving("ij->ab"),
     positional("det", X, NO, |a, _| a[0].det()).giving("ij->"),
+    positional("adjugate", X, NO, |a, _| apply1(Adjugate {}, &[a[0]])).giving(SAME),
     positional("slogdet", X, &[word("part", &["sign", "logabsdet"])], |a, s| {
         let (sign, log) = a[0].slogdet();
         chosen(s, [("sign", sign), ("logabsdet", log)])
@@ -37,11 +39,12 @@ pub(crate) static TABLE: &[Builtin] = &[
     .giving("ij,ik->jk|ij,i->j"),
     positional("lstsq", XY, NO, |a, _| a[0].lstsq(a[1])).giving("ij,ik->jk|ij,i->j"),
     positional("cholesky", X, NO, |a, _| a[0].cholesky()).giving(SAME),
-    positional("lu", X, &[word("part", &["u", "l", "p"])], |a, s| {
+    positional("lu", X, &[word("part", &["u", "l", "p", "packed", "rows"])], |a, s| {
+        let [packed, rows] = apply_n(Lu {}, &[a[0]]);
         let (p, l, u) = a[0].lu();
-        chosen(s, [("u", u), ("l", l), ("p", p)])
+        chosen(s, [("u", u), ("l", l), ("p", p), ("packed", packed), ("rows", rows.to_dtype(s.float))])
     })
-    .giving("ij->ab"),
+    .giving("ij->k|ij->ab"),
     positional("qr", X, &[word("part", &["q", "r"])], |a, s| {
         let (q, r) = a[0].qr();
         chosen(s, [("q", q), ("r", r)])

@@ -1,0 +1,146 @@
+//! Where names are needed: what only branches read counts where they are taken, so its derivative, which may be infinite
+//! elsewhere, has no say there. The same as if it were written in the branch.
+
+use super::branch::{Mask, behind, branches, guard};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::builtin;
+use crate::order::components;
+use crate::program::Program;
+use crate::scope::{Names, besides, key, keys, occurrences, renamed};
+use std::collections::{HashMap, HashSet};
+
+/// Conditions by name; their indices are those of the left side, by place.
+pub(crate) type Needed = HashMap<Name, Expr>;
+
+/// What the index at a place of a left side is called in a condition.
+fn at(place: usize) -> Name {
+    format!("#{place}").into()
+}
+
+fn has_branches(e: &Expr) -> bool {
+    matches!(e.kind, Kind::Choose(_) | Kind::Case(..)) || e.parts().into_iter().any(has_branches)
+}
+
+/// Places that are plain indices, each another.
+fn plain_keys(places: &[Place]) -> Option<Vec<Name>> {
+    let plain = |p: &Place| match p.index {
+        Index::Named(_, 0) | Index::Time(_, 0) => key(p),
+        _ => None,
+    };
+    let all: Vec<Name> = places.iter().map(plain).collect::<Option<_>>()?;
+    (1..all.len()).all(|i| !all[..i].contains(&all[i])).then_some(all)
+}
+
+/// Where names are needed by equations; nothing is said about results, and names that are needed everywhere.
+pub(crate) fn where_needed(
+    equations: &[&Equation],
+    results: impl Fn(&Name) -> bool,
+    program: &Program,
+) -> Needed {
+    let mut out = Needed::new();
+    if !equations.iter().any(|e| e.guard.is_some() || has_branches(&e.value)) {
+        return out;
+    }
+    let mut names: Vec<&Name> = Vec::new();
+    let mut at: HashMap<&Name, usize> = HashMap::new();
+    for &e in equations {
+        at.entry(&e.target.name).or_insert_with(|| {
+            names.push(&e.target.name);
+            names.len() - 1
+        });
+    }
+    let mut needs = vec![Vec::new(); names.len()];
+    let mut readers: Vec<Vec<&Equation>> = vec![Vec::new(); names.len()];
+    for &e in equations {
+        let own: HashSet<usize> = e.reads().iter().filter_map(|r| at.get(&r.name).copied()).collect();
+        own.iter().for_each(|read| readers[*read].push(e));
+        needs[at[&e.target.name]].extend(own);
+    }
+    for group in components(&needs).into_iter().rev() {
+        let &[one] = &group[..] else { continue };
+        let name = names[one];
+        if results(name) || needs[one].contains(&one) {
+            continue;
+        }
+        let mut all: Vec<Expr> = Vec::new();
+        let everywhere = readers[one].iter().any(|e| !read_in(e, name, &out, program, &mut all));
+        let either =
+            all.into_iter().reduce(|a, b| if a == b { a } else { Kind::Or(Box::new([a, b])).bare() });
+        if let Some(either) = either.filter(|_| !everywhere) {
+            out.insert(name.clone(), either);
+        }
+    }
+    out
+}
+
+/// The condition under which an equation's value is needed, in its own indices, unless one of them means something else in it.
+pub(crate) fn condition(e: &Equation, needed: &Needed) -> Option<Expr> {
+    let condition = needed.get(&e.target.name)?;
+    let keys = plain_keys(&e.target.places)?;
+    let inside = occurrences(condition);
+    let names: HashMap<Name, Name> = keys.iter().enumerate().map(|(p, k)| (at(p), k.clone())).collect();
+    (!keys.iter().any(|k| inside.contains(k))).then(|| renamed(condition, &names))
+}
+
+/// The conditions under which an equation reads a name, into `all`; whether there is one at every reading.
+fn read_in(e: &Equation, name: &Name, needed: &Needed, program: &Program, all: &mut Vec<Expr>) -> bool {
+    let left: Names = keys(&e.target).into_iter().collect();
+    let mut keep = left.clone();
+    keep.extend(e.guard.iter().flat_map(occurrences));
+    let around: Names = left.union(&occurrences(&e.value)).cloned().collect();
+    let outside = condition(e, needed);
+    let guarded = e.guard.as_ref().filter(|_| e.projection == Projection::Sum);
+    let mut masks: Vec<Mask> = outside.iter().map(|c| Mask::new(c, true, &around, program)).collect();
+    masks.extend(guarded.map(|g| Mask::new(g, true, &around, program)));
+    let mut readings = Readings { program, equation: e, name, all, everywhere: false };
+    readings.look(&e.value, &masks, &keep);
+    !readings.everywhere
+}
+
+struct Readings<'a> {
+    program: &'a Program,
+    equation: &'a Equation,
+    name: &'a Name,
+    all: &'a mut Vec<Expr>,
+    everywhere: bool,
+}
+
+impl Readings<'_> {
+    fn look(&mut self, e: &Expr, masks: &[Mask], keep: &Names) {
+        match &e.kind {
+            // Conditions carry no derivative.
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
+            Kind::Ref(r) if r.name == *self.name => self.note(r, masks),
+            Kind::Choose(_) | Kind::Case(..) => {
+                for (own, value, keep) in branches(e, keep, self.program) {
+                    self.look(value, &[masks, &own].concat(), &keep);
+                }
+            }
+            Kind::Call(c) => {
+                let Some(callee) = builtin::find(&c.function, self.program) else { return };
+                let mixed = behind(masks, self.program, self.equation, &callee, c);
+                let masks = mixed.as_deref().unwrap_or(masks);
+                c.args.iter().zip(besides(keep, &c.args)).for_each(|(a, keep)| self.look(a, masks, &keep));
+            }
+            Kind::Reduce(_, axes, body) => {
+                let masks: Vec<Mask> = masks.iter().map(|m| m.anywhere(|n| axes.contains(n))).collect();
+                let keep = keep.iter().chain(axes).cloned().collect();
+                self.look(body, &masks, &keep);
+            }
+            _ => {
+                let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
+                parts.iter().zip(besides(keep, &parts)).for_each(|(p, keep)| self.look(p, masks, &keep));
+            }
+        }
+    }
+
+    fn note(&mut self, r: &Ref, masks: &[Mask]) {
+        let found = plain_keys(&r.places).and_then(|keys| {
+            let condition = guard(masks, &keys)?;
+            let names = keys.into_iter().enumerate().map(|(p, k)| (k, at(p))).collect();
+            Some(renamed(&condition, &names))
+        });
+        self.everywhere |= found.is_none();
+        self.all.extend(found);
+    }
+}

@@ -1,0 +1,107 @@
+//! Equations as functions of the program: what has a time of its own, or is computed in rounds, inside of something else.
+
+use super::Seen;
+use super::draft::{Draft, Drafts, Own, local, operand};
+use super::forms::call;
+use crate::ast::{Expr, Name, Projection};
+use gradus_ir::Result;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Drafts {
+    /// What equations make of operands, called as functions: one for each result, which has these extents.
+    pub(super) fn function(
+        &mut self,
+        operands: &[Seen],
+        extents: &[Vec<usize>],
+        body: impl FnOnce(&[Seen], &mut Drafts) -> Result<Vec<Seen>>,
+    ) -> Result<Vec<Seen>> {
+        let operands: Vec<Seen> = operands.iter().map(|o| self.solid(o)).collect();
+        let (outer, clock) = (std::mem::take(&mut self.drafts), std::mem::take(&mut self.clock));
+        let mut params = Vec::new();
+        for o in &operands {
+            let kinds: Vec<usize> = o.kinds.iter().map(|k| self.kind(self.extent(*k))).collect();
+            params.push((self.fresh(), kinds));
+        }
+        let given: Vec<Seen> =
+            params.iter().map(|(name, kinds)| Seen::named(name.clone(), kinds.clone(), None)).collect();
+        let results = body(&given, self);
+        let all = std::mem::take(&mut self.drafts);
+        let mut calls = Vec::new();
+        for (seen, extents) in results.iter().flatten().zip(extents) {
+            let kinds: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
+            let (result, places) = (self.fresh(), (0..kinds.len()).collect::<Vec<_>>());
+            let value = operand(seen, &places);
+            let (body, used) = needed(&all, reads(&value));
+            self.drafts = body;
+            self.add(result.clone(), None, kinds.clone(), Vec::new(), Projection::Sum, value);
+            let mine: Vec<usize> = (0..params.len()).filter(|p| used.contains(&params[*p].0)).collect();
+            let name = self.named_like("loop");
+            self.functions.push(Own {
+                name: name.clone(),
+                params: mine.iter().map(|p| params[*p].clone()).collect(),
+                result: (result, kinds),
+                body: std::mem::take(&mut self.drafts),
+            });
+            calls.push((name, mine, extents));
+        }
+        (self.drafts, self.clock) = (outer, clock);
+        results?;
+        let apply = |(name, mine, extents): (Name, Vec<usize>, &Vec<usize>)| {
+            let left: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
+            let given: Vec<&Seen> = mine.iter().map(|p| &operands[*p]).collect();
+            let (more, args) = self.arguments(left.len(), &given);
+            self.equation(left, more, Projection::Sum, call(&name, args, Vec::new()))
+        };
+        Ok(calls.into_iter().map(apply).collect())
+    }
+
+    /// Tensors beside each other in a call, where an index is called alike in all of them, with the kinds of indices that
+    /// come behind those of the left side.
+    fn arguments(&self, left: usize, all: &[&Seen]) -> (Vec<usize>, Vec<Expr>) {
+        let (mut more, mut args) = (Vec::new(), Vec::new());
+        let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for seen in all {
+            let mut places: Vec<usize> = Vec::new();
+            for (axis, kind) in seen.kinds.iter().enumerate() {
+                let root = self.root(*kind);
+                let before = seen.kinds[..axis].iter().filter(|k| self.root(**k) == root).count();
+                places.push(*known.entry((root, before)).or_insert_with(|| {
+                    more.push(*kind);
+                    left + more.len() - 1
+                }));
+            }
+            args.push(operand(seen, &places));
+        }
+        (more, args)
+    }
+
+    /// A name for a function.
+    fn named_like(&mut self, base: &str) -> Name {
+        let free = |n: usize| Name::from(format!("{base}{n}"));
+        let mut n = 1;
+        while !self.taken.insert(free(n)) {
+            n += 1;
+        }
+        free(n)
+    }
+}
+
+fn reads(e: &Expr) -> Vec<Name> {
+    e.refs().into_iter().map(|r| r.name.clone()).collect()
+}
+
+/// The equations that names need, and all names that are read by them.
+pub(super) fn needed(all: &[Draft], mut open: Vec<Name>) -> (Vec<Draft>, BTreeSet<Name>) {
+    let mut used: BTreeSet<Name> = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if used.insert(name.clone()) {
+            all.iter().filter(|d| d.name == name).for_each(|d| open.extend(reads(&d.value)));
+        }
+    }
+    (all.iter().filter(|d| used.contains(&d.name)).cloned().collect(), used)
+}
+
+/// A setting that says which index of an equation is meant.
+pub(super) fn axis_called(at: usize) -> (&'static str, Expr) {
+    ("axis", crate::ast::Kind::Text(local(at)).bare())
+}

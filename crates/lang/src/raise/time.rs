@@ -1,0 +1,427 @@
+//! Loops over virtual time. Only what needs itself from step to step is written at moments; everything else that a step
+//! computes is written for all steps at once, as what stands before or behind the loop.
+
+use super::draft::{Drafts, operand};
+use super::forms::{Raise, call, live, walk};
+use super::function::axis_called;
+use super::{Base, Seen, Source};
+use crate::ast::{Index, Name, Projection};
+use crate::order::components;
+use gradus_ir::graph::{Builder, Id, Node, Var};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::{Form, Op};
+use gradus_ir::{Aval, Graph, Result, transform};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A value of the step.
+#[derive(Clone)]
+enum Held {
+    /// The same at every step.
+    Same(Seen),
+    /// For all steps at once, along a first axis.
+    Stack(Seen),
+    /// At the moment at hand.
+    Moment(Seen),
+}
+
+/// A loop being written.
+struct Loop<'a> {
+    scan: &'a Scan,
+    time: Name,
+    held: HashMap<Id, Held>,
+    /// The states of the carries; complex ones have two, their parts.
+    states: HashMap<usize, Vec<Name>>,
+    /// The parts of complex values that move: only these may need themselves.
+    split: HashMap<Id, Vec<Seen>>,
+    /// Values at hand that were laid out, and those laid out that were brought to hand.
+    stacks: HashMap<Id, Seen>,
+    moments: HashMap<Id, Seen>,
+}
+
+fn nothing() -> Seen {
+    Seen { base: Base::Number(0.0), kinds: Vec::new(), when: None }
+}
+
+/// A tensor backwards along its first axis.
+fn flipped(x: &Seen, drafts: &mut Drafts) -> Seen {
+    let x = drafts.solid(x);
+    let places: Vec<usize> = (0..x.kinds.len()).collect();
+    let value = call("flip", vec![operand(&x, &places)], vec![axis_called(0)]);
+    drafts.equation(x.kinds, Vec::new(), Projection::Sum, value)
+}
+
+/// Whether an op is written by functions that know axes by their places.
+fn is_by_place(graph: &Graph, node: &Node) -> bool {
+    let avals: Vec<Aval> = node.ins.iter().map(|i| graph.aval(*i).clone()).collect();
+    match node.op.def().form(&avals) {
+        Form::Region(body) => body.nodes().iter().any(|n| is_by_place(&body, n)),
+        Form::Input
+        | Form::Constant(_)
+        | Form::Iota { .. }
+        | Form::Pointwise(_)
+        | Form::View(_)
+        | Form::Reduce { .. }
+        | Form::ArgReduce { .. }
+        | Form::Cumulate { .. }
+        | Form::Contract { .. }
+        | Form::Take { .. }
+        | Form::Scatter { .. }
+        | Form::Sort { .. } => false,
+        _ => true,
+    }
+}
+
+/// A step with regions of several operands opened that know axes by their places: what they compute of operands that do
+/// not need the step's own states is then written for all steps at once, where time is an axis like others.
+fn opened(graph: &Graph) -> Result<Graph> {
+    let b = Builder::new();
+    let mut known: HashMap<Id, Var<'_>> = HashMap::new();
+    for (at, node) in graph.nodes().iter().enumerate() {
+        let ins: Vec<Var<'_>> = node.ins.iter().filter_map(|i| known.get(i).copied()).collect();
+        let avals: Vec<Aval> = node.ins.iter().map(|i| graph.aval(*i).clone()).collect();
+        let outs = match (&node.op, node.op.def().form(&avals)) {
+            (Op::Input(i), _) => vec![b.input(&graph.inputs()[i.index].0, node.outs[0].clone())],
+            (_, Form::Region(body)) if ins.len() > 1 && is_by_place(graph, node) => {
+                b.inline(&opened(&body)?, &ins)
+            }
+            _ => b.apply(node.op.clone(), &ins),
+        };
+        known.extend(
+            outs.into_iter().enumerate().map(|(out, v)| (Id { node: at as u32, out: out as u32 }, v)),
+        );
+    }
+    b.finish(&graph.outputs().iter().filter_map(|id| known.get(id).copied()).collect::<Vec<_>>())
+}
+
+impl Raise<'_> {
+    /// A loop of more than a few steps: over the time of the program or function at hand, or, where that is another or has
+    /// begun, over that of a function of its own.
+    pub(super) fn through_time(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        let clock = drafts.clock;
+        if clock.within || clock.steps.is_some_and(|n| n != scan.length) {
+            let extents: Vec<Vec<usize>> = (0..self.node.outs.len()).map(|k| self.extents(k)).collect();
+            return drafts.function(self.ins, &extents, |ins, drafts| {
+                Raise { ins, ..*self }.through_time(scan, drafts)
+            });
+        }
+        drafts.clock.steps = Some(scan.length);
+        let time = drafts.time(scan.length);
+        let (stacks, moments) = (HashMap::new(), HashMap::new());
+        let scan = &Scan { body: Arc::new(opened(&scan.body)?), ..scan.clone() };
+        Loop {
+            scan,
+            time,
+            held: HashMap::new(),
+            states: HashMap::new(),
+            split: HashMap::new(),
+            stacks,
+            moments,
+        }
+        .write(self.ins, drafts)
+    }
+}
+
+impl Loop<'_> {
+    fn write(&mut self, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
+        let (scan, body) = (self.scan, &self.scan.body);
+        let live = live(body);
+        let input = |i: usize| body.inputs()[i].1.node as usize;
+        let carried: HashMap<usize, usize> = (0..scan.carries).map(|c| (input(scan.shared + c), c)).collect();
+        let needs: Vec<Vec<usize>> = (0..body.nodes().len())
+            .map(|at| match carried.get(&at) {
+                Some(c) => vec![body.outputs()[*c].node as usize],
+                None if live[at] => body.nodes()[at].ins.iter().map(|i| i.node as usize).collect(),
+                None => Vec::new(),
+            })
+            .collect();
+        for mut group in components(&needs) {
+            group.sort_unstable();
+            let at = group[0];
+            if group.len() > 1 {
+                self.recursion(&group, &carried, operands, drafts)?;
+            } else if let Some(c) = carried.get(&at) {
+                let begin = &operands[scan.shared + c];
+                match needs[at].contains(&at) {
+                    true => {
+                        drop(self.held.insert(body.inputs()[scan.shared + c].1, Held::Same(begin.clone())))
+                    }
+                    false => {
+                        self.state(*c, begin, drafts);
+                        self.step(*c, drafts);
+                    }
+                }
+            } else if let Op::Input(i) = &body.nodes()[at].op {
+                let given = operands[i.index].clone();
+                let held = match i.index < scan.shared {
+                    true => Held::Same(given),
+                    false if scan.reverse => Held::Stack(flipped(&given, drafts)),
+                    false => Held::Stack(given),
+                };
+                self.held.insert(Id { node: at as u32, out: 0 }, held);
+            } else if live[at] {
+                self.at_once(at, drafts)?;
+            }
+        }
+        let mut results = Vec::new();
+        for c in 0..scan.carries {
+            let begin = &operands[scan.shared + c];
+            results.push(match self.states.get(&c).cloned() {
+                Some(states) => self.at(&states, &begin.kinds, Index::Moment(-1), drafts),
+                None => begin.clone(),
+            });
+        }
+        for id in &body.outputs()[scan.carries..] {
+            let y = self.stack(*id, drafts);
+            results.push(if scan.reverse { flipped(&y, drafts) } else { y });
+        }
+        Ok(results)
+    }
+
+    /// Operations that need each other from step to step.
+    fn recursion(
+        &mut self,
+        group: &[usize],
+        carried: &HashMap<usize, usize>,
+        operands: &[Seen],
+        drafts: &mut Drafts,
+    ) -> Result<()> {
+        let body = &self.scan.body;
+        let carries: Vec<usize> = group.iter().filter_map(|at| carried.get(at)).copied().collect();
+        for c in &carries {
+            self.state(*c, &operands[self.scan.shared + c], drafts);
+        }
+        let ops: Vec<usize> = group.iter().filter(|at| !carried.contains_key(at)).copied().collect();
+        if ops.iter().flat_map(|at| &body.nodes()[*at].outs).any(|a| a.dtype.is_complex()) {
+            self.complex(&ops, drafts)?;
+        } else {
+            for at in ops {
+                let node = &body.nodes()[at];
+                let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
+                drafts.clock.within = true;
+                let outs = Raise { graph: body, node, ins: &ins }.outputs(drafts);
+                drafts.clock.within = false;
+                for (out, seen) in outs?.into_iter().enumerate() {
+                    let held = if seen.when.is_some() { Held::Moment(seen) } else { Held::Same(seen) };
+                    self.held.insert(Id { node: at as u32, out: out as u32 }, held);
+                }
+            }
+        }
+        carries.into_iter().for_each(|c| self.step(c, drafts));
+        Ok(())
+    }
+
+    /// Operations among complex numbers. What moves is real, so they are functions that give parts.
+    fn complex(&mut self, ops: &[usize], drafts: &mut Drafts) -> Result<()> {
+        let body = &self.scan.body;
+        let own = |id: &Id| ops.contains(&(id.node as usize));
+        let mut given: Vec<Id> = ops.iter().flat_map(|at| &body.nodes()[*at].ins).copied().collect();
+        given.retain(|id| !own(id));
+        given.sort_unstable_by_key(|id| (id.node, id.out));
+        given.dedup();
+        // What others read, part by part.
+        let others =
+            (0..body.nodes().len()).filter(|at| !ops.contains(at)).flat_map(|at| &body.nodes()[at].ins);
+        let mut wanted: Vec<Id> = others.chain(body.outputs()).filter(|id| own(id)).copied().collect();
+        wanted.sort_unstable_by_key(|id| (id.node, id.out));
+        wanted.dedup();
+        let parts = |id: &Id| if body.aval(*id).dtype.is_complex() { &["real", "imag"][..] } else { &[""] };
+        let extents: Vec<Vec<usize>> =
+            wanted.iter().flat_map(|id| parts(id).iter().map(|_| body.aval(*id).shape.to_vec())).collect();
+        let mut operands: Vec<Seen> = Vec::new();
+        let mut counts: Vec<usize> = Vec::new();
+        for id in &given {
+            let own = self.split.get(id).cloned().unwrap_or_else(|| vec![self.moment(*id, drafts)]);
+            counts.push(own.len());
+            operands.extend(own);
+        }
+        let written = drafts.function(&operands, &extents, |values, drafts| {
+            let mut values = values.iter().cloned();
+            let mut known: HashMap<Id, Seen> = HashMap::new();
+            for (id, count) in given.iter().zip(&counts) {
+                let own: Vec<Seen> = values.by_ref().take(*count).collect();
+                known.insert(*id, drafts.whole(&own));
+            }
+            for at in ops {
+                let node = &body.nodes()[*at];
+                let ins: Vec<Seen> = node.ins.iter().filter_map(|id| known.get(id).cloned()).collect();
+                let outs = Raise { graph: body, node, ins: &ins }.outputs(drafts)?;
+                let ids = (0..outs.len()).map(|out| Id { node: *at as u32, out: out as u32 });
+                known.extend(ids.zip(outs));
+            }
+            let mut results = Vec::new();
+            for (id, part) in wanted.iter().flat_map(|id| parts(id).iter().map(move |p| (id, *p))) {
+                let seen = known.get(id).cloned().unwrap_or_else(nothing);
+                results.push(if part.is_empty() { seen } else { drafts.pointwise(part, &[&seen]) });
+            }
+            Ok(results)
+        })?;
+        let mut written = written.into_iter();
+        for id in &wanted {
+            let all: Vec<Seen> = written.by_ref().take(parts(id).len()).collect();
+            self.held.insert(*id, Held::Moment(drafts.whole(&all)));
+            if all.len() > 1 {
+                self.split.insert(*id, all);
+            }
+        }
+        Ok(())
+    }
+
+    /// A carry whose states are these, at a moment.
+    fn at(&self, states: &[Name], kinds: &[usize], when: Index, drafts: &mut Drafts) -> Seen {
+        let all: Vec<Seen> =
+            states.iter().map(|n| Seen::named(n.clone(), kinds.to_vec(), Some(when.clone()))).collect();
+        let whole = drafts.whole(&all);
+        match (&whole.when, &when) {
+            // A moment that does not move is read once, on a line of its own.
+            (Some(_), Index::Moment(_)) => {
+                let places: Vec<usize> = (0..kinds.len()).collect();
+                drafts.equation(kinds.to_vec(), Vec::new(), Projection::Sum, operand(&whole, &places))
+            }
+            _ => whole,
+        }
+    }
+
+    /// A state, and what it begins with.
+    fn state(&mut self, c: usize, begin: &Seen, drafts: &mut Drafts) {
+        let id = self.scan.body.inputs()[self.scan.shared + c].1;
+        let mut states = Vec::new();
+        for part in self.parts(id, begin, drafts) {
+            let name = drafts.fresh();
+            drafts.copy(&part, name.clone(), Some(Index::Moment(0)));
+            states.push(name);
+        }
+        let when = Index::Time(self.time.clone(), 0);
+        let now = self.at(&states, &begin.kinds, when.clone(), drafts);
+        self.held.insert(id, Held::Moment(now));
+        if states.len() > 1 {
+            let part = |n: &Name| Seen::named(n.clone(), begin.kinds.clone(), Some(when.clone()));
+            self.split.insert(id, states.iter().map(part).collect());
+        }
+        self.states.insert(c, states);
+    }
+
+    /// A state one moment later.
+    fn step(&mut self, c: usize, drafts: &mut Drafts) {
+        let id = self.scan.body.outputs()[c];
+        let next = self.moment(id, drafts);
+        let parts = self.parts(id, &next, drafts);
+        for (part, state) in parts.iter().zip(self.states.get(&c).into_iter().flatten()) {
+            drafts.copy(part, state.clone(), Some(Index::Time(self.time.clone(), 1)));
+        }
+    }
+
+    /// A value, or the two parts of a complex one.
+    fn parts(&self, id: Id, seen: &Seen, drafts: &mut Drafts) -> Vec<Seen> {
+        if let Some(split) = self.split.get(&id) {
+            return split.clone();
+        }
+        match self.scan.body.aval(id).dtype.is_complex() {
+            true => ["real", "imag"].map(|part| drafts.pointwise(part, &[seen])).to_vec(),
+            false => vec![seen.clone()],
+        }
+    }
+
+    /// An operation that does not need itself, for all steps at once.
+    fn at_once(&mut self, at: usize, drafts: &mut Drafts) -> Result<()> {
+        let body = &self.scan.body;
+        let node = &body.nodes()[at];
+        let moves = |id: &Id| !matches!(self.held.get(id), Some(Held::Same(_)));
+        let batched: Vec<bool> = node.ins.iter().map(moves).collect();
+        let many = batched.contains(&true);
+        let outs = if many {
+            let b = Builder::new();
+            let input = |(i, id): (usize, &Id)| b.input(&format!("x{i}"), body.aval(*id).clone());
+            let ins: Vec<_> = node.ins.iter().enumerate().map(input).collect();
+            let one = b.finish(&b.apply(node.op.clone(), &ins))?;
+            let all = transform::vmap_mask(&one, &batched, self.scan.length)?;
+            let ins: Vec<Seen> = node
+                .ins
+                .iter()
+                .zip(&batched)
+                .map(|(id, many)| if *many { self.stack(*id, drafts) } else { self.moment(*id, drafts) })
+                .collect();
+            walk(&all, &ins, drafts)?
+        } else {
+            let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
+            Raise { graph: body, node, ins: &ins }.outputs(drafts)?
+        };
+        for (out, seen) in outs.into_iter().enumerate() {
+            let held = if many { Held::Stack(seen) } else { Held::Same(seen) };
+            self.held.insert(Id { node: at as u32, out: out as u32 }, held);
+        }
+        Ok(())
+    }
+
+    /// A value at all steps, along a first axis.
+    fn stack(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
+        if let Some(seen) = self.stacks.get(&id) {
+            return seen.clone();
+        }
+        let seen = match self.held.get(&id).cloned() {
+            Some(Held::Stack(seen)) => seen,
+            Some(Held::Moment(seen)) => {
+                let mut left = vec![drafts.laid_out(&self.time, self.scan.length)];
+                left.extend(&seen.kinds);
+                let places: Vec<usize> = (1..left.len()).collect();
+                let name = drafts.fresh();
+                let value = operand(&seen, &places);
+                drafts.add(name.clone(), None, left.clone(), Vec::new(), Projection::Sum, value);
+                left[0] = drafts.kind(self.scan.length);
+                Seen::named(name, left, None)
+            }
+            Some(Held::Same(seen)) => {
+                let mut kinds = seen.kinds.clone();
+                kinds.insert(0, drafts.kind(self.scan.length));
+                let behind = |s: &Source| match s {
+                    Source::Axis(a) => Source::Axis(a + 1),
+                    at => *at,
+                };
+                let base = match &seen.base {
+                    Base::Number(x) => Base::Number(*x),
+                    Base::Tensor(name, sources) => {
+                        Base::Tensor(name.clone(), sources.iter().map(behind).collect())
+                    }
+                };
+                Seen { base, kinds, when: seen.when }
+            }
+            None => nothing(),
+        };
+        self.stacks.insert(id, seen.clone());
+        seen
+    }
+
+    /// A value at the moment at hand.
+    fn moment(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
+        if let Some(seen) = self.moments.get(&id) {
+            return seen.clone();
+        }
+        let seen = match self.held.get(&id).cloned() {
+            Some(Held::Stack(seen)) if matches!(seen.base, Base::Tensor(..)) => {
+                let left = seen.kinds[1..].to_vec();
+                let more = vec![drafts.laid_out(&self.time, self.scan.length)];
+                let places: Vec<usize> = [left.len()].into_iter().chain(0..left.len()).collect();
+                let (name, when) = (drafts.fresh(), Some(Index::Time(self.time.clone(), 0)));
+                let value = operand(&seen, &places);
+                drafts.add(name.clone(), when.clone(), left.clone(), more, Projection::Sum, value);
+                Seen::named(name, left, when)
+            }
+            Some(Held::Stack(seen)) => Seen { kinds: seen.kinds[1..].to_vec(), ..seen },
+            Some(Held::Same(seen) | Held::Moment(seen)) => seen,
+            None => nothing(),
+        };
+        self.moments.insert(id, seen.clone());
+        seen
+    }
+}
+
+impl Drafts {
+    /// A value of its parts.
+    fn whole(&mut self, parts: &[Seen]) -> Seen {
+        match parts {
+            [re, im] => self.pointwise("complex", &[re, im]),
+            [one] => one.clone(),
+            _ => nothing(),
+        }
+    }
+}

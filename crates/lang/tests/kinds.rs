@@ -1,0 +1,70 @@
+//! Numbers of other kinds: moments, places one by one, complex ones, truth as a factor.
+
+use gradus_ir::DType;
+use gradus_lang::{Program, Settings, Source};
+use std::collections::BTreeMap;
+
+fn load(text: &str) -> Program {
+    Program::parse(Source::new("test", text)).unwrap_or_else(|f| panic!("{text}\n{f}"))
+}
+
+fn value(text: &str, name: &str) -> Vec<f64> {
+    let settings = Settings { float: DType::F64, ..Settings::default() };
+    let found = load(text).run(&BTreeMap::new(), &settings, &[name.into()]);
+    let found = found.unwrap_or_else(|f| panic!("{text}\n{f}"));
+    found.values().next().unwrap().to_dtype(DType::F64).to_vec::<f64>().unwrap()
+}
+
+/// Time as a number is that of the moment at hand, and needs no declaration.
+#[test]
+fn the_moment_as_a_number() {
+    let last = |text: &str| value(text, "S");
+    let x = "X[*t] = const([1, 2, 3])\n";
+    assert_eq!(last(&format!("{x}S[*0] = 1\nS[*t+1] = S[*t] (1 + index(t)) + 0 X[*t]")), [6.0]);
+    assert_eq!(last(&format!("{x}S[*0] = 1\nS[*t+1] = S[*t] even(t) + X[*t] odd(t)")), [2.0]);
+    assert_eq!(last(&format!("{x}S[*t] = X[*t] even(t)")), [1.0, 0.0, 3.0]);
+    assert_eq!(last(&format!("{x}S[*t+1] = 2 S[*t] + X[*t] / size(t)")), [4.0 / 3.0 + 4.0 / 3.0 + 1.0]);
+    check_gradient(
+        "axis t = 3\nS[*0] = V\nS[*t+1] = S[*t] * V * (1 + index(t))\nLoss = S[*-1]",
+        2.0,
+        4.0 * 8.0 * 6.0,
+    );
+}
+
+/// The gradient of `Loss` by a number `V`.
+fn check_gradient(text: &str, at: f64, expected: f64) {
+    let gradient = load(&format!("V = {at}\n{text}")).gradient(&Default::default()).unwrap().text();
+    let whole = format!("V = {at}\n{text}\n{gradient}");
+    assert_eq!(value(&whole, "Grad_V"), [expected], "{gradient}");
+}
+
+/// Places that are written one by one are as many as the last of them says, also where the name needs itself.
+#[test]
+fn places_one_by_one() {
+    assert_eq!(value("B[0] = 5\nB[1] = 6\nB[2] = B[0] + 1", "B"), [5.0, 6.0, 6.0]);
+    let steps = "axis t = 3\nM[0,*0] = 1\nM[1,*0] = 2\nM[0,*t+1] = M[1,*t] + 1\nM[1,*t+1] = M[0,*t]";
+    assert_eq!(value(steps, "M"), [4.0, 2.0]);
+}
+
+#[test]
+fn complex_numbers_have_parts() {
+    let z = "Z[i] = complex(X[i], 1)\nX[i] = const([3, 4])\n";
+    let real = |text: &str| value(&format!("{z}{text}"), "Y");
+    assert_eq!(real("Y[i] = real(Z[i] Z[i])"), [8.0, 15.0]);
+    assert_eq!(real("Y[i] = imag(Z[i] / 2 + X[i])"), [0.5, 0.5]);
+    assert_eq!(real("Y = real(Z[i] conj(Z[i]))"), [27.0]);
+    assert_eq!(real("W[i] = Z[i]\nW[i] = X[i]\nY[i] = abs(W[i] - 3)"), [10f64.sqrt(), 26f64.sqrt()]);
+    assert_eq!(real("Y[i] = Z[i] == complex(3, 1)"), [1.0, 0.0]);
+    assert_eq!(real("Y[i] = imag(X[i] > 3 ? Z[i] : 0)"), [0.0, 1.0]);
+    let blocked = load(&format!("{z}Loss = real(Z[i] Z[i])")).gradient(&Default::default()).unwrap();
+    assert!(blocked.warnings.iter().any(|w| w.message.contains("`real` has no derivative")));
+}
+
+#[test]
+fn a_comparison_as_a_factor_is_a_threshold() {
+    let program = load("A[i] = const([1, 2])\nLoss = (A[i] > 1) A[i]");
+    let gradient = program.gradient(&Default::default()).unwrap();
+    assert_eq!(gradient.text(), "Grad_Loss = const(1.0)\nGrad_A[i] = Grad_Loss * (A[i] > 1)\n");
+    let said: Vec<String> = gradient.warnings.iter().map(|w| w.message.to_string()).collect();
+    assert!(matches!(&said[..], [one] if one.contains("a comparison has no derivative")), "{said:?}");
+}
