@@ -236,11 +236,12 @@ impl PyTensor {
 
     #[setter(grad)]
     fn set_grad(&self, py: Python<'_>, grad: Option<T>) -> PyResult<()> {
-        let x = self.value(py)?;
-        match &grad {
-            None if !x.is_cell() => Ok(()),
-            _ => raise(x.set_grad(grad.as_ref().map(|g| &g.0))),
+        let mut x = self.value(py)?;
+        if grad.is_some() && x.is_leaf() && !x.is_cell() && !x.is_traced() {
+            x = x.cell();
+            self.rebind(x.clone());
         }
+        raise(x.set_grad(grad.as_ref().map(|g| &g.0)))
     }
 
     /// Makes backward passes keep the gradient of this inner tensor.
@@ -535,9 +536,12 @@ impl PyTensor {
                 ))
             };
         }
-        if on {
-            let leaf = x.requires_grad_();
-            raise(leaf.check())?;
+        if on == x.requires_grad() {
+            return Ok(());
+        }
+        let leaf = if on { x.requires_grad_() } else { x.detach() };
+        raise(leaf.check())?;
+        if !leaf.is_same(&x) {
             self.rebind(leaf);
         }
         Ok(())

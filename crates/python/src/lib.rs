@@ -72,7 +72,7 @@ mod _native {
     #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]
-    use crate::jit::{_before_run, _note_module, PyJit};
+    use crate::jit::{_before_run, _module_changed, _note_guard, _note_module, PyJit};
     #[pymodule_export]
     use crate::linalg::{
         cdist, eig, eigh, eigvals, eigvalsh, einsum, fft, fftfreq, fftn, fftshift, ifft, ifftn, ifftshift,

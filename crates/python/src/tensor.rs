@@ -6,7 +6,7 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{forgotten, raise, raised};
-use crate::jit::{is_compiling, note_gradient};
+use crate::jit::is_compiling;
 use crate::unary::Spelled;
 use gradus::{DType, Ix, Tensor};
 use pyo3::prelude::*;
@@ -122,11 +122,7 @@ impl PyTensor {
 
     /// The gradient of a leaf or of a tensor that retains it.
     pub(crate) fn gradient(of: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
-        let leaf = of.get().value(of.py())?;
-        if is_compiling() && leaf.is_cell() && !gradus::gradient_is_traced(&leaf) {
-            note_gradient(&leaf)?;
-        }
-        match leaf.grad() {
+        match of.get().value(of.py())?.grad() {
             Some(grad) => PyTensor::part_as(of, grad, View::Gradient).map(Some),
             None => Ok(None),
         }
