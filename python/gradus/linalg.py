@@ -4,11 +4,13 @@ import math
 
 from ._examples import documented as _documented
 from ._native import (  # noqa: F401
-    Tensor, eig, eigh, eigvals, eigvalsh, inv, lstsq, lu, pinv, qr, slogdet, solve, solve_triangular, svd, svdvals,
+    Tensor, _value_error, eig, eigh, eigvals, eigvalsh, inv, lstsq, lu, pinv, qr, slogdet, solve, solve_triangular, svd, svdvals,
 )
 from .composed.product import multi_dot, vander  # noqa: F401
 from .limits import finfo
 
+#: What is raised for matrices that have no inverse or factor.
+LinAlgError = _value_error()
 det = Tensor.det
 cholesky = Tensor.cholesky
 matrix_exp = Tensor.matrix_exp

@@ -3,8 +3,9 @@
 use crate::convert::{item, tensor_of, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
-use crate::tensor::{PyTensor, View, compute, owned};
+use crate::tensor::{PyTensor, compute, owned};
 use crate::value::{Operand, T};
+use crate::view::View;
 use gradus::{DType, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -116,8 +117,8 @@ impl PyTensor {
 
     /// The element type.
     #[getter]
-    fn dtype(&self, py: Python<'_>) -> PyResult<PyDType> {
-        Ok(PyDType(self.dtype_now(py)?))
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        PyDType::object(py, self.dtype_now(py)?)
     }
 
     /// Where the elements are.
@@ -151,18 +152,6 @@ impl PyTensor {
     fn is_contiguous(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         let _ = memory_format;
         Ok(self.value(py)?.is_contiguous())
-    }
-
-    /// The real parts.
-    #[getter]
-    fn real(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.real())
-    }
-
-    /// The imaginary parts.
-    #[getter]
-    fn imag(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.imag())
     }
 
     /// The one element as a Python number.
@@ -422,10 +411,24 @@ impl PyTensor {
             let why = "only leaves can be copied deeply; call detach() or clone() first";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
-        let kept = PyDict::new(py);
-        kept.set_item("requires_grad", x.requires_grad())?;
-        let copy = slf.get_type().call((PyTensor::new(x.detach()),), Some(&kept))?;
+        let class = slf.get_type();
+        let copy = if class.is(&py.get_type::<PyTensor>()) {
+            Bound::new(py, PyTensor::new(x.detach()))?.into_any()
+        } else {
+            // Without its `__init__`, whose arguments are its own.
+            let new = class.call_method1("__new__", (&class,))?;
+            new.cast::<PyTensor>().map_err(PyErr::from)?.get().rebind(x.detach());
+            new
+        };
+        if x.requires_grad() {
+            copy.call_method0("requires_grad_")?;
+        }
         memo.set_item(slf.as_ptr() as usize, &copy)?;
+        let attributes = slf.getattr("__dict__")?.cast_into::<PyDict>().map_err(PyErr::from)?;
+        for (name, value) in attributes.iter() {
+            let value = py.import("copy")?.call_method1("deepcopy", (value, memo))?;
+            copy.getattr("__dict__")?.set_item(name, value)?;
+        }
         Ok(copy)
     }
 
@@ -484,9 +487,17 @@ impl PyTensor {
 
     /// Extents from 0 on, or the one of an axis.
     #[doc = example!(stride)]
-    fn stride<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let shape = self.value(py)?.shape();
-        PyTuple::new(py, shape.strides().to_vec())
+    fn stride<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTuple>> {
+        let (_, places) = PyTensor::whole(slf)?;
+        let shape = places.shape();
+        let own: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
+        if places.numel() == 0 || places.is_traced() {
+            return PyTuple::new(slf.py(), own);
+        }
+        // How far the next element along an axis is from the first; where there is none, as if there was no view.
+        let places = raise(places.to_vec::<i64>())?;
+        let step = |(&n, &to): (&usize, &i64)| if n > 1 { places[to as usize] - places[0] } else { to };
+        PyTuple::new(slf.py(), shape.iter().zip(&own).map(step).collect::<Vec<_>>())
     }
 }
 

@@ -410,6 +410,11 @@ impl PyJit {
     }
 }
 
+/// A text inside of HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 /// Arguments as one tuple.
 fn all<'py>(
     args: &Bound<'py, PyTuple>,
@@ -506,6 +511,15 @@ impl PyJit {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("gradus.jit({})", self.f.bind(py).repr()?))
+    }
+
+    /// In a notebook: the graph of the program that ran last, as a picture; before there is one, the function's name.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let last = self.programs().last().cloned();
+        match last {
+            Some(program) => Ok(gradus::draw::svg(program.compiled.graph())),
+            None => Ok(format!("<code>{}</code>", escaped(&self.__repr__(py)?))),
+        }
     }
 
     /// How many programs it is compiled as.

@@ -40,6 +40,7 @@ mod transform;
 mod tree;
 mod unary;
 mod value;
+mod view;
 mod whole;
 mod words;
 
@@ -69,6 +70,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
+    #[pymodule_export]
+    use crate::error::_value_error;
     #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]
@@ -123,7 +126,7 @@ mod _native {
         gradus::ask_to_stop(crate::error::stop_wanted);
         gradus::trace_lines(crate::error::line);
         for (name, dtype) in crate::dtype::NAMES {
-            module.add(*name, PyDType(*dtype))?;
+            module.add(*name, PyDType::object(module.py(), *dtype)?)?;
         }
         Ok(())
     }

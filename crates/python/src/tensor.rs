@@ -8,7 +8,8 @@
 use crate::error::{forgotten, raise, raised};
 use crate::jit::is_compiling;
 use crate::unary::Spelled;
-use gradus::{DType, Ix, Tensor};
+use crate::view::View;
+use gradus::{DType, Tensor};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -36,54 +37,6 @@ struct Alias {
     how: View,
     /// The other's stamp when `value` was read from it.
     seen: u64,
-}
-
-/// Ways to see a tensor without copying it.
-pub(crate) enum View {
-    At(Vec<Ix>),
-    Reshape(Vec<i64>),
-    Permute(Vec<isize>),
-    Expand(Vec<usize>),
-    /// The same elements outside of autograd.
-    Detached,
-    /// A leaf's gradient: its own value, which the leaf is told about as long as it is still that leaf's gradient.
-    Gradient,
-}
-
-impl View {
-    /// The part.
-    fn of(&self, whole: &Tensor) -> Tensor {
-        match self {
-            View::At(places) => whole.at(places.clone()),
-            View::Reshape(dims) => whole.reshape(dims.clone()),
-            View::Permute(axes) => whole.permute(axes.clone()),
-            View::Expand(shape) => whole.expand(shape.clone()),
-            View::Detached => whole.detach(),
-            View::Gradient => whole.clone(),
-        }
-    }
-
-    /// The whole with another part.
-    fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
-        Ok(match self {
-            View::At(places) => whole.with_at(places.clone(), part),
-            View::Reshape(_) => part.reshape(whole.shape()),
-            View::Permute(axes) => {
-                let rank = axes.len() as isize;
-                let mut back = vec![0isize; axes.len()];
-                for (i, &a) in axes.iter().enumerate() {
-                    back[a.rem_euclid(rank) as usize] = i as isize;
-                }
-                part.permute(back)
-            }
-            View::Expand(_) => {
-                let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
-                return Err(crate::error::runtime_error(why));
-            }
-            View::Detached => part.detach(),
-            View::Gradient => part.clone(),
-        })
-    }
 }
 
 impl PyTensor {
@@ -125,6 +78,21 @@ impl PyTensor {
         match of.get().value(of.py())?.grad() {
             Some(grad) => PyTensor::part_as(of, grad, View::Gradient).map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// The place that this is a part of, and where its elements stand there.
+    pub(crate) fn whole<'py>(of: &Bound<'py, PyTensor>) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
+        let py = of.py();
+        let parent = of.get().slot().alias.as_ref().and_then(|alias| {
+            alias.how.keeps_elements().then(|| (alias.of.clone_ref(py), alias.how.clone()))
+        });
+        match parent {
+            Some((parent, how)) => {
+                let (root, places) = PyTensor::whole(parent.bind(py))?;
+                Ok((root, how.of(&places)))
+            }
+            None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
         }
     }
 
@@ -244,6 +212,16 @@ impl PyTensor {
     /// The dtype, without looking at elements.
     pub(crate) fn dtype_now(&self, py: Python<'_>) -> PyResult<DType> {
         Ok(self.value(py)?.dtype())
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// In place: nothing, and every use raises this.
+    fn _withhold<'py>(slf: Bound<'py, PyTensor>, why: &str) -> Bound<'py, PyTensor> {
+        let (what, rest) = why.split_once(' ').unwrap_or((why, ""));
+        slf.get().rebind(Tensor::failed(gradus::Error::value(what, rest)));
+        slf
     }
 }
 

@@ -6,7 +6,7 @@ from .._native import _module_changed, _note_module, is_tracing
 from ..core import Tensor, as_tensor, no_grad, tensor
 from .hooks import BackwardHooks, IncompatibleKeys, RemovableHandle
 from .members import Members, Register, settings
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, is_lazy
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")
 
@@ -74,13 +74,11 @@ class Module(Members):
         if backward:
             args = backward.watched_inputs(args)
         result = self.forward(*args, **kwargs)
-        if backward:
-            result = backward.watched_outputs(result)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             if changed is not None:
                 result = changed
-        return result
+        return backward.watched_outputs(result) if backward else result
 
     # --- registration -------------------------------------------------------------------------------------------
 
@@ -251,7 +249,7 @@ class Module(Members):
         """
         destination = {} if destination is None else destination
         for name, value in self._own_state():
-            destination[prefix + name] = value if keep_vars else value.detach()
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination, prefix + name + ".", keep_vars)
@@ -346,7 +344,9 @@ class Module(Members):
         done = {}
         for module in self.modules():
             for param in module._parameters.values():
-                if param is not None and id(param) not in done:
+                if is_lazy(param):
+                    param._convert(fn)
+                elif param is not None and id(param) not in done:
                     grad = param.grad
                     param.data = fn(param.data)
                     if grad is not None:

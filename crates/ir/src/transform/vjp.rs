@@ -82,10 +82,10 @@ pub fn cotangents_into<'g>(
     needs: &[bool],
 ) -> (Vec<Vec<Var<'g>>>, Vec<Vec<Option<Var<'g>>>>) {
     let values = b.inline_all(graph, ins);
-    let active = active_nodes(graph, |_, op| match op {
-        Op::Input(input) => needs.get(input.index).copied().unwrap_or(false),
-        _ => false,
-    });
+    let needed = |_, op: &Op| {
+        if let Op::Input(input) = op { needs.get(input.index).copied().unwrap_or(false) } else { false }
+    };
+    let active = active_nodes(graph, needed);
     let mut pending: Vec<Vec<Option<Var<'g>>>> = values.iter().map(|o| vec![None; o.len()]).collect();
     for (id, ct) in graph.outputs().iter().zip(cts).filter(|(id, _)| active[id.node as usize]) {
         if let Some(ct) = ct {
