@@ -3,7 +3,7 @@
 from .. import _native
 from ..core import Tensor, enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from . import functional  # noqa: F401
-from .functional import listed
+from .functional import listed as _listed
 from .function import Function  # noqa: F401
 from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
 
@@ -17,9 +17,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     >>> gradus.autograd.grad(g, x)[0].item()
     18.0
     """
-    outs = listed(outputs)
-    seeds = [None] * len(outs) if grad_outputs is None else listed(grad_outputs)
-    return _native._autograd_grad(outs, listed(inputs), seeds, retain_graph, create_graph, allow_unused)
+    outs = _listed(outputs)
+    seeds = [None] * len(outs) if grad_outputs is None else _listed(grad_outputs)
+    return _native._autograd_grad(outs, _listed(inputs), seeds, retain_graph, create_graph, allow_unused)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
@@ -31,8 +31,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad.item()
     7.0
     """
-    outs = listed(tensors)
-    seeds = [None] * len(outs) if grad_tensors is None else listed(grad_tensors)
+    outs = _listed(tensors)
+    seeds = [None] * len(outs) if grad_tensors is None else _listed(grad_tensors)
     for i, (out, seed) in enumerate(zip(outs, seeds)):
         keep = retain_graph or create_graph or i + 1 < len(outs)
         out.backward(seed, retain_graph=keep, create_graph=create_graph, inputs=inputs)

@@ -4,7 +4,7 @@ import math
 
 from ..core import rand, randn, where
 from . import constraints
-from .distribution import Distribution, Located, numbers
+from .distribution import Distribution, Located, numbers, violated
 
 
 class Normal(Located):
@@ -73,7 +73,7 @@ class Uniform(Distribution):
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = numbers(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
-        if self._validate_args and not self.low._is_traced and not bool((self.low.detach() < self.high.detach()).all()):
+        if self._validate_args and violated(constraints.less_than(self.high.detach()), self.low):
             raise ValueError("Uniform is not defined when low>= high")
 
     @property

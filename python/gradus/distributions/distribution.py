@@ -2,6 +2,7 @@
 
 import copy
 
+from .._native import is_tracing
 from ..core import Tensor, as_tensor, broadcast_tensors, float32, get_default_dtype, no_grad
 
 
@@ -37,7 +38,7 @@ class Distribution:
             self._validate_args = validate_args
         for name in self._unchecked() if self._validate_args else ():
             constraint, value = self.arg_constraints[name], getattr(self, name)
-            if _violated(constraint, value):
+            if violated(constraint, value):
                 raise ValueError(f"Expected parameter {name} ({_what(value)}) of distribution {self!r} to satisfy the constraint "
                                  f"{constraint!r}, but found invalid values:\n{value.detach()}")
 
@@ -59,7 +60,7 @@ class Distribution:
         for a, b in zip(reversed(given), reversed(own)):
             if a != 1 and b != 1 and a != b:
                 raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {given} vs {own}.")
-        if self.support is not None and _violated(self.support, value):
+        if self.support is not None and violated(self.support, value):
             raise ValueError(f"Expected value argument ({_what(value)}) to be within the support ({self.support!r}) of the "
                              f"distribution {self!r}, but found invalid values:\n{value.detach()}")
 
@@ -138,9 +139,9 @@ class Located(Distribution):
         return self.loc
 
 
-def _violated(constraint, value):
-    """Whether a condition is known not to hold: a traced value has no elements to look at."""
-    return not value._is_traced and not bool(constraint.check(value.detach()).all())
+def violated(constraint, value):
+    """Whether a condition is known not to hold: while a function is traced nothing has elements to look at."""
+    return not is_tracing() and not bool(constraint.check(value.detach()).all())
 
 
 def _what(value):

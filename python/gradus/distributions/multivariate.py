@@ -5,7 +5,7 @@ import math
 from ..core import as_tensor, broadcast_tensors, eye, randn
 from .. import linalg
 from . import constraints
-from .distribution import Located, numbers
+from .distribution import Located, numbers, violated
 
 
 class MultivariateNormal(Located):
@@ -37,7 +37,7 @@ class MultivariateNormal(Located):
         self._from = "scale_tril" if scale_tril is not None else "precision_matrix" if covariance_matrix is None else "covariance_matrix"
         constraint = self.arg_constraints[self._from]
         checked = self._validate_args if validate_args is None else validate_args
-        if checked and not matrix._is_traced and not bool(constraint.check(matrix.detach()).all()):
+        if checked and violated(constraint, matrix):
             raise ValueError(f"Expected parameter {self._from} (Tensor of shape {tuple(matrix.shape)}) of distribution MultivariateNormal "
                              f"to satisfy the constraint {constraint!r}, but found invalid values:\n{matrix.detach()}")
         if scale_tril is not None:
