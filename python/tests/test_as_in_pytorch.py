@@ -285,6 +285,8 @@ d.Categorical(t.ones(3))
 d.Categorical(logits=t.ones(2, 3))
 d.MultivariateNormal(t.zeros(2), t.eye(2))
 d.MultivariateNormal(t.zeros(2), scale_tril=t.eye(2))
+d.Independent(d.Normal(t.zeros(2, 3), 1.0), 1)
+d.Independent(d.Bernoulli(t.full((2, 3), 0.25)), 2)
 """.strip().splitlines()
 
 
@@ -379,7 +381,32 @@ def test_copies_of_subclasses_keep_attributes():
     assert q.requires_grad and q.is_leaf and q is not p
 
 
+def divergences_of_several(t):
+    d = t.distributions
+    p, q = (d.Independent(d.Normal(t.tensor([[0.0, 1.0], [2.0, x]]), 1.5), 1) for x in (0.0, 3.0))
+    return d.kl_divergence(p, q)
+
+
+@needs_torch
+def test_divergences_of_several():
+    both(divergences_of_several, rtol=1e-6, atol=1e-7)
+
+
 # --- gradients ----------------------------------------------------------------------------------------------------
+
+
+def gradients_in_all_ways(t):
+    x, y = t.tensor([1.0, 2.0], requires_grad=True), t.ones(3, requires_grad=True)
+    out = x**3
+    a = t.autograd.grad(out, x, t.eye(2), retain_graph=True, is_grads_batched=True)
+    b = t.autograd.grad(out.sum(), [x, y], only_inputs=True, retain_graph=True, materialize_grads=True)
+    c = t.autograd.grad(out.sum(), [x, y], allow_unused=True)
+    return [*a, *b, c[0], c[1] is None]
+
+
+@needs_torch
+def test_gradients_in_all_ways():
+    both(gradients_in_all_ways)
 
 
 def functions_with_gradients(t):

@@ -8,8 +8,10 @@ from .function import Function  # noqa: F401
 from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False):
-    """The gradients of recorded `outputs` for `inputs`, without touching anyone's `.grad`.
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+         is_grads_batched=False, materialize_grads=False):
+    """The gradients of recorded `outputs` for `inputs`, without touching anyone's `.grad`. With `materialize_grads` zeros where
+    nothing flows; with `is_grads_batched` one for each of `grad_outputs` along their first axis.
 
     >>> import gradus
     >>> x = gradus.tensor(3.0, requires_grad=True)
@@ -19,7 +21,19 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     """
     outs = _listed(outputs)
     seeds = [None] * len(outs) if grad_outputs is None else _listed(grad_outputs)
-    return _native._autograd_grad(outs, _listed(inputs), seeds, retain_graph, create_graph, allow_unused)
+    inputs = _listed(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if is_grads_batched:
+        count = next(len(seed) for seed in seeds if seed is not None)
+        rows = [[None if seed is None else seed[i] for seed in seeds] for i in range(count)]
+        found = [grad(outs, inputs, row, i + 1 < count or retain_graph, create_graph, True, allow_unused, False, materialize_grads)
+                 for i, row in enumerate(rows)]
+        return tuple(None if column[0] is None else _native.stack(list(column)) for column in zip(*found))
+    found = _native._autograd_grad(outs, inputs, seeds, retain_graph, create_graph, bool(allow_unused) or materialize_grads)
+    if materialize_grads:
+        found = tuple(_native.zeros_like(x.detach()) if g is None else g for g, x in zip(found, inputs))
+    return found
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):

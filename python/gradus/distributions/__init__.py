@@ -5,6 +5,7 @@ from .discrete import Bernoulli, Categorical
 from .divergence import kl_divergence
 from .continuous import Normal, Uniform
 from .distribution import Distribution
+from .independent import Independent
 from .multivariate import MultivariateNormal
 
-__all__ = ["Bernoulli", "Categorical", "Distribution", "MultivariateNormal", "Normal", "Uniform", "constraints", "kl_divergence"]
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Independent", "MultivariateNormal", "Normal", "Uniform", "constraints", "kl_divergence"]
