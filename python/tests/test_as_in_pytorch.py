@@ -155,6 +155,8 @@ def ranges(t):
 
 def dtypes(t):
     x = t.ones(2)
+    names = [x.to(d).type().split(".")[-1] for d in (t.float32, t.float64, t.int64, t.bool, t.uint8)]
+    assert names == ["FloatTensor", "DoubleTensor", "LongTensor", "BoolTensor", "ByteTensor"]
     return [x.dtype is t.float32, x.double().dtype is t.float64, t.get_default_dtype() is t.float32, (x > 0).dtype is t.bool, t.float is t.float32]
 
 
@@ -390,6 +392,54 @@ def divergences_of_several(t):
 @needs_torch
 def test_divergences_of_several():
     both(divergences_of_several, rtol=1e-6, atol=1e-7)
+
+
+# --- transforms of what draws and changes -------------------------------------------------------------------------
+
+
+def test_draws_inside_of_transforms():
+    F = gradus.nn.functional
+    x = gradus.ones(64, requires_grad=True)
+    gradus.manual_seed(0)
+    first, second = (gradus.utils.checkpoint.checkpoint(lambda x: F.dropout(x, 0.5), x) for _ in range(2))
+    assert not gradus.equal(first, second)
+    second.sum().backward()
+    assert gradus.equal(x.grad, second), "what is computed again draws the same"
+    slopes = gradus.grad(lambda x: F.dropout(x, 0.5).sum())(x.detach())
+    assert set(slopes.tolist()) == {0.0, 2.0}
+    rows = gradus.vmap(lambda x: x + gradus.rand(()))(gradus.zeros(5))
+    assert len(set(rows.tolist())) == 1
+    f = gradus.jit(lambda x: gradus.utils.checkpoint.checkpoint(lambda x: F.dropout(x, 0.5), x))
+    assert not gradus.equal(f(x.detach()), f(x.detach()))
+
+
+def test_statistics_inside_of_transforms():
+    x = gradus.randn(8, 3, dtype=gradus.float64)
+    plain, wrapped, graded = (gradus.nn.BatchNorm1d(3).double() for _ in range(3))
+    for _ in range(2):
+        expected = plain(x)
+        found = gradus.utils.checkpoint.checkpoint(wrapped, x)
+        gradus.grad(lambda x: graded(x).pow(3).sum())(x)
+        np.testing.assert_allclose(array(found), array(expected), rtol=1e-12)
+    for name, value in plain.state_dict().items():
+        np.testing.assert_allclose(array(wrapped.state_dict()[name]), array(value), rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(array(graded.state_dict()[name]), array(value), rtol=1e-12, err_msg=name)
+    before = {name: plain.state_dict()[name].clone() for name in ("running_mean", "running_var")}
+    with pytest.raises(RuntimeError, match="each of the batch"):
+        gradus.vmap(lambda x: plain(x))(x.reshape(2, 4, 3))
+    for name, value in before.items():
+        assert gradus.equal(plain.state_dict()[name], value)
+    plain(x)  # and it is as good as before
+
+
+def test_what_is_made_inside_may_be_changed():
+    def f(x):
+        total = gradus.tensor([0.0, 0.0])
+        total[0] = x * 2
+        total += x
+        return (total**2).sum()
+
+    assert gradus.grad(f)(gradus.tensor(1.0)).item() == 20.0
 
 
 # --- gradients ----------------------------------------------------------------------------------------------------

@@ -226,7 +226,10 @@ impl PyTensor {
     #[setter(grad)]
     fn set_grad(&self, py: Python<'_>, grad: Option<T>) -> PyResult<()> {
         let mut x = self.value(py)?;
-        if grad.is_some() && x.is_leaf() && !x.is_cell() && !x.is_traced() {
+        if x.is_leaf() && !x.is_cell() && !x.is_traced() {
+            if grad.is_none() {
+                return Ok(());
+            }
             x = x.cell();
             self.rebind(x.clone());
         }
@@ -331,7 +334,7 @@ impl PyTensor {
         let x = slf.get().value(py)?;
         match dtype {
             Some(d) if d.0 == x.dtype() => Ok(slf.clone().into_any()),
-            None => format!("gradus.{}", dtype::name(x.dtype())).into_bound_py_any(py),
+            None => format!("gradus.{}", dtype::class(x.dtype())).into_bound_py_any(py),
             Some(d) => PyTensor::out(x.to_dtype(d.0))?.into_bound_py_any(py),
         }
     }

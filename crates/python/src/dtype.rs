@@ -95,6 +95,25 @@ pub(crate) fn name(dtype: DType) -> &'static str {
     NAMES.iter().find(|(_, d)| *d == dtype).map_or("?", |(name, _)| name)
 }
 
+/// What PyTorch calls tensors of a dtype.
+pub(crate) fn class(dtype: DType) -> String {
+    let short = match dtype {
+        DType::F32 => "Float",
+        DType::F64 => "Double",
+        DType::F16 => "Half",
+        DType::BF16 => "BFloat16",
+        DType::I8 => "Char",
+        DType::U8 => "Byte",
+        DType::I32 => "Int",
+        DType::I64 => "Long",
+        DType::Bool => "Bool",
+        DType::C64 => "ComplexFloat",
+        DType::C128 => "ComplexDouble",
+        other => name(other),
+    };
+    format!("{short}Tensor")
+}
+
 /// The dtype of this name.
 pub(crate) fn named(name: &str) -> Option<DType> {
     NAMES.iter().find(|(n, _)| *n == name).map(|(_, d)| *d)

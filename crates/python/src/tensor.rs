@@ -28,6 +28,8 @@ struct Slot {
     value: Tensor,
     /// How often another value was put here.
     changed: u64,
+    /// How many traces had begun when this place was made.
+    born: u64,
     alias: Option<Box<Alias>>,
 }
 
@@ -42,7 +44,7 @@ struct Alias {
 impl PyTensor {
     /// A place of its own.
     pub(crate) fn new(value: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(Slot { value, changed: 0, alias: None }))
+        PyTensor(Mutex::new(Slot { value, changed: 0, born: gradus::traces_begun(), alias: None }))
     }
 
     /// A place of its own, unless the value is a failure.
@@ -70,7 +72,7 @@ impl PyTensor {
         }
         let seen = of.get().stamp();
         let alias = Some(Box::new(Alias { of: of.clone().unbind(), how, seen }));
-        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, alias })))
+        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: gradus::traces_begun(), alias })))
     }
 
     /// The gradient of a leaf or of a tensor that retains it.
@@ -204,6 +206,13 @@ impl PyTensor {
             raise(old.set_(&new))?;
             self.slot().changed += 1;
             return Ok(());
+        }
+        let born = self.slot().born;
+        if !old.is_traced() && old.is_leaf() && new.is_traced_since(born) {
+            // A place from outside of the function being traced: a cell, which has the new value when the function has run.
+            let cell = old.cell();
+            self.rebind(cell.clone());
+            return raise(cell.set_(&new));
         }
         self.rebind(new);
         Ok(())

@@ -271,7 +271,7 @@ impl Tensor {
             let found = grad.map(|g| g.check()).transpose()?.map(|g| g.aval());
             if found.as_ref().is_some_and(|a| *a != own) {
                 let text = |a: Option<Aval>| a.map_or_else(String::new, |a| a.to_string());
-                let why = format!("does not fit a tensor of type {}", text(own));
+                let why = format!("does not fit a leaf of type {}", text(own));
                 return Err(Error::shape(format!("a gradient of type {}", text(found.flatten())), why));
             }
             match &*self.0 {
@@ -281,10 +281,10 @@ impl Tensor {
                 }
                 Inner::Data(_, Some(edge)) => edge.keep(|kept| kept.grad = grad.map(|g| g.detach())),
                 Inner::Node(n) => n.set_grad(grad),
-                _ if grad.is_none() => {}
                 _ => {
-                    let why = "only a leaf (`requires_grad_`) or an inner tensor has a gradient that can be replaced";
-                    return Err(Error::gradient(why));
+                    return Err(Error::gradient(
+                        "only a leaf (`requires_grad_`) keeps a gradient that can be replaced",
+                    ));
                 }
             }
             Ok(())

@@ -85,6 +85,21 @@ pub fn is_tracing() -> bool {
     TRACES.with(|t| !t.borrow().is_empty())
 }
 
+/// How many traces have begun, on any thread.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// How many traces have begun: tells what was there before one from what was made in it.
+pub fn traces_begun() -> u64 {
+    BEGUN.load(Ordering::Relaxed)
+}
+
+impl Tensor {
+    /// Whether this is a value of a trace that began after so many others.
+    pub fn is_traced_since(&self, begun: u64) -> bool {
+        matches!(&*self.0, Inner::Node(n) if n.trace.age >= begun)
+    }
+}
+
 /// The trace that must record an operation on these operands, if any. One without operands (an index, a constant)
 /// belongs to the innermost, so that graphs hold what is computed and not its elements.
 pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
@@ -270,10 +285,9 @@ pub(crate) fn trace_body<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> 
 }
 
 fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool) -> Result<TracedFunction> {
-    static AGE: AtomicU64 = AtomicU64::new(0);
     let trace = Arc::new(Trace {
         builder: Builder::new(),
-        age: AGE.fetch_add(1, Ordering::Relaxed),
+        age: BEGUN.fetch_add(1, Ordering::Relaxed),
         open: AtomicBool::new(true),
         placed,
         captures: Mutex::new(Vec::new()),
