@@ -419,3 +419,30 @@ def test_attributes_and_names_are_seen(monkeypatch):
     LIST[0] = 0.0
     assert g(x).tolist() == [10.0, 10.0]
     LIST[0] = 1.0
+
+
+class Trainer:
+    """Counts steps under the name of a method that it calls."""
+
+    def __init__(self):
+        self.w = nn.Parameter(gradus.ones(2))
+        self.opt, self.step, self.scale = optim.SGD([self.w], lr=0.5), 0, 1.0
+
+    @gradus.jit
+    def train(self, x):
+        self.opt.zero_grad()
+        loss = (self.w * x).sum() * self.scale
+        loss.backward()
+        self.opt.step()
+        return loss
+
+
+def test_what_is_not_read_makes_no_new_program():
+    trainer, x = Trainer(), gradus.ones(2)
+    for i in range(3):
+        trainer.train(x)
+        trainer.step += 1
+    assert Trainer.train._programs == 1 and trainer.w.tolist() == [-0.5, -0.5]
+    trainer.scale = 3.0
+    trainer.train(x)
+    assert Trainer.train._programs == 2 and trainer.w.tolist() == [-2.0, -2.0]

@@ -9,6 +9,8 @@
 //! number of the next block. A draw of `n` words uses `ceil(n / 4)` whole blocks; what is left of the last
 //! one is thrown away.
 
+use std::array::from_fn;
+
 /// The multipliers of a round, for counter words 0 and 2.
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 
@@ -49,22 +51,18 @@ const LANES: usize = 8;
 /// The same of consecutive counters, word by word of all blocks, so that each step is one over several numbers.
 #[inline]
 fn philox4x32_lanes(first: u64, key: [u32; 2]) -> [[u32; LANES]; BLOCK] {
-    let mut c = [[0u32; LANES]; BLOCK];
-    for lane in 0..LANES {
-        let block = first.wrapping_add(lane as u64);
-        (c[0][lane], c[1][lane]) = (block as u32, (block >> 32) as u32);
-    }
-    let mut k = key;
+    let block = |lane: usize| first.wrapping_add(lane as u64);
+    let counters = [from_fn(|lane| block(lane) as u32), from_fn(|lane| (block(lane) >> 32) as u32)];
+    let (mut c, mut k) = ([counters[0], counters[1], [0; LANES], [0; LANES]], key);
     for _ in 0..ROUNDS {
-        let before = c;
-        for lane in 0..LANES {
-            let (hi0, lo0) = mul_hi_lo(MULTIPLIERS[0], before[0][lane]);
-            let (hi1, lo1) = mul_hi_lo(MULTIPLIERS[1], before[2][lane]);
-            c[0][lane] = hi1 ^ before[1][lane] ^ k[0];
-            c[1][lane] = lo1;
-            c[2][lane] = hi0 ^ before[3][lane] ^ k[1];
-            c[3][lane] = lo0;
-        }
+        let one = c[0].map(|x| mul_hi_lo(MULTIPLIERS[0], x));
+        let two = c[2].map(|x| mul_hi_lo(MULTIPLIERS[1], x));
+        c = [
+            from_fn(|lane| two[lane].0 ^ c[1][lane] ^ k[0]),
+            two.map(|(_, low)| low),
+            from_fn(|lane| one[lane].0 ^ c[3][lane] ^ k[1]),
+            one.map(|(_, low)| low),
+        ];
         k = [k[0].wrapping_add(WEYL[0]), k[1].wrapping_add(WEYL[1])];
     }
     c

@@ -43,7 +43,9 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
         return Err(type_error("an index of True or False alone is not taken; use a mask"));
     }
     if obj.is_instance_of::<PyFloat>() {
-        return Err(PyIndexError::new_err("only integers, slices, ellipsis, None and tensors are valid indices (got float)"));
+        return Err(PyIndexError::new_err(
+            "only integers, slices, ellipsis, None and tensors are valid indices (got float)",
+        ));
     }
     if obj.is_instance_of::<PyRange>() {
         let all = obj.try_iter()?.map(|i| i?.extract::<i64>()).collect::<PyResult<Vec<i64>>>()?;
@@ -92,9 +94,7 @@ fn is_view(places: &[Ix]) -> bool {
 /// What an index gave: one of another shape or dtype than fits is a wrong index.
 fn fitting(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
-        Some((e, Kind::Shape { .. } | Kind::DType { .. })) => {
-            Err(PyIndexError::new_err(said(e)))
-        }
+        Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(said(e))),
         _ => Ok(found),
     }
 }

@@ -191,9 +191,7 @@ impl Program {
             return Ok(false);
         }
         let other = |g: &Gradient| match &g.read {
-            Some(read) => {
-                read.is_some() != g.tensor(tensors).and_then(Tensor::grad).is_some()
-            }
+            Some(read) => read.is_some() != g.tensor(tensors).and_then(Tensor::grad).is_some(),
             None => false,
         };
         if self.gradients.iter().any(other) {

@@ -58,6 +58,8 @@ mod _native {
     #[pymodule_export]
     use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
     #[pymodule_export]
+    use crate::error::_value_error;
+    #[pymodule_export]
     use crate::files::{load_safetensors, save_safetensors};
     #[pymodule_export]
     use crate::functional::{
@@ -70,8 +72,6 @@ mod _native {
     };
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
-    #[pymodule_export]
-    use crate::error::_value_error;
     #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]

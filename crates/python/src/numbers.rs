@@ -39,20 +39,30 @@ enum Was {
 #[derive(Default)]
 pub(crate) struct Numbers(Vec<(Place, Was)>);
 
+/// Where an expression such as `a.b.c` begins.
+#[derive(PartialEq)]
+enum Base {
+    Global,
+    /// A variable of an enclosing function, or of the function itself.
+    Variable,
+    Unknown,
+}
+
+/// An expression that code reads: where it begins, and the names on the way.
+struct Chain {
+    base: Base,
+    names: Vec<String>,
+}
+
 /// Functions and objects that were looked at, by their addresses.
 type Seen = Vec<(usize, usize)>;
 
 impl Numbers {
     /// Those that a function, and functions it calls by name, can read now; of arguments that are objects, their attributes.
     pub(crate) fn of(function: &Bound<'_, PyAny>, arguments: &Bound<'_, PyTuple>) -> Numbers {
-        let (mut found, mut seen) = (Numbers::default(), Vec::new());
+        let mut found = Numbers::default();
         // What is no function of Python has no variables to look at.
-        let _ = found.look(function, &mut seen, 0);
-        if let Ok(code) = function.getattr("__code__") {
-            for argument in arguments.iter().filter(|a| !a.is_instance_of::<PyTensor>()) {
-                let _ = found.attributes(&argument, &code, &mut seen, 1);
-            }
-        }
+        let _ = found.look(function, &arguments.iter().collect::<Vec<_>>(), &mut Vec::new(), 0);
         found
     }
 
@@ -70,111 +80,162 @@ impl Numbers {
         })
     }
 
-    fn look(&mut self, function: &Bound<'_, PyAny>, seen: &mut Seen, depth: usize) -> PyResult<()> {
+    /// What a function reads; the first of its arguments are these.
+    fn look<'py>(
+        &mut self,
+        function: &Bound<'py, PyAny>,
+        arguments: &[Bound<'py, PyAny>],
+        seen: &mut Seen,
+        depth: usize,
+    ) -> PyResult<()> {
         let itself = function.getattr("__self__").ok().filter(|of| !of.is_instance_of::<PyModule>());
         let function = function.getattr("__func__").unwrap_or_else(|_| function.clone());
         let address = (function.as_ptr() as usize, itself.as_ref().map_or(0, |of| of.as_ptr() as usize));
-        if depth > DEEPEST || self.0.len() >= MOST || seen.contains(&address) {
+        if depth > DEEPEST || self.0.len() >= MOST || seen.contains(&address) || is_ours(&function)? {
             return Ok(());
         }
         seen.push(address);
         let code = function.getattr("__code__")?;
-        if is_ours(&function)? {
-            return Ok(());
-        }
+        let chains = chains(&code)?;
+        let mut variables: Vec<(String, Bound<'py, PyAny>)> = Vec::new();
+        let named = code.getattr("co_varnames")?.extract::<Vec<String>>()?;
+        let given = itself.into_iter().chain(arguments.iter().cloned());
+        variables.extend(named.into_iter().zip(given));
         if let Ok(cells) = function.getattr("__closure__")?.cast_into::<PyTuple>() {
-            for cell in cells.iter() {
-                self.add(Place::Cell(cell.unbind()), &code, seen, depth)?;
+            let free = code.getattr("co_freevars")?.extract::<Vec<String>>()?;
+            for (name, cell) in free.into_iter().zip(cells.iter()) {
+                let value = cell.getattr("cell_contents").ok();
+                self.add(Place::Cell(cell.unbind()), function.py(), seen, depth)?;
+                variables.extend(value.map(|value| (name, value)));
             }
         }
-        if let Some(object) = itself {
-            self.attributes(&object, &code, seen, depth)?;
+        let globals = function.getattr("__globals__")?.cast_into::<PyDict>().map_err(PyErr::from)?;
+        for chain in &chains {
+            let Some((first, rest)) = chain.names.split_first() else { continue };
+            let object = match chain.base {
+                Base::Global => {
+                    let Some(value) = globals.get_item(first)? else { continue };
+                    let name = PyString::new(function.py(), first).into_any().unbind();
+                    self.add(Place::Name(globals.clone().unbind(), name), function.py(), seen, depth)?;
+                    value
+                }
+                Base::Variable => match variables.iter().find(|(name, _)| name == first) {
+                    Some((_, value)) => value.clone(),
+                    None => continue,
+                },
+                Base::Unknown => continue,
+            };
+            self.follow(&object, rest, seen, depth)?;
         }
-        let names = function.getattr("__globals__")?.cast_into::<PyDict>().map_err(PyErr::from)?;
-        self.globals(&code, &names, seen, depth)
-    }
-
-    /// The names of a module that code and the functions inside of it read.
-    fn globals(
-        &mut self,
-        code: &Bound<'_, PyAny>,
-        names: &Bound<'_, PyDict>,
-        seen: &mut Seen,
-        depth: usize,
-    ) -> PyResult<()> {
-        for name in loaded(code, &["LOAD_GLOBAL", "LOAD_NAME"])? {
-            if names.contains(&name)? {
-                self.add(Place::Name(names.clone().unbind(), name.unbind()), code, seen, depth)?;
-            }
-        }
-        for inner in code.getattr("co_consts")?.try_iter()? {
-            let inner = inner?;
-            if depth < DEEPEST && inner.hasattr("co_names")? {
-                self.globals(&inner, names, seen, depth + 1)?;
+        // What is read from a value that has no name is looked for in all that have one.
+        let known = |chain: &Chain| match (&chain.base, chain.names.first()) {
+            (Base::Variable, Some(first)) => variables.iter().any(|(name, _)| name == first),
+            (Base::Global, _) => true,
+            _ => false,
+        };
+        let skipped = |chain: &Chain| usize::from(chain.base == Base::Variable);
+        let loose: Vec<&String> =
+            chains.iter().filter(|c| !known(c)).flat_map(|c| c.names.iter().skip(skipped(c))).collect();
+        for (_, object) in &variables {
+            for name in &loose {
+                self.follow(object, std::slice::from_ref(*name), seen, depth)?;
             }
         }
         Ok(())
     }
 
-    /// The attributes of an object that code reads, and what its methods read that the code calls.
-    fn attributes(
+    /// The attributes along a chain of names, from an object on.
+    fn follow(
         &mut self,
         object: &Bound<'_, PyAny>,
-        code: &Bound<'_, PyAny>,
+        names: &[String],
         seen: &mut Seen,
         depth: usize,
     ) -> PyResult<()> {
-        let address = (object.as_ptr() as usize, code.as_ptr() as usize);
-        if depth > DEEPEST || seen.contains(&address) || is_ours(&object.get_type())? {
+        let Some((first, rest)) = names.split_first() else { return Ok(()) };
+        if object.is_instance_of::<PyTensor>() || is_ours(&object.get_type())? {
             return Ok(());
         }
-        seen.push(address);
         let Ok(own) = object.getattr("__dict__").and_then(|d| Ok(d.cast_into::<PyDict>()?)) else {
             return Ok(());
         };
-        for name in loaded(code, &["LOAD_ATTR", "LOAD_METHOD"])? {
-            if own.contains(&name)? {
-                self.add(Place::Name(own.clone().unbind(), name.unbind()), code, seen, depth + 1)?;
-            } else if let Ok(method) = object.get_type().getattr(name.cast::<PyString>()?)
-                && method.hasattr("__code__")?
-                && let Ok(bound) = object.getattr(name.cast::<PyString>()?)
+        let Some(value) = own.get_item(first)? else {
+            // A method, unless it computes itself what it is.
+            let of_class = object.get_type().getattr(&**first).ok();
+            if let Some(method) = of_class.filter(|m| m.hasattr("__code__").unwrap_or(false))
+                && !object.is_instance_of::<PyType>()
+                && !method.is_none()
             {
-                self.look(&bound, seen, depth + 1)?;
+                self.look(&object.getattr(&**first)?, &[], seen, depth + 1)?;
             }
+            return Ok(());
+        };
+        let is_module = object.is_instance_of::<PyModule>();
+        if !is_module || is_plain(&value) || value.hasattr("__code__")? {
+            let name = PyString::new(object.py(), first).into_any().unbind();
+            self.add(Place::Name(own.unbind(), name), object.py(), seen, depth)?;
         }
-        Ok(())
+        self.follow(&value, rest, seen, depth)
     }
 
-    fn add(&mut self, place: Place, code: &Bound<'_, PyAny>, seen: &mut Seen, depth: usize) -> PyResult<()> {
-        let Some(value) = place.now(code.py()) else { return Ok(()) };
+    fn add(&mut self, place: Place, py: Python<'_>, seen: &mut Seen, depth: usize) -> PyResult<()> {
+        let Some(value) = place.now(py) else { return Ok(()) };
         if self.0.len() >= MOST {
             return Ok(());
         }
         if is_plain(&value) {
             self.0.push((place, Was::Equal(copied(&value)?)));
-        } else if value.hasattr("__code__")? {
-            self.0.push((place, Was::Same(value.clone().unbind())));
-            self.look(&value, seen, depth + 1)?;
         } else if !value.is_instance_of::<PyModule>() && !value.is_instance_of::<PyType>() {
             self.0.push((place, Was::Same(value.clone().unbind())));
-            if !value.is_instance_of::<PyTensor>() {
-                self.attributes(&value, code, seen, depth)?;
+            if value.hasattr("__code__")? {
+                self.look(&value, &[], seen, depth + 1)?;
             }
         }
         Ok(())
     }
 }
 
-/// The names that code reads by these instructions.
-fn loaded<'py>(code: &Bound<'py, PyAny>, by: &[&str]) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let mut names = Vec::new();
+/// The expressions that code, and functions inside of it, read.
+fn chains(code: &Bound<'_, PyAny>) -> PyResult<Vec<Chain>> {
+    let mut all: Vec<Chain> = Vec::new();
+    let mut goes_on = false;
     for instruction in code.py().import("dis")?.call_method1("get_instructions", (code,))?.try_iter()? {
         let instruction = instruction?;
-        if by.contains(&&*instruction.getattr("opname")?.extract::<String>()?) {
-            names.push(instruction.getattr("argval")?);
+        let (op, value) =
+            (instruction.getattr("opname")?.extract::<String>()?, instruction.getattr("argval")?);
+        // Two variables may be loaded at once; what follows is of the second.
+        let name =
+            value.extract::<String>().or_else(|_| Ok::<_, PyErr>(value.extract::<(String, String)>()?.1));
+        let Ok(name) = name else {
+            goes_on = false;
+            continue;
+        };
+        let base = match &*op {
+            "LOAD_ATTR" | "LOAD_METHOD" => {
+                match all.last_mut().filter(|_| goes_on) {
+                    Some(last) => last.names.push(name),
+                    None => all.push(Chain { base: Base::Unknown, names: vec![name] }),
+                }
+                goes_on = true;
+                continue;
+            }
+            "LOAD_GLOBAL" | "LOAD_NAME" => Base::Global,
+            op if op.starts_with("LOAD_FAST") || op.starts_with("LOAD_DEREF") => Base::Variable,
+            _ => {
+                goes_on = false;
+                continue;
+            }
+        };
+        all.push(Chain { base, names: vec![name] });
+        goes_on = true;
+    }
+    for inner in code.getattr("co_consts")?.try_iter()? {
+        let inner = inner?;
+        if inner.hasattr("co_names")? {
+            all.extend(chains(&inner)?);
         }
     }
-    Ok(names)
+    Ok(all)
 }
 
 /// Whether something is part of this package: its own functions read nothing that is not looked at elsewhere.
@@ -204,7 +265,10 @@ fn is_plain(value: &Bound<'_, PyAny>) -> bool {
 
 /// A plain value that does not change with the original.
 fn copied(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyDict>() || value.is_instance_of::<PyTuple>() {
+    if value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PyTuple>()
+    {
         return Ok(value.py().import("copy")?.call_method1("deepcopy", (value,))?.unbind());
     }
     Ok(value.clone().unbind())

@@ -199,7 +199,8 @@ impl Traced {
 
     pub(crate) fn grad(&self) -> Option<Tensor> {
         self.trace.leaves.asked.store(true, Ordering::Relaxed);
-        let shown = |v: &mut OfValue| if v.leaf || v.collects || v.argument.is_none() { v.reads() } else { None };
+        let shown =
+            |v: &mut OfValue| if v.leaf || v.collects || v.argument.is_none() { v.reads() } else { None };
         self.trace.leaves.with(self.id, shown).flatten()
     }
 
@@ -315,7 +316,9 @@ pub(crate) fn backward(root: &Traced, seed: &Tensor, how: Backward) -> Result<()
     for ((goal, _), g) in targets.into_iter().zip(trace.pulled(&roots, &wanted)?) {
         let Some(g) = g else { continue };
         match (&goal, found.last_mut()) {
-            (Goal::Cell(cell), Some((Goal::Cell(last), total))) if last.is_same(cell) => *total = &*total + &g,
+            (Goal::Cell(cell), Some((Goal::Cell(last), total))) if last.is_same(cell) => {
+                *total = &*total + &g
+            }
             _ => found.push((goal, g)),
         }
     }
@@ -366,7 +369,8 @@ pub(crate) fn grad(
         targets.extend(trace.known(t).into_iter().map(|id| (i, Target { id, ends: false })));
     }
     // Hooks on the way see what comes by.
-    let on_the_way = trace.leaves.state().values.iter().filter(|v| !v.hooks.is_empty()).map(|v| v.id).collect();
+    let on_the_way =
+        trace.leaves.state().values.iter().filter(|v| !v.hooks.is_empty()).map(|v| v.id).collect();
     let on_the_way: Vec<Id> = on_the_way;
     targets.extend(on_the_way.into_iter().map(|id| (usize::MAX, Target { id, ends: false })));
     let mut roots = Vec::new();

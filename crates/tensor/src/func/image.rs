@@ -123,7 +123,8 @@ fn resampled(x: &Tensor, size: &[usize], factors: Option<&[f64]>, mode: Interpol
         Some(&f) if f * spatial[j] as f64 != size[j] as f64 => Step::Size(1.0 / f),
         _ => Step::Extents { of: spatial[j], to: size[j] },
     };
-    let mut args = vec![arg("size", size.clone()), arg("mode", name.to_string()), arg("align_corners", align)];
+    let mut args =
+        vec![arg("size", size.clone()), arg("mode", name.to_string()), arg("align_corners", align)];
     if let Some(factors) = factors {
         args.push(arg("factors", factors.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")));
     }
