@@ -415,7 +415,7 @@ impl PyTensor {
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
         let class = slf.get_type();
-        let copy = if class.is(&py.get_type::<PyTensor>()) {
+        let copy = if class.is(py.get_type::<PyTensor>()) {
             Bound::new(py, PyTensor::new(x.detach()))?.into_any()
         } else {
             // Without its `__init__`, whose arguments are its own.

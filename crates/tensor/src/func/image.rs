@@ -422,7 +422,7 @@ pub(super) fn samples(s: &mut super::Samples) {
             s.case("interpolate", [x], move |x| interpolate(&x[0], size, mode));
         }
         for factors in [&[1.7, 0.6], &[2.0, 1.5]] {
-            let x = s.draw.normal(&[1, 3, 4]);
+            let x = s.draw.normal([1, 3, 4]);
             s.case("interpolate", [x], move |x| interpolate_by(&x[0], factors, mode));
         }
     }
