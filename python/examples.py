@@ -168,6 +168,7 @@ softmax | u.softmax(0)
 softmin | u.softmin(0)
 split | v.split(2)
 split_with_sizes | v.split_with_sizes([1, 2])
+storage_offset | v[1:].storage_offset()
 squeeze | gradus.zeros(1, 2).squeeze().shape
 swapaxes | gradus.zeros(2, 3).swapaxes(0, 1).shape
 swapdims | gradus.zeros(2, 3).swapdims(0, 1).shape
@@ -357,7 +358,7 @@ get_num_interop_threads | gradus.get_num_interop_threads() >= 1
 get_num_threads | gradus.get_num_threads() >= 1
 set_num_threads | gradus.set_num_threads(gradus.get_num_threads())
 initial_seed | generator = gradus.manual_seed(5) ; gradus.initial_seed()
-as_strided | gradus.as_strided(v, (2, 2), (1, 1))
+as_strided | v.as_strided((2, 2), (1, 1))
 cholesky_inverse | gradus.cholesky_inverse(s.cholesky())
 cholesky_solve | gradus.cholesky_solve(m, s.cholesky())
 gcd | gradus.gcd(i, j)

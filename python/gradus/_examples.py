@@ -20,7 +20,6 @@ EXAMPLES = {
     'alpha_dropout': '>>> import gradus\n>>> from gradus.nn import functional as F\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> F.alpha_dropout(v, training=False)\ntensor([ 1., -2.,  3.])',
     'aminmax': '>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.aminmax()\naminmax(min=tensor(1.), max=tensor(4.))',
     'are_deterministic_algorithms_enabled': '>>> import gradus\n>>> gradus.use_deterministic_algorithms(False)\n>>> gradus.are_deterministic_algorithms_enabled()\nFalse',
-    'as_strided': '>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> gradus.as_strided(v, (2, 2), (1, 1))\ntensor([[ 1., -2.],\n        [-2.,  3.]])',
     'asarray': '>>> import gradus\n>>> gradus.asarray([1, 2])\ntensor([1, 2])',
     'atleast_1d': '>>> import gradus\n>>> gradus.atleast_1d(gradus.tensor(1.0))\ntensor([1.])',
     'atleast_2d': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.atleast_2d(u)\ntensor([[0.2500, 0.5000]])',

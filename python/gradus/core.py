@@ -33,6 +33,7 @@ argsort topk median count_nonzero bincount unique
 
 reshape permute transpose swapaxes swapdims t movedim broadcast_to squeeze unsqueeze flatten unflatten narrow select split
 chunk unbind tile repeat_interleave flip fliplr flipud roll rot90 ravel tril triu diag diagonal diag_embed trace clone detach
+adjoint as_strided
 
 gather index_select take take_along_dim masked_select masked_fill scatter scatter_add scatter_reduce index_add index_copy
 nonzero argwhere cross

@@ -53,10 +53,61 @@ def fill_diagonal_(self, fill_value, wrap=False):
     return self.copy_(self.masked_fill(on, fill_value))
 
 
+def _open(self, generator):
+    """Draws between 0 and 1, neither of them."""
+    return _native.rand(tuple(self.shape), generator=generator, dtype=_native.float64).clamp(2.0**-25, 1 - 2.0**-25)
+
+
 def exponential_(self, lambd=1.0, *, generator=None):
-    """In place: draws from an exponential distribution."""
+    """In place: draws from an exponential distribution.
+
+    >>> import gradus
+    >>> bool((gradus.empty(9).exponential_() > 0).all())
+    True
+    """
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     with no_grad():
-        return self.copy_(-(-_native.rand(tuple(self.shape), generator=generator, dtype=self.dtype)).log1p() / lambd)
+        return self.copy_(-(-_open(self, generator)).log1p() / lambd)
+
+
+def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
+    """In place: draws from a Cauchy distribution.
+
+    >>> import gradus
+    >>> abs(gradus.empty(9999).cauchy_(5.0).median().item() - 5) < 0.1
+    True
+    """
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    with no_grad():
+        return self.copy_(median + sigma * (math.pi * (_open(self, generator) - 0.5)).tan())
+
+
+def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
+    """In place: exponentials of draws from a normal distribution.
+
+    >>> import gradus
+    >>> bool((gradus.empty(9).log_normal_() > 0).all())
+    True
+    """
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    with no_grad():
+        return self.copy_((mean + std * _native.randn(tuple(self.shape), generator=generator, dtype=_native.float64)).exp())
+
+
+def geometric_(self, p, *, generator=None):
+    """In place: how many trials of probability `p` it takes to succeed once.
+
+    >>> import gradus
+    >>> gradus.empty(3).geometric_(0.999999)
+    tensor([1., 1., 1.])
+    """
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    with no_grad():
+        return self.copy_((_open(self, generator).log() / math.log1p(-p)).ceil())
 
 
 def random_(self, low=None, high=None, *, generator=None):
@@ -168,16 +219,6 @@ def data_ptr(self):
     return self.numpy(force=True).__array_interface__["data"][0]
 
 
-def storage_offset(self):
-    """How many elements stand before the first: none, since places are the tensor's own.
-
-    >>> import gradus
-    >>> gradus.zeros(3).storage_offset()
-    0
-    """
-    return 0
-
-
 def pin_memory(self, device=None):
     """The tensor itself: there is no other device to copy to."""
     return self
@@ -212,7 +253,7 @@ def install():
     for name in _OTHER_SHAPE.split():
         if not hasattr(Tensor, name + "_"):
             setattr(Tensor, name + "_", _becoming(getattr(Tensor, name), name + "_"))
-    for function in (fill_diagonal_, exponential_, random_, resize_, resize_as_, set_, apply_, ndimension, is_shared, is_inference, to_dense, data_ptr, storage_offset, pin_memory, is_pinned, share_memory_, get_device, cuda):
+    for function in (fill_diagonal_, exponential_, cauchy_, log_normal_, geometric_, random_, resize_, resize_as_, set_, apply_, ndimension, is_shared, is_inference, to_dense, data_ptr, pin_memory, is_pinned, share_memory_, get_device, cuda):
         if not hasattr(Tensor, function.__name__):
             setattr(Tensor, function.__name__, function)
     _documented({name: getattr(Tensor, name) for name in dir(Tensor)})

@@ -4,11 +4,13 @@ import math
 
 from ._examples import documented as _documented
 from ._native import (  # noqa: F401
-    Tensor, eig, eigh, eigvals, eigvalsh, inv, lstsq, lu, pinv, qr, slogdet, solve, solve_triangular, svd, svdvals,
+    Tensor, _value_error, eig, eigh, eigvals, eigvalsh, inv, lstsq, lu, pinv, qr, slogdet, solve, solve_triangular, svd, svdvals,
 )
-from .composed.product import multi_dot, vander  # noqa: F401
+from .composed.product import _powers, multi_dot
 from .limits import finfo
 
+#: What is raised for matrices that have no inverse or factor.
+LinAlgError = _value_error()
 det = Tensor.det
 cholesky = Tensor.cholesky
 matrix_exp = Tensor.matrix_exp
@@ -16,6 +18,19 @@ matrix_power = Tensor.matrix_power
 matmul = Tensor.matmul
 diagonal = Tensor.diagonal
 cross = Tensor.cross
+
+
+def vander(x, *, N=None):
+    """The powers of elements along a new last axis, from 0 on.
+
+    >>> import gradus
+    >>> gradus.linalg.vander(gradus.tensor([2.0, 3.0]), N=3)
+    tensor([[1., 2., 4.],
+            [1., 3., 9.]])
+    """
+    if N is not None and N <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return _powers(x, x.shape[-1] if N is None else N)
 
 
 def vecdot(x, y, *, dim=-1):

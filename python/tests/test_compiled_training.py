@@ -254,7 +254,7 @@ def test_gradients_of_a_backward_pass_inside_are_there_afterwards():
                 np.testing.assert_allclose(array(a), array(b), rtol=1e-12)
 
 
-def test_a_function_that_changes_the_parameters_keeps_no_gradients():
+def test_a_function_that_changes_the_parameters_leaves_gradients():
     w = nn.Parameter(gradus.ones(2))
     opt = optim.SGD([w], lr=0.5)
 
@@ -265,7 +265,7 @@ def test_a_function_that_changes_the_parameters_keeps_no_gradients():
         opt.step()
 
     step()
-    assert w.grad is None and w.tolist() == [0.0, 0.0]
+    assert w.grad.tolist() == [2.0, 2.0] and w.tolist() == [0.0, 0.0]
 
 
 def test_gradients_from_outside_are_seen():
@@ -295,3 +295,154 @@ def test_a_copy_of_what_is_outside_is_made_in_every_call(copy):
     g()
     flag.copy_(gradus.tensor([False, True]))
     assert g().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name, options, changes", [
+    ("SGD", {"lr": 0.1, "momentum": 0.5}, {"weight_decay": 0.2, "momentum": 0.9}), ("SGD", {"lr": 0.1, "momentum": 0.5}, {"nesterov": True}),
+    ("SGD", {"lr": 0.1}, {"maximize": True}), ("Adam", {"lr": 0.1}, {"weight_decay": 0.2, "betas": (0.5, 0.9)}), ("Adam", {"lr": 0.1}, {"eps": 0.1}),
+    ("AdamW", {"lr": 0.1}, {"weight_decay": 0.5}), ("RMSprop", {"lr": 0.1}, {"alpha": 0.5, "eps": 0.1}), ("Adadelta", {}, {"rho": 0.5}),
+    ("Adagrad", {"lr": 0.1}, {"lr_decay": 0.3, "eps": 0.1}), ("Rprop", {}, {"etas": (0.3, 1.5)}), ("Adafactor", {"lr": 0.1}, {"d": 2.0}),
+    ("Lion", {"lr": 0.1}, {"weight_decay": 0.3}), ("NAdam", {"lr": 0.1}, {"momentum_decay": 0.1}), ("ASGD", {"lr": 0.1}, {"lambd": 0.1, "weight_decay": 0.1}),
+])
+def test_settings_changed_later_are_seen(name, options, changes):
+    found = []
+    for compiled in (False, True):
+        _, opt, schedule, step = make(name, options)
+        step = gradus.jit(step) if compiled else step
+        losses = run(step, schedule, range(4))
+        opt.param_groups[0].update(changes)
+        found.append(losses + run(step, schedule, range(4, 8)))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+def test_a_weight_decay_that_changes_makes_no_new_program():
+    _, opt, schedule, step = make("AdamW", {"lr": 0.1})
+    step = gradus.jit(step)
+    for i in range(4):
+        opt.param_groups[0]["weight_decay"] = 0.1 * (i + 1)
+        run(step, schedule, range(i, i + 1))
+    assert step._programs == 1
+
+
+def test_a_group_added_later_is_seen():
+    v, w = nn.Parameter(gradus.ones(1)), nn.Parameter(gradus.ones(1))
+    opt = optim.SGD([v], lr=0.5)
+
+    @gradus.jit
+    def step():
+        opt.zero_grad()
+        (v * w).sum().backward()
+        opt.step()
+
+    step()
+    opt.add_param_group({"params": [w]})
+    step()
+    assert v.tolist() == [0.0] and w.tolist() == [0.75]
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.factor, self.sizes, self.parts = 2.0, [1, 2], nn.ModuleList([nn.Identity()])
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x * self.factor + sum(self.sizes)
+
+
+def test_settings_of_modules_are_seen():
+    net = Scaled()
+    f, x = gradus.jit(lambda x: net(x)), gradus.ones(2)
+    assert f(x).tolist() == [5.0, 5.0]
+    net.factor = 3.0
+    assert f(x).tolist() == [6.0, 6.0]
+    net.sizes = [7]
+    assert f(x).tolist() == [10.0, 10.0]
+    net.parts.append(nn.Threshold(5.0, 0.0))
+    assert f(x).tolist() == [7.0, 7.0]
+    handle = net.register_forward_hook(lambda module, args, out: out * 10)
+    assert f(x).tolist() == [70.0, 70.0]
+    handle.remove()
+    assert f(x).tolist() == [7.0, 7.0]
+    drop = nn.Dropout(1.0)
+    g = gradus.jit(lambda x: drop(x))
+    assert g(x).tolist() == [0.0, 0.0]
+    drop.p = 0.0
+    assert g(x).tolist() == [1.0, 1.0]
+    programs = f._programs
+    net.train(net.training)
+    f(x)
+    assert f._programs == programs
+
+
+def test_layers_replaced_and_converted_later_are_seen():
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    f = gradus.jit(lambda x: net(x))
+    f(gradus.ones(1, 2))
+    net[0] = nn.Linear(2, 3)
+    assert tuple(f(gradus.ones(1, 2)).shape) == (1, 3)
+    net[0].weight = nn.Parameter(gradus.ones(3, 2))
+    net[0].bias = None
+    assert f(gradus.ones(1, 2)).tolist() == [[2.0, 2.0, 2.0]]
+    net.double()
+    assert f(gradus.ones(1, 2).double()).dtype == gradus.float64
+
+
+class Settings:
+    def __init__(self):
+        self.rate, self.inner = 2.0, {"more": 1.0}
+
+    def scaled(self, x):
+        return self.twice(x) + self.inner["more"]
+
+    def twice(self, x):
+        return x * self.rate
+
+
+SETTINGS, OUTSIDE, LIST = Settings(), gradus.ones(2), [1.0, 2.0]
+
+
+def test_attributes_and_names_are_seen(monkeypatch):
+    x, settings = gradus.ones(2), Settings()
+    f = gradus.jit(lambda x: settings.scaled(x))
+    g = gradus.jit(lambda x: x * SETTINGS.rate + OUTSIDE + LIST[0])
+    h = gradus.jit(settings.scaled)
+    assert f(x).tolist() == [3.0, 3.0] and g(x).tolist() == [4.0, 4.0] and h(x).tolist() == [3.0, 3.0]
+    settings.rate = 5.0
+    settings.inner["more"] = 0.5
+    assert f(x).tolist() == [5.5, 5.5] and h(x).tolist() == [5.5, 5.5]
+    monkeypatch.setattr(SETTINGS, "rate", 10.0)
+    assert g(x).tolist() == [12.0, 12.0]
+    monkeypatch.setitem(globals(), "OUTSIDE", gradus.zeros(2))
+    assert g(x).tolist() == [11.0, 11.0]
+    LIST[0] = 0.0
+    assert g(x).tolist() == [10.0, 10.0]
+    LIST[0] = 1.0
+
+
+class Trainer:
+    """Counts steps under the name of a method that it calls."""
+
+    def __init__(self):
+        self.w = nn.Parameter(gradus.ones(2))
+        self.opt, self.step, self.scale = optim.SGD([self.w], lr=0.5), 0, 1.0
+
+    @gradus.jit
+    def train(self, x):
+        self.opt.zero_grad()
+        loss = (self.w * x).sum() * self.scale
+        loss.backward()
+        self.opt.step()
+        return loss
+
+
+def test_what_is_not_read_makes_no_new_program():
+    trainer, x = Trainer(), gradus.ones(2)
+    for i in range(3):
+        trainer.train(x)
+        trainer.step += 1
+    assert Trainer.train._programs == 1 and trainer.w.tolist() == [-0.5, -0.5]
+    trainer.scale = 3.0
+    trainer.train(x)
+    assert Trainer.train._programs == 2 and trainer.w.tolist() == [-2.0, -2.0]

@@ -3,8 +3,9 @@
 use crate::convert::{item, tensor_of, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
-use crate::tensor::{PyTensor, View, compute, owned};
+use crate::tensor::{PyTensor, compute, owned};
 use crate::value::{Operand, T};
+use crate::view::View;
 use gradus::{DType, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -116,8 +117,8 @@ impl PyTensor {
 
     /// The element type.
     #[getter]
-    fn dtype(&self, py: Python<'_>) -> PyResult<PyDType> {
-        Ok(PyDType(self.dtype_now(py)?))
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        PyDType::object(py, self.dtype_now(py)?)
     }
 
     /// Where the elements are.
@@ -151,18 +152,6 @@ impl PyTensor {
     fn is_contiguous(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         let _ = memory_format;
         Ok(self.value(py)?.is_contiguous())
-    }
-
-    /// The real parts.
-    #[getter]
-    fn real(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.real())
-    }
-
-    /// The imaginary parts.
-    #[getter]
-    fn imag(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.imag())
     }
 
     /// The one element as a Python number.
@@ -236,11 +225,15 @@ impl PyTensor {
 
     #[setter(grad)]
     fn set_grad(&self, py: Python<'_>, grad: Option<T>) -> PyResult<()> {
-        let x = self.value(py)?;
-        match &grad {
-            None if !x.is_cell() => Ok(()),
-            _ => raise(x.set_grad(grad.as_ref().map(|g| &g.0))),
+        let mut x = self.value(py)?;
+        if x.is_leaf() && !x.is_cell() && !x.is_traced() {
+            if grad.is_none() {
+                return Ok(());
+            }
+            x = x.cell();
+            self.rebind(x.clone());
         }
+        raise(x.set_grad(grad.as_ref().map(|g| &g.0)))
     }
 
     /// Makes backward passes keep the gradient of this inner tensor.
@@ -341,7 +334,7 @@ impl PyTensor {
         let x = slf.get().value(py)?;
         match dtype {
             Some(d) if d.0 == x.dtype() => Ok(slf.clone().into_any()),
-            None => format!("gradus.{}", dtype::name(x.dtype())).into_bound_py_any(py),
+            None => format!("gradus.{}", dtype::class(x.dtype())).into_bound_py_any(py),
             Some(d) => PyTensor::out(x.to_dtype(d.0))?.into_bound_py_any(py),
         }
     }
@@ -421,10 +414,24 @@ impl PyTensor {
             let why = "only leaves can be copied deeply; call detach() or clone() first";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
-        let kept = PyDict::new(py);
-        kept.set_item("requires_grad", x.requires_grad())?;
-        let copy = slf.get_type().call((PyTensor::new(x.detach()),), Some(&kept))?;
+        let class = slf.get_type();
+        let copy = if class.is(py.get_type::<PyTensor>()) {
+            Bound::new(py, PyTensor::new(x.detach()))?.into_any()
+        } else {
+            // Without its `__init__`, whose arguments are its own.
+            let new = class.call_method1("__new__", (&class,))?;
+            new.cast::<PyTensor>().map_err(PyErr::from)?.get().rebind(x.detach());
+            new
+        };
+        if x.requires_grad() {
+            copy.call_method0("requires_grad_")?;
+        }
         memo.set_item(slf.as_ptr() as usize, &copy)?;
+        let attributes = slf.getattr("__dict__")?.cast_into::<PyDict>().map_err(PyErr::from)?;
+        for (name, value) in attributes.iter() {
+            let value = py.import("copy")?.call_method1("deepcopy", (value, memo))?;
+            copy.getattr("__dict__")?.set_item(name, value)?;
+        }
         Ok(copy)
     }
 
@@ -483,9 +490,17 @@ impl PyTensor {
 
     /// Extents from 0 on, or the one of an axis.
     #[doc = example!(stride)]
-    fn stride<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let shape = self.value(py)?.shape();
-        PyTuple::new(py, shape.strides().to_vec())
+    fn stride<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTuple>> {
+        let (_, places) = PyTensor::whole(slf)?;
+        let shape = places.shape();
+        let own: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
+        if places.numel() == 0 || places.is_traced() {
+            return PyTuple::new(slf.py(), own);
+        }
+        // How far the next element along an axis is from the first; where there is none, as if there was no view.
+        let places = raise(places.to_vec::<i64>())?;
+        let step = |(&n, &to): (&usize, &i64)| if n > 1 { places[to as usize] - places[0] } else { to };
+        PyTuple::new(slf.py(), shape.iter().zip(&own).map(step).collect::<Vec<_>>())
     }
 }
 
@@ -535,9 +550,12 @@ impl PyTensor {
                 ))
             };
         }
-        if on {
-            let leaf = x.requires_grad_();
-            raise(leaf.check())?;
+        if on == x.requires_grad() {
+            return Ok(());
+        }
+        let leaf = if on { x.requires_grad_() } else { x.detach() };
+        raise(leaf.check())?;
+        if !leaf.is_same(&x) {
             self.rebind(leaf);
         }
         Ok(())

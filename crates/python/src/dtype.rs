@@ -3,6 +3,7 @@
 use crate::error::type_error;
 use gradus::{DType, Number};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,6 +39,21 @@ pub(crate) const NAMES: &[(&str, DType)] = &[
     ("cdouble", DType::C128),
 ];
 
+impl PyDType {
+    /// The one object of a dtype: programs compare them with `is`.
+    pub(crate) fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
+        static ALL: PyOnceLock<Vec<(DType, Py<PyDType>)>> = PyOnceLock::new();
+        let all = ALL.get_or_try_init(py, || {
+            let one = |(_, dtype): &(&str, DType)| Ok((*dtype, Py::new(py, PyDType(*dtype))?));
+            NAMES.iter().map(one).collect::<PyResult<Vec<_>>>()
+        })?;
+        match all.iter().find(|(d, _)| *d == dtype) {
+            Some((_, object)) => Ok(object.clone_ref(py)),
+            None => Py::new(py, PyDType(dtype)),
+        }
+    }
+}
+
 /// Whether floats that nobody gave a dtype are `float64`.
 static DOUBLE: AtomicBool = AtomicBool::new(false);
 
@@ -58,8 +74,8 @@ pub(crate) fn of_number(n: Number) -> DType {
 /// The dtype of floats that nobody gave one.
 #[doc = example!(get_default_dtype)]
 #[pyfunction]
-pub(crate) fn get_default_dtype() -> PyDType {
-    PyDType(default_float())
+pub(crate) fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
+    PyDType::object(py, default_float())
 }
 
 /// Makes `float32` or `float64` the dtype of new tensors of floats.
@@ -77,6 +93,25 @@ pub(crate) fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
 /// The name that is printed.
 pub(crate) fn name(dtype: DType) -> &'static str {
     NAMES.iter().find(|(_, d)| *d == dtype).map_or("?", |(name, _)| name)
+}
+
+/// What PyTorch calls tensors of a dtype.
+pub(crate) fn class(dtype: DType) -> String {
+    let short = match dtype {
+        DType::F32 => "Float",
+        DType::F64 => "Double",
+        DType::F16 => "Half",
+        DType::BF16 => "BFloat16",
+        DType::I8 => "Char",
+        DType::U8 => "Byte",
+        DType::I32 => "Int",
+        DType::I64 => "Long",
+        DType::Bool => "Bool",
+        DType::C64 => "ComplexFloat",
+        DType::C128 => "ComplexDouble",
+        other => name(other),
+    };
+    format!("{short}Tensor")
 }
 
 /// The dtype of this name.

@@ -8,6 +8,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 use std::cell::RefCell;
 
 thread_local! {
@@ -71,10 +72,49 @@ pub(crate) fn line() -> Option<String> {
     })
 }
 
-/// The exception for an error: the kinds that PyTorch's users catch.
-pub(crate) fn raised(error: &Error) -> PyErr {
+/// What is raised for values and indices that do not fit: what Python calls them, and at the same time a `RuntimeError`, which
+/// PyTorch calls most of them.
+#[derive(Clone, Copy)]
+enum Both {
+    Value,
+    Index,
+}
+
+/// The class of such exceptions.
+fn class<'py>(py: Python<'py>, both: Both) -> PyResult<Bound<'py, PyType>> {
+    static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
+    let made = CLASSES.get_or_try_init(py, || {
+        let make = |name: &str, base: Bound<'py, PyType>| -> PyResult<Py<PyAny>> {
+            let own = PyDict::new(py);
+            own.set_item("__module__", "gradus")?;
+            let bases = (base, py.get_type::<PyRuntimeError>());
+            Ok(py.get_type::<PyType>().call1((name, bases, own))?.unbind())
+        };
+        Ok::<_, PyErr>([
+            make("ValueError", py.get_type::<PyValueError>())?,
+            make("IndexError", py.get_type::<PyIndexError>())?,
+        ])
+    })?;
+    Ok(made[both as usize].bind(py).clone().cast_into::<PyType>()?)
+}
+
+fn of_class(both: Both, text: String) -> PyErr {
+    Python::attach(|py| match class(py, both) {
+        Ok(class) => PyErr::from_type(class, text),
+        Err(e) => e,
+    })
+}
+
+/// The class of exceptions for values that do not fit, also under the name that PyTorch has for matrices that do not.
+#[pyfunction]
+pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    class(py, Both::Value)
+}
+
+/// An error in Python's words.
+pub(crate) fn said(error: &Error) -> String {
     let text = error.to_string();
-    let text = match (error.line(), error.place()) {
+    match (error.line(), error.place()) {
         // A line is the user's own and stays as it is.
         (Some(line), _) => {
             let own = text.strip_suffix(line).unwrap_or(&text);
@@ -82,10 +122,15 @@ pub(crate) fn raised(error: &Error) -> PyErr {
         }
         (None, Some(_)) => in_python(text.rfind("\n  at ").map_or(&*text, |at| &text[..at])),
         _ => in_python(&text),
-    };
+    }
+}
+
+/// The exception for an error: the kinds that PyTorch's users catch.
+pub(crate) fn raised(error: &Error) -> PyErr {
+    let text = said(error);
     match error.kind() {
-        Kind::Index { .. } | Kind::Axis { .. } => PyIndexError::new_err(text),
-        Kind::Value { .. } => PyValueError::new_err(text),
+        Kind::Index { .. } | Kind::Axis { .. } => of_class(Both::Index, text),
+        Kind::Value { .. } => of_class(Both::Value, text),
         Kind::File { .. } => PyOSError::new_err(text),
         Kind::Memory { .. } => PyMemoryError::new_err(text),
         Kind::Interrupted => {
@@ -107,7 +152,7 @@ pub(crate) fn runtime_error(why: impl Into<String>) -> PyErr {
 
 /// An argument of the wrong value.
 pub(crate) fn value_error(why: impl Into<String>) -> PyErr {
-    PyValueError::new_err(in_python(&why.into()))
+    of_class(Both::Value, in_python(&why.into()))
 }
 
 /// The value, or an exception.

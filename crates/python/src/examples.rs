@@ -44,6 +44,7 @@ macro_rules! example {
     (argmin) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.argmin()\ntensor(0)" };
     (argsort) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.argsort()\ntensor([1, 0, 2])" };
     (argwhere) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.argwhere()\ntensor([[0],\n        [1],\n        [2]])" };
+    (as_strided) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.as_strided((2, 2), (1, 1))\ntensor([[ 1., -2.],\n        [-2.,  3.]])" };
     (as_tensor) => { "\n>>> import gradus\n>>> gradus.as_tensor([1, 2])\ntensor([1, 2])" };
     (asin) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.asin()\ntensor([0.2527, 0.5236])" };
     (asin_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.asin_()\ntensor([0.2527, 0.5236])" };
@@ -462,6 +463,7 @@ macro_rules! example {
     (squeeze) => { "\n>>> import gradus\n>>> gradus.zeros(1, 2).squeeze().shape\ngradus.Size([2])" };
     (stack) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.stack([u, u])\ntensor([[0.2500, 0.5000],\n        [0.2500, 0.5000]])" };
     (std) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.std()\ntensor(1.2910)" };
+    (storage_offset) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v[1:].storage_offset()\n1" };
     (stride) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.stride()\n(2, 1)" };
     (sub) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.sub(w)\ntensor([-1.0000, -4.0000,  2.5000])" };
     (sub_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.sub_(w)\ntensor([-1.0000, -4.0000,  2.5000])" };
@@ -499,7 +501,7 @@ macro_rules! example {
     (true_divide_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.true_divide_(w)\ntensor([ 0.5000, -1.0000,  6.0000])" };
     (trunc) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.trunc()\ntensor([0., 0.])" };
     (trunc_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.trunc_()\ntensor([0., 0.])" };
-    (type) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.type()\n'gradus.float32'" };
+    (type) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.type()\n'gradus.FloatTensor'" };
     (type_as) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> i = gradus.tensor([5, 6])\n>>> i.type_as(u)\ntensor([5., 6.])" };
     (unbind) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.unbind(0)\n(tensor([1., 2.]), tensor([3., 4.]))" };
     (unflatten) => { "\n>>> import gradus\n>>> gradus.arange(4).unflatten(0, (2, 2))\ntensor([[0, 1],\n        [2, 3]])" };

@@ -369,24 +369,30 @@ pub(crate) fn pad(input: T, pad: &Bound<'_, PyAny>, mode: &str, value: Option<f6
 /// The last axes resampled.
 #[doc = example!(interpolate)]
 #[pyfunction]
-#[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None))]
+#[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None))]
 pub(crate) fn interpolate(
     input: T,
     size: Option<PerAxis>,
     scale_factor: Option<&Bound<'_, PyAny>>,
     mode: &str,
     align_corners: Option<bool>,
+    recompute_scale_factor: Option<bool>,
 ) -> PyResult<PyTensor> {
     let shape = input.0.shape();
     let axes = shape.rank().saturating_sub(2);
-    let size = match (size, scale_factor) {
-        (Some(size), None) => spread(size.0, axes),
+    let (size, factors) = match (size, scale_factor) {
+        (Some(size), None) => (spread(size.0, axes), None),
         (None, Some(factor)) => {
             let factors = match factor.extract::<f64>() {
                 Ok(f) => vec![f; axes],
                 Err(_) => factor.extract::<Vec<f64>>()?,
             };
-            shape.iter().skip(2).zip(factors).map(|(&d, f)| (d as f64 * f).floor() as usize).collect()
+            if factors.len() != axes {
+                let why = format!("scale_factor has {} entries for {axes} axes to resample", factors.len());
+                return Err(value_error(why));
+            }
+            let size = shape.iter().skip(2).zip(&factors).map(|(&d, f)| (d as f64 * f).floor() as usize);
+            (size.collect(), Some(factors))
         }
         _ => return Err(value_error("interpolate takes a size or a scale_factor")),
     };
@@ -403,7 +409,12 @@ pub(crate) fn interpolate(
             )));
         }
     };
-    PyTensor::out(gradus::func::interpolate(&input.0, &size, mode))
+    PyTensor::out(match factors {
+        Some(factors) if recompute_scale_factor != Some(true) => {
+            gradus::func::interpolate_by(&input.0, &factors, mode)
+        }
+        _ => gradus::func::interpolate(&input.0, &size, mode),
+    })
 }
 
 /// Channels as larger images.

@@ -86,6 +86,9 @@ impl PyTensor {
         for (input, new) in inputs.iter().zip(found) {
             let Some(new) = new else { continue };
             let _mode = gradus::set_grad_enabled(create_graph && gradus::is_grad_enabled());
+            if !input.is_leaf() {
+                input.retain_grad();
+            }
             let sum = input.grad().map_or_else(|| new.clone(), |old| &old + &new);
             raise(input.set_grad(Some(&sum)))?;
         }

@@ -1,13 +1,14 @@
 //! `x[…]` and `x[…] = y`: integers, ranges, None, Ellipsis, masks and integer arrays.
 
 use crate::convert::{array, tensor_of};
-use crate::error::type_error;
-use crate::tensor::{PyTensor, View, compute};
+use crate::error::{said, type_error};
+use crate::tensor::{PyTensor, compute};
 use crate::value::integer;
-use gradus::{Arg, DType, Ix, Tensor};
+use crate::view::View;
+use gradus::{Arg, DType, Ix, Kind, Tensor};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyList, PyRange, PySlice, PyTuple};
 
 /// One place of an index.
 fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
@@ -40,6 +41,15 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     }
     if obj.is_instance_of::<PyBool>() {
         return Err(type_error("an index of True or False alone is not taken; use a mask"));
+    }
+    if obj.is_instance_of::<PyFloat>() {
+        return Err(PyIndexError::new_err(
+            "only integers, slices, ellipsis, None and tensors are valid indices (got float)",
+        ));
+    }
+    if obj.is_instance_of::<PyRange>() {
+        let all = obj.try_iter()?.map(|i| i?.extract::<i64>()).collect::<PyResult<Vec<i64>>>()?;
+        return Ok(Ix::from(&gradus::outside_traces(|| Tensor::from(all))));
     }
     if obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() {
         let dtype = if obj.len()? == 0 { Some(DType::I64) } else { None };
@@ -81,6 +91,14 @@ fn is_view(places: &[Ix]) -> bool {
     !places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
 }
 
+/// What an index gave: one of another shape or dtype than fits is a wrong index.
+fn fitting(found: Tensor) -> PyResult<Tensor> {
+    match found.error().map(|e| (e, e.kind())) {
+        Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(said(e))),
+        _ => Ok(found),
+    }
+}
+
 #[pymethods]
 impl PyTensor {
     fn __getitem__(slf: &Bound<'_, PyTensor>, index: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
@@ -89,7 +107,7 @@ impl PyTensor {
         if is_view(&places) {
             return PyTensor::part_of(slf, View::At(places));
         }
-        PyTensor::out(compute(slf.py(), &x, |x| x.at(places)))
+        PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(places)))?)
     }
 
     fn __setitem__(

@@ -4,10 +4,11 @@ use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::numbers::Numbers;
 use crate::tree::Tree;
-use gradus::{Aval, Compiled, Error, Tensor};
+use gradus::{Aval, Compiled, Error, Tensor, Whose};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most programs that a function is kept compiled as.
@@ -16,12 +17,12 @@ const MOST: usize = 64;
 /// What a traced function looked at besides its arguments.
 #[derive(Default)]
 struct Noted {
-    /// Modules with the mode they were in.
-    modules: Vec<(Py<PyAny>, bool)>,
+    /// Modules that were called.
+    modules: Vec<Py<PyAny>>,
+    /// Functions whose values it depends on.
+    guards: Vec<Py<PyAny>>,
     /// What brings numbers that live in Python up to date before each run.
     before: Vec<Py<PyAny>>,
-    /// Leaves whose gradients it read from outside, each with a cell that holds the gradient during a run, or none.
-    gradients: Vec<(Tensor, Option<Tensor>)>,
 }
 
 thread_local! {
@@ -34,34 +35,76 @@ pub(crate) fn is_compiling() -> bool {
     gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
 }
 
-/// Remembers that the function being compiled depends on a module's mode.
+/// Counts changes of modules: as long as it stays, no module has to be looked at.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// Says that a module has other settings or members than before.
 #[pyfunction]
-pub(crate) fn _note_module(module: Py<PyAny>, training: bool) {
+pub(crate) fn _module_changed() {
+    CHANGES.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Remembers that the function being compiled depends on a module.
+#[pyfunction]
+pub(crate) fn _note_module(module: Py<PyAny>) {
     NOTED.with(|n| {
         if let Some(noted) = n.borrow_mut().last_mut()
-            && !noted.modules.iter().any(|(m, _)| m.is(&module))
+            && !noted.modules.iter().any(|m| m.is(&module))
         {
-            noted.modules.push((module, training));
+            noted.modules.push(module);
         }
     });
 }
 
-/// Makes the gradient that a leaf has from outside an input of the function being compiled.
-pub(crate) fn note_gradient(leaf: &Tensor) -> PyResult<()> {
-    let known = |n: &Noted| n.gradients.iter().any(|(l, _)| l.is_same(leaf));
-    if NOTED.with(|n| n.borrow().last().is_none_or(known)) {
-        return Ok(());
-    }
-    let cell = leaf.grad().map(|g| gradus::outside_traces(|| g.detach().cell()));
-    if let Some(cell) = &cell {
-        raise(leaf.set_grad(Some(cell)))?; // until the trace ends
-    }
+/// Has the function being compiled depend on what another gives: it must be equal at each call.
+#[pyfunction]
+pub(crate) fn _note_guard(f: Py<PyAny>) {
     NOTED.with(|n| {
         if let Some(noted) = n.borrow_mut().last_mut() {
-            noted.gradients.push((leaf.clone(), cell));
+            noted.guards.push(f);
         }
     });
-    Ok(())
+}
+
+/// Values that a program depends on, beside what gives them.
+struct Guards {
+    modules: Vec<(Py<PyAny>, Py<PyAny>)>,
+    /// The count of changes up to which modules are known to be as they were.
+    looked: AtomicU64,
+    others: Vec<(Py<PyAny>, Py<PyAny>)>,
+}
+
+impl Guards {
+    fn of(py: Python<'_>, noted: &Noted) -> PyResult<Guards> {
+        let looked = CHANGES.load(Ordering::Relaxed).into();
+        let modules = noted.modules.iter().map(|m| Ok((m.clone_ref(py), settings(m.bind(py))?.unbind())));
+        let others = noted.guards.iter().map(|f| Ok((f.clone_ref(py), f.call0(py)?)));
+        let modules = modules.collect::<PyResult<_>>()?;
+        Ok(Guards { modules, looked, others: others.collect::<PyResult<_>>()? })
+    }
+
+    fn hold(&self, py: Python<'_>) -> PyResult<bool> {
+        let now = CHANGES.load(Ordering::Relaxed);
+        if self.looked.load(Ordering::Relaxed) != now {
+            for (module, was) in &self.modules {
+                if !settings(module.bind(py))?.eq(was)? {
+                    return Ok(false);
+                }
+            }
+            self.looked.store(now, Ordering::Relaxed);
+        }
+        for (f, was) in &self.others {
+            if !f.bind(py).call0()?.eq(was)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What a program depends on in a module.
+fn settings<'py>(module: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    module.call_method0("_settings")
 }
 
 /// Has a function called before each run of the function being compiled.
@@ -78,26 +121,54 @@ pub(crate) fn _before_run(f: Py<PyAny>) {
 struct Program {
     arguments: Tree,
     types: Vec<Aval>,
-    noted: Noted,
-    /// Numbers of Python that it read from outside.
+    /// What brings numbers that live in Python up to date before each run.
+    before: Vec<Py<PyAny>>,
+    guards: Guards,
+    /// What it read from outside by name.
     numbers: Numbers,
     /// Arguments that it changes in place, by number; their new values come last of its results.
     changed: Vec<usize>,
-    /// Gradients that it leaves behind, whose values come behind those.
-    gradients: Vec<Left>,
+    /// Gradients that it reads or leaves behind; values of these come behind those.
+    gradients: Vec<Gradient>,
+    /// Which arguments required gradients and were leaves, if it depends on that.
+    arguments_required: Option<Vec<(bool, bool)>>,
     /// Which cells required gradients: their freezing makes another program.
     required: Vec<bool>,
     results: Tree,
     compiled: Compiled,
 }
 
-/// A gradient that a function leaves behind.
-struct Left {
-    leaf: Tensor,
-    /// Whether there is a value, or the gradient is forgotten.
-    is_some: bool,
-    /// Whether it stands in place of what the leaf had before, or is added to it.
-    replaced: bool,
+/// A gradient that a function reads or leaves behind.
+struct Gradient {
+    of: Whose,
+    /// A cell for what was there before, or that there was nothing, if the function depends on it.
+    read: Option<Option<Tensor>>,
+    left: Left,
+}
+
+/// What becomes of a gradient.
+enum Left {
+    AsItWas,
+    Forgotten,
+    /// There is a value.
+    Replaced,
+    /// There is a value, which goes on to what the argument was computed from.
+    GoesOn,
+}
+
+impl Gradient {
+    /// Whose it is in a call with these arguments.
+    fn tensor<'a>(&'a self, arguments: &'a [Tensor]) -> Option<&'a Tensor> {
+        match &self.of {
+            Whose::Leaf(leaf) => Some(leaf),
+            Whose::Argument(i) => arguments.get(*i),
+        }
+    }
+}
+
+/// Whether a tensor requires gradients, and is a leaf.
+fn requirement(t: &Tensor) -> (bool, bool) {
+    (t.requires_grad(), t.is_leaf())
 }
 
 impl Program {
@@ -114,26 +185,30 @@ impl Program {
         if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
             return Ok(false);
         }
-        if self.noted.gradients.iter().any(|(leaf, cell)| leaf.grad().is_some() != cell.is_some()) {
+        if let Some(was) = &self.arguments_required
+            && !tensors.iter().map(requirement).eq(was.iter().copied())
+        {
+            return Ok(false);
+        }
+        let other = |g: &Gradient| match &g.read {
+            Some(read) => read.is_some() != g.tensor(tensors).and_then(Tensor::grad).is_some(),
+            None => false,
+        };
+        if self.gradients.iter().any(other) {
             return Ok(false);
         }
         if !self.numbers.unchanged(arguments.py()) {
             return Ok(false);
         }
-        for (module, mode) in &self.noted.modules {
-            if module.bind(arguments.py()).getattr("training")?.is_truthy()? != *mode {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        self.guards.hold(arguments.py())
     }
 
     fn run(&self, py: Python<'_>, tensors: &[Tensor]) -> PyResult<Vec<Tensor>> {
-        for f in &self.noted.before {
+        for f in &self.before {
             f.bind(py).call0()?;
         }
-        for (leaf, cell) in &self.noted.gradients {
-            if let (Some(grad), Some(cell)) = (leaf.grad(), cell) {
+        for g in &self.gradients {
+            if let (Some(Some(cell)), Some(grad)) = (&g.read, g.tensor(tensors).and_then(Tensor::grad)) {
                 raise(cell.set_(&grad.detach()))?;
             }
         }
@@ -167,17 +242,9 @@ impl Program {
     fn call<'py>(&self, arguments: &Bound<'py, PyTuple>, tensors: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
         let py = arguments.py();
         let mut outs = self.run(py, tensors)?;
-        let count = self.gradients.iter().filter(|g| g.is_some).count();
-        let mut values = outs.split_off(outs.len() - count).into_iter();
-        for Left { leaf, is_some, replaced } in &self.gradients {
-            let new = is_some.then(|| values.next()).flatten().map(|g| g.detach());
-            let _mode = gradus::set_grad_enabled(false);
-            let sum = match (new, leaf.grad()) {
-                (Some(new), Some(old)) if !replaced => Some(&old + &new),
-                (new, _) => new,
-            };
-            raise(leaf.set_grad(sum.as_ref()))?;
-        }
+        let has_value = |g: &&Gradient| matches!(g.left, Left::Replaced | Left::GoesOn);
+        let values = outs.split_off(outs.len() - self.gradients.iter().filter(has_value).count());
+        self.leave(py, tensors, &values)?;
         if !self.changed.is_empty() {
             let news = outs.split_off(outs.len() - self.changed.len());
             let mut places = Vec::new();
@@ -189,6 +256,29 @@ impl Program {
             }
         }
         self.results.built(py, &mut outs.into_iter())
+    }
+}
+
+impl Program {
+    /// Puts gradients where they belong.
+    fn leave(&self, py: Python<'_>, tensors: &[Tensor], values: &[Tensor]) -> PyResult<()> {
+        let mut values = values.iter().map(Tensor::detach);
+        let mut on = Vec::new();
+        for g in &self.gradients {
+            let Some(tensor) = g.tensor(tensors) else { continue };
+            match g.left {
+                Left::AsItWas => {}
+                Left::Forgotten => raise(tensor.set_grad(None))?,
+                Left::Replaced => raise(tensor.set_grad(values.next().as_ref()))?,
+                Left::GoesOn => on.extend(values.next().map(|g| (tensor, g))),
+            }
+        }
+        let on: Vec<(&Tensor, &Tensor)> = on.iter().map(|(t, g)| (*t, g)).collect();
+        if on.is_empty() {
+            return Ok(());
+        }
+        let done = py.detach(|| gradus::autograd::backward_from(&on, gradus::Backward::default()));
+        crate::hook::after_backward(py, raise(done))
     }
 }
 
@@ -231,7 +321,7 @@ impl PyJit {
         }
         tensors.clear();
         let tree = Tree::of(arguments.as_any(), &mut tensors)?;
-        let new = Arc::new(self.compile(arguments.py(), tree, &tensors)?);
+        let new = Arc::new(self.compile(arguments, tree, &tensors)?);
         let mut all = self.programs();
         if all.len() >= MOST {
             all.remove(0);
@@ -240,16 +330,20 @@ impl PyJit {
         Ok((new, tensors))
     }
 
-    fn compile(&self, py: Python<'_>, arguments: Tree, tensors: &[Tensor]) -> PyResult<Program> {
+    fn compile(&self, given: &Bound<'_, PyTuple>, arguments: Tree, tensors: &[Tensor]) -> PyResult<Program> {
+        let (py, given) = (given.py(), given.get_item(0)?);
         let types: Vec<Aval> = tensors.iter().filter_map(|t| t.aval()).collect();
         let ins: Vec<&Tensor> = tensors.iter().collect();
         let mut failed: Option<PyErr> = None;
         let mut results = None;
         let mut changed = Vec::new();
-        let mut gradients = Vec::new();
+        let (mut gradients, mut depends) = (Vec::new(), false);
         NOTED.with(|n| n.borrow_mut().push(Noted::default()));
         let compiled = gradus::compile(&ins, |x| {
             let mut called = || {
+                for (i, (inside, outside)) in x.iter().zip(tensors).enumerate() {
+                    gradus::traced_argument(inside, i, outside);
+                }
                 let given = arguments.built(py, &mut x.iter().cloned())?;
                 let given = given.cast::<PyTuple>().map_err(PyErr::from)?;
                 let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
@@ -264,9 +358,17 @@ impl PyJit {
                     outs.extend(changed.iter().map(|&i| after[i].clone()));
                 }
                 for g in gradus::traced_gradients() {
-                    gradients.push(Left { leaf: g.leaf, is_some: g.value.is_some(), replaced: g.replaced });
-                    outs.extend(g.value);
+                    let left = match g.left {
+                        None => Left::AsItWas,
+                        Some(None) => Left::Forgotten,
+                        Some(Some(value)) => {
+                            outs.push(value);
+                            if g.goes_on { Left::GoesOn } else { Left::Replaced }
+                        }
+                    };
+                    gradients.push(Gradient { of: g.of, read: g.read, left });
                 }
+                depends = gradus::traced_requirements();
                 Ok::<_, PyErr>((outs, tree))
             };
             match called() {
@@ -287,9 +389,28 @@ impl PyJit {
         let compiled = raise(compiled)?;
         let results = results.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?;
         let required = compiled.cells().iter().map(|t| t.requires_grad()).collect();
-        let numbers = Numbers::of(self.f.bind(py));
-        Ok(Program { arguments, types, noted, numbers, changed, gradients, required, results, compiled })
+        let numbers = Numbers::of(self.f.bind(py), &given.cast_into::<PyTuple>().map_err(PyErr::from)?);
+        let guards = Guards::of(py, &noted)?;
+        let arguments_required = depends.then(|| tensors.iter().map(requirement).collect());
+        Ok(Program {
+            arguments,
+            types,
+            before: noted.before,
+            guards,
+            numbers,
+            changed,
+            gradients,
+            arguments_required,
+            required,
+            results,
+            compiled,
+        })
     }
+}
+
+/// A text inside of HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Arguments as one tuple.
@@ -388,6 +509,15 @@ impl PyJit {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("gradus.jit({})", self.f.bind(py).repr()?))
+    }
+
+    /// In a notebook: the graph of the program that ran last, as a picture; before there is one, the function's name.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let last = self.programs().last().cloned();
+        match last {
+            Some(program) => Ok(gradus::draw::svg(program.compiled.graph())),
+            None => Ok(format!("<code>{}</code>", escaped(&self.__repr__(py)?))),
+        }
     }
 
     /// How many programs it is compiled as.

@@ -40,6 +40,7 @@ mod transform;
 mod tree;
 mod unary;
 mod value;
+mod view;
 mod whole;
 mod words;
 
@@ -57,6 +58,8 @@ mod _native {
     #[pymodule_export]
     use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
     #[pymodule_export]
+    use crate::error::_value_error;
+    #[pymodule_export]
     use crate::files::{load_safetensors, save_safetensors};
     #[pymodule_export]
     use crate::functional::{
@@ -72,7 +75,7 @@ mod _native {
     #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]
-    use crate::jit::{_before_run, _note_module, PyJit};
+    use crate::jit::{_before_run, _module_changed, _note_guard, _note_module, PyJit};
     #[pymodule_export]
     use crate::linalg::{
         cdist, eig, eigh, eigvals, eigvalsh, einsum, fft, fftfreq, fftn, fftshift, ifft, ifftn, ifftshift,
@@ -123,7 +126,7 @@ mod _native {
         gradus::ask_to_stop(crate::error::stop_wanted);
         gradus::trace_lines(crate::error::line);
         for (name, dtype) in crate::dtype::NAMES {
-            module.add(*name, PyDType(*dtype))?;
+            module.add(*name, PyDType::object(module.py(), *dtype)?)?;
         }
         Ok(())
     }

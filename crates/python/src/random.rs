@@ -113,8 +113,30 @@ fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool) -> PyResult<PyT
     PyTensor::out(if requires_grad { t.requires_grad_() } else { t })
 }
 
+/// Draws of a dtype: of complex numbers both parts, the two together as wide as `scale` says.
+fn drawn_as(
+    generator: Own<'_, '_>,
+    shape: Shape,
+    dtype: DType,
+    (name, scale): (&str, f64),
+    f: impl Fn(&Generator, Shape) -> Tensor + Send,
+) -> PyResult<Tensor> {
+    if dtype.is_complex() {
+        let pairs: Shape = shape.iter().copied().chain([2]).collect();
+        let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
+        let both = with(generator, pairs, f).to_dtype(part) * scale;
+        let of = |i: isize| both.at(vec![gradus::Ix::Rest, gradus::Ix::At(i)]);
+        return Ok(of(0).complex(&of(1)));
+    }
+    if !dtype.is_differentiable() {
+        let why = format!("{name} draws floats, which {} does not hold", crate::dtype::name(dtype));
+        return Err(pyo3::exceptions::PyNotImplementedError::new_err(why));
+    }
+    Ok(with(generator, shape, f).to_dtype(dtype))
+}
+
 macro_rules! drawn {
-    ($($name:ident $like:ident $doc:literal;)*) => {$(
+    ($($name:ident $like:ident $scale:expr, $doc:literal;)*) => {$(
         #[doc = $doc]
         #[doc = example!($name)]
         #[pyfunction]
@@ -129,8 +151,9 @@ macro_rules! drawn {
         ) -> PyResult<PyTensor> {
             crate::create::on_device(device)?;
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
-            let dtype = Some(dtype.unwrap_or(DTypeArg(default_float())));
-            made(with(generator, shape, |g, s| g.$name(s)), dtype, requires_grad)
+            let dtype = dtype.map_or_else(default_float, |d| d.0);
+            let how = (stringify!($name), $scale);
+            made(drawn_as(generator, shape, dtype, how, |g, s| g.$name(s))?, None, requires_grad)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -145,15 +168,16 @@ macro_rules! drawn {
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
             crate::create::on_device(device)?;
-            let dtype = Some(dtype.unwrap_or(DTypeArg(input.0.dtype())));
-            made(with(generator, input.0.shape(), |g, s| g.$name(s)), dtype, requires_grad)
+            let dtype = dtype.map_or_else(|| input.0.dtype(), |d| d.0);
+            let how = (stringify!($like), $scale);
+            made(drawn_as(generator, input.0.shape(), dtype, how, |g, s| g.$name(s))?, None, requires_grad)
         }
     )*};
 }
 
 drawn! {
-    rand rand_like "Numbers from 0 to before 1, all equally likely.";
-    randn randn_like "Numbers from the standard normal distribution.";
+    rand rand_like 1.0, "Numbers from 0 to before 1, all equally likely.";
+    randn randn_like std::f64::consts::FRAC_1_SQRT_2, "Numbers from the standard normal distribution.";
 }
 
 /// Integers from `low` to before `high`: `randint(high, size)` or `randint(low, high, size)`.
@@ -228,6 +252,13 @@ pub(crate) fn normal(
         (Operand::Tensor(t), _, None) | (_, Operand::Tensor(t), None) => t.shape(),
         _ => return Err(value_error("normal of two numbers needs a size")),
     };
+    let negative = match &std {
+        Operand::Tensor(t) => !t.is_traced() && raise(t.detach().lt(0.0).any(()).item::<bool>())?,
+        Operand::Number(n) => matches!(n, gradus::Number::Float(x) if *x < 0.0),
+    };
+    if negative {
+        return Err(value_error("normal expects all elements of std >= 0.0"));
+    }
     let z = with(generator, shape, |g, s| g.randn(s));
     made(z.mul(std.arg()).add(mean.arg()), dtype, false)
 }
@@ -237,6 +268,10 @@ pub(crate) fn normal(
 #[pyfunction]
 #[pyo3(signature = (input, *, generator=None))]
 pub(crate) fn bernoulli(input: T, generator: Option<&Bound<'_, PyGenerator>>) -> PyResult<PyTensor> {
+    let p = input.0.detach();
+    if !p.is_traced() && !raise((p.ge(0.0) & p.le(1.0)).all(()).item::<bool>())? {
+        return Err(value_error("Expected p_in >= 0 && p_in <= 1 to be true, but got false."));
+    }
     let drawn = with(generator, input.0.shape(), |g, s| g.rand(s));
     PyTensor::out(drawn.lt(&input.0.detach()).to_dtype(input.0.dtype()))
 }
@@ -311,7 +346,8 @@ impl PyTensor {
         generator: Option<&Bound<'py, PyGenerator>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
-        let new = with(generator, x.shape(), |g, s| g.randn(s)).to_dtype(x.dtype()) * std + mean;
+        let how = ("normal_", std::f64::consts::FRAC_1_SQRT_2);
+        let new = drawn_as(generator, x.shape(), x.dtype(), how, |g, s| g.randn(s))? * std + mean;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }

@@ -1,8 +1,9 @@
 //! Views and other movements of elements.
 
 use crate::error::{raise, type_error, value_error};
-use crate::tensor::{PyTensor, View, result};
+use crate::tensor::{PyTensor, result};
 use crate::value::{Dim, Operand, PerAxis, T, extents, integers, list};
+use crate::view::View;
 use gradus::{DType, Dims, Ix, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -59,8 +60,7 @@ fn as_dtype(slf: &Bound<'_, PyTensor>, dtype: DType) -> PyResult<PyTensor> {
         }
         *last = *last * old / new;
     }
-    let bytes = raise(x.detach().to_bytes())?;
-    PyTensor::out(Tensor::from_bytes(&gradus::Aval::new(dtype, shape), &bytes))
+    PyTensor::part_of(slf, View::Bytes(gradus::Aval::new(dtype, shape)))
 }
 
 #[pymethods]
@@ -153,16 +153,6 @@ impl PyTensor {
     #[getter]
     fn mT(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         PyTensor::transpose(slf, -2, -1)
-    }
-
-    /// A matrix transposed and conjugated.
-    #[getter]
-    fn H(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
-        let turned = slf.get().value(slf.py())?.adjoint();
-        match raise(turned.check())?.dtype().is_complex() {
-            true => PyTensor::out(turned),
-            false => PyTensor::transpose(slf, -2, -1),
-        }
     }
 
     /// Axes moved to other places.
@@ -406,24 +396,11 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.diag(diagonal))
     }
 
-    /// The diagonals of two axes.
-    #[doc = example!(diagonal)]
-    #[pyo3(signature = (offset=0, dim1=0, dim2=1))]
-    fn diagonal(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.diagonal(offset, dim1, dim2))
-    }
-
     /// Matrices with these diagonals.
     #[doc = example!(diag_embed)]
     #[pyo3(signature = (offset=0, dim1=-2, dim2=-1))]
     fn diag_embed(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.diag_embed(offset, dim1, dim2))
-    }
-
-    /// Windows along an axis, as a new last axis.
-    #[doc = example!(unfold)]
-    fn unfold(&self, py: Python<'_>, dimension: isize, size: usize, step: usize) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.unfold(dimension, size, step))
     }
 
     /// Elements at these positions along an axis, one for each: out[i, j] = self[index[i, j], j] for dim 0.

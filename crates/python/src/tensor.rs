@@ -6,9 +6,10 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{forgotten, raise, raised};
-use crate::jit::{is_compiling, note_gradient};
+use crate::jit::is_compiling;
 use crate::unary::Spelled;
-use gradus::{DType, Ix, Tensor};
+use crate::view::View;
+use gradus::{DType, Tensor};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +28,8 @@ struct Slot {
     value: Tensor,
     /// How often another value was put here.
     changed: u64,
+    /// How many traces had begun when this place was made.
+    born: u64,
     alias: Option<Box<Alias>>,
 }
 
@@ -38,58 +41,10 @@ struct Alias {
     seen: u64,
 }
 
-/// Ways to see a tensor without copying it.
-pub(crate) enum View {
-    At(Vec<Ix>),
-    Reshape(Vec<i64>),
-    Permute(Vec<isize>),
-    Expand(Vec<usize>),
-    /// The same elements outside of autograd.
-    Detached,
-    /// A leaf's gradient: its own value, which the leaf is told about as long as it is still that leaf's gradient.
-    Gradient,
-}
-
-impl View {
-    /// The part.
-    fn of(&self, whole: &Tensor) -> Tensor {
-        match self {
-            View::At(places) => whole.at(places.clone()),
-            View::Reshape(dims) => whole.reshape(dims.clone()),
-            View::Permute(axes) => whole.permute(axes.clone()),
-            View::Expand(shape) => whole.expand(shape.clone()),
-            View::Detached => whole.detach(),
-            View::Gradient => whole.clone(),
-        }
-    }
-
-    /// The whole with another part.
-    fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
-        Ok(match self {
-            View::At(places) => whole.with_at(places.clone(), part),
-            View::Reshape(_) => part.reshape(whole.shape()),
-            View::Permute(axes) => {
-                let rank = axes.len() as isize;
-                let mut back = vec![0isize; axes.len()];
-                for (i, &a) in axes.iter().enumerate() {
-                    back[a.rem_euclid(rank) as usize] = i as isize;
-                }
-                part.permute(back)
-            }
-            View::Expand(_) => {
-                let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
-                return Err(crate::error::runtime_error(why));
-            }
-            View::Detached => part.detach(),
-            View::Gradient => part.clone(),
-        })
-    }
-}
-
 impl PyTensor {
     /// A place of its own.
     pub(crate) fn new(value: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(Slot { value, changed: 0, alias: None }))
+        PyTensor(Mutex::new(Slot { value, changed: 0, born: gradus::traces_begun(), alias: None }))
     }
 
     /// A place of its own, unless the value is a failure.
@@ -117,18 +72,29 @@ impl PyTensor {
         }
         let seen = of.get().stamp();
         let alias = Some(Box::new(Alias { of: of.clone().unbind(), how, seen }));
-        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, alias })))
+        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: gradus::traces_begun(), alias })))
     }
 
     /// The gradient of a leaf or of a tensor that retains it.
     pub(crate) fn gradient(of: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
-        let leaf = of.get().value(of.py())?;
-        if is_compiling() && leaf.is_cell() && !gradus::gradient_is_traced(&leaf) {
-            note_gradient(&leaf)?;
-        }
-        match leaf.grad() {
+        match of.get().value(of.py())?.grad() {
             Some(grad) => PyTensor::part_as(of, grad, View::Gradient).map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// The place that this is a part of, and where its elements stand there.
+    pub(crate) fn whole<'py>(of: &Bound<'py, PyTensor>) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
+        let py = of.py();
+        let parent = of.get().slot().alias.as_ref().and_then(|alias| {
+            alias.how.keeps_elements().then(|| (alias.of.clone_ref(py), alias.how.clone()))
+        });
+        match parent {
+            Some((parent, how)) => {
+                let (root, places) = PyTensor::whole(parent.bind(py))?;
+                Ok((root, how.of(&places)))
+            }
+            None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
         }
     }
 
@@ -241,6 +207,13 @@ impl PyTensor {
             self.slot().changed += 1;
             return Ok(());
         }
+        let born = self.slot().born;
+        if !old.is_traced() && old.is_leaf() && new.is_traced_since(born) {
+            // A place from outside of the function being traced: a cell, which has the new value when the function has run.
+            let cell = old.cell();
+            self.rebind(cell.clone());
+            return raise(cell.set_(&new));
+        }
         self.rebind(new);
         Ok(())
     }
@@ -248,6 +221,16 @@ impl PyTensor {
     /// The dtype, without looking at elements.
     pub(crate) fn dtype_now(&self, py: Python<'_>) -> PyResult<DType> {
         Ok(self.value(py)?.dtype())
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// In place: nothing, and every use raises this.
+    fn _withhold<'py>(slf: Bound<'py, PyTensor>, why: &str) -> Bound<'py, PyTensor> {
+        let (what, rest) = why.split_once(' ').unwrap_or((why, ""));
+        slf.get().rebind(Tensor::failed(gradus::Error::value(what, rest)));
+        slf
     }
 }
 

@@ -118,7 +118,6 @@ plain! {
     cholesky "The lower Cholesky factor of matrices." |x| x.cholesky();
     pinverse "The pseudo-inverse of matrices." |x| x.pinv();
     matrix_exp "The exponential of matrices." |x| x.matrix_exp();
-    adjoint "Matrices transposed and conjugated." |x| x.adjoint();
     trace "The sum of a matrix's diagonal." |x| x.trace();
     fliplr "With columns in reverse order." |x| x.flip(1isize);
     flipud "With rows in reverse order." |x| x.flip(0isize);

@@ -4,11 +4,12 @@ use crate::apply::try_apply;
 use crate::data::Data;
 use crate::few::Few;
 use crate::hook::seen_by;
+use crate::leaves;
 use crate::row::Output;
 use crate::tape::{Edge, GradMode, Node, Saved, State, Target, is_grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
-use gradus_ir::{Error, Result};
+use gradus_ir::{Aval, Error, Result};
 use gradus_mem::Handle;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
@@ -101,9 +102,9 @@ impl Pass {
             for (edge, slot) in wanted.iter_mut().filter(|(e, _)| e.node.ptr_eq(&node)) {
                 slot.clone_from(&cts[edge.out]);
             }
-            for (out, _) in state.watched.iter().flat_map(|w| w.retained.iter()) {
-                self.retained
-                    .extend(cts[*out].clone().map(|ct| (Edge { node: node.clone(), out: *out }, ct)));
+            for k in state.watched.iter().flat_map(|w| w.kept.iter()).filter(|k| k.retained) {
+                let edge = |ct| (Edge { node: node.clone(), out: k.out }, ct);
+                self.retained.extend(cts[k.out].clone().map(edge));
             }
             let saved = take(&mut state, how.retain_graph || how.create_graph);
             drop(state);
@@ -201,7 +202,7 @@ fn refused(node: &Node, cts: &[Option<Tensor>], why: &str) -> Error {
 }
 
 /// Nothing is recorded during a pass unless the pass itself is to be differentiated.
-fn mode(how: Backward) -> GradMode {
+pub(crate) fn mode(how: Backward) -> GradMode {
     set_grad_enabled(how.create_graph && is_grad_enabled())
 }
 
@@ -235,13 +236,18 @@ impl Tensor {
         match &*self.0 {
             Inner::Data(_, edge) => edge.is_some(),
             Inner::Cell(c) => c.requires_grad(),
-            _ => false,
+            Inner::Node(n) => n.requires_grad(),
+            Inner::Failed(_) => false,
         }
     }
 
     /// Whether nothing was recorded behind this tensor.
     pub fn is_leaf(&self) -> bool {
-        !matches!(&*self.0, Inner::Data(_, Some(_)))
+        match &*self.0 {
+            Inner::Data(_, edge) => edge.is_none(),
+            Inner::Node(n) => n.is_leaf(),
+            _ => true,
+        }
     }
 
     /// The same value, outside of autograd.
@@ -258,12 +264,15 @@ impl Tensor {
     /// The gradient collected so far: of a leaf, or of a tensor that `retain_grad` was called on.
     pub fn grad(&self) -> Option<Tensor> {
         match &*self.0 {
-            Inner::Cell(c) => c.grad(),
+            Inner::Cell(c) => {
+                leaves::touches(c, true);
+                c.grad()
+            }
             Inner::Data(_, Some(edge)) => {
                 let state = lock(&edge.node.state);
-                let (_, grad) = state.watched.as_ref()?.retained.iter().find(|(out, _)| *out == edge.out)?;
-                grad.clone()
+                state.watched.as_ref()?.kept.iter().find(|k| k.out == edge.out)?.grad.clone()
             }
+            Inner::Node(n) => n.grad(),
             _ => None,
         }
     }
@@ -271,30 +280,36 @@ impl Tensor {
     /// Forgets the gradient of a leaf.
     pub fn zero_grad(&self) {
         if let Some(cell) = self.as_cell() {
+            leaves::touches(cell, false);
             cell.set_grad(None);
         }
     }
 
-    /// Replaces the gradient of a leaf by one of the leaf's own type.
+    /// Replaces the gradient by one of the tensor's own type: of a leaf, or of an inner tensor.
     #[track_caller]
     pub fn set_grad(&self, grad: Option<&Tensor>) -> Result<()> {
         let place = Location::caller();
         let set = || {
-            let Some(cell) = self.check()?.as_cell() else {
-                return Err(Error::gradient(
-                    "only a leaf (`requires_grad_`) keeps a gradient that can be replaced",
-                ));
-            };
-            let found = grad.map(|g| g.check()).transpose()?.and_then(|g| g.aval());
-            if found.as_ref().is_some_and(|a| *a != cell.aval()) {
-                let why = format!("does not fit a leaf of type {}", cell.aval());
-                return Err(Error::shape(
-                    format!("a gradient of type {}", found.map_or_else(String::new, |a| a.to_string())),
-                    why,
-                ));
+            let own = self.check()?.aval();
+            let found = grad.map(|g| g.check()).transpose()?.map(|g| g.aval());
+            if found.as_ref().is_some_and(|a| *a != own) {
+                let text = |a: Option<Aval>| a.map_or_else(String::new, |a| a.to_string());
+                let why = format!("does not fit a leaf of type {}", text(own));
+                return Err(Error::shape(format!("a gradient of type {}", text(found.flatten())), why));
             }
-            crate::trace::replaces_gradient(cell, grad);
-            cell.set_grad(grad.map(|g| g.detach()));
+            match &*self.0 {
+                Inner::Cell(cell) => {
+                    leaves::touches(cell, false);
+                    cell.set_grad(grad.map(|g| g.detach()));
+                }
+                Inner::Data(_, Some(edge)) => edge.keep(|kept| kept.grad = grad.map(|g| g.detach())),
+                Inner::Node(n) => n.set_grad(grad),
+                _ => {
+                    return Err(Error::gradient(
+                        "only a leaf (`requires_grad_`) keeps a gradient that can be replaced",
+                    ));
+                }
+            }
             Ok(())
         };
         set().map_err(|e: Error| e.or_at(place))
@@ -302,20 +317,23 @@ impl Tensor {
 
     /// Makes backward passes keep the gradient of this inner tensor.
     pub fn retain_grad(&self) {
-        if let Inner::Data(_, Some(edge)) = &*self.0 {
-            let mut state = lock(&edge.node.state);
-            let retained = &mut state.watched.get_or_insert_default().retained;
-            if retained.iter().all(|(out, _)| *out != edge.out) {
-                retained.push((edge.out, None));
-            }
+        match &*self.0 {
+            Inner::Data(_, Some(edge)) => edge.keep(|kept| kept.retained = true),
+            Inner::Node(n) => n.retain_grad(),
+            _ => {}
         }
     }
 
     /// Whether [`retain_grad`](Tensor::retain_grad) was called on this inner tensor.
     pub fn retains_grad(&self) -> bool {
-        let Inner::Data(_, Some(edge)) = &*self.0 else { return false };
-        let state = lock(&edge.node.state);
-        state.watched.as_ref().is_some_and(|w| w.retained.iter().any(|(out, _)| *out == edge.out))
+        match &*self.0 {
+            Inner::Data(_, Some(edge)) => {
+                let state = lock(&edge.node.state);
+                state.watched.as_ref().is_some_and(|w| w.kept.iter().any(|k| k.retained && k.out == edge.out))
+            }
+            Inner::Node(n) => n.retains_grad(),
+            _ => false,
+        }
     }
 
     /// Adds the gradients of this scalar to every leaf it depends on.
@@ -334,33 +352,38 @@ impl Tensor {
     #[track_caller]
     pub fn backward_as(&self, seed: Option<&Tensor>, how: Backward) -> Result<()> {
         let place = Location::caller();
-        let run = || {
-            let seed = seed_for(self, seed)?;
-            if let Inner::Node(root) = &*self.0 {
-                return crate::trace::backward(root, &seed);
-            }
-            let _mode = mode(how);
-            let mut pass = Pass::default();
-            pass.send(&target_of(self), seed);
-            pass.run(how, &mut [])?;
-            // Only now, so that a failed pass leaves every gradient as it was.
-            for (edge, g) in pass.retained {
-                let mut state = lock(&edge.node.state);
-                let mut kept = state.watched.iter_mut().flat_map(|w| w.retained.iter_mut());
-                if let Some((_, sum)) = kept.find(|(out, _)| *out == edge.out) {
-                    add(sum, g);
-                }
-            }
-            for (leaf, grad) in pass.leaves {
-                let Some(cell) = leaf.as_cell() else { continue };
-                let mut sum = cell.grad();
-                grad.into_iter().for_each(|g| add(&mut sum, g));
-                cell.set_grad(sum);
-            }
-            Ok(())
-        };
-        run().map_err(|e: Error| e.or_at(place))
+        let seeded = seed_for(self, seed).and_then(|seed| match &*self.0 {
+            Inner::Node(root) => leaves::backward(root, &seed, how),
+            _ => pass_from(&[(self, seed)], how),
+        });
+        seeded.map_err(|e: Error| e.or_at(place))
     }
+}
+
+/// Adds the gradients of `Σ ⟨tensor, seed⟩` to every leaf that these tensors depend on, in one pass.
+#[track_caller]
+pub fn backward_from(roots: &[(&Tensor, &Tensor)], how: Backward) -> Result<()> {
+    let place = Location::caller();
+    let seeded = roots.iter().map(|(t, seed)| Ok((*t, seed_for(t, Some(seed))?))).collect::<Result<Vec<_>>>();
+    seeded.and_then(|roots| pass_from(&roots, how)).map_err(|e| e.or_at(place))
+}
+
+fn pass_from(roots: &[(&Tensor, Tensor)], how: Backward) -> Result<()> {
+    let _mode = mode(how);
+    let mut pass = Pass::default();
+    roots.iter().for_each(|(t, seed)| pass.send(&target_of(t), seed.clone()));
+    pass.run(how, &mut [])?;
+    // Only now, so that a failed pass leaves every gradient as it was.
+    for (edge, g) in pass.retained {
+        edge.keep(|kept| add(&mut kept.grad, g));
+    }
+    for (leaf, grad) in pass.leaves {
+        let Some(cell) = leaf.as_cell() else { continue };
+        let mut sum = cell.grad();
+        grad.into_iter().for_each(|g| add(&mut sum, g));
+        cell.set_grad(sum);
+    }
+    Ok(())
 }
 
 fn target_of(t: &Tensor) -> Target {
@@ -381,13 +404,17 @@ pub fn grad(
 ) -> Result<Vec<Option<Tensor>>> {
     let place = Location::caller();
     let run = || {
-        if outputs.iter().any(|t| t.is_traced()) {
-            return Err(Error::trace("inside a trace take the gradient of a function, or call `backward`"));
-        }
-        let mut pass = Pass::default();
         let seeds = seeds.iter().copied().chain(std::iter::repeat(None));
         let roots =
             outputs.iter().zip(seeds).map(|(t, s)| Ok((*t, seed_for(t, s)?))).collect::<Result<Vec<_>>>()?;
+        let traced = outputs.iter().find_map(|t| match &*t.0 {
+            Inner::Node(root) => Some(&root.trace),
+            _ => None,
+        });
+        if let Some(trace) = traced {
+            return all_used(leaves::grad(trace, &roots, wrt, how)?, wrt, how);
+        }
+        let mut pass = Pass::default();
         let _mode = mode(how);
         roots.into_iter().for_each(|(t, seed)| pass.send(&target_of(t), seed));
         let mut inner = Vec::new();
@@ -406,17 +433,20 @@ pub fn grad(
             Some(cell) => pass.leaf_at.get(&cell.addr()).and_then(|&at| pass.leaves[at].1.clone()),
             None => inner.next().and_then(|(_, g)| g),
         };
-        let grads: Vec<Option<Tensor>> = wrt.iter().map(of).collect();
-        match grads.iter().position(Option::is_none) {
-            Some(i) if !how.allow_unused => {
-                let aval = wrt[i].aval().map_or_else(String::new, |a| a.to_string());
-                let why = format!(
-                    "nothing flows to number {i} of `wrt` ({aval}): say `allow_unused` if it may not"
-                );
-                Err(Error::gradient(why))
-            }
-            _ => Ok(grads),
-        }
+        all_used(wrt.iter().map(of).collect(), wrt, how)
     };
     run().map_err(|e: Error| e.or_at(place))
+}
+
+/// These gradients, unless one is missing that may not be.
+fn all_used(grads: Vec<Option<Tensor>>, wrt: &[&Tensor], how: Backward) -> Result<Vec<Option<Tensor>>> {
+    match grads.iter().position(Option::is_none) {
+        Some(i) if !how.allow_unused => {
+            let aval = wrt[i].aval().map_or_else(String::new, |a| a.to_string());
+            let why =
+                format!("nothing flows to number {i} of `wrt` ({aval}): say `allow_unused` if it may not");
+            Err(Error::gradient(why))
+        }
+        _ => Ok(grads),
+    }
 }

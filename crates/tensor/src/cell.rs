@@ -179,9 +179,13 @@ impl Tensor {
 
     #[track_caller]
     fn leaf(&self, requires_grad: bool) -> Tensor {
+        let place = std::panic::Location::caller();
+        if let (Inner::Node(n), true) = (&*self.0, requires_grad) {
+            return n.leaf(self).unwrap_or_else(|e| Tensor::failed(e.or_at(place)));
+        }
         match self.concrete() {
             Ok(data) => Tensor::new(Inner::Cell(Cell::new(Tensor::data(data), requires_grad))),
-            Err(e) => Tensor::failed(e.or_at(std::panic::Location::caller())),
+            Err(e) => Tensor::failed(e.or_at(place)),
         }
     }
 

@@ -74,11 +74,7 @@ impl Tensor {
                 lock(&edge.node.state).watched.get_or_insert_default().hooks.push((edge.out, hook));
             }
             Inner::Cell(cell) if cell.requires_grad() => cell.hook(hook),
-            Inner::Node(_) => {
-                let why =
-                    "a hook is called in backward passes of what has run; inside a trace nothing runs yet";
-                return Err(Error::trace(why).at(Location::caller()));
-            }
+            Inner::Node(n) if n.requires_grad() => n.hook(hook),
             _ => {
                 let why = "a tensor that requires no gradient has none that a hook could see";
                 return Err(Error::gradient(why).at(Location::caller()));

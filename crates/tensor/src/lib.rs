@@ -18,6 +18,7 @@ mod few;
 pub mod func;
 mod hook;
 mod index;
+mod leaves;
 mod movement;
 mod ops;
 mod place;
@@ -58,6 +59,7 @@ pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot}
 pub use gradus_cpu::ask_to_stop;
 pub use gradus_ir::transform::Unreachable;
 pub use hook::HookHandle;
+pub use leaves::{TracedGradient, Whose, traced_argument, traced_gradients, traced_requirements};
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};
@@ -65,8 +67,7 @@ pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{
-    Outputs, TracedFunction, TracedGradient, gradient_is_traced, is_tracing, outside_traces, trace,
-    trace_function, trace_lines, traced_gradients,
+    Outputs, TracedFunction, is_tracing, outside_traces, trace, trace_function, trace_lines, traces_begun,
 };
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,
@@ -85,5 +86,5 @@ pub fn set_threads(threads: usize) {
 
 pub mod autograd {
     //! Gradients from the tape, without touching any leaf.
-    pub use crate::backward::{Backward, grad, look_for_nan};
+    pub use crate::backward::{Backward, backward_from, grad, look_for_nan};
 }

@@ -61,9 +61,30 @@ pub(crate) struct State {
 /// Results whose gradients somebody wants to see.
 #[derive(Default)]
 pub(crate) struct Watched {
-    /// Those that `retain_grad` asked for, and the gradient.
-    pub(crate) retained: Vec<(usize, Option<Tensor>)>,
+    pub(crate) kept: Vec<Kept>,
     pub(crate) hooks: Vec<(usize, Hook)>,
+}
+
+/// The gradient of one result.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) out: usize,
+    /// Whether backward passes add to it: `retain_grad` asked for that.
+    pub(crate) retained: bool,
+    pub(crate) grad: Option<Tensor>,
+}
+
+impl Edge {
+    /// Changes what is kept of the gradient of this result.
+    pub(crate) fn keep(&self, change: impl FnOnce(&mut Kept)) {
+        let mut state = lock(&self.node.state);
+        let all = &mut state.watched.get_or_insert_default().kept;
+        let at = all.iter().position(|k| k.out == self.out).unwrap_or_else(|| {
+            all.push(Kept { out: self.out, ..Kept::default() });
+            all.len() - 1
+        });
+        change(&mut all[at]);
+    }
 }
 
 /// Operands (cells with their version), then results: these without the node that they would keep alive by it.

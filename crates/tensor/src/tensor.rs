@@ -200,7 +200,7 @@ impl Tensor {
         let one = || {
             let data = self.concrete()?;
             if data.aval.shape.numel() != 1 {
-                return Err(Error::shape(format!("item of {}", data.aval), "takes exactly one element"));
+                return Err(Error::value(format!("item of {}", data.aval), "takes exactly one element"));
             }
             Ok(data.to_vec()?[0])
         };

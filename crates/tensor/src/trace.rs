@@ -5,12 +5,12 @@
 //! becomes a constant**. A cell written during a trace becomes an extra output.
 
 use crate::cell::Cell;
+use crate::leaves::Leaves;
 use crate::plan::called;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::{Id, Origin};
-use gradus_ir::ops::call::Call;
 use gradus_ir::ops::select::StopGradient;
-use gradus_ir::{Aval, Builder, Error, Graph, Op, Result, transform};
+use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,30 +25,31 @@ pub(crate) struct Traced {
 
 /// A graph being traced.
 pub(crate) struct Trace {
-    builder: Builder,
+    pub(crate) builder: Builder,
     age: u64,
     open: AtomicBool,
     /// Whether nodes remember their lines. Those of a composite do not: its caller's is the one to name.
     placed: bool,
     captures: Mutex<Vec<Capture>>,
-    /// Cells whose gradients are values of this trace while it is open.
-    gradients: Mutex<Vec<Kept>>,
+    pub(crate) leaves: Leaves,
 }
 
-/// A cell whose gradient a trace has changed.
-struct Kept {
-    cell: Cell,
-    /// The gradient it had before, which comes back when the trace ends.
-    before: Option<Tensor>,
-    /// Whether the function said what the gradient is, and did not add to what was there.
-    replaced: bool,
-}
-
-/// Something from outside: which input it became, and which value it has by now (cells can be written).
-struct Capture {
-    tensor: Tensor,
+/// Something from outside: which input it became, and which values it has had since (cells can be written).
+pub(crate) struct Capture {
+    pub(crate) tensor: Tensor,
     input: Id,
-    now: Id,
+    written: Vec<Id>,
+}
+
+impl Capture {
+    fn now(&self) -> Id {
+        self.written.last().copied().unwrap_or(self.input)
+    }
+
+    /// All values that it has had, the one now last.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Id> {
+        std::iter::once(self.input).chain(self.written.iter().copied())
+    }
 }
 
 /// A traced function: its graph, what it captured and which cells it writes.
@@ -75,13 +76,28 @@ thread_local! {
     static TRACES: RefCell<Vec<Arc<Trace>>> = const { RefCell::new(Vec::new()) };
 }
 
-fn innermost() -> Option<Arc<Trace>> {
+pub(crate) fn innermost() -> Option<Arc<Trace>> {
     TRACES.with(|t| t.borrow().last().cloned())
 }
 
 /// Whether a function is being traced on this thread.
 pub fn is_tracing() -> bool {
     TRACES.with(|t| !t.borrow().is_empty())
+}
+
+/// How many traces have begun, on any thread.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// How many traces have begun: tells what was there before one from what was made in it.
+pub fn traces_begun() -> u64 {
+    BEGUN.load(Ordering::Relaxed)
+}
+
+impl Tensor {
+    /// Whether this is a value of a trace that began after so many others.
+    pub fn is_traced_since(&self, begun: u64) -> bool {
+        matches!(&*self.0, Inner::Node(n) if n.trace.age >= begun)
+    }
 }
 
 /// The trace that must record an operation on these operands, if any. One without operands (an index, a constant)
@@ -106,71 +122,17 @@ pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
     youngest
 }
 
-/// A gradient that a function being traced leaves behind.
-pub struct TracedGradient {
-    /// The leaf.
-    pub leaf: Tensor,
-    /// Its gradient, a value of the trace, or none.
-    pub value: Option<Tensor>,
-    /// Whether it stands in place of what the leaf had before, or is to be added to it.
-    pub replaced: bool,
-}
-
-/// The gradients that the innermost trace leaves behind, of leaves that it does not change.
-pub fn traced_gradients() -> Vec<TracedGradient> {
-    let Some(trace) = innermost() else { return Vec::new() };
-    let captures = trace.captures();
-    let changed = |cell: &Cell| {
-        captures.iter().any(|c| c.now != c.input && c.tensor.as_cell().is_some_and(|own| own.is_same(cell)))
-    };
-    let left = |k: &Kept| TracedGradient {
-        leaf: Tensor::new(Inner::Cell(k.cell.attached())),
-        value: k.cell.grad(),
-        replaced: k.replaced,
-    };
-    trace.kept().iter().filter(|k| !changed(&k.cell)).map(left).collect()
-}
-
-/// Whether a trace that is open has made or replaced the gradient of a leaf: else it is one from outside.
-pub fn gradient_is_traced(leaf: &Tensor) -> bool {
-    let Some(cell) = leaf.as_cell() else { return false };
-    TRACES.with(|t| t.borrow().iter().any(|trace| trace.kept().iter().any(|k| k.cell.is_same(cell))))
-}
-
-/// Tells the innermost trace, if there is one, that a gradient is about to be replaced.
-pub(crate) fn replaces_gradient(cell: &Cell, by: Option<&Tensor>) {
-    let Some(trace) = innermost() else { return };
-    trace.keep(cell, cell.grad(), true);
-    if by.is_none()
-        && let Some(kept) = trace.kept().iter_mut().find(|k| k.cell.is_same(cell))
-    {
-        kept.replaced = true;
-    }
-}
-
 impl Trace {
-    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
-        self.gradients.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers a cell whose gradient is about to change, once.
-    fn keep(&self, cell: &Cell, before: Option<Tensor>, replaced: bool) {
-        let mut all = self.kept();
-        if !all.iter().any(|k| k.cell.is_same(cell)) {
-            all.push(Kept { cell: cell.clone(), before, replaced });
-        }
-    }
-
-    fn captures(&self) -> MutexGuard<'_, Vec<Capture>> {
+    pub(crate) fn captures(&self) -> MutexGuard<'_, Vec<Capture>> {
         self.captures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn node(self: &Arc<Trace>, id: Id) -> Tensor {
+    pub(crate) fn node(self: &Arc<Trace>, id: Id) -> Tensor {
         Tensor::new(Inner::Node(Traced { trace: self.clone(), id, aval: self.builder.aval(id) }))
     }
 
     /// The value of a tensor inside this trace.
-    fn read(&self, t: &Tensor) -> Result<Id> {
+    pub(crate) fn read(&self, t: &Tensor) -> Result<Id> {
         match &*t.0 {
             Inner::Node(n) if std::ptr::eq(&*n.trace, self) => Ok(n.id),
             Inner::Node(n) if !n.trace.open.load(Ordering::Relaxed) => {
@@ -199,12 +161,20 @@ impl Trace {
     fn capture(&self, t: &Tensor, aval: &Aval) -> Id {
         let mut captures = self.captures();
         if let Some(c) = captures.iter().find(|c| c.tensor.is_same(t)) {
-            return c.now;
+            return c.now();
         }
         let name = if t.as_cell().is_some() { "cell" } else { "outer" };
         let input = self.builder.input(name, aval.clone()).id();
-        captures.push(Capture { tensor: t.clone(), input, now: input });
+        captures.push(Capture { tensor: t.clone(), input, written: Vec::new() });
         input
+    }
+
+    /// The values that a tensor has had in this trace, if it was read here.
+    pub(crate) fn known(&self, t: &Tensor) -> Vec<Id> {
+        match &*t.0 {
+            Inner::Node(n) if std::ptr::eq(&*n.trace, self) => vec![n.id],
+            _ => self.captures().iter().filter(|c| c.tensor.is_same(t)).flat_map(Capture::values).collect(),
+        }
     }
 
     /// Records an operation that is called at a place.
@@ -225,69 +195,6 @@ impl Trace {
         let (node, outs) = self.builder.from_origin(&origin, || self.builder.try_apply_ids(op, ids))?;
         Ok((0..outs).map(|out| self.node(Id { node, out })).collect())
     }
-}
-
-/// A backward pass inside of a trace: gradients of a recorded value for the cells it was computed from, if they require
-/// them. The cells keep these as their gradients until the trace ends, so that an optimiser can be traced too; what they
-/// had before comes back then.
-pub(crate) fn backward(root: &Traced, seed: &Tensor) -> Result<()> {
-    let trace = &root.trace;
-    let seed = trace.read(seed)?;
-    let graph = trace.builder.finish_ids(&[root.id])?;
-    let reached = reached(&graph);
-    let mut wrt = Vec::new();
-    {
-        let captures = trace.captures();
-        let own = graph.inputs().len() - captures.len();
-        for (i, c) in captures.iter().enumerate() {
-            let input = graph.inputs()[own + i].1;
-            let Some(cell) = c.tensor.as_cell().filter(|cell| cell.requires_grad()) else { continue };
-            if !reached[input.node as usize] {
-                continue;
-            }
-            if c.now != c.input {
-                let why =
-                    "a parameter is changed before the backward pass that needs it; trace one step at a time";
-                return Err(Error::trace(why));
-            }
-            wrt.push((own + i, cell.clone()));
-        }
-    }
-    if wrt.is_empty() {
-        return Err(Error::gradient("nothing here requires gradients: no parameter was used"));
-    }
-    let positions: Vec<usize> = wrt.iter().map(|(i, _)| *i).collect();
-    let pull = transform::vjp(&graph, &positions)?;
-    let mut ids = trace.builder.input_ids();
-    ids.push(seed);
-    let call = Op::from(Call::new("backward", Vec::new(), Arc::new(pull)));
-    let (node, _) = trace.builder.try_apply_ids(call, ids)?;
-    for (out, (_, cell)) in wrt.into_iter().enumerate() {
-        let new = trace.node(Id { node, out: out as u32 });
-        let before = cell.grad();
-        let ours =
-            before.as_ref().is_some_and(|g| matches!(&*g.0, Inner::Node(n) if Arc::ptr_eq(&n.trace, trace)));
-        let sum = match &before {
-            Some(g) if ours => g + &new,
-            _ => new,
-        };
-        sum.check()?;
-        trace.keep(&cell, before.filter(|_| !ours), false);
-        cell.set_grad(Some(sum));
-    }
-    Ok(())
-}
-
-/// Which nodes the outputs of a graph are computed from.
-fn reached(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes().len()];
-    graph.outputs().iter().for_each(|id| live[id.node as usize] = true);
-    for i in (0..live.len()).rev() {
-        if live[i] {
-            graph.nodes()[i].ins.iter().for_each(|id| live[id.node as usize] = true);
-        }
-    }
-    live
 }
 
 /// Runs a function as if nothing was being traced: what it makes is data.
@@ -311,9 +218,11 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor) -> Result
         return Err(Error::shape(format!("a value of type {new:?}"), format!("cannot replace {own}")));
     }
     trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
-    let now = trace.read(value)?;
+    // A leaf that is set to a value forgets how that was computed.
+    let value = if cell.attached().requires_grad() { value.stop_gradient() } else { value.clone() };
+    let now = trace.read(&value)?;
     if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.is_same(tensor)) {
-        c.now = now;
+        c.written.push(now);
     }
     Ok(())
 }
@@ -324,9 +233,7 @@ struct Open(Arc<Trace>);
 impl Drop for Open {
     fn drop(&mut self) {
         self.0.open.store(false, Ordering::Relaxed);
-        for kept in self.0.kept().drain(..) {
-            kept.cell.set_grad(kept.before);
-        }
+        self.0.leaves.end();
         TRACES.with(|t| t.borrow_mut().retain(|other| !Arc::ptr_eq(other, &self.0)));
     }
 }
@@ -378,14 +285,13 @@ pub(crate) fn trace_body<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> 
 }
 
 fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool) -> Result<TracedFunction> {
-    static AGE: AtomicU64 = AtomicU64::new(0);
     let trace = Arc::new(Trace {
         builder: Builder::new(),
-        age: AGE.fetch_add(1, Ordering::Relaxed),
+        age: BEGUN.fetch_add(1, Ordering::Relaxed),
         open: AtomicBool::new(true),
         placed,
         captures: Mutex::new(Vec::new()),
-        gradients: Mutex::new(Vec::new()),
+        leaves: Leaves::default(),
     });
     let names = ["x", "y", "z", "u", "v", "w"];
     let name = |i: usize| if ins.len() <= names.len() { names[i].to_string() } else { format!("x{i}") };
@@ -400,8 +306,8 @@ fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool
     let mut ids = outputs.iter().map(|t| trace.read(t)).collect::<Result<Vec<Id>>>()?;
     drop(open);
     let captures = std::mem::take(&mut *trace.captures());
-    let written: Vec<&Capture> = captures.iter().filter(|c| c.now != c.input).collect();
-    ids.extend(written.iter().map(|c| c.now));
+    let written: Vec<&Capture> = captures.iter().filter(|c| !c.written.is_empty()).collect();
+    ids.extend(written.iter().map(|c| c.now()));
     let graph = Arc::new(trace.builder.finish_ids(&ids)?);
     let written = written.iter().map(|c| c.tensor.clone()).collect();
     Ok(TracedFunction { graph, written, captured: captures.into_iter().map(|c| c.tensor).collect() })

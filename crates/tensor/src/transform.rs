@@ -8,7 +8,7 @@ use crate::apply::{call, try_apply};
 use crate::axis::resolve;
 use crate::region::trace_rule;
 use crate::tensor::Tensor;
-use crate::trace::{Outputs, trace_function};
+use crate::trace::{Outputs, TracedFunction, trace_function};
 use gradus_ir::ops::call::Call;
 use gradus_ir::transform::Unreachable;
 use gradus_ir::{Aval, DType, Error, Graph, Result, Shape, transform};
@@ -45,13 +45,13 @@ impl Program {
     ) -> Result<Program> {
         let place = Location::caller();
         let traced = trace_function(avals, f).map_err(|e| e.or_at(place))?;
-        if !traced.written.is_empty() {
-            let why = "a transformed function writes a cell; give its new value back instead";
-            return Err(Error::trace(why).at(place));
-        }
         let own = operands.len();
-        operands.extend(traced.captured);
-        Ok(Program { graph: traced.graph, operands, own })
+        if traced.written.is_empty() {
+            operands.extend(traced.captured);
+            return Ok(Program { graph: traced.graph, operands, own });
+        }
+        let graph = written(avals, &mut operands, traced).map_err(|e| e.or_at(place))?;
+        Ok(Program { graph, operands, own })
     }
 
     #[track_caller]
@@ -130,6 +130,36 @@ impl Program {
             self.graph.output_avals().into_iter().filter(|a| a.dtype.is_differentiable()).collect();
         matching("cotangents", &outs, given)
     }
+}
+
+/// Gives the cells that a function writes their new values, once, and leaves the function of its own outputs: of what those
+/// cells hold now, whenever it is called.
+fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -> Result<Arc<Graph>> {
+    if traced.written.iter().any(Tensor::requires_grad) {
+        return Err(Error::trace("a transformed function writes a cell; give its new value back instead"));
+    }
+    let (all, of_writes) = (traced.graph.outputs().len(), traced.written.len());
+    let writes = traced.graph.with_outputs(&(all - of_writes..all).collect::<Vec<_>>())?;
+    let given: Vec<Option<Aval>> = operands.iter().map(|t| t.aval()).collect();
+    let now = |t: &Tensor| match traced.written.iter().any(|w| w.is_same(t)) {
+        true => t.stop_gradient(),
+        false => t.clone(),
+    };
+    operands.extend(traced.captured.iter().map(now));
+    let mut point = operands.clone();
+    for (i, aval) in avals.iter().enumerate().filter(|(i, a)| given[*i].as_ref() != Some(*a)) {
+        // Of a batch there is no one value.
+        if writes.reaches(writes.inputs()[i].1) {
+            let why = "a function over a batch writes a cell: each of the batch has another value for it";
+            return Err(Error::trace(why));
+        }
+        point[i] = Tensor::zeros_of(aval);
+    }
+    let values = call("writes", &Arc::new(writes), &point.iter().collect::<Vec<_>>())?;
+    for (cell, value) in traced.written.iter().zip(&values) {
+        cell.data_().set_(&value.detach())?;
+    }
+    Ok(Arc::new(traced.graph.with_outputs(&(0..all - of_writes).collect::<Vec<_>>())?))
 }
 
 /// Refuses values of other types than expected.

@@ -1,6 +1,7 @@
 //! Compiled functions: what they say of themselves, and that equal ones are compiled once.
 
-use gradus_tensor::{Tensor, compile, no_grad};
+use gradus_tensor::autograd::grad;
+use gradus_tensor::{Backward, Generator, Tensor, compile, no_grad};
 
 #[test]
 fn explain_tells_work_and_memory() {
@@ -93,4 +94,72 @@ fn backward_inside_of_a_step() {
             assert!((a - b).abs() < 1e-12, "{a} and {b}");
         }
     }
+}
+
+/// Gradients inside of a trace are part of it: of leaves that were changed in between, of inner values, of arguments, and of
+/// gradients.
+#[test]
+fn gradients_inside_of_a_trace() {
+    let w = Tensor::from([0.5, -1.5]).requires_grad_();
+    let x = Tensor::from([2.0, 3.0]);
+    let how = Backward { create_graph: true, retain_graph: true, ..Backward::default() };
+    let one = |y: &Tensor, x: &Tensor| grad(&[y], &[None], &[x], how).unwrap().remove(0).unwrap();
+    let f = |x: &Tensor| {
+        let h = (&w * x).sin();
+        h.retain_grad();
+        let y = h.square().sum(());
+        let slope = one(&y, &w); // 2 sin(wx) cos(wx) x
+        let curvature = one(&slope.sum(()), &w); // 2 cos(2wx) x²
+        let inner = one(&slope.square().sum(()), &h);
+        y.backward_as(None, how).unwrap();
+        let kept = h.grad().unwrap(); // 2h
+        let total = w.grad().unwrap();
+        w.zero_grad();
+        vec![slope, curvature, inner, kept, total]
+    };
+    let eager = f(&x);
+    let compiled = compile(&[&x], |x| f(&x[0])).unwrap();
+    for (i, (a, b)) in compiled.run(&[&x]).unwrap().iter().zip(&eager).enumerate() {
+        for (a, b) in a.to_vec::<f64>().unwrap().iter().zip(b.to_vec::<f64>().unwrap()) {
+            assert!((a - b).abs() < 1e-12, "result {i}: {a} and {b}");
+        }
+    }
+    // Two steps: the second gradient is of the value that the first has left.
+    let v = Tensor::from([1.0]).requires_grad_();
+    let steps = compile(&[], |_| {
+        for _ in 0..2 {
+            v.zero_grad();
+            v.square().sum(()).backward().unwrap();
+            no_grad(|| v.set_(&(&v.data_() - &(v.grad().unwrap() * 0.25)))).unwrap();
+        }
+        v.detach()
+    });
+    steps.unwrap().run(&[]).unwrap();
+    assert_eq!(v.to_vec::<f64>().unwrap(), [0.25]);
+}
+
+/// A function under a transform may draw, and write cells: once, whatever the transform does with it.
+#[test]
+fn transforms_of_functions_that_write() {
+    let (count, x) = (Tensor::from([0.0]).cell(), Tensor::from([1.0, 2.0]));
+    let f = |x: &[Tensor]| {
+        count.set_(&(&count + 1.0)).unwrap();
+        (x[0].square() * &count).sum(())
+    };
+    assert_eq!(gradus_tensor::grad(&[&x], f).unwrap()[0].to_vec::<f64>().unwrap(), [2.0, 4.0]);
+    assert_eq!(count.to_vec::<f64>().unwrap(), [1.0]);
+    let (y, pull) = gradus_tensor::vjp(&[&x], f).unwrap();
+    assert_eq!((y[0].item::<f64>().unwrap(), count.to_vec::<f64>().unwrap()), (10.0, vec![2.0]));
+    for _ in 0..2 {
+        assert_eq!(pull(&[&Tensor::from(1.0)]).unwrap()[0].to_vec::<f64>().unwrap(), [4.0, 8.0]);
+    }
+    let generator = Generator::new(3);
+    let noisy = |x: &[Tensor]| x[0].dropout(0.5, true, &generator);
+    let leaf = Tensor::ones([64]).requires_grad_();
+    let kept = gradus_tensor::checkpoint(&[&leaf], noisy).unwrap().remove(0);
+    kept.sum(()).backward().unwrap();
+    // What is computed again draws the same.
+    assert_eq!(leaf.grad().unwrap().to_vec::<f32>().unwrap(), kept.to_vec::<f32>().unwrap());
+    let again = gradus_tensor::checkpoint(&[&leaf], noisy).unwrap().remove(0);
+    assert_ne!(again.to_vec::<f32>().unwrap(), kept.to_vec::<f32>().unwrap());
 }

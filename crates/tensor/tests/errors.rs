@@ -265,7 +265,6 @@ fn traces() {
             x[0].masked_select(&x[0].gt(1.0)) => "depends on the data";
             x[0].with_at(&x[0].gt(1.0), 0.0) => "depends on the data";
             &x[0] + &count(&[4]) => "add", "do not broadcast";
-            x[0].requires_grad_() => "traced value (f32[2,3])";
         }
         refuse! {
             x[0].item::<f32>() => "has no elements while", "f32[2,3]";

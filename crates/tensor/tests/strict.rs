@@ -125,5 +125,12 @@ fn every_transform_names_the_line_it_was_called_from() {
         cell.set_(&v[0].sum(()).unsqueeze(0)).unwrap();
         v[0].sum(())
     };
-    says(&grad(&[&x], writes).unwrap_err(), &["writes a cell"]);
+    says(&vmap(&[&x], &[Some(0)], writes).unwrap_err(), &["over a batch writes a cell"]);
+    assert_eq!(cell.to_vec::<f64>().unwrap(), [1.0]);
+    let leaf = Tensor::from([1.0]).requires_grad_();
+    let trains = |v: &[Tensor]| {
+        leaf.data_().set_(&v[0].sum(()).unsqueeze(0)).unwrap();
+        v[0].sum(())
+    };
+    says(&grad(&[&x], trains).unwrap_err(), &["writes a cell"]);
 }

@@ -130,22 +130,6 @@ def channel_shuffle(input, groups):
     return input.reshape(n, groups, channels // groups, *rest).transpose(1, 2).reshape(n, channels, *rest)
 
 
-def as_strided(input, size, stride, storage_offset=None):
-    """The elements that a walk with these strides over the tensor's memory meets, a copy."""
-    size, stride = tuple(size), tuple(stride)
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    place = as_tensor(storage_offset or 0, dtype=int64)
-    for axis, (n, step) in enumerate(zip(size, stride)):
-        place = place + (arange(n) * step).reshape([-1] + [1] * (len(size) - axis - 1))
-    flat = input.reshape(-1)
-    last = (storage_offset or 0) + sum((n - 1) * step for n, step in zip(size, stride))
-    if 0 not in size and not 0 <= last < flat.shape[0]:
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset or 0} are out of bounds "
-                           f"for storage of {flat.shape[0]} elements")
-    return flat[place.expand(size)]
-
-
 def sum_to_size(input, *size):
     """The sum over axes that a tensor of this size would be broadcast along."""
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size

@@ -2,21 +2,23 @@
 
 import math
 
-from .._native import Tensor, arange, as_tensor, complex, stack, where, zeros, zeros_like
+from .._native import Tensor, arange, as_tensor, broadcast_tensors, float32, float64, int32, int64, stack, where, zeros, zeros_like
 
 
 def view_as_real(input):
-    """Complex numbers as pairs along a new last axis; a copy.
+    """Complex numbers as pairs along a new last axis.
 
     >>> import gradus
     >>> gradus.view_as_real(gradus.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
-    return stack([input.real, input.imag], -1)
+    if not input.is_complex():
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return input._pairs()
 
 
 def view_as_complex(input):
-    """Pairs along the last axis as complex numbers; a copy.
+    """Pairs along the last axis as complex numbers.
 
     >>> import gradus
     >>> gradus.view_as_complex(gradus.tensor([[1.0, 2.0]]))
@@ -24,7 +26,7 @@ def view_as_complex(input):
     """
     if input.dim() == 0 or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    return complex(input[..., 0], input[..., 1])
+    return input._of_pairs()
 
 
 def promote_types(type1, type2):
@@ -146,3 +148,35 @@ def is_signed(input):
 def is_same_size(input, other):
     """Whether both have the same extents."""
     return tuple(input.shape) == tuple(other.shape)
+
+
+def nextafter(input, other):
+    """The next number that the dtype holds after each, towards `other`.
+
+    >>> import gradus
+    >>> gradus.nextafter(gradus.tensor([1.0]), gradus.tensor([2.0])) - 1
+    tensor([1.1921e-07])
+    """
+    if input.dtype != other.dtype or input.dtype not in (float32, float64):
+        raise NotImplementedError(f"nextafter of {input.dtype} and {other.dtype} is not known: both are float32 or float64")
+    whole, sign = (int32, 31) if input.dtype == float32 else (int64, 63)
+    input, other = broadcast_tensors(input.detach(), other.detach())
+    bits = input.clone().view(whole)
+    # Numbers of one sign are ordered as their bits are.
+    away = bits + where((input < other) == (input > 0), 1, -1).to(whole)
+    least = where(other > 0, 1, 1 - 2**sign if sign == 31 else -(2**63) + 1).to(whole)
+    moved = where(input == 0, least, away).view(input.dtype)
+    return where(input.isnan() | other.isnan(), input + other, where(input == other, other, moved))
+
+
+def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
+    """What is left of numbers that are stored as integers from `quant_min` to `quant_max`. Gradients pass where those suffice.
+
+    >>> import gradus
+    >>> gradus.fake_quantize_per_tensor_affine(gradus.tensor([0.26, 9.0]), 0.1, 0, 0, 10)
+    tensor([0.3000, 1.0000])
+    """
+    q = (input.detach() * (1.0 / scale)).round() + zero_point
+    value = (q.clamp(quant_min, quant_max) - zero_point) * scale
+    inside = (q >= quant_min) & (q <= quant_max)
+    return where(inside, input + (value - input.detach()), value)

@@ -1,6 +1,6 @@
 """Sums of products."""
 
-from .._native import eye, solve_triangular, stack
+from .._native import cat, eye, ones_like, solve_triangular
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -57,9 +57,16 @@ def chain_matmul(*matrices):
 
 def vander(x, N=None, increasing=False):
     """Powers of a vector's elements, a column each."""
-    n = x.shape[0] if N is None else N
-    powers = range(n) if increasing else range(n - 1, -1, -1)
-    return stack([x**k for k in powers], 1)
+    powers = _powers(x, x.shape[0] if N is None else N)
+    return powers if increasing else powers.flip(1)
+
+
+def _powers(x, n):
+    """The first `n` powers, along a new last axis."""
+    if n < 1:
+        return x.unsqueeze(-1)[..., :0]
+    column = x.unsqueeze(-1)
+    return cat([ones_like(column), column.expand(*x.shape, n - 1)], -1).cumprod(-1)
 
 
 def cov(input, *, correction=1):

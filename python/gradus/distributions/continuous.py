@@ -3,7 +3,8 @@
 import math
 
 from ..core import rand, randn, where
-from .distribution import Distribution, Located, numbers
+from . import constraints
+from .distribution import Distribution, Located, numbers, violated
 
 
 class Normal(Located):
@@ -18,12 +19,13 @@ class Normal(Located):
     """
 
     has_rsample = True
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    _parts = {"loc": 0, "scale": 0}
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = numbers(loc, scale)
-        if validate_args is not False and not bool((self.scale.detach() > 0).all()):
-            raise ValueError(f"the scale of a normal distribution must be positive, not {self.scale}")
-        super().__init__(self.loc.shape)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def variance(self):
@@ -36,10 +38,14 @@ class Normal(Located):
 
     def log_prob(self, value):
         """The logarithm of the density."""
+        if self._validate_args:
+            self._validate_sample(value)
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value):
         """How likely a smaller value is."""
+        if self._validate_args:
+            self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) / self.scale / math.sqrt(2)).erf())
 
     def icdf(self, value):
@@ -50,26 +56,30 @@ class Normal(Located):
         """The entropy."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
-    def __repr__(self):
-        return f"Normal(loc: {self.loc.detach()}, scale: {self.scale.detach()})"
-
 
 class Uniform(Distribution):
     """The uniform distribution from `low` to `high`.
 
     >>> import gradus
     >>> from gradus.distributions import Uniform
-    >>> Uniform(0.0, 2.0).log_prob(gradus.tensor([1.0, 3.0]))
+    >>> Uniform(0.0, 2.0, validate_args=False).log_prob(gradus.tensor([1.0, 3.0]))
     tensor([-0.6931,    -inf])
     """
 
     has_rsample = True
+    arg_constraints = {"low": constraints.real, "high": constraints.real}
+    _parts = {"low": 0, "high": 0}
 
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = numbers(low, high)
-        if validate_args is not False and not bool((self.low.detach() < self.high.detach()).all()):
-            raise ValueError("a uniform distribution needs low < high")
-        super().__init__(self.low.shape)
+        super().__init__(self.low.shape, validate_args=validate_args)
+        if self._validate_args and violated(constraints.less_than(self.high.detach()), self.low):
+            raise ValueError("Uniform is not defined when low>= high")
+
+    @property
+    def support(self):
+        """Where values can be."""
+        return constraints.interval(self.low.detach(), self.high.detach())
 
     @property
     def mean(self):
@@ -87,11 +97,15 @@ class Uniform(Distribution):
 
     def log_prob(self, value):
         """The logarithm of the density."""
+        if self._validate_args:
+            self._validate_sample(value)
         inside = (value >= self.low) & (value < self.high)
         return where(inside, -(self.high - self.low).log(), -math.inf)
 
     def cdf(self, value):
         """How likely a smaller value is."""
+        if self._validate_args:
+            self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value):
@@ -101,6 +115,3 @@ class Uniform(Distribution):
     def entropy(self):
         """The entropy."""
         return (self.high - self.low).log()
-
-    def __repr__(self):
-        return f"Uniform(low: {self.low.detach()}, high: {self.high.detach()})"

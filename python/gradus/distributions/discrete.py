@@ -4,12 +4,14 @@ import math
 
 from ..core import arange, finfo, log_softmax, multinomial, no_grad, rand, softmax
 from ..nn import functional as F
+from . import constraints
 from .distribution import Distribution, numbers
 
 
 def _one_of(probs, logits):
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return ["probs" if logits is None else "logits"]
 
 
 class Categorical(Distribution):
@@ -22,8 +24,11 @@ class Categorical(Distribution):
     (2, 1.3863)
     """
 
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    _parts = {"probs": 1, "logits": 1}
+
     def __init__(self, probs=None, logits=None, validate_args=None):
-        _one_of(probs, logits)
+        self._from = _one_of(probs, logits)
         (given,) = numbers(probs if logits is None else logits)
         if given.dim() < 1:
             raise ValueError("a categorical distribution needs at least one axis, that of its classes")
@@ -34,7 +39,15 @@ class Categorical(Distribution):
         else:
             self.logits = log_softmax(given, -1)
             self.probs = softmax(given, -1)
-        super().__init__(given.shape[:-1])
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    def _named(self):
+        return self._from
+
+    @property
+    def support(self):
+        """The classes."""
+        return constraints.integer_interval(0, self.logits.shape[-1] - 1)
 
     @property
     def param_shape(self):
@@ -66,6 +79,8 @@ class Categorical(Distribution):
 
     def log_prob(self, value):
         """The logarithm of the probability of a class."""
+        if self._validate_args:
+            self._validate_sample(value)
         index = value.long().unsqueeze(-1)
         shape = tuple((index[..., 0] + self.logits[..., 0] * 0).shape) + (1,)
         logits = self.logits.expand(*shape[:-1], self.logits.shape[-1])
@@ -82,9 +97,6 @@ class Categorical(Distribution):
         values = arange(n).reshape(n, *[1] * len(self._batch))
         return values.expand(n, *self._batch) if expand else values
 
-    def __repr__(self):
-        return f"Categorical(probs: {self.probs.detach()})"
-
 
 class Bernoulli(Distribution):
     """1 with a probability, else 0.
@@ -95,8 +107,12 @@ class Bernoulli(Distribution):
     -1.3863
     """
 
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    _parts = {"probs": 0, "logits": 0}
+
     def __init__(self, probs=None, logits=None, validate_args=None):
-        _one_of(probs, logits)
+        self._from = _one_of(probs, logits)
         (given,) = numbers(probs if logits is None else logits)
         if logits is None:
             tiny = finfo(given.dtype).eps
@@ -104,7 +120,10 @@ class Bernoulli(Distribution):
             self.probs, self.logits = given, inner.log() - (-inner).log1p()
         else:
             self.probs, self.logits = given.sigmoid(), given
-        super().__init__(given.shape)
+        super().__init__(given.shape, validate_args=validate_args)
+
+    def _named(self):
+        return self._from
 
     @property
     def mean(self):
@@ -129,6 +148,8 @@ class Bernoulli(Distribution):
 
     def log_prob(self, value):
         """The logarithm of the probability of 0 or 1."""
+        if self._validate_args:
+            self._validate_sample(value)
         value = value.to(self.logits.dtype)
         shape = (value + self.logits.detach()).shape
         return -F.binary_cross_entropy_with_logits(self.logits.expand(shape), value.expand(shape), reduction="none")
@@ -136,6 +157,3 @@ class Bernoulli(Distribution):
     def entropy(self):
         """The entropy."""
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
-
-    def __repr__(self):
-        return f"Bernoulli(probs: {self.probs.detach()})"

@@ -1,5 +1,8 @@
 """What all distributions share."""
 
+import copy
+
+from .._native import is_tracing
 from ..core import Tensor, as_tensor, broadcast_tensors, float32, get_default_dtype, no_grad
 
 
@@ -10,12 +13,78 @@ def numbers(*given):
 
 
 class Distribution:
-    """The base of all distributions: `batch_shape` of independent ones, each over an `event_shape`."""
+    """The base of all distributions: `batch_shape` of independent ones, each over an `event_shape`.
+
+    A subclass says what its parameters must satisfy (`arg_constraints`) and its values (`support`), and which axes its
+    tensors have behind those of the batch (`_parts`).
+    """
 
     has_rsample = False
+    arg_constraints = {}
+    support = None
+    _parts = {}
+    _validate_args = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value):
+        """Whether parameters and values are looked at, where a distribution is not told."""
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_args = value
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
         self._batch, self._event = tuple(batch_shape), tuple(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        for name in self._unchecked() if self._validate_args else ():
+            constraint, value = self.arg_constraints[name], getattr(self, name)
+            if violated(constraint, value):
+                raise ValueError(f"Expected parameter {name} ({_what(value)}) of distribution {self!r} to satisfy the constraint "
+                                 f"{constraint!r}, but found invalid values:\n{value.detach()}")
+
+    def _named(self):
+        """The parameters that it was made of."""
+        return list(self.arg_constraints)
+
+    def _unchecked(self):
+        """Those that nobody has looked at yet."""
+        return self._named()
+
+    def _validate_sample(self, value):
+        """Refuses what cannot be a value of this distribution."""
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        own, given = self._batch + self._event, tuple(value.shape)
+        if self._event and given[len(given) - len(self._event):] != self._event:
+            raise ValueError(f"The right-most size of value must match event_shape: {given} vs {self._event}.")
+        for a, b in zip(reversed(given), reversed(own)):
+            if a != 1 and b != 1 and a != b:
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {given} vs {own}.")
+        if self.support is not None and violated(self.support, value):
+            raise ValueError(f"Expected value argument ({_what(value)}) to be within the support ({self.support!r}) of the "
+                             f"distribution {self!r}, but found invalid values:\n{value.detach()}")
+
+    def expand(self, batch_shape, _instance=None):
+        """The same distribution with its parameters repeated to a batch of another shape.
+
+        >>> import gradus
+        >>> gradus.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
+        gradus.Size([2, 3])
+        """
+        new, batch = copy.copy(self), tuple(batch_shape)
+        for name, axes in self._parts.items():
+            part = getattr(self, name)
+            setattr(new, name, part.expand(*batch, *part.shape[part.dim() - axes:]))
+        new._batch = batch
+        return new
+
+    def perplexity(self):
+        """The exponential of the entropy."""
+        return self.entropy().exp()
+
+    def __repr__(self):
+        values = ((name, getattr(self, name).detach()) for name in self._named())
+        return f"{type(self).__name__}({', '.join(f'{name}: {v if v.numel() == 1 else v.size()}' for name, v in values)})"
 
     @property
     def batch_shape(self):
@@ -68,3 +137,12 @@ class Located(Distribution):
     def mode(self):
         """Where the density is largest."""
         return self.loc
+
+
+def violated(constraint, value):
+    """Whether a condition is known not to hold: while a function is traced nothing has elements to look at."""
+    return not is_tracing() and not bool(constraint.check(value.detach()).all())
+
+
+def _what(value):
+    return f"{type(value).__name__} of shape {tuple(value.shape)}"

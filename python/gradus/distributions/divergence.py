@@ -7,6 +7,7 @@ from ..core import where
 from ..nn import functional as F
 from .continuous import Normal, Uniform
 from .discrete import Bernoulli, Categorical
+from .independent import Independent
 from .multivariate import MultivariateNormal
 
 
@@ -18,6 +19,10 @@ def kl_divergence(p, q):
     >>> kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0)).item()
     0.5
     """
+    if isinstance(p, Independent) and isinstance(q, Independent):
+        if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+            raise NotImplementedError("the divergence of draws taken along other axes is not known")
+        return p._summed(kl_divergence(p.base_dist, q.base_dist))
     for kind, divergence in _TABLE.items():
         if isinstance(p, kind) and isinstance(q, kind):
             return divergence(p, q)

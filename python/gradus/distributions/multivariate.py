@@ -4,7 +4,8 @@ import math
 
 from ..core import as_tensor, broadcast_tensors, eye, randn
 from .. import linalg
-from .distribution import Located, numbers
+from . import constraints
+from .distribution import Located, numbers, violated
 
 
 class MultivariateNormal(Located):
@@ -18,6 +19,10 @@ class MultivariateNormal(Located):
     """
 
     has_rsample = True
+    arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
+                       "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
+    support = constraints.real_vector
+    _parts = {"loc": 1, "_factor": 2}
 
     def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
         (loc,) = numbers(loc)
@@ -29,6 +34,12 @@ class MultivariateNormal(Located):
         matrix = as_tensor(given[0])
         if matrix.dim() < 2 or tuple(matrix.shape[-2:]) != (loc.shape[-1],) * 2:
             raise ValueError(f"a mean of {tuple(loc.shape)} needs a matrix of {(loc.shape[-1],) * 2}, not {tuple(matrix.shape)}")
+        self._from = "scale_tril" if scale_tril is not None else "precision_matrix" if covariance_matrix is None else "covariance_matrix"
+        constraint = self.arg_constraints[self._from]
+        checked = self._validate_args if validate_args is None else validate_args
+        if checked and violated(constraint, matrix):
+            raise ValueError(f"Expected parameter {self._from} (Tensor of shape {tuple(matrix.shape)}) of distribution MultivariateNormal "
+                             f"to satisfy the constraint {constraint!r}, but found invalid values:\n{matrix.detach()}")
         if scale_tril is not None:
             factor = matrix
         elif covariance_matrix is not None:
@@ -39,7 +50,13 @@ class MultivariateNormal(Located):
         mean, _ = broadcast_tensors(loc.unsqueeze(-1), factor[..., :1])
         self.loc = mean.squeeze(-1)
         self._factor = factor.expand(*self.loc.shape, loc.shape[-1])
-        super().__init__(self.loc.shape[:-1], self.loc.shape[-1:])
+        super().__init__(self.loc.shape[:-1], self.loc.shape[-1:], validate_args)
+
+    def _named(self):
+        return ["loc", self._from]
+
+    def _unchecked(self):
+        return ["loc"]
 
     @property
     def scale_tril(self):
@@ -72,6 +89,8 @@ class MultivariateNormal(Located):
 
     def log_prob(self, value):
         """The logarithm of the density."""
+        if self._validate_args:
+            self._validate_sample(value)
         away = (value - self.loc).unsqueeze(-1)
         factor = self._factor.expand(*away.shape[:-2], *self._factor.shape[-2:])
         whitened = linalg.solve_triangular(factor, away, upper=False).squeeze(-1)
@@ -80,6 +99,3 @@ class MultivariateNormal(Located):
     def entropy(self):
         """The entropy."""
         return 0.5 * self.loc.shape[-1] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
-
-    def __repr__(self):
-        return f"MultivariateNormal(loc: {self.loc.detach()}, covariance_matrix: {self.covariance_matrix.detach()})"

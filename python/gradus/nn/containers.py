@@ -100,6 +100,11 @@ class ModuleList(_Listed, Module):
         super().__init__()
         self.extend(modules or ())
 
+    def _wrap(self, value):
+        if not isinstance(value, Module):
+            raise TypeError(f"{type(value).__name__} is not a Module subclass")
+        return value
+
     def __repr__(self):
         groups = []
         for i, text in enumerate(repr(module) for module in self):

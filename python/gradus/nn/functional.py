@@ -191,34 +191,11 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """The last axes resampled: `mode` is `"nearest"`, `"nearest-exact"`, `"linear"`, `"bilinear"`, `"trilinear"`, `"bicubic"` or `"area"`."""
-    if antialias:
-        raise NotImplementedError("interpolate knows no antialias")
-    if mode == "bicubic":
-        return _bicubic(input, size, scale_factor, bool(align_corners), recompute_scale_factor)
-    if scale_factor is None or recompute_scale_factor or mode == "area" or align_corners:
-        return _native.interpolate(input, size, scale_factor, mode, align_corners)
-    factors = [scale_factor] * (input.ndim - 2) if isinstance(scale_factor, (int, float)) else list(scale_factor)
-    if size is not None or len(factors) != input.ndim - 2 or all(d * f == math.floor(d * f) for d, f in zip(input.shape[2:], factors)):
-        return _native.interpolate(input, size, scale_factor, mode, align_corners)
-    for axis, factor in enumerate(factors, 2):
-        input = _scaled(input, axis, factor, mode)
-    return input
-
-
-def _scaled(x, axis, factor, mode):
-    """One axis resampled by a factor that leaves a part of an element over: places go by the factor, not by the extents."""
-    extent = x.shape[axis]
-    step, count = 1 / factor, math.floor(extent * factor)
-    places = [min((i if mode == "nearest" else i + 0.5) * step, extent - 1) for i in range(count)]
-    if mode in ("nearest", "nearest-exact"):
-        return x.index_select(axis, _core.tensor([int(p) for p in places], dtype=_core.int64))
-    if mode not in ("linear", "bilinear", "trilinear"):
-        return _native.interpolate(x, None, factor, mode)  # which says what is wrong
-    places = [max((i + 0.5) * step - 0.5, 0.0) for i in range(count)]
-    first = [min(int(p), extent - 1) for p in places]
-    share = _core.tensor([min(p - f, 1.0) for p, f in zip(places, first)], dtype=x.dtype).reshape([-1] + [1] * (x.ndim - axis - 1))
-    at = lambda ids: x.index_select(axis, _core.tensor(ids, dtype=_core.int64))
-    return at(first) * (1 - share) + at([min(f + 1, extent - 1) for f in first]) * share
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+    if antialias or mode == "bicubic":
+        return _resampled(input, size, scale_factor, bool(align_corners), recompute_scale_factor, mode, antialias)
+    return _native.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 
 def _in_place(function, arguments="", gives="1."):
@@ -289,7 +266,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
 from .ctc import ctc_loss  # noqa: E402, F401
 from .grid import affine_grid, grid_sample  # noqa: E402, F401
 from .heads import multi_head_attention_forward  # noqa: E402, F401
-from .resize import bicubic as _bicubic  # noqa: E402, F401
+from .resize import resampled as _resampled  # noqa: E402, F401
 from .margin import (  # noqa: E402, F401
     multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
 )

@@ -3,6 +3,7 @@
 import itertools
 from collections import namedtuple
 
+from .._native import _module_changed
 from ..core import Tensor
 
 
@@ -24,12 +25,14 @@ class RemovableHandle:
         self.id = next(RemovableHandle._ids)
         self._hooks = hooks
         hooks[self.id] = hook
+        _module_changed()
         if prepend:
             hooks.move_to_end(self.id, last=False)
 
     def remove(self):
         """Removes the hook; a second call does nothing."""
         self._hooks.pop(self.id, None)
+        _module_changed()
 
     def __enter__(self):
         return self

@@ -1,31 +1,9 @@
 """Layers that learn how wide their input is when they first see one."""
 
-from ..core import Tensor, zeros
 from . import conv, norm
 from .linear import Linear
 from .module import Module
-from .parameter import Parameter
-
-
-class UninitializedParameter(Parameter):
-    """A parameter without a shape yet.
-
-    >>> import gradus
-    >>> gradus.nn.LazyLinear(3).weight
-    <UninitializedParameter>
-    """
-
-    def __new__(cls, requires_grad=True, device=None, dtype=None):
-        return Tensor.__new__(cls, zeros(0, device=device, dtype=dtype), requires_grad)
-
-    def __init__(self, requires_grad=True, device=None, dtype=None):
-        pass
-
-    def __repr__(self):
-        return "<UninitializedParameter>"
-
-    def __deepcopy__(self, memo):
-        return memo.setdefault(id(self), type(self)(self.requires_grad, dtype=self.dtype))
+from .parameter import UninitializedParameter, is_lazy
 
 
 class _Lazy(Module):
@@ -48,16 +26,23 @@ class _Lazy(Module):
         made = self._layer(width, *args, **kwargs)
         parameters, own = before["_parameters"], dict(made.__dict__)
         for name, lazy in parameters.items():  # the same objects: an optimiser may have them already
-            if lazy is not None:
-                lazy.__class__ = Parameter
-                lazy.data = made._parameters[name].data
-                lazy.requires_grad_(lazy.requires_grad)
-                own["_parameters"] = {**own["_parameters"], name: lazy}
+            if is_lazy(lazy):
+                lazy._take(made._parameters[name])
+                own["_parameters"][name] = lazy
         kept = {k: before[k] for k in before if k.endswith("_hooks") or k == "training"}
         before.clear()
         before.update(own)
         before.update(kept)
         self.__class__ = self._layer
+
+    def has_uninitialized_params(self):
+        """Whether the first call is still to come.
+
+        >>> import gradus
+        >>> gradus.nn.LazyLinear(3).has_uninitialized_params()
+        True
+        """
+        return any(is_lazy(p) for p in self._parameters.values())
 
     def __call__(self, *args, **kwargs):
         self._become(args[0].shape[self._axis])

@@ -1,6 +1,60 @@
 """What a module holds: modules, parameters and buffers, by their paths."""
 
 
+from .._native import Tensor, _module_changed
+
+
+class Register(dict):
+    """Members by name; whoever depends on modules is told of changes."""
+
+    def __setitem__(self, name, value):
+        _module_changed()
+        super().__setitem__(name, value)
+
+    def __delitem__(self, name):
+        _module_changed()
+        super().__delitem__(name)
+
+    def pop(self, *args):
+        """Takes a member out."""
+        _module_changed()
+        return super().pop(*args)
+
+    def clear(self):
+        """Takes all out."""
+        _module_changed()
+        super().clear()
+
+
+class _Same:
+    """Equal to what is the same object."""
+
+    def __init__(self, value):
+        self.value = value
+        self.type = (value.dtype, tuple(value.shape)) if isinstance(value, Tensor) else None
+
+    def __eq__(self, other):
+        return isinstance(other, _Same) and self.value is other.value and self.type == other.type
+
+
+def _plain(value):
+    """Numbers and texts, also in short lists, as they are; anything else as the object that it is."""
+    if isinstance(value, Register):
+        return [_plain(v) for v in value.items()]
+    if isinstance(value, Members) and hasattr(value, "_register"):  # a list of modules is not called itself
+        return [_Same(value), settings(value)]
+    if isinstance(value, (tuple, list)) and len(value) <= 64:
+        return [_plain(v) for v in value]
+    if isinstance(value, (dict, set)) and len(value) <= 64:
+        return [_plain(v) for v in (value.items() if isinstance(value, dict) else sorted(value, key=repr))]
+    return (type(value), value) if value is None or isinstance(value, (bool, int, float, str)) else _Same(value)
+
+
+def settings(module):
+    """The attributes of a module, its members and hooks, to be compared with what they are later."""
+    return [(name, _plain(value)) for name, value in module.__dict__.items()]
+
+
 class Members:
     """Walks over a module and all below it."""
 

@@ -2,11 +2,11 @@
 
 from collections import OrderedDict
 
-from .._native import _note_module, is_tracing
+from .._native import _module_changed, _note_module, is_tracing
 from ..core import Tensor, as_tensor, no_grad, tensor
 from .hooks import BackwardHooks, IncompatibleKeys, RemovableHandle
-from .members import Members
-from .parameter import Buffer, Parameter
+from .members import Members, Register, settings
+from .parameter import Buffer, Parameter, is_lazy
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")
 
@@ -39,10 +39,10 @@ class Module(Members):
     def __init__(self):
         put = super().__setattr__
         put("training", True)
-        put("_parameters", {})
-        put("_buffers", {})
+        put("_parameters", Register())
+        put("_buffers", Register())
         put("_non_persistent", set())
-        put("_modules", {})
+        put("_modules", Register())
         put("_forward_hooks", OrderedDict())
         put("_forward_pre_hooks", OrderedDict())
         put("_backward_hooks", OrderedDict())
@@ -59,8 +59,8 @@ class Module(Members):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
-        if is_tracing():  # a compiled function depends on the modes of its modules
-            _note_module(self, self.training)
+        if is_tracing():  # a compiled function depends on the settings of its modules
+            _note_module(self)
         if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks):
             return self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
@@ -74,13 +74,11 @@ class Module(Members):
         if backward:
             args = backward.watched_inputs(args)
         result = self.forward(*args, **kwargs)
-        if backward:
-            result = backward.watched_outputs(result)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             if changed is not None:
                 result = changed
-        return result
+        return backward.watched_outputs(result) if backward else result
 
     # --- registration -------------------------------------------------------------------------------------------
 
@@ -101,7 +99,13 @@ class Module(Members):
                 raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' (gradus.Tensor or None expected)")
             self._buffers[name] = value
         else:
+            if self.__dict__.get(name, self) is not value:
+                _module_changed()
             super().__setattr__(name, value)
+
+    def _settings(self):
+        """What a compiled function depends on: it is compiled anew if this changes."""
+        return settings(self)
 
     def __getattr__(self, name):
         for register in _REGISTERS:
@@ -245,7 +249,7 @@ class Module(Members):
         """
         destination = {} if destination is None else destination
         for name, value in self._own_state():
-            destination[prefix + name] = value if keep_vars else value.detach()
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination, prefix + name + ".", keep_vars)
@@ -340,12 +344,15 @@ class Module(Members):
         done = {}
         for module in self.modules():
             for param in module._parameters.values():
-                if param is not None and id(param) not in done:
+                if is_lazy(param):
+                    param._convert(fn)
+                elif param is not None and id(param) not in done:
                     grad = param.grad
                     param.data = fn(param.data)
                     if grad is not None:
                         param.grad = fn(grad)
                     done[id(param)] = param
+                    _module_changed()
             for name, buffer in module._buffers.items():
                 if buffer is not None:
                     if id(buffer) not in done:

@@ -1,6 +1,6 @@
 """Parameters: tensors that a module owns and an optimiser changes."""
 
-from ..core import Tensor
+from ..core import Tensor, get_default_dtype, zeros
 
 
 class Parameter(Tensor):
@@ -31,6 +31,92 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol):
         return type(self), (self.detach(), self.requires_grad)
+
+
+class UninitializedParameter(Parameter):
+    """A parameter without a shape yet, of no use until a layer has seen its first input.
+
+    >>> import gradus
+    >>> gradus.nn.LazyLinear(3).weight
+    <UninitializedParameter>
+    """
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        made = Tensor.__new__(cls)
+        made._later = zeros(0, device=device, dtype=dtype or get_default_dtype()).dtype, requires_grad
+        return made._withhold("Attempted to use an uninitialized parameter: call the layer that has it with an input first, "
+                              "which tells its shape")
+
+    def __init__(self, requires_grad=True, device=None, dtype=None):
+        pass
+
+    dtype = property(lambda self: self._later[0], doc="The dtype it will have.")
+
+    @property
+    def shape(self):
+        """There is none yet."""
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one.")
+
+    @property
+    def requires_grad(self):
+        """Whether it will require gradients."""
+        return self._later[1]
+
+    @requires_grad.setter
+    def requires_grad(self, on):
+        self._later = self._later[0], on
+
+    def requires_grad_(self, requires_grad=True):
+        """Whether it will require gradients.
+
+        >>> import gradus
+        >>> gradus.nn.parameter.UninitializedParameter().requires_grad_(False).requires_grad
+        False
+        """
+        self.requires_grad = requires_grad
+        return self
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Makes it a parameter of this shape, whose elements are not set.
+
+        >>> import gradus
+        >>> weight = gradus.nn.parameter.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> type(weight).__name__, tuple(weight.shape)
+        ('Parameter', (2, 3))
+        """
+        self._take(Parameter(zeros(shape, device=device, dtype=dtype or self.dtype)))
+
+    def _take(self, made):
+        """Becomes a parameter with the value of another."""
+        dtype, requires_grad = self.__dict__.pop("_later")
+        self.__class__ = Parameter
+        self._become(made.detach().clone().to(dtype))
+        self.requires_grad_(requires_grad)
+
+    def _convert(self, fn):
+        """The dtype that a conversion of tensors gives."""
+        self._later = fn(zeros(0, dtype=self.dtype)).dtype, self.requires_grad
+
+    def __repr__(self):
+        return "<UninitializedParameter>"
+
+    def __deepcopy__(self, memo):
+        return memo.setdefault(id(self), type(self)(self.requires_grad, dtype=self.dtype))
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, None, self.dtype)
+
+
+def is_lazy(param):
+    """Whether a parameter has no shape yet.
+
+    >>> import gradus
+    >>> gradus.nn.parameter.is_lazy(gradus.nn.LazyLinear(3).bias)
+    True
+    """
+    return isinstance(param, UninitializedParameter)
 
 
 class Buffer(Tensor):

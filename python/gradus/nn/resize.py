@@ -1,4 +1,4 @@
-"""Images resampled by cubic splines: a matrix for each axis."""
+"""Images resampled by cubic splines, or by means of what an element covers: a matrix for each axis."""
 
 from .. import _native
 from ..core import arange
@@ -6,10 +6,10 @@ from ..core import arange
 _A = -0.75  # how steep the spline is at its neighbours, as PyTorch has it
 
 
-def _weights(distance):
+def _weights(distance, a=_A):
     """How much a place counts, by its distance."""
-    near = ((_A + 2) * distance - (_A + 3)) * distance * distance + 1
-    far = ((_A * distance - 5 * _A) * distance + 8 * _A) * distance - 4 * _A
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     return near.where(distance <= 1, far).masked_fill(distance >= 2, 0)
 
 
@@ -27,10 +27,23 @@ def _matrix(n, size, scale, align_corners, dtype):
     return total
 
 
-def bicubic(input, size, scale_factor, align_corners, recompute_scale_factor):
+def _covering(n, size, scale, align_corners, dtype, cubic):
+    """The same for elements that cover several places, each by its weight: nothing is passed over when images get smaller."""
+    step = ((n - 1) / (size - 1) if size > 1 else 0.0) if align_corners else n / size if scale is None else 1 / scale
+    wide = max(step, 1.0)
+    middle = (arange(size, dtype=dtype).unsqueeze(1) + 0.5) * step
+    reach, place = (2 if cubic else 1) * wide, arange(n, dtype=dtype)
+    first, end = (middle - reach + 0.5).trunc().clamp(min=0), (middle + reach + 0.5).trunc().clamp(max=n)
+    distance = ((place - middle + 0.5) / wide).abs()
+    weights = _weights(distance, -0.5) if cubic else (1 - distance).clamp(min=0)
+    weights = weights.masked_fill((place < first) | (place >= end), 0)
+    return weights / weights.sum(1, keepdim=True)
+
+
+def resampled(input, size, scale_factor, align_corners, recompute_scale_factor, mode="bicubic", antialias=False):
     """Two axes resampled."""
     if input.dim() != 4:
-        raise NotImplementedError(f"Got {input.dim()}D input, but bicubic mode needs 4D input")
+        raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs 4D input")
     if (size is None) == (scale_factor is None):
         raise ValueError("only one of size or scale_factor should be defined")
     pairs = [tuple(x) if isinstance(x, (tuple, list)) else (x, x) for x in (size, scale_factor)]
@@ -39,5 +52,9 @@ def bicubic(input, size, scale_factor, align_corners, recompute_scale_factor):
         size = [int(n * s) for n, s in zip(input.shape[2:], scales)]
     if recompute_scale_factor:
         scales = (None, None)
-    rows, columns = (_matrix(n, m, s, align_corners, input.dtype) for n, m, s in zip(input.shape[2:], size, scales))
+    axes = list(zip(input.shape[2:], size, scales))
+    if antialias:
+        rows, columns = (_covering(*axis, align_corners, input.dtype, mode == "bicubic") for axis in axes)
+    else:
+        rows, columns = (_matrix(*axis, align_corners, input.dtype) for axis in axes)
     return rows @ input @ columns.transpose(0, 1)

@@ -4,7 +4,7 @@ import math
 
 from ..core import maximum
 from .momentum import zeros_of
-from .optimizer import Optimizer, check
+from .optimizer import Optimizer, check, present
 
 
 class _Adaptive(Optimizer):
@@ -30,7 +30,7 @@ class _Adaptive(Optimizer):
         raise NotImplementedError
 
     def _update(self, p, grad, state, group, kept, share1, beta2, share2, *rates):
-        if group["weight_decay"] != 0:
+        if present(group, "weight_decay"):
             if group.get("decoupled_weight_decay"):
                 p.mul_(kept)
             else:

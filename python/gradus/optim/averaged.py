@@ -1,7 +1,7 @@
 """Along the gradient, with an average of the parameters kept beside them."""
 
 from .momentum import zeros_of
-from .optimizer import Optimizer, check
+from .optimizer import Optimizer, check, present
 
 
 class ASGD(Optimizer):
@@ -26,12 +26,14 @@ class ASGD(Optimizer):
 
     def _numbers(self, group, state):
         # Rate and share of the average are those that the step before has left.
-        before, lr, lambd = state["step"] - 1, group["lr"], group["lambd"]
-        eta = lr / (1 + lambd * lr * before) ** group["alpha"]
-        return eta, 1 - lambd * eta, 1 / max(1, before - group["t0"])
+        step, lr, lambd = state["step"], group["lr"], group["lambd"]
+        eta, mu = float(state.get("eta", lr)), float(state.get("mu", 1.0))
+        state["eta"] = lr / (1 + lambd * lr * step) ** group["alpha"]
+        state["mu"] = 1 / max(1, step - group["t0"])
+        return eta, 1 - lambd * eta, mu
 
     def _update(self, p, grad, state, group, eta, kept, share):
-        if group["weight_decay"] != 0:
+        if present(group, "weight_decay"):
             grad = grad.add(p, alpha=group["weight_decay"])
         p.mul_(kept).add_(grad, alpha=-eta)
         average = state["ax"]

@@ -1,7 +1,7 @@
 """Optimisers that go along gradients, or averages or signs of them."""
 
 from ..core import full, zeros
-from .optimizer import Optimizer, check
+from .optimizer import Optimizer, check, present
 
 
 def zeros_of(p):
@@ -38,9 +38,9 @@ class SGD(Optimizer):
         return group["lr"], group["momentum"], share
 
     def _update(self, p, grad, state, group, lr, momentum, share):
-        if group["weight_decay"] != 0:
+        if present(group, "weight_decay"):
             grad = grad.add(p, alpha=group["weight_decay"])
-        if group["momentum"] != 0:
+        if present(group, "momentum"):
             average = state["momentum_buffer"].mul_(momentum).add_(grad, alpha=share)
             grad = grad.add(average, alpha=momentum) if group["nesterov"] else average
         p.add_(grad, alpha=-lr)

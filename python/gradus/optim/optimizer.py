@@ -21,8 +21,9 @@ class Optimizer:
     parameter; `_numbers(group, state)`, all that changes from step to step without looking at tensors; and
     `_update(p, grad, state, group, *numbers)`, which changes a parameter in place. `state["step"]` counts from 1.
 
-    Inside a function that is being compiled the numbers are scalar tensors, brought up to date before each run; so
-    rates that change make no new program.
+    Inside a function that is being compiled the numbers, and those that `_update` reads from the group, are scalar tensors,
+    brought up to date before each run; so rates that change make no new program. Whether there is a weight decay or a momentum
+    at all (`present(group, name)`), and settings that are no numbers, belong to the program: another value makes another one.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -117,11 +118,11 @@ class Optimizer:
                     if traced is None:
                         self._prepare(p, group, state)
                         state["step"] += 1
-                        numbers = self._numbers(group, state)
+                        numbers, settings = self._numbers(group, state), group
                     else:
-                        numbers = traced.numbers(p, state)
-                    grad = -p.grad if group.get("maximize") else p.grad
-                    self._update(p, grad, state, group, *numbers)
+                        numbers, settings = traced.numbers(p, state), traced
+                    grad = -p.grad if settings.get("maximize") else p.grad
+                    self._update(p, grad, state, settings, *numbers)
         return loss
 
     def _prepare(self, p, group, state):
@@ -246,20 +247,54 @@ def check(**limits):
             raise ValueError(f"Invalid {name}: {value}")
 
 
+def present(group, name):
+    """Whether a number of a group is not zero."""
+    return group.present(name) if isinstance(group, _Traced) else group[name] != 0
+
+
 class _Traced:
-    """The numbers of a group inside a function that is being compiled: scalar cells, one set for all equal step counts."""
+    """A group inside a function that is being compiled. Its numbers are scalar cells: of those that depend on the step, one set
+    for all equal step counts."""
 
     def __init__(self, optimizer, group):
-        self.optimizer, self.group, self.sets = optimizer, group, {}
+        self.optimizer, self.group, self.sets, self.cells, self.looked_at = optimizer, group, {}, {}, {}
+        _native._note_guard(self._fixed)
+        _native._before_run(self._refresh)
+
+    def _fixed(self):
+        """What belongs to the program."""
+        sizes = [len(group["params"]) for group in self.optimizer.param_groups]
+        return sizes, [look(self.group.get(name)) for name, look in self.looked_at.items()]
+
+    def _refresh(self):
+        with no_grad():
+            for name, cell in self.cells.items():
+                cell.fill_(float(self.group[name]))
+
+    def present(self, name):
+        """Whether a number is not zero."""
+        self.looked_at.setdefault(name, bool)
+        return bool(self.group[name])
+
+    def get(self, name):
+        """A setting that is no number, or none."""
+        self.looked_at[name] = lambda value: value
+        return self.group.get(name)
+
+    def __getitem__(self, name):
+        value = self.group[name]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return self.get(name)
+        if name not in self.cells:
+            self.cells[name] = _cell(value)
+        return self.cells[name]
 
     def numbers(self, p, state):
         """The cells for a parameter. Counting is left to what runs before the compiled function."""
         _native._outside(lambda: self.optimizer._prepare(p, self.group, state))
         if state["step"] not in self.sets:
             ahead = self.optimizer._numbers(self.group, {**state, "step": state["step"] + 1})
-            # Leaves are cells: a compiled function reads what they hold when it runs.
-            cells = [_native._outside(lambda x=x: tensor(float(x), dtype=float64, requires_grad=True)) for x in ahead]
-            states = []
+            cells, states = [_cell(x) for x in ahead], []
             self.sets[state["step"]] = cells, states
             _native._before_run(lambda: self._advance(cells, states))
         cells, states = self.sets[state["step"]]
@@ -273,3 +308,8 @@ class _Traced:
         with no_grad():
             for cell, value in zip(cells, values):
                 cell.fill_(value)
+
+
+def _cell(x):
+    """A number that a compiled function reads when it runs: leaves are cells."""
+    return _native._outside(lambda: tensor(float(x), dtype=float64, requires_grad=True))

@@ -4,11 +4,11 @@ import math
 
 from ..core import finfo, full, zeros
 from .momentum import zeros_of
-from .optimizer import Optimizer, check
+from .optimizer import Optimizer, check, present
 
 
 def _decayed(p, grad, group):
-    return grad.add(p, alpha=group["weight_decay"]) if group["weight_decay"] != 0 else grad
+    return grad.add(p, alpha=group["weight_decay"]) if present(group, "weight_decay") else grad
 
 
 class RMSprop(Optimizer):
@@ -40,12 +40,12 @@ class RMSprop(Optimizer):
     def _update(self, p, grad, state, group, lr, momentum):
         alpha = group["alpha"]
         grad = _decayed(p, grad, group)
-        variance = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        variance = state["square_avg"].mul_(alpha).add_(grad * grad, alpha=1 - alpha)
         if group["centered"]:
             mean = state["grad_avg"].lerp_(grad, 1 - alpha)
             variance = variance - mean * mean
         size = variance.sqrt() + group["eps"]
-        if group["momentum"] > 0:
+        if present(group, "momentum"):
             p.add_(state["momentum_buffer"].mul_(momentum).add_(grad / size), alpha=-lr)
         else:
             p.add_(grad / size, alpha=-lr)
@@ -105,9 +105,9 @@ class Adadelta(Optimizer):
     def _update(self, p, grad, state, group, lr):
         rho, eps = group["rho"], group["eps"]
         grad = _decayed(p, grad, group)
-        square = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        square = state["square_avg"].mul_(rho).add_(grad * grad, alpha=1 - rho)
         change = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * grad
-        state["acc_delta"].mul_(rho).addcmul_(change, change, value=1 - rho)
+        state["acc_delta"].mul_(rho).add_(change * change, alpha=1 - rho)
         p.add_(change, alpha=-lr)
 
 
@@ -147,7 +147,7 @@ class Adafactor(Optimizer):
         least, smallest = group["eps"]
         least = finfo(p.dtype).eps if least is None else least
         rate = _size(p).clamp(min=smallest) * rate
-        if group["weight_decay"] != 0:
+        if present(group, "weight_decay"):
             p.mul_(kept)
         square = grad * grad
         if p.dim() > 1:

@@ -98,6 +98,18 @@ impl Graph {
         })
     }
 
+    /// Whether an output is computed from a value.
+    pub fn reaches(&self, from: Id) -> bool {
+        let mut live = vec![false; self.nodes.len()];
+        self.outputs.iter().for_each(|id| live[id.node as usize] = true);
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            if live[i] {
+                node.ins.iter().for_each(|id| live[id.node as usize] = true);
+            }
+        }
+        live.get(from.node as usize).copied().unwrap_or(false)
+    }
+
     /// A hash of what the graph computes: equal for graphs that differ only in node order or dead nodes.
     pub fn canonical_hash(&self) -> u128 {
         *self.hash.get_or_init(|| hash::graph_hash(self))

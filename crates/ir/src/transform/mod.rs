@@ -12,7 +12,7 @@ mod vmap;
 
 pub use jvp::{jvp, jvp_into};
 pub use loss::{Unreachable, Wrt, grad_with_loss};
-pub use vjp::{check_wrt, cotangents_into, pull, transpose_into, vjp, vjp_into};
+pub use vjp::{Target, check_wrt, cotangents_into, gradients_in, pull, transpose_into, vjp, vjp_into};
 pub use vmap::{vmap, vmap_into, vmap_mask};
 
 use crate::graph::Builder;

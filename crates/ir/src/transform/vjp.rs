@@ -82,15 +82,82 @@ pub fn cotangents_into<'g>(
     needs: &[bool],
 ) -> (Vec<Vec<Var<'g>>>, Vec<Vec<Option<Var<'g>>>>) {
     let values = b.inline_all(graph, ins);
-    let active = active_nodes(graph, needs);
-    let value = |id: &Id| values[id.node as usize][id.out as usize];
+    let needed = |_, op: &Op| {
+        if let Op::Input(input) = op { needs.get(input.index).copied().unwrap_or(false) } else { false }
+    };
+    let active = active_nodes(graph, needed);
     let mut pending: Vec<Vec<Option<Var<'g>>>> = values.iter().map(|o| vec![None; o.len()]).collect();
     for (id, ct) in graph.outputs().iter().zip(cts).filter(|(id, _)| active[id.node as usize]) {
         if let Some(ct) = ct {
             accumulate(&mut pending[id.node as usize][id.out as usize], *ct);
         }
     }
+    walk_back(b, graph, &values, &active, &mut pending, |_, _| true);
+    (values, pending)
+}
+
+/// A value that gradients are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Which.
+    pub id: Id,
+    /// Whether gradients end there, or go on to what the value was computed from.
+    pub ends: bool,
+}
+
+/// Gradients of `Σ ⟨root, seed⟩` for values of a graph under construction, built behind them: forward values are read where
+/// they are. `seen` is shown the whole gradient of a target, by number, before it goes on, and gives what goes on in its
+/// place. `None` where nothing flows.
+pub fn gradients_in<'g>(
+    b: &'g Builder,
+    roots: &[(Id, Id)],
+    targets: &[Target],
+    mut seen: impl FnMut(usize, Id) -> Result<Id>,
+) -> Result<Vec<Option<Id>>> {
+    let ids: Vec<Id> = roots.iter().map(|(root, _)| *root).chain(targets.iter().map(|t| t.id)).collect();
+    let graph = b.finish_ids(&ids)?;
+    let ins: Vec<Var<'g>> = b.input_ids().into_iter().map(|id| Var::new(b, id)).collect();
+    let values = b.inline_all(&graph, &ins); // what is there already: equal applications are one
+    let (from, to) = graph.outputs().split_at(roots.len());
+    let active = active_nodes(&graph, |i, _| to.iter().any(|id| id.node as usize == i));
+    let mut pending: Vec<Vec<Option<Var<'g>>>> = values.iter().map(|o| vec![None; o.len()]).collect();
+    for (id, (_, seed)) in from.iter().zip(roots).filter(|(id, _)| active[id.node as usize]) {
+        accumulate(&mut pending[id.node as usize][id.out as usize], Var::new(b, *seed));
+    }
+    let mut failed = None;
+    walk_back(b, &graph, &values, &active, &mut pending, |i, cts| {
+        let mut goes_on = true;
+        for (k, id) in to.iter().enumerate().filter(|(_, id)| id.node as usize == i) {
+            goes_on &= !targets[k].ends;
+            let Some(ct) = &mut cts[id.out as usize] else { continue };
+            match seen(k, ct.id()) {
+                Ok(new) => *ct = Var::new(b, new),
+                Err(e) => failed = Some(e),
+            }
+        }
+        goes_on && failed.is_none()
+    });
+    match failed.or_else(|| b.error()) {
+        Some(e) => Err(e),
+        None => Ok(to.iter().map(|id| pending[id.node as usize][id.out as usize].map(|v| v.id())).collect()),
+    }
+}
+
+/// Cotangents of all active nodes, from those that are pending, latest first; `reached` sees those of a node and says whether
+/// they go on from there.
+fn walk_back<'g>(
+    b: &'g Builder,
+    graph: &Graph,
+    values: &[Vec<Var<'g>>],
+    active: &[bool],
+    pending: &mut [Vec<Option<Var<'g>>>],
+    mut reached: impl FnMut(usize, &mut [Option<Var<'g>>]) -> bool,
+) {
+    let value = |id: &Id| values[id.node as usize][id.out as usize];
     for (i, node) in graph.nodes().iter().enumerate().rev().filter(|(i, _)| active[*i]) {
+        if !reached(i, &mut pending[i]) {
+            continue;
+        }
         let cts = pending[i].clone();
         if matches!(node.op, Op::Input(_)) || cts.iter().all(Option::is_none) {
             continue;
@@ -109,18 +176,13 @@ pub fn cotangents_into<'g>(
             accumulate(&mut pending[id.node as usize][id.out as usize], g);
         }
     }
-    (values, pending)
 }
 
-/// Nodes on a path from an input that is needed.
-fn active_nodes(graph: &Graph, needs: &[bool]) -> Vec<bool> {
+/// Nodes that are needed, and those computed from them.
+fn active_nodes(graph: &Graph, needed: impl Fn(usize, &Op) -> bool) -> Vec<bool> {
     let mut active = vec![false; graph.nodes().len()];
     for (i, node) in graph.nodes().iter().enumerate() {
-        active[i] = if let Op::Input(input) = &node.op {
-            needs.get(input.index).copied().unwrap_or(false)
-        } else {
-            node.ins.iter().any(|id| active[id.node as usize])
-        };
+        active[i] = needed(i, &node.op) || node.ins.iter().any(|id| active[id.node as usize]);
     }
     active
 }

@@ -26,15 +26,45 @@ pub enum Interpolation {
     Area,
 }
 
+/// How far apart the new elements of an axis are, in old ones: `of / to`, or what a factor leaves.
+#[derive(Clone, Copy)]
+enum Step {
+    Extents { of: usize, to: usize },
+    Size(f64),
+}
+
+impl Step {
+    /// Where the middle of each new element lies, old ones being one apart.
+    fn middle(self, i: usize) -> f64 {
+        match self {
+            Step::Extents { of, to } => (i as f64 + 0.5) * of as f64 / to as f64,
+            Step::Size(step) => (i as f64 + 0.5) * step,
+        }
+    }
+
+    /// The old element below a new one, or below the middle of it.
+    fn below(self, i: usize, middle: bool, extent: usize) -> i64 {
+        match self {
+            // Twice the position, so that the middle is a whole number.
+            Step::Extents { of, to } => {
+                ((2 * i as u128 + middle as u128) * of as u128 / (2 * to as u128)) as i64
+            }
+            Step::Size(step) => {
+                let at = if middle { self.middle(i) } else { i as f64 * step };
+                (at.floor() as i64).min(extent as i64 - 1)
+            }
+        }
+    }
+}
+
 /// Where each new element lies between two old ones: the first, the second, and how far towards it.
-fn between(extent: usize, size: usize, align_corners: bool) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
+fn between(extent: usize, size: usize, align_corners: bool, step: Step) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
     let last = extent as i64 - 1;
     let place = |i: usize| {
-        let i = i as f64;
         let at = match (align_corners, size) {
             (true, 1) => 0.0,
-            (true, _) => i * (extent as f64 - 1.0) / (size as f64 - 1.0),
-            (false, _) => ((i + 0.5) * extent as f64 / size as f64 - 0.5).max(0.0),
+            (true, _) => i as f64 * (extent as f64 - 1.0) / (size as f64 - 1.0),
+            (false, _) => (step.middle(i) - 0.5).max(0.0),
         };
         let first = (at.floor() as i64).min(last);
         (first, (first + 1).min(last), (at - first as f64).min(1.0))
@@ -53,6 +83,21 @@ fn between(extent: usize, size: usize, align_corners: bool) -> (Vec<i64>, Vec<i6
 /// PyTorch does so in `f32`, which may differ for extents that `f32` does not divide well.
 #[track_caller]
 pub fn interpolate(x: &Tensor, size: &[usize], mode: Interpolation) -> Tensor {
+    resampled(x, size, None, mode)
+}
+
+/// The last axes resampled to so many times their extents, rounded down. Places go by the factors, also where a part of an
+/// element is left over.
+#[track_caller]
+pub fn interpolate_by(x: &Tensor, factors: &[f64], mode: Interpolation) -> Tensor {
+    let shape = x.shape();
+    let extents = &shape[shape.rank().saturating_sub(factors.len())..];
+    let size: Vec<usize> = extents.iter().zip(factors).map(|(&n, f)| (n as f64 * f) as usize).collect();
+    resampled(x, &size, Some(factors), mode)
+}
+
+#[track_caller]
+fn resampled(x: &Tensor, size: &[usize], factors: Option<&[f64]>, mode: Interpolation) -> Tensor {
     if let Some(failed) = failed(&[x]) {
         return failed;
     }
@@ -74,25 +119,31 @@ pub fn interpolate(x: &Tensor, size: &[usize], mode: Interpolation) -> Tensor {
         Interpolation::Linear { align_corners } => ("linear", align_corners),
         Interpolation::Area => return adaptive_avg_pool(x, &size),
     };
-    let args = vec![arg("size", size.clone()), arg("mode", name.to_string()), arg("align_corners", align)];
+    let step = |j: usize| match factors.and_then(|f| f.get(j)) {
+        Some(&f) if f * spatial[j] as f64 != size[j] as f64 => Step::Size(1.0 / f),
+        _ => Step::Extents { of: spatial[j], to: size[j] },
+    };
+    let mut args =
+        vec![arg("size", size.clone()), arg("mode", name.to_string()), arg("align_corners", align)];
+    if let Some(factors) = factors {
+        args.push(arg("factors", factors.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")));
+    }
     region1("interpolate", args, &[x], |x| {
         let linear = matches!(mode, Interpolation::Linear { .. });
         let mut y = if linear { floating(&x[0]) } else { x[0].clone() };
         for (j, (&extent, &size)) in spatial.iter().zip(&size).enumerate() {
-            let axis = lead + j;
-            if extent == size {
+            let (axis, step) = (lead + j, step(j));
+            if extent == size && matches!(step, Step::Extents { .. }) {
                 continue;
             }
             let at = |ids: Vec<i64>| apply1(Take { axis }, &[&y, &integers(ids, [size])]);
             if linear {
-                let (first, second, share) = between(extent, size, align);
+                let (first, second, share) = between(extent, size, align, step);
                 let share = floats(y.dtype(), share, [vec![size], vec![1; y.rank() - axis - 1]].concat());
                 y = at(first) * (1.0 - &share) + at(second) * share;
             } else {
-                // Twice the position, so that the middle is a whole number.
-                let half = (mode == Interpolation::NearestExact) as u128;
-                let place = |i: usize| ((2 * i as u128 + half) * extent as u128 / (2 * size as u128)) as i64;
-                y = at((0..size).map(place).collect());
+                let middle = mode == Interpolation::NearestExact;
+                y = at((0..size).map(|i| step.below(i, middle, extent)).collect());
             }
         }
         y
@@ -369,6 +420,10 @@ pub(super) fn samples(s: &mut super::Samples) {
         for (x, size) in cases {
             let x = s.draw.normal(x);
             s.case("interpolate", [x], move |x| interpolate(&x[0], size, mode));
+        }
+        for factors in [&[1.7, 0.6], &[2.0, 1.5]] {
+            let x = s.draw.normal([1, 3, 4]);
+            s.case("interpolate", [x], move |x| interpolate_by(&x[0], factors, mode));
         }
     }
     for (x, r) in [(&[2, 8, 1, 3][..], 2), (&[9, 2, 2], 3), (&[4, 0, 2], 1)] {

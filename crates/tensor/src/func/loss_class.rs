@@ -68,9 +68,7 @@ fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64
     if ids && let Ok(found) = target.to_literal() {
         let out = |c: &&i64| (**c < 0 || **c >= count as i64) && **c != ignore;
         if let Some(class) = found.i().iter().find(out) {
-            let why =
-                format!("is out of range: the input has {count} classes from 0 on, and {ignore} is ignored");
-            return Err(Error::value(format!("target class {class}"), why));
+            return Err(Error::index(*class, count));
         }
     }
     let real = [Some(input), weight, Some(target).filter(|_| !ids)];

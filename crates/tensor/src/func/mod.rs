@@ -40,7 +40,8 @@ pub use each::Each;
 pub use embedding::embedding;
 pub use fft::FftNorm;
 pub use image::{
-    Interpolation, PadMode, UnfoldOptions, fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold,
+    Interpolation, PadMode, UnfoldOptions, fold, interpolate, interpolate_by, pad, pixel_shuffle,
+    pixel_unshuffle, unfold,
 };
 pub use linalg::Triangular;
 pub use linear::{addmm, bilinear, linear, tensordot};

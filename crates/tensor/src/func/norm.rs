@@ -219,7 +219,7 @@ impl Tensor {
             let each: usize = x.shape()[2..].iter().product();
             if each == 1 {
                 let why = "has one element per channel, which would all become 0; there must be more";
-                return Err(Error::shape(format!("an instance of shape {}", x.shape()), why));
+                return Err(Error::value(format!("an instance of shape {}", x.shape()), why));
             }
             check_channels(channels, &own)
         });
@@ -265,7 +265,7 @@ impl Tensor {
             let count = x.numel().checked_div(channels).unwrap_or(0);
             if training && count == 1 {
                 let why = "has one element per channel, which would all become 0; training needs more";
-                return Err(Error::shape(format!("a batch of shape {}", x.shape()), why));
+                return Err(Error::value(format!("a batch of shape {}", x.shape()), why));
             }
             if !training && running.is_none() {
                 return Err(Error::value("running statistics", "are missing; only training does without"));

@@ -9,6 +9,9 @@ use crate::{C, stop};
 /// More sweeps than any matrix takes: convergence is quadratic.
 const SWEEPS: usize = 60;
 
+/// Rotations of two columns between two looks at whether anyone still wants them.
+const ASK_EVERY: usize = 16;
+
 /// Where the phase of a vector is fixed: its first entry of at least half the largest modulus.
 fn anchor<T: Scalar>(v: &Mat<T>, j: usize) -> T {
     let largest = (0..v.rows).map(|i| v[(i, j)].size()).fold(0.0, f64::max);
@@ -49,7 +52,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
             break;
         }
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if p == 0 && stop::wanted() {
+            if p % ASK_EVERY == 0 && stop::wanted() {
                 break;
             }
             let r = a[(p, q)].size();
@@ -63,6 +66,9 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
             (a[(p, q)], a[(q, p)]) = (T::default(), T::default());
             v.rotate((p, q), by, e);
         }
+    }
+    if stop::wanted() {
+        return (vec![0.0; n], v);
     }
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&i, &j| a[(i, i)].re().total_cmp(&a[(j, j)].re()));
@@ -83,6 +89,9 @@ pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
         (u, s, v)
     };
     for j in 0..s.len() {
+        if stop::wanted() {
+            break;
+        }
         let turn = anchor(&u, j).conj();
         u.scale_column(j, turn);
         v.scale_column(j, turn);
@@ -98,7 +107,7 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     for _ in 0..SWEEPS {
         let mut done = true;
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if p == 0 && stop::wanted() {
+            if p % ASK_EVERY == 0 && stop::wanted() {
                 break;
             }
             let (mut pp, mut qq, mut pq) = (0.0, 0.0, T::default());
@@ -117,6 +126,9 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
         if done {
             break;
         }
+    }
+    if stop::wanted() {
+        return (a, vec![0.0; n], v);
     }
     let lengths: Vec<f64> = (0..n).map(|j| length(&column(&a, j))).collect();
     let mut order: Vec<usize> = (0..n).collect();

@@ -1,12 +1,15 @@
 """Gradients beside differences of values."""
 
-from .core import Tensor, allclose, enable_grad, no_grad, ones_like, rand_like, stack, zeros_like
-from . import _native
+from ..core import Tensor, allclose, enable_grad, no_grad, ones_like, rand_like, stack, zeros_like
+from .. import _native
 
 
 def _outputs(func, inputs):
+    """What has derivatives of what a function gives; of complex numbers the two parts."""
     found = func(*inputs)
-    return [y for y in (found if isinstance(found, (tuple, list)) else [found]) if isinstance(y, Tensor) and y.dtype.is_floating_point]
+    found = [y for y in (found if isinstance(found, (tuple, list)) else [found]) if isinstance(y, Tensor)]
+    parts = [part for y in found for part in ((y.real, y.imag) if y.is_complex() else (y,))]
+    return [y for y in parts if y.dtype.is_floating_point]
 
 
 def _given(inputs):
@@ -16,18 +19,21 @@ def _given(inputs):
 
 
 def _differences(func, inputs, place, eps):
-    """For each output, how its elements change with those of an input: by moving one at a time both ways."""
+    """For each output, how its elements change with those of an input: by moving one at a time both ways. Along a complex number's
+    parts these are the parts of its gradient."""
     x, rows = inputs[place], []
     flat = x.detach().reshape(-1)
     for i in range(flat.shape[0]):
-        ends = []
-        for step in (eps, -eps):
-            moved = flat.clone()
-            moved[i] += step
-            given = [moved.reshape(x.shape) if k == place else y for k, y in enumerate(inputs)]
-            with no_grad():
-                ends.append([y.detach().reshape(-1).clone() for y in _outputs(func, given)])
-        rows.append([(a - b) / (2 * eps) for a, b in zip(*ends)])
+        rows.append([0] * len(_outputs(func, inputs)))
+        for direction in (1, 1j) if x.is_complex() else (1,):
+            ends = []
+            for step in (eps, -eps):
+                moved = flat.clone()
+                moved[i] += step * direction
+                given = [moved.reshape(x.shape) if k == place else y for k, y in enumerate(inputs)]
+                with no_grad():
+                    ends.append([y.detach().reshape(-1).clone() for y in _outputs(func, given)])
+            rows[-1] = [total + (a - b) / (2 * eps) * direction for total, a, b in zip(rows[-1], *ends)]
     return [stack(column) for column in zip(*rows)]
 
 

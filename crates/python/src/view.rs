@@ -1,0 +1,224 @@
+//! Ways to see a tensor without copying it: reading one reads a part of another place, writing one writes that part.
+
+use crate::error::{raise, runtime_error};
+use crate::tensor::PyTensor;
+use gradus::{Aval, DType, Ix, Tensor};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+type Pick = Arc<dyn Fn(&Tensor) -> Tensor + Send + Sync>;
+
+/// How one place is a part of another.
+#[derive(Clone)]
+pub(crate) enum View {
+    At(Vec<Ix>),
+    Reshape(Vec<i64>),
+    Permute(Vec<isize>),
+    Expand(Vec<usize>),
+    /// Elements picked by a function that computes nothing: diagonals, windows, walks through memory.
+    Picked(Pick),
+    /// Matrices transposed and conjugated.
+    Adjoint,
+    Real,
+    Imag,
+    /// Complex numbers as pairs along a last axis, and back.
+    Pairs,
+    OfPairs,
+    /// The same bytes as another type.
+    Bytes(Aval),
+    /// The same elements outside of autograd.
+    Detached,
+    /// A leaf's gradient: its own value, which the leaf is told about as long as it is still that leaf's gradient.
+    Gradient,
+}
+
+fn pairs(x: &Tensor) -> Tensor {
+    Tensor::stack(&[&x.real(), &x.imag()], -1)
+}
+
+fn of_pairs(x: &Tensor) -> Tensor {
+    let part = |i: isize| x.at(vec![Ix::Rest, Ix::At(i)]);
+    part(0).complex(&part(1))
+}
+
+fn bytes(x: &Tensor, to: &Aval) -> Tensor {
+    match x.detach().to_bytes() {
+        Ok(bytes) => Tensor::from_bytes(to, &bytes),
+        Err(e) => Tensor::failed(e),
+    }
+}
+
+/// The positions of a tensor's elements, in its shape.
+pub(crate) fn counted(x: &Tensor) -> Tensor {
+    Tensor::iota(DType::I64, [x.numel()], 0).reshape(x.shape())
+}
+
+impl View {
+    /// The part.
+    pub(crate) fn of(&self, whole: &Tensor) -> Tensor {
+        match self {
+            View::At(places) => whole.at(places.clone()),
+            View::Reshape(dims) => whole.reshape(dims.clone()),
+            View::Permute(axes) => whole.permute(axes.clone()),
+            View::Expand(shape) => whole.expand(shape.clone()),
+            View::Picked(pick) => pick(whole),
+            View::Adjoint => whole.adjoint(),
+            View::Real => whole.real(),
+            View::Imag => whole.imag(),
+            View::Pairs => pairs(whole),
+            View::OfPairs => of_pairs(whole),
+            View::Bytes(to) => bytes(whole, to),
+            View::Detached => whole.detach(),
+            View::Gradient => whole.clone(),
+        }
+    }
+
+    /// Whether elements of the part are elements of the whole.
+    pub(crate) fn keeps_elements(&self) -> bool {
+        !matches!(
+            self,
+            View::Adjoint
+                | View::Real
+                | View::Imag
+                | View::Pairs
+                | View::OfPairs
+                | View::Bytes(_)
+                | View::Gradient
+        )
+    }
+
+    /// The whole with another part.
+    pub(crate) fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
+        Ok(match self {
+            View::At(places) => whole.with_at(places.clone(), part),
+            View::Reshape(_) => part.reshape(whole.shape()),
+            View::Permute(axes) => {
+                let rank = axes.len() as isize;
+                let mut back = vec![0isize; axes.len()];
+                for (i, &a) in axes.iter().enumerate() {
+                    back[a.rem_euclid(rank) as usize] = i as isize;
+                }
+                part.permute(back)
+            }
+            View::Expand(_) => {
+                let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
+                return Err(runtime_error(why));
+            }
+            View::Picked(pick) => {
+                let places = pick(&counted(whole)).reshape([-1i64]);
+                let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&places)], &part.reshape([-1i64]));
+                flat.reshape(whole.shape())
+            }
+            View::Adjoint => part.adjoint(),
+            View::Real if !whole.dtype().is_complex() => part.clone(),
+            View::Real => part.complex(&whole.imag()),
+            View::Imag => whole.real().complex(part),
+            View::Pairs => of_pairs(part),
+            View::OfPairs => pairs(part),
+            View::Bytes(_) => match whole.aval() {
+                Some(own) => bytes(part, &own),
+                None => whole.clone(),
+            },
+            View::Detached => part.detach(),
+            View::Gradient => part.clone(),
+        })
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The diagonals of two axes.
+    #[doc = example!(diagonal)]
+    #[pyo3(signature = (offset=0, dim1=0, dim2=1))]
+    fn diagonal(slf: &Bound<'_, PyTensor>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.diagonal(offset, dim1, dim2))))
+    }
+
+    /// Windows along an axis, as a new last axis.
+    #[doc = example!(unfold)]
+    fn unfold(slf: &Bound<'_, PyTensor>, dimension: isize, size: usize, step: usize) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.unfold(dimension, size, step))))
+    }
+
+    /// Matrices transposed and conjugated.
+    #[doc = example!(adjoint)]
+    fn adjoint(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Adjoint)
+    }
+
+    /// A matrix transposed and conjugated.
+    #[getter]
+    #[allow(non_snake_case)]
+    fn H(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Adjoint)
+    }
+
+    /// The real parts.
+    #[getter]
+    fn real(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Real)
+    }
+
+    /// The imaginary parts.
+    #[getter]
+    fn imag(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        if !slf.get().dtype_now(slf.py())?.is_complex() {
+            return Err(runtime_error("imag is not implemented for tensors with non-complex dtypes."));
+        }
+        PyTensor::part_of(slf, View::Imag)
+    }
+
+    /// Complex numbers as pairs along a new last axis.
+    fn _pairs(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::Pairs)
+    }
+
+    /// Pairs along the last axis as complex numbers.
+    fn _of_pairs(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+        PyTensor::part_of(slf, View::OfPairs)
+    }
+
+    /// How many elements of the memory that a view is of stand before its first.
+    #[doc = example!(storage_offset)]
+    pub(crate) fn storage_offset(slf: &Bound<'_, PyTensor>) -> PyResult<i64> {
+        let (_, places) = PyTensor::whole(slf)?;
+        if places.numel() == 0 || places.is_traced() {
+            return Ok(0);
+        }
+        Ok(raise(places.to_vec::<i64>())?[0])
+    }
+
+    /// The elements that a walk with these strides over the memory meets: that of the tensor which this is a view of.
+    #[doc = example!(as_strided)]
+    #[pyo3(signature = (size, stride, storage_offset=None))]
+    fn as_strided(
+        slf: &Bound<'_, PyTensor>,
+        size: Vec<usize>,
+        stride: Vec<i64>,
+        storage_offset: Option<i64>,
+    ) -> PyResult<PyTensor> {
+        if size.len() != stride.len() {
+            return Err(runtime_error("mismatch in length of strides and shape"));
+        }
+        let (root, _) = PyTensor::whole(slf)?;
+        let (offset, count) = match storage_offset {
+            Some(offset) => (offset, root.get().value(slf.py())?.numel() as i64),
+            None => (PyTensor::storage_offset(slf)?, root.get().value(slf.py())?.numel() as i64),
+        };
+        let mut places = vec![offset];
+        for (&n, &step) in size.iter().zip(&stride) {
+            let along = |&p: &i64| (0..n as i64).map(move |i| p + i * step).collect::<Vec<_>>();
+            places = places.iter().flat_map(along).collect();
+        }
+        if places.iter().any(|p| !(0..count).contains(p)) {
+            let why = format!(
+                "setStorage: sizes {size:?}, strides {stride:?}, storage offset {offset} are out of bounds for storage of \
+                 {count} elements"
+            );
+            return Err(runtime_error(why));
+        }
+        let places = gradus::outside_traces(|| Tensor::from(places).reshape(size));
+        let pick = move |x: &Tensor| x.reshape([-1i64]).at(vec![Ix::from(&places)]);
+        PyTensor::part_of(&root, View::Picked(Arc::new(pick)))
+    }
+}

@@ -1,0 +1,393 @@
+//! Gradients inside a trace: a backward pass there is part of the traced function, and finds the same leaves as outside.
+//!
+//! What collects gradients is a cell that the function reads, an argument that requires gradients, a leaf that the function
+//! makes, or a value that it asked for with `retain_grad`. The gradient that a cell or an argument has when the function
+//! begins is an input of the function, and what it has in the end a result.
+
+use crate::backward::{Backward, mode};
+use crate::cell::Cell;
+use crate::hook::{Hook, seen_by};
+use crate::tape::is_step;
+use crate::tensor::{Inner, Tensor};
+use crate::trace::{Trace, Traced, innermost, outside_traces};
+use gradus_ir::attr::Attr;
+use gradus_ir::graph::Id;
+use gradus_ir::ops::Derivative;
+use gradus_ir::ops::call::Call;
+use gradus_ir::transform::{Target, gradients_in};
+use gradus_ir::{Builder, Error, Op, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a trace knows about gradients.
+#[derive(Default)]
+pub(crate) struct Leaves {
+    /// Whether the function depends on which of its arguments require gradients.
+    asked: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    cells: Vec<OfCell>,
+    values: Vec<OfValue>,
+}
+
+/// The gradient that was there when a function began: not looked at, or a cell that holds it during a run, or none.
+type Read = Option<Option<Tensor>>;
+
+/// A cell whose gradient the function has looked at or changed. The cell has the gradient of the trace meanwhile.
+struct OfCell {
+    cell: Cell,
+    /// The gradient it had before, which comes back when the trace ends.
+    before: Option<Tensor>,
+    read: Read,
+}
+
+/// A value of the trace that somebody wants to know the gradient of.
+struct OfValue {
+    id: Id,
+    /// Whether nothing is behind it.
+    leaf: bool,
+    /// Whether backward passes add to its gradient.
+    collects: bool,
+    grad: Option<Tensor>,
+    /// The argument it is, by number and as it is outside.
+    argument: Option<(usize, Tensor)>,
+    read: Read,
+    hooks: Vec<Hook>,
+}
+
+/// Whose gradient it is that a traced function reads or leaves behind.
+pub enum Whose {
+    /// A leaf that it found outside.
+    Leaf(Tensor),
+    /// An argument, by number.
+    Argument(usize),
+}
+
+/// The gradient of a leaf, or of an argument, before and after a traced function.
+pub struct TracedGradient {
+    /// Whose.
+    pub of: Whose,
+    /// What was there before, if the function depends on it: a cell to put it into, or that there was none.
+    pub read: Option<Option<Tensor>>,
+    /// What is there afterwards, if the function changes it; `None` says that it is forgotten.
+    pub left: Option<Option<Tensor>>,
+    /// Whether it goes on from the argument to what that was computed from.
+    pub goes_on: bool,
+}
+
+/// What a trace sees of a gradient from outside: data as an input, nodes of other traces as they are.
+fn inside(outside: Option<&Tensor>) -> Option<Tensor> {
+    let grad = outside?;
+    Some(if grad.is_traced() { grad.clone() } else { outside_traces(|| grad.detach().cell()) })
+}
+
+impl Leaves {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that a cell's gradient is about to be read, or replaced.
+    fn touch(&self, cell: &Cell, reads: bool) {
+        let mut state = self.state();
+        if state.cells.iter().any(|k| k.cell.is_same(cell)) {
+            return;
+        }
+        let before = cell.grad();
+        let read = reads.then(|| inside(before.as_ref()));
+        if let Some(Some(now)) = &read {
+            cell.set_grad(Some(now.clone()));
+        }
+        state.cells.push(OfCell { cell: cell.clone(), before, read });
+    }
+
+    /// Gives cells the gradients that they had before.
+    pub(crate) fn end(&self) {
+        for kept in self.state().cells.drain(..) {
+            kept.cell.set_grad(kept.before);
+        }
+    }
+
+    fn with<R>(&self, id: Id, f: impl FnOnce(&mut OfValue) -> R) -> Option<R> {
+        self.state().values.iter_mut().find(|v| v.id == id).map(f)
+    }
+
+    /// The entry of a value, made if there is none.
+    fn entry<R>(&self, id: Id, f: impl FnOnce(&mut OfValue) -> R) -> R {
+        let mut state = self.state();
+        let at = state.values.iter().position(|v| v.id == id).unwrap_or_else(|| {
+            let (leaf, collects, grad, argument, read, hooks) = (false, false, None, None, None, Vec::new());
+            state.values.push(OfValue { id, leaf, collects, grad, argument, read, hooks });
+            state.values.len() - 1
+        });
+        f(&mut state.values[at])
+    }
+}
+
+/// Tells the innermost trace, if there is one, that the gradient of a cell is read or replaced.
+pub(crate) fn touches(cell: &Cell, reads: bool) {
+    if let Some(trace) = innermost() {
+        trace.leaves.touch(cell, reads);
+    }
+}
+
+/// Says which tensor outside an argument of the innermost trace is.
+pub fn traced_argument(argument: &Tensor, number: usize, outside: &Tensor) {
+    if let Inner::Node(n) = &*argument.0
+        && outside.requires_grad()
+    {
+        n.trace.leaves.entry(n.id, |v| {
+            (v.leaf, v.collects) = (outside.is_leaf(), outside.is_leaf());
+            v.argument = Some((number, outside.clone()));
+        });
+    }
+}
+
+/// The gradients that the innermost trace reads from outside or leaves behind.
+pub fn traced_gradients() -> Vec<TracedGradient> {
+    let Some(trace) = innermost() else { return Vec::new() };
+    let state = trace.leaves.state();
+    let changed = |read: &Read, now: &Option<Tensor>| match (read, now) {
+        (Some(Some(was)), Some(now)) => !was.is_same(now),
+        (Some(None), None) => false,
+        _ => true,
+    };
+    let of_cell = |k: &OfCell| {
+        let (now, of) = (k.cell.grad(), Whose::Leaf(Tensor::new(Inner::Cell(k.cell.attached()))));
+        let left = changed(&k.read, &now).then_some(now);
+        TracedGradient { of, read: k.read.clone(), left, goes_on: false }
+    };
+    let of_value = |v: &OfValue| {
+        let (number, _) = v.argument.as_ref()?;
+        let untouched = v.grad.is_none() && v.read.is_none();
+        let left = (!untouched && changed(&v.read, &v.grad)).then(|| v.grad.clone());
+        Some(TracedGradient { of: Whose::Argument(*number), read: v.read.clone(), left, goes_on: !v.leaf })
+    };
+    state.cells.iter().map(of_cell).chain(state.values.iter().filter_map(of_value)).collect()
+}
+
+/// Whether the innermost trace depends on which of its arguments require gradients.
+pub fn traced_requirements() -> bool {
+    innermost().is_some_and(|trace| trace.leaves.asked.load(Ordering::Relaxed))
+}
+
+impl Traced {
+    /// Whether gradients flow to or through this value.
+    pub(crate) fn requires_grad(&self) -> bool {
+        self.trace.leaves.asked.store(true, Ordering::Relaxed);
+        let ids: Vec<Id> = self.trace.targets().into_iter().map(|(_, t)| t.id).collect();
+        self.trace.builder.look(|nodes| {
+            let last = self.id.node as usize;
+            let mut flows = vec![false; last + 1];
+            for (i, node) in nodes.iter().enumerate().take(last + 1) {
+                let through = || {
+                    node.ins.iter().any(|id| flows[id.node as usize])
+                        && (node.op.def().derivative() != Derivative::Zero || is_step(&node.op))
+                };
+                flows[i] = ids.iter().any(|id| id.node as usize == i) || through();
+            }
+            flows[last] && self.aval.dtype.is_differentiable()
+        })
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.trace.leaves.with(self.id, |v| v.leaf).unwrap_or(false) || !self.requires_grad()
+    }
+
+    pub(crate) fn grad(&self) -> Option<Tensor> {
+        self.trace.leaves.asked.store(true, Ordering::Relaxed);
+        let shown =
+            |v: &mut OfValue| if v.leaf || v.collects || v.argument.is_none() { v.reads() } else { None };
+        self.trace.leaves.with(self.id, shown).flatten()
+    }
+
+    pub(crate) fn set_grad(&self, grad: Option<&Tensor>) {
+        self.trace.leaves.entry(self.id, |v| {
+            if v.argument.is_some() && v.read.is_none() && grad.is_none() {
+                v.reads(); // so that it is seen to be forgotten
+            }
+            v.grad = grad.map(|g| g.detach());
+        });
+    }
+
+    pub(crate) fn retain_grad(&self) {
+        self.trace.leaves.entry(self.id, |v| v.collects = true);
+    }
+
+    pub(crate) fn retains_grad(&self) -> bool {
+        self.trace.leaves.with(self.id, |v| v.collects && !v.leaf).unwrap_or(false)
+    }
+
+    pub(crate) fn hook(&self, hook: Hook) {
+        self.trace.leaves.entry(self.id, |v| v.hooks.push(hook));
+    }
+
+    /// A leaf of this value: an argument itself, of anything else one that no other is the same as.
+    pub(crate) fn leaf(&self, whole: &Tensor) -> Result<Tensor> {
+        let is_input = self.trace.builder.look(|nodes| match nodes.get(self.id.node as usize) {
+            Some(node) => matches!(node.op, Op::Input(_)),
+            None => false,
+        });
+        let leaf = if is_input { whole.clone() } else { self.unlike_others()? };
+        let Inner::Node(n) = &*leaf.0 else { return Ok(leaf) };
+        self.trace.leaves.entry(n.id, |v| (v.leaf, v.collects) = (true, true));
+        Ok(leaf)
+    }
+
+    fn unlike_others(&self) -> Result<Tensor> {
+        let b = Builder::new();
+        let same = b.input("x", self.aval.clone());
+        let body = Arc::new(b.finish(&[same])?);
+        let number = Attr::Int(self.trace.leaves.state().values.len() as i64);
+        let call = Call::new("leaf", vec![("number".into(), number)], body);
+        let (node, _) = self.trace.builder.try_apply_ids(call.into(), vec![self.id])?;
+        Ok(self.trace.node(Id { node, out: 0 }))
+    }
+}
+
+impl OfValue {
+    /// The gradient now; of an argument at first what it has outside.
+    fn reads(&mut self) -> Option<Tensor> {
+        if let (None, None, Some((_, outside)), true) = (&self.read, &self.grad, &self.argument, self.leaf) {
+            let before = inside(outside.as_cell().and_then(|cell| cell.grad()).as_ref());
+            self.grad.clone_from(&before);
+            self.read = Some(before);
+        }
+        self.grad.clone()
+    }
+}
+
+/// Where the gradient of a target goes.
+#[derive(Clone)]
+enum Goal {
+    Cell(Cell),
+    Value(Id),
+}
+
+impl Trace {
+    /// Everything that collects gradients or looks at them. A cell that was written has had several values.
+    fn targets(&self) -> Vec<(Goal, Target)> {
+        let mut all = Vec::new();
+        for c in self.captures().iter() {
+            let Some(cell) = c.tensor.as_cell().filter(|cell| cell.requires_grad()) else { continue };
+            all.extend(c.values().map(|id| (Goal::Cell(cell.clone()), Target { id, ends: true })));
+        }
+        let state = self.leaves.state();
+        all.extend(state.values.iter().map(|v| (Goal::Value(v.id), Target { id: v.id, ends: v.leaf })));
+        all
+    }
+
+    /// Gradients for all of these, hooks of values having seen them.
+    fn pulled(self: &Arc<Trace>, roots: &[(Id, Id)], targets: &[Target]) -> Result<Vec<Option<Tensor>>> {
+        self.leaves.asked.store(true, Ordering::Relaxed);
+        let found = gradients_in(&self.builder, roots, targets, |k, g| {
+            let hooks = self.leaves.with(targets[k].id, |v| v.hooks.clone()).unwrap_or_default();
+            if hooks.is_empty() {
+                return Ok(g);
+            }
+            self.read(&seen_by(hooks.iter(), self.node(g))?)
+        })?;
+        Ok(found.into_iter().map(|g| g.map(|id| self.node(id))).collect())
+    }
+}
+
+/// The gradient of a pass as others see it: without `create_graph` a constant.
+fn kept(g: Tensor, how: Backward) -> Tensor {
+    if how.create_graph { g } else { g.stop_gradient() }
+}
+
+fn sum(slot: Option<Tensor>, g: Tensor) -> Tensor {
+    match slot {
+        Some(old) => &old + &g,
+        None => g,
+    }
+}
+
+/// A backward pass inside of a trace.
+pub(crate) fn backward(root: &Traced, seed: &Tensor, how: Backward) -> Result<()> {
+    let (trace, _mode) = (&root.trace, mode(how));
+    let targets = trace.targets();
+    let roots = [(root.id, trace.read(seed)?)];
+    let wanted: Vec<Target> = targets.iter().map(|(_, t)| *t).collect();
+    let mut found: Vec<(Goal, Tensor)> = Vec::new();
+    for ((goal, _), g) in targets.into_iter().zip(trace.pulled(&roots, &wanted)?) {
+        let Some(g) = g else { continue };
+        match (&goal, found.last_mut()) {
+            (Goal::Cell(cell), Some((Goal::Cell(last), total))) if last.is_same(cell) => {
+                *total = &*total + &g
+            }
+            _ => found.push((goal, g)),
+        }
+    }
+    if found.is_empty() {
+        return Err(Error::gradient("nothing here requires gradients: no parameter was used"));
+    }
+    let mut all = Vec::new();
+    for (goal, g) in found {
+        let seen = match &goal {
+            Goal::Cell(cell) => seen_by(cell.hooks().iter(), g)?,
+            Goal::Value(_) => g,
+        };
+        let g = kept(seen, how);
+        g.check()?;
+        all.push((goal, g));
+    }
+    for (goal, g) in all {
+        match goal {
+            Goal::Cell(cell) => {
+                trace.leaves.touch(&cell, true);
+                cell.set_grad(Some(sum(cell.grad(), g)));
+            }
+            Goal::Value(id) => {
+                let goes_on = |v: &mut OfValue| v.collects || v.argument.is_some();
+                if trace.leaves.with(id, goes_on) == Some(true) {
+                    let total = sum(trace.leaves.with(id, OfValue::reads).flatten(), g);
+                    trace.leaves.with(id, |v| v.grad = Some(total));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gradients of `Σ ⟨output, seed⟩` inside of a trace.
+pub(crate) fn grad(
+    trace: &Arc<Trace>,
+    outputs: &[(&Tensor, Tensor)],
+    wrt: &[&Tensor],
+    how: Backward,
+) -> Result<Vec<Option<Tensor>>> {
+    let _mode = mode(how);
+    let mut targets = Vec::new();
+    for (i, t) in wrt.iter().enumerate() {
+        if !t.check()?.requires_grad() {
+            return Err(Error::gradient("a tensor of `wrt` does not require gradients"));
+        }
+        targets.extend(trace.known(t).into_iter().map(|id| (i, Target { id, ends: false })));
+    }
+    // Hooks on the way see what comes by.
+    let on_the_way =
+        trace.leaves.state().values.iter().filter(|v| !v.hooks.is_empty()).map(|v| v.id).collect();
+    let on_the_way: Vec<Id> = on_the_way;
+    targets.extend(on_the_way.into_iter().map(|id| (usize::MAX, Target { id, ends: false })));
+    let mut roots = Vec::new();
+    for (t, seed) in outputs {
+        roots.push((trace.read(t)?, trace.read(seed)?));
+    }
+    let wanted: Vec<Target> = targets.iter().map(|(_, t)| *t).collect();
+    let mut grads: Vec<Option<Tensor>> = vec![None; wrt.len()];
+    for ((i, _), g) in targets.iter().zip(trace.pulled(&roots, &wanted)?) {
+        if let (Some(slot), Some(g)) = (grads.get_mut(*i), g) {
+            *slot = Some(sum(slot.take(), g));
+        }
+    }
+    for (slot, t) in grads.iter_mut().zip(wrt) {
+        let hooks = t.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
+        let seen = slot.take().map(|g| seen_by(hooks.iter(), g)).transpose()?;
+        *slot = seen.map(|g| kept(g, how));
+    }
+    Ok(grads)
+}

@@ -1,0 +1,93 @@
+"""Gradients of recorded operations, under PyTorch's names."""
+
+from .. import _native
+from ..core import Tensor, enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from . import functional  # noqa: F401
+from .functional import listed as _listed
+from .function import Function  # noqa: F401
+from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+         is_grads_batched=False, materialize_grads=False):
+    """The gradients of recorded `outputs` for `inputs`, without touching anyone's `.grad`. With `materialize_grads` zeros where
+    nothing flows; with `is_grads_batched` one for each of `grad_outputs` along their first axis.
+
+    >>> import gradus
+    >>> x = gradus.tensor(3.0, requires_grad=True)
+    >>> (g,) = gradus.autograd.grad(x**3, x, create_graph=True)
+    >>> gradus.autograd.grad(g, x)[0].item()
+    18.0
+    """
+    outs = _listed(outputs)
+    seeds = [None] * len(outs) if grad_outputs is None else _listed(grad_outputs)
+    inputs = _listed(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if is_grads_batched:
+        count = next(len(seed) for seed in seeds if seed is not None)
+        rows = [[None if seed is None else seed[i] for seed in seeds] for i in range(count)]
+        found = [grad(outs, inputs, row, i + 1 < count or retain_graph, create_graph, True, allow_unused, False, materialize_grads)
+                 for i, row in enumerate(rows)]
+        return tuple(None if column[0] is None else _native.stack(list(column)) for column in zip(*found))
+    found = _native._autograd_grad(outs, inputs, seeds, retain_graph, create_graph, bool(allow_unused) or materialize_grads)
+    if materialize_grads:
+        found = tuple(_native.zeros_like(x.detach()) if g is None else g for g, x in zip(found, inputs))
+    return found
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+    """Adds the gradients of `tensors` to the leaves they depend on.
+
+    >>> import gradus
+    >>> x = gradus.tensor(3.0, requires_grad=True)
+    >>> gradus.autograd.backward([x * 2, x * 5])
+    >>> x.grad.item()
+    7.0
+    """
+    outs = _listed(tensors)
+    seeds = [None] * len(outs) if grad_tensors is None else _listed(grad_tensors)
+    for i, (out, seed) in enumerate(zip(outs, seeds)):
+        keep = retain_graph or create_graph or i + 1 < len(outs)
+        out.backward(seed, retain_graph=keep, create_graph=create_graph, inputs=inputs)
+
+
+class set_detect_anomaly:
+    """Makes backward passes look for NaN, from the call on; as a context, until its end. The first call that makes one raises.
+
+    >>> import gradus
+    >>> x = gradus.tensor(0.0, requires_grad=True)
+    >>> with gradus.autograd.set_detect_anomaly(True):
+    ...     try:
+    ...         (x.sqrt() * 0).backward()
+    ...     except RuntimeError as error:
+    ...         print(error)
+    sqrt: the gradient of operand 0 is NaN (operands float32[])
+    """
+
+    def __init__(self, mode, check_nan=True):
+        self._before = _native._look_for_nan(bool(mode) and check_nan)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        _native._look_for_nan(self._before)
+
+
+class detect_anomaly:
+    """A context in which backward passes look for NaN, and raise where the first one is made.
+
+    >>> import gradus
+    >>> with gradus.autograd.detect_anomaly():
+    ...     gradus.ones(2, requires_grad=True).sum().backward()
+    """
+
+    def __init__(self, check_nan=True):
+        self._on = check_nan
+
+    def __enter__(self):
+        self._before = _native._look_for_nan(self._on)
+
+    def __exit__(self, *exc):
+        _native._look_for_nan(self._before)

@@ -1,0 +1,76 @@
+"""What parameters and values of distributions must satisfy, under PyTorch's names."""
+
+
+class Constraint:
+    """A condition on the elements of a tensor, or on its last axes.
+
+    >>> import gradus
+    >>> gradus.distributions.constraints.positive.check(gradus.tensor([1.0, -1.0]))
+    tensor([ True, False])
+    """
+
+    def __init__(self, text, check, event_dim=0, is_discrete=False):
+        self._text, self._check, self.event_dim, self.is_discrete = text, check, event_dim, is_discrete
+
+    def check(self, value):
+        """Where it is satisfied."""
+        return self._check(value)
+
+    def __repr__(self):
+        return self._text
+
+
+def independent(base, dims):
+    """A condition that holds if another holds along all of the last axes."""
+
+    def check(value):
+        found = base.check(value)
+        return found.flatten(-dims).all(-1) if dims else found
+
+    return Constraint(f"IndependentConstraint({base}, {dims})", check, base.event_dim + dims, base.is_discrete)
+
+
+def greater_than(low):
+    """Above a bound."""
+    return Constraint(f"GreaterThan(lower_bound={low})", lambda x: x > low)
+
+
+def less_than(high):
+    """Below a bound."""
+    return Constraint(f"LessThan(upper_bound={high})", lambda x: x < high)
+
+
+def interval(low, high):
+    """Between two bounds."""
+    return Constraint(f"Interval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x <= high))
+
+
+def integer_interval(low, high):
+    """Whole numbers between two bounds."""
+    check = lambda x: (x % 1 == 0) & (x >= low) & (x <= high)  # noqa: E731
+    return Constraint(f"IntegerInterval(lower_bound={low}, upper_bound={high})", check, is_discrete=True)
+
+
+def _simplex(x):
+    return (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6)
+
+
+def _lower_cholesky(x):
+    return (x.tril() == x).flatten(-2).all(-1) & (x.diagonal(0, -2, -1) > 0).all(-1)
+
+
+def _positive_definite(x):
+    from .. import linalg
+
+    symmetric = ((x - x.mT).abs() <= 1e-6 + 1e-5 * x.mT.abs()).flatten(-2).all(-1)
+    return symmetric & (linalg.eigvalsh((x + x.mT) / 2) > 0).all(-1)
+
+
+real = Constraint("Real()", lambda x: x == x)
+real_vector = independent(real, 1)
+positive = greater_than(0.0)
+unit_interval = interval(0.0, 1.0)
+boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), is_discrete=True)
+simplex = Constraint("Simplex()", _simplex, 1)
+lower_cholesky = Constraint("LowerCholesky()", _lower_cholesky, 2)
+positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)
