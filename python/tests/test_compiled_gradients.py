@@ -2,6 +2,7 @@
 
 Each case is a program that makes functions, compiles them with `jit` (or not) and gives what it saw."""
 
+import numpy
 import pytest
 
 import gradus
@@ -280,3 +281,14 @@ def test_the_same_compiled(case):
     eager, compiled = case(gradus, lambda f: f), case(gradus, gradus.jit)
     assert [x is None for x in compiled] == [x is None for x in eager]
     same(compiled, eager, rtol=1e-10, atol=1e-12, what=case.__name__)
+
+
+def test_batch_norm_learns_eagerly_after_it_was_traced():
+    m = gradus.nn.BatchNorm1d(4)
+    x = gradus.randn(8, 4)
+    gradus.jit(lambda x: m(x))(x)
+    m(x).pow(3).sum().backward()
+    again = gradus.nn.BatchNorm1d(4)
+    again(x).pow(3).sum().backward()
+    assert numpy.array_equal(m.weight.grad.numpy(), again.weight.grad.numpy())
+    assert numpy.any(m.weight.grad.numpy() != 0)

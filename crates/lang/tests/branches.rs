@@ -140,6 +140,9 @@ fn chosen_later() {
             &[0.0, -0.125, -1.0],
         ),
         ("N[i] = log(A[i])\nY[i] when A[i] > 0 = N[i]", &[0.0, 0.25, 0.0]),
+        // As a factor too.
+        ("N[i] = log(A[i])\nM[i] = N[i] A[i]\nY[i] = A[i] > 0 ? M[i] : 0", &[0.0, 1.0 + 4f64.ln(), 0.0]),
+        ("N[i] = 1 / A[i]\nM[i] = N[i] N[i]\nY[i] = A[i] != 0 ? M[i] : 0", &[0.0, -0.03125, 2.0]),
         ("N[i] = sqrt(A[i])\nB[k] = A[k]\nY[i] = where(B[i] > 0, N[i], 0)", &[0.0, 0.25, 0.0]),
         ("Y[i] = f(A[i])", &[0.0, -0.0625, -1.0]),
         // Where something reads it without a branch, it is what it is.

@@ -66,13 +66,15 @@ fn row_on_data(
     place: &'static Location<'static>,
 ) -> Option<Tensor> {
     let (storage, plans) = row::run(row, a, b)?;
-    let number = || match b {
-        Second::Number(x) => Number::Float(x).of(&a.aval),
-        _ => Tensor::failed(Error::verify("a row of one operand reads a second")),
+    let value = |i: usize| match (i, b) {
+        (0, _) => Tensor::data(a.clone()),
+        (_, Second::Data(b)) => Tensor::data(b.clone()),
+        (_, Second::Number(x)) => Number::Float(x).of(&a.aval),
+        (_, Second::None) => Tensor::failed(Error::verify("a row of one operand reads a second")),
     };
     let out = || Data::row_major(storage.clone(), &a.aval);
     // The result is made in either branch and not before: written once, where it stays.
-    match tape::record_row(row, plans, ins, number, out, a.aval.dtype, place).ok()? {
+    match tape::record_row(row, plans, ins, value, out, a.aval.dtype, place).ok()? {
         None => Some(Tensor::new(Inner::Data(Data::row_major(storage, &a.aval), None))),
         Some(node) => {
             let edge = Some(Edge { node, out: 0 });

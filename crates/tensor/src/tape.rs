@@ -184,16 +184,22 @@ pub(crate) fn record(
     }
     let needs: Few<bool> = Few::of(ins, |t| t.requires_grad());
     let plan = plan_for(op, datas, outs, &needs)?;
-    Ok(Some(node(plan, ins, |i| ins[i].clone(), |k| outs[k].clone(), place)))
+    let read = |i: usize| match ins[i].as_cell().filter(|c| !c.requires_grad()) {
+        // What no gradient flows to is kept as it is now: it may change before the pass, as statistics do.
+        Some(cell) => cell.value(),
+        None => ins[i].clone(),
+    };
+    Ok(Some(node(plan, ins, read, |k| outs[k].clone(), place)))
 }
 
-/// The same for a row of the pointwise table; `second` and `out` are made only if the gradient reads them.
+/// The same for a row of the pointwise table, whose operands may be held; `value` (of an operand by its place, as it is now)
+/// and `out` are made only if the gradient reads them.
 #[inline]
 pub(crate) fn record_row(
     row: &'static Pointwise,
     plans: &RowPlans,
     ins: &[&Tensor],
-    second: impl Fn() -> Tensor,
+    value: impl Fn(usize) -> Tensor,
     out: impl Fn() -> Data,
     dtype: DType,
     place: &'static Location<'static>,
@@ -203,7 +209,7 @@ pub(crate) fn record_row(
         return Ok(None);
     }
     let plan = plans.get(row, dtype, needs)?;
-    let read = |i: usize| ins.get(i).map_or_else(&second, |t| (*t).clone());
+    let read = |i: usize| ins.get(i).filter(|t| t.requires_grad()).map_or_else(|| value(i), |t| (*t).clone());
     Ok(Some(node(plan, ins, read, |_| out(), place)))
 }
 

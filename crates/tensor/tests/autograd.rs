@@ -140,6 +140,14 @@ fn a_changed_value_matters_only_where_it_is_read() {
     assert_eq!(f64s(&w), [2.0, 3.0], "a refused update changes nothing");
     w.data_().mul_(10.0).check().unwrap();
     assert_eq!(f64s(&w), [20.0, 30.0]);
+    // What no gradient flows to, as statistics, counts as it was when it was read.
+    for n in [2usize, 3000] {
+        let (w, s) = (Tensor::full([n], 3.0).requires_grad_(), Tensor::full([n], 2.0).cell());
+        let y = (&w * &s + &s * &w).sum(()) + w.matmul(&s);
+        s.set_(&Tensor::full([n], 7.0)).unwrap();
+        y.backward().unwrap();
+        assert_eq!(f64s(&w.grad().unwrap()), vec![6.0; n]);
+    }
 }
 
 #[test]

@@ -57,32 +57,34 @@ pub(super) unsafe fn avx2<T: Turn, const W: usize>(
 ) {
     // SAFETY: as the caller vouches; a block reads lanes and steps that exist and writes lanes of its own.
     unsafe {
-        if depth != 1 || lane == 1 {
+        if depth != 1 || lane == 1 || steps < T::SIDE || !W.is_multiple_of(T::SIDE) {
             return body::<T, W>(source, lane, depth, lanes, steps, out);
         }
-        let (across, along) = (lanes / T::SIDE * T::SIDE, steps / T::SIDE * T::SIDE);
         // A line of each lane at a time: the lanes may be so far apart that they do not stay in the cache together.
         let line = LINE / size_of::<T>();
-        for from in (0..along).step_by(line) {
-            for first in (0..across).step_by(T::SIDE) {
+        for from in (0..steps).step_by(line) {
+            for first in (0..lanes).step_by(T::SIDE) {
                 let rows = source.offset(first as isize * lane);
                 for l in 0..T::SIDE {
-                    prefetch(rows.offset(l as isize * lane).wrapping_add(from + 2 * line));
+                    prefetch(rows.wrapping_offset(l as isize * lane).wrapping_add(from + 2 * line));
                 }
-                for p in (from..along.min(from + line)).step_by(T::SIDE) {
+                for p in (from..steps.min(from + line)).step_by(T::SIDE) {
+                    // The last block of steps begins where it has all, and the last of lanes has its last lane often.
+                    let p = p.min(steps - T::SIDE);
                     let mut block = [rows; MOST_ROWS];
                     for (l, row) in block.iter_mut().enumerate() {
+                        let l = l.min(lanes - 1 - first);
                         *row = rows.wrapping_offset(l as isize * lane).wrapping_add(p);
                     }
                     T::turn(&block, out.add(p * W + first), W);
                 }
             }
         }
-        for p in 0..steps {
-            let from = if p < along { across } else { 0 };
-            for l in from..W {
-                *out.add(p * W + l) =
-                    if l < lanes { *source.offset(l as isize * lane).add(p) } else { T::default() };
+        if lanes < W {
+            for p in 0..steps {
+                for l in lanes..W {
+                    *out.add(p * W + l) = T::default();
+                }
             }
         }
     }

@@ -154,7 +154,8 @@ impl Walk<'_> {
         keep.extend(e.guard.iter().flat_map(occurrences));
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
         // What has its names from the left side cannot be chosen beside names of others.
-        let chosen_later = may_be_infinite(&e.value) && builtin::leaning(&e.value, self.program).is_none();
+        let infinite = may_be_infinite(&e.value) || multiplies(&e.value, &self.needed);
+        let chosen_later = infinite && builtin::leaning(&e.value, self.program).is_none();
         let elsewhere = condition(&e, &self.needed).filter(|_| chosen_later);
         let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
         let masks: Vec<Mask> = masks.collect();
@@ -410,6 +411,15 @@ fn may_be_infinite(e: &Expr) -> bool {
         Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
         Kind::Power(_) | Kind::Call(_) => true,
         _ => e.parts().into_iter().any(may_be_infinite),
+    }
+}
+
+/// Whether something that only branches need, and may be infinite elsewhere, is a factor.
+fn multiplies(e: &Expr, needed: &Needed) -> bool {
+    let doubtful = |e: &Expr| e.any_ref(&mut |r| needed.contains_key(&r.name));
+    match &e.kind {
+        Kind::Product(factors) if factors.len() > 1 && factors.iter().any(doubtful) => true,
+        _ => e.parts().into_iter().any(|part| multiplies(part, needed)),
     }
 }
 
