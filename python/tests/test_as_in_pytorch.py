@@ -512,3 +512,33 @@ def test_notebooks_show_compiled_functions():
     assert "&lt;lambda&gt;" in f._repr_html_()
     f(gradus.ones(2))
     assert f._repr_html_().startswith("<svg") and "exp" in f._repr_html_()
+
+
+def written_without_recording(t):
+    """Of inner tensors the value is replaced, and not where it comes from."""
+    out = []
+    for write in (
+        lambda h: h.data.clamp_(min=0),
+        lambda h: h.detach().mul_(3),
+        lambda h: h.data.__setitem__(0, 1.0),
+        lambda h: h.data[1:].zero_(),
+        lambda h: h.data.copy_(t.ones(3)),
+    ):
+        w = t.tensor([1.0, -2.0, 3.0], requires_grad=True)
+        v = t.tensor([0.5, 0.25, 2.0], requires_grad=True)
+        h = w * 2
+        write(h)
+        ((h * v) ** 2).sum().backward()
+        out += [h.detach().clone(), w.grad, v.grad]
+    w = t.tensor([1.0, -2.0], requires_grad=True)
+    h = w + 1
+    with t.no_grad():
+        h[0] = 0.0
+        h.add_(1)
+    (h**2).sum().backward()
+    return [*out, h.detach().clone(), w.grad]
+
+
+@needs_torch
+def test_writing_without_recording_keeps_history():
+    both(written_without_recording)

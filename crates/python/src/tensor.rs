@@ -214,7 +214,8 @@ impl PyTensor {
             self.rebind(cell.clone());
             return raise(cell.set_(&new));
         }
-        self.rebind(new);
+        // Without recording, a value is replaced and not where it comes from.
+        self.rebind(if gradus::is_grad_enabled() { new } else { old.replaced_by(&new) });
         Ok(())
     }
 
