@@ -57,6 +57,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["angle", "polar"], "atan2(imag(z), real(z)); complex(r cos(a), r sin(a))"),
     (&["fftn", "fft2", "ifftn", "ifft2"], "fft(x, axis=[i, j]), ifft(x, imag, axis=[i, j])"),
     (&["rfftn", "irfftn"], "rfft along one axis, then fft along the others"),
+    (&["interpolate_by"], "interpolate(x, size=[…]) with the sizes that the factors give"),
     (&["rot90"], "flip(x, axis=) with the indices swapped on the left side"),
     (&["repeat"], "tile(x, repeats=, axis=)"),
     (&["reshape_as", "unflatten"], "reshape(x, shape=[…])"),
