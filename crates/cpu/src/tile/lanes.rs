@@ -1,7 +1,7 @@
 //! Which loop serves a scalar function on registers of which kinds.
 
 use super::Kind;
-use crate::vector::{self, Binary, Compare, Loops, Select, Test, Unary, Whole};
+use crate::vector::{self, Binary, Compare, Each, Loops, Select, Test, Unary};
 use gradus_ir::DType;
 use gradus_ir::ops::Scalar;
 
@@ -76,20 +76,11 @@ fn float<T: 'static + Copy>(
 ) -> Option<Lanes<T>> {
     match scalar {
         Scalar::Row(row) if row.predicate && row.arity == 1 => loops.test(row.name).map(Lanes::Test),
-        Scalar::Row(row) if row.predicate => loops.compare(row.name).map(Lanes::Compare),
-        Scalar::Row(row) if row.arity == 1 => loops.unary(row.name).map(Lanes::Unary),
-        Scalar::Row(row) if row.arity == 2 => loops.binary(row.name).map(Lanes::Binary),
-        Scalar::Select if to == own => Some(Lanes::Select(loops.select)),
-        _ => None,
+        _ => each(loops, scalar, to, own),
     }
 }
 
-fn whole<T: 'static + Copy>(
-    loops: &'static Whole<T>,
-    scalar: Scalar,
-    to: Kind,
-    own: Kind,
-) -> Option<Lanes<T>> {
+fn each<T: 'static + Copy>(loops: &'static Each<T>, scalar: Scalar, to: Kind, own: Kind) -> Option<Lanes<T>> {
     match scalar {
         Scalar::Row(row) if row.predicate => loops.compare(row.name).map(Lanes::Compare),
         Scalar::Row(row) if row.arity == 1 => loops.unary(row.name).map(Lanes::Unary),
@@ -120,9 +111,9 @@ pub(super) fn loop_of(scalar: Scalar, lines: &[usize], from: &[DType], to: DType
         (scalar, Kind::I64)
             if typed == DType::I64 || !matches!(scalar, Scalar::Row(row) if !row.predicate) =>
         {
-            whole(vector::ints(), scalar, Kind::of(to), Kind::I64).map(Func::I64)
+            each(vector::ints(), scalar, Kind::of(to), Kind::I64).map(Func::I64)
         }
-        (scalar, Kind::Bool) => whole(vector::masks(), scalar, Kind::of(to), Kind::Bool).map(Func::Bool),
+        (scalar, Kind::Bool) => each(vector::masks(), scalar, Kind::of(to), Kind::Bool).map(Func::Bool),
         _ => None,
     };
     let func = fast.unwrap_or_else(|| Func::Each { scalar, from: from.to_vec(), to });

@@ -2,15 +2,15 @@
 
 use super::block::{self, Splat};
 use super::number::Plain;
-use super::{Binary, Compare, Conversions, Fma, Isa, Loops, Select, Whole};
+use super::{Binary, Compare, Conversions, Each, Fma, Isa, Loops, Select};
 use super::{circular, double, half, number, single, wide};
 
 /// The set of loops compiled for an instruction set.
 pub struct Set {
     pub(super) f32: Loops<f32>,
     pub(super) f64: Loops<f64>,
-    pub(super) masks: Whole<u8>,
-    pub(super) ints: Whole<i64>,
+    pub(super) masks: Each<u8>,
+    pub(super) ints: Each<i64>,
     pub(super) conversions: Conversions,
 }
 
@@ -105,14 +105,17 @@ macro_rules! selects {
 macro_rules! loops {
     ($attr:tt, $t:ty, $fma:path, $unary:expr, $binary:expr) => {
         Loops {
-            unary: $unary,
-            binary: $binary,
+            each: Each {
+                unary: $unary,
+                binary: $binary,
+                compare: comparisons!($attr, $t),
+                select: selects!($attr, $t),
+            },
             test: unary! { $attr, $t => u8,
                 is_nan(x) = u8::from(x.is_nan());
                 is_inf(x) = u8::from(x.abs() == <$t>::INFINITY);
                 is_finite(x) = u8::from(x.abs() < <$t>::INFINITY);
             },
-            compare: comparisons!($attr, $t),
             fma: Fma {
                 vvv: kernel!($attr fn(a: *const $t, b: *const $t, c: *const $t, y: *mut $t, n: usize),
                     block::map3(a, b, c, y, n, $fma)),
@@ -123,7 +126,6 @@ macro_rules! loops {
                 vss: kernel!($attr fn(a: *const $t, b: $t, c: $t, y: *mut $t, n: usize),
                     block::map3(a, Splat(b), Splat(c), y, n, $fma)),
             },
-            select: selects!($attr, $t),
             // From -0, which alone leaves a sum of negative zeros what it is; over nothing it is 0.
             sum: kernel!($attr fn(x: *const $t, n: usize) -> $t,
                 if n == 0 { 0.0 } else { block::fold(x, n, -0.0, sum) }),
@@ -246,7 +248,7 @@ macro_rules! instance {
                         copysign(a, b) = a.copysign(b);
                     }
                 },
-                masks: Whole {
+                masks: Each {
                     unary: unary! { $attr, u8 => u8,
                         not(x) = u8::from(x == 0);
                     },
@@ -259,7 +261,7 @@ macro_rules! instance {
                     compare: &[],
                     select: selects!($attr, u8),
                 },
-                ints: Whole {
+                ints: Each {
                     unary: &[],
                     binary: binary! { $attr, Binary, i64 => i64,
                         add(a, b) = a.wrapping_add(b);

@@ -39,6 +39,7 @@ mod wide;
 
 use crate::Isa;
 use isa::Set;
+use std::ops::Deref;
 
 /// `y = f(x)`: operand, result, count.
 pub type Unary<T> = unsafe fn(*const T, *mut T, usize);
@@ -89,17 +90,13 @@ pub struct Select<T> {
     pub ss: unsafe fn(*const u8, T, T, *mut T, usize),
 }
 
-/// The loops over one element type.
+/// The loops over floats: those of all elements, and what only floats have.
 #[derive(Debug)]
 pub struct Loops<T: 'static> {
-    unary: &'static [(&'static str, Unary<T>)],
-    binary: &'static [(&'static str, Binary<T>)],
+    each: Each<T>,
     test: &'static [(&'static str, Test<T>)],
-    compare: &'static [(&'static str, Compare<T>)],
     /// A product and a sum in one.
     pub fma: Fma<T>,
-    /// One of two by a mask.
-    pub select: Select<T>,
     /// The sum: element `i` goes to lane `i mod 64`, then lanes are added by halves.
     pub sum: unsafe fn(*const T, usize) -> T,
     /// The largest, NaN if there is one; over nothing minus infinity. Of zeros of both signs, either.
@@ -110,36 +107,22 @@ pub struct Loops<T: 'static> {
     pub dot: unsafe fn(*const T, *const T, usize) -> T,
 }
 
+impl<T> Deref for Loops<T> {
+    type Target = Each<T>;
+    fn deref(&self) -> &Each<T> {
+        &self.each
+    }
+}
+
 impl<T> Loops<T> {
-    /// The function of one operand with that name.
-    pub fn unary(&self, name: &str) -> Option<Unary<T>> {
-        find(self.unary, name)
-    }
-
-    /// The function of two operands with that name.
-    pub fn binary(&self, name: &str) -> Option<Binary<T>>
-    where
-        T: Copy,
-    {
-        find(self.binary, name)
-    }
-
     /// The test with that name: `is_nan`, `is_inf`, `is_finite`.
     pub fn test(&self, name: &str) -> Option<Test<T>> {
         find(self.test, name)
     }
 
-    /// The comparison with that name: `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
-    pub fn compare(&self, name: &str) -> Option<Compare<T>>
-    where
-        T: Copy,
-    {
-        find(self.compare, name)
-    }
-
     /// The names that `unary` and `binary` know, in this order.
     pub fn names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
-        (self.unary.iter().map(|e| e.0).collect(), self.binary.iter().map(|e| e.0).collect())
+        (self.each.unary.iter().map(|e| e.0).collect(), self.each.binary.iter().map(|e| e.0).collect())
     }
 }
 
@@ -147,9 +130,9 @@ fn find<F: Copy>(table: &[(&str, F)], name: &str) -> Option<F> {
     table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
 }
 
-/// The loops over whole numbers or masks.
+/// The loops over elements of any type: floats, whole numbers or masks.
 #[derive(Debug)]
-pub struct Whole<T: 'static> {
+pub struct Each<T: 'static> {
     unary: &'static [(&'static str, Unary<T>)],
     binary: &'static [(&'static str, Binary<T>)],
     compare: &'static [(&'static str, Compare<T>)],
@@ -157,14 +140,14 @@ pub struct Whole<T: 'static> {
     pub select: Select<T>,
 }
 
-impl<T: Copy> Whole<T> {
-    /// The function of one operand with that name: `not` of masks.
+impl<T: Copy> Each<T> {
+    /// The function of one operand with that name; of masks `not`.
     pub fn unary(&self, name: &str) -> Option<Unary<T>> {
         find(self.unary, name)
     }
 
-    /// The function of two with that name: `and`, `or`, `xor` of masks; of numbers `add`, `sub`, `mul`, which wrap, `maximum`
-    /// and `minimum`.
+    /// The function of two with that name: `and`, `or`, `xor` of masks; of numbers `add`, `sub`, `mul`, which
+    /// wrap if they are whole, `maximum`, `minimum` and, of floats, more.
     pub fn binary(&self, name: &str) -> Option<Binary<T>> {
         find(self.binary, name)
     }
@@ -225,22 +208,22 @@ pub fn loops_on<T: Element>(isa: Isa) -> Option<&'static Loops<T>> {
 }
 
 /// The loops over masks for the best instruction set of this machine.
-pub fn masks() -> &'static Whole<u8> {
+pub fn masks() -> &'static Each<u8> {
     &isa::set(Isa::best()).masks
 }
 
 /// The loops over masks for an instruction set, if this machine can run it.
-pub fn masks_on(isa: Isa) -> Option<&'static Whole<u8>> {
+pub fn masks_on(isa: Isa) -> Option<&'static Each<u8>> {
     Isa::available().contains(&isa).then(|| &isa::set(isa).masks)
 }
 
 /// The loops over whole numbers for the best instruction set of this machine.
-pub fn ints() -> &'static Whole<i64> {
+pub fn ints() -> &'static Each<i64> {
     &isa::set(Isa::best()).ints
 }
 
 /// The loops over whole numbers for an instruction set, if this machine can run it.
-pub fn ints_on(isa: Isa) -> Option<&'static Whole<i64>> {
+pub fn ints_on(isa: Isa) -> Option<&'static Each<i64>> {
     Isa::available().contains(&isa).then(|| &isa::set(isa).ints)
 }
 
