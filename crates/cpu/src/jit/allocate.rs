@@ -267,14 +267,14 @@ impl Body {
                 e.asm.vector(form, to, 0, x, imm, ALL);
                 to
             }
-            Action::Shift(form, which, by) => {
+            Action::Shift(which, by) => {
                 let x = self.reg(e, args[0]);
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(form, which, to, Rm::Reg(x), Some(by), ALL);
+                e.asm.vector(SHIFT, which, to, Rm::Reg(x), Some(by), ALL);
                 to
             }
-            Action::Fma(wide) => self.fma(e, step, [args[0], args[1], args[2]], wide),
+            Action::Fma => self.fma(e, step, [args[0], args[1], args[2]]),
             Action::Ternary(table) => {
                 let (b, to) = (self.reg(e, args[1]), self.owned(e, args[0]));
                 let c = self.rm(e, args[2]);
@@ -282,18 +282,18 @@ impl Body {
                 self.end(e, step);
                 to
             }
-            Action::Compare(form, how) => {
+            Action::Compare(how) => {
                 let (a, b) = (self.reg(e, args[0]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh_mask();
-                e.asm.vector(form, to, a, b, how, ALL);
+                e.asm.vector(COMPARE, to, a, b, Some(how), ALL);
                 to
             }
-            Action::Blend(form) => {
+            Action::Blend => {
                 let (mask, no, yes) = (self.mask(args[0]), self.reg(e, args[2]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(form, to, no, yes, None, Lanes { mask, zero: false });
+                e.asm.vector(BLEND, to, no, yes, None, Lanes { mask, zero: false });
                 to
             }
             Action::Far(far) => {
@@ -316,8 +316,7 @@ impl Body {
     }
 
     /// The result takes the place of one of the operands: one that ends here, or a copy.
-    fn fma(&mut self, e: &mut Emitter<'_>, step: &Step, [a, b, c]: [Arg; 3], wide: bool) -> u8 {
-        let form = |form: Form| if wide { form.wide() } else { form };
+    fn fma(&mut self, e: &mut Emitter<'_>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
         let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {
             arg.node().is_some_and(|n| s.last.get(&n) == Some(&s.now) && s.of.contains_key(&n))
@@ -335,14 +334,14 @@ impl Body {
             Some(factor) => {
                 let (to, second) = (self.owned(e, factor), self.reg(e, other));
                 let third = self.rm(e, c);
-                e.asm.vector(form(FMA_213), to, second, third, None, ALL);
+                e.asm.vector(FMA_213, to, second, third, None, ALL);
                 self.end(e, step);
                 to
             }
             None => {
                 let (to, second) = (self.owned(e, c), self.reg(e, other));
                 let third = self.rm(e, b);
-                e.asm.vector(form(FMA_231), to, second, third, None, ALL);
+                e.asm.vector(FMA_231, to, second, third, None, ALL);
                 self.end(e, step);
                 to
             }

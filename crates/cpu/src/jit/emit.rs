@@ -5,8 +5,8 @@
 //! leaves.
 
 use super::allocate::Body;
-use super::doubles::Far;
 use super::encode::*;
+use super::far::Far;
 use super::lower::Lowered;
 use super::node::{Action, Arg, Fold, Node};
 use super::schedule::{Step, Turn};
@@ -144,7 +144,6 @@ impl Emitter<'_> {
     pub(super) fn place(&mut self, arg: Arg) -> Mem {
         match arg {
             Arg::Number(bits) => Mem::Pool(bits),
-            Arg::Wide(bits) => Mem::PoolWide(bits),
             Arg::Node(n) => match self.node(n).op {
                 Action::Load(access) => Mem::At(self.pointer(access), 0),
                 _ => self.slot(n),
@@ -154,8 +153,8 @@ impl Emitter<'_> {
 
     /// A value in memory, in all lanes of a register.
     pub(super) fn splat(&mut self, to: u8, arg: Arg) {
-        let (from, form) = (self.place(arg), if let Arg::Wide(_) = arg { SPLAT_WIDE } else { SPLAT });
-        self.asm.vector(form, to, 0, Rm::Whole(from), None, ALL);
+        let from = self.place(arg);
+        self.asm.vector(SPLAT, to, 0, Rm::Whole(from), None, ALL);
     }
 
     /// Calls a function of the vectors `x` and `y` if any lane of the mask is set: hardly ever.

@@ -18,8 +18,6 @@ pub(super) const RDI: Gpr = Gpr(7);
 pub(super) enum Mem {
     /// A constant of the pool behind the code, by its bits.
     Pool(u32),
-    /// A constant of 64 bits.
-    PoolWide(u64),
     /// Bytes from a register on.
     At(Gpr, i32),
     /// As `At`, with the index times a scale of `1 << shift` added.
@@ -36,19 +34,9 @@ pub(super) enum Rm {
     Whole(Mem),
 }
 
-/// An instruction: map of opcodes, mandatory prefix (0, 66, F3, F2 as 0 to 3; [`WIDE`] for lanes of 64 bits), opcode.
+/// An instruction: map of opcodes, mandatory prefix (0, 66, F3, F2 as 0 to 3), opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Form(pub(super) u8, pub(super) u8, pub(super) u8);
-
-/// The bit of lanes of 64 bits, and the prefix that comes with it.
-const WIDE: u8 = 0x81;
-
-impl Form {
-    /// The same on lanes of 64 bits.
-    pub(super) const fn wide(self) -> Form {
-        Form(self.0, WIDE, self.2)
-    }
-}
 
 pub(super) const ADD: Form = Form(1, 0, 0x58);
 pub(super) const MUL: Form = Form(1, 0, 0x59);
@@ -74,14 +62,7 @@ pub(super) const FMA_213: Form = Form(2, 1, 0xa8);
 pub(super) const FMA_231: Form = Form(2, 1, 0xb8);
 /// Shifts by a constant; the operation is in the register field, the result in the second operand.
 pub(super) const SHIFT: Form = Form(1, 1, 0x72);
-pub(super) const SHIFT_WIDE: Form = Form(1, WIDE, 0x73);
 pub(super) const SPLAT: Form = Form(2, 1, 0x18);
-pub(super) const SPLAT_WIDE: Form = Form(2, WIDE, 0x19);
-/// The lower half of lanes as numbers of 64 bits, and back, the upper half zero.
-pub(super) const TO_DOUBLE: Form = Form(1, 0, 0x5a);
-pub(super) const FROM_DOUBLE: Form = Form(1, WIDE, 0x5a);
-/// The first operand, its upper half the lower of the second.
-pub(super) const JOIN_HALVES: Form = Form(3, 1, 0x1a);
 pub(super) const LOAD: Form = Form(1, 0, 0x10);
 pub(super) const STORE: Form = Form(1, 0, 0x11);
 pub(super) const COPY: Form = Form(1, 0, 0x28);
@@ -176,11 +157,7 @@ impl Assembler {
         };
         let distance = match mem {
             Mem::Pool(bits) => {
-                self.constant(reg, &[bits], imm);
-                0
-            }
-            Mem::PoolWide(bits) => {
-                self.constant(reg, &[bits as u32, (bits >> 32) as u32], imm);
+                self.constant(reg, bits, imm);
                 0
             }
             Mem::At(base, distance) => {
@@ -200,11 +177,11 @@ impl Assembler {
     }
 
     /// Names a constant of the pool: where it will be is put in at the end, in the four bytes that follow.
-    fn constant(&mut self, reg: u8, words: &[u32], imm: bool) {
+    fn constant(&mut self, reg: u8, bits: u32, imm: bool) {
         self.bytes.push(reg | 5);
-        let k = self.pool.windows(words.len()).position(|w| w == words).unwrap_or_else(|| {
-            self.pool.extend(words);
-            self.pool.len() - words.len()
+        let k = self.pool.iter().position(|c| *c == bits).unwrap_or_else(|| {
+            self.pool.push(bits);
+            self.pool.len() - 1
         });
         let at = self.here();
         self.fixes.push((at, at + 4 + imm as usize, k));
@@ -342,7 +319,7 @@ impl Assembler {
 impl Mem {
     fn base(self) -> Gpr {
         match self {
-            Mem::Pool(_) | Mem::PoolWide(_) => Gpr(0),
+            Mem::Pool(_) => Gpr(0),
             Mem::At(base, _) | Mem::Indexed(base, _, _) => base,
         }
     }

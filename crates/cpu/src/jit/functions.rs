@@ -1,10 +1,10 @@
 //! Values of code under construction, as scalar functions are written over them.
 
-use super::doubles;
 use super::encode::{
-    ADD, ADD_INT, AND, BLEND, COMPARE, DIV, FROM_INT, Form, MASK_AND, MASK_NOT, MASK_OR, MASK_XOR, MAX, MIN,
-    MUL, ROUND, SCALE, SHIFT, SQRT, SUB, SUB_INT, XOR,
+    ADD, ADD_INT, AND, DIV, FROM_INT, Form, MASK_AND, MASK_NOT, MASK_OR, MASK_XOR, MAX, MIN, MUL, ROUND,
+    SCALE, SQRT, SUB, SUB_INT, XOR,
 };
+use super::far;
 use super::node::{Action, Arg, Nodes};
 use crate::vector::number::Single;
 use crate::vector::single;
@@ -14,8 +14,6 @@ use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'n> {
     Number(u32),
-    /// A number of 64 bits.
-    Wide(u64),
     Node(&'n Nodes, usize),
 }
 
@@ -35,7 +33,6 @@ impl<'n> Value<'n> {
     pub(super) fn arg(self) -> Arg {
         match self {
             Value::Number(bits) => Arg::Number(bits),
-            Value::Wide(bits) => Arg::Wide(bits),
             Value::Node(_, node) => Arg::Node(node),
         }
     }
@@ -44,7 +41,7 @@ impl<'n> Value<'n> {
     pub(super) fn of(op: Action, args: &[Value<'n>]) -> Value<'n> {
         let nodes = args.iter().find_map(|a| match a {
             Value::Node(nodes, _) => Some(*nodes),
-            Value::Number(_) | Value::Wide(_) => None,
+            Value::Number(_) => None,
         });
         match nodes {
             Some(nodes) => Value::Node(nodes, nodes.push(op, args.iter().map(|a| a.arg()).collect())),
@@ -66,7 +63,7 @@ impl<'n> Value<'n> {
     }
 
     fn compare(self, how: u8, other: Value<'n>) -> Mask<'n> {
-        Mask(Value::of(Action::Compare(COMPARE, Some(how)), &[self, other]))
+        Mask(Value::of(Action::Compare(how), &[self, other]))
     }
 
     /// The smaller or larger of two by how they compare, which is one instruction with the same meaning: the second
@@ -75,8 +72,8 @@ impl<'n> Value<'n> {
         let Value::Node(nodes, n) = mask.0 else { return None };
         let (op, args) = nodes.get(n);
         let (in_order, swapped) = match op {
-            Action::Compare(COMPARE, Some(LESS)) => (MIN, MAX),
-            Action::Compare(COMPARE, Some(MORE)) => (MAX, MIN),
+            Action::Compare(LESS) => (MIN, MAX),
+            Action::Compare(MORE) => (MAX, MIN),
             _ => return None,
         };
         match args[..] == [yes.arg(), no.arg()] {
@@ -89,7 +86,7 @@ impl<'n> Value<'n> {
     pub(super) fn extreme(self, form: Form, b: Value<'n>) -> Value<'n> {
         match b {
             Value::Number(bits) if f32::from_bits(bits).is_nan() => self + b,
-            Value::Number(_) | Value::Wide(_) => Value::binary(form, b, self),
+            Value::Number(_) => Value::binary(form, b, self),
             Value::Node(..) => Value::select(b.is_nan(), b, Value::binary(form, b, self)),
         }
     }
@@ -138,14 +135,14 @@ impl Neg for Value<'_> {
 impl Shl<u8> for Bits<'_> {
     type Output = Self;
     fn shl(self, n: u8) -> Self {
-        Bits(Value::of(Action::Shift(SHIFT, 6, n), &[self.0]))
+        Bits(Value::of(Action::Shift(6, n), &[self.0]))
     }
 }
 
 impl Shr<u8> for Bits<'_> {
     type Output = Self;
     fn shr(self, n: u8) -> Self {
-        Bits(Value::of(Action::Shift(SHIFT, 4, n), &[self.0]))
+        Bits(Value::of(Action::Shift(4, n), &[self.0]))
     }
 }
 
@@ -154,7 +151,10 @@ impl<'n> Single for Value<'n> {
     type Mask = Mask<'n>;
 
     fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
-        Value::of(Action::Fma(false), &[self, b.into(), c.into()])
+        Value::of(Action::Fma, &[self, b.into(), c.into()])
+    }
+    fn fused(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
+        self.fma(b, c)
     }
     fn abs(self) -> Self {
         Value::binary(AND, self, Value::Number(!SIGN))
@@ -177,7 +177,7 @@ impl<'n> Single for Value<'n> {
     }
     fn select(mask: Mask<'n>, yes: impl Into<Self>, no: impl Into<Self>) -> Self {
         let (yes, no) = (yes.into(), no.into());
-        Value::chosen(mask, yes, no).unwrap_or_else(|| Value::of(Action::Blend(BLEND), &[mask.0, yes, no]))
+        Value::chosen(mask, yes, no).unwrap_or_else(|| Value::of(Action::Blend, &[mask.0, yes, no]))
     }
     fn to_bits(self) -> Bits<'n> {
         Bits(self)
@@ -245,7 +245,7 @@ fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
 /// The function of floats with that name, if there is one.
 pub(super) fn float<'n>(name: &str, args: &[Value<'n>]) -> Option<Value<'n>> {
     match args {
-        [x] => find(&UNARY, name).map(|f| f(*x)).or_else(|| doubles::circular(name, *x)),
+        [x] => find(&UNARY, name).map(|f| f(*x)).or_else(|| far::circular(name, *x)),
         [a, b] => find(&BINARY, name).map(|f| f(*a, *b)),
         _ => None,
     }

@@ -49,8 +49,7 @@ pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lower
     {
         return None;
     }
-    // Row buffers hold 32 bits, so that values of 64 cannot wait for a reduction.
-    let nodes = Nodes::new(if reduces { 0 } else { inner });
+    let nodes = Nodes::default();
     let mut accesses: Vec<(Access, usize)> = Vec::new();
     let mut place = |access: &Access, dtype: DType| {
         let found = accesses.iter().position(|a| a.0 == *access);

@@ -7,9 +7,9 @@
 
 mod allocate;
 mod columns;
-mod doubles;
 mod emit;
 mod encode;
+mod far;
 mod functions;
 mod lower;
 mod memory;

@@ -1,7 +1,7 @@
 //! Values of a kernel as nodes: each is one instruction on vectors, or a few.
 
-use super::doubles::Far;
-use super::encode::{Form, TO_DOUBLE};
+use super::encode::Form;
+use super::far::Far;
 use std::cell::RefCell;
 
 /// What a node is computed by. Forms say which operands may be in memory: the last.
@@ -14,15 +14,15 @@ pub(super) enum Action {
     Binary(Form, Option<u8>),
     Unary(Form, Option<u8>),
     /// Which shift, and by how much.
-    Shift(Form, u8, u8),
-    /// The first operand times the second, plus the third; on lanes of 64 bits or 32.
-    Fma(bool),
+    Shift(u8, u8),
+    /// The first operand times the second, plus the third.
+    Fma,
     /// A function of three bits by its table.
     Ternary(u8),
     /// Something that holds of two operands, lane by lane.
-    Compare(Form, Option<u8>),
+    Compare(u8),
     /// The second operand where the first, else the third.
-    Blend(Form),
+    Blend,
     /// The second operand, changed by a function of the first if the third holds of any lane.
     Far(Far),
     Logic(u8),
@@ -43,8 +43,6 @@ pub(super) enum Fold {
 pub(super) enum Arg {
     Node(usize),
     Number(u32),
-    /// A number of 64 bits.
-    Wide(u64),
 }
 
 /// A node.
@@ -57,27 +55,19 @@ pub(super) struct Node {
 }
 
 /// Nodes under construction, each there once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Nodes {
     all: RefCell<Vec<Node>>,
-    /// How many lanes at most are there, where values of 64 bits can be; zero where they cannot.
-    pub(super) lanes: usize,
 }
 
 impl Nodes {
-    pub(super) fn new(lanes: usize) -> Nodes {
-        Nodes { all: RefCell::default(), lanes }
-    }
-
     /// The node of an operation.
     pub(super) fn push(&self, op: Action, args: Vec<Arg>) -> usize {
         let row = match op {
             Action::Fold(_) => true,
-            // Values of the row are kept in 32 bits.
-            Action::Unary(TO_DOUBLE, _) => false,
             _ => args.iter().all(|a| match a {
                 Arg::Node(n) => self.all.borrow()[*n].row,
-                Arg::Number(_) | Arg::Wide(_) => true,
+                Arg::Number(_) => true,
             }),
         };
         self.insert(Node { op, args, row })
@@ -131,7 +121,7 @@ impl Arg {
     pub(super) fn node(&self) -> Option<usize> {
         match self {
             Arg::Node(n) => Some(*n),
-            Arg::Number(_) | Arg::Wide(_) => None,
+            Arg::Number(_) => None,
         }
     }
 }

@@ -195,9 +195,9 @@ macro_rules! instance {
                         tanh(x) = single::tanh(Plain::<FUSED>(x)).0;
                         erf(x) = single::erf(Plain::<FUSED>(x)).0;
                         erfc(x) = wide::erfc::<FUSED>(x);
-                        sin(x) = wide::sin::<FUSED>(x), x.abs() > circular::FAR => circular::far_sin(x);
-                        cos(x) = wide::cos::<FUSED>(x), x.abs() > circular::FAR => circular::far_cos(x);
-                        tan(x) = wide::tan::<FUSED>(x), x.abs() > circular::FAR => circular::far_tan(x);
+                        sin(x) = circular::sin(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_sin(x);
+                        cos(x) = circular::cos(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_cos(x);
+                        tan(x) = circular::tan(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_tan(x);
                         asin(x) = wide::asin::<FUSED>(x);
                         acos(x) = wide::acos::<FUSED>(x);
                         atan(x) = wide::atan::<FUSED>(x);

@@ -1,7 +1,6 @@
 //! What functions of `f32` are written over: numbers, or values of code that is being generated.
 
 use super::single::powers;
-use super::wide;
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
 /// A number of `f32`, as functions without branches use it.
@@ -27,6 +26,8 @@ pub(crate) trait Single:
 
     /// `self·b + c`, rounded once where that is one instruction.
     fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
+    /// `self·b + c`, rounded once everywhere.
+    fn fused(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
     fn abs(self) -> Self;
     fn copysign(self, sign: Self) -> Self;
     fn lt(self, other: impl Into<Self>) -> Self::Mask;
@@ -42,30 +43,10 @@ pub(crate) trait Single:
     fn scaled(self, t: Self) -> Self;
 }
 
-/// A number of `f64`, as functions of `f32` use it inside.
-pub(crate) trait Double:
-    Copy + From<f64> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
-{
-    /// A truth value.
-    type Mask: Copy;
-
-    /// `self·b + c`, rounded once where that is one instruction.
-    fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
-    /// Whether the last bit is set.
-    fn is_odd(self) -> Self::Mask;
-    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// With its sign changed if the last bit but one of the turns is set.
-    fn turned(self, turns: Self) -> Self;
-}
-
 /// A number; `FUSED` says whether a multiplication and an addition are one instruction: where they are not, asking
 /// for one is a call.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<const FUSED: bool>(pub(super) f32);
-
-/// A number of `f64`.
-#[derive(Clone, Copy)]
-pub(super) struct Real<const FUSED: bool>(pub(super) f64);
 
 /// The bits of a number.
 #[derive(Clone, Copy)]
@@ -85,26 +66,18 @@ impl From<u32> for Word {
     }
 }
 
-impl<const FUSED: bool> From<f64> for Real<FUSED> {
-    #[inline(always)]
-    fn from(x: f64) -> Self {
-        Real(x)
-    }
-}
-
 macro_rules! operators {
-    ($of:ident: $($name:ident $f:ident $op:tt),*) => {$(
-        impl<const FUSED: bool> $name for $of<FUSED> {
+    ($($name:ident $f:ident $op:tt),*) => {$(
+        impl<const FUSED: bool> $name for Plain<FUSED> {
             type Output = Self;
             #[inline(always)]
             fn $f(self, other: Self) -> Self {
-                $of(self.0 $op other.0)
+                Plain(self.0 $op other.0)
             }
         }
     )*};
 }
-operators!(Plain: Add add +, Sub sub -, Mul mul *, Div div /);
-operators!(Real: Add add +, Sub sub -, Mul mul *, Div div /);
+operators!(Add add +, Sub sub -, Mul mul *, Div div /);
 
 macro_rules! words {
     ($($name:ident<$t:ty> $f:ident |$a:ident, $b:ident| $body:expr),*) => {$(
@@ -136,6 +109,15 @@ impl<const FUSED: bool> Single for Plain<FUSED> {
     #[inline(always)]
     fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
         Plain(plain_fma::<FUSED>(self.0, b.into().0, c.into().0))
+    }
+    #[inline(always)]
+    fn fused(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
+        let (b, c) = (b.into().0, c.into().0);
+        Plain(match FUSED {
+            true => self.0.mul_add(b, c),
+            // The product is exact.
+            false => (f64::from(self.0) * f64::from(b) + f64::from(c)) as f32,
+        })
     }
     #[inline(always)]
     fn abs(self) -> Self {
@@ -182,27 +164,6 @@ impl<const FUSED: bool> Single for Plain<FUSED> {
     fn scaled(self, t: Self) -> Self {
         let (a, b) = powers(t);
         self * a * b
-    }
-}
-
-impl<const FUSED: bool> Double for Real<FUSED> {
-    type Mask = bool;
-
-    #[inline(always)]
-    fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self {
-        Real(wide::fma::<FUSED>(self.0, b.into().0, c.into().0))
-    }
-    #[inline(always)]
-    fn is_odd(self) -> bool {
-        self.0.to_bits() & 1 != 0
-    }
-    #[inline(always)]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
-    }
-    #[inline(always)]
-    fn turned(self, turns: Self) -> Self {
-        Real(f64::from_bits(self.0.to_bits() ^ ((turns.0.to_bits() & 2) << 62)))
     }
 }
 

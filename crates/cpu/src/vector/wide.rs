@@ -3,8 +3,6 @@
 //!
 //! Inside, functions of `f64` are good to about 36 bits and only on the range that `f32` operands reach.
 
-use super::circular;
-use super::number::Real;
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
 
 /// `a·b + c`, rounded once where that is one instruction.
@@ -148,24 +146,6 @@ pub(super) fn erfc<const FUSED: bool>(x: f32) -> f32 {
         -8.195866035849674, 4.568362137431376, -1.4286569404000555, 0.1938231941762607);
     let y = t * exp2::<FUSED>(fma::<FUSED>(-a, a, q) * LOG2_E);
     (if x < 0.0 { 2.0 - y } else { y }) as f32
-}
-
-#[inline(always)]
-pub(super) fn sin<const FUSED: bool>(x: f32) -> f32 {
-    let y = circular::sin(Real::<FUSED>(f64::from(x))).0 as f32;
-    // A zero keeps its sign.
-    if x == 0.0 { x } else { y }
-}
-
-#[inline(always)]
-pub(super) fn cos<const FUSED: bool>(x: f32) -> f32 {
-    circular::cos(Real::<FUSED>(f64::from(x))).0 as f32
-}
-
-#[inline(always)]
-pub(super) fn tan<const FUSED: bool>(x: f32) -> f32 {
-    let y = circular::tan(Real::<FUSED>(f64::from(x))).0 as f32;
-    if x == 0.0 { x } else { y }
 }
 
 /// The angle of the point `(x, y)`, from -pi to pi.

@@ -1,0 +1,58 @@
+//! Functions that generated code calls: sines of angles too large for it.
+
+use super::functions::Value;
+use super::node::Action;
+use crate::vector::circular;
+use crate::vector::number::Single;
+
+/// What code calls for numbers too large for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Far {
+    Sin,
+    Cos,
+    Tan,
+}
+
+/// The lanes of a vector.
+type Lanes = [f32; super::emit::LANES];
+
+impl Far {
+    pub(super) const ALL: [Far; 3] = [Far::Sin, Far::Cos, Far::Tan];
+
+    /// Where the function is.
+    pub(super) fn address(self) -> usize {
+        extern "sysv64" fn sin(x: &Lanes, y: &mut Lanes) {
+            replace(x, y, circular::far_sin);
+        }
+        extern "sysv64" fn cos(x: &Lanes, y: &mut Lanes) {
+            replace(x, y, circular::far_cos);
+        }
+        extern "sysv64" fn tan(x: &Lanes, y: &mut Lanes) {
+            replace(x, y, circular::far_tan);
+        }
+        fn replace(x: &Lanes, y: &mut Lanes, f: fn(f32) -> f32) {
+            for (x, y) in x.iter().zip(y) {
+                if x.abs() > circular::FAR {
+                    *y = f(*x);
+                }
+            }
+        }
+        let function: extern "sysv64" fn(&Lanes, &mut Lanes) = match self {
+            Far::Sin => sin,
+            Far::Cos => cos,
+            Far::Tan => tan,
+        };
+        function as usize
+    }
+}
+
+/// The function with that name, if there is one.
+pub(super) fn circular<'n>(name: &str, x: Value<'n>) -> Option<Value<'n>> {
+    let (y, far) = match name {
+        "sin" => (circular::sin(x), Far::Sin),
+        "cos" => (circular::cos(x), Far::Cos),
+        "tan" => (circular::tan(x), Far::Tan),
+        _ => return None,
+    };
+    Some(Value::of(Action::Far(far), &[x, y, x.abs().gt(circular::FAR).0]))
+}
