@@ -18,10 +18,19 @@ pub enum Isa {
 const ALL: [Isa; 4] = [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx];
 
 impl Isa {
-    /// The best the processor has. Kernels take the set as an argument: tests and benchmarks pass a lesser one.
+    /// The best the processor has, or less if the environment says so: `GRADUS_ISA` may be `portable`, `avx2`, `avx512` or
+    /// `amx`. Kernels take the set as an argument: tests and benchmarks pass a lesser one.
     pub fn best() -> Isa {
         static BEST: OnceLock<Isa> = OnceLock::new();
-        *BEST.get_or_init(detect)
+        *BEST.get_or_init(|| {
+            let asked = std::env::var("GRADUS_ISA").ok().and_then(|name| Isa::named(&name));
+            asked.map_or_else(detect, |isa| isa.min(detect()))
+        })
+    }
+
+    /// The set of that name, which is that of its variant.
+    fn named(name: &str) -> Option<Isa> {
+        ALL.into_iter().find(|isa| format!("{isa:?}").eq_ignore_ascii_case(name))
     }
 
     /// Every set this processor can run, the best last.

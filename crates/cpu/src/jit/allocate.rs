@@ -2,23 +2,23 @@
 
 use super::emit::Emitter;
 use super::encode::*;
+use super::machine::{Lanes, Machine};
 use super::node::{Action, Arg, Node};
 use super::schedule::Step;
 use std::collections::HashMap;
-
-/// Masks of values.
-const MASKS: std::ops::Range<u8> = 3..8;
+use std::marker::PhantomData;
 
 /// Registers of a body.
-pub(super) struct Body {
+pub(super) struct Body<M> {
+    machine: PhantomData<M>,
     /// The last step that uses each node.
     last: HashMap<usize, usize>,
     /// Registers of nodes, vectors or masks.
     of: HashMap<usize, u8>,
     /// Values from memory that have one.
     pub(super) fixed: Vec<(Arg, u8)>,
-    /// The register that each fold goes to.
-    pub(super) folds: Vec<(usize, u8)>,
+    /// Where each fold goes to.
+    pub(super) folds: Vec<(usize, Rm)>,
     free: u64,
     free_masks: u8,
     /// Most registers used at once.
@@ -34,8 +34,8 @@ pub(super) struct Body {
     spent: Vec<u8>,
 }
 
-impl Body {
-    pub(super) fn new(steps: &[Step], e: &Emitter<'_>, limit: usize) -> Body {
+impl<M: Machine> Body<M> {
+    pub(super) fn new(steps: &[Step], e: &Emitter<'_, M>, limit: usize) -> Body<M> {
         let mut last = HashMap::new();
         for (i, step) in steps.iter().enumerate() {
             e.uses(step).iter().filter_map(Arg::node).for_each(|n| {
@@ -43,17 +43,18 @@ impl Body {
             });
         }
         Body {
+            machine: PhantomData,
             last,
             of: HashMap::new(),
             fixed: vec![],
             folds: vec![],
             free: if limit == 64 { u64::MAX } else { (1 << limit) - 1 },
-            free_masks: MASKS.fold(0, |all, k| all | 1 << k),
+            free_masks: M::MASKS.fold(0, |all, k| all | 1 << k),
             most: 0,
             limit,
             failed: false,
             now: 0,
-            lanes: ALL,
+            lanes: Lanes::All,
             copy: 0,
             taken: None,
             spent: vec![],
@@ -77,16 +78,19 @@ impl Body {
     }
 
     fn fresh_mask(&mut self) -> u8 {
+        if M::MASKS.is_empty() {
+            return self.fresh();
+        }
         if self.free_masks == 0 {
             self.failed = true;
-            return MASKS.start;
+            return M::MASKS.start;
         }
         let k = self.free_masks.trailing_zeros() as u8;
         self.free_masks &= !(1 << k);
         k
     }
 
-    pub(super) fn steps(&mut self, e: &mut Emitter<'_>, steps: &[Step], copy: usize, lanes: Lanes) {
+    pub(super) fn steps(&mut self, e: &mut Emitter<'_, M>, steps: &[Step], copy: usize, lanes: Lanes) {
         (self.copy, self.lanes) = (copy, lanes);
         for (now, step) in steps.iter().enumerate() {
             self.now = now;
@@ -101,15 +105,15 @@ impl Body {
         }
     }
 
-    fn give_back(&mut self, e: &Emitter<'_>, node: usize, r: u8) {
-        match e.node(node).is_mask() {
+    fn give_back(&mut self, e: &Emitter<'_, M>, node: usize, r: u8) {
+        match e.node(node).is_mask() && !M::MASKS.is_empty() {
             true => self.free_masks |= 1 << r,
             false => self.free |= 1 << r,
         }
     }
 
     /// Ends what a step uses last, so that its result may take the place.
-    fn end(&mut self, e: &Emitter<'_>, step: &Step) {
+    fn end(&mut self, e: &Emitter<'_, M>, step: &Step) {
         for n in e.uses(step).iter().filter_map(Arg::node) {
             if self.last.get(&n) == Some(&self.now)
                 && let Some(r) = self.of.remove(&n)
@@ -129,7 +133,7 @@ impl Body {
     }
 
     /// An operand in a register.
-    fn reg(&mut self, e: &mut Emitter<'_>, arg: Arg) -> u8 {
+    fn reg(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
         self.held(arg).unwrap_or_else(|| {
             let r = self.fresh();
             e.splat(r, arg);
@@ -139,19 +143,20 @@ impl Body {
     }
 
     /// An operand in a register or in memory.
-    fn rm(&mut self, e: &mut Emitter<'_>, arg: Arg) -> Rm {
-        match self.held(arg) {
-            Some(r) => Rm::Reg(r),
-            None => Rm::Splat(e.place(arg)),
+    fn rm(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> Rm {
+        if let Some(r) = self.held(arg) {
+            return Rm::Reg(r);
         }
+        let place = e.place(arg);
+        if M::spreads(place) { Rm::Splat(place) } else { Rm::Reg(self.reg(e, arg)) }
     }
 
     fn mask(&self, arg: Arg) -> u8 {
-        self.held(arg).unwrap_or(MASKS.start)
+        self.held(arg).unwrap_or(M::MASKS.start)
     }
 
     /// An operand in a register that the result may overwrite.
-    fn owned(&mut self, e: &mut Emitter<'_>, arg: Arg) -> u8 {
+    fn owned(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
         if let Some(n) = arg.node().filter(|n| self.last.get(n) == Some(&self.now))
             && let Some(r) = self.of.get(&n)
         {
@@ -161,32 +166,33 @@ impl Body {
         let held = self.held(arg);
         let r = self.fresh();
         match held {
-            Some(from) => e.asm.vector(COPY, r, 0, Rm::Reg(from), None, ALL),
+            Some(from) => M::op(&mut e.asm, COPY, r, 0, Rm::Reg(from), None),
             None => e.splat(r, arg),
         }
         r
     }
 
-    fn step(&mut self, e: &mut Emitter<'_>, step: &Step) {
+    fn step(&mut self, e: &mut Emitter<'_, M>, step: &Step) {
         match *step {
             Step::Compute(n) => self.compute(e, step, n),
             Step::Keep(n, buffer) => {
                 let from = self.reg(e, Arg::Node(n));
                 let to = e.elements_at(e.lowered.accesses.len() + buffer, self.copy);
-                e.asm.vector(STORE, from, 0, Rm::Whole(to), None, self.written());
+                M::store(&mut e.asm, from, to, self.lanes);
                 self.end(e, step);
             }
             Step::Recall(n, buffer) => {
                 let to = self.fresh();
                 let from = e.elements_at(e.lowered.accesses.len() + buffer, self.copy);
-                e.asm.vector(LOAD, to, 0, Rm::Whole(from), None, self.lanes);
+                M::load(&mut e.asm, to, from, self.lanes);
                 self.of.insert(n, to);
             }
             Step::Fold(n) => {
                 let x = self.reg(e, e.node(n).args[0]);
-                let to = self.folds.iter().find(|f| f.0 == n).map_or(0, |f| f.1);
+                let to = self.folds.iter().find(|f| f.0 == n).map_or(Rm::Reg(0), |f| f.1);
                 if let Action::Fold(fold) = e.node(n).op {
-                    e.fold(fold, to, x, self.lanes);
+                    let spare = self.spare(M::SPARE.1);
+                    M::fold(&mut e.asm, fold, to, x, &spare, self.lanes);
                 }
                 self.end(e, step);
             }
@@ -194,91 +200,89 @@ impl Body {
             Step::Save(n) => {
                 let from = self.reg(e, Arg::Node(n));
                 let to = e.slot(n);
-                e.asm.vector(STORE_ONE, from, 0, Rm::Whole(to), None, ALL);
+                M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None);
                 self.end(e, step);
             }
         }
     }
 
-    /// Lanes that are written to memory.
-    fn written(&self) -> Lanes {
-        Lanes { zero: false, ..self.lanes }
+    /// Registers that are free again after the step.
+    fn spare(&mut self, count: usize) -> Vec<u8> {
+        let spare: Vec<u8> = (0..count).map(|_| self.fresh()).collect();
+        self.spent.extend(&spare);
+        spare
     }
 
-    fn store(&mut self, e: &mut Emitter<'_>, step: &Step, i: usize) {
+    fn store(&mut self, e: &mut Emitter<'_, M>, step: &Step, i: usize) {
         let store = e.lowered.stores[i];
         let value = Arg::Node(store.node);
         if e.node(store.node).is_mask() {
-            let (mask, bytes) = (self.mask(value), self.fresh());
-            e.asm.vector(SPLAT, bytes, 0, Rm::Whole(Mem::Pool(1)), None, Lanes { mask, zero: true });
+            let (flags, spare) = (self.mask(value), self.spare(M::SPARE.0));
             let to = e.elements_at(store.access, self.copy);
-            e.asm.vector(NARROW, bytes, 0, Rm::Whole(to), None, self.written());
-            self.free |= 1 << bytes;
+            M::store_flags(&mut e.asm, flags, to, &spare, self.lanes);
         } else {
             let from = self.reg(e, value);
             if store.row {
                 let to = Mem::At(e.pointer(store.access), 0);
-                e.asm.vector(STORE_ONE, from, 0, Rm::Whole(to), None, ALL);
+                M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None);
             } else {
                 // Not past the caches: that is faster only for the largest results, which the next kernel then misses.
                 let to = e.elements_at(store.access, self.copy);
                 match e.lowered.single {
-                    true => e.asm.vector(STORE_ONE, from, 0, Rm::Whole(to), None, ALL),
-                    false => e.asm.vector(STORE, from, 0, Rm::Whole(to), None, self.written()),
+                    true => M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None),
+                    false => M::store(&mut e.asm, from, to, self.lanes),
                 }
             }
         }
         self.end(e, step);
     }
 
-    fn compute(&mut self, e: &mut Emitter<'_>, step: &Step, n: usize) {
+    fn compute(&mut self, e: &mut Emitter<'_, M>, step: &Step, n: usize) {
         let Node { op, args, .. } = e.node(n).clone();
         let to = match op {
             Action::Load(access) => {
                 let to = self.fresh();
                 let from = e.elements_at(access, self.copy);
                 match e.lowered.single {
-                    true => e.asm.vector(LOAD_ONE, to, 0, Rm::Whole(from), None, ALL),
-                    false => e.asm.vector(LOAD, to, 0, Rm::Whole(from), None, self.lanes),
+                    true => M::op(&mut e.asm, LOAD_ONE, to, 0, Rm::Whole(from), None),
+                    false => M::load(&mut e.asm, to, from, self.lanes),
                 }
                 to
             }
             Action::LoadMask(access) => {
-                let (bytes, to) = (self.fresh(), self.fresh_mask());
+                let (spare, to) = (self.spare(M::SPARE.0), self.fresh_mask());
                 let from = e.elements_at(access, self.copy);
-                e.asm.vector(WIDEN, bytes, 0, Rm::Whole(from), None, self.lanes);
-                e.asm.vector(TEST, to, bytes, Rm::Reg(bytes), None, ALL);
-                self.free |= 1 << bytes;
+                M::load_flags(&mut e.asm, to, from, &spare, self.lanes);
                 to
             }
             Action::Binary(form, imm) => {
-                let swaps = [ADD, MUL, AND, XOR, ADD_INT].contains(&form) && self.held(args[0]).is_none();
+                let swaps = [ADD, MUL, AND, OR, XOR, ADD_INT].contains(&form) && self.held(args[0]).is_none();
                 let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
                 let (a, b) = (self.reg(e, a), self.rm(e, b));
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(form, to, a, b, imm, ALL);
+                M::op(&mut e.asm, form, to, a, b, imm);
                 to
             }
             Action::Unary(form, imm) => {
                 let x = self.rm(e, args[0]);
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(form, to, 0, x, imm, ALL);
+                M::op(&mut e.asm, form, to, 0, x, imm);
                 to
             }
             Action::Shift(which, by) => {
                 let x = self.reg(e, args[0]);
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(SHIFT, which, to, Rm::Reg(x), Some(by), ALL);
+                M::op(&mut e.asm, SHIFT, which, to, Rm::Reg(x), Some(by));
                 to
             }
             Action::Fma => self.fma(e, step, [args[0], args[1], args[2]]),
             Action::Ternary(table) => {
                 let (b, to) = (self.reg(e, args[1]), self.owned(e, args[0]));
                 let c = self.rm(e, args[2]);
-                e.asm.vector(TERNARY, to, b, c, Some(table), ALL);
+                M::op(&mut e.asm, TERNARY, to, b, c, Some(table));
                 self.end(e, step);
                 to
             }
@@ -286,14 +290,14 @@ impl Body {
                 let (a, b) = (self.reg(e, args[0]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh_mask();
-                e.asm.vector(COMPARE, to, a, b, Some(how), ALL);
+                M::compare(&mut e.asm, to, a, b, how);
                 to
             }
             Action::Blend => {
                 let (mask, no, yes) = (self.mask(args[0]), self.reg(e, args[2]), self.rm(e, args[1]));
                 self.end(e, step);
                 let to = self.fresh();
-                e.asm.vector(BLEND, to, no, yes, None, Lanes { mask, zero: false });
+                M::blend(&mut e.asm, to, mask, yes, no);
                 to
             }
             Action::Far(far) => {
@@ -302,11 +306,11 @@ impl Body {
                 self.end(e, step);
                 to
             }
-            Action::Logic(form) => {
+            Action::Logic(logic) => {
                 let (a, b) = (self.mask(args[0]), self.mask(args[args.len() - 1]));
                 self.end(e, step);
                 let to = self.fresh_mask();
-                e.asm.mask(form, to, a, b);
+                M::logic(&mut e.asm, logic, to, a, b);
                 to
             }
             // Folds are steps of their own.
@@ -316,7 +320,7 @@ impl Body {
     }
 
     /// The result takes the place of one of the operands: one that ends here, or a copy.
-    fn fma(&mut self, e: &mut Emitter<'_>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
+    fn fma(&mut self, e: &mut Emitter<'_, M>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
         let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {
             arg.node().is_some_and(|n| s.last.get(&n) == Some(&s.now) && s.of.contains_key(&n))
@@ -334,14 +338,14 @@ impl Body {
             Some(factor) => {
                 let (to, second) = (self.owned(e, factor), self.reg(e, other));
                 let third = self.rm(e, c);
-                e.asm.vector(FMA_213, to, second, third, None, ALL);
+                M::op(&mut e.asm, FMA_213, to, second, third, None);
                 self.end(e, step);
                 to
             }
             None => {
                 let (to, second) = (self.owned(e, c), self.reg(e, other));
                 let third = self.rm(e, b);
-                e.asm.vector(FMA_231, to, second, third, None, ALL);
+                M::op(&mut e.asm, FMA_231, to, second, third, None);
                 self.end(e, step);
                 to
             }

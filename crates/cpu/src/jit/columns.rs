@@ -4,6 +4,7 @@
 //! others run over the lanes once and compute what depends on those. The arrays are buffers of a thread's own.
 
 use super::Code;
+use crate::feature::Isa;
 use crate::vector;
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::DType;
@@ -41,7 +42,7 @@ struct Stage {
 
 impl Columns {
     /// The code of a kernel whose accesses lie in their buffers, if there is any.
-    pub(super) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Columns> {
+    pub(super) fn new(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Columns> {
         let lane = kernel.parallel.checked_sub(1)?;
         if !kernel.columns || kernel.axes.contains(&0) || kernel.parallel == kernel.axes.len() {
             return None;
@@ -103,7 +104,7 @@ impl Columns {
         let compiled = parts
             .into_iter()
             .filter(|p| !p.0.stores.is_empty())
-            .map(|(kernel, all, folds)| Some(Stage { code: Code::new(&kernel, &sizes)?, all, folds }));
+            .map(|(kernel, all, folds)| Some(Stage { code: Code::new(isa, &kernel, &sizes)?, all, folds }));
         let stages = compiled.collect::<Option<Vec<_>>>()?;
         Some(Columns {
             stages,

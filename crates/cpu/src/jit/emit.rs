@@ -8,54 +8,53 @@ use super::allocate::Body;
 use super::encode::*;
 use super::far::Far;
 use super::lower::Lowered;
+use super::machine::{APART, Lanes, Machine};
 use super::node::{Action, Arg, Fold, Node};
 use super::schedule::{Step, Turn};
 use std::collections::HashMap;
+use std::marker::PhantomData;
 
-/// Lanes of a vector.
-pub(super) const LANES: usize = 16;
-/// Vectors of a round through a loop that folds: element `i` goes to lane `i` modulo 64, as in the loops over slices.
-pub(super) const FOLDED: usize = 4;
 /// Registers with pointers; further pointers are read when they are needed.
 const POINTERS: [Gpr; 10] = [RBX, RBP, Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 /// Those that the caller wants back.
 const SAVED: [Gpr; 6] = [RBX, RBP, Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
-const VECTORS: usize = 32;
-/// The mask of the lanes that are there.
-const REST: u8 = 1;
-
-/// What the code is handed: words, then slots of values per row.
+/// What the code is handed: words, what loops fold where that is in memory, then slots of values per row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
-    pub(super) accesses: usize,
+    accesses: usize,
+    /// Most vectors of a round, and lanes of a vector.
+    pub(super) folded: usize,
+    pub(super) lanes: usize,
+    /// Words for what is folded.
+    folds: usize,
+    slots: usize,
 }
 
 impl Table {
     /// How many rows there are.
     pub(super) const ROWS: usize = 0;
-    /// Elements of a row in whole rounds, and beyond, for loops of one to [`FOLDED`] vectors a round.
+    /// Elements of a row in whole rounds, and beyond, for loops of one to `folded` vectors a round.
     pub(super) fn counts(unroll: usize) -> (usize, usize) {
         (2 * unroll - 1, 2 * unroll)
     }
 
-    const FIRST: usize = 2 * FOLDED + 1;
-
     pub(super) fn pointer(self, access: usize) -> usize {
-        Table::FIRST + access
+        2 * self.folded + 1 + access
     }
 
     /// Bytes from one row to the next.
     pub(super) fn pitch(self, access: usize) -> usize {
-        Table::FIRST + self.accesses + access
+        self.pointer(self.accesses + access)
     }
 
-    fn slots(self) -> usize {
-        Table::FIRST + 2 * self.accesses
+    /// Where what a loop folds starts.
+    fn fold(self, number: usize) -> usize {
+        self.pitch(self.accesses) + number * APART / 2
     }
 
-    /// Words, with so many slots.
-    pub(super) fn words(self, slots: usize) -> usize {
-        self.slots() + slots.div_ceil(2)
+    /// All words.
+    pub(super) fn words(self) -> usize {
+        self.fold(0) + self.folds + self.slots.div_ceil(2)
     }
 
     fn at(word: usize) -> Mem {
@@ -63,10 +62,13 @@ impl Table {
     }
 }
 
-/// The code of a kernel, and how many slots its table has; nothing if registers do not last.
-pub(super) fn emit(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Vec<u8>, usize)> {
-    let table = Table { accesses: lowered.accesses.len() + kept };
-    let mut e = Emitter { lowered, table, asm: Assembler::default(), slots: HashMap::new(), calls: vec![] };
+/// The code of a kernel, and what it is handed; nothing if registers do not last.
+pub(super) fn emit<M: Machine>(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Vec<u8>, Table)> {
+    let folds = |t: &Turn| t.elements.iter().filter(|s| matches!(s, Step::Fold(_))).count();
+    let folds = if M::HOLDS_FOLDS { 0 } else { turns.iter().map(folds).max().unwrap_or(0) };
+    let accesses = lowered.accesses.len() + kept;
+    let table = Table { accesses, folded: M::FOLDED, lanes: M::LANES, folds: folds * APART / 2, slots: 0 };
+    let mut e = Emitter::<M>::new(lowered, table);
     SAVED.iter().for_each(|r| e.asm.push(*r));
     for (a, r) in POINTERS.iter().enumerate().take(table.accesses) {
         e.asm.load(*r, Table::at(table.pointer(a)));
@@ -74,8 +76,8 @@ pub(super) fn emit(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Ve
     let next_row = e.asm.here();
     for turn in turns {
         e.elements(&turn.elements)?;
-        let mut body = Body::new(&turn.row, &e, VECTORS);
-        body.steps(&mut e, &turn.row, 0, ALL);
+        let mut body = Body::new(&turn.row, &e, M::VECTORS);
+        body.steps(&mut e, &turn.row, 0, Lanes::All);
         body.check()?;
     }
     for a in 0..table.accesses {
@@ -96,14 +98,15 @@ pub(super) fn emit(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Ve
         let routine = e.asm.here();
         let calls: Vec<usize> = e.calls.iter().filter(|c| c.0 == far).map(|c| c.1).collect();
         if !calls.is_empty() {
-            e.asm.routine(far.address());
+            M::routine(&mut e.asm, far);
         }
         calls.iter().for_each(|c| e.asm.aim(*c, routine));
     }
-    Some((e.asm.finish(), e.slots.len()))
+    Some((e.asm.finish(), Table { slots: e.slots.len(), ..table }))
 }
 
-pub(super) struct Emitter<'a> {
+pub(super) struct Emitter<'a, M> {
+    machine: PhantomData<M>,
     pub(super) lowered: &'a Lowered,
     table: Table,
     pub(super) asm: Assembler,
@@ -113,7 +116,12 @@ pub(super) struct Emitter<'a> {
     calls: Vec<(Far, usize)>,
 }
 
-impl Emitter<'_> {
+impl<'a, M: Machine> Emitter<'a, M> {
+    fn new(lowered: &'a Lowered, table: Table) -> Self {
+        let asm = Assembler::new(M::CONSTANTS);
+        Emitter { machine: PhantomData, lowered, table, asm, slots: HashMap::new(), calls: vec![] }
+    }
+
     pub(super) fn node(&self, n: usize) -> &Node {
         &self.lowered.nodes[n]
     }
@@ -121,7 +129,7 @@ impl Emitter<'_> {
     pub(super) fn slot(&mut self, node: usize) -> Mem {
         let next = self.slots.len();
         let slot = *self.slots.entry(node).or_insert(next);
-        Mem::At(RDI, (8 * self.table.slots() + 4 * slot) as i32)
+        Mem::At(RDI, (8 * (self.table.fold(0) + self.table.folds) + 4 * slot) as i32)
     }
 
     pub(super) fn pointer(&mut self, access: usize) -> Gpr {
@@ -137,7 +145,7 @@ impl Emitter<'_> {
     /// Elements of an access, for one of the vectors of a round.
     pub(super) fn elements_at(&mut self, access: usize, copy: usize) -> Mem {
         let size = self.lowered.accesses.get(access).map_or(4, |a| a.1);
-        Mem::Indexed(self.pointer(access), size.trailing_zeros() as u8, (copy * LANES * size) as i32)
+        Mem::Indexed(self.pointer(access), size.trailing_zeros() as u8, (copy * M::LANES * size) as i32)
     }
 
     /// Where a value is that no register of the body holds.
@@ -154,17 +162,17 @@ impl Emitter<'_> {
     /// A value in memory, in all lanes of a register.
     pub(super) fn splat(&mut self, to: u8, arg: Arg) {
         let from = self.place(arg);
-        self.asm.vector(SPLAT, to, 0, Rm::Whole(from), None, ALL);
+        M::op(&mut self.asm, SPLAT, to, 0, Rm::Whole(from), None);
     }
 
     /// Calls a function of the vectors `x` and `y` if any lane of the mask is set: hardly ever.
     pub(super) fn far(&mut self, far: Far, mask: u8, x: u8, y: u8) {
-        self.asm.any(mask);
+        M::any(&mut self.asm, mask);
         let none = self.asm.jump(ZERO);
         self.asm.push(RSI);
         self.asm.push(RDX);
-        self.asm.number(RSI, 64 * u32::from(x));
-        self.asm.number(RDX, 64 * u32::from(y));
+        self.asm.number(RSI, 4 * M::LANES as u32 * u32::from(x));
+        self.asm.number(RDX, 4 * M::LANES as u32 * u32::from(y));
         let call = self.asm.call();
         self.calls.push((far, call));
         self.asm.pop(RDX);
@@ -182,24 +190,35 @@ impl Emitter<'_> {
         let unroll = match folds.is_empty() {
             true if steps.len() > 24 => 1,
             true => 2,
-            false => FOLDED,
+            false => M::FOLDED,
         };
         // How many registers the body needs while everything else is in memory.
         let need = {
-            let mut trial =
-                Emitter { asm: Assembler::default(), slots: self.slots.clone(), calls: vec![], ..*self };
+            let mut trial = Emitter::<M>::new(self.lowered, self.table);
+            trial.slots.clone_from(&self.slots);
             let mut body = Body::new(steps, &trial, 64);
-            body.folds = folds.iter().map(|f| (f.0, 0)).collect();
-            body.steps(&mut trial, steps, 0, ALL);
+            body.folds = folds.iter().map(|f| (f.0, Rm::Reg(0))).collect();
+            body.steps(&mut trial, steps, 0, Lanes::All);
             body.check()?;
             body.most
         };
-        let left = VECTORS.checked_sub(need + FOLDED * folds.len())?;
-        let first_fold = VECTORS - FOLDED * folds.len();
+        let held = if M::HOLDS_FOLDS { M::FOLDED * folds.len() } else { 0 };
+        let left = M::VECTORS.checked_sub(need + held)?;
+        let table = self.table;
+        let place = |fold: usize, copy: usize| match M::HOLDS_FOLDS {
+            true => Rm::Reg((M::VECTORS - held + M::FOLDED * fold + copy) as u8),
+            false => Rm::Whole(Mem::At(RDI, (8 * table.fold(fold) + 4 * M::LANES * copy) as i32)),
+        };
         for (k, (_, fold)) in folds.iter().enumerate() {
-            for copy in 0..FOLDED {
-                let to = (first_fold + FOLDED * k + copy) as u8;
-                self.asm.vector(SPLAT, to, 0, Rm::Whole(Mem::Pool(fold.identity())), None, ALL);
+            for copy in 0..M::FOLDED {
+                let (start, to) = (Arg::Number(fold.identity()), place(k, copy));
+                match to {
+                    Rm::Reg(r) => self.splat(r, start),
+                    Rm::Whole(to) | Rm::Splat(to) => {
+                        self.splat(0, start);
+                        M::store(&mut self.asm, 0, to, Lanes::All);
+                    }
+                }
             }
         }
         let fixed = self.most_used(steps, left);
@@ -209,7 +228,7 @@ impl Emitter<'_> {
         let mut body = Body::new(steps, self, need);
         body.fixed = fixed.iter().enumerate().map(|(k, a)| (*a, (need + k) as u8)).collect();
         let mut copy = |e: &mut Self, copy: usize, lanes: Lanes| {
-            let of_fold = |(k, f): (usize, &(usize, Fold))| (f.0, (first_fold + FOLDED * k + copy) as u8);
+            let of_fold = |(k, f): (usize, &(usize, Fold))| (f.0, place(k, copy));
             body.folds = folds.iter().enumerate().map(of_fold).collect();
             body.steps(e, steps, copy, lanes);
         };
@@ -219,8 +238,8 @@ impl Emitter<'_> {
         self.asm.test(RCX);
         let none = self.asm.jump(ZERO);
         let again = self.asm.here();
-        (0..unroll).for_each(|c| copy(self, c, ALL));
-        self.asm.add_number(RAX, (unroll * LANES) as i32);
+        (0..unroll).for_each(|c| copy(self, c, Lanes::All));
+        self.asm.add_number(RAX, (unroll * M::LANES) as i32);
         self.asm.compare(RAX, RCX);
         let back = self.asm.jump(BELOW);
         self.asm.aim(back, again);
@@ -231,17 +250,17 @@ impl Emitter<'_> {
         let mut ends = Vec::new();
         for c in 0..unroll {
             ends.push(self.asm.jump(NOT_GREATER));
-            self.asm.mask_of_rest();
-            copy(self, c, Lanes { mask: REST, zero: true });
-            self.asm.add_number(RDX, -(LANES as i32));
+            M::rest(&mut self.asm);
+            copy(self, c, Lanes::Rest);
+            self.asm.add_number(RDX, -(M::LANES as i32));
         }
         body.check()?;
         let end = self.asm.here();
         ends.iter().for_each(|j| self.asm.aim(*j, end));
         for (k, (node, fold)) in folds.iter().enumerate() {
-            self.join(*fold, (first_fold + FOLDED * k) as u8);
+            let joined = M::join(&mut self.asm, *fold, place(k, 0));
             let slot = self.slot(*node);
-            self.asm.vector(STORE_ONE, (first_fold + FOLDED * k) as u8, 0, Rm::Whole(slot), None, ALL);
+            M::op(&mut self.asm, STORE_ONE, joined, 0, Rm::Whole(slot), None);
         }
         Some(())
     }
@@ -275,46 +294,6 @@ impl Emitter<'_> {
             Step::Keep(n, _) | Step::Save(n) => vec![Arg::Node(*n)],
             Step::Store(i) => vec![Arg::Node(self.lowered.stores[*i].node)],
             Step::Recall(..) => vec![],
-        }
-    }
-
-    /// `to = fold(to, x)`; masks 2 and 3 are free.
-    pub(super) fn fold(&mut self, fold: Fold, to: u8, x: u8, lanes: Lanes) {
-        let kept = Lanes { zero: false, ..lanes };
-        let form = match fold {
-            Fold::Sum => return self.asm.vector(ADD, to, to, Rm::Reg(x), None, kept),
-            Fold::Max => MAX,
-            Fold::Min => MIN,
-        };
-        self.asm.vector(form, to, x, Rm::Reg(to), None, kept);
-        self.asm.vector(COMPARE, NAN, x, Rm::Reg(x), Some(3), kept);
-        self.asm.vector(COPY, to, 0, Rm::Reg(x), None, Lanes { mask: NAN, zero: false });
-    }
-
-    /// All lanes of the registers of a fold into the first, by halves. Other registers are free.
-    fn join(&mut self, fold: Fold, first: u8) {
-        for (a, b) in [(0, 2), (1, 3), (0, 1)] {
-            self.fold(fold, first + a, first + b, ALL);
-        }
-        for (form, swap) in
-            [(SHUFFLE_QUARTERS, 0x4e), (SHUFFLE_QUARTERS, 0xb1), (SHUFFLE, 0x4e), (SHUFFLE, 0xb1)]
-        {
-            self.asm.vector(form, first + 1, first, Rm::Reg(first), Some(swap), ALL);
-            self.fold(fold, first, first + 1, ALL);
-        }
-    }
-}
-
-/// The mask that folds use.
-const NAN: u8 = 2;
-
-impl Fold {
-    fn identity(self) -> u32 {
-        match self {
-            // This alone leaves a sum of negative zeros what it is.
-            Fold::Sum => (-0.0f32).to_bits(),
-            Fold::Max => f32::NEG_INFINITY.to_bits(),
-            Fold::Min => f32::INFINITY.to_bits(),
         }
     }
 }

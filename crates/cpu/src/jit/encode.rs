@@ -1,4 +1,4 @@
-//! Bytes of the instructions that generated code is made of: AVX-512 forms on whole registers, and a few others.
+//! Bytes of the instructions that generated code is made of: what machines share, and instructions on general registers.
 
 /// A general register, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(super) const RDI: Gpr = Gpr(7);
 pub(super) enum Mem {
     /// A constant of the pool behind the code, by its bits.
     Pool(u32),
+    /// The numbers of lanes, as integers.
+    LaneNumbers,
     /// Bytes from a register on.
     At(Gpr, i32),
     /// As `At`, with the index times a scale of `1 << shift` added.
@@ -28,7 +30,7 @@ pub(super) enum Mem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rm {
     Reg(u8),
-    /// One number for all lanes.
+    /// One number for all lanes; what machines cannot read so is put into a register first.
     Splat(Mem),
     /// A whole vector, or what the instruction says.
     Whole(Mem),
@@ -48,13 +50,13 @@ pub(super) const MAX: Form = Form(1, 0, 0x5f);
 pub(super) const SCALE: Form = Form(2, 1, 0x2c);
 pub(super) const SQRT: Form = Form(1, 0, 0x51);
 pub(super) const AND: Form = Form(1, 1, 0xdb);
+pub(super) const OR: Form = Form(1, 1, 0xeb);
 pub(super) const XOR: Form = Form(1, 1, 0xef);
 pub(super) const ADD_INT: Form = Form(1, 1, 0xfe);
 pub(super) const SUB_INT: Form = Form(1, 1, 0xfa);
 pub(super) const FROM_INT: Form = Form(1, 0, 0x5b);
 pub(super) const ROUND: Form = Form(3, 1, 0x08);
 pub(super) const COMPARE: Form = Form(1, 0, 0xc2);
-pub(super) const BLEND: Form = Form(2, 1, 0x65);
 pub(super) const TERNARY: Form = Form(3, 1, 0x25);
 /// `dst = dst·b + c`.
 pub(super) const FMA_213: Form = Form(2, 1, 0xa8);
@@ -69,20 +71,8 @@ pub(super) const COPY: Form = Form(1, 0, 0x28);
 /// The first lane alone; read, the others are zero.
 pub(super) const LOAD_ONE: Form = Form(1, 2, 0x10);
 pub(super) const STORE_ONE: Form = Form(1, 2, 0x11);
-/// Bytes into lanes, and lanes into bytes.
-pub(super) const WIDEN: Form = Form(2, 1, 0x31);
-pub(super) const NARROW: Form = Form(2, 2, 0x31);
-/// Lanes that are not zero, as a mask.
-pub(super) const TEST: Form = Form(2, 1, 0x27);
-/// Quarters of both operands by an immediate, and lanes within quarters.
-pub(super) const SHUFFLE_QUARTERS: Form = Form(3, 1, 0x23);
+/// Lanes within quarters.
 pub(super) const SHUFFLE: Form = Form(1, 0, 0xc6);
-
-/// Operations on masks.
-pub(super) const MASK_AND: u8 = 0x41;
-pub(super) const MASK_NOT: u8 = 0x44;
-pub(super) const MASK_OR: u8 = 0x45;
-pub(super) const MASK_XOR: u8 = 0x47;
 
 /// Conditions of jumps.
 pub(super) const BELOW: u8 = 0x82;
@@ -90,26 +80,35 @@ pub(super) const ZERO: u8 = 0x84;
 pub(super) const NOT_ZERO: u8 = 0x85;
 pub(super) const NOT_GREATER: u8 = 0x8e;
 
-/// Which lanes an instruction writes: those of a mask, and whether the others become zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lanes {
-    pub(super) mask: u8,
-    pub(super) zero: bool,
-}
-
-/// All lanes.
-pub(super) const ALL: Lanes = Lanes { mask: 0, zero: false };
-
 /// Code under construction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Assembler {
     bytes: Vec<u8>,
-    pool: Vec<u32>,
+    pool: Vec<Constant>,
+    /// How often a constant stands in the pool: once where instructions spread it, else for every lane.
+    times: usize,
     /// Where the distance to a constant stands, the end of its instruction, and which.
     fixes: Vec<(usize, usize, usize)>,
 }
 
+/// A constant behind the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Constant {
+    Same(u32),
+    Lanes,
+}
+
 impl Assembler {
+    /// No code yet; constants will stand so many times.
+    pub(super) fn new(times: usize) -> Assembler {
+        Assembler { bytes: vec![], pool: vec![], times, fixes: vec![] }
+    }
+
+    /// Bytes of an instruction.
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
     /// The position of the next instruction.
     pub(super) fn here(&self) -> usize {
         self.bytes.len()
@@ -120,36 +119,20 @@ impl Assembler {
         self.bytes.resize(self.bytes.len().next_multiple_of(64), 0xcc);
         let start = self.bytes.len();
         for (at, end, k) in self.fixes {
-            let distance = (start + 4 * k) as i64 - end as i64;
+            let distance = (start + 4 * self.times * k) as i64 - end as i64;
             self.bytes[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
         }
-        self.pool.iter().for_each(|c| self.bytes.extend(c.to_le_bytes()));
+        for constant in &self.pool {
+            for lane in 0..self.times as u32 {
+                let word = if let Constant::Same(bits) = constant { *bits } else { lane };
+                self.bytes.extend(word.to_le_bytes());
+            }
+        }
         self.bytes
     }
 
-    /// An instruction on vectors of 512 bits: `reg` is the result unless the form says otherwise, `second` the operand
-    /// between.
-    pub(super) fn vector(&mut self, form: Form, reg: u8, second: u8, rm: Rm, imm: Option<u8>, lanes: Lanes) {
-        let Form(map, prefix, opcode) = form;
-        let not = |bit: u8| (bit & 1) ^ 1;
-        let (x, b) = match rm {
-            Rm::Reg(r) => (r >> 4, r >> 3),
-            Rm::Splat(m) | Rm::Whole(m) => (0, m.base().0 >> 3),
-        };
-        let splat = matches!(rm, Rm::Splat(_)) as u8;
-        self.bytes.extend([
-            0x62,
-            not(reg >> 3) << 7 | not(x) << 6 | not(b) << 5 | not(reg >> 4) << 4 | map,
-            (!second & 15) << 3 | 4 | prefix,
-            (lanes.zero as u8) << 7 | 2 << 5 | splat << 4 | not(second >> 4) << 3 | lanes.mask,
-            opcode,
-        ]);
-        self.operand(reg, rm, imm.is_some());
-        self.bytes.extend(imm);
-    }
-
     /// The byte that names operands, and what of a place in memory follows it.
-    fn operand(&mut self, reg: u8, rm: Rm, imm: bool) {
+    pub(super) fn operand(&mut self, reg: u8, rm: Rm, imm: bool) {
         let reg = (reg & 7) << 3;
         let mem = match rm {
             Rm::Reg(r) => return self.bytes.push(0xc0 | reg | r & 7),
@@ -157,7 +140,11 @@ impl Assembler {
         };
         let distance = match mem {
             Mem::Pool(bits) => {
-                self.constant(reg, bits, imm);
+                self.constant(reg, Constant::Same(bits), imm);
+                0
+            }
+            Mem::LaneNumbers => {
+                self.constant(reg, Constant::Lanes, imm);
                 0
             }
             Mem::At(base, distance) => {
@@ -177,28 +164,14 @@ impl Assembler {
     }
 
     /// Names a constant of the pool: where it will be is put in at the end, in the four bytes that follow.
-    fn constant(&mut self, reg: u8, bits: u32, imm: bool) {
+    fn constant(&mut self, reg: u8, constant: Constant, imm: bool) {
         self.bytes.push(reg | 5);
-        let k = self.pool.iter().position(|c| *c == bits).unwrap_or_else(|| {
-            self.pool.push(bits);
+        let k = self.pool.iter().position(|c| *c == constant).unwrap_or_else(|| {
+            self.pool.push(constant);
             self.pool.len() - 1
         });
         let at = self.here();
         self.fixes.push((at, at + 4 + imm as usize, k));
-    }
-
-    /// An operation on masks.
-    pub(super) fn mask(&mut self, opcode: u8, to: u8, a: u8, b: u8) {
-        let pair = opcode != MASK_NOT;
-        let second = if pair { !a & 15 } else { 15 };
-        self.bytes.extend([0xc5, 0x80 | second << 3 | (pair as u8) << 2, opcode, 0xc0 | to << 3 | b]);
-    }
-
-    /// Mask 1: the first lanes, as many as `RDX` says. Uses `RSI`, and BMI2, which comes with AVX2.
-    pub(super) fn mask_of_rest(&mut self) {
-        self.bytes.extend([0xbe, 0xff, 0xff, 0xff, 0xff]); // mov esi, -1
-        self.bytes.extend([0xc4, 0xe2, 0x68, 0xf5, 0xf6]); // bzhi esi, esi, edx
-        self.bytes.extend([0xc5, 0xf8, 0x92, 0xce]); // kmovw k1, esi
     }
 
     /// A general register and memory, in 64 bits.
@@ -253,11 +226,6 @@ impl Assembler {
         self.bytes[jump - 4..jump].copy_from_slice(&(distance as i32).to_le_bytes());
     }
 
-    /// Whether any lane of a mask is set, for a jump.
-    pub(super) fn any(&mut self, mask: u8) {
-        self.bytes.extend([0xc5, 0xf8, 0x98, 0xc0 | mask << 3 | mask]);
-    }
-
     /// A call of code further on, to be given its aim later.
     pub(super) fn call(&mut self) -> usize {
         self.bytes.extend([0xe8, 0, 0, 0, 0]);
@@ -271,35 +239,32 @@ impl Assembler {
     }
 
     /// A routine that calls a function of two places: those of the vectors that `RSI` and `RDX` say, in bytes from the first
-    /// on. Of all registers, only the second of these vectors changes.
-    pub(super) fn routine(&mut self, function: usize) {
+    /// on, in memory of so many bytes that `save` and `restore` know to be at `RSP`. Of all registers, only the second of
+    /// these vectors changes.
+    pub(super) fn routine(
+        &mut self,
+        function: usize,
+        bytes: i32,
+        save: impl Fn(&mut Assembler),
+        restore: impl Fn(&mut Assembler),
+    ) {
         const OURS: [Gpr; 8] = [RAX, RCX, RDI, Gpr(8), Gpr(9), Gpr(10), Gpr(11), RBP];
-        const VECTORS: i32 = 32 * 64;
-        let mask = |s: &mut Self, opcode: u8, k: u8| {
-            s.bytes.extend([0xc5, 0xf8, opcode]);
-            s.operand(k, Rm::Whole(Mem::At(RSP, VECTORS + 8 * i32::from(k))), false);
-        };
-        let vector = |s: &mut Self, form: Form, r: u8| {
-            s.vector(form, r, 0, Rm::Whole(Mem::At(RSP, 64 * i32::from(r))), None, ALL);
-        };
         OURS.iter().for_each(|r| self.push(*r));
-        self.bytes.extend([0x48, 0x89, 0xe5]); // mov rbp, rsp
-        self.bytes.extend([0x48, 0x81, 0xec]); // sub rsp, …
-        self.bytes.extend((VECTORS + 64).to_le_bytes());
-        self.bytes.extend([0x48, 0x83, 0xe4, 0xc0]); // and rsp, -64
-        (0..32).for_each(|r| vector(self, STORE, r));
-        (1..8).for_each(|k| mask(self, 0x91, k));
-        self.bytes.extend([0x48, 0x8d, 0x3c, 0x34]); // lea rdi, [rsp + rsi]
-        self.bytes.extend([0x48, 0x8d, 0x34, 0x14]); // lea rsi, [rsp + rdx]
-        self.bytes.extend([0xc5, 0xf8, 0x77]); // vzeroupper
-        self.bytes.extend([0x48, 0xb8]); // mov rax, …
-        self.bytes.extend((function as u64).to_le_bytes());
-        self.bytes.extend([0xff, 0xd0]); // call rax
-        (0..32).for_each(|r| vector(self, LOAD, r));
-        (1..8).for_each(|k| mask(self, 0x90, k));
-        self.bytes.extend([0x48, 0x89, 0xec]); // mov rsp, rbp
+        self.raw(&[0x48, 0x89, 0xe5]); // mov rbp, rsp
+        self.raw(&[0x48, 0x81, 0xec]); // sub rsp, …
+        self.raw(&bytes.to_le_bytes());
+        self.raw(&[0x48, 0x83, 0xe4, 0xc0]); // and rsp, -64
+        save(self);
+        self.raw(&[0x48, 0x8d, 0x3c, 0x34]); // lea rdi, [rsp + rsi]
+        self.raw(&[0x48, 0x8d, 0x34, 0x14]); // lea rsi, [rsp + rdx]
+        self.raw(&[0xc5, 0xf8, 0x77]); // vzeroupper
+        self.raw(&[0x48, 0xb8]); // mov rax, …
+        self.raw(&(function as u64).to_le_bytes());
+        self.raw(&[0xff, 0xd0]); // call rax
+        restore(self);
+        self.raw(&[0x48, 0x89, 0xec]); // mov rsp, rbp
         OURS.iter().rev().for_each(|r| self.pop(*r));
-        self.bytes.push(0xc3); // ret
+        self.raw(&[0xc3]); // ret
     }
 
     pub(super) fn push(&mut self, r: Gpr) {
@@ -317,9 +282,9 @@ impl Assembler {
 }
 
 impl Mem {
-    fn base(self) -> Gpr {
+    pub(super) fn base(self) -> Gpr {
         match self {
-            Mem::Pool(_) => Gpr(0),
+            Mem::Pool(_) | Mem::LaneNumbers => Gpr(0),
             Mem::At(base, _) | Mem::Indexed(base, _, _) => base,
         }
     }

@@ -13,31 +13,28 @@ pub(super) enum Far {
     Tan,
 }
 
-/// The lanes of a vector.
-type Lanes = [f32; super::emit::LANES];
-
 impl Far {
     pub(super) const ALL: [Far; 3] = [Far::Sin, Far::Cos, Far::Tan];
 
-    /// Where the function is.
-    pub(super) fn address(self) -> usize {
-        extern "sysv64" fn sin(x: &Lanes, y: &mut Lanes) {
+    /// Where the function is that takes so many lanes.
+    pub(super) fn address<const LANES: usize>(self) -> usize {
+        extern "sysv64" fn sin<const LANES: usize>(x: &[f32; LANES], y: &mut [f32; LANES]) {
             replace(x, y, circular::far_sin);
         }
-        extern "sysv64" fn cos(x: &Lanes, y: &mut Lanes) {
+        extern "sysv64" fn cos<const LANES: usize>(x: &[f32; LANES], y: &mut [f32; LANES]) {
             replace(x, y, circular::far_cos);
         }
-        extern "sysv64" fn tan(x: &Lanes, y: &mut Lanes) {
+        extern "sysv64" fn tan<const LANES: usize>(x: &[f32; LANES], y: &mut [f32; LANES]) {
             replace(x, y, circular::far_tan);
         }
-        fn replace(x: &Lanes, y: &mut Lanes, f: fn(f32) -> f32) {
+        fn replace(x: &[f32], y: &mut [f32], f: fn(f32) -> f32) {
             for (x, y) in x.iter().zip(y) {
                 if x.abs() > circular::FAR {
                     *y = f(*x);
                 }
             }
         }
-        let function: extern "sysv64" fn(&Lanes, &mut Lanes) = match self {
+        let function: extern "sysv64" fn(&[f32; LANES], &mut [f32; LANES]) = match self {
             Far::Sin => sin,
             Far::Cos => cos,
             Far::Tan => tan,

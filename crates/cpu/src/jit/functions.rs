@@ -1,10 +1,10 @@
 //! Values of code under construction, as scalar functions are written over them.
 
 use super::encode::{
-    ADD, ADD_INT, AND, DIV, FROM_INT, Form, MASK_AND, MASK_NOT, MASK_OR, MASK_XOR, MAX, MIN, MUL, ROUND,
-    SCALE, SQRT, SUB, SUB_INT, XOR,
+    ADD, ADD_INT, AND, DIV, FROM_INT, Form, MAX, MIN, MUL, OR, ROUND, SCALE, SQRT, SUB, SUB_INT, XOR,
 };
 use super::far;
+use super::machine::Logic;
 use super::node::{Action, Arg, Nodes};
 use crate::vector::number::Single;
 use crate::vector::single;
@@ -48,6 +48,11 @@ impl<'n> Value<'n> {
             // Only numbers: functions of constants are folded before they come here. NaN shows where not.
             None => Value::Number(f32::NAN.to_bits()),
         }
+    }
+
+    /// Whether it is a node of a machine with AVX-512.
+    fn rich(self) -> bool {
+        matches!(self, Value::Node(nodes, _) if nodes.rich)
     }
 
     pub(super) fn binary(form: Form, a: Value<'n>, b: Value<'n>) -> Value<'n> {
@@ -160,8 +165,19 @@ impl<'n> Single for Value<'n> {
         Value::binary(AND, self, Value::Number(!SIGN))
     }
     fn copysign(self, sign: Self) -> Self {
-        // Of each bit: the third says whether it is the second's or the first's.
-        Value::of(Action::Ternary(0xd8), &[self, sign, Value::Number(SIGN)])
+        if self.rich() || sign.rich() {
+            // Of each bit: the third says whether it is the second's or the first's.
+            return Value::of(Action::Ternary(0xd8), &[self, sign, Value::Number(SIGN)]);
+        }
+        let sign = match sign {
+            Value::Number(bits) => Value::Number(bits & SIGN),
+            node => Value::binary(AND, node, Value::Number(SIGN)),
+        };
+        let size = match self {
+            Value::Number(bits) => Value::Number(bits & !SIGN),
+            node => node.abs(),
+        };
+        Value::binary(OR, size, sign)
     }
     fn lt(self, other: impl Into<Self>) -> Mask<'n> {
         self.compare(LESS, other.into())
@@ -189,7 +205,11 @@ impl<'n> Single for Value<'n> {
         Value::unary(FROM_INT, bits.0)
     }
     fn scaled(self, t: Self) -> Self {
-        Value::binary(SCALE, self, t - single::ROUND.into())
+        if self.rich() {
+            return Value::binary(SCALE, self, t - single::ROUND.into());
+        }
+        let (a, b) = single::powers(t);
+        self * a * b
     }
 }
 
@@ -236,7 +256,7 @@ const BINARY: [(&str, Binary); 7] = [
 const COMPARISONS: [(&str, u8); 6] =
     [("eq", 0x00), ("ne", 0x04), ("lt", LESS), ("le", 0x12), ("gt", MORE), ("ge", 0x1d)];
 
-const LOGIC: [(&str, u8); 3] = [("and", MASK_AND), ("or", MASK_OR), ("xor", MASK_XOR)];
+const LOGIC: [(&str, Logic); 3] = [("and", Logic::And), ("or", Logic::Or), ("xor", Logic::Xor)];
 
 fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
@@ -265,8 +285,8 @@ pub(super) fn test<'n>(name: &str, args: &[Value<'n>]) -> Option<Mask<'n>> {
 /// The logic of masks with that name.
 pub(super) fn logic<'n>(name: &str, args: &[Mask<'n>]) -> Option<Mask<'n>> {
     match (name, args) {
-        ("not", [a]) => Some(Mask(Value::of(Action::Logic(MASK_NOT), &[a.0]))),
-        (_, [a, b]) => find(&LOGIC, name).map(|form| Mask(Value::of(Action::Logic(form), &[a.0, b.0]))),
+        ("not", [a]) => Some(Mask(Value::of(Action::Logic(Logic::Not), &[a.0]))),
+        (_, [a, b]) => find(&LOGIC, name).map(|logic| Mask(Value::of(Action::Logic(logic), &[a.0, b.0]))),
         _ => None,
     }
 }

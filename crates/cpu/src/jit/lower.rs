@@ -2,6 +2,7 @@
 
 use super::functions::{self, Mask, Value};
 use super::node::{Action, Fold, Node, Nodes};
+use crate::feature::Isa;
 use crate::vector::number::Single;
 use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::DType;
@@ -39,7 +40,7 @@ enum Typed<'n> {
 }
 
 /// The nodes of a kernel whose last axis is the row.
-pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lowered> {
+pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lowered> {
     let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
     let inner = *kernel.axes.last()?;
     let rows = kernel.axes.len() - reduces as usize;
@@ -49,7 +50,7 @@ pub(super) fn lower(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lower
     {
         return None;
     }
-    let nodes = Nodes::default();
+    let nodes = Nodes::new(isa >= Isa::Avx512);
     let mut accesses: Vec<(Access, usize)> = Vec::new();
     let mut place = |access: &Access, dtype: DType| {
         let found = accesses.iter().position(|a| a.0 == *access);

@@ -1,4 +1,4 @@
-//! The code generator: AVX-512 code for a [`Kernel`] of `f32`, where the tile interpreter would call a loop per
+//! The code generator: AVX-512 or AVX2 code for a [`Kernel`] of `f32`, where the tile interpreter would call a loop per
 //! instruction.
 //!
 //! A kernel becomes nodes ([`lower`]), nodes an order ([`schedule`]), and that code ([`emit`], [`encode`]). Functions are
@@ -6,12 +6,15 @@
 //! bit (of NaN, only that it is one). What has no code is refused and left to the interpreter.
 
 mod allocate;
+mod avx2;
+mod avx512;
 mod columns;
 mod emit;
 mod encode;
 mod far;
 mod functions;
 mod lower;
+mod machine;
 mod memory;
 mod node;
 mod schedule;
@@ -20,7 +23,7 @@ mod tests;
 
 use crate::feature::Isa;
 use columns::Columns;
-use emit::{LANES, Table};
+use emit::{Table, emit};
 use gradus_compile::{Access, Kernel, Layout};
 use gradus_ir::DType;
 use memory::Pages;
@@ -37,11 +40,13 @@ pub(crate) enum Native {
 impl Native {
     /// The code of a kernel whose accesses lie in their buffers, if there is any.
     pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Native> {
-        if Isa::best() < Isa::Avx512 {
-            return None;
-        }
-        let rows = || Code::new(kernel, buffers).map(|code| Native::Rows(code, kernel.row_length()));
-        rows().or_else(|| Columns::new(kernel, buffers).map(Native::Columns))
+        Native::on(Isa::best(), kernel, buffers)
+    }
+
+    /// The code for a set of instructions that this processor has.
+    fn on(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Native> {
+        let rows = || Code::new(isa, kernel, buffers).map(|code| Native::Rows(code, kernel.row_length()));
+        rows().or_else(|| Columns::new(isa, kernel, buffers).map(Native::Columns))
     }
 
     /// Instructions per element, about; along columns it is not known.
@@ -127,8 +132,7 @@ pub(crate) struct Code {
     accesses: Vec<(Access, usize)>,
     /// Row buffers.
     kept: usize,
-    /// Values per row.
-    slots: usize,
+    table: Table,
     /// Values per element and row.
     nodes: usize,
 }
@@ -137,16 +141,16 @@ pub(crate) struct Code {
 const ALIGN: usize = 64;
 
 impl Code {
-    fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Code> {
-        let lowered = lower::lower(kernel, buffers)?;
+    fn new(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Code> {
+        let lowered = lower::lower(isa, kernel, buffers)?;
         let (turns, kept) = schedule::schedule(&lowered);
-        let (code, slots) = emit::emit(&lowered, &turns, kept)?;
+        let (code, table) = match isa.vectors() {
+            Isa::Avx512 => emit::<avx512::Avx512>(&lowered, &turns, kept)?,
+            Isa::Avx2 => emit::<avx2::Avx2>(&lowered, &turns, kept)?,
+            _ => return None,
+        };
         let (accesses, nodes) = (lowered.accesses, lowered.nodes.len());
-        Some(Code { pages: Pages::new(&code)?, axes: kernel.axes.clone(), accesses, kept, slots, nodes })
-    }
-
-    fn table(&self) -> Table {
-        Table { accesses: self.accesses.len() + self.kept }
+        Some(Code { pages: Pages::new(&code)?, axes: kernel.axes.clone(), accesses, kept, table, nodes })
     }
 
     fn row(&self) -> usize {
@@ -154,7 +158,7 @@ impl Code {
     }
 
     fn table_bytes(&self) -> usize {
-        (8 * self.table().words(self.slots)).next_multiple_of(ALIGN)
+        (8 * self.table.words()).next_multiple_of(ALIGN)
     }
 
     fn row_bytes(&self) -> usize {
@@ -246,7 +250,7 @@ impl Code {
         if rows == 0 {
             return;
         }
-        let (table, words) = (self.table(), scratch.cast::<u64>());
+        let (table, words) = (self.table, scratch.cast::<u64>());
         // SAFETY: scratch memory has room for the table and the row buffers; the code reads and writes accesses at
         // indices of the kernel only, which lie in their buffers.
         unsafe {
@@ -256,9 +260,9 @@ impl Code {
                 put(table.pointer(self.accesses.len() + k), buffer as u64);
                 put(table.pitch(self.accesses.len() + k), 0);
             }
-            for unroll in 1..=emit::FOLDED {
+            for unroll in 1..=table.folded {
                 let (whole, rest) = Table::counts(unroll);
-                let round = unroll * LANES;
+                let round = unroll * table.lanes;
                 put(whole, (n / round * round) as u64);
                 put(rest, (n % round) as u64);
             }

@@ -2,6 +2,7 @@
 
 use super::encode::Form;
 use super::far::Far;
+use super::machine::Logic;
 use std::cell::RefCell;
 
 /// What a node is computed by. Forms say which operands may be in memory: the last.
@@ -25,7 +26,7 @@ pub(super) enum Action {
     Blend,
     /// The second operand, changed by a function of the first if the third holds of any lane.
     Far(Far),
-    Logic(u8),
+    Logic(Logic),
     /// All elements of a row.
     Fold(Fold),
 }
@@ -36,6 +37,18 @@ pub(super) enum Fold {
     Sum,
     Max,
     Min,
+}
+
+impl Fold {
+    /// What folding starts from.
+    pub(super) fn identity(self) -> u32 {
+        match self {
+            // This alone leaves a sum of negative zeros what it is.
+            Fold::Sum => (-0.0f32).to_bits(),
+            Fold::Max => f32::NEG_INFINITY.to_bits(),
+            Fold::Min => f32::INFINITY.to_bits(),
+        }
+    }
 }
 
 /// An operand.
@@ -55,12 +68,18 @@ pub(super) struct Node {
 }
 
 /// Nodes under construction, each there once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Nodes {
     all: RefCell<Vec<Node>>,
+    /// Whether the machine has the instructions of AVX-512 for what else takes several.
+    pub(super) rich: bool,
 }
 
 impl Nodes {
+    pub(super) fn new(rich: bool) -> Nodes {
+        Nodes { all: RefCell::default(), rich }
+    }
+
     /// The node of an operation.
     pub(super) fn push(&self, op: Action, args: Vec<Arg>) -> usize {
         let row = match op {

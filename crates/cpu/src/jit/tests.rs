@@ -1,5 +1,7 @@
 //! Generated code against the interpreter: the same bits.
 
+use super::Native;
+use crate::Isa;
 use crate::tile::{Memory, Program};
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::ops::pointwise::find;
@@ -46,6 +48,9 @@ const SPECIAL: [f32; 12] = [
     2.5,
     f32::MIN_POSITIVE,
 ];
+
+/// What there is code for.
+const MACHINES: [Isa; 2] = [Isa::Avx2, Isa::Avx512];
 
 struct Random(u64);
 
@@ -174,17 +179,19 @@ impl Case {
     /// Both ways to run it, over all rows in one go and in parts.
     fn check(&self, random: &mut Random, what: &str) {
         let sizes: Vec<(DType, usize)> = self.buffers.iter().map(|(d, b)| (*d, b.len() / d.size())).collect();
-        let native = Program::new(&self.kernel, &sizes).expect("a kernel within its buffers");
         let plain = Program::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
-        if crate::Isa::best() < crate::Isa::Avx512 {
-            return;
-        }
-        assert!(native.native.is_some(), "{what} is refused:\n{}", self.kernel);
         let rows = self.kernel.rows();
         let cut = random.below(rows + 1);
         let expected = self.results(&plain, &[(0, rows)]);
-        for parts in [vec![(0, rows)], vec![(cut, rows - cut), (0, cut)]] {
-            let found = self.results(&native, &parts);
+        let both = [vec![(0, rows)], vec![(cut, rows - cut), (0, cut)]];
+        for (isa, parts) in MACHINES.iter().flat_map(|isa| both.iter().map(move |parts| (*isa, parts))) {
+            if isa > Isa::best() {
+                continue;
+            }
+            let mut native = Program::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
+            native.native = Native::on(isa, &self.kernel, &sizes);
+            assert!(native.native.is_some(), "{what} is refused on {isa:?}:\n{}", self.kernel);
+            let found = self.results(&native, parts);
             for (b, (x, y)) in found.iter().zip(&expected).enumerate() {
                 let float = self.buffers[b].0 == DType::F32;
                 let word = |w: &[u8]| {
@@ -195,7 +202,7 @@ impl Case {
                     let (x, y) = (word(x), word(y));
                     assert!(
                         x == y,
-                        "{what}: buffer {b} word {i}: {x:x} ({}) for {y:x} ({}) in\n{}",
+                        "{what} on {isa:?}: buffer {b} word {i}: {x:x} ({}) for {y:x} ({}) in\n{}",
                         f32::from_bits(x),
                         f32::from_bits(y),
                         self.kernel

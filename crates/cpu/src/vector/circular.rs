@@ -28,7 +28,7 @@ pub(crate) fn far_tan(x: f32) -> f32 {
 
 // pi/2 in three parts, each what is left of it, rounded.
 const QUARTER: f32 = 1.570_796_4;
-const QUARTER_MID: f32 = -4.371_138_8e-8;
+const QUARTER_MID: f32 = -4.371_139e-8;
 const QUARTER_LOW: f32 = -1.715_124_5e-15;
 
 /// An angle without its sign by quarter turns: how many, how many in the last bits, and what is left after the first part

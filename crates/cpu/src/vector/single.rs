@@ -31,7 +31,7 @@ fn exp_parts<N: Single>(x: N) -> (N, N) {
 
 /// `2^n` as two factors, as it may be out of range when the result is not. `t` is `n + ROUND`.
 #[inline(always)]
-pub(super) fn powers<N: Single>(t: N) -> (N, N) {
+pub(crate) fn powers<N: Single>(t: N) -> (N, N) {
     let n = t.to_bits() - ROUND.to_bits().into();
     let half = n >> 1;
     let power = |n: N::Bits| N::from_bits((n + 127.into()) << 23);
