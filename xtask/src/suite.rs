@@ -10,6 +10,9 @@ const FACADE: &str = "gradus";
 /// A crate that uses the facade from outside the workspace.
 const OUTSIDE: &str = "examples/user_primitive/Cargo.toml";
 
+/// Instruction sets that the device also has kernels for where the processor has better ones.
+const LESSER: [&str; 2] = ["portable", "avx2"];
+
 /// Runs the whole suite.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     step(workspace, "fmt --all --check")?;
@@ -19,6 +22,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     // Benchmarks are built by the lints above and run by no test.
     step(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests")?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // which those leave out
+    for isa in LESSER {
+        let tests = "test --quiet --workspace --exclude gradus-bench --test cpu --test executable";
+        step_with(workspace, tests, &[("GRADUS_ISA", isa)])?;
+    }
     // With the features of the tests, so that nothing below is built again.
     step(workspace, "build --workspace --exclude gradus-bench --examples")?;
     for package in workspace.packages.iter().filter(|package| package.name == FACADE) {
@@ -46,11 +53,17 @@ fn run_example(workspace: &Workspace, name: &str) -> Result<(), String> {
 }
 
 fn step(workspace: &Workspace, arguments: &str) -> Result<(), String> {
-    println!("== cargo {arguments}");
+    step_with(workspace, arguments, &[])
+}
+
+fn step_with(workspace: &Workspace, arguments: &str, environment: &[(&str, &str)]) -> Result<(), String> {
+    let set: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+    println!("== {set}cargo {arguments}");
     let status = cargo()
         .args(arguments.split(' '))
         .current_dir(&workspace.root)
         .env("CARGO_TARGET_DIR", &workspace.target) // also for what is outside
+        .envs(environment.iter().copied())
         .env_remove("RUST_BACKTRACE") // messages should read the same everywhere
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;

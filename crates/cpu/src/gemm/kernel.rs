@@ -17,6 +17,10 @@ pub(super) struct Step<T: Real> {
     pub(super) c: *mut T::Sum,
     pub(super) c_row: isize,
     /// How many rows of the tile exist.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "only tiles in registers of their own ask")
+    )]
     pub(super) rows: usize,
     /// How many columns of the last vector of the tile exist.
     pub(super) last: usize,

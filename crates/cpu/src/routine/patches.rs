@@ -18,6 +18,7 @@ pub(super) struct Patches<'a, T> {
     /// How far each step along the depth leads.
     pub(super) steps: &'a [usize],
     /// Of how many steps each is one element further than the last.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only blocks that are turned ask"))]
     pub(super) run: usize,
     /// Where the patches of an image begin.
     pub(super) starts: &'a Starts,
@@ -96,6 +97,7 @@ impl<T: Packable> Patches<'_, T> {
     }
 
     /// The element that begins a patch.
+    #[cfg(target_arch = "x86_64")]
     fn start(&self, lane: usize) -> usize {
         let starts = self.starts;
         let places = starts.rows.len() * starts.row;
