@@ -6,10 +6,10 @@
 
 use super::number::Single;
 use super::single::ROUND;
-use std::f32::consts::FRAC_2_PI;
+use std::f32::consts::{FRAC_2_PI, FRAC_PI_2};
 
 /// Angles larger than this need more of pi than the reduction below has.
-pub(crate) const FAR: f32 = 3e5;
+pub(crate) const FAR: f32 = 2e5;
 
 /// The sine of such an angle.
 pub(crate) fn far_sin(x: f32) -> f32 {
@@ -26,13 +26,12 @@ pub(crate) fn far_tan(x: f32) -> f32 {
     f64::from(x).tan() as f32
 }
 
-// pi/2 in three parts, each what is left of it, rounded.
-const QUARTER: f32 = 1.570_796_4;
-const QUARTER_MID: f32 = -4.371_139e-8;
-const QUARTER_LOW: f32 = -1.715_124_5e-15;
+// pi/2 in three parts, each what is left of it, cut off: positive all, so that no zero changes its sign.
+const QUARTER: f32 = FRAC_PI_2.next_down();
+const QUARTER_MID: f32 = 7.549_789_4e-8;
+const QUARTER_LOW: f32 = 5.390_302_5e-15;
 
-/// An angle without its sign by quarter turns: how many, how many in the last bits, and what is left after the first part
-/// of pi.
+/// An angle by quarter turns: how many, how many in the last bits, and what is left after the first part of pi.
 #[inline(always)]
 fn turns<N: Single>(a: N) -> (N, N::Bits, N) {
     let t = a.fma(FRAC_2_PI, ROUND);
@@ -40,21 +39,10 @@ fn turns<N: Single>(a: N) -> (N, N::Bits, N) {
     (n, t.to_bits(), n.fused(-QUARTER, a))
 }
 
-/// Sine and cosine of an angle without its sign, up to their signs and order; and quarter turns in the last bits.
+/// Whether a number of quarter turns is odd.
 #[inline(always)]
-fn sin_cos<N: Single>(a: N) -> (N, N, N::Bits) {
-    let (n, turns, r) = turns(a);
-    let r = n.fused(-QUARTER_LOW, n.fused(-QUARTER_MID, r));
-    let z = r * r;
-    let s = horner!(N; z; -0.166_666_52, 0.008_332_007, -0.000_194_945_75);
-    let c = horner!(N; z; 0.041_666_64, -0.001_388_710_7, 2.440_948e-5);
-    ((r * z).fma(s, r), (z * z).fma(c, z.fma(-0.5, 1.0)), turns)
-}
-
-/// The first if the number of quarter turns is odd.
-#[inline(always)]
-fn if_odd<N: Single>(turns: N::Bits, odd: N, even: N) -> N {
-    N::select(N::from_bits((turns & 1.into()) << 29).gt(0.0), odd, even)
+fn is_odd<N: Single>(turns: N::Bits) -> N::Mask {
+    N::from_bits((turns & 1.into()) << 29).gt(0.0)
 }
 
 const SIGN: u32 = 1 << 31;
@@ -65,16 +53,34 @@ fn signed<N: Single>(x: N, by: N::Bits) -> N {
     N::from_bits(x.to_bits() + (by & SIGN.into()))
 }
 
+/// The sine of what is left of an angle after some quarter turns, and those again.
+///
+/// What is chosen and negated by the number of turns is there before the polynomial, which alone is waited for.
+#[inline(always)]
+fn wave<N: Single>(n: N, turns: N::Bits, rest: N) -> N {
+    let near = n.fused(-QUARTER_MID, rest);
+    let r = n.fused(-QUARTER_LOW, near);
+    // A trifle less than the square, so that a negative zero stays what it is.
+    let z = near.fma(near, -1e-30);
+    let odd = is_odd::<N>(turns);
+    let p = N::select(odd, 2.440_948e-5, -0.000_194_945_75);
+    let p = p.fma(z, N::select(odd, -0.001_388_710_7, 0.008_332_007));
+    let p = p.fma(z, N::select(odd, 0.041_666_64, -0.166_666_52));
+    let factor = signed(N::select(odd, z, near), turns << 30);
+    let first = signed(N::select(odd, z.fma(-0.5, 1.0), r), turns << 30);
+    (factor * z).fma(p, first)
+}
+
 #[inline(always)]
 pub(crate) fn sin<N: Single>(x: N) -> N {
-    let (s, c, turns) = sin_cos(x.abs());
-    signed(if_odd(turns, c, s), ((turns & 2.into()) << 30) + x.to_bits())
+    let (n, turns, rest) = turns(x);
+    wave(n, turns, rest)
 }
 
 #[inline(always)]
 pub(crate) fn cos<N: Single>(x: N) -> N {
-    let (s, c, turns) = sin_cos(x.abs());
-    signed(if_odd(turns, s, c), (turns + 1.into()) << 30)
+    let (n, turns, rest) = turns(x);
+    wave(n, turns + 1.into(), rest)
 }
 
 #[inline(always)]
@@ -97,5 +103,5 @@ pub(crate) fn tan<N: Single>(x: N) -> N {
     // One step of Newton's on the quotient, which takes in the lower part.
     let q = N::from(-1.0) / tan;
     let error = low.fma(q, tan.fused(q, 1.0));
-    signed(if_odd(turns, q.fma(error, q), tan), x.to_bits())
+    signed(N::select(is_odd::<N>(turns), q.fma(error, q), tan), x.to_bits())
 }
