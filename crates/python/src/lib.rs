@@ -13,6 +13,7 @@ mod examples;
 
 mod attributes;
 mod call;
+mod compiled;
 mod convert;
 mod create;
 mod dlpack;
@@ -21,13 +22,14 @@ mod error;
 mod files;
 mod functional;
 mod graph;
+mod guard;
 mod hook;
 mod index;
 mod jit;
 mod linalg;
 mod loss;
 mod norm;
-mod numbers;
+mod noted;
 mod operators;
 mod print;
 mod program;
@@ -75,7 +77,9 @@ mod _native {
     #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]
-    use crate::jit::{_before_run, _module_changed, _note_guard, _note_module, PyJit};
+    use crate::guard::Guard;
+    #[pymodule_export]
+    use crate::jit::PyJit;
     #[pymodule_export]
     use crate::linalg::{
         cdist, eig, eigh, eigvals, eigvalsh, einsum, fft, fftfreq, fftn, fftshift, ifft, ifftn, ifftshift,
@@ -88,6 +92,8 @@ mod _native {
         gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss,
         nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
     };
+    #[pymodule_export]
+    use crate::noted::{_before_run, _module_changed, _note_guard, _note_module};
     #[pymodule_export]
     use crate::norm::{
         batch_norm, cosine_similarity, group_norm, instance_norm, layer_norm, local_response_norm, normalize,

@@ -6,7 +6,7 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{forgotten, raise, raised};
-use crate::jit::is_compiling;
+use crate::noted::is_compiling;
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Tensor};
@@ -96,6 +96,39 @@ impl PyTensor {
             }
             None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
         }
+    }
+
+    /// What is kept here, which of a part may be of before; its type is right.
+    pub(crate) fn held(&self) -> Tensor {
+        self.slot().value.clone()
+    }
+
+    /// Whether it is a part of no other place.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.slot().alias.is_none()
+    }
+
+    /// The places that this is a part of, the nearest first, and how. A gradient is a place of its own.
+    pub(crate) fn ancestry(&self, py: Python<'_>) -> Vec<(Py<PyTensor>, View)> {
+        let mut all: Vec<(Py<PyTensor>, View)> = Vec::new();
+        let parent = |of: &PyTensor| match &of.slot().alias {
+            Some(alias) if !matches!(alias.how, View::Gradient) => {
+                Some((alias.of.clone_ref(py), alias.how.clone()))
+            }
+            _ => None,
+        };
+        while let Some(next) = parent(all.last().map_or(self, |(of, _)| of.get())) {
+            all.push(next);
+        }
+        all
+    }
+
+    /// Makes this a part of another place.
+    pub(crate) fn become_part(&self, of: &Bound<'_, PyTensor>, how: View) -> PyResult<()> {
+        let part = PyTensor::part_of(of, how)?;
+        let new = part.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.slot() = new;
+        Ok(())
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot> {
