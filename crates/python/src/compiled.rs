@@ -5,6 +5,7 @@ use crate::guard::Guard;
 use crate::noted::Guards;
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
+use crate::unary::Spelled;
 use gradus::{Aval, Compiled, Tensor, Whose};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -230,6 +231,7 @@ impl Program {
         // A step that has changed parameters by gradients is done with them; anything else may be part of what is differentiated.
         let written = self.compiled.written();
         let recorded = gradus::is_grad_enabled()
+            && self.compiled.graph().output_avals().len() > written.len()
             && !(self.differentiates && written.iter().any(|t| t.requires_grad()))
             && tensors.iter().chain(self.compiled.cells()).any(|t| t.requires_grad());
         raise(py.detach(|| {
@@ -237,10 +239,18 @@ impl Program {
                 return self.compiled.run(&ins);
             }
             // As one operation that backward passes know.
-            let all: Vec<&Tensor> = ins.iter().copied().chain(self.compiled.cells()).collect();
+            // What it changes is given as it is now, parameters so that their gradients find them.
+            let now = |t: &Tensor| match written.iter().any(|w| w.is_same(t)) {
+                true if t.requires_grad() => t.copied(),
+                true => t.detach(),
+                false => t.clone(),
+            };
+            let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).collect();
+            let all: Vec<&Tensor> = ins.iter().copied().chain(&cells).collect();
             let mut outs = gradus::call("jit", self.compiled.graph(), &all)?;
             let news = outs.split_off(outs.len() - written.len());
             for (cell, new) in written.iter().zip(&news) {
+                let _mode = gradus::set_grad_enabled(false);
                 cell.set_(&new.detach())?;
             }
             Ok(outs)

@@ -376,6 +376,25 @@ impl PyJit {
         Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
     }
 
+    /// Copies and pickles are the function, to be compiled anew; one that has the function's own name is found by that.
+    fn __reduce__<'py>(slf: &Bound<'py, PyJit>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, f) = (slf.py(), slf.get().f.bind(slf.py()));
+        let name = (f.getattr("__module__").ok(), f.getattr("__qualname__").ok());
+        if let (Some(module), Some(name)) = name {
+            let find = py.import("gradus.compiled")?.getattr("_found")?;
+            let arguments = PyTuple::new(py, [module, name])?;
+            if find.call1(&arguments).is_ok_and(|found| found.is(slf)) {
+                return Ok((find, arguments));
+            }
+        }
+        Ok((slf.get_type().into_any(), PyTuple::new(py, [f])?))
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, PyJit>, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let f = slf.py().import("copy")?.call_method1("deepcopy", (slf.get().f.bind(slf.py()), memo))?;
+        slf.get_type().call1((f,))
+    }
+
     /// The function itself.
     #[getter]
     fn __wrapped__(&self, py: Python<'_>) -> Py<PyAny> {

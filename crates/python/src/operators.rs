@@ -80,8 +80,12 @@ impl IntoArg for Number {
 }
 
 /// Python's protocol: an operand that is not ours is left to its own class.
-fn operand(other: &Bound<'_, PyAny>) -> Option<Operand> {
-    other.extract::<Operand>().ok()
+fn operand(other: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+    match other.extract::<Operand>() {
+        Ok(operand) => Ok(Some(operand)),
+        Err(e) if e.is_instance_of::<pyo3::exceptions::PyOverflowError>(other.py()) => Err(e),
+        Err(_) => Ok(None),
+    }
 }
 
 /// A slot's result: a tensor, or Python's word that another class may know better.
@@ -92,7 +96,7 @@ fn slot<'py>(
     apply: fn(Python<'_>, Tensor, Operand, Binary) -> Tensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = other.py();
-    match operand(other) {
+    match operand(other)? {
         Some(b) => Ok(Bound::new(py, PyTensor::out(apply(py, x.value(py)?, b, f))?)?.into_any()),
         None => Ok(py.NotImplemented().into_bound(py)),
     }
@@ -328,6 +332,9 @@ impl PyTensor {
     }
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        if self.dtype_now(py)?.is_differentiable() {
+            return Err(crate::error::type_error("~ is for booleans and integers"));
+        }
         crate::tensor::result(py, &self.value(py)?, |x| !x)
     }
 

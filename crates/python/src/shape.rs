@@ -438,6 +438,7 @@ impl PyTensor {
     #[doc = example!(where)]
     #[pyo3(name = "where")]
     fn where_(&self, py: Python<'_>, condition: T, other: Operand) -> PyResult<PyTensor> {
+        is_condition(&condition.0)?;
         PyTensor::out(condition.0.select(&self.value(py)?, other.arg()))
     }
 
@@ -486,6 +487,7 @@ pub(crate) fn where_<'py>(
     use pyo3::IntoPyObjectExt;
     match (input, other) {
         (Some(yes), Some(no)) => {
+            is_condition(&condition.0)?;
             let (yes, no) = match (&yes, &no) {
                 (Operand::Number(a), Operand::Number(b)) => {
                     let dtype = a.dtype().promote(b.dtype());
@@ -509,6 +511,17 @@ pub(crate) fn where_<'py>(
             PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)
         }
         _ => Err(type_error("where takes a condition alone, or with two values")),
+    }
+}
+
+/// Refuses conditions that are no truth values.
+fn is_condition(x: &Tensor) -> PyResult<()> {
+    match x.dtype() {
+        DType::Bool | DType::U8 => Ok(()),
+        other => {
+            let why = format!("where expects a condition of truth values, not of {}", crate::dtype::name(other));
+            Err(crate::error::runtime_error(why))
+        }
     }
 }
 

@@ -123,6 +123,30 @@ impl PyTensor {
         all
     }
 
+    /// Whether it is a part of an expanded tensor.
+    pub(crate) fn is_expanded(&self, py: Python<'_>) -> bool {
+        self.ancestry(py).iter().any(|(_, how)| matches!(how, View::Expand(_)))
+    }
+
+    /// Puts elements into the place that they are of, if they are all different ones there; of an expanded tensor.
+    fn write_elements(&self, py: Python<'_>, new: &Tensor) -> PyResult<()> {
+        let chain = self.ancestry(py);
+        let Some((root, _)) = chain.last() else { return Ok(()) };
+        let whole = root.get().value(py)?;
+        let keeps = chain.iter().all(|(_, how)| how.keeps_elements());
+        let places = gradus::outside_traces(|| {
+            let all = crate::view::counted(&whole);
+            chain.iter().rev().fold(all, |places, (_, how)| how.of(&places)).reshape([-1i64])
+        });
+        let mut known = std::collections::HashSet::new();
+        if !keeps || !raise(places.to_vec::<i64>())?.into_iter().all(|p| known.insert(p)) {
+            let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
+            return Err(crate::error::runtime_error(why));
+        }
+        let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&places)], &new.reshape([-1i64]));
+        root.get().write(py, flat.reshape(whole.shape()))
+    }
+
     /// Makes this a part of another place.
     pub(crate) fn become_part(&self, of: &Bound<'_, PyTensor>, how: View) -> PyResult<()> {
         let part = PyTensor::part_of(of, how)?;
@@ -205,6 +229,9 @@ impl PyTensor {
             return Err(crate::error::runtime_error(why));
         }
         let new = new.to_dtype(old.dtype());
+        if self.is_expanded(py) {
+            return self.write_elements(py, &new);
+        }
         let aliased = {
             let slot = self.slot();
             slot.alias.as_ref().map(|alias| (alias.of.clone_ref(py), matches!(alias.how, View::Gradient)))
@@ -236,6 +263,9 @@ impl PyTensor {
 
     fn put(&self, old: Tensor, new: Tensor) -> PyResult<()> {
         if old.is_cell() {
+            let follows = is_compiling() && !gradus::is_grad_enabled() && old.requires_grad();
+            // A leaf is the leaf that it was: gradients of the new value are its gradients. A step comes after them.
+            let new = if follows && !gradus::traced_differentiates() { straight(&old, &new)? } else { new };
             raise(old.set_(&new))?;
             self.slot().changed += 1;
             return Ok(());
@@ -266,6 +296,15 @@ impl PyTensor {
         slf.get().rebind(Tensor::failed(gradus::Error::value(what, rest)));
         slf
     }
+}
+
+/// A value whose gradient is that of another.
+fn straight(of: &Tensor, value: &Tensor) -> PyResult<Tensor> {
+    let given = |x: &[Tensor]| vec![x[1].clone()];
+    let rule = |_: &[Tensor], _: &[Tensor], g: &[Tensor]| vec![g[0].clone(), Tensor::zeros_like(&g[0])];
+    let _mode = gradus::set_grad_enabled(true);
+    let outs = raise(gradus::custom_vjp(&[of, &value.stop_gradient()], given, rule))?;
+    crate::call::first(outs)
 }
 
 /// A value in memory of its own: what is written to an array later must not change tensors that were set to it.

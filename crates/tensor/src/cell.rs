@@ -118,6 +118,21 @@ impl Cell {
         drop(old); // outside the lock: dropping may free a long tape
     }
 
+    /// Replaces the gradient if it is still this one.
+    pub(crate) fn replace_grad(&self, before: Option<&Tensor>, grad: Option<Tensor>) -> bool {
+        let mut state = self.state();
+        let same = match (&state.grad, before) {
+            (Some(now), Some(before)) => now.is_same(before),
+            (now, before) => now.is_none() && before.is_none(),
+        };
+        if same {
+            let old = std::mem::replace(&mut state.grad, grad);
+            drop(state);
+            drop(old);
+        }
+        same
+    }
+
     /// The value, taken out so that nobody else holds it. Until [`put_back`](Cell::put_back) or [`set`](Cell::set),
     /// whoever reads the cell gets a failure that says so.
     pub(crate) fn take(&self) -> Result<Data> {
