@@ -190,11 +190,13 @@ impl Program {
         if !self.differentiates && self.found_outside.is_empty() {
             return true;
         }
-        tensors.iter().enumerate().filter(|(_, t)| t.requires_grad() && t.is_cell()).all(|(i, t)| {
-            match self.found_outside.iter().find(|(k, _)| *k == i) {
-                Some((_, leaf)) => t.is_same(leaf),
-                None => !self.compiled.cells().iter().any(|cell| cell.is_same(t)),
-            }
+        tensors.iter().enumerate().filter(|(_, t)| t.requires_grad() && t.is_cell()).all(|(i, t)| match self
+            .found_outside
+            .iter()
+            .find(|(k, _)| *k == i)
+        {
+            Some((_, leaf)) => t.is_same(leaf),
+            None => !self.compiled.cells().iter().any(|cell| cell.is_same(t)),
         }) && self.found_outside.iter().all(|(i, leaf)| tensors[*i].is_same(leaf))
     }
 
@@ -260,7 +262,11 @@ impl Program {
 
 impl Program {
     /// Runs it on arguments, puts new values where it changes them, and gives its results as Python's.
-    pub(crate) fn call<'py>(&self, arguments: &Bound<'py, PyTuple>, tensors: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn call<'py>(
+        &self,
+        arguments: &Bound<'py, PyTuple>,
+        tensors: &[Tensor],
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = arguments.py();
         let mut outs = self.run(py, tensors)?;
         for (r, new) in self.rebound.iter().zip(outs.split_off(outs.len() - self.rebound.len())) {

@@ -6,7 +6,8 @@ use crate::tensor::PyTensor;
 use gradus::Aval;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyModule, PySet, PyString, PyTuple, PyType,
+    PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyModule, PySet, PyString,
+    PyTuple, PyType,
 };
 
 /// Deepest nesting that is looked into; what holds itself ends here.
@@ -251,12 +252,7 @@ impl Guard {
 impl Guard {
     /// `kind` is "cell", "item" or "attribute".
     #[new]
-    fn create(
-        kind: &str,
-        owner: Bound<'_, PyAny>,
-        key: Bound<'_, PyAny>,
-        name: String,
-    ) -> PyResult<Guard> {
+    fn create(kind: &str, owner: Bound<'_, PyAny>, key: Bound<'_, PyAny>, name: String) -> PyResult<Guard> {
         let py = owner.py();
         let place = match kind {
             "cell" => Place::Cell(owner.unbind()),

@@ -104,7 +104,8 @@ impl PyJit {
         let twins = if let Related::Twins(twins) = related { twins } else { Vec::new() };
         let lasting = unstable.is_empty() && !parts;
         self.say_if_alone(py, &unstable)?;
-        let rebound = rebound.into_iter().map(|(place, old)| taken(py, place, old, &compiled, &guards.guards));
+        let rebound =
+            rebound.into_iter().map(|(place, old)| taken(py, place, old, &compiled, &guards.guards));
         let rebound = rebound.collect::<PyResult<Vec<Rebound>>>()?;
         guards.guards.shrink_to_fit();
         let program = Program {

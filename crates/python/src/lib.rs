@@ -75,9 +75,9 @@ mod _native {
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
     #[pymodule_export]
-    use crate::hook::PyHook;
-    #[pymodule_export]
     use crate::guard::Guard;
+    #[pymodule_export]
+    use crate::hook::PyHook;
     #[pymodule_export]
     use crate::jit::PyJit;
     #[pymodule_export]
@@ -93,12 +93,12 @@ mod _native {
         nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
     };
     #[pymodule_export]
-    use crate::noted::{_before_run, _module_changed, _note_guard, _note_module};
-    #[pymodule_export]
     use crate::norm::{
         batch_norm, cosine_similarity, group_norm, instance_norm, layer_norm, local_response_norm, normalize,
         pairwise_distance, rms_norm,
     };
+    #[pymodule_export]
+    use crate::noted::{_before_run, _module_changed, _note_guard, _note_module};
     #[pymodule_export]
     use crate::print::set_printoptions;
     #[pymodule_export]

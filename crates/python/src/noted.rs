@@ -109,7 +109,8 @@ impl<'py> Watch<'py> {
             let guard = guard?.cast_into::<Guard>()?;
             let now = guard.get().now(py);
             let tensor = now.as_ref().and_then(|v| v.cast::<PyTensor>().ok());
-            let traced = tensor.filter(|t| t.get().held().is_traced()).map(|t| t.get().value(py)).transpose()?;
+            let traced =
+                tensor.filter(|t| t.get().held().is_traced()).map(|t| t.get().value(py)).transpose()?;
             if guard.get().holds(py) {
                 guards.push(guard.unbind());
             } else if let Some(value) = traced {
@@ -129,7 +130,9 @@ impl<'py> Watch<'py> {
             );
             return Err(crate::error::runtime_error(why));
         }
-        let Some(noted) = noted else { return Err(crate::error::runtime_error("jit: traces ended out of order")) };
+        let Some(noted) = noted else {
+            return Err(crate::error::runtime_error("jit: traces ended out of order"));
+        };
         let looked = CHANGES.load(Ordering::Relaxed).into();
         for (module, was) in &noted.modules {
             let (module, was) = (module.bind(py), was.bind(py));
@@ -143,7 +146,8 @@ impl<'py> Watch<'py> {
                 }
             }
         }
-        let functions = noted.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
+        let functions =
+            noted.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
         let others = functions.collect::<PyResult<_>>()?;
         let guards = Guards { guards, modules: noted.modules, looked, others };
         Ok(Found { guards, changed, rebound, before: noted.before })

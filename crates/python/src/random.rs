@@ -51,7 +51,11 @@ impl PyGenerator {
     /// Copies and pickles go on from where it is.
     fn __reduce__<'py>(slf: &Bound<'py, PyGenerator>) -> PyResult<(Bound<'py, PyAny>, (), (u64, PyTensor))> {
         let own = slf.get();
-        Ok((slf.get_type().into_any(), (), (own.initial_seed(), PyTensor::new(own.own.state().detach().copied()))))
+        Ok((
+            slf.get_type().into_any(),
+            (),
+            (own.initial_seed(), PyTensor::new(own.own.state().detach().copied())),
+        ))
     }
 
     fn __setstate__(&self, state: (u64, T)) -> PyResult<()> {
@@ -104,7 +108,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Seed {
     fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Seed> {
         let whole = obj.py().get_type::<pyo3::types::PyInt>().call1((obj,))?;
         let signed = whole.extract::<i64>().map(|i| i as u64);
-        signed.or_else(|_| whole.extract()).map(Seed).map_err(|_| value_error(format!("{whole} does not fit 64 bits")))
+        signed
+            .or_else(|_| whole.extract())
+            .map(Seed)
+            .map_err(|_| value_error(format!("{whole} does not fit 64 bits")))
     }
 }
 
@@ -166,7 +173,9 @@ fn uniform(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
         return g.rand(shape);
     }
     let words = g.bits(shape.iter().copied().chain([2]).collect::<Shape>());
-    let part = |i: isize, less: i64| words.at(vec![gradus::Ix::Rest, gradus::Ix::At(i)]).shr(less).to_dtype(DType::F64);
+    let part = |i: isize, less: i64| {
+        words.at(vec![gradus::Ix::Rest, gradus::Ix::At(i)]).shr(less).to_dtype(DType::F64)
+    };
     (part(0, 5) * (1u64 << 26) as f64 + part(1, 6)) * (0.5 / (1u64 << 52) as f64)
 }
 
@@ -331,7 +340,9 @@ pub(crate) fn multinomial(
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<PyTensor> {
     let weights = input.0.detach();
-    PyTensor::out(with(generator, weights.shape(), |g, _| g.multinomial(&weights, num_samples.0, replacement)))
+    PyTensor::out(with(generator, weights.shape(), |g, _| {
+        g.multinomial(&weights, num_samples.0, replacement)
+    }))
 }
 
 /// In training, zero with probability `p` and else scaled by 1 / (1 - p).
@@ -375,7 +386,8 @@ impl PyTensor {
         generator: Option<&Bound<'py, PyGenerator>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
-        let new = with(generator, x.shape(), |g, s| uniform(g, s, x.dtype())).to_dtype(x.dtype()) * (b - a) + a;
+        let new =
+            with(generator, x.shape(), |g, s| uniform(g, s, x.dtype())).to_dtype(x.dtype()) * (b - a) + a;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }
@@ -391,7 +403,8 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         let how = ("normal_", std::f64::consts::FRAC_1_SQRT_2);
-        let new = drawn_as(generator, x.shape(), x.dtype(), how, |g, s| normally(g, s, x.dtype()))? * std + mean;
+        let new =
+            drawn_as(generator, x.shape(), x.dtype(), how, |g, s| normally(g, s, x.dtype()))? * std + mean;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }

@@ -519,7 +519,8 @@ fn is_condition(x: &Tensor) -> PyResult<()> {
     match x.dtype() {
         DType::Bool | DType::U8 => Ok(()),
         other => {
-            let why = format!("where expects a condition of truth values, not of {}", crate::dtype::name(other));
+            let why =
+                format!("where expects a condition of truth values, not of {}", crate::dtype::name(other));
             Err(crate::error::runtime_error(why))
         }
     }

@@ -140,7 +140,8 @@ impl PyTensor {
         });
         let mut known = std::collections::HashSet::new();
         if !keeps || !raise(places.to_vec::<i64>())?.into_iter().all(|p| known.insert(p)) {
-            let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
+            let why =
+                "several elements of an expanded tensor are one in memory; clone() it before writing to it";
             return Err(crate::error::runtime_error(why));
         }
         let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&places)], &new.reshape([-1i64]));
@@ -263,10 +264,7 @@ impl PyTensor {
 
     fn put(&self, old: Tensor, new: Tensor) -> PyResult<()> {
         if old.is_cell() {
-            let follows = is_compiling() && !gradus::is_grad_enabled() && old.requires_grad();
-            // A leaf is the leaf that it was: gradients of the new value are its gradients. A step comes after them.
-            let new = if follows && !gradus::traced_differentiates() { straight(&old, &new)? } else { new };
-            raise(old.set_(&new))?;
+            raise(old.set_and_stay_(&new))?;
             self.slot().changed += 1;
             return Ok(());
         }
@@ -296,15 +294,6 @@ impl PyTensor {
         slf.get().rebind(Tensor::failed(gradus::Error::value(what, rest)));
         slf
     }
-}
-
-/// A value whose gradient is that of another.
-fn straight(of: &Tensor, value: &Tensor) -> PyResult<Tensor> {
-    let given = |x: &[Tensor]| vec![x[1].clone()];
-    let rule = |_: &[Tensor], _: &[Tensor], g: &[Tensor]| vec![g[0].clone(), Tensor::zeros_like(&g[0])];
-    let _mode = gradus::set_grad_enabled(true);
-    let outs = raise(gradus::custom_vjp(&[of, &value.stop_gradient()], given, rule))?;
-    crate::call::first(outs)
 }
 
 /// A value in memory of its own: what is written to an array later must not change tensors that were set to it.

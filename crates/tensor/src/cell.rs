@@ -207,6 +207,17 @@ impl Tensor {
     /// Swaps a cell's value for another of the same type. Anything else than a cell is an error.
     #[track_caller]
     pub fn set_(&self, value: &Tensor) -> Result<()> {
+        self.swap(value, false)
+    }
+
+    /// As [`set_`](Tensor::set_); inside of a function that is differentiated later, gradients of the new value are the leaf's.
+    #[track_caller]
+    pub fn set_and_stay_(&self, value: &Tensor) -> Result<()> {
+        self.swap(value, true)
+    }
+
+    #[track_caller]
+    fn swap(&self, value: &Tensor, stays: bool) -> Result<()> {
         let place = std::panic::Location::caller();
         let swap = || {
             let Some(cell) = self.as_cell() else {
@@ -218,7 +229,7 @@ impl Tensor {
                 return Err(Error::gradient(why));
             }
             value.check()?;
-            crate::trace::write_cell(self, cell, value)
+            crate::trace::write_cell(self, cell, value, stays)
         };
         swap().map_err(|e| e.or_at(place))
     }

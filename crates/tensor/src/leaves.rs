@@ -88,6 +88,11 @@ fn inside(outside: Option<&Tensor>) -> Option<Tensor> {
 }
 
 impl Leaves {
+    /// Whether gradients were computed.
+    pub(crate) fn has_pulled(&self) -> bool {
+        self.pulled.load(Ordering::Relaxed)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,7 +184,7 @@ pub fn traced_requirements() -> bool {
 
 /// Whether the innermost trace has computed gradients.
 pub fn traced_differentiates() -> bool {
-    innermost().is_some_and(|trace| trace.leaves.pulled.load(Ordering::Relaxed))
+    innermost().is_some_and(|trace| trace.leaves.has_pulled())
 }
 
 impl Traced {
