@@ -176,6 +176,11 @@ def _filled(nest, leaves):
     return type(nest)(_filled(part, leaves) for part in nest) if isinstance(nest, (tuple, list)) else nest
 
 
+def _check_argnums(argnums):
+    if not all(isinstance(i, int) for i in (argnums if isinstance(argnums, (tuple, list)) else [argnums])):
+        raise TypeError(f"argnums says which arguments, as numbers, not {argnums!r}")
+
+
 def jacobian(function, argnums=0, *inputs, has_aux=False, chunk_size=None, randomness="error"):
     """A function that gives the derivatives of every element of `function`'s value for every element of an argument.
 
@@ -191,6 +196,7 @@ def jacobian(function, argnums=0, *inputs, has_aux=False, chunk_size=None, rando
     """
     if isinstance(argnums, Tensor) or inputs:  # as in `autograd.functional`: the function and its arguments
         return jacobian(function)(argnums, *inputs)
+    _check_argnums(argnums)
 
     @functools.wraps(function)
     def derived(*args, **kwargs):
@@ -232,6 +238,7 @@ def hessian(function, argnums=0, *inputs):
     """
     if isinstance(argnums, Tensor) or inputs:
         return hessian(function)(argnums, *inputs)
+    _check_argnums(argnums)
     if not isinstance(argnums, int):
         return jacobian(jacobian(function, argnums), argnums)
 
