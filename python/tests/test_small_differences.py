@@ -53,6 +53,7 @@ ERRORS = {
     "linear": (NotImplementedError, lambda t: t.nn.functional.interpolate(t.ones(1, 1, 4, 4), scale_factor=2, mode="linear")),
     "cdf": (NotImplementedError, lambda t: t.distributions.Categorical(t.ones(2)).cdf(t.tensor(1))),
     "expanded": (RuntimeError, lambda t: t.ones(4).expand(3, 4).mul_(2)),
+    "hsplit": (RuntimeError, lambda t: t.ones(2, 3).hsplit(2)), "vsplit": (RuntimeError, lambda t: t.ones(3, 2).vsplit(2**31)),
     "lazy": (ValueError, lambda t: t.nn.LazyLinear(3).weight.numel()),
 }
 
