@@ -2,7 +2,7 @@
 
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, result};
-use crate::value::{Dim, Operand, PerAxis, T, extents, integers, list};
+use crate::value::{Count, Dim, Operand, PerAxis, T, extents, integers, list};
 use crate::view::View;
 use gradus::{DType, Dims, Ix, Tensor};
 use pyo3::prelude::*;
@@ -292,7 +292,8 @@ impl PyTensor {
     /// At most this many parts of one size along an axis.
     #[doc = example!(chunk)]
     #[pyo3(signature = (chunks, dim=0))]
-    fn chunk(slf: &Bound<'_, PyTensor>, chunks: usize, dim: isize) -> PyResult<Vec<PyTensor>> {
+    fn chunk(slf: &Bound<'_, PyTensor>, chunks: Count, dim: isize) -> PyResult<Vec<PyTensor>> {
+        let chunks = chunks.0;
         let a = axis(slf, dim)?;
         if chunks == 0 {
             return Err(value_error("at least one chunk"));

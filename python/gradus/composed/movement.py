@@ -123,8 +123,8 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 
 def dsplit(input, indices_or_sections):
-    """`tensor_split` along the third axis."""
-    return tensor_split(input, indices_or_sections, 2)
+    """`tensor_split` along the third axis; into equal parts."""
+    return _split_evenly(input, indices_or_sections, 2)
 
 
 def diagflat(input, offset=0):
