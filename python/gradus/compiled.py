@@ -1,7 +1,15 @@
 """`compile`, under the name that PyTorch programs use for `jit`."""
 
+import functools
+import sys
+
 from .nn import Module
 from .transforms import jit
+
+
+def _found(module, name):
+    """What has this name in a module."""
+    return functools.reduce(getattr, name.split("."), sys.modules[module])
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):

@@ -4,6 +4,7 @@ Arguments and results may be tensors or lists, tuples and dictionaries of them; 
 """
 
 import functools
+import math
 
 from . import _native
 from ._examples import documented as _documented
@@ -164,30 +165,23 @@ def hvp(function, primals, vectors):
     return found[0] if one else found
 
 
-def _of_one(native, function, argnums, inputs):
-    if isinstance(argnums, Tensor) or inputs:  # as in `autograd.functional`: the function and its arguments
-        return _of_one(native, function, 0, ())(argnums, *inputs)
-    if isinstance(argnums, (tuple, list)) and native is _native._jacobian:
-        each = [_of_one(native, function, i, ()) for i in argnums]
-        return functools.wraps(function)(lambda *args, **kwargs: tuple(one(*args, **kwargs) for one in each))
-    if not isinstance(argnums, int):
-        raise TypeError(f"argnums says which argument, as one number, not {type(argnums).__name__}")
-
-    @functools.wraps(function)
-    def derived(*args, **kwargs):
-        place = argnums % len(args)
-
-        def one(tensors):
-            given = list(args)
-            given[place] = tensors[0]
-            return [function(*given, **kwargs)]
-
-        return native(args[place], one)
-
-    return derived
+def _filled(nest, leaves):
+    """A nest of numbers with what has that number."""
+    if isinstance(nest, Tensor):
+        return leaves[int(nest)]
+    if isinstance(nest, dict):
+        return {name: _filled(part, leaves) for name, part in nest.items()}
+    if isinstance(nest, tuple) and hasattr(nest, "_fields"):
+        return type(nest)(*(_filled(part, leaves) for part in nest))
+    return type(nest)(_filled(part, leaves) for part in nest) if isinstance(nest, (tuple, list)) else nest
 
 
-def jacobian(function, argnums=0, *inputs):
+def _check_argnums(argnums):
+    if not all(isinstance(i, int) for i in (argnums if isinstance(argnums, (tuple, list)) else [argnums])):
+        raise TypeError(f"argnums says which arguments, as numbers, not {argnums!r}")
+
+
+def jacobian(function, argnums=0, *inputs, has_aux=False, chunk_size=None, randomness="error"):
     """A function that gives the derivatives of every element of `function`'s value for every element of an argument.
 
     >>> import gradus
@@ -200,7 +194,35 @@ def jacobian(function, argnums=0, *inputs):
     >>> gradus.jacobian(lambda x: x ** 2, gradus.tensor([3.0]))
     tensor([[6.]])
     """
-    return _of_one(_native._jacobian, function, argnums, inputs)
+    if isinstance(argnums, Tensor) or inputs:  # as in `autograd.functional`: the function and its arguments
+        return jacobian(function)(argnums, *inputs)
+    _check_argnums(argnums)
+
+    @functools.wraps(function)
+    def derived(*args, **kwargs):
+        several, places = _places(argnums, args)
+        flat = _Flat((lambda *a, **k: function(*a, **k)[0]) if has_aux else function, args, kwargs, places)
+        shapes = []
+
+        def along(k):
+            def one(tensors):
+                outs = flat([*flat.tensors[:k], tensors[0], *flat.tensors[k + 1 :]])
+                shapes[:] = [tuple(out.shape) for out in outs]
+                return outs if len(outs) == 1 else [_native.cat([out.reshape(-1) for out in outs])]
+
+            found = _native._jacobian(flat.tensors[k], one)
+            if len(shapes) == 1:
+                return [found]
+            parts = found.split([math.prod(shape) for shape in shapes])
+            return [part.reshape(*shape, *flat.tensors[k].shape) for part, shape in zip(parts, shapes)]
+
+        by_argument = [along(k) for k in range(len(flat.tensors))]
+        leaves = [flat.like_arguments(list(of_output)) for of_output in zip(*by_argument)]
+        leaves = [tuple(leaf) if several else leaf[0] for leaf in leaves]
+        found = _filled(flat.structure.build([_native.tensor(i) for i in range(len(leaves))]), leaves)
+        return (found, function(*args, **kwargs)[1]) if has_aux else found
+
+    return derived
 
 
 jacrev = jacfwd = jacobian
@@ -214,7 +236,18 @@ def hessian(function, argnums=0, *inputs):
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return _of_one(_native._hessian, function, argnums, inputs)
+    if isinstance(argnums, Tensor) or inputs:
+        return hessian(function)(argnums, *inputs)
+    _check_argnums(argnums)
+    if not isinstance(argnums, int):
+        return jacobian(jacobian(function, argnums), argnums)
+
+    @functools.wraps(function)
+    def derived(*args, **kwargs):
+        _, (place,) = _places(argnums, args)
+        return _native._hessian(args[place], lambda x: [function(*args[:place], x[0], *args[place + 1 :], **kwargs)])
+
+    return derived
 
 
 def _axes(dims, argument, number):

@@ -4,6 +4,7 @@ use crate::convert::{item, tensor_of, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, compute, owned};
+use crate::unary::Spelled;
 use crate::value::{Operand, T};
 use crate::view::View;
 use gradus::{DType, Tensor};
@@ -416,15 +417,19 @@ impl PyTensor {
         }
         let class = slf.get_type();
         let copy = if class.is(py.get_type::<PyTensor>()) {
-            Bound::new(py, PyTensor::new(x.detach()))?.into_any()
+            Bound::new(py, PyTensor::new(x.detach().copied()))?.into_any()
         } else {
             // Without its `__init__`, whose arguments are its own.
             let new = class.call_method1("__new__", (&class,))?;
-            new.cast::<PyTensor>().map_err(PyErr::from)?.get().rebind(x.detach());
+            new.cast::<PyTensor>().map_err(PyErr::from)?.get().rebind(x.detach().copied());
             new
         };
         if x.requires_grad() {
             copy.call_method0("requires_grad_")?;
+        }
+        if let Some(grad) = x.grad() {
+            let leaf = copy.cast::<PyTensor>().map_err(PyErr::from)?.get().value(py)?;
+            raise(leaf.set_grad(Some(&grad.detach().copied())))?;
         }
         memo.set_item(slf.as_ptr() as usize, &copy)?;
         let attributes = slf.getattr("__dict__")?.cast_into::<PyDict>().map_err(PyErr::from)?;

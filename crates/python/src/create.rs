@@ -4,7 +4,7 @@ use crate::convert::{array, fits, tensor_of};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
-use crate::value::{Operand, PerAxis, T, extents, float, integer, integers, number};
+use crate::value::{Count, Operand, PerAxis, T, extents, float, integer, integers, number};
 use gradus::{Aval, DType, Number, Shape, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -30,7 +30,15 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
 }
 
 fn full_of(dtype: DType, shape: Shape, n: Number) -> Tensor {
-    Tensor::from_literal(&n.literal(dtype)).expand(&shape).contiguous()
+    filled_with(Tensor::from_literal(&n.literal(dtype)).expand(&shape))
+}
+
+/// One number in memory of its own for each element, or that there is no room.
+fn filled_with(one: Tensor) -> Tensor {
+    match gradus::ir::reference::reserve(one.numel().saturating_mul(one.dtype().size())) {
+        Ok(()) => one.contiguous(),
+        Err(e) => Tensor::failed(e),
+    }
 }
 
 /// Refuses lists that memory cannot hold, which would end the process.
@@ -132,7 +140,7 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let dtype = dtype.map_or(default_float(), |d| d.0);
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
-            made(Tensor::full_of(&Aval::new(dtype, shape), $value).contiguous(), requires_grad, device)
+            made(filled_with(Tensor::full_of(&Aval::new(dtype, shape), $value)), requires_grad, device)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -195,7 +203,9 @@ pub(crate) fn full(
     let n = match n {
         Some(n) => n,
         None => {
-            number(&fill_value.call_method0("item")?)?.ok_or_else(|| type_error("fill_value is a number"))?
+            let what = || type_error(format!("fill_value is a number, not {}", fill_value.get_type()));
+            let item = fill_value.call_method0("item").map_err(|_| what())?;
+            number(&item)?.ok_or_else(what)?
         }
     };
     let size = size.extract::<PerAxis>()?.0;
@@ -262,11 +272,12 @@ pub(crate) fn arange(
 pub(crate) fn linspace(
     start: Operand,
     end: Operand,
-    steps: usize,
+    steps: Count,
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
+    let steps = steps.0;
     let end_of = |o: Operand| match o {
         Operand::Number(n) => Ok(float(n)),
         Operand::Tensor(t) => raise(t.to_dtype(DType::F64).item::<f64>()),
@@ -291,10 +302,11 @@ pub(crate) fn linspace(
 pub(crate) fn logspace(
     start: f64,
     end: f64,
-    steps: usize,
+    steps: Count,
     base: f64,
     dtype: Option<DTypeArg>,
 ) -> PyResult<PyTensor> {
+    let steps = steps.0;
     let at = |i: usize| {
         base.powf(start + (end - start) * if steps > 1 { i as f64 / (steps - 1) as f64 } else { 0.0 })
     };
@@ -308,13 +320,13 @@ pub(crate) fn logspace(
 #[pyfunction]
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn eye(
-    n: usize,
-    m: Option<usize>,
+    n: Count,
+    m: Option<Count>,
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let m = m.unwrap_or(n);
+    let (n, m) = (n.0, m.unwrap_or(n).0);
     let (rows, columns) = (Tensor::iota(DType::I64, [n, m], 0), Tensor::iota(DType::I64, [n, m], 1));
     made(rows.eq(&columns).to_dtype(dtype.map_or(default_float(), |d| d.0)), requires_grad, device)
 }

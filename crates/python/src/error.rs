@@ -130,6 +130,8 @@ pub(crate) fn raised(error: &Error) -> PyErr {
     let text = said(error);
     match error.kind() {
         Kind::Index { .. } | Kind::Axis { .. } => of_class(Both::Index, text),
+        // A `RuntimeError` too.
+        Kind::DType { .. } => pyo3::exceptions::PyNotImplementedError::new_err(text),
         Kind::Value { .. } => of_class(Both::Value, text),
         Kind::File { .. } => PyOSError::new_err(text),
         Kind::Memory { .. } => PyMemoryError::new_err(text),

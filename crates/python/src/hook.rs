@@ -20,6 +20,7 @@ pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()>
     done?;
     for (leaf, hook) in waiting {
         if let Some(leaf) = leaf.bind(py).upgrade() {
+            crate::noted::note_function(hook.bind(py))?;
             hook.bind(py).call1((leaf,))?;
         }
     }
@@ -108,6 +109,7 @@ impl PyTensor {
         let call = move |g: &gradus::Tensor| {
             Python::attach(|py| {
                 let called = || -> PyResult<Option<gradus::Tensor>> {
+                    crate::noted::note_function(hook.bind(py))?;
                     let new = hook.bind(py).call1((PyTensor::out(g.clone())?,))?;
                     if new.is_none() { Ok(None) } else { Ok(Some(new.extract::<T>()?.0)) }
                 };

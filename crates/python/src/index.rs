@@ -8,7 +8,7 @@ use crate::view::View;
 use gradus::{Arg, DType, Ix, Kind, Tensor};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyList, PyRange, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 /// One place of an index.
 fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
@@ -18,7 +18,14 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     if let Ok(slice) = obj.cast::<PySlice>() {
         let end = |name: &str| -> PyResult<Option<isize>> {
             let end = slice.getattr(name)?;
-            if end.is_none() { Ok(None) } else { integer(&end).map(|i| Some(i as isize)) }
+            if end.is_none() {
+                return Ok(None);
+            }
+            // Beyond all ends is at the end.
+            if end.is_instance_of::<PyInt>() && end.extract::<i64>().is_err() {
+                return Ok(Some(if end.lt(0)? { isize::MIN / 2 } else { isize::MAX / 2 }));
+            }
+            integer(&end).map(|i| Some(i as isize))
         };
         return Ok(Ix::Range(end("start")?, end("stop")?, end("step")?.unwrap_or(1)));
     }
@@ -57,6 +64,7 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     }
     match integer(obj) {
         Ok(i) => Ok(Ix::At(i as isize)),
+        Err(e) if obj.is_instance_of::<PyInt>() => Err(e),
         Err(_) if obj.hasattr("__array__")? => Ok(Ix::from(&array(obj, true)?)),
         Err(_) => Err(type_error(format!(
             "an index is made of ints, slices, None, Ellipsis, masks and integer arrays, not {}",
@@ -118,6 +126,12 @@ impl PyTensor {
         let py = slf.py();
         let x = slf.get().value(py)?;
         let places = places(&x, index)?;
+        if is_view(&places) && slf.get().is_expanded(py) {
+            // Element by element, since several elements of it may be one.
+            let part = PyTensor::part_of(slf, View::At(places))?;
+            let held = part.value(py)?;
+            return part.write(py, tensor_of(value, None)?.to_dtype(x.dtype()).expand(held.shape()));
+        }
         let value = match crate::value::number(value)? {
             Some(n) => return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n)))),
             None => tensor_of(value, None)?,

@@ -1,286 +1,21 @@
 //! Functions compiled when they are first called with arguments of new types or structure.
 
+use crate::compiled::{Gradient, Hooks, Left, Program, Read, Rebound, Related, requirement};
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
-use crate::numbers::Numbers;
+use crate::guard::Guard;
+use crate::noted::{Found, Watch};
+use crate::tensor::PyTensor;
 use crate::tree::Tree;
-use gradus::{Aval, Compiled, Error, Tensor, Whose};
+use crate::unary::Spelled;
+use gradus::{Compiled, Error, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most programs that a function is kept compiled as.
 const MOST: usize = 64;
-
-/// What a traced function looked at besides its arguments.
-#[derive(Default)]
-struct Noted {
-    /// Modules that were called.
-    modules: Vec<Py<PyAny>>,
-    /// Functions whose values it depends on.
-    guards: Vec<Py<PyAny>>,
-    /// What brings numbers that live in Python up to date before each run.
-    before: Vec<Py<PyAny>>,
-}
-
-thread_local! {
-    static NOTED: RefCell<Vec<Noted>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Whether a function is being compiled. What it reads from outside is then an input of the program, not a constant of
-/// it: later changes are seen, and changes by the program last.
-pub(crate) fn is_compiling() -> bool {
-    gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
-}
-
-/// Counts changes of modules: as long as it stays, no module has to be looked at.
-static CHANGES: AtomicU64 = AtomicU64::new(0);
-
-/// Says that a module has other settings or members than before.
-#[pyfunction]
-pub(crate) fn _module_changed() {
-    CHANGES.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Remembers that the function being compiled depends on a module.
-#[pyfunction]
-pub(crate) fn _note_module(module: Py<PyAny>) {
-    NOTED.with(|n| {
-        if let Some(noted) = n.borrow_mut().last_mut()
-            && !noted.modules.iter().any(|m| m.is(&module))
-        {
-            noted.modules.push(module);
-        }
-    });
-}
-
-/// Has the function being compiled depend on what another gives: it must be equal at each call.
-#[pyfunction]
-pub(crate) fn _note_guard(f: Py<PyAny>) {
-    NOTED.with(|n| {
-        if let Some(noted) = n.borrow_mut().last_mut() {
-            noted.guards.push(f);
-        }
-    });
-}
-
-/// Values that a program depends on, beside what gives them.
-struct Guards {
-    modules: Vec<(Py<PyAny>, Py<PyAny>)>,
-    /// The count of changes up to which modules are known to be as they were.
-    looked: AtomicU64,
-    others: Vec<(Py<PyAny>, Py<PyAny>)>,
-}
-
-impl Guards {
-    fn of(py: Python<'_>, noted: &Noted) -> PyResult<Guards> {
-        let looked = CHANGES.load(Ordering::Relaxed).into();
-        let modules = noted.modules.iter().map(|m| Ok((m.clone_ref(py), settings(m.bind(py))?.unbind())));
-        let others = noted.guards.iter().map(|f| Ok((f.clone_ref(py), f.call0(py)?)));
-        let modules = modules.collect::<PyResult<_>>()?;
-        Ok(Guards { modules, looked, others: others.collect::<PyResult<_>>()? })
-    }
-
-    fn hold(&self, py: Python<'_>) -> PyResult<bool> {
-        let now = CHANGES.load(Ordering::Relaxed);
-        if self.looked.load(Ordering::Relaxed) != now {
-            for (module, was) in &self.modules {
-                if !settings(module.bind(py))?.eq(was)? {
-                    return Ok(false);
-                }
-            }
-            self.looked.store(now, Ordering::Relaxed);
-        }
-        for (f, was) in &self.others {
-            if !f.bind(py).call0()?.eq(was)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// What a program depends on in a module.
-fn settings<'py>(module: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    module.call_method0("_settings")
-}
-
-/// Has a function called before each run of the function being compiled.
-#[pyfunction]
-pub(crate) fn _before_run(f: Py<PyAny>) {
-    NOTED.with(|n| {
-        if let Some(noted) = n.borrow_mut().last_mut() {
-            noted.before.push(f);
-        }
-    });
-}
-
-/// One compiled program.
-struct Program {
-    arguments: Tree,
-    types: Vec<Aval>,
-    /// What brings numbers that live in Python up to date before each run.
-    before: Vec<Py<PyAny>>,
-    guards: Guards,
-    /// What it read from outside by name.
-    numbers: Numbers,
-    /// Arguments that it changes in place, by number; their new values come last of its results.
-    changed: Vec<usize>,
-    /// Gradients that it reads or leaves behind; values of these come behind those.
-    gradients: Vec<Gradient>,
-    /// Which arguments required gradients and were leaves, if it depends on that.
-    arguments_required: Option<Vec<(bool, bool)>>,
-    /// Which cells required gradients: their freezing makes another program.
-    required: Vec<bool>,
-    results: Tree,
-    compiled: Compiled,
-}
-
-/// A gradient that a function reads or leaves behind.
-struct Gradient {
-    of: Whose,
-    /// A cell for what was there before, or that there was nothing, if the function depends on it.
-    read: Option<Option<Tensor>>,
-    left: Left,
-}
-
-/// What becomes of a gradient.
-enum Left {
-    AsItWas,
-    Forgotten,
-    /// There is a value.
-    Replaced,
-    /// There is a value, which goes on to what the argument was computed from.
-    GoesOn,
-}
-
-impl Gradient {
-    /// Whose it is in a call with these arguments.
-    fn tensor<'a>(&'a self, arguments: &'a [Tensor]) -> Option<&'a Tensor> {
-        match &self.of {
-            Whose::Leaf(leaf) => Some(leaf),
-            Whose::Argument(i) => arguments.get(*i),
-        }
-    }
-}
-
-/// Whether a tensor requires gradients, and is a leaf.
-fn requirement(t: &Tensor) -> (bool, bool) {
-    (t.requires_grad(), t.is_leaf())
-}
-
-impl Program {
-    /// Whether it is for these arguments; their tensors are left in the list.
-    fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
-        tensors.clear();
-        if !self.arguments.matches(arguments.as_any(), tensors)? || tensors.len() != self.types.len() {
-            return Ok(false);
-        }
-        let same = |(t, a): (&Tensor, &Aval)| t.dtype() == a.dtype && t.shape() == a.shape;
-        if !tensors.iter().zip(&self.types).all(same) {
-            return Ok(false);
-        }
-        if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
-            return Ok(false);
-        }
-        if let Some(was) = &self.arguments_required
-            && !tensors.iter().map(requirement).eq(was.iter().copied())
-        {
-            return Ok(false);
-        }
-        let other = |g: &Gradient| match &g.read {
-            Some(read) => read.is_some() != g.tensor(tensors).and_then(Tensor::grad).is_some(),
-            None => false,
-        };
-        if self.gradients.iter().any(other) {
-            return Ok(false);
-        }
-        if !self.numbers.unchanged(arguments.py()) {
-            return Ok(false);
-        }
-        self.guards.hold(arguments.py())
-    }
-
-    fn run(&self, py: Python<'_>, tensors: &[Tensor]) -> PyResult<Vec<Tensor>> {
-        for f in &self.before {
-            f.bind(py).call0()?;
-        }
-        for g in &self.gradients {
-            if let (Some(Some(cell)), Some(grad)) = (&g.read, g.tensor(tensors).and_then(Tensor::grad)) {
-                raise(cell.set_(&grad.detach()))?;
-            }
-        }
-        let ins: Vec<&Tensor> = tensors.iter().collect();
-        // A step that changes parameters is done with gradients; anything else may be part of what is differentiated.
-        let written = self.compiled.written();
-        let recorded = gradus::is_grad_enabled()
-            && !written.iter().any(|t| t.requires_grad())
-            && tensors.iter().chain(self.compiled.cells()).any(|t| t.requires_grad());
-        raise(py.detach(|| {
-            if !recorded {
-                return self.compiled.run(&ins);
-            }
-            // As one operation that backward passes know.
-            // What it changes is given as it is now.
-            let now = |t: &Tensor| if written.iter().any(|w| w.is_same(t)) { t.detach() } else { t.clone() };
-            let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).collect();
-            let all: Vec<&Tensor> = ins.iter().copied().chain(&cells).collect();
-            let mut outs = gradus::call("jit", self.compiled.graph(), &all)?;
-            let news = outs.split_off(outs.len() - written.len());
-            for (cell, new) in written.iter().zip(&news) {
-                cell.set_(&new.detach())?;
-            }
-            Ok(outs)
-        }))
-    }
-}
-
-impl Program {
-    /// Runs it on arguments, puts new values where it changes them, and gives its results as Python's.
-    fn call<'py>(&self, arguments: &Bound<'py, PyTuple>, tensors: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
-        let py = arguments.py();
-        let mut outs = self.run(py, tensors)?;
-        let has_value = |g: &&Gradient| matches!(g.left, Left::Replaced | Left::GoesOn);
-        let values = outs.split_off(outs.len() - self.gradients.iter().filter(has_value).count());
-        self.leave(py, tensors, &values)?;
-        if !self.changed.is_empty() {
-            let news = outs.split_off(outs.len() - self.changed.len());
-            let mut places = Vec::new();
-            self.arguments.places(arguments.as_any(), &mut places);
-            for (i, new) in self.changed.iter().zip(news) {
-                if let Some(Some(place)) = places.get(*i) {
-                    place.get().write(py, new)?;
-                }
-            }
-        }
-        self.results.built(py, &mut outs.into_iter())
-    }
-}
-
-impl Program {
-    /// Puts gradients where they belong.
-    fn leave(&self, py: Python<'_>, tensors: &[Tensor], values: &[Tensor]) -> PyResult<()> {
-        let mut values = values.iter().map(Tensor::detach);
-        let mut on = Vec::new();
-        for g in &self.gradients {
-            let Some(tensor) = g.tensor(tensors) else { continue };
-            match g.left {
-                Left::AsItWas => {}
-                Left::Forgotten => raise(tensor.set_grad(None))?,
-                Left::Replaced => raise(tensor.set_grad(values.next().as_ref()))?,
-                Left::GoesOn => on.extend(values.next().map(|g| (tensor, g))),
-            }
-        }
-        let on: Vec<(&Tensor, &Tensor)> = on.iter().map(|(t, g)| (*t, g)).collect();
-        if on.is_empty() {
-            return Ok(());
-        }
-        let done = py.detach(|| gradus::autograd::backward_from(&on, gradus::Backward::default()));
-        crate::hook::after_backward(py, raise(done))
-    }
-}
 
 /// A function that runs as one compiled program for each structure and types of its arguments.
 ///
@@ -294,6 +29,8 @@ impl Program {
 pub(crate) struct PyJit {
     f: Py<PyAny>,
     programs: Mutex<Vec<Arc<Program>>>,
+    /// How many calls in a row were compiled for themselves alone.
+    alone: AtomicUsize,
 }
 
 impl PyJit {
@@ -321,90 +58,239 @@ impl PyJit {
         }
         tensors.clear();
         let tree = Tree::of(arguments.as_any(), &mut tensors)?;
-        let new = Arc::new(self.compile(arguments, tree, &tensors)?);
-        let mut all = self.programs();
-        if all.len() >= MOST {
-            all.remove(0);
+        let (new, lasting) = self.compile(arguments, tree, &tensors)?;
+        let new = Arc::new(new);
+        if lasting {
+            let mut all = self.programs();
+            if all.len() >= MOST {
+                all.remove(0);
+            }
+            all.push(new.clone());
         }
-        all.push(new.clone());
         Ok((new, tensors))
     }
 
-    fn compile(&self, given: &Bound<'_, PyTuple>, arguments: Tree, tensors: &[Tensor]) -> PyResult<Program> {
-        let (py, given) = (given.py(), given.get_item(0)?);
-        let types: Vec<Aval> = tensors.iter().filter_map(|t| t.aval()).collect();
-        let ins: Vec<&Tensor> = tensors.iter().collect();
+    /// A program for these arguments, and whether it is for other calls too.
+    fn compile(
+        &self,
+        arguments: &Bound<'_, PyTuple>,
+        tree: Tree,
+        tensors: &[Tensor],
+    ) -> PyResult<(Program, bool)> {
+        let py = arguments.py();
+        let mut places = Vec::new();
+        tree.places(arguments.as_any(), &mut places);
+        let related = Related::of(py, &places);
+        let mut found_outside: Vec<(usize, Tensor)> = Vec::new();
+        let (traced, compiled) = loop {
+            let trace = Trace { f: self.f.bind(py), tree: &tree, tensors, places: &places };
+            let (traced, compiled) = trace.run(&found_outside)?;
+            // What is also found outside is one leaf: the function is traced again with it.
+            let both: Vec<(usize, Tensor)> = tensors
+                .iter()
+                .enumerate()
+                .filter(|(_, t)| traced.differentiates && t.requires_grad() && t.is_cell())
+                .filter(|(_, t)| compiled.cells().iter().any(|cell| cell.is_same(t)))
+                .map(|(i, t)| (i, t.clone()))
+                .collect();
+            if both.len() == found_outside.len() {
+                break (traced, compiled);
+            }
+            found_outside = both;
+        };
+        let Traced { results, changed, gradients, depends, differentiates, found } = traced;
+        let Found { mut guards, changed: unstable, rebound, before } = found;
+        let parts = matches!(related, Related::Parts);
+        let twins = if let Related::Twins(twins) = related { twins } else { Vec::new() };
+        let lasting = unstable.is_empty() && !parts;
+        self.say_if_alone(py, &unstable)?;
+        let rebound =
+            rebound.into_iter().map(|(place, old)| taken(py, place, old, &compiled, &guards.guards));
+        let rebound = rebound.collect::<PyResult<Vec<Rebound>>>()?;
+        guards.guards.shrink_to_fit();
+        let program = Program {
+            types: tensors.iter().filter_map(|t| t.aval()).collect(),
+            before,
+            guards,
+            twins,
+            found_outside,
+            changed,
+            gradients,
+            arguments_required: depends.then(|| tensors.iter().map(requirement).collect()),
+            required: compiled.cells().iter().map(|t| t.requires_grad()).collect(),
+            hooks: Hooks::of(tensors.iter().chain(compiled.cells())),
+            rebound,
+            differentiates,
+            results,
+            compiled,
+            arguments: tree,
+        };
+        Ok((program, lasting))
+    }
+
+    /// A function that changes what it reads is compiled for each call; once is how things are remembered, twice is said.
+    fn say_if_alone(&self, py: Python<'_>, changed: &[String]) -> PyResult<()> {
+        let Some(name) = changed.first() else {
+            self.alone.store(0, Ordering::Relaxed);
+            return Ok(());
+        };
+        if self.alone.fetch_add(1, Ordering::Relaxed) == 1 {
+            let text = format!(
+                "jit: the function changes `{name}`, which it reads, and so is compiled anew at every call; \
+                 keep what changes in a tensor, or change it outside"
+            );
+            let text = std::ffi::CString::new(text)?;
+            PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 2)?;
+        }
+        Ok(())
+    }
+}
+
+/// How a place is read that is given another tensor. The input that the tensor there was becomes the program's own: the tensor is
+/// somebody else's from now on.
+fn taken(
+    py: Python<'_>,
+    place: Py<Guard>,
+    old: Option<Py<PyTensor>>,
+    compiled: &Compiled,
+    others: &[Py<Guard>],
+) -> PyResult<Rebound> {
+    let Some(old) = old else { return Ok(Rebound { place, read: Read::AsItWas }) };
+    let cell = old.get().held();
+    if !compiled.cells().iter().any(|c| c.is_same(&cell)) {
+        return Ok(Rebound { place, read: if old.get().is_whole() { Read::Any } else { Read::AsItWas } });
+    }
+    if !old.get().is_whole() || others.iter().any(|g| g.get().is_of(py, &old)) {
+        return Ok(Rebound { place, read: Read::AsItWas });
+    }
+    let new = cell.detach().copied();
+    let new = if cell.requires_grad() { new.requires_grad_() } else { new.cell() };
+    raise(new.set_grad(cell.grad().as_ref()))?;
+    old.get().rebind(new);
+    Ok(Rebound { place, read: Read::From(cell) })
+}
+
+/// A function about to be traced.
+struct Trace<'a, 'py> {
+    f: &'a Bound<'py, PyAny>,
+    tree: &'a Tree,
+    tensors: &'a [Tensor],
+    places: &'a [Option<Bound<'py, PyTensor>>],
+}
+
+/// What tracing a function gave besides its graph.
+struct Traced {
+    results: Tree,
+    changed: Vec<usize>,
+    gradients: Vec<Gradient>,
+    depends: bool,
+    differentiates: bool,
+    found: FoundHere,
+}
+
+/// What a function did from outside, places without the values that they are given.
+type FoundHere = Found<(Py<Guard>, Option<Py<PyTensor>>)>;
+
+impl Trace<'_, '_> {
+    fn run(&self, found_outside: &[(usize, Tensor)]) -> PyResult<(Traced, Compiled)> {
+        let ins: Vec<&Tensor> = self.tensors.iter().collect();
         let mut failed: Option<PyErr> = None;
-        let mut results = None;
-        let mut changed = Vec::new();
-        let (mut gradients, mut depends) = (Vec::new(), false);
-        NOTED.with(|n| n.borrow_mut().push(Noted::default()));
-        let compiled = gradus::compile(&ins, |x| {
-            let mut called = || {
-                for (i, (inside, outside)) in x.iter().zip(tensors).enumerate() {
-                    gradus::traced_argument(inside, i, outside);
-                }
-                let given = arguments.built(py, &mut x.iter().cloned())?;
-                let given = given.cast::<PyTuple>().map_err(PyErr::from)?;
-                let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
-                let args = args.cast::<PyTuple>().map_err(PyErr::from)?;
-                let out = self.f.bind(py).call(args, Some(kwargs.cast::<PyDict>().map_err(PyErr::from)?))?;
-                let mut outs = Vec::new();
-                let tree = Tree::of(&out, &mut outs)?;
-                // An argument that holds another value by now was changed in place.
-                let mut after = Vec::new();
-                if arguments.matches(given.as_any(), &mut after)? && after.len() == x.len() {
-                    changed = (0..x.len()).filter(|&i| !after[i].is_same(&x[i])).collect();
-                    outs.extend(changed.iter().map(|&i| after[i].clone()));
-                }
-                for g in gradus::traced_gradients() {
-                    let left = match g.left {
-                        None => Left::AsItWas,
-                        Some(None) => Left::Forgotten,
-                        Some(Some(value)) => {
-                            outs.push(value);
-                            if g.goes_on { Left::GoesOn } else { Left::Replaced }
-                        }
-                    };
-                    gradients.push(Gradient { of: g.of, read: g.read, left });
-                }
-                depends = gradus::traced_requirements();
-                Ok::<_, PyErr>((outs, tree))
-            };
-            match called() {
-                Ok((outs, tree)) => {
-                    results = Some(tree);
-                    outs
-                }
-                Err(e) => {
-                    failed = Some(e);
-                    vec![Tensor::failed(Error::trace("the function raised an exception"))]
-                }
+        let mut traced = None;
+        let compiled = gradus::compile(&ins, |x| match self.call(x, found_outside) {
+            Ok((outs, all)) => {
+                traced = Some(all);
+                outs
+            }
+            Err(e) => {
+                failed = Some(e);
+                vec![Tensor::failed(Error::trace("the function raised an exception"))]
             }
         });
-        let noted = NOTED.with(|n| n.borrow_mut().pop()).unwrap_or_default();
         if let Some(e) = failed {
             return Err(e);
         }
         let compiled = raise(compiled)?;
-        let results = results.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?;
-        let required = compiled.cells().iter().map(|t| t.requires_grad()).collect();
-        let numbers = Numbers::of(self.f.bind(py), &given.cast_into::<PyTuple>().map_err(PyErr::from)?);
-        let guards = Guards::of(py, &noted)?;
-        let arguments_required = depends.then(|| tensors.iter().map(requirement).collect());
-        Ok(Program {
-            arguments,
-            types,
-            before: noted.before,
-            guards,
-            numbers,
-            changed,
-            gradients,
-            arguments_required,
-            required,
-            results,
-            compiled,
-        })
+        Ok((traced.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?, compiled))
+    }
+
+    fn call(&self, x: &[Tensor], found_outside: &[(usize, Tensor)]) -> PyResult<(Vec<Tensor>, Traced)> {
+        let py = self.f.py();
+        let mut x: Vec<Tensor> = x.to_vec();
+        for (i, leaf) in found_outside {
+            x[*i] = leaf.clone();
+        }
+        for (i, (inside, outside)) in x.iter().zip(self.tensors).enumerate() {
+            gradus::traced_argument(inside, i, outside);
+        }
+        let given = self.tree.built(py, &mut x.iter().cloned())?;
+        let given = given.cast::<PyTuple>().map_err(PyErr::from)?;
+        let mut places = Vec::new();
+        self.tree.places(given.as_any(), &mut places);
+        let alone = self.relate(&places)?;
+        let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
+        let args = args.cast::<PyTuple>().map_err(PyErr::from)?;
+        let watch = Watch::begin(self.f, given)?;
+        let out = self.f.call(args, Some(kwargs.cast::<PyDict>().map_err(PyErr::from)?))?;
+        let mut outs = Vec::new();
+        let results = Tree::of(&out, &mut outs)?;
+        let found = watch.end()?;
+        // An argument that holds another value by now was changed in place.
+        let mut after = Vec::new();
+        let mut changed = Vec::new();
+        if self.tree.matches(given.as_any(), &mut after)? && after.len() == x.len() {
+            changed = (0..x.len()).filter(|&i| alone[i] && !after[i].is_same(&x[i])).collect();
+            outs.extend(changed.iter().map(|&i| after[i].clone()));
+        }
+        let mut gradients = Vec::new();
+        for g in gradus::traced_gradients() {
+            let left = match g.left {
+                None => Left::AsItWas,
+                Some(None) => Left::Forgotten,
+                Some(Some(value)) => {
+                    outs.push(value);
+                    if g.goes_on { Left::GoesOn } else { Left::Replaced }
+                }
+            };
+            gradients.push(Gradient { of: g.of, read: g.read, left });
+        }
+        let found = found.map(|(place, new, old)| {
+            outs.push(new);
+            (place, old)
+        });
+        let (depends, differentiates) = (gradus::traced_requirements(), gradus::traced_differentiates());
+        Ok((outs, Traced { results, changed, gradients, depends, differentiates, found }))
+    }
+
+    /// Makes arguments that are the same tensor, or parts of another argument, so inside as well. Says which are none of these.
+    fn relate(&self, inside: &[Option<Bound<'_, PyTensor>>]) -> PyResult<Vec<bool>> {
+        let py = self.f.py();
+        let mut alone = vec![true; self.places.len()];
+        for (j, place) in self.places.iter().enumerate() {
+            let (Some(place), Some(Some(own))) = (place, inside.get(j)) else { continue };
+            let find = |of: &PyTensor, before: usize| {
+                let same = |p: &Option<Bound<'_, PyTensor>>| {
+                    p.as_ref().is_some_and(|p| std::ptr::eq::<PyTensor>(p.get(), of))
+                };
+                self.places.iter().take(before).position(same)
+            };
+            let twin = find(place.get(), j).and_then(|i| inside[i].clone());
+            if let Some(twin) = twin {
+                own.get().become_part(&twin, crate::view::View::At(vec![gradus::Ix::Rest]))?;
+                alone[j] = false;
+                continue;
+            }
+            let ancestry = place.get().ancestry(py);
+            let nearest =
+                ancestry.iter().enumerate().find_map(|(k, (of, _))| Some((k, find(of.get(), usize::MAX)?)));
+            let Some((k, Some(whole))) = nearest.map(|(k, i)| (k, inside[i].clone())) else { continue };
+            let mut whole = whole;
+            for (_, how) in ancestry[1..=k].iter().rev() {
+                whole = Bound::new(py, PyTensor::part_of(&whole, how.clone())?)?;
+            }
+            own.get().become_part(&whole, ancestry[0].1.clone())?;
+            alone[j] = false;
+        }
+        Ok(alone)
     }
 }
 
@@ -430,7 +316,7 @@ impl PyJit {
         if !f.is_callable() {
             return Err(crate::error::type_error("jit takes a function"));
         }
-        Ok(PyJit { f: f.unbind(), programs: Mutex::new(Vec::new()) })
+        Ok(PyJit { f: f.unbind(), programs: Mutex::new(Vec::new()), alone: AtomicUsize::new(0) })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -489,6 +375,25 @@ impl PyJit {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
         Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
+    }
+
+    /// Copies and pickles are the function, to be compiled anew; one that has the function's own name is found by that.
+    fn __reduce__<'py>(slf: &Bound<'py, PyJit>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, f) = (slf.py(), slf.get().f.bind(slf.py()));
+        let name = (f.getattr("__module__").ok(), f.getattr("__qualname__").ok());
+        if let (Some(module), Some(name)) = name {
+            let find = py.import("gradus.compiled")?.getattr("_found")?;
+            let arguments = PyTuple::new(py, [module, name])?;
+            if find.call1(&arguments).is_ok_and(|found| found.is(slf)) {
+                return Ok((find, arguments));
+            }
+        }
+        Ok((slf.get_type().into_any(), PyTuple::new(py, [f])?))
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, PyJit>, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let f = slf.py().import("copy")?.call_method1("deepcopy", (slf.get().f.bind(slf.py()), memo))?;
+        slf.get_type().call1((f,))
     }
 
     /// The function itself.

@@ -13,6 +13,7 @@ mod examples;
 
 mod attributes;
 mod call;
+mod compiled;
 mod convert;
 mod create;
 mod dlpack;
@@ -21,13 +22,14 @@ mod error;
 mod files;
 mod functional;
 mod graph;
+mod guard;
 mod hook;
 mod index;
 mod jit;
 mod linalg;
 mod loss;
 mod norm;
-mod numbers;
+mod noted;
 mod operators;
 mod print;
 mod program;
@@ -73,9 +75,11 @@ mod _native {
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
     #[pymodule_export]
+    use crate::guard::Guard;
+    #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]
-    use crate::jit::{_before_run, _module_changed, _note_guard, _note_module, PyJit};
+    use crate::jit::PyJit;
     #[pymodule_export]
     use crate::linalg::{
         cdist, eig, eigh, eigvals, eigvalsh, einsum, fft, fftfreq, fftn, fftshift, ifft, ifftn, ifftshift,
@@ -93,6 +97,8 @@ mod _native {
         batch_norm, cosine_similarity, group_norm, instance_norm, layer_norm, local_response_norm, normalize,
         pairwise_distance, rms_norm,
     };
+    #[pymodule_export]
+    use crate::noted::{_before_run, _module_changed, _note_guard, _note_module};
     #[pymodule_export]
     use crate::print::set_printoptions;
     #[pymodule_export]

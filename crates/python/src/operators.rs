@@ -80,8 +80,11 @@ impl IntoArg for Number {
 }
 
 /// Python's protocol: an operand that is not ours is left to its own class.
-fn operand(other: &Bound<'_, PyAny>) -> Option<Operand> {
-    other.extract::<Operand>().ok()
+fn operand(other: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+    match other.extract::<Operand>() {
+        Err(e) if e.is_instance_of::<pyo3::exceptions::PyOverflowError>(other.py()) => Err(e),
+        found => Ok(found.ok()),
+    }
 }
 
 /// A slot's result: a tensor, or Python's word that another class may know better.
@@ -92,10 +95,8 @@ fn slot<'py>(
     apply: fn(Python<'_>, Tensor, Operand, Binary) -> Tensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = other.py();
-    match operand(other) {
-        Some(b) => Ok(Bound::new(py, PyTensor::out(apply(py, x.value(py)?, b, f))?)?.into_any()),
-        None => Ok(py.NotImplemented().into_bound(py)),
-    }
+    let Some(b) = operand(other)? else { return Ok(py.NotImplemented().into_bound(py)) };
+    Ok(Bound::new(py, PyTensor::out(apply(py, x.value(py)?, b, f))?)?.into_any())
 }
 
 fn forward<'py>(x: &PyTensor, other: &Bound<'py, PyAny>, f: Binary) -> PyResult<Bound<'py, PyAny>> {
@@ -328,7 +329,10 @@ impl PyTensor {
     }
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        crate::tensor::result(py, &self.value(py)?, |x| !x)
+        match self.dtype_now(py)?.is_differentiable() {
+            true => Err(type_error("~ is for booleans and integers")),
+            false => crate::tensor::result(py, &self.value(py)?, |x| !x),
+        }
     }
 
     fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {

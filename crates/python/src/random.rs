@@ -3,7 +3,8 @@
 use crate::dtype::{DTypeArg, default_float};
 use crate::error::{raise, value_error};
 use crate::tensor::{BIG, PyTensor};
-use crate::value::{Operand, T, extents, integers};
+use crate::unary::Spelled;
+use crate::value::{Count, Operand, T, extents, integers};
 use gradus::{DType, Generator, Shape, Tensor, default_generator};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -31,9 +32,9 @@ impl PyGenerator {
     }
 
     /// Starts again from this seed.
-    fn manual_seed(slf: Bound<'_, PyGenerator>, seed: i64) -> Bound<'_, PyGenerator> {
-        slf.get().own.seed(seed as u64);
-        slf.get().seed.store(seed as u64, Ordering::Relaxed);
+    fn manual_seed<'py>(slf: Bound<'py, PyGenerator>, seed: Seed) -> Bound<'py, PyGenerator> {
+        slf.get().own.seed(seed.0);
+        slf.get().seed.store(seed.0, Ordering::Relaxed);
         slf
     }
 
@@ -45,6 +46,21 @@ impl PyGenerator {
     /// The state, to be given back by `set_state`.
     fn get_state(&self) -> PyTensor {
         PyTensor::new(self.own.state().detach())
+    }
+
+    /// Copies and pickles go on from where it is.
+    fn __reduce__<'py>(slf: &Bound<'py, PyGenerator>) -> PyResult<(Bound<'py, PyAny>, (), (u64, PyTensor))> {
+        let own = slf.get();
+        Ok((
+            slf.get_type().into_any(),
+            (),
+            (own.initial_seed(), PyTensor::new(own.own.state().detach().copied())),
+        ))
+    }
+
+    fn __setstate__(&self, state: (u64, T)) -> PyResult<()> {
+        self.seed.store(state.0, Ordering::Relaxed);
+        self.set_state(state.1)
     }
 
     /// Goes on from a state.
@@ -77,10 +93,26 @@ fn with(generator: Own<'_, '_>, shape: Shape, f: impl FnOnce(&Generator, Shape) 
 /// >>> generator.initial_seed()
 /// 3
 #[pyfunction]
-pub(crate) fn manual_seed(seed: i64) -> PyGenerator {
-    gradus::manual_seed(seed as u64);
-    SEED.store(seed as u64, Ordering::Relaxed);
-    PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed as u64) }
+pub(crate) fn manual_seed(seed: Seed) -> PyGenerator {
+    gradus::manual_seed(seed.0);
+    SEED.store(seed.0, Ordering::Relaxed);
+    PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed.0) }
+}
+
+/// What Python's `int` makes a whole number of 64 bits of.
+pub(crate) struct Seed(u64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Seed {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Seed> {
+        let whole = obj.py().get_type::<pyo3::types::PyInt>().call1((obj,))?;
+        let signed = whole.extract::<i64>().map(|i| i as u64);
+        signed
+            .or_else(|_| whole.extract())
+            .map(Seed)
+            .map_err(|_| value_error(format!("{whole} does not fit 64 bits")))
+    }
 }
 
 /// The seed that the default generator started from.
@@ -135,8 +167,29 @@ fn drawn_as(
     Ok(with(generator, shape, f).to_dtype(dtype))
 }
 
+/// Numbers from 0 to before 1 with all the bits that a dtype holds.
+fn uniform(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
+    if !matches!(dtype, DType::F64 | DType::C128) {
+        return g.rand(shape);
+    }
+    let words = g.bits(shape.iter().copied().chain([2]).collect::<Shape>());
+    let part = |i: isize, less: i64| {
+        words.at(vec![gradus::Ix::Rest, gradus::Ix::At(i)]).shr(less).to_dtype(DType::F64)
+    };
+    (part(0, 5) * (1u64 << 26) as f64 + part(1, 6)) * (0.5 / (1u64 << 52) as f64)
+}
+
+/// Numbers from the standard normal distribution, likewise.
+fn normally(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
+    if !matches!(dtype, DType::F64 | DType::C128) {
+        return g.randn(shape);
+    }
+    let middle = (uniform(g, shape, dtype) + 0.25 / (1u64 << 52) as f64) * 2.0 - 1.0;
+    middle.erfinv() * std::f64::consts::SQRT_2
+}
+
 macro_rules! drawn {
-    ($($name:ident $like:ident $scale:expr, $doc:literal;)*) => {$(
+    ($($name:ident $like:ident $draw:ident $scale:expr, $doc:literal;)*) => {$(
         #[doc = $doc]
         #[doc = example!($name)]
         #[pyfunction]
@@ -153,7 +206,7 @@ macro_rules! drawn {
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
             let dtype = dtype.map_or_else(default_float, |d| d.0);
             let how = (stringify!($name), $scale);
-            made(drawn_as(generator, shape, dtype, how, |g, s| g.$name(s))?, None, requires_grad)
+            made(drawn_as(generator, shape, dtype, how, |g, s| $draw(g, s, dtype))?, None, requires_grad)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -170,14 +223,14 @@ macro_rules! drawn {
             crate::create::on_device(device)?;
             let dtype = dtype.map_or_else(|| input.0.dtype(), |d| d.0);
             let how = (stringify!($like), $scale);
-            made(drawn_as(generator, input.0.shape(), dtype, how, |g, s| g.$name(s))?, None, requires_grad)
+            made(drawn_as(generator, input.0.shape(), dtype, how, |g, s| $draw(g, s, dtype))?, None, requires_grad)
         }
     )*};
 }
 
 drawn! {
-    rand rand_like 1.0, "Numbers from 0 to before 1, all equally likely.";
-    randn randn_like std::f64::consts::FRAC_1_SQRT_2, "Numbers from the standard normal distribution.";
+    rand rand_like uniform 1.0, "Numbers from 0 to before 1, all equally likely.";
+    randn randn_like normally std::f64::consts::FRAC_1_SQRT_2, "Numbers from the standard normal distribution.";
 }
 
 /// Integers from `low` to before `high`: `randint(high, size)` or `randint(low, high, size)`.
@@ -218,7 +271,7 @@ pub(crate) fn randint(
 #[pyfunction]
 #[pyo3(signature = (n, *, generator=None, dtype=None, device=None))]
 pub(crate) fn randperm(
-    n: usize,
+    n: Count,
     generator: Option<&Bound<'_, PyGenerator>>,
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
@@ -226,7 +279,7 @@ pub(crate) fn randperm(
     crate::create::on_device(device)?;
     // Of 32 random bits each; sorting is stable, so that equal ones keep an order.
     made(
-        with(generator, Shape::from([n]), |g, s| g.bits(s).to_dtype(DType::I64).argsort(0, false)),
+        with(generator, Shape::from([n.0]), |g, s| g.bits(s).to_dtype(DType::I64).argsort(0, false)),
         dtype,
         false,
     )
@@ -282,12 +335,14 @@ pub(crate) fn bernoulli(input: T, generator: Option<&Bound<'_, PyGenerator>>) ->
 #[pyo3(signature = (input, num_samples, replacement=false, *, generator=None))]
 pub(crate) fn multinomial(
     input: T,
-    num_samples: usize,
+    num_samples: Count,
     replacement: bool,
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<PyTensor> {
     let weights = input.0.detach();
-    PyTensor::out(with(generator, weights.shape(), |g, _| g.multinomial(&weights, num_samples, replacement)))
+    PyTensor::out(with(generator, weights.shape(), |g, _| {
+        g.multinomial(&weights, num_samples.0, replacement)
+    }))
 }
 
 /// In training, zero with probability `p` and else scaled by 1 / (1 - p).
@@ -307,7 +362,7 @@ impl PyTensor {
     fn multinomial(
         &self,
         py: Python<'_>,
-        num_samples: usize,
+        num_samples: Count,
         replacement: bool,
         generator: Option<&Bound<'_, PyGenerator>>,
     ) -> PyResult<PyTensor> {
@@ -331,7 +386,8 @@ impl PyTensor {
         generator: Option<&Bound<'py, PyGenerator>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
-        let new = with(generator, x.shape(), |g, s| g.rand(s)).to_dtype(x.dtype()) * (b - a) + a;
+        let new =
+            with(generator, x.shape(), |g, s| uniform(g, s, x.dtype())).to_dtype(x.dtype()) * (b - a) + a;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }
@@ -347,7 +403,8 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         let how = ("normal_", std::f64::consts::FRAC_1_SQRT_2);
-        let new = drawn_as(generator, x.shape(), x.dtype(), how, |g, s| g.randn(s))? * std + mean;
+        let new =
+            drawn_as(generator, x.shape(), x.dtype(), how, |g, s| normally(g, s, x.dtype()))? * std + mean;
         slf.get().write(slf.py(), new)?;
         Ok(slf)
     }

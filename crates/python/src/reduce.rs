@@ -258,13 +258,13 @@ impl PyTensor {
     fn topk<'py>(
         &self,
         py: Python<'py>,
-        k: usize,
+        k: crate::value::Count,
         dim: isize,
         largest: bool,
         sorted: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = sorted;
-        let two = compute(py, &self.value(py)?, |x| x.topk(k, dim, largest));
+        let two = compute(py, &self.value(py)?, |x| x.topk(k.0, dim, largest));
         pair(py, "topk", two)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, result};
-use crate::value::{Dim, Operand, PerAxis, T, extents, integers, list};
+use crate::value::{Count, Dim, Operand, PerAxis, T, extents, integers, list};
 use crate::view::View;
 use gradus::{DType, Dims, Ix, Tensor};
 use pyo3::prelude::*;
@@ -292,7 +292,8 @@ impl PyTensor {
     /// At most this many parts of one size along an axis.
     #[doc = example!(chunk)]
     #[pyo3(signature = (chunks, dim=0))]
-    fn chunk(slf: &Bound<'_, PyTensor>, chunks: usize, dim: isize) -> PyResult<Vec<PyTensor>> {
+    fn chunk(slf: &Bound<'_, PyTensor>, chunks: Count, dim: isize) -> PyResult<Vec<PyTensor>> {
+        let chunks = chunks.0;
         let a = axis(slf, dim)?;
         if chunks == 0 {
             return Err(value_error("at least one chunk"));
@@ -438,6 +439,7 @@ impl PyTensor {
     #[doc = example!(where)]
     #[pyo3(name = "where")]
     fn where_(&self, py: Python<'_>, condition: T, other: Operand) -> PyResult<PyTensor> {
+        is_condition(&condition.0)?;
         PyTensor::out(condition.0.select(&self.value(py)?, other.arg()))
     }
 
@@ -486,6 +488,7 @@ pub(crate) fn where_<'py>(
     use pyo3::IntoPyObjectExt;
     match (input, other) {
         (Some(yes), Some(no)) => {
+            is_condition(&condition.0)?;
             let (yes, no) = match (&yes, &no) {
                 (Operand::Number(a), Operand::Number(b)) => {
                     let dtype = a.dtype().promote(b.dtype());
@@ -509,6 +512,18 @@ pub(crate) fn where_<'py>(
             PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)
         }
         _ => Err(type_error("where takes a condition alone, or with two values")),
+    }
+}
+
+/// Refuses conditions that are no truth values.
+fn is_condition(x: &Tensor) -> PyResult<()> {
+    match x.dtype() {
+        DType::Bool | DType::U8 => Ok(()),
+        other => {
+            let why =
+                format!("where expects a condition of truth values, not of {}", crate::dtype::name(other));
+            Err(crate::error::runtime_error(why))
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{forgotten, raise, raised};
-use crate::jit::is_compiling;
+use crate::noted::is_compiling;
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Tensor};
@@ -98,6 +98,64 @@ impl PyTensor {
         }
     }
 
+    /// What is kept here, which of a part may be of before; its type is right.
+    pub(crate) fn held(&self) -> Tensor {
+        self.slot().value.clone()
+    }
+
+    /// Whether it is a part of no other place.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.slot().alias.is_none()
+    }
+
+    /// The places that this is a part of, the nearest first, and how. A gradient is a place of its own.
+    pub(crate) fn ancestry(&self, py: Python<'_>) -> Vec<(Py<PyTensor>, View)> {
+        let mut all: Vec<(Py<PyTensor>, View)> = Vec::new();
+        let parent = |of: &PyTensor| match &of.slot().alias {
+            Some(alias) if !matches!(alias.how, View::Gradient) => {
+                Some((alias.of.clone_ref(py), alias.how.clone()))
+            }
+            _ => None,
+        };
+        while let Some(next) = parent(all.last().map_or(self, |(of, _)| of.get())) {
+            all.push(next);
+        }
+        all
+    }
+
+    /// Whether it is a part of an expanded tensor.
+    pub(crate) fn is_expanded(&self, py: Python<'_>) -> bool {
+        self.ancestry(py).iter().any(|(_, how)| matches!(how, View::Expand(_)))
+    }
+
+    /// Puts elements into the place that they are of, if they are all different ones there; of an expanded tensor.
+    fn write_elements(&self, py: Python<'_>, new: &Tensor) -> PyResult<()> {
+        let chain = self.ancestry(py);
+        let Some((root, _)) = chain.last() else { return Ok(()) };
+        let whole = root.get().value(py)?;
+        let keeps = chain.iter().all(|(_, how)| how.keeps_elements());
+        let places = gradus::outside_traces(|| {
+            let all = crate::view::counted(&whole);
+            chain.iter().rev().fold(all, |places, (_, how)| how.of(&places)).reshape([-1i64])
+        });
+        let mut known = std::collections::HashSet::new();
+        if !keeps || !raise(places.to_vec::<i64>())?.into_iter().all(|p| known.insert(p)) {
+            let why =
+                "several elements of an expanded tensor are one in memory; clone() it before writing to it";
+            return Err(crate::error::runtime_error(why));
+        }
+        let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&places)], &new.reshape([-1i64]));
+        root.get().write(py, flat.reshape(whole.shape()))
+    }
+
+    /// Makes this a part of another place.
+    pub(crate) fn become_part(&self, of: &Bound<'_, PyTensor>, how: View) -> PyResult<()> {
+        let part = PyTensor::part_of(of, how)?;
+        let new = part.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.slot() = new;
+        Ok(())
+    }
+
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -172,6 +230,9 @@ impl PyTensor {
             return Err(crate::error::runtime_error(why));
         }
         let new = new.to_dtype(old.dtype());
+        if self.is_expanded(py) {
+            return self.write_elements(py, &new);
+        }
         let aliased = {
             let slot = self.slot();
             slot.alias.as_ref().map(|alias| (alias.of.clone_ref(py), matches!(alias.how, View::Gradient)))
@@ -203,7 +264,7 @@ impl PyTensor {
 
     fn put(&self, old: Tensor, new: Tensor) -> PyResult<()> {
         if old.is_cell() {
-            raise(old.set_(&new))?;
+            raise(old.set_and_stay_(&new))?;
             self.slot().changed += 1;
             return Ok(());
         }

@@ -45,8 +45,8 @@ pub(crate) fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
         return Ok(Some(Number::Bool(obj.extract()?)));
     }
     if obj.is_instance_of::<PyInt>() {
-        let i = obj.extract::<i64>().map_err(|_| value_error(format!("{obj} does not fit 64 bits")))?;
-        return Ok(Some(Number::Int(i)));
+        let wide = |_| pyo3::exceptions::PyOverflowError::new_err(format!("{obj} does not fit 64 bits"));
+        return Ok(Some(Number::Int(obj.extract::<i64>().map_err(wide)?)));
     }
     if obj.is_instance_of::<PyComplex>() {
         return Ok(Some(Number::Complex(obj.extract::<Complex<f64>>()?)));
@@ -111,6 +111,20 @@ pub(crate) fn extents(sizes: Vec<i64>) -> PyResult<Vec<usize>> {
     let extent =
         |d: i64| usize::try_from(d).map_err(|_| value_error(format!("an extent of {d} is negative")));
     sizes.into_iter().map(extent).collect()
+}
+
+/// How many of something.
+#[derive(Clone, Copy)]
+pub(crate) struct Count(pub(crate) usize);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Count> {
+        let n = integer(&obj)?;
+        let negative = |_| value_error(format!("{n} is negative, where a number of things is asked for"));
+        usize::try_from(n).map(Count).map_err(negative)
+    }
 }
 
 /// `dim=`: all axes, one, or several.

@@ -2,6 +2,7 @@
 
 use crate::error::{raise, runtime_error};
 use crate::tensor::PyTensor;
+use crate::value::{Count, T};
 use gradus::{Aval, DType, Ix, Tensor};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -100,10 +101,7 @@ impl View {
                 }
                 part.permute(back)
             }
-            View::Expand(_) => {
-                let why = "several elements of an expanded tensor are one in memory; clone() it before writing to it";
-                return Err(runtime_error(why));
-            }
+            View::Expand(_) => return Err(runtime_error("an expanded tensor is written element by element")),
             View::Picked(pick) => {
                 let places = pick(&counted(whole)).reshape([-1i64]);
                 let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&places)], &part.reshape([-1i64]));
@@ -136,7 +134,8 @@ impl PyTensor {
 
     /// Windows along an axis, as a new last axis.
     #[doc = example!(unfold)]
-    fn unfold(slf: &Bound<'_, PyTensor>, dimension: isize, size: usize, step: usize) -> PyResult<PyTensor> {
+    fn unfold(slf: &Bound<'_, PyTensor>, dimension: isize, size: Count, step: Count) -> PyResult<PyTensor> {
+        let (size, step) = (size.0, step.0);
         PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.unfold(dimension, size, step))))
     }
 
@@ -166,6 +165,20 @@ impl PyTensor {
             return Err(runtime_error("imag is not implemented for tensors with non-complex dtypes."));
         }
         PyTensor::part_of(slf, View::Imag)
+    }
+
+    #[setter]
+    fn set_real(slf: &Bound<'_, PyTensor>, value: T) -> PyResult<()> {
+        let part = PyTensor::real(slf)?;
+        let shape = part.value(slf.py())?.shape();
+        part.write(slf.py(), value.0.expand(shape))
+    }
+
+    #[setter]
+    fn set_imag(slf: &Bound<'_, PyTensor>, value: T) -> PyResult<()> {
+        let part = PyTensor::imag(slf)?;
+        let shape = part.value(slf.py())?.shape();
+        part.write(slf.py(), value.0.expand(shape))
     }
 
     /// Complex numbers as pairs along a new last axis.

@@ -389,9 +389,16 @@ fn pass_from(roots: &[(&Tensor, Tensor)], how: Backward) -> Result<()> {
     }
     for (leaf, grad) in pass.leaves {
         let Some(cell) = leaf.as_cell() else { continue };
-        let mut sum = cell.grad();
-        grad.into_iter().for_each(|g| add(&mut sum, g));
-        cell.set_grad(sum);
+        let Some(grad) = grad else { continue };
+        loop {
+            // Again if another thread has added to it meanwhile.
+            let before = cell.grad();
+            let mut sum = before.clone();
+            add(&mut sum, grad.clone());
+            if cell.replace_grad(before.as_ref(), sum) {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -118,6 +118,21 @@ impl Cell {
         drop(old); // outside the lock: dropping may free a long tape
     }
 
+    /// Replaces the gradient if it is still this one.
+    pub(crate) fn replace_grad(&self, before: Option<&Tensor>, grad: Option<Tensor>) -> bool {
+        let mut state = self.state();
+        let same = match (&state.grad, before) {
+            (Some(now), Some(before)) => now.is_same(before),
+            (now, before) => now.is_none() && before.is_none(),
+        };
+        if same {
+            let old = std::mem::replace(&mut state.grad, grad);
+            drop(state);
+            drop(old);
+        }
+        same
+    }
+
     /// The value, taken out so that nobody else holds it. Until [`put_back`](Cell::put_back) or [`set`](Cell::set),
     /// whoever reads the cell gets a failure that says so.
     pub(crate) fn take(&self) -> Result<Data> {
@@ -192,6 +207,17 @@ impl Tensor {
     /// Swaps a cell's value for another of the same type. Anything else than a cell is an error.
     #[track_caller]
     pub fn set_(&self, value: &Tensor) -> Result<()> {
+        self.swap(value, false)
+    }
+
+    /// As [`set_`](Tensor::set_); inside of a function that is differentiated later, gradients of the new value are the leaf's.
+    #[track_caller]
+    pub fn set_and_stay_(&self, value: &Tensor) -> Result<()> {
+        self.swap(value, true)
+    }
+
+    #[track_caller]
+    fn swap(&self, value: &Tensor, stays: bool) -> Result<()> {
         let place = std::panic::Location::caller();
         let swap = || {
             let Some(cell) = self.as_cell() else {
@@ -203,7 +229,7 @@ impl Tensor {
                 return Err(Error::gradient(why));
             }
             value.check()?;
-            crate::trace::write_cell(self, cell, value)
+            crate::trace::write_cell(self, cell, value, stays)
         };
         swap().map_err(|e| e.or_at(place))
     }

@@ -5,7 +5,7 @@ use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Error, Result};
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 type Function = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 
@@ -16,6 +16,14 @@ pub(crate) struct Hook {
     on: Arc<AtomicBool>,
 }
 
+/// Counts hooks of leaves that came or went.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// Moves whenever a hook of a leaf has come or a hook has gone.
+pub fn hooks_changed() -> u64 {
+    CHANGES.load(Ordering::Relaxed)
+}
+
 /// Takes a hook away again.
 pub struct HookHandle(Arc<AtomicBool>);
 
@@ -23,6 +31,7 @@ impl HookHandle {
     /// From now on the hook is not called.
     pub fn remove(&self) {
         self.0.store(false, Ordering::Relaxed);
+        CHANGES.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -43,6 +52,13 @@ pub(crate) fn seen_by<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: T
 }
 
 impl Tensor {
+    /// Tells apart which hooks this leaf has.
+    pub fn hooks(&self) -> Vec<usize> {
+        let hooks = self.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
+        let on = hooks.iter().filter(|h| h.on.load(Ordering::Relaxed));
+        on.map(|h| Arc::as_ptr(&h.on) as usize).collect()
+    }
+
     /// The operation that made this tensor, if it was recorded.
     pub fn made_by(&self) -> Option<String> {
         match &*self.0 {
@@ -73,7 +89,10 @@ impl Tensor {
             Inner::Data(_, Some(edge)) => {
                 lock(&edge.node.state).watched.get_or_insert_default().hooks.push((edge.out, hook));
             }
-            Inner::Cell(cell) if cell.requires_grad() => cell.hook(hook),
+            Inner::Cell(cell) if cell.requires_grad() => {
+                cell.hook(hook);
+                CHANGES.fetch_add(1, Ordering::Relaxed);
+            }
             Inner::Node(n) if n.requires_grad() => n.hook(hook),
             _ => {
                 let why = "a tensor that requires no gradient has none that a hook could see";

@@ -25,6 +25,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Leaves {
     /// Whether the function depends on which of its arguments require gradients.
     asked: AtomicBool,
+    /// Whether gradients were computed.
+    pulled: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -86,6 +88,11 @@ fn inside(outside: Option<&Tensor>) -> Option<Tensor> {
 }
 
 impl Leaves {
+    /// Whether gradients were computed.
+    pub(crate) fn has_pulled(&self) -> bool {
+        self.pulled.load(Ordering::Relaxed)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,6 +149,7 @@ pub fn traced_argument(argument: &Tensor, number: usize, outside: &Tensor) {
         n.trace.leaves.entry(n.id, |v| {
             (v.leaf, v.collects) = (outside.is_leaf(), outside.is_leaf());
             v.argument = Some((number, outside.clone()));
+            v.hooks = outside.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
         });
     }
 }
@@ -172,6 +180,11 @@ pub fn traced_gradients() -> Vec<TracedGradient> {
 /// Whether the innermost trace depends on which of its arguments require gradients.
 pub fn traced_requirements() -> bool {
     innermost().is_some_and(|trace| trace.leaves.asked.load(Ordering::Relaxed))
+}
+
+/// Whether the innermost trace has computed gradients.
+pub fn traced_differentiates() -> bool {
+    innermost().is_some_and(|trace| trace.leaves.has_pulled())
 }
 
 impl Traced {
@@ -283,6 +296,7 @@ impl Trace {
     /// Gradients for all of these, hooks of values having seen them.
     fn pulled(self: &Arc<Trace>, roots: &[(Id, Id)], targets: &[Target]) -> Result<Vec<Option<Tensor>>> {
         self.leaves.asked.store(true, Ordering::Relaxed);
+        self.leaves.pulled.store(true, Ordering::Relaxed);
         let found = gradients_in(&self.builder, roots, targets, |k, g| {
             let hooks = self.leaves.with(targets[k].id, |v| v.hooks.clone()).unwrap_or_default();
             if hooks.is_empty() {

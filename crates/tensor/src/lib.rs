@@ -58,8 +58,10 @@ pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use gradus_cpu::ask_to_stop;
 pub use gradus_ir::transform::Unreachable;
-pub use hook::HookHandle;
-pub use leaves::{TracedGradient, Whose, traced_argument, traced_gradients, traced_requirements};
+pub use hook::{HookHandle, hooks_changed};
+pub use leaves::{
+    TracedGradient, Whose, traced_argument, traced_differentiates, traced_gradients, traced_requirements,
+};
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};

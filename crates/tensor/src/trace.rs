@@ -210,16 +210,28 @@ pub fn outside_traces<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// A value whose gradient is that of a leaf.
+fn in_place_of(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
+    let given = |x: &[Tensor]| vec![x[1].clone()];
+    let rule = |_: &[Tensor], _: &[Tensor], g: &[Tensor]| vec![g[0].clone(), Tensor::zeros_like(&g[0])];
+    let mut outs = crate::transform::custom_vjp(&[leaf, value], given, rule)?;
+    Ok(outs.swap_remove(0))
+}
+
 /// Swaps a cell's value: now, or as part of the innermost trace.
-pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor) -> Result<()> {
+pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bool) -> Result<()> {
     let Some(trace) = innermost() else { return cell.set(value) };
     let (own, new) = (cell.aval(), value.aval());
     if new.as_ref() != Some(&own) {
         return Err(Error::shape(format!("a value of type {new:?}"), format!("cannot replace {own}")));
     }
     trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
-    // A leaf that is set to a value forgets how that was computed.
-    let value = if cell.attached().requires_grad() { value.stop_gradient() } else { value.clone() };
+    // A leaf that is set to a value forgets how that was computed; one that stays is what gradients of that are for.
+    let value = match cell.attached().requires_grad() {
+        true if stays && !trace.leaves.has_pulled() => in_place_of(tensor, &value.stop_gradient())?,
+        true => value.stop_gradient(),
+        false => value.clone(),
+    };
     let now = trace.read(&value)?;
     if let Some(c) = trace.captures().iter_mut().find(|c| c.tensor.is_same(tensor)) {
         c.written.push(now);

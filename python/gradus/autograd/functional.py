@@ -57,11 +57,12 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """The second derivatives of `func(inputs)`, a scalar of one tensor.
+    """The second derivatives of `func(inputs)`, a scalar; of a tuple of inputs, a tuple of tuples.
 
     >>> import gradus
     >>> gradus.autograd.functional.hessian(lambda x: (x**3).sum(), gradus.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return transforms.hessian(func)(inputs)
+    places = 0 if isinstance(inputs, Tensor) else tuple(range(len(inputs)))
+    return transforms.hessian(func, places)(*listed(inputs))

@@ -56,6 +56,8 @@ def tensor_split(input, indices_or_sections, dim=0):
     """Into so many parts, the first ones longer; or before these positions."""
     n = input.shape[dim]
     if isinstance(indices_or_sections, int):
+        if not 0 < indices_or_sections < 2**24:
+            raise RuntimeError(f"number of sections must be larger than 0 and small enough to be listed, got {indices_or_sections}")
         size, longer = divmod(n, indices_or_sections)
         ends = list(itertools.accumulate([size + 1] * longer + [size] * (indices_or_sections - longer)))[:-1]
     else:
@@ -64,14 +66,20 @@ def tensor_split(input, indices_or_sections, dim=0):
     return tuple(input.narrow(dim, a, max(b - a, 0)) for a, b in zip(starts, [*ends, n]))
 
 
+def _split_evenly(input, indices_or_sections, dim):
+    if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or input.shape[dim] % indices_or_sections):
+        raise RuntimeError(f"a dimension of size {input.shape[dim]} is not divisible into {indices_or_sections} sections")
+    return tensor_split(input, indices_or_sections, dim)
+
+
 def hsplit(input, indices_or_sections):
-    """`tensor_split` along the second axis, of vectors along their only one."""
-    return tensor_split(input, indices_or_sections, 0 if input.dim() == 1 else 1)
+    """`tensor_split` along the second axis, of vectors along their only one; into equal parts."""
+    return _split_evenly(input, indices_or_sections, 0 if input.dim() == 1 else 1)
 
 
 def vsplit(input, indices_or_sections):
-    """`tensor_split` along the first axis."""
-    return tensor_split(input, indices_or_sections, 0)
+    """`tensor_split` along the first axis; into equal parts."""
+    return _split_evenly(input, indices_or_sections, 0)
 
 
 def cartesian_prod(*tensors):
@@ -115,8 +123,8 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 
 def dsplit(input, indices_or_sections):
-    """`tensor_split` along the third axis."""
-    return tensor_split(input, indices_or_sections, 2)
+    """`tensor_split` along the third axis; into equal parts."""
+    return _split_evenly(input, indices_or_sections, 2)
 
 
 def diagflat(input, offset=0):

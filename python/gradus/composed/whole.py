@@ -6,6 +6,8 @@ from ..transforms import while_loop
 def gcd(input, other):
     """The greatest common divisor."""
     together = input + other * 0
+    if together.is_floating_point() or together.is_complex():
+        raise NotImplementedError(f"gcd is for integers, not for {together.dtype}")
     first, _ = while_loop(lambda pair: (pair[1] != 0).any(), _euclid, (together, other + together * 0))
     return first.abs()
 

@@ -87,6 +87,11 @@ class Uniform(Distribution):
         return (self.low + self.high) / 2
 
     @property
+    def mode(self):
+        """All values are equally likely."""
+        return self.high * math.nan
+
+    @property
     def variance(self):
         """The variance."""
         return (self.high - self.low) ** 2 / 12

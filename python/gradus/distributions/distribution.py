@@ -113,6 +113,23 @@ class Distribution:
         """The logarithm of the density or probability of a value."""
         raise NotImplementedError(f"{type(self).__name__} has no log_prob")
 
+    def cdf(self, value):
+        """How likely a smaller value is."""
+        raise NotImplementedError(f"{type(self).__name__} has no cdf")
+
+    def icdf(self, value):
+        """The value below which draws fall with a probability."""
+        raise NotImplementedError(f"{type(self).__name__} has no icdf")
+
+    def entropy(self):
+        """The entropy."""
+        raise NotImplementedError(f"{type(self).__name__} has no entropy")
+
+    @property
+    def mode(self):
+        """Where the density is largest."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement mode")
+
     @property
     def stddev(self):
         """The standard deviation."""

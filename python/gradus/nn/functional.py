@@ -193,6 +193,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     """The last axes resampled: `mode` is `"nearest"`, `"nearest-exact"`, `"linear"`, `"bilinear"`, `"trilinear"`, `"bicubic"` or `"area"`."""
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+    axes = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}.get(mode, input.dim())
+    if input.dim() != axes:
+        raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {axes}D input")
     if antialias or mode == "bicubic":
         return _resampled(input, size, scale_factor, bool(align_corners), recompute_scale_factor, mode, antialias)
     return _native.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)

@@ -4,7 +4,7 @@ import itertools
 from collections import namedtuple
 
 from .._native import _module_changed
-from ..core import Tensor
+from ..core import Tensor, cat, zeros
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -62,18 +62,28 @@ class BackwardHooks:
         self.grad_input, self.grad_output, self.waiting = [], [], 0
 
     def watched_inputs(self, args):
-        """The arguments, tensors with gradients as values of their own, so that only this call's gradients are seen."""
+        """The arguments, tensors with gradients as parts of one value of their own: so their gradients come together, and only
+        this call's."""
+        given = []
+        _map_tensors(args, lambda x: given.append(x) or x)
+        self.grad_input = [None] * len(given)
+        self.watched = [i for i, x in enumerate(given) if x.requires_grad]
+        self.waiting = len(self.watched)
+        if not self.watched:
+            return args
+        self.shapes = [given[i].shape for i in self.watched]
+        whole = given[self.watched[0]].clone() if self.waiting == 1 else cat([given[i].reshape(-1) for i in self.watched])
+        whole.register_hook(self.arrived)
+        for i, part in zip(self.watched, self.parts(whole)):
+            given[i] = part.to(given[i].dtype)
+        given = iter(given)
+        return _map_tensors(args, lambda _: next(given))
 
-        def watch(x):
-            self.grad_input.append(None)
-            if not x.requires_grad:
-                return x
-            x, place = x.clone(), len(self.grad_input) - 1
-            self.waiting += 1
-            x.register_hook(lambda g: self.arrived(place, g))
-            return x
-
-        return _map_tensors(args, watch)
+    def parts(self, whole):
+        """What stands in one tensor, in the shapes of the inputs."""
+        if self.waiting == 1:
+            return [whole]
+        return [part.reshape(shape) for part, shape in zip(whole.split([shape.numel() for shape in self.shapes]), self.shapes)]
 
     def watched_outputs(self, result):
         """The results, likewise."""
@@ -84,7 +94,7 @@ class BackwardHooks:
                 return y
             y, place = y.clone(), len(self.grad_output) - 1
             y.register_hook(lambda g: self.started(place, g))
-            return y
+            return y.clone()  # whose own hooks come first
 
         return _map_tensors(result, watch)
 
@@ -99,17 +109,14 @@ class BackwardHooks:
             self.call()
         return self.grad_output[place]
 
-    def arrived(self, place, gradient):
-        """The gradient of an input has come; the last one brings the call."""
-        self.grad_input[place] = gradient
-        if sum(g is not None for g in self.grad_input) < self.waiting:
-            return None
-        before = list(self.grad_input)
+    def arrived(self, gradient):
+        """The gradients of the inputs have come."""
+        for i, part in zip(self.watched, self.parts(gradient)):
+            self.grad_input[i] = part
         self.call()
-        others = [i for i, (a, b) in enumerate(zip(before, self.grad_input)) if a is not b and i != place]
-        if others:
-            raise RuntimeError("a backward hook changed gradients of several inputs; use hooks of the tensors")
-        return self.grad_input[place]
+        found = [self.grad_input[i] for i in self.watched]
+        found = [zeros(shape, dtype=gradient.dtype) if g is None else g for g, shape in zip(found, self.shapes)]
+        return found[0] if self.waiting == 1 else cat([g.reshape(-1) for g in found])
 
     def call(self):
         for hook in list(self.module._backward_hooks.values()):

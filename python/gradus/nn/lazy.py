@@ -55,7 +55,8 @@ class _Lazy(Module):
 
     def extra_repr(self):
         args, kwargs = self._made_with
-        return ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in kwargs.items())])
+        width = kwargs.get("groups", 1)  # any that fits; there is none yet
+        return self._layer(width, *args, **kwargs).extra_repr().replace(str(width), "0", 1)
 
 
 def _lazy(layer, axis, width, example):

@@ -51,8 +51,10 @@ def _plain(value):
 
 
 def settings(module):
-    """The attributes of a module, its members and hooks, to be compared with what they are later."""
-    return [(name, _plain(value)) for name, value in module.__dict__.items()]
+    """The attributes of a module, its members and hooks, to be compared with what they are later. Buffers, and tensors beside
+    them, are looked at one by one (`_reads.py`): a function may give them other values."""
+    return [(name, _plain(value)) for name, value in module.__dict__.items()
+            if name != "_buffers" and not isinstance(value, Tensor)]
 
 
 class Members:

@@ -15,7 +15,8 @@ class Parameter(Tensor):
     _results_keep_class = False
 
     def __new__(cls, data=None, requires_grad=True):
-        return Tensor.__new__(cls, data, requires_grad)
+        # Numbers and lists are refused, as they have nothing to be detached from.
+        return Tensor.__new__(cls, None if data is None else data.detach(), requires_grad)
 
     def __init__(self, data=None, requires_grad=True):
         # All is done in `__new__`; `Tensor.__init__` must not run on these arguments.
@@ -51,6 +52,10 @@ class UninitializedParameter(Parameter):
         pass
 
     dtype = property(lambda self: self._later[0], doc="The dtype it will have.")
+
+    def numel(self):
+        """Not known yet."""
+        raise ValueError("Attempted to use an uninitialized parameter: call the layer that has it with an input first")
 
     @property
     def shape(self):

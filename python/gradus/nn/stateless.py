@@ -2,12 +2,17 @@
 
 from contextlib import contextmanager
 
+from .._native import _note_module, is_tracing
+
 
 @contextmanager
 def _swapped(module, tensors):
     """The given tensors in the places of parameters and buffers, for a while; tied places follow each other."""
     own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
     places = []
+    if is_tracing():  # a compiled function depends on modules as they are without the tensors
+        for other in module.modules():
+            _note_module(other)
     try:
         for path, tensor in tensors.items():
             old = own.get(path)

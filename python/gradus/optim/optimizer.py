@@ -264,7 +264,9 @@ class _Traced:
     def _fixed(self):
         """What belongs to the program."""
         sizes = [len(group["params"]) for group in self.optimizer.param_groups]
-        return sizes, [look(self.group.get(name)) for name, look in self.looked_at.items()]
+        # Parameters with one set of numbers have taken equally many steps.
+        in_step = [len({state["step"] for state in states}) for _, states in self.sets.values()]
+        return sizes, in_step, [look(self.group.get(name)) for name, look in self.looked_at.items()]
 
     def _refresh(self):
         with no_grad():
@@ -302,12 +304,15 @@ class _Traced:
         return [cell.to(p.dtype) for cell in cells]
 
     def _advance(self, cells, states):
+        """Counts a step; gives what takes it back."""
+        before = [{name: value for name, value in state.items() if not isinstance(value, Tensor)} for state in states]
         for state in states:
             state["step"] += 1
             values = self.optimizer._numbers(self.group, state)
         with no_grad():
             for cell, value in zip(cells, values):
                 cell.fill_(value)
+        return lambda: [state.update(old) for state, old in zip(states, before)]
 
 
 def _cell(x):

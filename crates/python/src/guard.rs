@@ -1,0 +1,273 @@
+//! What a compiled function found outside of it when it was traced, beside where it found it. A program is for calls that find
+//! the same again.
+
+use crate::error::type_error;
+use crate::tensor::PyTensor;
+use gradus::Aval;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyModule, PySet, PyString,
+    PyTuple, PyType,
+};
+
+/// Deepest nesting that is looked into; what holds itself ends here.
+const DEEPEST: usize = 24;
+
+/// Bytes of an array that are all compared; of more, a sample.
+const MOST: usize = 1 << 16;
+
+/// Where a value stands.
+enum Place {
+    /// A variable of an enclosing function.
+    Cell(Py<PyAny>),
+    /// A name of a module, an attribute of an object, a member of a module.
+    Item(Py<PyDict>, Py<PyAny>),
+    /// An attribute of a class, or one in a slot.
+    Attribute(Py<PyAny>, Py<PyString>),
+}
+
+impl Place {
+    fn now<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Place::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
+            Place::Item(items, name) => items.bind(py).get_item(name).ok().flatten(),
+            Place::Attribute(of, name) => of.bind(py).getattr(name).ok(),
+        }
+    }
+
+    fn put(&self, py: Python<'_>, value: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        match (self, value) {
+            (Place::Cell(cell), Some(value)) => cell.bind(py).setattr("cell_contents", value),
+            (Place::Cell(cell), None) => cell.bind(py).delattr("cell_contents"),
+            // By Python's own method: members of modules say that they changed.
+            (Place::Item(items, name), Some(value)) => items.bind(py).as_any().set_item(name, value),
+            (Place::Item(items, name), None) => items.bind(py).as_any().del_item(name),
+            (Place::Attribute(of, name), Some(value)) => of.bind(py).setattr(name, value),
+            (Place::Attribute(of, name), None) => of.bind(py).delattr(name),
+        }
+    }
+}
+
+/// What must not change about a value.
+enum Was {
+    /// There was none.
+    Missing,
+    /// It does not matter: the function was given it.
+    Anything,
+    /// It is equal to this, and of the same type.
+    Equal(Py<PyAny>),
+    /// It is this very object.
+    Same(Py<PyAny>),
+    /// It is this tensor, of this type.
+    Tensor(Py<PyAny>, Option<Aval>),
+    /// It is a container of this type, with these elements.
+    Items(Py<PyType>, Vec<Was>),
+    Entries(Py<PyType>, Vec<(Was, Was)>),
+    /// It is this array, with these bytes.
+    Array(Py<PyAny>, Py<PyAny>),
+}
+
+fn is_number_or_text(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyBytes>()
+        || value.is_exact_instance_of::<PyComplex>()
+}
+
+/// The bytes of an array, or of some of its elements if there are many.
+fn bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let (size, all) =
+        (array.getattr("size")?.extract::<usize>()?, array.getattr("nbytes")?.extract::<usize>()?);
+    let step = all.div_ceil(MOST).max(1);
+    let seen = if step > 1 && size > 1 {
+        let part = pyo3::types::PySlice::new(array.py(), 0, size as isize, step as isize);
+        array.getattr("flat")?.get_item(part)?
+    } else {
+        array.clone()
+    };
+    let about = (array.getattr("shape")?, array.getattr("dtype")?, seen.call_method0("tobytes")?);
+    Ok(about.into_pyobject(array.py())?.into_any())
+}
+
+fn is_array(value: &Bound<'_, PyAny>) -> bool {
+    let class = value.get_type();
+    class.name().is_ok_and(|n| n == "ndarray") && class.module().is_ok_and(|m| m == "numpy")
+}
+
+impl Was {
+    fn of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Was> {
+        if is_number_or_text(value) {
+            return Ok(Was::Equal(value.clone().unbind()));
+        }
+        if let Ok(t) = value.cast::<PyTensor>() {
+            let held = t.get().held();
+            return Ok(match held.is_traced() {
+                true => Was::Anything,
+                false => Was::Tensor(value.clone().unbind(), held.aval()),
+            });
+        }
+        if depth < DEEPEST {
+            let class = value.get_type().unbind();
+            if let Ok(dict) = value.cast::<PyDict>() {
+                let both = |(k, v): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+                    Ok((Was::of(&k, depth + 1)?, Was::of(&v, depth + 1)?))
+                };
+                return Ok(Was::Entries(class, dict.iter().map(both).collect::<PyResult<_>>()?));
+            }
+            if is_sequence(value) {
+                let items = value.try_iter()?.map(|x| Was::of(&x?, depth + 1));
+                return Ok(Was::Items(class, items.collect::<PyResult<_>>()?));
+            }
+            if value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() {
+                return Ok(Was::Equal(value.call_method0("copy")?.unbind()));
+            }
+            if is_array(value) {
+                return Ok(Was::Array(value.clone().unbind(), bytes(value)?.unbind()));
+            }
+            if value.get_type().name()? == "method" {
+                return Ok(Was::Equal(value.clone().unbind()));
+            }
+        }
+        Ok(Was::Same(value.clone().unbind()))
+    }
+
+    fn holds(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        let Some(now) = now else { return Ok(matches!(self, Was::Missing | Was::Anything)) };
+        let py = now.py();
+        Ok(match self {
+            Was::Missing => false,
+            Was::Anything => true,
+            Was::Same(was) => now.is(was),
+            Was::Equal(was) => {
+                let was = was.bind(py);
+                now.is(was) || (now.get_type().is(was.get_type()) && now.eq(was)?)
+            }
+            Was::Tensor(was, aval) => {
+                now.is(was) && now.cast::<PyTensor>().is_ok_and(|t| t.get().held().aval() == *aval)
+            }
+            Was::Items(class, was) => {
+                if !now.get_type().is(class.bind(py)) || now.len()? != was.len() {
+                    return Ok(false);
+                }
+                for (x, was) in now.try_iter()?.zip(was) {
+                    if !was.holds(Some(&x?))? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Was::Entries(class, was) => {
+                let Ok(dict) = now.cast::<PyDict>() else { return Ok(false) };
+                if !now.get_type().is(class.bind(py)) || dict.len() != was.len() {
+                    return Ok(false);
+                }
+                for ((key, value), (was_key, was)) in dict.iter().zip(was) {
+                    if !was_key.holds(Some(&key))? || !was.holds(Some(&value))? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Was::Array(was, seen) => now.is(was) && bytes(now)?.eq(seen)?,
+        })
+    }
+}
+
+fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+        || value.get_type().name().is_ok_and(|n| n == "deque")
+}
+
+/// Whether a value is a tensor of a trace, or holds one.
+pub(crate) fn holds_traced(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<bool> {
+    if let Ok(t) = value.cast::<PyTensor>() {
+        return Ok(t.get().held().is_traced());
+    }
+    if depth >= DEEPEST {
+        return Ok(false);
+    }
+    let inside = if let Ok(dict) = value.cast::<PyDict>() {
+        dict.values().into_any()
+    } else if is_sequence(value) || value.is_instance_of::<PySet>() {
+        value.clone()
+    } else {
+        // What an object of a class of Python holds.
+        let own = value.getattr("__dict__").ok().filter(|_| !value.is_instance_of::<PyType>());
+        match own.and_then(|d| d.cast_into::<PyDict>().ok()) {
+            Some(own) if !value.is_instance_of::<PyModule>() => own.values().into_any(),
+            _ => return Ok(false),
+        }
+    };
+    for x in inside.try_iter()? {
+        if holds_traced(&x?, depth + 1)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// One thing that a function found: where, and what it was then.
+#[pyclass(name = "_Guard", module = "gradus", frozen)]
+pub(crate) struct Guard {
+    place: Place,
+    was: Was,
+    /// What stood there.
+    before: Option<Py<PyAny>>,
+    /// What people call it.
+    pub(crate) name: String,
+}
+
+impl Guard {
+    /// Whether it is as it was. What cannot be compared is not.
+    pub(crate) fn holds(&self, py: Python<'_>) -> bool {
+        self.was.holds(self.place.now(py).as_ref()).unwrap_or(false)
+    }
+
+    pub(crate) fn now<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.place.now(py)
+    }
+
+    /// Whether it is about this tensor.
+    pub(crate) fn is_of(&self, py: Python<'_>, tensor: &Py<PyTensor>) -> bool {
+        self.before.as_ref().is_some_and(|v| v.bind(py).is(tensor.bind(py)))
+    }
+
+    pub(crate) fn put(&self, py: Python<'_>, value: Bound<'_, PyAny>) -> PyResult<()> {
+        self.place.put(py, Some(value))
+    }
+
+    /// Puts back what stood there, which is returned.
+    pub(crate) fn restore<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let before = self.before.as_ref().map(|v| v.bind(py).clone());
+        self.place.put(py, before.clone())?;
+        Ok(before)
+    }
+}
+
+#[pymethods]
+impl Guard {
+    /// `kind` is "cell", "item" or "attribute".
+    #[new]
+    fn create(kind: &str, owner: Bound<'_, PyAny>, key: Bound<'_, PyAny>, name: String) -> PyResult<Guard> {
+        let py = owner.py();
+        let place = match kind {
+            "cell" => Place::Cell(owner.unbind()),
+            "item" => Place::Item(owner.cast_into::<PyDict>()?.unbind(), key.unbind()),
+            "attribute" => Place::Attribute(owner.unbind(), key.cast_into::<PyString>()?.unbind()),
+            _ => return Err(type_error("a guard is of a cell, an item or an attribute")),
+        };
+        let before = place.now(py);
+        let was = before.as_ref().map_or(Ok(Was::Missing), |v| Was::of(v, 0))?;
+        Ok(Guard { place, was, before: before.map(Bound::unbind), name })
+    }
+
+    /// What stood there.
+    #[getter]
+    fn before(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.before.as_ref().map(|v| v.clone_ref(py))
+    }
+}

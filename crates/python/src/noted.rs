@@ -1,0 +1,225 @@
+//! What is noted while a function is traced to be compiled: everything outside of its arguments that its program depends on.
+
+use crate::guard::{Guard, holds_traced};
+use crate::tensor::PyTensor;
+use gradus::Tensor;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a traced function looked at besides its arguments.
+struct Noted {
+    /// Modules that were called, and their settings then.
+    modules: Vec<(Py<PyAny>, Py<PyAny>)>,
+    /// Functions whose values it depends on.
+    functions: Vec<Py<PyAny>>,
+    /// What brings numbers that live in Python up to date before each run; each gives what takes that back, or nothing.
+    before: Vec<Py<PyAny>>,
+    /// What looks at its frames (`gradus._reads.Reads`).
+    reads: Py<PyAny>,
+}
+
+thread_local! {
+    static NOTED: RefCell<Vec<Noted>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether a function is being compiled. What it reads from outside is then an input of the program, not a constant of
+/// it: later changes are seen, and changes by the program last.
+pub(crate) fn is_compiling() -> bool {
+    gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
+}
+
+/// Counts changes of modules: as long as it stays, no module has to be looked at.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// Says that a module has other settings or members than before.
+#[pyfunction]
+pub(crate) fn _module_changed() {
+    CHANGES.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Does something with what is noted, if anything is.
+fn with<R>(f: impl FnOnce(&mut Noted) -> R) -> Option<R> {
+    NOTED.with(|n| n.borrow_mut().last_mut().map(f))
+}
+
+fn reads(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+    with(|n| n.reads.bind(py).clone())
+}
+
+/// Remembers that the function being compiled depends on a module, as it is now.
+#[pyfunction]
+pub(crate) fn _note_module(module: &Bound<'_, PyAny>) -> PyResult<()> {
+    let known = with(|n| n.modules.iter().any(|(m, _)| m.is(module)));
+    let (Some(false), Some(reads)) = (known, reads(module.py())) else { return Ok(()) };
+    reads.call_method1("module", (module,))?;
+    let now = settings(module)?.unbind();
+    with(|n| n.modules.push((module.clone().unbind(), now)));
+    Ok(())
+}
+
+/// Remembers that a function is called that is kept where names do not lead, such as a hook.
+pub(crate) fn note_function(f: &Bound<'_, PyAny>) -> PyResult<()> {
+    reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("function", (f,)).map(drop))
+}
+
+/// Has the function being compiled depend on what another gives: it must be equal at each call.
+#[pyfunction]
+pub(crate) fn _note_guard(f: Py<PyAny>) {
+    with(|n| n.functions.push(f));
+}
+
+/// Has a function called before each run of the function being compiled. It may give one that takes back what it did, in case that
+/// the run fails.
+#[pyfunction]
+pub(crate) fn _before_run(f: Py<PyAny>) {
+    with(|n| n.before.push(f));
+}
+
+/// What a program depends on in a module.
+fn settings<'py>(module: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    module.call_method0("_settings")
+}
+
+/// Looks at what a function does from outside, from its beginning to its end.
+pub(crate) struct Watch<'py> {
+    reads: Bound<'py, PyAny>,
+    ended: bool,
+}
+
+impl<'py> Watch<'py> {
+    pub(crate) fn begin(f: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) -> PyResult<Watch<'py>> {
+        let reads = f.py().import("gradus._reads")?.getattr("Reads")?.call1((f, arguments))?;
+        let (modules, functions, before) = (Vec::new(), Vec::new(), Vec::new());
+        let noted = Noted { modules, functions, before, reads: reads.clone().unbind() };
+        NOTED.with(|n| n.borrow_mut().push(noted));
+        let watch = Watch { reads, ended: false };
+        watch.reads.call_method0("__enter__")?;
+        Ok(watch)
+    }
+
+    /// Looks no longer, and says what was found.
+    pub(crate) fn end(mut self) -> PyResult<Found<Given>> {
+        let noted = self.leave();
+        let py = self.reads.py();
+        let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
+        let mut leaked = None;
+        for guard in self.reads.getattr("guards")?.try_iter()? {
+            let guard = guard?.cast_into::<Guard>()?;
+            let now = guard.get().now(py);
+            let tensor = now.as_ref().and_then(|v| v.cast::<PyTensor>().ok());
+            let traced =
+                tensor.filter(|t| t.get().held().is_traced()).map(|t| t.get().value(py)).transpose()?;
+            if guard.get().holds(py) {
+                guards.push(guard.unbind());
+            } else if let Some(value) = traced {
+                let before = guard.get().restore(py)?.and_then(|v| v.cast_into::<PyTensor>().ok());
+                rebound.push((guard.unbind(), value, before.map(Bound::unbind)));
+            } else if now.is_some_and(|now| holds_traced(&now, 0).unwrap_or(false)) {
+                guard.get().restore(py)?;
+                leaked.get_or_insert(guard.get().name.clone());
+            } else {
+                changed.push(guard.get().name.clone());
+                guards.push(guard.unbind());
+            }
+        }
+        if let Some(name) = leaked {
+            let why = format!(
+                "jit: the function put a tensor into `{name}`, which it found outside; return it, and put it there after the call"
+            );
+            return Err(crate::error::runtime_error(why));
+        }
+        let Some(noted) = noted else {
+            return Err(crate::error::runtime_error("jit: traces ended out of order"));
+        };
+        let looked = CHANGES.load(Ordering::Relaxed).into();
+        for (module, was) in &noted.modules {
+            let (module, was) = (module.bind(py), was.bind(py));
+            let now = settings(module)?;
+            if !now.eq(was)? {
+                for (now, was) in now.try_iter()?.zip(was.try_iter()?) {
+                    let (now, was) = (now?, was?);
+                    if !now.eq(&was)? {
+                        changed.push(format!("{}.{}", module.get_type().name()?, now.get_item(0)?));
+                    }
+                }
+            }
+        }
+        let functions =
+            noted.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
+        let others = functions.collect::<PyResult<_>>()?;
+        let guards = Guards { guards, modules: noted.modules, looked, others };
+        Ok(Found { guards, changed, rebound, before: noted.before })
+    }
+
+    fn leave(&mut self) -> Option<Noted> {
+        if self.ended {
+            return None;
+        }
+        self.ended = true;
+        let none = self.reads.py().None();
+        // There is nothing to do if a profiler cannot be put back.
+        let _ = self.reads.call_method1("__exit__", (&none, &none, &none));
+        NOTED.with(|n| n.borrow_mut().pop())
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// What a function did from outside.
+pub(crate) struct Found<R> {
+    pub(crate) guards: Guards,
+    /// What it changed: the program is for no other call.
+    pub(crate) changed: Vec<String>,
+    /// Places outside that it gave another tensor.
+    pub(crate) rebound: Vec<R>,
+    pub(crate) before: Vec<Py<PyAny>>,
+}
+
+impl<R> Found<R> {
+    /// The same with something else about each place.
+    pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> Found<S> {
+        let Found { guards, changed, rebound, before } = self;
+        Found { guards, changed, rebound: rebound.into_iter().map(f).collect(), before }
+    }
+}
+
+/// A place, the tensor it was given, and the one before.
+pub(crate) type Given = (Py<Guard>, Tensor, Option<Py<PyTensor>>);
+
+/// Values that a program depends on, beside what gives them.
+pub(crate) struct Guards {
+    pub(crate) guards: Vec<Py<Guard>>,
+    modules: Vec<(Py<PyAny>, Py<PyAny>)>,
+    /// The count of changes up to which modules are known to be as they were.
+    looked: AtomicU64,
+    others: Vec<(Py<PyAny>, Py<PyAny>)>,
+}
+
+impl Guards {
+    pub(crate) fn hold(&self, py: Python<'_>) -> PyResult<bool> {
+        if !self.guards.iter().all(|g| g.get().holds(py)) {
+            return Ok(false);
+        }
+        let now = CHANGES.load(Ordering::Relaxed);
+        if self.looked.load(Ordering::Relaxed) != now {
+            for (module, was) in &self.modules {
+                if !settings(module.bind(py))?.eq(was)? {
+                    return Ok(false);
+                }
+            }
+            self.looked.store(now, Ordering::Relaxed);
+        }
+        for (f, was) in &self.others {
+            if !f.bind(py).call0()?.eq(was)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

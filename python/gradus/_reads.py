@@ -1,0 +1,267 @@
+"""What a function that is being compiled reads from outside of it.
+
+While it is traced, every frame of Python that begins says what its code can read: names of modules, variables of enclosing
+functions, attributes of what these are and of its arguments. Each is remembered as it is at that moment (`_Guard`), before the
+frame can change it. The program is for calls that find all of them so.
+"""
+
+import builtins
+import dis
+import functools
+import os
+import sys
+import sysconfig
+import types
+import weakref
+from collections import deque
+
+from ._native import Tensor, _Guard, jit
+
+_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STANDARD = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
+_NOTHING = object()
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, Tensor)
+_SEQUENCES = (list, tuple, set, frozenset, deque)
+# Instructions after which what was loaded is still there.
+_PASSING = ("COPY", "DUP_TOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "PRECALL")
+
+
+class _Code:
+    """What code reads: chains of names (`a.b.c`) that begin with a name of its module, an argument or a variable of an enclosing
+    function; and `loose` names, of attributes of anything else."""
+
+    _known = weakref.WeakKeyDictionary()
+
+    def __init__(self, code):
+        begun, self.loose, self.attributes, assigned, chain = [], set(), set(), set(), None
+        for op in dis.get_instructions(code):
+            name, value = op.opname, op.argval
+            if name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL") or name.startswith(("LOAD_FAST", "LOAD_DEREF", "STORE_DEREF")):
+                chain = []
+                begun.append(("GLOBAL" in name or "NAME" in name, value[-1] if isinstance(value, tuple) else value, chain))
+            elif name in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"):
+                self.attributes.add(value)
+                (self.loose.add if chain is None else chain.append)(value)
+            elif name.startswith("STORE_FAST"):
+                assigned.update(value if isinstance(value, tuple) else [value])
+                chain = None
+            elif name not in _PASSING:
+                chain = None
+        several = bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
+        self.given = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several], *code.co_freevars]
+        self.chains = {(from_module, first, tuple(rest)) for from_module, first, rest in begun if from_module or first in self.given}
+        for from_module, first, rest in begun:
+            if not from_module and (first not in self.given or first in assigned):
+                self.loose.update(rest)
+        # Names that are computed may be any; those that are written are among the constants.
+        self.any_name = bool({"getattr", "vars", "__dict__"} & {*code.co_names})
+        written = [x for x in code.co_consts if isinstance(x, str) and x.isidentifier()]
+        self.asked_for = written if {"getattr", "hasattr"} & {*code.co_names} else []
+        self.is_ours = os.path.abspath(code.co_filename).startswith(_OURS)
+        in_library = code.co_filename.startswith(_STANDARD) and "site-packages" not in code.co_filename
+        self.reads_module = not in_library and not code.co_filename.startswith("<frozen")
+
+    @classmethod
+    def of(cls, code):
+        found = cls._known.get(code)
+        if found is None:
+            found = cls._known[code] = cls(code)
+        return found
+
+
+def _is_ours(module):
+    return isinstance(module, str) and (module == "gradus" or module.startswith("gradus."))
+
+
+def _parts(value):
+    """A value that is no container, or what is in it."""
+    todo, seen = [value], set()
+    while todo:
+        x = todo.pop()
+        if isinstance(x, _PLAIN) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, dict):
+            todo.extend(x.values())
+        elif isinstance(x, _SEQUENCES):
+            todo.extend(x)
+        else:
+            yield x
+            if "_modules" in getattr(x, "__dict__", ()) and _is_ours(type(x).__module__):  # lists of modules and the like
+                todo.extend(x._modules.values())
+
+
+class Reads:
+    """Looks at a function while it is traced (`with`); `guards` are what it found."""
+
+    def __init__(self, function, arguments):
+        self._guards, self._lasting, self._functions, self._seen, self._before = {}, {}, {}, set(), None
+        self._keep(function)
+        self._keep(arguments)
+
+    @property
+    def guards(self):
+        """All of them."""
+        return list(self._guards.values())
+
+    def __enter__(self):
+        self._before = sys.getprofile()
+        if hasattr(self._before, "disable"):  # a profiler of C
+            self._before.disable()
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *exception):
+        sys.setprofile(None)
+        if hasattr(self._before, "enable"):
+            self._before.enable()
+        else:
+            sys.setprofile(self._before)
+
+    def _event(self, frame, event, value):
+        if event == "call":
+            self._begin(frame)
+        elif event == "return" and not isinstance(value, _PLAIN) and frame.f_back is not None:
+            caller = _Code.of(frame.f_back.f_code)
+            if not caller.is_ours:
+                self._look_for(caller.attributes, [value])
+        if callable(self._before):
+            self._before(frame, event, value)
+
+    def function(self, function):
+        """Says that a function is called that is kept where names do not lead."""
+        self._keep(function)
+
+    def module(self, module):
+        """Says that a module is called."""
+        for name in module._buffers:
+            self._guard("item", module._buffers, name, f"{type(module).__name__}.{name}")
+
+    def _begin(self, frame):
+        code = _Code.of(frame.f_code)
+        if code.is_ours:
+            return
+        variables = frame.f_locals
+        given = {name: variables[name] for name in code.given if name in variables}
+        key = (frame.f_code, *(id(x) for x in given.values() if not isinstance(x, Tensor)))
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        for function in self._functions.get(frame.f_code, ()):
+            for name, cell in zip(frame.f_code.co_freevars, function.__closure__ or ()):
+                self._guard("cell", cell, None, name)
+        found = list(given.values())
+        for from_module, first, rest in code.chains:
+            if not from_module:
+                value = given.get(first, _NOTHING)
+            elif code.reads_module and (first in frame.f_globals or not hasattr(builtins, first)):
+                value = frame.f_globals.get(first, _NOTHING)
+                if not isinstance(value, types.ModuleType):
+                    self._guard("item", frame.f_globals, first, first)
+            else:
+                continue
+            for name in rest:
+                found.append(value)
+                value = self._attribute(value, name, True)
+            found.append(value)
+        self._look_for(code.loose, found, code)
+
+    def _look_for(self, names, values, code=None):
+        """Attributes of these names, of whatever is among the values."""
+        if not names and not (code and (code.any_name or code.asked_for)):
+            return
+        todo, seen = list(_parts(values)), set()
+        while todo:
+            x = todo.pop()
+            if id(x) in seen or id(x) not in self._lasting:
+                continue
+            seen.add(id(x))
+            for name in names:
+                todo.extend(_parts(self._attribute(x, name)))
+            for name in code.asked_for if code else ():
+                todo.extend(_parts(self._attribute(x, name, True)))
+            if code and code.any_name and isinstance(getattr(x, "__dict__", None), dict) and not isinstance(x, types.ModuleType):
+                for name in list(x.__dict__):
+                    todo.extend(_parts(self._attribute(x, name)))
+
+    def _keep(self, value):
+        """Remembers that something was there before the function began, with what is in it."""
+        todo = [value]
+        while todo:
+            x = todo.pop()
+            if isinstance(x, _PLAIN) or id(x) in self._lasting:
+                continue
+            self._lasting[id(x)] = x
+            if isinstance(x, dict):
+                todo.extend(x.values())
+            elif isinstance(x, _SEQUENCES):
+                todo.extend(x)
+            elif isinstance(x, types.FunctionType):
+                self._functions.setdefault(x.__code__, []).append(x)
+                todo += [x.__defaults__, x.__kwdefaults__, getattr(x, "__wrapped__", None)]
+            elif isinstance(x, types.MethodType):
+                todo += [x.__self__, x.__func__]
+            elif isinstance(x, functools.partial):
+                todo += [x.func, x.args, x.keywords]
+            elif isinstance(x, (jit, functools._lru_cache_wrapper)):
+                todo.append(x.__wrapped__)
+            elif isinstance(x, (staticmethod, classmethod)):
+                todo.append(x.__func__)
+            elif isinstance(x, property):
+                todo += [x.fget, x.fset]
+            elif "_modules" in getattr(x, "__dict__", ()):
+                todo.extend(x._modules.values())
+            if not isinstance(x, (type, types.ModuleType)) and not _is_ours(type(x).__module__):
+                call = self._of_class(type(x), "__call__")
+                if isinstance(call, types.FunctionType):
+                    todo.append(call)
+
+    def _guard(self, kind, owner, key, name):
+        place = (kind, id(owner), key)
+        if place not in self._guards:
+            guard = self._guards[place] = _Guard(kind, owner, key, name)
+            self._keep(guard.before)
+
+    @staticmethod
+    def _of_class(kind, name):
+        for base in kind.__mro__:
+            if name in base.__dict__:
+                return _NOTHING if _is_ours(base.__module__) else base.__dict__[name]
+        return _NOTHING
+
+    def _attribute(self, x, name, precisely=False):
+        """An attribute as it is now, which is remembered; nothing if it is not there, or computed."""
+        if isinstance(x, types.ModuleType):
+            value = _NOTHING if _is_ours(x.__name__) else x.__dict__.get(name, _NOTHING)
+            if value is not _NOTHING and not isinstance(value, (types.ModuleType, types.BuiltinFunctionType, type)):
+                self._guard("item", x.__dict__, name, f"{x.__name__}.{name}")
+            return value
+        if isinstance(x, type):
+            value = self._of_class(x, name)
+            if value is not _NOTHING:
+                self._guard("attribute", x, name, f"{x.__name__}.{name}")
+                self._keep(value)
+            return value
+        if id(x) not in self._lasting or isinstance(x, _PLAIN):
+            return _NOTHING
+        kind = type(x)
+        own, label = getattr(x, "__dict__", None), f"{kind.__name__}.{name}"
+        if _is_ours(kind.__module__) and "_modules" not in (own or ()):
+            return _NOTHING
+        of_class = self._of_class(kind, name)
+        if isinstance(of_class, types.MemberDescriptorType):
+            self._guard("attribute", x, name, label)
+            return getattr(x, name, _NOTHING)
+        if isinstance(of_class, property):
+            self._attribute(kind, name)
+            return _NOTHING
+        if isinstance(own, dict):
+            for register in ("_parameters", "_buffers", "_modules"):
+                if name not in own and name in own.get(register, ()):
+                    self._guard("item", own[register], name, label)
+                    return own[register][name]
+            if name in own or precisely or of_class is not _NOTHING:
+                self._guard("item", own, name, label)
+            if name in own:
+                return own[name]
+        return self._attribute(kind, name) if of_class is not _NOTHING else _NOTHING

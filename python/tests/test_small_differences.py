@@ -1,0 +1,156 @@
+"""Small things that programs written for PyTorch rely on, beside PyTorch where it is installed."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+import gradus
+from gradus import nn
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+
+
+def plain(value):
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    return np.asarray(value.detach().numpy()).tolist() if hasattr(value, "detach") else value
+
+
+@needs_torch
+@pytest.mark.parametrize("function", [
+    lambda t, f, x: f.jacrev(lambda x, y: (x * y, x + y), argnums=1)(x, x),
+    lambda t, f, x: f.jacfwd(lambda x: {"a": x**2, "b": x.sum()})(x),
+    lambda t, f, x: f.jacrev(lambda x, y: x * y, argnums=(0, 1))(x, x),
+    lambda t, f, x: f.jacrev(lambda p: (p["w"] * x) ** 2)({"w": x, "b": x}),
+    lambda t, f, x: f.jacrev(lambda x: (x * 2, x.sum()), has_aux=True)(x),
+    lambda t, f, x: f.hessian(lambda x, y: (x * y).sum(), argnums=(0, 1))(x, x),
+    lambda t, f, x: t.autograd.functional.jacobian(lambda x, y: (x * y, x.sum()), (x, x)),
+    lambda t, f, x: t.autograd.functional.hessian(lambda x, y: (x * y * y).sum(), (x, x)),
+])
+def test_derivatives_of_nests(function):
+    theirs, ours = (plain(function(t, t.func, t.tensor([1.0, 2.0]))) for t in (torch, gradus))
+    assert theirs == ours
+
+
+ERRORS = {
+    "eye": (RuntimeError, lambda t: t.eye(-1)), "randperm": (RuntimeError, lambda t: t.randperm(-1)),
+    "linspace": (RuntimeError, lambda t: t.linspace(0, 1, -2)), "&": (NotImplementedError, lambda t: t.zeros(2) & t.zeros(2)),
+    "|": (NotImplementedError, lambda t: t.zeros(2) | 1), "<<": (NotImplementedError, lambda t: t.zeros(2) << 1),
+    "~": (TypeError, lambda t: ~t.zeros(2)), "seed": (ValueError, lambda t: t.manual_seed("a")), "large seed": (ValueError, lambda t: t.manual_seed(10**30)),
+    "full": (TypeError, lambda t: t.full((2,), "a")), "where": (RuntimeError, lambda t: t.where(t.zeros(2), t.ones(2), t.ones(2))),
+    "Parameter": (AttributeError, lambda t: t.nn.Parameter(1.0)), "+": (OverflowError, lambda t: t.zeros(2) + 10**30),
+    "==": (OverflowError, lambda t: t.arange(2) == 10**30), "[]": (ValueError, lambda t: t.zeros(2)[10**30]),
+    "bilinear": (NotImplementedError, lambda t: t.nn.functional.interpolate(t.ones(1, 1, 4), scale_factor=2, mode="bilinear")),
+    "linear": (NotImplementedError, lambda t: t.nn.functional.interpolate(t.ones(1, 1, 4, 4), scale_factor=2, mode="linear")),
+    "cdf": (NotImplementedError, lambda t: t.distributions.Categorical(t.ones(2)).cdf(t.tensor(1))),
+    "expanded": (RuntimeError, lambda t: t.ones(4).expand(3, 4).mul_(2)),
+    "hsplit": (RuntimeError, lambda t: t.ones(2, 3).hsplit(2)), "vsplit": (RuntimeError, lambda t: t.ones(3, 2).vsplit(2**31)),
+    "lazy": (ValueError, lambda t: t.nn.LazyLinear(3).weight.numel()),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_classes_of_exceptions(name):
+    kind, call = ERRORS[name]
+    for t in (torch, gradus) if torch else (gradus,):
+        with pytest.raises(kind):
+            call(t)
+
+
+def test_memory_that_is_not_there_is_said_plainly():
+    with pytest.raises(MemoryError, match="^4000000000000000 bytes"):
+        gradus.zeros(10**15)
+
+
+@needs_torch
+@pytest.mark.parametrize("write", [
+    lambda t, x: x.expand(3, 4)[0].mul_(3), lambda t, x: x[None].expand(1, 4)[:, :2].add_(1), lambda t, x: x.expand(3, 4).__setitem__((0, 1), 5.0),
+    lambda t, x: x[..., None].expand(4, 2)[..., 0].copy_(t.arange(4.0)), lambda t, x: x.unsqueeze(0).expand(2, 4)[1, 1:3].zero_(),
+])
+def test_parts_of_expanded_tensors_are_written_to(write):
+    found = []
+    for t in (torch, gradus):
+        leaf = t.ones(4, requires_grad=True)
+        x = leaf * 2
+        write(t, x)
+        (x * x).sum().backward()
+        found.append([x.tolist(), leaf.grad.tolist()])
+    assert found[0] == found[1]
+
+
+def test_parts_of_complex_numbers_are_set():
+    y = gradus.zeros(2, dtype=gradus.complex64)
+    y.real, y.imag = gradus.ones(2), gradus.tensor([2.0, 3.0])
+    assert y.tolist() == [1 + 2j, 1 + 3j]
+
+
+def test_doubles_have_all_their_bits():
+    gradus.manual_seed(0)
+    u = gradus.rand(20000, dtype=gradus.float64).numpy()
+    assert ((u * 2**30) % 1 != 0).mean() > 0.99 and 0 <= u.min() and u.max() < 1
+    np.testing.assert_allclose([u.mean(), u.var()], [0.5, 1 / 12], atol=0.01)
+    z = gradus.randn(20000, dtype=gradus.float64).numpy()
+    assert (z != z.astype(np.float32)).mean() > 0.99
+    np.testing.assert_allclose([z.mean(), z.var()], [0, 1], atol=0.03)
+
+
+def test_a_copy_of_a_leaf_has_its_gradient():
+    x = gradus.ones(2, requires_grad=True)
+    (x * 3).sum().backward()
+    y = copy.deepcopy(x)
+    assert y.grad.tolist() == [3.0, 3.0]
+    y.grad.mul_(2)
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+@needs_torch
+def test_representations_of_lazy_layers():
+    layers = ["LazyLinear(3)", "LazyLinear(3, bias=False)", "LazyConv2d(4, 3, padding=1)", "LazyConv1d(4, 3, groups=2)", "LazyBatchNorm1d()"]
+    for layer in layers:
+        assert repr(eval(layer, vars(nn))) == repr(eval(layer, vars(torch.nn)))
+
+
+@needs_torch
+def test_backward_hooks_replace_gradients_of_several_inputs():
+    found = []
+    for t in (torch, gradus):
+        layer, order = t.nn.Bilinear(2, 3, 1), []
+        with t.no_grad():
+            for p in layer.parameters():
+                p.fill_(0.5)
+        layer.register_full_backward_hook(lambda m, gi, go: order.append("module") or (gi[0] * 2, gi[1] * 3))
+        layer.register_full_backward_pre_hook(lambda m, go: order.append("before"))
+        a, b = t.ones(1, 2, requires_grad=True), t.ones(1, 3, requires_grad=True)
+        y = layer(a, b)
+        y.register_hook(lambda g: order.append("result"))
+        y.sum().backward()
+        found.append([a.grad.tolist(), b.grad.tolist(), layer.weight.grad.tolist(), order])
+    assert found[0] == found[1]
+
+
+def test_threads_add_all_their_gradients():
+    w = gradus.ones(3, requires_grad=True)
+
+    def work():
+        for _ in range(200):
+            (w * 1).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert w.grad.tolist() == [800.0] * 3
+
+
+def test_the_mode_of_a_uniform_distribution_is_not_a_number():
+    assert gradus.distributions.Uniform(0.0, 1.0).mode.isnan().item()
