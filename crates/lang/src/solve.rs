@@ -9,7 +9,7 @@ mod stream;
 pub(crate) use rest::unrest;
 pub(crate) use stream::calls_at;
 
-use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Term, Value, Values};
 use crate::gradient::{Needed, condition, where_needed};
@@ -18,6 +18,7 @@ use crate::order::components;
 use crate::program::Program;
 use crate::run::Options;
 use crate::verdict::Verdict;
+use gradus_ir::DType;
 use std::collections::{HashMap, HashSet};
 
 /// Equations being solved.
@@ -36,6 +37,12 @@ pub(crate) struct Solver<'a> {
     needed: Needed,
     /// The sizes of names' places, where terms may need them that do not have them.
     extents: HashMap<Name, Vec<Option<usize>>>,
+}
+
+/// Whether something in an expression says of what dtype it is.
+fn casts(e: &Expr) -> bool {
+    let here = matches!(&e.kind, Kind::Call(call) if &*call.function == "cast");
+    here || e.parts().into_iter().any(casts)
 }
 
 impl<'a> Solver<'a> {
@@ -143,6 +150,17 @@ impl<'a> Solver<'a> {
 
     fn is_relation(&self, name: usize) -> bool {
         self.names[name].1.iter().any(|i| self.equations[*i].target.relation)
+    }
+
+    /// Whether all that a group reads are the program's own floats, so that its names are too.
+    fn is_plain(&self, group: &[usize]) -> bool {
+        let plain = |r: &&Ref| match self.values.get(&r.name) {
+            Some(Some(v)) => {
+                matches!(v.tensor.dtype(), DType::Bool) || v.tensor.dtype() == self.options.float
+            }
+            _ => true,
+        };
+        group.iter().flat_map(|i| self.own(*i)).all(|e| e.reads().iter().all(plain) && !casts(&e.value))
     }
 
     /// The equations of a name.

@@ -19,6 +19,7 @@ use crate::limit::MOST_GRADS;
 use crate::program::Program;
 use crate::scope::{Names, bound_by, keys, occurrences};
 use crate::verdict::Judged;
+use gradus_ir::DType;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
 use param::{Is, Key, Keys, Params, flag, optional};
@@ -236,7 +237,11 @@ impl Callee {
     pub(crate) fn params(&self) -> Vec<Param<Name>> {
         let mut params: Vec<Param<Name>> = match &self.base {
             Base::Table(b) => b.params.iter().map(Param::named).collect(),
-            Base::Row(r) => ["x", "y", "z"].iter().take(r.arity).map(|p| Param::plain((*p).into())).collect(),
+            Base::Row(r) => {
+                let takes = if r.takes(DType::I64) { Takes::Any } else { Takes::Numbers };
+                let one = |p: &&str| Param { takes, ..Param::plain((*p).into()) };
+                ["x", "y", "z"].iter().take(r.arity).map(one).collect()
+            }
             Base::User(f) => f.params.iter().map(|p| Param::plain(p.name.clone())).collect(),
         };
         // `softmax_grad(y, g)` has a `g` of its own.
@@ -264,7 +269,6 @@ impl Callee {
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = match &self.base {
             Base::Table(b) => b.settings.to_vec(),
-            Base::Row(_) if self.order == 0 => vec![family::kinds::AS],
             _ => Vec::new(),
         };
         let shape = self.shape();
@@ -481,6 +485,22 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         Shape::Scatter => each.first().cloned().unwrap_or_default(),
         Shape::Positional => known(&callee, call).unwrap_or_else(all),
         _ => all(),
+    }
+}
+
+/// Whether an expression reads a name only where a function takes numbers as they are.
+pub(crate) fn reads_as_given(e: &Expr, name: &Name, program: &Program) -> bool {
+    let is = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.name == *name);
+    let raw = |call: &Call, i: usize| {
+        let params = find(&call.function, program).map(|c| c.params()).unwrap_or_default();
+        params.get(i).is_some_and(|p| p.takes == Takes::AsIs)
+    };
+    match &e.kind {
+        Kind::Call(call) => {
+            let arg = |(i, a): (usize, &Expr)| is(a) && raw(call, i) || reads_as_given(a, name, program);
+            call.args.iter().enumerate().all(arg)
+        }
+        _ => !is(e) && e.parts().into_iter().all(|p| reads_as_given(p, name, program)),
     }
 }
 

@@ -27,7 +27,7 @@ impl Raise<'_> {
             let later = drafts.one_more(&so_far);
             let [begin, next] = [
                 drafts.packed(
-                    Seen { base: Base::Number(1.0), kinds: Vec::new(), when: None },
+                    Seen { base: Base::Number(1.0, None), kinds: Vec::new(), when: None },
                     begin,
                     &carries,
                 ),
@@ -64,7 +64,7 @@ fn parts(aval: &Aval) -> usize {
 fn place(all: &Seen, at: usize) -> Seen {
     let base = match &all.base {
         Base::Tensor(name, _) => Base::Tensor(name.clone(), vec![Source::At(at as i64)]),
-        Base::Number(x) => Base::Number(*x),
+        Base::Number(x, d) => Base::Number(*x, *d),
     };
     Seen { base, kinds: Vec::new(), when: all.when.clone() }
 }

@@ -6,12 +6,12 @@ use crate::builtin;
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, NOW, Value, fault, real, window};
 use crate::limit::fits;
-use crate::named::Named;
+use crate::named::{Named, common};
 use crate::order::components;
 use crate::program::Program;
 use crate::time::{from_moment, is_timed, moving};
 use crate::verdict::Verdict;
-use gradus_ir::Error;
+use gradus_ir::{DType, Error};
 use gradus_tensor::{ScanOptions, Tensor, scan};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -138,7 +138,6 @@ impl<'a> Solver<'a> {
         forwards: bool,
         span: crate::source::Span,
     ) -> Eval<()> {
-        let float = self.options.float;
         let steps = self.options.steps as i64;
         // The moments of all names of the group together; a given start stands at moment 0.
         let moments = self.moments(group.iter().flat_map(|i| self.own(*i))).unwrap_or((0, steps - 1));
@@ -157,7 +156,7 @@ impl<'a> Solver<'a> {
         // Everything from outside as stacks of slices over those moments.
         let mut stacks: Vec<Tensor> = Vec::new();
         let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
-        let moment = Tensor::iota(float, [length], 0) + low as f64;
+        let moment = Tensor::iota(self.options.float, [length], 0) + low as f64;
         stacks.push(moment);
         for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| self.steps(e, all)) {
             let by = offset(&e.target.places).unwrap_or(0);
@@ -181,20 +180,24 @@ impl<'a> Solver<'a> {
             let own = sizes[g].iter().zip(self.time_places(group[g])).filter(|(_, time)| !time);
             own.map(|(n, _)| n.unwrap_or(1)).collect::<Vec<_>>()
         };
-        let zeros: Vec<Tensor> =
-            (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(float)).collect();
-        let mut extra: Vec<Tensor> = Vec::new();
-        for (g, i) in group.iter().enumerate() {
-            extra.push(self.known(*i, all, &names[g], &zeros[g], (low, high), spans[g].1)?);
-        }
         let first_extra = stacks.len();
-        stacks.extend(extra);
-        let carries: Vec<&Tensor> =
-            (0..names.len()).flat_map(|g| std::iter::repeat_n(&zeros[g], lags)).collect();
+        let mut kinds = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            let (rows, kind) = self.known(*i, all, &names[g], &extents(g), (low, high), spans[g].1)?;
+            stacks.push(rows);
+            kinds.push(kind);
+        }
         let inputs: Vec<&Tensor> = stacks.iter().collect();
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
         let judged: RefCell<Vec<Verdict>> = RefCell::default();
-        let step = |carries: &[Tensor], at: &[Tensor]| {
+        // Names have the dtypes that a step gives them. What is not known yet takes that of what it meets, as truth values
+        // do; most programs have floats only.
+        let float = self.options.float;
+        let plain = self.is_plain(group) && kinds.iter().all(|k| k.is_none_or(|k| k == float));
+        let first = |k: &Option<DType>| k.unwrap_or(if plain { float } else { DType::Bool });
+        let mut dtypes: Vec<DType> = kinds.iter().map(first).collect();
+        let found: RefCell<Vec<DType>> = RefCell::new(dtypes.clone());
+        let step = |dtypes: &[DType], carries: &[Tensor], at: &[Tensor]| {
             let mut known: Vec<Option<Tensor>> = vec![None; names.len()];
             let before = self.options.verdicts.borrow().len();
             for &g in order {
@@ -216,7 +219,13 @@ impl<'a> Solver<'a> {
                 ) {
                     Ok(sum) => {
                         let extra = &at[first_extra + g];
-                        known[g] = Some(sum.map_or_else(|| extra.clone(), |s| &s + extra));
+                        let value = match (sum, kinds[g]) {
+                            (None, _) => extra.clone(),
+                            (Some(sum), None) => &sum + &extra.to_dtype(sum.dtype()),
+                            (Some(sum), Some(_)) => &sum + extra,
+                        };
+                        found.borrow_mut()[g] = value.dtype();
+                        known[g] = Some(value.to_dtype(dtypes[g]));
                     }
                     Err(fault) => {
                         *inside.borrow_mut() = Some(fault);
@@ -238,10 +247,22 @@ impl<'a> Solver<'a> {
             (next, outs)
         };
         let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
-        let result = self.options.by_steps(|| scan(&carries, &inputs, how, step));
-        if let Some(fault) = inside.into_inner() {
-            return Err(fault);
-        }
+        let result = loop {
+            let zeros: Vec<Tensor> =
+                (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(dtypes[g])).collect();
+            let carries: Vec<&Tensor> = zeros.iter().flat_map(|z| std::iter::repeat_n(z, lags)).collect();
+            let result = self
+                .options
+                .by_steps(|| scan(&carries, &inputs, how.clone(), |carries, at| step(&dtypes, carries, at)));
+            if let Some(fault) = inside.borrow_mut().take() {
+                return Err(fault);
+            }
+            let wider: Vec<DType> = dtypes.iter().zip(&*found.borrow()).map(|(a, b)| a.promote(*b)).collect();
+            if wider == dtypes {
+                break result;
+            }
+            dtypes = wider;
+        };
         let (_, mut outs) = result.map_err(|e| fault(span, &e))?;
         let said = outs.split_off(names.len().min(outs.len()));
         for (verdict, rows) in judged.into_inner().into_iter().zip(&said).filter(|_| length > 0) {
@@ -275,18 +296,15 @@ impl<'a> Solver<'a> {
         name: usize,
         names: &Group,
         own: &Name,
-        zero: &Tensor,
+        extents: &[usize],
         (low, high): (i64, i64),
         last: i64,
-    ) -> Eval<Tensor> {
+    ) -> Eval<(Tensor, Option<DType>)> {
         let length = (high - low + 1).max(0) as usize;
-        let mut extents = vec![length];
-        extents.extend(zero.shape().iter());
-        let mut rows = Tensor::zeros(extents).to_dtype(zero.dtype());
-        let put =
-            |rows: Tensor, slice: &Tensor, at: i64| rows + window(&slice.unsqueeze(0), 0, low - at, length);
+        let mut rows: Vec<Named> = Vec::new();
+        let put = |slice: &Tensor, at: i64| window(&slice.unsqueeze(0), 0, low - at, length);
         if let Some(Some(given)) = self.values.get(own) {
-            rows = put(rows, &given.tensor.to_dtype(zero.dtype()), 0);
+            rows.push(Named::new(put(&given.tensor, 0), Vec::new()));
         }
         for e in self.own(name).into_iter().filter(|e| !self.steps(e, names)) {
             let at = e.target.places.iter().find_map(|p| match p.index {
@@ -294,22 +312,23 @@ impl<'a> Solver<'a> {
                 _ => None,
             });
             let Some(at) = at else {
-                let term = self.moved(e, None)?.float(self.options.float);
+                let term = self.moved(e, None)?.number(self.options.float);
+                let written = term.written.clone();
                 let value = self.joined(&[(e, term)], false, None)?;
                 let axis = self.time_places(name).position(|t| t).unwrap_or(0);
                 let own = window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
                 // Alone, single places reach only as far as they are.
-                let all = zero.shape().to_vec().into_iter().enumerate();
-                rows = rows
-                    + all.fold(own, |own, (k, n)| {
-                        if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
-                    });
+                let all = extents.iter().copied().enumerate().fold(own, |own, (k, n)| {
+                    if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
+                });
+                rows.push(Named { written, ..Named::new(all, Vec::new()) });
                 continue;
             };
             let at = if at < 0 { last + 1 + at } else { at };
-            let term = self.moved(e, None)?;
+            let term = self.moved(e, None)?.number(self.options.float);
+            let written = term.written.clone();
             let sizes: Vec<Option<usize>> = {
-                let mut own = zero.shape().to_vec().into_iter();
+                let mut own = extents.iter().copied();
                 e.target
                     .places
                     .iter()
@@ -317,9 +336,15 @@ impl<'a> Solver<'a> {
                     .collect()
             };
             let value = self.joined(&[(e, term)], false, Some(&sizes))?;
-            rows = put(rows, &value.tensor.to_dtype(zero.dtype()), at);
+            rows.push(Named { written, ..Named::new(put(&value.tensor, at), Vec::new()) });
         }
-        Ok(rows)
+        // What the program writes takes the dtype of what it meets, later on as well.
+        let float = self.options.float;
+        let dtype = common(&rows, float);
+        let open = dtype == float && rows.iter().all(Named::is_whole_literal);
+        let zero = Tensor::zeros([&[length], extents].concat()).to_dtype(dtype);
+        let sum = rows.iter().fold(zero, |sum, row| sum + row.tensor.to_dtype(dtype));
+        Ok((sum, Some(dtype).filter(|_| !open)))
     }
 
     /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0.
@@ -334,7 +359,7 @@ impl<'a> Solver<'a> {
         earlier: &dyn Fn(&Name, i64) -> Option<Tensor>,
         names: &Group,
     ) -> Eval<Option<Tensor>> {
-        let mut sum: Option<Tensor> = None;
+        let mut terms: Vec<Named> = Vec::new();
         for e in self.own(name).into_iter().filter(|e| self.steps(e, names)) {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
@@ -349,10 +374,13 @@ impl<'a> Solver<'a> {
                 values.insert((r.name.clone(), own), Value::new(tensor));
             }
             let term = self.moved(e, Some(&values))?;
+            let term = term.number(self.options.float);
+            let written = term.written.clone();
             let value = self.within(e, term, sizes, moment, by)?;
-            sum = Some(sum.map_or_else(|| value.clone(), |s| &s + &value));
+            terms.push(Named { written, ..Named::new(value, Vec::new()) });
         }
-        Ok(sum)
+        let dtype = common(&terms, self.options.float);
+        Ok(terms.iter().map(|t| t.tensor.to_dtype(dtype)).reduce(|a, b| &a + &b))
     }
 
     fn within(
@@ -363,8 +391,7 @@ impl<'a> Solver<'a> {
         moment: &Tensor,
         by: i64,
     ) -> Eval<Tensor> {
-        let term = term.float(self.options.float);
-        let value = self.joined(&[(e, term)], false, Some(sizes))?.tensor.to_dtype(self.options.float);
+        let value = self.joined(&[(e, term)], false, Some(sizes))?.tensor;
         let t = moment - by as f64;
         let last = self.options.steps as f64 - 1.0;
         let inside = t.ge(0.0).logical_and(&t.le(last));
