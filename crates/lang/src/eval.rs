@@ -44,11 +44,13 @@ pub(crate) struct Value {
     pub(crate) batch: Vec<Name>,
     /// The moment of the first slice along the time axis, where there is one.
     pub(crate) start: i64,
+    /// Whether there is the last moment only: of a time that goes on while something holds.
+    pub(crate) ended: bool,
 }
 
 impl Value {
     pub(crate) fn new(tensor: Tensor) -> Value {
-        Value { tensor, batch: Vec::new(), start: 0 }
+        Value { tensor, batch: Vec::new(), start: 0, ended: false }
     }
 }
 

@@ -442,7 +442,12 @@ impl Program {
             // A parameter is a number that is known, and no name of a tensor.
             let Some(d) = self.definition(&name).filter(|_| !needed.contains(&name)) else { continue };
             for i in &d.equations {
-                work.extend(self.equations[*i].reads().iter().map(|r| r.name.clone()));
+                let e = &self.equations[*i];
+                work.extend(e.reads().iter().map(|r| r.name.clone()));
+                // What says when its time ends.
+                work.extend(
+                    moving(&e.target.places).and_then(|t| self.times.get(t.0)).map(|go| go.0.clone()),
+                );
             }
             needed.insert(name);
         }

@@ -17,6 +17,7 @@ use crate::named::Named;
 use crate::order::components;
 use crate::program::Program;
 use crate::run::Options;
+use crate::time::moving;
 use crate::verdict::Verdict;
 use gradus_ir::DType;
 use std::collections::{HashMap, HashSet};
@@ -100,7 +101,7 @@ impl<'a> Solver<'a> {
     /// Values for all names; what fails is reported once, and what needs it has none.
     pub(crate) fn solve(&mut self) {
         let at: HashMap<&Name, usize> = self.names.iter().enumerate().map(|(i, n)| (&n.0, i)).collect();
-        let needs: Vec<Vec<usize>> = self
+        let mut needs: Vec<Vec<usize>> = self
             .names
             .iter()
             .map(|(_, own)| {
@@ -111,6 +112,17 @@ impl<'a> Solver<'a> {
                 needs
             })
             .collect();
+        // What moves with a time that ends by a condition is one loop.
+        for (time, (go, _)) in &self.program.times {
+            let moves = |i: &usize| {
+                let own = self.names[*i].1.iter().map(|e| moving(&self.equations[*e].target.places));
+                own.flatten().any(|t| t.0 == time)
+            };
+            let Some(&go) = at.get(go) else { continue };
+            let all: Vec<usize> = (0..needs.len()).filter(moves).collect();
+            all.iter().for_each(|i| needs[*i].push(go));
+            needs[go].extend(all);
+        }
         for group in components(&needs) {
             if let Some(only) = &self.only
                 && !group.iter().any(|i| only.contains(&self.names[*i].0))

@@ -238,10 +238,8 @@ impl Term<'_> {
                     names.entry(formal.clone()).or_insert_with(|| actual.clone());
                 }
             }
-            values.insert(
-                param.name.clone(),
-                Some(Value { tensor: arg.tensor.clone(), batch: brought, start: 0 }),
-            );
+            values
+                .insert(param.name.clone(), Some(Value { batch: brought, ..Value::new(arg.tensor.clone()) }));
         }
         let own;
         let options = match self.steps_of(f, &values) {
@@ -276,6 +274,9 @@ impl Term<'_> {
         let (time, _) = f.body.iter().find_map(|e| moving(&e.target.places))?;
         if let Some((n, _)) = self.options.axes.get(time) {
             return Some(*n);
+        }
+        if self.program.times.contains_key(time) {
+            return Some(1);
         }
         f.params.iter().find_map(|p| {
             let axis = p.places.iter().position(|place| key(place).as_ref() == Some(time))?;

@@ -41,6 +41,8 @@ pub(crate) struct Drafts {
     pub(crate) clock: Clock,
     /// What time is called, by how many steps it has.
     pub(crate) times: BTreeMap<usize, Name>,
+    /// Times that go on while a name holds, by that name.
+    pub(crate) endless: Vec<(Name, Name)>,
     parent: Vec<usize>,
     extents: Vec<usize>,
     /// Kinds whose size must be declared, since nothing on the right of an equation has it.
@@ -72,6 +74,7 @@ impl Drafts {
             taken: BTreeSet::new(),
             clock: Clock::default(),
             times: BTreeMap::new(),
+            endless: Vec::new(),
             parent: Vec::new(),
             extents: Vec::new(),
             declared: BTreeSet::new(),
@@ -127,13 +130,6 @@ impl Drafts {
         self.parent.push(self.parent.len());
         self.extents.push(extent);
         self.parent.len() - 1
-    }
-
-    /// A new kind of index whose size is declared.
-    pub(crate) fn sized(&mut self, extent: usize) -> usize {
-        let kind = self.kind(extent);
-        self.declared.insert(kind);
-        kind
     }
 
     /// How many places an index of this kind has.
@@ -260,7 +256,9 @@ impl Drafts {
             out.push(Statement::Equation(self.equation_of(d, &letters, &mut sizes, names)));
         }
         let axis = |(name, n): (Name, usize)| Statement::Axis(name, number(n as f64), Span::default());
-        sizes.into_iter().map(axis).chain(out).collect()
+        let goes_on = |(time, go)| Statement::While(time, go, Span::default());
+        let times: Vec<Statement> = std::mem::take(&mut self.endless).into_iter().map(goes_on).collect();
+        sizes.into_iter().map(axis).chain(times).chain(out).collect()
     }
 
     /// Names for indices of these kinds, each once.

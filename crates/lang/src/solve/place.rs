@@ -55,7 +55,7 @@ impl<'a> Solver<'a> {
         }
         let tensor = sum.ok_or(Fault::Silent)?;
         tensor.check().map_err(|x| fault(first.span, &x))?;
-        Ok(Value { tensor, batch, start })
+        Ok(Value { batch, start, ..Value::new(tensor) })
     }
 
     /// A call that is all of an equation and works along axes that stay.

@@ -4,17 +4,29 @@ use super::Solver;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::builtin;
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, NOW, Value, fault, real, window};
+use crate::eval::{Eval, Fault, NOW, Value, fault, window};
 use crate::limit::fits;
 use crate::named::{Named, common};
 use crate::order::components;
 use crate::program::Program;
+use crate::source::Span;
 use crate::time::{from_moment, is_timed, moving};
 use crate::verdict::Verdict;
 use gradus_ir::{DType, Error};
-use gradus_tensor::{ScanOptions, Tensor, scan};
+use gradus_tensor::{ScanOptions, Tensor, scan, while_loop};
 use std::cell::RefCell;
 use std::collections::HashMap;
+
+/// Dtypes that hold what a step gives, if these do not. In the end nothing is known of names that nothing gives a kind: they are
+/// floats.
+fn widened(dtypes: &[DType], found: &[DType], float: DType) -> Option<Vec<DType>> {
+    let wider: Vec<DType> = dtypes.iter().zip(found).map(|(a, b)| a.promote(*b)).collect();
+    if wider != dtypes {
+        return Some(wider);
+    }
+    let known = |d: DType| if d == DType::Bool { float } else { d };
+    dtypes.contains(&DType::Bool).then(|| wider.into_iter().map(known).collect())
+}
 
 fn offset(places: &[Place]) -> Option<i64> {
     moving(places).map(|t| t.1)
@@ -61,7 +73,12 @@ impl<'a> Solver<'a> {
     }
 
     fn steps(&self, e: &Equation, names: &Group) -> bool {
-        loops(e, names) || self.is_by_moment(e)
+        loops(e, names) || self.is_by_moment(e) || self.is_endless(e)
+    }
+
+    /// Whether an equation moves with a time that ends by a condition.
+    fn is_endless(&self, e: &Equation) -> bool {
+        moving(&e.target.places).is_some_and(|t| self.program.times.contains_key(t.0))
     }
 
     pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
@@ -136,7 +153,7 @@ impl<'a> Solver<'a> {
         sizes: &[Vec<Option<usize>>],
         lags: usize,
         forwards: bool,
-        span: crate::source::Span,
+        span: Span,
     ) -> Eval<()> {
         let steps = self.options.steps as i64;
         // The moments of all names of the group together; a given start stands at moment 0.
@@ -216,16 +233,18 @@ impl<'a> Solver<'a> {
                     at,
                     &|n, lag| earlier(n, lag, &known),
                     all,
+                    !dtypes.contains(&DType::Bool),
                 ) {
                     Ok(sum) => {
                         let extra = &at[first_extra + g];
                         let value = match (sum, kinds[g]) {
                             (None, _) => extra.clone(),
+                            (Some(sum), None) if sum.dtype() == DType::Bool => sum,
                             (Some(sum), None) => &sum + &extra.to_dtype(sum.dtype()),
                             (Some(sum), Some(_)) => &sum + extra,
                         };
                         found.borrow_mut()[g] = value.dtype();
-                        known[g] = Some(value.to_dtype(dtypes[g]));
+                        known[g] = Some(value);
                     }
                     Err(fault) => {
                         *inside.borrow_mut() = Some(fault);
@@ -234,7 +253,8 @@ impl<'a> Solver<'a> {
                     }
                 }
             }
-            let now: Vec<Tensor> = known.into_iter().flatten().collect();
+            let now = known.into_iter().flatten().zip(dtypes).map(|(t, d)| t.to_dtype(*d));
+            let now: Vec<Tensor> = now.collect();
             let mut next = Vec::new();
             for (g, value) in now.iter().enumerate() {
                 next.push(value.clone());
@@ -246,6 +266,47 @@ impl<'a> Solver<'a> {
             *judged.borrow_mut() = said;
             (next, outs)
         };
+        if let Some((go, at)) = self.goes_on(group) {
+            let Some(&go) = all.get(go).filter(|_| slices.is_empty() && lags == 1) else {
+                return Err(self.endless(go, at));
+            };
+            // The moment at hand and all names at it, from the first moment on; every later one has the same terms besides.
+            let row = |k: usize| {
+                stacks.iter().skip(1).map(|t| t.at(k.min(length - 1) as isize)).collect::<Vec<_>>()
+            };
+            let (first, later) = (row(0), row(1));
+            let at = |moment: &Tensor, rows: &[Tensor]| [&[moment.to_dtype(float)], rows].concat();
+            let last = loop {
+                let zeros: Vec<Tensor> =
+                    (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(dtypes[g])).collect();
+                let begin = Tensor::full([], 0i64);
+                let round = || {
+                    let (next, _) = step(&dtypes, &zeros, &at(&begin, &first));
+                    let init: Vec<&Tensor> = [&begin].into_iter().chain(&next).collect();
+                    let holds = |c: &[Tensor]| c[1 + go].to_dtype(DType::Bool).any(());
+                    while_loop(&init, None, holds, |c: &[Tensor]| {
+                        let moment = &c[0] + 1i64;
+                        let (next, _) = step(&dtypes, &c[1..], &at(&moment, &later));
+                        [vec![moment], next].concat()
+                    })
+                };
+                let result = self.options.within(round);
+                if let Some(fault) = inside.borrow_mut().take() {
+                    return Err(fault);
+                }
+                match widened(&dtypes, &found.borrow(), float) {
+                    Some(wider) => dtypes = wider,
+                    None => break result,
+                }
+            };
+            let last = last.map_err(|e| fault(span, &e))?;
+            for (g, tensor) in last.into_iter().skip(1).enumerate() {
+                let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
+                let value = Value { ended: true, ..Value::new(tensor.unsqueeze(axis as isize)) };
+                self.values.insert(names[g].clone(), Some(value));
+            }
+            return Ok(());
+        }
         let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
         let result = loop {
             let zeros: Vec<Tensor> =
@@ -257,11 +318,10 @@ impl<'a> Solver<'a> {
             if let Some(fault) = inside.borrow_mut().take() {
                 return Err(fault);
             }
-            let wider: Vec<DType> = dtypes.iter().zip(&*found.borrow()).map(|(a, b)| a.promote(*b)).collect();
-            if wider == dtypes {
-                break result;
+            match widened(&dtypes, &found.borrow(), float) {
+                Some(wider) => dtypes = wider,
+                None => break result,
             }
-            dtypes = wider;
         };
         let (_, mut outs) = result.map_err(|e| fault(span, &e))?;
         let said = outs.split_off(names.len().min(outs.len()));
@@ -273,14 +333,28 @@ impl<'a> Solver<'a> {
             let (first, last) = spans[g];
             let tensor =
                 window(&out, 0, first - low, (last - first + 1).max(0) as usize).movedim(0, axis as isize);
-            self.values.insert(names[g].clone(), Some(Value { tensor, batch: Vec::new(), start: first }));
+            self.values.insert(names[g].clone(), Some(Value { start: first, ..Value::new(tensor) }));
         }
         Ok(())
     }
 
+    /// The name that holds as long as the time of a group goes on, if its end is not known before.
+    fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, Span)> {
+        let mut own = group.iter().flat_map(|i| self.own(*i));
+        let (time, _) = own.find_map(|e| moving(&e.target.places))?;
+        self.program.times.get(time).map(|(go, at)| (go, *at))
+    }
+
+    fn endless(&self, go: &Name, at: Span) -> Fault {
+        let what = format!("time goes on while `{go}` holds, but that is nothing its states decide");
+        let help = "the condition has a value at every step and reads a state there; states read the moment before, and \
+            nothing else that moves with time";
+        Diagnostic::error(at, what).help(help).into()
+    }
+
     /// A term of something that moves from step to step.
     fn moved(&self, e: &'a Equation, moment: Option<&HashMap<(Name, i64), Value>>) -> Eval<Named> {
-        real(self.term(e, &self.values, moment)?, e.value.span, "does not move from step to step")
+        self.term(e, &self.values, moment)
     }
 
     /// Which places of a name are its time.
@@ -347,7 +421,8 @@ impl<'a> Solver<'a> {
         Ok((sum, Some(dtype).filter(|_| !open)))
     }
 
-    /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0.
+    /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0. Until
+    /// the dtypes of all names are `known`, truth values stand for numbers of any.
     #[allow(clippy::too_many_arguments)]
     fn at_once(
         &self,
@@ -358,6 +433,7 @@ impl<'a> Solver<'a> {
         at: &[Tensor],
         earlier: &dyn Fn(&Name, i64) -> Option<Tensor>,
         names: &Group,
+        known: bool,
     ) -> Eval<Option<Tensor>> {
         let mut terms: Vec<Named> = Vec::new();
         for e in self.own(name).into_iter().filter(|e| self.steps(e, names)) {
@@ -374,10 +450,12 @@ impl<'a> Solver<'a> {
                 values.insert((r.name.clone(), own), Value::new(tensor));
             }
             let term = self.moved(e, Some(&values))?;
-            let term = term.number(self.options.float);
             let written = term.written.clone();
             let value = self.within(e, term, sizes, moment, by)?;
             terms.push(Named { written, ..Named::new(value, Vec::new()) });
+        }
+        if let ([one], false) = (&terms[..], known) {
+            return Ok(Some(one.tensor.clone()));
         }
         let dtype = common(&terms, self.options.float);
         Ok(terms.iter().map(|t| t.tensor.to_dtype(dtype)).reduce(|a, b| &a + &b))
@@ -394,7 +472,8 @@ impl<'a> Solver<'a> {
         let value = self.joined(&[(e, term)], false, Some(sizes))?.tensor;
         let t = moment - by as f64;
         let last = self.options.steps as f64 - 1.0;
-        let inside = t.ge(0.0).logical_and(&t.le(last));
+        let begun = t.ge(0.0);
+        let inside = if self.is_endless(e) { begun } else { begun.logical_and(&t.le(last)) };
         Ok(inside.select(&value, &value.zeros_like()))
     }
 }
