@@ -17,7 +17,8 @@ pub(crate) use settings::{Setting, Settings};
 use crate::ast::{Call, Expr, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
-use crate::scope::{Names, bound_by, keys, occurrences};
+use crate::scope::{Names, bound_by, key, keys, occurrences};
+use crate::time::moving;
 use crate::verdict::Judged;
 use gradus_ir::DType;
 use gradus_ir::ops::pointwise::{self, Pointwise};
@@ -447,10 +448,40 @@ pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
 }
 
 /// The indices that come out of a function by place, where the table and its arguments say so.
-fn known(callee: &Callee, call: &Call) -> Option<Names> {
+fn known(callee: &Callee, call: &Call, each: &[Names]) -> Option<Names> {
+    if let Base::User(f) = &callee.base {
+        return known_of_own(f, call, each);
+    }
     let Base::Table(b) = &callee.base else { return None };
     let names = given_to(b, call).filter(|_| !b.gives.is_empty())?;
     Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
+}
+
+/// The same of a function of the program's own: axes before those that it names stay, and of these what its result has. Time
+/// for which it has no place stays too: it is called at every moment.
+fn known_of_own(f: &Function, call: &Call, each: &[Names]) -> Option<Names> {
+    let left = keys(&f.result);
+    let mut out = Names::new();
+    for ((param, arg), names) in f.params.iter().zip(&call.args).zip(each) {
+        let own = match &arg.kind {
+            _ if param.places.is_empty() => {
+                out.extend(names.iter().cloned());
+                continue;
+            }
+            Kind::Ref(r) => r,
+            _ => return None,
+        };
+        let mut own_keys = keys(own);
+        if let Some((time, _)) = moving(&own.places).filter(|_| own_keys.len() > param.places.len()) {
+            own_keys.retain(|k| k != time);
+            out.insert(time.clone());
+        }
+        let spare = own_keys.len().checked_sub(param.places.len())?;
+        let named = param.places.iter().zip(&own_keys[spare..]);
+        let stays = named.filter(|(p, _)| key(p).is_some_and(|k| left.contains(&k))).map(|(_, name)| name);
+        out.extend(own_keys[..spare].iter().chain(stays).cloned());
+    }
+    Some(out)
 }
 
 /// The indices that a call leaves of those that its arguments have.
@@ -483,7 +514,7 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         Shape::ReduceOne | Shape::Gather => without(named),
         Shape::Grow => all().into_iter().chain(named).collect(),
         Shape::Scatter => each.first().cloned().unwrap_or_default(),
-        Shape::Positional => known(&callee, call).unwrap_or_else(all),
+        Shape::Positional => known(&callee, call, each).unwrap_or_else(all),
         _ => all(),
     }
 }

@@ -1,7 +1,7 @@
 //! Calls: arguments, settings, axes, and functions of the program's own.
 
 use super::{Eval, Fault, Term, Value, Values, fault, indices, real};
-use crate::ast::{Call, Expr, Function, Index, Kind, Name};
+use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name};
 use crate::builtin::{self, Around, Base, Param, Setting, Settings, Shape, Takes};
 use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
@@ -23,7 +23,12 @@ impl Term<'_> {
         if let Some(moment) = self.at_hand(index).filter(|_| &**function != "size") {
             return self.of_places(function, moment.reshape([1]), index, span).map(|v| v.first());
         }
-        let time = moving(&self.equation.target.places).filter(|t| t.0 == index).map(|_| self.options.steps);
+        let is_time = |e: &Equation| {
+            let mut all = e.reads().into_iter().chain([&e.target]);
+            all.any(|r| moving(&r.places).is_some_and(|t| t.0 == index))
+        };
+        let own = is_time(self.equation) || self.program.equations.iter().any(is_time);
+        let time = own.then_some(self.options.steps);
         let declared = time.or(self.options.axes.get(index).map(|a| a.0));
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
         let beside = left.and_then(|p| self.beside.get(p).copied().flatten());

@@ -189,6 +189,13 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
 
+    /// How many places an axis has that a call brought.
+    pub(super) fn brought_extent(&self, axis: &Name) -> usize {
+        let all = self.values.values().flatten();
+        let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
+        found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
+    }
+
     /// What names of a group begin with: nothing, at all places, and along all axes that a call brought.
     fn start(
         &self,
@@ -197,14 +204,9 @@ impl<'a> Solver<'a> {
         brought: &[Vec<Name>],
         dtypes: &[DType],
     ) -> Vec<Tensor> {
-        let extent = |axis: &Name| {
-            let all = self.values.values().flatten();
-            let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
-            found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
-        };
         let one = |g: usize| {
             let own = sizes[g].iter().map(|n| n.unwrap_or(1));
-            let extents: Vec<usize> = brought[g].iter().map(extent).chain(own).collect();
+            let extents: Vec<usize> = brought[g].iter().map(|b| self.brought_extent(b)).chain(own).collect();
             bounded(&extents, || Tensor::zeros(extents.clone()).to_dtype(dtypes[g]))
         };
         (0..group.len()).map(one).collect()

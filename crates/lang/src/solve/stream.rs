@@ -192,10 +192,12 @@ impl<'a> Solver<'a> {
                 stacks.push(rows);
             }
         }
-        // Terms that do not need the group, and given starts, are known for all moments at once.
+        // Terms that do not need the group, and given starts, are known for all moments at once. All names have all axes that
+        // a call brought, in front.
+        let lead: Vec<usize> = self.batch.iter().map(|b| self.brought_extent(b)).collect();
         let extents = |g: usize| {
             let own = sizes[g].iter().zip(self.time_places(group[g])).filter(|(_, time)| !time);
-            own.map(|(n, _)| n.unwrap_or(1)).collect::<Vec<_>>()
+            lead.iter().copied().chain(own.map(|(n, _)| n.unwrap_or(1))).collect::<Vec<_>>()
         };
         let first_extra = stacks.len();
         let mut kinds = Vec::new();
@@ -301,8 +303,9 @@ impl<'a> Solver<'a> {
             };
             let last = last.map_err(|e| fault(span, &e))?;
             for (g, tensor) in last.into_iter().skip(1).enumerate() {
-                let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
-                let value = Value { ended: true, ..Value::new(tensor.unsqueeze(axis as isize)) };
+                let axis = lead.len() + self.time_places(group[g]).position(|t| t).unwrap_or(0);
+                let tensor = tensor.unsqueeze(axis as isize);
+                let value = Value { ended: true, batch: self.batch.clone(), ..Value::new(tensor) };
                 self.values.insert(names[g].clone(), Some(value));
             }
             return Ok(());
@@ -329,13 +332,31 @@ impl<'a> Solver<'a> {
             self.options.keep(verdict.of_steps(rows));
         }
         for (g, out) in outs.into_iter().enumerate() {
-            let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
+            let axis = lead.len() + self.time_places(group[g]).position(|t| t).unwrap_or(0);
             let (first, last) = spans[g];
             let tensor =
                 window(&out, 0, first - low, (last - first + 1).max(0) as usize).movedim(0, axis as isize);
-            self.values.insert(names[g].clone(), Some(Value { start: first, ..Value::new(tensor) }));
+            self.values.insert(
+                names[g].clone(),
+                Some(Value { start: first, batch: self.batch.clone(), ..Value::new(tensor) }),
+            );
         }
         Ok(())
+    }
+
+    /// A value with all axes that a call brought.
+    fn with_all_brought(&self, value: &Value) -> Tensor {
+        let own = value.tensor.shape()[value.batch.len()..].to_vec();
+        let (mut tensor, mut extents) = (value.tensor.clone(), Vec::new());
+        for (at, axis) in self.batch.iter().enumerate() {
+            if value.batch.contains(axis) {
+                extents.push(tensor.dim(at as isize));
+            } else {
+                tensor = tensor.unsqueeze(at as isize);
+                extents.push(self.brought_extent(axis));
+            }
+        }
+        if value.batch.len() == self.batch.len() { tensor } else { tensor.expand([extents, own].concat()) }
     }
 
     /// The name that holds as long as the time of a group goes on, if its end is not known before.
@@ -389,8 +410,9 @@ impl<'a> Solver<'a> {
                 let term = self.moved(e, None)?.number(self.options.float);
                 let written = term.written.clone();
                 let value = self.joined(&[(e, term)], false, None)?;
-                let axis = self.time_places(name).position(|t| t).unwrap_or(0);
-                let own = window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                let axis = self.batch.len() + self.time_places(name).position(|t| t).unwrap_or(0);
+                let own = window(&self.with_all_brought(&value), axis, low - value.start, length)
+                    .movedim(axis as isize, 0);
                 // Alone, single places reach only as far as they are.
                 let all = extents.iter().copied().enumerate().fold(own, |own, (k, n)| {
                     if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
@@ -402,7 +424,7 @@ impl<'a> Solver<'a> {
             let term = self.moved(e, None)?.number(self.options.float);
             let written = term.written.clone();
             let sizes: Vec<Option<usize>> = {
-                let mut own = extents.iter().copied();
+                let mut own = extents[self.batch.len()..].iter().copied();
                 e.target
                     .places
                     .iter()
@@ -410,7 +432,7 @@ impl<'a> Solver<'a> {
                     .collect()
             };
             let value = self.joined(&[(e, term)], false, Some(&sizes))?;
-            rows.push(Named { written, ..Named::new(put(&value.tensor, at), Vec::new()) });
+            rows.push(Named { written, ..Named::new(put(&self.with_all_brought(&value), at), Vec::new()) });
         }
         // What the program writes takes the dtype of what it meets, later on as well.
         let float = self.options.float;
@@ -442,12 +464,14 @@ impl<'a> Solver<'a> {
             values.insert((NOW.into(), 0), Value::new(moment - by as f64));
             for r in e.reads() {
                 let Some(own) = from_moment(&e.target, &r.places) else { continue };
-                let tensor = if names.contains_key(&r.name) {
-                    earlier(&r.name, by - own).ok_or(Fault::Silent)?
+                let (tensor, batch) = if names.contains_key(&r.name) {
+                    (earlier(&r.name, by - own).ok_or(Fault::Silent)?, self.batch.clone())
                 } else {
-                    at[*slices.get(&(r.name.clone(), own - by)).ok_or(Fault::Silent)?].clone()
+                    let outside = self.values.get(&r.name).and_then(Option::as_ref);
+                    let batch = outside.map(|v| v.batch.clone()).unwrap_or_default();
+                    (at[*slices.get(&(r.name.clone(), own - by)).ok_or(Fault::Silent)?].clone(), batch)
                 };
-                values.insert((r.name.clone(), own), Value::new(tensor));
+                values.insert((r.name.clone(), own), Value { batch, ..Value::new(tensor) });
             }
             let term = self.moved(e, Some(&values))?;
             let written = term.written.clone();
@@ -469,7 +493,7 @@ impl<'a> Solver<'a> {
         moment: &Tensor,
         by: i64,
     ) -> Eval<Tensor> {
-        let value = self.joined(&[(e, term)], false, Some(sizes))?.tensor;
+        let value = self.with_all_brought(&self.joined(&[(e, term)], false, Some(sizes))?);
         let t = moment - by as f64;
         let last = self.options.steps as f64 - 1.0;
         let begun = t.ge(0.0);
