@@ -317,7 +317,7 @@ impl<'a> Solver<'a> {
             let carries: Vec<&Tensor> = zeros.iter().flat_map(|z| std::iter::repeat_n(z, lags)).collect();
             let result = self
                 .options
-                .by_steps(|| scan(&carries, &inputs, how.clone(), |carries, at| step(&dtypes, carries, at)));
+                .by_steps(|| scan(&carries, &inputs, how, |carries, at| step(&dtypes, carries, at)));
             if let Some(fault) = inside.borrow_mut().take() {
                 return Err(fault);
             }

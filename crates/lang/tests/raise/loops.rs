@@ -138,7 +138,8 @@ fn only_the_condition_ends_a_loop() {
     let x = Tensor::from_slice(&[1.5f32, 3.0], [2]);
     let n = Tensor::full([], 12_345_678_912_345i64);
     let below = |c: &[Tensor], most: i64| c[1].lt(most);
-    let cases: Vec<(i64, fn(&Tensor) -> Tensor)> = vec![
+    type Body = fn(&Tensor) -> Tensor;
+    let cases: Vec<(i64, Body)> = vec![
         (12_345_678_912_365, |x| x * 1e30),
         (12_345_678_912_355, |x| &(x / 0.0) - &(x / 0.0)),
         (12_345_678_932_345, |x| x * 0.999),
