@@ -118,7 +118,7 @@ impl<'a> Solver<'a> {
                 let own = self.names[*i].1.iter().map(|e| moving(&self.equations[*e].target.places));
                 own.flatten().any(|t| t.0 == time)
             };
-            let Some(&go) = at.get(go) else { continue };
+            let Some(&go) = at.get(go).filter(|go| moves(go)) else { continue };
             let all: Vec<usize> = (0..needs.len()).filter(moves).collect();
             all.iter().for_each(|i| needs[*i].push(go));
             needs[go].extend(all);

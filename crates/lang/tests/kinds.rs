@@ -51,6 +51,13 @@ fn places_one_by_one() {
     assert_eq!(value(steps, "M"), [4.0, 2.0]);
 }
 
+/// Complex numbers move from step to step as others do.
+#[test]
+fn complex_states() {
+    let state = "X[*t] = const([1, 2])\nS[*t+1] = complex(0, 1) S[*t] + X[*t]\n";
+    assert_eq!(value(&format!("{state}Y = real(S[*-1]) + 10 imag(S[*-1])"), "Y"), [12.0]);
+}
+
 #[test]
 fn complex_numbers_have_parts() {
     let z = "Z[i] = complex(X[i], 1)\nX[i] = const([3, 4])\n";
