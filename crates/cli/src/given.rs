@@ -91,13 +91,8 @@ impl Given {
             );
         }
         sources(opened, wanted, &settings, &mut inputs)?;
-        // Numbers are those of the program; whole numbers and truth values stay what they are.
-        for t in inputs.values_mut() {
-            if matches!(t.dtype(), DType::F32 | DType::F64 | DType::F16 | DType::BF16) && t.dtype() != float {
-                *t = t.to_dtype(float);
-            } else if t.dtype().is_complex() {
-                *t = t.to_dtype(if float == DType::F64 { DType::C128 } else { DType::C64 });
-            }
+        for (name, t) in &mut inputs {
+            *t = t.to_dtype(program.input_dtype(name, t.dtype(), float));
         }
         Ok(Ready { settings, inputs })
     }

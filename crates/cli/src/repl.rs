@@ -36,8 +36,10 @@ pub(crate) fn run(args: &ReplArgs, terminal: &mut Terminal<'_>) -> Done {
     if !terminal.interactive {
         let mut line = String::new();
         loop {
-            let read = terminal.input.read_line(&mut line)?;
-            if read > 0 && goes_on(&line) {
+            let begun = line.len();
+            terminal.input.read_line(&mut line)?;
+            // An empty line ends whatever was begun.
+            if !line[begun..].trim().is_empty() && goes_on(&line) {
                 continue;
             }
             if line.is_empty() {
@@ -152,8 +154,14 @@ impl Session<'_> {
 
     /// A name to show, or statements to add.
     fn equations(&mut self, line: &str) -> Done<String> {
-        let program = self.program(&self.text)?;
         let word = line.trim_end_matches(';');
+        // What stands behind statements may be a question.
+        if let Some((before, last)) = word.rsplit_once(';')
+            && parse_query(&Source::new("repl", last)).is_ok()
+        {
+            return Ok(self.equations(before)? + &self.equations(last.trim())?);
+        }
+        let program = self.program(&self.text)?;
         if program.definition(word).is_some() {
             return self.value(program, &[word.into()]);
         }

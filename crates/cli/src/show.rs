@@ -13,6 +13,8 @@ pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
         let last = t.rank() < d.places.len();
         let index = |p: &Place| match &p.index {
             Index::Time(..) | Index::Moment(_) if last => "*-1".to_string(),
+            // Written place by place, shown whole.
+            Index::At(_) => ":".to_string(),
             index => index.to_string(),
         };
         let each: Vec<String> = d.places.iter().map(index).collect();

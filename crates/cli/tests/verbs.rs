@@ -357,7 +357,7 @@ fn repl_lives_through_errors() {
 /// Lines go on where they cannot be all; expressions are shown without a name.
 #[test]
 fn repl_takes_more_lines_and_expressions() {
-    let typed = "A[i] = const([1,\n  2,\n 3])\nB[i] = A[i] +\n 1  # one more\nA[i] B[i] - 20\n2 + 3\nA[i] nonsense(3)\nC = (1\n + 2)\nD = [";
+    let typed = "A[i] = const([1,\n  2,\n 3])\nB[i] = A[i] +\n 1  # one more\nA[i] B[i] - 20\n2 + 3\nA[i] nonsense(3)\nC = (1\n + 2)\nfoo(\n\nE = 2; F = 3; E F\nH[0] = 5; H[1] = 6\nD = [";
     let text = output(typed, &["repl"]);
     let expected = [
         "A[i]: f32 3\n[1. 2. 3.]\n",
@@ -367,6 +367,9 @@ fn repl_takes_more_lines_and_expressions() {
         "there is no function `nonsense`",
         "repl:1:6",
         "C: f32\n3.\n",
+        "error:",
+        "E: f32\n2.\nF: f32\n3.\n: f32\n6.\n",
+        "H[:]: f32 2\n[5. 6.]\n",
         "error:",
     ];
     let mut rest = &text[..];

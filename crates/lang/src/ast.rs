@@ -360,6 +360,8 @@ pub enum Statement {
     Export(Vec<(Name, Span)>),
     /// `axis i = 4`.
     Axis(Name, Expr, Span),
+    /// `axis t while Go`: a time that goes on while the name holds.
+    While(Name, Name, Span),
     /// `param D: int = 8`, `const K = 3` (which nobody may change).
     Param {
         /// Its name.
@@ -388,6 +390,7 @@ impl Statement {
             Statement::Equation(e) => e.span,
             Statement::Sink(_, _, s)
             | Statement::Axis(_, _, s)
+            | Statement::While(_, _, s)
             | Statement::Import(_, _, s)
             | Statement::Block(_, s)
             | Statement::Param { span: s, .. } => *s,

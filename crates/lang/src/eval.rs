@@ -9,7 +9,7 @@ pub(crate) use reference::window;
 
 use crate::ast::{Array, Comparison, Equation, Expr, Index, Kind, Name, Projection};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::named::{Named, contracted, pointwise, union};
+use crate::named::{Named, contracted, meeting, pointwise, union};
 use crate::program::Program;
 use crate::run::Options;
 use crate::scope::{Names, beside, besides, key, keys, occurrences};
@@ -44,11 +44,13 @@ pub(crate) struct Value {
     pub(crate) batch: Vec<Name>,
     /// The moment of the first slice along the time axis, where there is one.
     pub(crate) start: i64,
+    /// Whether there is the last moment only: of a time that goes on while something holds.
+    pub(crate) ended: bool,
 }
 
 impl Value {
     pub(crate) fn new(tensor: Tensor) -> Value {
-        Value { tensor, batch: Vec::new(), start: 0 }
+        Value { tensor, batch: Vec::new(), start: 0, ended: false }
     }
 }
 
@@ -79,6 +81,12 @@ pub(crate) struct Term<'a> {
 /// So many indices, in words.
 pub(crate) fn indices(n: usize) -> String {
     if n == 1 { "1 index".into() } else { format!("{n} indices") }
+}
+
+/// A value that is computed of numbers: where the program writes all of them, so is the value.
+fn written(value: Named, of: &[Named], f: impl FnOnce(&[f64]) -> f64) -> Named {
+    let all: Option<Vec<f64>> = of.iter().map(Named::literal).collect();
+    Named { written: all.map(|all| [f(&all)].into()), ..value }
 }
 
 /// A tensor error at a place in the program.
@@ -188,8 +196,8 @@ impl<'a> Term<'a> {
                 };
                 let mut value = self.taken(guard.as_slice(), || self.spine(&e.value, &beside, !sums))?;
                 if let Some(truth) = guard {
-                    let number = value.float(self.options.float);
-                    value = pointwise(&[truth, number], |t| t[0].select(t[1], 0.0));
+                    let number = value.number(self.options.float);
+                    value = pointwise(&[truth, number], |t| t[0].select(t[1], &t[1].zeros_like()));
                 }
                 if matches!(e.projection, Projection::Max | Projection::Min) {
                     value = real(value, e.value.span, "has no order")?;
@@ -197,7 +205,7 @@ impl<'a> Term<'a> {
                 let numbers = if value.axes.iter().all(|a| wanted.contains(a)) {
                     value
                 } else {
-                    value.float(self.options.float)
+                    self.reducible(&value, e.projection)
                 };
                 numbers.projected(&wanted, e.projection)
             }
@@ -218,10 +226,17 @@ impl<'a> Term<'a> {
         Ok(sum)
     }
 
-    /// Factors as numbers, each keeping what the others use.
+    /// Factors as numbers of one dtype, each keeping what the others use.
     fn factors(&self, factors: &[Expr], keep: &Names) -> Eval<Vec<Named>> {
-        let one = |(f, keep): (&Expr, &Names)| Ok(self.eval(f, keep)?.float(self.options.float));
-        factors.iter().zip(&besides(keep, factors)).map(one).collect()
+        let one = |(f, keep): (&Expr, &Names)| self.eval(f, keep);
+        let values: Vec<Named> = factors.iter().zip(&besides(keep, factors)).map(one).collect::<Eval<_>>()?;
+        Ok(meeting(&values, self.options.float))
+    }
+
+    /// As numbers that can be brought together: a mean is a float.
+    fn reducible(&self, value: &Named, how: Projection) -> Named {
+        let float = self.options.float;
+        if how == Projection::Avg { value.float(float) } else { value.number(float) }
     }
 
     /// The outermost part of a term. Where indices go away by something else than a sum, products leave them to it.
@@ -232,22 +247,29 @@ impl<'a> Term<'a> {
                 let all = union(&factors);
                 contracted(&factors, &all).map_err(|x| fault(e.span, &x))
             }
-            Kind::Negative(one) => {
-                let one = self.spine(one, keep, whole)?.float(self.options.float);
-                Ok(Named { tensor: -&one.tensor, ..one })
-            }
+            Kind::Negative(one) => Ok(self.negative(&self.spine(one, keep, whole)?)),
             Kind::Quotient(two) => {
                 let over = self.spine(&two[0], &beside(keep, &two[..], &two[0]), whole)?;
                 let under = self.eval(&two[1], &beside(keep, &two[..], &two[1]))?;
-                Ok(self.two(over, under, |a, b| a / b))
+                Ok(self.quotient(&over, &under))
             }
             _ => self.eval(e, keep),
         }
     }
 
     fn two(&self, a: Named, b: Named, f: impl FnOnce(&Tensor, &Tensor) -> Tensor) -> Named {
-        let float = self.options.float;
-        pointwise(&[a.float(float), b.float(float)], |t| f(t[0], t[1]))
+        pointwise(&meeting(&[a, b], self.options.float), |t| f(t[0], t[1]))
+    }
+
+    fn quotient(&self, over: &Named, under: &Named) -> Named {
+        let both = [over, under].map(|v| v.float(self.options.float));
+        let value = self.two(both[0].clone(), both[1].clone(), |a, b| a / b);
+        written(value, &both, |x| x[0] / x[1])
+    }
+
+    fn negative(&self, value: &Named) -> Named {
+        let number = value.number(self.options.float);
+        written(number.with(-&number.tensor), &[number], |x| -x[0])
     }
 
     /// An expression's value: every index of it that appears once, or that something outside uses.
@@ -273,31 +295,30 @@ impl<'a> Term<'a> {
                 let times = |a: &Name| values.iter().filter(|v| v.axes.contains(a)).count();
                 let left: Vec<Name> =
                     union(&values).into_iter().filter(|a| keep.contains(a) || times(a) < 2).collect();
-                contracted(&values, &left).map_err(|x| fault(e.span, &x))?
+                let value = contracted(&values, &left).map_err(|x| fault(e.span, &x))?;
+                written(value, &values, |x| x.iter().product())
             }
-            Kind::Quotient(two) => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| a / b),
+            Kind::Quotient(two) => self.quotient(&part(0, &two[..])?, &part(1, &two[..])?),
             Kind::Sum(terms) => {
-                let mut sum: Option<Named> = None;
-                for (term, keep) in terms.iter().zip(besides(keep, terms)) {
-                    let term = self.eval(term, &keep)?.float(float);
-                    sum = Some(match sum {
-                        Some(before) => self.two(before, term, |a, b| a + b),
-                        None => term,
-                    });
-                }
-                sum.unwrap_or_else(|| Named::scalar(0.0, float))
+                let one = |(term, keep): (&Expr, Names)| self.eval(term, &keep);
+                let values: Vec<Named> =
+                    terms.iter().zip(besides(keep, terms)).map(one).collect::<Eval<_>>()?;
+                let sum = meeting(&values, float).into_iter().reduce(|a, b| self.two(a, b, |a, b| a + b));
+                let sum = sum.unwrap_or_else(|| Named::scalar(0.0, float));
+                written(sum, &values, |x| x.iter().sum())
             }
-            Kind::Negative(one) => {
-                let one = self.eval(one, keep)?.float(float);
-                Named { tensor: -&one.tensor, ..one }
-            }
-            Kind::Power(two) => match two[1].kind {
-                Kind::Number(2.0) => {
-                    let one = part(0, &two[..])?.float(float);
-                    Named { tensor: one.tensor.square(), ..one }
+            Kind::Negative(one) => self.negative(&self.eval(one, keep)?),
+            Kind::Power(two) => {
+                let base = part(0, &two[..])?.float(float);
+                let value = match two[1].kind {
+                    Kind::Number(2.0) => base.with(base.tensor.square()),
+                    _ => self.two(base.clone(), part(1, &two[..])?.float(float), |a, b| a.pow(b)),
+                };
+                match two[1].kind {
+                    Kind::Number(n) => written(value, &[base], |x| x[0].powf(n)),
+                    _ => value,
                 }
-                _ => self.two(part(0, &two[..])?, part(1, &two[..])?, |a, b| a.pow(b)),
-            },
+            }
             Kind::Compare(c, two) => {
                 let [mut a, mut b] = [part(0, &two[..])?, part(1, &two[..])?];
                 if !matches!(c, Comparison::Eq | Comparison::Ne) {
@@ -324,16 +345,17 @@ impl<'a> Term<'a> {
             Kind::Not(one) => not(&real(self.eval(one, keep)?, one.span, "is no truth value")?.truth()),
             Kind::Choose(three) => {
                 let condition = truth(0, &three[..])?;
-                let yes = self.taken(std::slice::from_ref(&condition), || part(1, &three[..]))?.float(float);
-                let no = self.taken(&[not(&condition)], || part(2, &three[..]))?.float(float);
-                pointwise(&[condition, yes, no], |t| t[0].select(t[1], t[2]))
+                let yes = self.taken(std::slice::from_ref(&condition), || part(1, &three[..]))?;
+                let no = self.taken(&[not(&condition)], || part(2, &three[..]))?;
+                let both = meeting(&[yes, no], float);
+                pointwise(&[&[condition][..], &both].concat(), |t| t[0].select(t[1], t[2]))
             }
             Kind::Case(cases, otherwise) => self.cases(e, cases, otherwise.as_deref(), keep)?,
             Kind::Reduce(how, axes, body) => {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
                 let body = || self.eval(body, &around);
-                let mut value = self.brought_together(|a| axes.contains(a), body)?.float(float);
+                let mut value = self.reducible(&self.brought_together(|a| axes.contains(a), body)?, *how);
                 if matches!(how, Projection::Max | Projection::Min) {
                     value = real(value, e.span, "has no order")?;
                 }
@@ -365,7 +387,7 @@ impl<'a> Term<'a> {
     fn array(&self, array: &Array, span: Span) -> Eval<Named> {
         let tensor = Tensor::from_slice(&array.numbers, array.shape.clone()).to_dtype(self.options.float);
         tensor.check().map_err(|x| fault(span, &x))?;
-        self.by_left(tensor, span)
+        Ok(Named { written: Some(array.numbers.clone()), ..self.by_left(tensor, span)? })
     }
 
     /// A value without names takes those of the left side.

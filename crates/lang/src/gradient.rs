@@ -19,6 +19,7 @@ use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::program::{Definition, Faults, Program};
 use crate::source::Span;
+use crate::time::moving;
 use std::collections::{BTreeMap, HashSet};
 
 /// What to differentiate.
@@ -58,6 +59,18 @@ impl Program {
         self.differentiated(options).map_err(|faults| Faults { sources: self.sources.clone(), faults })
     }
 
+    /// How long a time goes on that ends by a condition is known at its end only: there is no way back.
+    fn check_ends(&self, reached: &HashSet<Name>) -> Result<(), Vec<Diagnostic>> {
+        let mut all = self.equations.iter().filter(|e| reached.contains(&e.target.name));
+        let Some(e) = all.find(|e| moving(&e.target.places).is_some_and(|t| self.times.contains_key(t.0)))
+        else {
+            return Ok(());
+        };
+        let what = format!("`{}` goes on while something holds, and has no derivative", e.target.name);
+        let help = "give its time as many steps as it may take (axis t = 100), and choose: H[*t+1] = Go[*t] ? … : H[*t]";
+        Err(vec![Diagnostic::error(e.target.span, what).help(help)])
+    }
+
     fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {
         let loss = self.loss(options.loss.as_ref()).map_err(|d| vec![d])?;
         let whole = Span::NOWHERE;
@@ -73,6 +86,7 @@ impl Program {
             }
         }
         let (reached, wanted) = (self.reached_from(&loss), self.leading_to(&options.wrt));
+        self.check_ends(&reached)?;
         let mut plain = self.clone();
         plain.equations.iter_mut().for_each(|e| e.value = branch::as_choice(&e.value, self));
         let named = plain.with_parts(&reached.intersection(&wanted).cloned().collect());

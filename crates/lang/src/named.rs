@@ -2,24 +2,66 @@
 
 use crate::ast::{Name, Projection};
 use crate::limit::{MOST_WORK, bounded, fits};
-use gradus_ir::{DType, Error, Result};
+use gradus_ir::{Class, DType, Error, Result};
 use gradus_tensor::Tensor;
+use std::sync::Arc;
 
 /// A tensor with a name for every axis, each once.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) tensor: Tensor,
     pub(crate) axes: Vec<Name>,
+    /// The numbers as the program writes them, all digits: they take the dtype of what they meet.
+    pub(crate) written: Option<Arc<[f64]>>,
 }
 
 impl Named {
     pub(crate) fn new(tensor: Tensor, axes: Vec<Name>) -> Named {
-        Named { tensor, axes }
+        Named { tensor, axes, written: None }
     }
 
+    /// A number that the program writes.
     pub(crate) fn scalar(x: f64, dtype: DType) -> Named {
         let one = gradus_ir::Literal::scalar(dtype, x);
-        Named::new(Tensor::from_literal(&one), Vec::new())
+        Named { written: Some([x].into()), ..Named::new(Tensor::from_literal(&one), Vec::new()) }
+    }
+
+    /// Another tensor with the same axes.
+    pub(crate) fn with(&self, tensor: Tensor) -> Named {
+        Named::new(tensor, self.axes.clone())
+    }
+
+    /// Its number, if it is one that the program writes.
+    pub(crate) fn literal(&self) -> Option<f64> {
+        self.written.as_deref().filter(|_| self.axes.is_empty())?.first().copied()
+    }
+
+    /// As it is: what the program writes with all its digits.
+    pub(crate) fn exact(&self) -> Named {
+        match &self.written {
+            Some(numbers) => self.with(Tensor::from_slice(numbers, self.tensor.shape().to_vec())),
+            None => self.clone(),
+        }
+    }
+
+    /// In a dtype; whole numbers wrap.
+    fn held(&self, dtype: DType) -> Named {
+        if self.tensor.dtype() == dtype {
+            return self.clone();
+        }
+        let whole = dtype.class() == Class::Int;
+        let exact = self.exact().tensor;
+        self.with(if whole { exact.to_dtype(DType::I64).to_dtype(dtype) } else { exact.to_dtype(dtype) })
+    }
+
+    /// Whether it is whole numbers that the program writes.
+    pub(crate) fn is_whole_literal(&self) -> bool {
+        self.written.as_ref().is_some_and(|all| all.iter().all(|x| x.fract() == 0.0))
+    }
+
+    /// Whether it has a dtype of its own: what is written and truth values take that of what they meet.
+    fn is_of_a_kind(&self) -> bool {
+        self.written.is_none() && self.tensor.dtype() != DType::Bool
     }
 
     pub(crate) fn position(&self, axis: &str) -> Option<usize> {
@@ -30,16 +72,19 @@ impl Named {
         self.position(axis).map(|p| self.tensor.dim(p as isize))
     }
 
-    /// As numbers of a dtype: truth values and integers count too.
+    /// As floats, of this dtype unless they are floats already: truth values and integers count too.
     pub(crate) fn float(&self, dtype: DType) -> Named {
-        let same = self.tensor.dtype() == dtype || self.tensor.dtype().is_complex();
-        let tensor = if same { self.tensor.clone() } else { self.tensor.to_dtype(dtype) };
-        Named { tensor, ..self.clone() }
+        if self.tensor.dtype().class() >= Class::Float { self.clone() } else { self.held(dtype) }
+    }
+
+    /// As numbers: truth values count as 0 and 1.
+    pub(crate) fn number(&self, float: DType) -> Named {
+        if self.tensor.dtype() == DType::Bool { self.held(float) } else { self.clone() }
     }
 
     /// As truth values: whatever is not 0.
     pub(crate) fn truth(&self) -> Named {
-        Named { tensor: self.tensor.to_dtype(DType::Bool), ..self.clone() }
+        self.with(self.tensor.to_dtype(DType::Bool))
     }
 
     /// The tensor with exactly these axes: those it lacks have extent 1.
@@ -63,8 +108,7 @@ impl Named {
             return self.clone();
         }
         let tensor = reduced(&self.tensor, &gone, how);
-        let axes = self.axes.iter().filter(|a| keep.contains(a)).cloned().collect();
-        Named { tensor, axes }
+        Named::new(tensor, self.axes.iter().filter(|a| keep.contains(a)).cloned().collect())
     }
 
     /// The first place of a value with one axis.
@@ -143,7 +187,7 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let axes: Vec<Name> = keep.iter().filter(|k| all.contains(k)).cloned().collect();
     if let [one] = factors {
         let summed = one.projected(&axes, Projection::Sum);
-        return Ok(Named { tensor: summed.aligned(&axes), axes });
+        return Ok(Named::new(summed.aligned(&axes), axes));
     }
     const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     if all.len() > LETTERS.len() {
@@ -157,14 +201,14 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let terms: Vec<String> = factors.iter().map(|f| spelled(&f.axes)).collect();
     let equation = format!("{}->{}", terms.join(","), spelled(&axes));
     let tensors: Vec<&Tensor> = factors.iter().map(|f| &f.tensor).collect();
-    Ok(Named { tensor: Tensor::einsum_within(&equation, &tensors, MOST_WORK as f64), axes })
+    Ok(Named::new(Tensor::einsum_within(&equation, &tensors, MOST_WORK as f64), axes))
 }
 
 /// A function of numbers at every place that the operands have together.
 pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor) -> Named {
     let axes = union(operands);
     if let Err(e) = check_meeting(operands) {
-        return Named { tensor: Tensor::failed(e), axes };
+        return Named::new(Tensor::failed(e), axes);
     }
     let tensor = bounded(&extents(operands, &axes), || {
         let aligned: Vec<Tensor> = operands.iter().map(|o| o.aligned(&axes)).collect();
@@ -172,5 +216,21 @@ pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor
     });
     // A loss leaves one number.
     let axes = if tensor.rank() == 0 { Vec::new() } else { axes };
-    Named { tensor, axes }
+    Named::new(tensor, axes)
+}
+
+/// Numbers that meet, in one dtype: the one that holds all of theirs. What the program writes takes it too, unless it has a
+/// fraction and the others are whole; where nothing has a dtype of its own, it is the program's.
+pub(crate) fn meeting(values: &[Named], float: DType) -> Vec<Named> {
+    let dtype = common(values, float);
+    values.iter().map(|v| v.held(dtype)).collect()
+}
+
+/// The dtype of numbers that meet.
+pub(crate) fn common(values: &[Named], float: DType) -> DType {
+    let own = values.iter().filter(|v| v.is_of_a_kind()).map(|v| v.tensor.dtype());
+    let own = own.reduce(DType::promote).unwrap_or(float);
+    let is_broken =
+        |v: &Named| v.written.iter().flat_map(|all| all.iter()).any(|x| x.fract() != 0.0 || !x.is_finite());
+    if own.class() == Class::Int && values.iter().any(is_broken) { float } else { own }
 }

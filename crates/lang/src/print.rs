@@ -242,6 +242,7 @@ impl Display for Statement {
                 f.write_str("export ")?;
                 list(f, names.iter().map(|n| &n.0))
             }
+            Statement::While(name, go, _) => write!(f, "axis {name} while {go}"),
             Statement::Axis(name, size, _) => write!(f, "axis {name} = {size}"),
             Statement::Param { name, whole, fixed, value, .. } => {
                 let kind = if *whole { ": int" } else { "" };

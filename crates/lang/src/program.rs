@@ -69,6 +69,8 @@ pub struct Program {
     pub functions: HashMap<Name, Arc<Function>>,
     /// The sizes that were declared.
     pub axes: BTreeMap<Name, (Expr, Span)>,
+    /// The times that go on while a name holds, by that name.
+    pub times: BTreeMap<Name, (Name, Span)>,
     /// The parameters and constants, in order.
     pub params: Vec<(Name, Param)>,
     /// The names to give.

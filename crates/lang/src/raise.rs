@@ -15,7 +15,8 @@ use crate::ast::{Index, Kind, Name, Place, Statement};
 use crate::source::Span;
 use draft::Drafts;
 use gradus_ir::graph::Id;
-use gradus_ir::{Graph, Result};
+use gradus_ir::ops::Form;
+use gradus_ir::{Class, DType, Graph, Result};
 use std::collections::{BTreeSet, HashMap};
 
 /// Where an axis of a tensor is read.
@@ -30,8 +31,8 @@ pub(crate) enum Source {
 /// What a value is made of.
 #[derive(Clone, Debug)]
 pub(crate) enum Base {
-    /// The same number everywhere.
-    Number(f64),
+    /// The same number everywhere, of a dtype that has to be said.
+    Number(f64, Option<DType>),
     /// A tensor of the program, with where each of its axes is read; axes of the value that none reads repeat it.
     Tensor(Name, Vec<Source>),
 }
@@ -72,7 +73,7 @@ impl Seen {
 /// A graph as a program: inputs keep their names as far as they can, outputs get these.
 pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
     let mut taken: BTreeSet<Name> = BTreeSet::new();
-    let mut drafts = Drafts::new();
+    let mut drafts = Drafts::new(float_of(graph));
     let mut given = Vec::new();
     let wanted: Vec<Name> = (0..graph.outputs().len())
         .map(|i| match outputs.get(i) {
@@ -89,9 +90,22 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
     }
     drafts.taken = taken;
     let inputs: Vec<Name> = given.iter().filter_map(|s| s.name().cloned()).collect();
+    let kept = |dtype: DType, drafts: &Drafts| {
+        let kept = matches!(dtype, DType::Bool | DType::I64) || dtype.is_complex();
+        kept || drafts.said(dtype).is_none()
+    };
+    for (seen, (_, id)) in given.iter_mut().zip(graph.inputs()) {
+        let dtype = graph.aval(*id).dtype;
+        if !kept(dtype, &drafts) {
+            *seen = drafts.cast(seen, dtype);
+        }
+    }
     let results = forms::walk(graph, &given, &mut drafts)?;
     let mut names: HashMap<Name, Name> = HashMap::new();
-    for (seen, out) in results.into_iter().zip(&wanted) {
+    for ((seen, id), out) in results.into_iter().zip(graph.outputs()).zip(&wanted) {
+        // Truth values may have become numbers on the way.
+        let truth = graph.aval(*id).dtype == DType::Bool;
+        let seen = if truth && !drafts.is_truth(&seen) { drafts.cast(&seen, DType::Bool) } else { seen };
         match seen.name() {
             Some(own)
                 if seen.is_plain()
@@ -121,9 +135,33 @@ impl Seen {
     fn name(&self) -> Option<&Name> {
         match &self.base {
             Base::Tensor(name, _) => Some(name),
-            Base::Number(_) => None,
+            Base::Number(..) => None,
         }
     }
+}
+
+/// The one dtype of a graph's floats: such programs have no other, and need not say it.
+fn float_of(graph: &Graph) -> Option<DType> {
+    fn note(graph: &Graph, found: &mut Vec<DType>) {
+        for node in graph.nodes() {
+            found.extend(node.outs.iter().map(|a| a.dtype.real()).filter(|d| d.class() == Class::Float));
+            let avals: Vec<_> = node.ins.iter().map(|i| graph.aval(*i).clone()).collect();
+            match node.op.def().form(&avals) {
+                Form::Region(body) => note(&body, found),
+                Form::Switch(branches) => branches.iter().for_each(|b| note(b, found)),
+                Form::Scan(scan) => note(&scan.body, found),
+                Form::While(repeat) => {
+                    note(&repeat.condition, found);
+                    note(&repeat.body, found);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    note(graph, &mut found);
+    let one = found.first().copied().filter(|d| matches!(d, DType::F32 | DType::F64));
+    one.filter(|one| found.iter().all(|d| d == one))
 }
 
 /// A name like this one that the language can read and that is not taken.

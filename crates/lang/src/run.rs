@@ -10,7 +10,7 @@ use crate::solve::Solver;
 use crate::source::{Source, Span};
 use crate::time::moving;
 use crate::verdict::{Judged, Verdict};
-use gradus_ir::{Aval, DType, Graph};
+use gradus_ir::{Aval, Class, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, compile_graph};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -187,7 +187,8 @@ impl Program {
         let traced = gradus_tensor::trace_function(&avals, |nodes: &[Tensor]| {
             let mut values: Values = HashMap::new();
             for (name, node) in names.iter().zip(nodes) {
-                values.insert(name.clone(), Some(Value::new(node.clone())));
+                let own = self.input_dtype(name, node.dtype(), options.float);
+                values.insert(name.clone(), Some(Value::new(node.to_dtype(own))));
             }
             // What is wrong with inputs is said; what needs them has no value, and the rest is looked at as well.
             let usable = |n: &&Name| inputs.get(*n).is_some_and(|a| self.fits_input(n, a));
@@ -344,6 +345,22 @@ impl Program {
         }
     }
 
+    /// The dtype that an input has in the program: floats are the program's own and whole numbers have all bits, unless
+    /// nothing but `cast` and other functions that take numbers as they are read it.
+    pub fn input_dtype(&self, name: &Name, given: DType, float: DType) -> DType {
+        let own = match given.class() {
+            Class::Bool => DType::Bool,
+            Class::Int => DType::I64,
+            Class::Float => float,
+            Class::Complex => float.complex(),
+        };
+        let is_as_given = || {
+            let mut parts = self.equations.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
+            parts.all(|e| builtin::reads_as_given(e, name, self))
+        };
+        if own != given && is_as_given() { given } else { own }
+    }
+
     /// How many axes an input of a name has: of a state, what it begins with.
     fn input_rank(&self, d: &Definition) -> usize {
         let file = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
@@ -425,7 +442,12 @@ impl Program {
             // A parameter is a number that is known, and no name of a tensor.
             let Some(d) = self.definition(&name).filter(|_| !needed.contains(&name)) else { continue };
             for i in &d.equations {
-                work.extend(self.equations[*i].reads().iter().map(|r| r.name.clone()));
+                let e = &self.equations[*i];
+                work.extend(e.reads().iter().map(|r| r.name.clone()));
+                // What says when its time ends.
+                work.extend(
+                    moving(&e.target.places).and_then(|t| self.times.get(t.0)).map(|go| go.0.clone()),
+                );
             }
             needed.insert(name);
         }

@@ -9,7 +9,7 @@ mod stream;
 pub(crate) use rest::unrest;
 pub(crate) use stream::calls_at;
 
-use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Term, Value, Values};
 use crate::gradient::{Needed, condition, where_needed};
@@ -17,7 +17,9 @@ use crate::named::Named;
 use crate::order::components;
 use crate::program::Program;
 use crate::run::Options;
+use crate::time::moving;
 use crate::verdict::Verdict;
+use gradus_ir::DType;
 use std::collections::{HashMap, HashSet};
 
 /// Equations being solved.
@@ -36,6 +38,12 @@ pub(crate) struct Solver<'a> {
     needed: Needed,
     /// The sizes of names' places, where terms may need them that do not have them.
     extents: HashMap<Name, Vec<Option<usize>>>,
+}
+
+/// Whether something in an expression says of what dtype it is.
+fn casts(e: &Expr) -> bool {
+    let here = matches!(&e.kind, Kind::Call(call) if &*call.function == "cast");
+    here || e.parts().into_iter().any(casts)
 }
 
 impl<'a> Solver<'a> {
@@ -93,7 +101,7 @@ impl<'a> Solver<'a> {
     /// Values for all names; what fails is reported once, and what needs it has none.
     pub(crate) fn solve(&mut self) {
         let at: HashMap<&Name, usize> = self.names.iter().enumerate().map(|(i, n)| (&n.0, i)).collect();
-        let needs: Vec<Vec<usize>> = self
+        let mut needs: Vec<Vec<usize>> = self
             .names
             .iter()
             .map(|(_, own)| {
@@ -104,6 +112,17 @@ impl<'a> Solver<'a> {
                 needs
             })
             .collect();
+        // What moves with a time that ends by a condition is one loop.
+        for (time, (go, _)) in &self.program.times {
+            let moves = |i: &usize| {
+                let own = self.names[*i].1.iter().map(|e| moving(&self.equations[*e].target.places));
+                own.flatten().any(|t| t.0 == time)
+            };
+            let Some(&go) = at.get(go).filter(|go| moves(go)) else { continue };
+            let all: Vec<usize> = (0..needs.len()).filter(moves).collect();
+            all.iter().for_each(|i| needs[*i].push(go));
+            needs[go].extend(all);
+        }
         for group in components(&needs) {
             if let Some(only) = &self.only
                 && !group.iter().any(|i| only.contains(&self.names[*i].0))
@@ -143,6 +162,17 @@ impl<'a> Solver<'a> {
 
     fn is_relation(&self, name: usize) -> bool {
         self.names[name].1.iter().any(|i| self.equations[*i].target.relation)
+    }
+
+    /// Whether all that a group reads are the program's own floats, so that its names are too.
+    fn is_plain(&self, group: &[usize]) -> bool {
+        let plain = |r: &&Ref| match self.values.get(&r.name) {
+            Some(Some(v)) => {
+                matches!(v.tensor.dtype(), DType::Bool) || v.tensor.dtype() == self.options.float
+            }
+            _ => true,
+        };
+        group.iter().flat_map(|i| self.own(*i)).all(|e| e.reads().iter().all(plain) && !casts(&e.value))
     }
 
     /// The equations of a name.

@@ -184,6 +184,9 @@ impl Program {
         let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
         match (said, self.equations.iter().find(ahead)) {
             (Some((n, ..)), _) => Ok(n),
+            (None, Some(e)) if moving(&e.target.places).is_some_and(|t| self.times.contains_key(t.0)) => {
+                Ok(1)
+            }
             (None, None) => Ok(1),
             (None, Some(state)) => {
                 let time = moving(&state.target.places).map_or("t", |t| t.0);

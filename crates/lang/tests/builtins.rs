@@ -80,8 +80,8 @@ fn numbers_stay_f32() {
     each(|case| {
         let given: Inputs =
             case.inputs.iter().map(|(n, s)| (Name::from(*n), drawn(n, s).to_dtype(DType::F32))).collect();
-        // The graph is written for another dtype.
-        if case.name == "graph" {
+        // The graph is written for another dtype, and so is the other that is asked for.
+        if case.name == "graph" || case.name == "cast" {
             return;
         }
         let text =

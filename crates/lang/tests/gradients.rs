@@ -375,6 +375,40 @@ fn own_functions() {
     check(&format!("{rows}Y[n] = rows(exp(sin(A[i,j])))\nLoss = Y[n] Y[n]"), &[("A", &[2, 3])]);
 }
 
+/// A function with a time of its own is called for every place of the axes in front.
+#[test]
+fn functions_with_a_time_of_their_own() {
+    let f = "fn rnn(x[u], w) -> s {\n h[*0] = w\n h[*u+1] = tanh(w h[*u] + x[*u])\n s = h[*-1] + h[*u] h[*u]\n}\n";
+    check(&format!("{f}Y[b] = rnn(X[b,u], w)\nLoss = Y[b] Y[b]"), &[("X", &[2, 3]), ("w", &[])]);
+    check(&format!("{f}Y[b,c] = rnn(X[b,u], V[c])\nLoss = Y[b,c] Y[b,c]"), &[("X", &[2, 3]), ("V", &[4])]);
+    check(&format!("{f}Loss = rnn(X[u], w) rnn(X[u], w w)"), &[("X", &[3]), ("w", &[])]);
+}
+
+/// Of indices that a function takes nothing is left beside its call, in derivatives of derivatives too.
+#[test]
+fn second_derivatives_of_own_functions() {
+    let text = "fn f(x[u], w) -> s { s = tanh(w x[u]) x[u] }\nL = f(X[i], w) f(X[i], w)";
+    let by = |loss: &str| GradientOptions { loss: Some(loss.into()), ..Default::default() };
+    let first = load(text).gradient(&by("L")).unwrap().text();
+    let twice = format!("{text}\n{first}Loss = Grad_X[i] Grad_X[i] + Grad_w Grad_w\n");
+    let program = load(&twice);
+    let second = program.gradient(&by("Loss")).unwrap().text();
+    let whole = load(&format!("{}\n{second}", program.open_text()));
+    let at = |x: f64| {
+        let given = Tensor::from_slice(&[0.3, x, -0.7], [3]);
+        BTreeMap::from([(Name::from("X"), given), (Name::from("w"), Tensor::from_slice(&[0.4], []))])
+    };
+    let found =
+        whole.run(&at(0.5), &settings(None), &["Grad2_X".into()]).unwrap_or_else(|f| panic!("{second}\n{f}"));
+    let slope = found[&Name::from("Grad2_X")].to_vec::<f64>().unwrap()[1];
+    let loss = |x: f64| {
+        let found = program.run(&at(x), &settings(None), &["Loss".into()]).unwrap();
+        found[&Name::from("Loss")].item::<f64>().unwrap()
+    };
+    let difference = (loss(0.50001) - loss(0.49999)) / 2e-5;
+    assert!((slope - difference).abs() < 1e-7 * (1.0 + difference.abs()), "{slope} {difference}");
+}
+
 /// Lines behind a program read what blocks give under names that nobody else has.
 #[test]
 fn names_of_blocks() {

@@ -24,6 +24,11 @@ fn the_moment_as_a_number() {
     assert_eq!(last(&format!("{x}S[*0] = 1\nS[*t+1] = S[*t] even(t) + X[*t] odd(t)")), [2.0]);
     assert_eq!(last(&format!("{x}S[*t] = X[*t] even(t)")), [1.0, 0.0, 3.0]);
     assert_eq!(last(&format!("{x}S[*t+1] = 2 S[*t] + X[*t] / size(t)")), [4.0 / 3.0 + 4.0 / 3.0 + 1.0]);
+    // Where time is laid out or summed, too.
+    let states = format!("{x}R[*t+1] = R[*t] + X[*t]\n");
+    assert_eq!(last(&format!("{states}S = R[*t+1] even(t)")), [7.0]);
+    assert_eq!(last(&format!("{states}S[t] = R[*t+1] index(t)")), [0.0, 3.0, 12.0]);
+    assert_eq!(last(&format!("{states}S[t] = R[*t+1] + index(t)")), [1.0, 4.0, 8.0]);
     check_gradient(
         "axis t = 3\nS[*0] = V\nS[*t+1] = S[*t] * V * (1 + index(t))\nLoss = S[*-1]",
         2.0,
@@ -44,6 +49,13 @@ fn places_one_by_one() {
     assert_eq!(value("B[0] = 5\nB[1] = 6\nB[2] = B[0] + 1", "B"), [5.0, 6.0, 6.0]);
     let steps = "axis t = 3\nM[0,*0] = 1\nM[1,*0] = 2\nM[0,*t+1] = M[1,*t] + 1\nM[1,*t+1] = M[0,*t]";
     assert_eq!(value(steps, "M"), [4.0, 2.0]);
+}
+
+/// Complex numbers move from step to step as others do.
+#[test]
+fn complex_states() {
+    let state = "X[*t] = const([1, 2])\nS[*t+1] = complex(0, 1) S[*t] + X[*t]\n";
+    assert_eq!(value(&format!("{state}Y = real(S[*-1]) + 10 imag(S[*-1])"), "Y"), [12.0]);
 }
 
 #[test]

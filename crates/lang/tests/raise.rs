@@ -5,7 +5,7 @@ mod loops;
 
 use gradus_ir::literal::Data;
 use gradus_ir::ops::pointwise::{Cast, Map, find};
-use gradus_ir::{Aval, Builder, DType, Graph, transform};
+use gradus_ir::{Aval, Builder, Class, DType, Graph, transform};
 use gradus_lang::ast::Name;
 use gradus_lang::{Program, Settings, Source, raise};
 use gradus_tensor::{ScanOptions, Tensor, compile_graph, scan, trace};
@@ -45,6 +45,11 @@ fn round_trip_in(float: DType, graph: &Graph, ins: Vec<Tensor>) -> String {
     for (name, direct) in outputs.iter().zip(&direct) {
         let found = &found[name];
         assert_eq!(found.shape(), direct.shape(), "{text}");
+        // Floats are those of the program, whatever the graph has.
+        let mixed = graph.nodes().iter().flat_map(|n| &n.outs).any(|a| !is_own(a.dtype, float));
+        if mixed || direct.dtype().class() < Class::Float {
+            assert_eq!(found.dtype(), direct.dtype(), "{name}\n{text}");
+        }
         let (found, direct) = (found.to_literal().unwrap(), direct.to_literal().unwrap());
         let close =
             |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-12 * (1.0 + b.abs());
@@ -61,6 +66,82 @@ fn round_trip_in(float: DType, graph: &Graph, ins: Vec<Tensor>) -> String {
     // Only what nobody but its author knows has no words.
     assert!(!text.contains("graph("), "{text}");
     text
+}
+
+/// Whether a dtype needs no word in a program with floats of this one.
+fn is_own(dtype: DType, float: DType) -> bool {
+    dtype.class() < Class::Float || dtype.real() == float
+}
+
+/// Whole numbers have all their bits, wrap where they end, and so in loops; other floats are rounded as they are in the
+/// graph. In a program of `f32` as in one of `f64`.
+#[test]
+fn numbers_of_every_kind() {
+    let large = Tensor::from_slice(&[16_777_217i64, -16_777_219, 2_000_000_011], [3]);
+    let small = Tensor::from_slice(&[1.7f32, -0.3, 2.25], [3]);
+    let int = |t: &Tensor| t.to_dtype(DType::I32);
+    let wide = |t: &Tensor| t.to_dtype(DType::F64);
+    let walk = |x: &Tensor, by: i64| {
+        let rows = Tensor::stack(&[x; 9], 0);
+        let (last, all) = scan(&[&x.zeros_like()], &[&rows], ScanOptions::default(), |c, s| {
+            let next = &c[0] * by + &s[0];
+            (vec![next.clone()], vec![next])
+        })
+        .unwrap();
+        [last, all].concat()
+    };
+    let i64s = [large.clone()];
+    let i32s = [int(&large)];
+    let floats = [small.clone()];
+    type Body<'a> = Box<dyn Fn(&[Tensor]) -> Vec<Tensor> + 'a>;
+    let cases: Vec<(&[Tensor], Body)> = vec![
+        (&i64s, Box::new(|v| vec![&v[0] + 1i64, v[0].sum(()), v[0].max(()), v[0].gt(16_777_216i64)])),
+        (
+            &i64s,
+            Box::new(|v| {
+                vec![v[0].floor_div(3i64), v[0].remainder(10i64), v[0].gt(0i64).select(&v[0], &-&v[0])]
+            }),
+        ),
+        (
+            &i64s,
+            Box::new(|v| {
+                vec![&v[0] * &v[0], v[0].cumsum(0), v[0].sort(0, true).0, int(&v[0]), v[0].flip([0])]
+            }),
+        ),
+        (&i64s, Box::new(|v| walk(&v[0], 1_103_515_245))),
+        (
+            &i64s,
+            Box::new(|v| vec![Tensor::from_slice(&[i64::MAX, i64::MIN, 9_007_199_254_740_993], [3]) - &v[0]]),
+        ),
+        (
+            &i32s,
+            Box::new(|v| {
+                vec![&v[0] * &v[0] * 100_003i64, &v[0] - 7i64, v[0].to_dtype(DType::U8), v[0].prod(())]
+            }),
+        ),
+        (&i32s, Box::new(|v| walk(&v[0], 7919))),
+        (
+            &floats,
+            Box::new(|v| vec![v[0].to_dtype(DType::F16).exp() * 3.1, v[0].to_dtype(DType::BF16).square()]),
+        ),
+        (
+            &floats,
+            Box::new(|v| vec![(wide(&v[0]) * 1e-30 * 1e-30 * 1e60).to_dtype(DType::F32), wide(&v[0]).exp()]),
+        ),
+        (
+            &floats,
+            Box::new(|v| {
+                vec![v[0].to_dtype(DType::F16).matmul(&v[0].to_dtype(DType::F16)), int(&(&v[0] * 3.0))]
+            }),
+        ),
+        (&floats, Box::new(|v| walk(&v[0].to_dtype(DType::F16), 3))),
+    ];
+    for (ins, f) in &cases {
+        let graph = trace(&ins.iter().collect::<Vec<_>>(), |v| f(v)).unwrap();
+        for float in [DType::F32, DType::F64] {
+            round_trip_in(float, &graph, ins.to_vec());
+        }
+    }
 }
 
 fn f64s(shape: &[usize]) -> Tensor {

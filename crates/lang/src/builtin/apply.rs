@@ -127,7 +127,7 @@ impl Callee {
         }
         let b = match &self.base {
             Base::User(f) => return (around.own)(f, args, around.left),
-            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| row_of(row, t, s)))),
+            Base::Row(row) => return checked(pointwise(args, |t| spread(t, |t| row_of(row, t)))),
             Base::Table(b) => *b,
         };
         let args = &taken(b, args);
@@ -203,7 +203,7 @@ fn run(b: &Builtin, tensors: &[Tensor], s: &Settings) -> Result<Tensor> {
 /// Arguments as the function takes them.
 fn taken(b: &Builtin, args: &[Named]) -> Vec<Named> {
     let one = |(i, arg): (usize, &Named)| match b.params.get(i).map(|p| p.takes) {
-        Some(Takes::Ids) => Named { tensor: arg.tensor.to_dtype(DType::I64), ..arg.clone() },
+        Some(Takes::Ids) => arg.with(arg.tensor.to_dtype(DType::I64)),
         Some(Takes::Truth) => arg.truth(),
         _ => arg.clone(),
     };
@@ -286,21 +286,17 @@ fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
 }
 
 /// A function of the catalog; one of truth values or integers takes numbers for them, and gives numbers.
-fn row_of(row: &'static Pointwise, operands: &[&Tensor], s: &Settings) -> Tensor {
+fn row_of(row: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
     let own = operands.first().map_or(DType::F32, |t| t.dtype());
     if row.name == "abs" && own.is_complex() {
         return operands[0].abs();
     }
-    let said = s.get("as").and_then(|_| DType::parse(s.word("as")));
-    if said.is_none() && (row.takes(own) || own.is_complex()) {
+    if row.takes(own) || own.is_complex() {
         return apply1(row, operands);
     }
-    let to = said.unwrap_or(if row.takes(DType::Bool) { DType::Bool } else { DType::I64 });
-    // Numbers that are none of whole kind wrap as those do, and what comes out stays whole: a float has fewer digits.
-    let whole = |t: &Tensor| if said.is_some() { t.to_dtype(DType::I64) } else { (*t).clone() };
-    let converted: Vec<Tensor> = operands.iter().map(|t| whole(t).to_dtype(to)).collect();
-    let out = apply1(row, &converted.iter().collect::<Vec<_>>());
-    out.to_dtype(if said.is_some() { DType::I64 } else { own })
+    let to = if row.takes(DType::Bool) { DType::Bool } else { DType::I64 };
+    let converted: Vec<Tensor> = operands.iter().map(|t| t.to_dtype(to)).collect();
+    apply1(row, &converted.iter().collect::<Vec<_>>()).to_dtype(own)
 }
 
 /// All operands at the extents they have together, which the ops of the catalog ask for.

@@ -5,20 +5,23 @@ mod absent;
 mod apply;
 mod branch;
 mod family;
+mod leaves;
 mod param;
 mod settings;
 mod table;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice};
+pub(crate) use leaves::leaves;
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
 use crate::ast::{Call, Expr, Function, Kind, Name};
 use crate::limit::MOST_GRADS;
 use crate::program::Program;
-use crate::scope::{Names, bound_by, keys, occurrences};
+use crate::scope::{keys, occurrences};
 use crate::verdict::Judged;
+use gradus_ir::DType;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
 use param::{Is, Key, Keys, Params, flag, optional};
@@ -236,7 +239,11 @@ impl Callee {
     pub(crate) fn params(&self) -> Vec<Param<Name>> {
         let mut params: Vec<Param<Name>> = match &self.base {
             Base::Table(b) => b.params.iter().map(Param::named).collect(),
-            Base::Row(r) => ["x", "y", "z"].iter().take(r.arity).map(|p| Param::plain((*p).into())).collect(),
+            Base::Row(r) => {
+                let takes = if r.takes(DType::I64) { Takes::Any } else { Takes::Numbers };
+                let one = |p: &&str| Param { takes, ..Param::plain((*p).into()) };
+                ["x", "y", "z"].iter().take(r.arity).map(one).collect()
+            }
             Base::User(f) => f.params.iter().map(|p| Param::plain(p.name.clone())).collect(),
         };
         // `softmax_grad(y, g)` has a `g` of its own.
@@ -264,7 +271,6 @@ impl Callee {
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = match &self.base {
             Base::Table(b) => b.settings.to_vec(),
-            Base::Row(_) if self.order == 0 => vec![family::kinds::AS],
             _ => Vec::new(),
         };
         let shape = self.shape();
@@ -442,45 +448,19 @@ pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
     }
 }
 
-/// The indices that come out of a function by place, where the table and its arguments say so.
-fn known(callee: &Callee, call: &Call) -> Option<Names> {
-    let Base::Table(b) = &callee.base else { return None };
-    let names = given_to(b, call).filter(|_| !b.gives.is_empty())?;
-    Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
-}
-
-/// The indices that a call leaves of those that its arguments have.
-pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
-    let all = || each.iter().flatten().cloned().collect::<Names>();
-    let Some(callee) = find(&call.function, program) else { return all() };
-    let setting = |key: &str| call.named.iter().find(|(k, _)| &**k == key).map(|(_, v)| &v.kind);
-    if callee.order > 0 {
-        let last = match setting("wrt") {
-            Some(Kind::List(all)) => all.last().map(|e| &e.kind),
-            other => other,
-        };
-        let Some(Kind::Text(last)) = last else { return all() };
-        let before = Callee { order: callee.order - 1, ..callee };
-        let bound = before.bound(each.len().saturating_sub(1), before.order > 0);
-        let at = bound.iter().position(|p| p.name == *last);
-        return at.and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
-    }
-    if callee.gives_one_number(call) {
-        return Names::new();
-    }
-    let mut named = bound_by(call);
-    if setting("axis").is_some() || callee.shape().has_one_axis() {
-        named.extend(along(call));
-    }
-    let without = |gone: Names| all().into_iter().filter(|n| !gone.contains(n)).collect();
-    match callee.shape() {
-        Shape::Reduce if named.is_empty() => Names::new(),
-        Shape::Reduce => without(named),
-        Shape::ReduceOne | Shape::Gather => without(named),
-        Shape::Grow => all().into_iter().chain(named).collect(),
-        Shape::Scatter => each.first().cloned().unwrap_or_default(),
-        Shape::Positional => known(&callee, call).unwrap_or_else(all),
-        _ => all(),
+/// Whether an expression reads a name only where a function takes numbers as they are.
+pub(crate) fn reads_as_given(e: &Expr, name: &Name, program: &Program) -> bool {
+    let is = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.name == *name);
+    let raw = |call: &Call, i: usize| {
+        let params = find(&call.function, program).map(|c| c.params()).unwrap_or_default();
+        params.get(i).is_some_and(|p| p.takes == Takes::AsIs)
+    };
+    match &e.kind {
+        Kind::Call(call) => {
+            let arg = |(i, a): (usize, &Expr)| is(a) && raw(call, i) || reads_as_given(a, name, program);
+            call.args.iter().enumerate().all(arg)
+        }
+        _ => !is(e) && e.parts().into_iter().all(|p| reads_as_given(p, name, program)),
     }
 }
 

@@ -9,10 +9,12 @@ use std::fmt;
 /// What becomes of an argument, and whether a derivative flows into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Takes {
-    /// Numbers of the program's dtype.
+    /// Floats.
     Numbers,
-    /// Numbers of the program's dtype that are held constant.
+    /// Floats that are held constant.
     Still,
+    /// Numbers, whole or not.
+    Any,
     /// Whatever it is.
     AsIs,
     /// Whole numbers: places and classes.
@@ -47,6 +49,11 @@ pub(super) type Params = &'static [Param];
 
 pub(super) const fn tensor(name: &'static str) -> Param {
     Param { name, takes: Takes::Numbers, occurs: Occurs::Once }
+}
+
+/// Numbers, whole or not.
+pub(super) const fn any(name: &'static str) -> Param {
+    tensor(name).taking(Takes::Any)
 }
 
 pub(super) const fn ids(name: &'static str) -> Param {

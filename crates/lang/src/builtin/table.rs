@@ -2,7 +2,7 @@
 //! catalog of pointwise ops (`exp`, `tanh`, `erf`, …) is called by its name there.
 
 use super::family::{along, arrays, fourier, images, kinds, linalg, losses, numbers, reductions};
-use super::param::{Keys, Params, tensor};
+use super::param::{Keys, Params, any, tensor};
 use super::{Builtin, Derivative, Family, Settings, Shape};
 use gradus_tensor::Tensor;
 
@@ -71,7 +71,7 @@ pub(super) static FAMILIES: &[Family] = &[
     },
     Family {
         title: "Kinds of numbers",
-        about: "Complex numbers, what is left of numbers that are held as another kind, and bits that look random and follow from a state. Nothing is differentiated through complex numbers: a program that is to be differentiated has two tensors, the parts. Functions of the core by their names take `as=\"u32\"` and the like: computed on whole numbers of that kind, which wrap",
+        about: "Complex numbers, numbers held as another kind, and bits that look random and follow from a state",
         table: kinds::TABLE,
     },
     Family { title: "Of an index", about: "Of an index itself, `even(i)`", table: arrays::OF_INDEX },
@@ -124,6 +124,8 @@ impl Builtin {
 }
 
 pub(super) const X: Params = &[tensor("x")];
+/// Numbers, whole or not.
+pub(super) const ANY: Params = &[any("x")];
 pub(super) const XY: Params = &[tensor("x"), tensor("y")];
 /// What comes out has the axes of the first argument.
 pub(super) const SAME: &str = "->";

@@ -1,15 +1,16 @@
 //! Branches that are to be differentiated: nothing flows through one where it is not taken, not even what is no number.
 
-use super::{Eval, Term, real};
+use super::{Eval, Fault, Term, real};
 use crate::ast::{Call, Expr, Kind, Name};
 use crate::builtin::{self, Callee, Mixes};
-use crate::named::{Named, pointwise};
+use crate::named::{Named, meeting, pointwise};
 use crate::scope::{Names, besides, bound_by, names_of};
 use crate::time::moving;
+use gradus_ir::Class;
 
 /// Where something does not hold.
 pub(super) fn not(truth: &Named) -> Named {
-    Named { tensor: truth.tensor.logical_not(), ..truth.clone() }
+    truth.with(truth.tensor.logical_not())
 }
 
 /// Where something holds at some place at least along all axes but those that stay.
@@ -71,7 +72,7 @@ impl Term<'_> {
     /// A tensor that branches read. It is the same everywhere, but constant where they are not taken: what flows back to it
     /// from there is 0, whatever the derivative of the branch is.
     pub(super) fn where_taken(&self, x: Named) -> Named {
-        if x.tensor.dtype() != self.options.float {
+        if x.tensor.dtype().class() < Class::Float {
             return x;
         }
         let masked = |x: Named, mask: &Named| {
@@ -100,21 +101,24 @@ impl Term<'_> {
         let float = self.options.float;
         let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
         let around = besides(keep, &parts);
-        let (mut choices, mut masks) = (Vec::new(), Vec::new());
+        let (mut choices, mut values, mut masks) = (Vec::new(), Vec::new(), Vec::new());
         for (i, [condition, value]) in cases.iter().enumerate() {
             let condition =
                 real(self.eval(condition, &around[2 * i])?, condition.span, "is no truth value")?.truth();
             masks.push(condition.clone());
-            let value = self.taken(&masks, || self.eval(value, &around[2 * i + 1]))?.float(float);
+            let value = self.taken(&masks, || self.eval(value, &around[2 * i + 1]))?;
             masks.pop();
             masks.push(not(&condition));
-            choices.push((condition, value));
+            choices.push(condition);
+            values.push(value);
         }
-        let last = match otherwise {
-            Some(value) => self.taken(&masks, || self.eval(value, &around[2 * cases.len()]))?.float(float),
+        values.push(match otherwise {
+            Some(value) => self.taken(&masks, || self.eval(value, &around[2 * cases.len()]))?,
             None => Named::scalar(0.0, float),
-        };
+        });
+        let mut values = meeting(&values, float);
+        let Some(last) = values.pop() else { return Err(Fault::Silent) };
         let choose = |below, (c, v)| pointwise(&[c, v, below], |t| t[0].select(t[1], t[2]));
-        Ok(choices.into_iter().rev().fold(last, choose))
+        Ok(choices.into_iter().zip(values).rev().fold(last, choose))
     }
 }

@@ -1,16 +1,16 @@
 //! Calls: arguments, settings, axes, and functions of the program's own.
 
 use super::{Eval, Fault, Term, Value, Values, fault, indices, real};
-use crate::ast::{Call, Expr, Function, Index, Kind, Name};
-use crate::builtin::{self, Around, Setting, Settings, Shape, Takes};
+use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name};
+use crate::builtin::{self, Around, Base, Param, Setting, Settings, Shape, Takes};
 use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
-use crate::named::Named;
+use crate::named::{Named, meeting};
 use crate::program::number;
 use crate::scope::{Names, besides, bound_by, in_order, key, keys};
 use crate::source::Span;
 use crate::time::moving;
-use gradus_ir::Error;
+use gradus_ir::{Class, Error};
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -23,7 +23,12 @@ impl Term<'_> {
         if let Some(moment) = self.at_hand(index).filter(|_| &**function != "size") {
             return self.of_places(function, moment.reshape([1]), index, span).map(|v| v.first());
         }
-        let time = moving(&self.equation.target.places).filter(|t| t.0 == index).map(|_| self.options.steps);
+        let is_time = |e: &Equation| {
+            let mut all = e.reads().into_iter().chain([&e.target]);
+            all.any(|r| moving(&r.places).is_some_and(|t| t.0 == index))
+        };
+        let own = is_time(self.equation) || self.program.equations.iter().any(is_time);
+        let time = own.then_some(self.options.steps);
         let declared = time.or(self.options.axes.get(index).map(|a| a.0));
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
         let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
@@ -81,24 +86,22 @@ impl Term<'_> {
             if !matches!(arg.kind, Kind::Ref(_)) {
                 // What is computed on the way has its indices as the left side has them.
                 let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
-                if order.len() == value.axes.len() {
+                if order.len() == value.axes.len() && order != value.axes {
                     value = Named::new(value.aligned(&order), order);
                 }
             }
             let takes = params.get(i).map(|p| p.takes);
             if let Some(judged) = callee.judges(i, takes, &given)
-                && value.tensor.dtype() == self.options.float
+                && value.tensor.dtype().class() == Class::Float
             {
                 self.options.watch(judged, callee.name(), arg.span, &value);
             }
             if let Some(Takes::Ids | Takes::Truth | Takes::Classes) = takes {
                 value = real(value, arg.span, "stands for no place, class or truth value")?;
             }
-            let whole = given.iter().any(|(k, _)| &**k == "as");
-            let raw =
-                whole || matches!(takes, Some(Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes));
-            args.push(if raw { value } else { value.float(self.options.float) });
+            args.push(value);
         }
+        let args = self.meeting(&callee, &params, &args);
         let axes = match (callee.shape(), args.first()) {
             (shape, Some(first)) if shape.has_axes() => self.axes(&given, &callee, first, call)?,
             (Shape::Positional, Some(first)) if given.iter().any(|(k, _)| &**k == "axis") => {
@@ -123,6 +126,26 @@ impl Term<'_> {
             (Some(Fault::Silent), _) => Err(Fault::Silent),
             (None, result) => result.map_err(|x| fault(span, &x)),
         }
+    }
+
+    /// Arguments in the dtypes that a function takes: numbers of one dtype, everything else as it is. The program's own
+    /// functions take each as it is.
+    fn meeting(&self, callee: &builtin::Callee, params: &[Param<Name>], args: &[Named]) -> Vec<Named> {
+        let float = self.options.float;
+        if matches!(callee.base, Base::User(_)) {
+            return args.iter().map(|a| a.number(float)).collect();
+        }
+        let takes = |i: usize| params.get(i).map_or(Takes::Numbers, |p| p.takes);
+        let is_raw =
+            |i: &usize| matches!(takes(*i), Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes);
+        let (raw, numbers): (Vec<usize>, Vec<usize>) = (0..args.len()).partition(is_raw);
+        let number =
+            |i: &usize| if takes(*i) == Takes::Any { args[*i].clone() } else { args[*i].float(float) };
+        let met = meeting(&numbers.iter().map(number).collect::<Vec<_>>(), float);
+        let mut out = args.to_vec();
+        raw.into_iter().for_each(|i| out[i] = args[i].exact());
+        numbers.into_iter().zip(met).for_each(|(i, v)| out[i] = v);
+        out
     }
 
     fn constant(&self, call: &Call, span: Span) -> Eval<Named> {
@@ -220,10 +243,8 @@ impl Term<'_> {
                     names.entry(formal.clone()).or_insert_with(|| actual.clone());
                 }
             }
-            values.insert(
-                param.name.clone(),
-                Some(Value { tensor: arg.tensor.clone(), batch: brought, start: 0 }),
-            );
+            values
+                .insert(param.name.clone(), Some(Value { batch: brought, ..Value::new(arg.tensor.clone()) }));
         }
         let own;
         let options = match self.steps_of(f, &values) {
@@ -258,6 +279,9 @@ impl Term<'_> {
         let (time, _) = f.body.iter().find_map(|e| moving(&e.target.places))?;
         if let Some((n, _)) = self.options.axes.get(time) {
             return Some(*n);
+        }
+        if self.program.times.contains_key(time) {
+            return Some(1);
         }
         f.params.iter().find_map(|p| {
             let axis = p.places.iter().position(|place| key(place).as_ref() == Some(time))?;

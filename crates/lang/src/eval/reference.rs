@@ -147,6 +147,12 @@ impl<'a> Term<'a> {
                 Err(Fault::from(Diagnostic::error(place.span, what)))
             };
             let named = key(place);
+            let only_last = matches!(place.index, Index::Time(..) | Index::Moment(0..));
+            if value.ended && only_last {
+                let what = format!("of `{}` there is the last moment only", r.name);
+                let fault = Diagnostic::error(place.span, what);
+                return Err(fault.help("its time goes on while something holds: read it at *-1").into());
+            }
             match &place.index {
                 Index::Named(_, by) => axes.extend(named.map(|k| (k, *by, false))),
                 Index::Time(_, by) => axes.extend(named.map(|k| (k, *by - value.start, true))),

@@ -121,6 +121,11 @@ impl Parser<'_> {
             ("axis", Token::Name) => {
                 self.next();
                 let (name, _) = self.name("an index")?;
+                if matches!(self.peek(), Token::Name) && self.word() == "while" {
+                    self.next();
+                    let (go, end) = self.name("the name of a condition")?;
+                    return Ok(Statement::While(name, go, start.to(end)));
+                }
                 self.need("=", "`=` and a size")?;
                 let value = self.expression()?;
                 let span = start.to(value.span);

@@ -71,7 +71,7 @@ impl Names {
                     self.gather(inside, blocks);
                     blocks.pop();
                 }
-                Statement::Axis(..) | Statement::Import(..) => {}
+                Statement::Axis(..) | Statement::While(..) | Statement::Import(..) => {}
             }
         }
     }

@@ -61,6 +61,12 @@ impl Program {
                         }
                     }
                 }
+                Statement::While(name, go, span) => {
+                    if let Some((_, before)) = self.times.insert(name.clone(), (go.clone(), *span)) {
+                        let what = format!("the end of `{name}` is declared twice");
+                        faults.push(Diagnostic::error(*span, what).and(before, "first here"));
+                    }
+                }
                 Statement::Axis(name, size, span) => {
                     if let Some((_, before)) = self.axes.insert(name.clone(), (size.clone(), *span)) {
                         let what = format!("the size of `{name}` is declared twice");

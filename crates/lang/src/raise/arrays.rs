@@ -4,6 +4,7 @@ use super::draft::{Drafts, local, operand};
 use super::forms::{Raise, call};
 use super::{Base, Seen, Source, number};
 use crate::ast::{Array, Expr, Index, Kind, Place, Projection, Ref};
+use gradus_ir::DType;
 use gradus_ir::ops::{Combine, IndexMap, Window};
 
 /// Whole numbers as an argument: one if all are the same.
@@ -27,7 +28,7 @@ fn without(seen: &Seen, axis: usize) -> Seen {
     let mut kinds = seen.kinds.clone();
     kinds.remove(axis);
     let base = match &seen.base {
-        Base::Number(n) => Base::Number(*n),
+        Base::Number(n, d) => Base::Number(*n, *d),
         Base::Tensor(name, sources) => {
             let moved = |s: &Source| match s {
                 Source::Axis(a) if *a == axis => Source::At(0),
@@ -45,7 +46,7 @@ fn within(seen: &Seen, axis: usize, drafts: &mut Drafts) -> Seen {
     let mut kinds = seen.kinds.clone();
     kinds.insert(axis, drafts.kind(1));
     let base = match &seen.base {
-        Base::Number(n) => Base::Number(*n),
+        Base::Number(n, d) => Base::Number(*n, *d),
         Base::Tensor(name, sources) => {
             let moved = |s: &Source| match s {
                 Source::Axis(a) => Source::Axis(a + usize::from(*a >= axis)),
@@ -146,7 +147,7 @@ impl Drafts {
     }
 
     /// With zeros before, between and behind the elements of every axis; negative numbers crop.
-    fn padded(&mut self, x: &Seen, extents: &[usize], by: &[(i64, usize, i64)]) -> Seen {
+    fn padded(&mut self, x: &Seen, dtype: DType, extents: &[usize], by: &[(i64, usize, i64)]) -> Seen {
         let (mut x, mut extents) = (self.solid(x), extents.to_vec());
         for (axis, (_, between, _)) in by.iter().enumerate().filter(|(_, b)| b.1 > 0) {
             let n = extents[axis];
@@ -156,7 +157,7 @@ impl Drafts {
             let wide = (n - 1) * (between + 1) + 1;
             let mut kinds = x.kinds.clone();
             kinds[axis] = self.kind(wide);
-            let zeros = self.equation(kinds, Vec::new(), Projection::Sum, number(0.0));
+            let zeros = self.number(0.0, dtype, kinds);
             let ids = self.places(0, &[(*between as i64 + 1, n)]);
             self.join(ids.kinds[0], x.kinds[axis]);
             x = self.scattered([&zeros, &ids, &x], axis, None);
@@ -169,7 +170,7 @@ impl Drafts {
             let wide =
                 |a: usize| (ranges[a].1 - ranges[a].0 + by[a].0.max(0) + by[a].2.max(0)).max(0) as usize;
             let kinds = (0..by.len()).map(|a| self.kind(wide(a))).collect();
-            return Seen { base: Base::Number(0.0), kinds, when: None };
+            return self.number(0.0, dtype, kinds);
         }
         x = self.cropped(&x, &extents, &ranges);
         let zeros: Vec<(i64, i64)> = by.iter().map(|b| (b.0.max(0), b.2.max(0))).collect();
@@ -211,7 +212,7 @@ impl Raise<'_> {
             (low[a], interior[a], to[a] as i64 - wide as i64 - low[a])
         };
         let by: Vec<(i64, usize, i64)> = (0..from.len()).map(by).collect();
-        Some(drafts.padded(&self.ins[0], &from, &by))
+        Some(drafts.padded(&self.ins[0], self.dtype(0), &from, &by))
     }
 
     /// Views in which several axes of the result step along one of the operand: windows.
@@ -270,7 +271,7 @@ impl Raise<'_> {
             let stay: Vec<usize> = (0..y.kinds.len()).filter(|a| *a != p && *a != k).collect();
             let mut kinds: Vec<usize> = stay.iter().map(|a| y.kinds[*a]).collect();
             kinds.push(drafts.kind(to[lead + i]));
-            let zeros = drafts.equation(kinds, Vec::new(), Projection::Sum, number(0.0));
+            let zeros = drafts.number(0.0, self.dtype(0), kinds);
             drafts.join(ids.kinds[0], y.kinds[p]);
             drafts.join(ids.kinds[1], y.kinds[k]);
             let order: Vec<usize> = stay.iter().copied().chain([p, k]).collect();
@@ -288,7 +289,7 @@ impl Raise<'_> {
         let (xs, ws, out) = (self.from(0), self.from(1), self.extents(0));
         let by = |i: usize| (window.low[i], window.base_dilation[i] - 1, window.high[i]);
         let by: Vec<(i64, usize, i64)> = vec![(0, 0, 0); 3].into_iter().chain((0..n).map(by)).collect();
-        let x = drafts.padded(x, &xs, &by);
+        let x = drafts.padded(x, self.dtype(0), &xs, &by);
         let Some(function) = n.checked_sub(1).and_then(|n| ["conv1d", "conv2d", "conv3d"].get(n)) else {
             return self.products(window, x, [&ws, &out], drafts);
         };
@@ -404,7 +405,7 @@ impl Raise<'_> {
 fn permuted(x: &Seen, order: &[usize]) -> Seen {
     let kinds = order.iter().map(|a| x.kinds[*a]).collect();
     let base = match &x.base {
-        Base::Number(n) => Base::Number(*n),
+        Base::Number(n, d) => Base::Number(*n, *d),
         Base::Tensor(name, sources) => {
             let moved = |s: &Source| match s {
                 Source::Axis(a) => Source::Axis(order.iter().position(|o| o == a).unwrap_or(*a)),

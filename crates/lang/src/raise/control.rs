@@ -14,7 +14,7 @@ pub(super) const FEW: usize = 4;
 /// A tensor at one place of its first axis.
 fn at(seen: &Seen, place: usize) -> Seen {
     let base = match &seen.base {
-        Base::Number(n) => Base::Number(*n),
+        Base::Number(n, d) => Base::Number(*n, *d),
         Base::Tensor(name, sources) => {
             let moved = |s: &Source| match s {
                 Source::Axis(0) => Source::At(place as i64),
@@ -71,7 +71,8 @@ impl Raise<'_> {
         let begin = self.ins[scan.shared..scan.shared + scan.carries].to_vec();
         let none = |k: usize| {
             let kinds = self.extents(k).iter().map(|n| drafts.kind(*n)).collect();
-            Seen { base: Base::Number(0.0), kinds, when: None }
+            let dtype = drafts.said(self.node.outs[k].dtype);
+            Seen { base: Base::Number(0.0, dtype), kinds, when: None }
         };
         begin.into_iter().chain((scan.carries..self.node.outs.len()).map(none).collect::<Vec<_>>()).collect()
     }

@@ -1,9 +1,10 @@
 //! Equations being written: their indices have kinds until all are known, then names.
 
 use super::{Base, Seen, Source, number};
-use crate::ast::{Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref, Statement};
+use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref, Statement};
 use crate::scope::renamed;
 use crate::source::Span;
+use gradus_ir::DType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An equation over its own indices, each of a kind.
@@ -34,10 +35,14 @@ pub(crate) struct Drafts {
     pub(crate) drafts: Vec<Draft>,
     pub(crate) functions: Vec<Own>,
     pub(crate) taken: BTreeSet<Name>,
+    /// The dtype of all floats, if there is one: it need not be said.
+    float: Option<DType>,
     /// The time of the program, or of the function that is being written.
     pub(crate) clock: Clock,
     /// What time is called, by how many steps it has.
     pub(crate) times: BTreeMap<usize, Name>,
+    /// Times that go on while a name holds, by that name.
+    pub(crate) endless: Vec<(Name, Name)>,
     parent: Vec<usize>,
     extents: Vec<usize>,
     /// Kinds whose size must be declared, since nothing on the right of an equation has it.
@@ -60,19 +65,51 @@ pub(crate) fn local(k: usize) -> Name {
 }
 
 impl Drafts {
-    pub(crate) fn new() -> Drafts {
+    /// For a graph whose floats are all of this dtype.
+    pub(crate) fn new(float: Option<DType>) -> Drafts {
         Drafts {
+            float,
             drafts: Vec::new(),
             functions: Vec::new(),
             taken: BTreeSet::new(),
             clock: Clock::default(),
             times: BTreeMap::new(),
+            endless: Vec::new(),
             parent: Vec::new(),
             extents: Vec::new(),
             declared: BTreeSet::new(),
             laid_out: BTreeMap::new(),
             count: 0,
         }
+    }
+
+    /// A dtype, if it has to be said: truth values are what they are.
+    pub(crate) fn said(&self, dtype: DType) -> Option<DType> {
+        let known = dtype == DType::Bool || dtype.is_complex() || Some(dtype) == self.float;
+        Some(dtype).filter(|_| !known)
+    }
+
+    /// The same number everywhere.
+    pub(crate) fn number(&self, x: f64, dtype: DType, kinds: Vec<usize>) -> Seen {
+        Seen { base: Base::Number(x, self.said(dtype)), kinds, when: None }
+    }
+
+    /// A value in a dtype.
+    pub(crate) fn cast(&mut self, x: &Seen, dtype: DType) -> Seen {
+        let places: Vec<usize> = (0..x.kinds.len()).collect();
+        let value = cast(operand(x, &places), dtype);
+        self.equation(x.kinds.clone(), Vec::new(), Projection::Sum, value)
+    }
+
+    /// Whether the equation of a value gives truth values.
+    pub(crate) fn is_truth(&self, x: &Seen) -> bool {
+        let Base::Tensor(name, _) = &x.base else { return false };
+        let mut own = self.drafts.iter().filter(|d| d.name == *name).map(|d| &d.value.kind);
+        own.next().is_none_or(|kind| match kind {
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => true,
+            Kind::Call(call) => TRUTHS.contains(&&*call.function),
+            _ => false,
+        })
     }
 
     /// What a time of so many steps is called.
@@ -93,13 +130,6 @@ impl Drafts {
         self.parent.push(self.parent.len());
         self.extents.push(extent);
         self.parent.len() - 1
-    }
-
-    /// A new kind of index whose size is declared.
-    pub(crate) fn sized(&mut self, extent: usize) -> usize {
-        let kind = self.kind(extent);
-        self.declared.insert(kind);
-        kind
     }
 
     /// How many places an index of this kind has.
@@ -226,7 +256,9 @@ impl Drafts {
             out.push(Statement::Equation(self.equation_of(d, &letters, &mut sizes, names)));
         }
         let axis = |(name, n): (Name, usize)| Statement::Axis(name, number(n as f64), Span::default());
-        sizes.into_iter().map(axis).chain(out).collect()
+        let goes_on = |(time, go)| Statement::While(time, go, Span::default());
+        let times: Vec<Statement> = std::mem::take(&mut self.endless).into_iter().map(goes_on).collect();
+        sizes.into_iter().map(axis).chain(times).chain(out).collect()
     }
 
     /// Names for indices of these kinds, each once.
@@ -281,10 +313,20 @@ fn letter(n: usize) -> Name {
     }
 }
 
+/// Functions that give truth values.
+const TRUTHS: &[&str] = &["eq", "ne", "lt", "le", "gt", "ge", "is_nan", "is_inf", "is_finite"];
+
+/// An expression in a dtype.
+pub(crate) fn cast(e: Expr, dtype: DType) -> Expr {
+    let named = vec![("to".into(), Kind::Text(dtype.name().into()).bare())];
+    Kind::Call(Box::new(Call { function: "cast".into(), args: vec![e], named })).bare()
+}
+
 /// A value in an equation, its axes called by these indices.
 pub(crate) fn operand(seen: &Seen, places: &[usize]) -> Expr {
     match &seen.base {
-        Base::Number(x) => number(*x),
+        Base::Number(x, None) => number(*x),
+        Base::Number(x, Some(dtype)) => cast(number(*x), *dtype),
         Base::Tensor(name, sources) => {
             let place = |s: &Source| {
                 let index = match s {

@@ -1,7 +1,7 @@
 //! One equation per op, by its form.
 
 use super::control::FEW;
-use super::draft::{Drafts, local, operand};
+use super::draft::{Drafts, cast, local, operand};
 use super::{Base, Known, Seen, Source, number};
 use crate::ast::{Array, Call, Expr, Index, Kind, Name, Place, Projection};
 use crate::builtin::{self, Shape};
@@ -9,7 +9,7 @@ use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::literal::Data;
 use gradus_ir::ops::{Combine, Form, IndexMap, Op};
-use gradus_ir::{DType, Graph, Literal, Result};
+use gradus_ir::{Class, DType, Graph, Literal, Result};
 
 /// The outputs of a graph over operands.
 pub(super) fn walk(graph: &Graph, operands: &[Seen], drafts: &mut Drafts) -> Result<Vec<Seen>> {
@@ -47,9 +47,9 @@ pub(super) fn call(function: &str, args: Vec<Expr>, named: Vec<(&str, Expr)>) ->
     Kind::Call(Box::new(Call { function: function.into(), args, named })).bare()
 }
 
-/// Up to here floats of 32 bits have all whole numbers.
-const EXACT: f64 = 16_777_216.0;
-const HALF: f64 = 65_536.0;
+/// Up to here all whole numbers can be written.
+const EXACT: u64 = 1 << 53;
+const HALF: i64 = 1 << 32;
 
 /// An application, with what its operands are by now.
 pub(super) struct Raise<'a> {
@@ -69,11 +69,18 @@ impl Raise<'_> {
         !ins.chain(self.node.outs.iter().map(|a| a.dtype)).any(|d| d.is_complex())
     }
 
+    /// Whether all of it are floats of one dtype.
+    fn is_of_floats(&self) -> bool {
+        let mut all = self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
+        let out = self.node.outs[0].dtype;
+        out.class() == Class::Float && all.all(|d| d == out)
+    }
+
     pub(super) fn outputs(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         let mut empty = self.node.outs.iter().filter(|a| a.shape.numel() == 0);
         if self.node.outs.len() == 1 && empty.next().is_some() {
             let kinds = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
-            return Ok(vec![Seen { base: Base::Number(0.0), kinds, when: None }]);
+            return Ok(vec![drafts.number(0.0, self.node.outs[0].dtype, kinds)]);
         }
         let avals: Vec<_> = self.node.ins.iter().map(|i| self.graph.aval(*i).clone()).collect();
         let one = match self.node.op.def().form(&avals) {
@@ -81,6 +88,10 @@ impl Raise<'_> {
             Form::Iota { axis } => {
                 let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
                 let own = Kind::Of("index".into(), local(axis)).bare();
+                let own = match drafts.said(self.node.outs[0].dtype) {
+                    Some(dtype) => cast(own, dtype),
+                    None => own,
+                };
                 Some(drafts.equation(kinds, Vec::new(), Projection::Sum, own))
             }
             Form::View(map) => self.view(&map, drafts),
@@ -91,7 +102,7 @@ impl Raise<'_> {
             Form::Cumulate { combine, axis, reverse } => self.running(combine, axis, reverse, drafts),
             Form::Concat { axis } => Some(self.joined(axis, drafts)),
             Form::Pad { low, interior } => self.pads(&low, &interior, drafts),
-            Form::Convolve(window) => self.convolution(&window, drafts),
+            Form::Convolve(window) => self.convolution(&window, drafts).map(|y| self.held(y, drafts)),
             Form::Fold(window) => self.folded(&window, drafts),
             Form::Take { axis } => self.taken(axis, drafts),
             Form::Scatter { axis, combine } => self.put(axis, combine, drafts),
@@ -115,7 +126,10 @@ impl Raise<'_> {
             Form::Bits => return Ok(self.bits(drafts)),
             _ => {
                 let all = self.linear(drafts).or_else(|| self.spectra(drafts));
-                return all.map_or_else(|| self.all_literally(drafts), Ok);
+                return match all {
+                    Some(all) => Ok(self.all_held(all, drafts)),
+                    None => self.all_literally(drafts),
+                };
             }
         };
         match one {
@@ -124,54 +138,80 @@ impl Raise<'_> {
         }
     }
 
+    /// A result of a function that gives floats, in the dtype that it has here.
+    fn held(&self, y: Seen, drafts: &mut Drafts) -> Seen {
+        self.all_held(vec![y], drafts).remove(0)
+    }
+
+    fn all_held(&self, mut all: Vec<Seen>, drafts: &mut Drafts) -> Vec<Seen> {
+        for (seen, aval) in all.iter_mut().zip(&self.node.outs) {
+            if let Some(dtype) = drafts.said(aval.dtype) {
+                *seen = drafts.cast(seen, dtype);
+            }
+        }
+        all
+    }
+
+    /// The dtype of an operand.
+    pub(super) fn dtype(&self, operand: usize) -> DType {
+        self.graph.aval(self.node.ins[operand]).dtype
+    }
+
     fn all_literally(&self, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         (0..self.node.outs.len()).map(|out| self.literally(out, drafts)).collect()
     }
 
     fn constant(&self, l: &Literal, drafts: &mut Drafts) -> Option<Seen> {
-        let numbers: Vec<f64> = match l.data() {
+        Some(match l.data() {
             Data::C(both) => {
-                let real = self.array(both.iter().map(|z| z.re).collect(), drafts);
-                let imag = self.array(both.iter().map(|z| z.im).collect(), drafts);
-                return Some(drafts.pointwise("complex", &[&real, &imag]));
+                let part = l.dtype().real();
+                let real = self.array(both.iter().map(|z| z.re).collect(), part, drafts);
+                let imag = self.array(both.iter().map(|z| z.im).collect(), part, drafts);
+                drafts.pointwise("complex", &[&real, &imag])
             }
-            Data::F(numbers) => numbers.to_vec(),
-            _ => l.i().iter().map(|i| *i as f64).collect(),
-        };
-        // Words with more digits than a float has are put together of two halves.
-        if l.dtype() == DType::U32 && numbers.iter().any(|x| x.abs() > EXACT) {
-            let high: Vec<f64> = numbers.iter().map(|x| (x / HALF).floor()).collect();
-            let low = self.array(numbers.iter().zip(&high).map(|(x, h)| x - h * HALF).collect(), drafts);
-            let high = self.array(high, drafts);
-            let places: Vec<usize> = (0..low.kinds.len()).collect();
-            high.kinds.iter().zip(&low.kinds).for_each(|(a, b)| drafts.join(*a, *b));
-            let on = || vec![("as", Kind::Text("i64".into()).bare())];
-            let high = call("mul", vec![operand(&high, &places), number(HALF)], on());
-            let value = call("add", vec![high, operand(&low, &places)], on());
-            return Some(drafts.equation(low.kinds, Vec::new(), Projection::Sum, value));
-        }
-        Some(self.array(numbers, drafts))
+            Data::F(numbers) => self.array(numbers.to_vec(), l.dtype(), drafts),
+            Data::I(numbers) if numbers.iter().all(|n| n.unsigned_abs() <= EXACT) => {
+                self.array(numbers.iter().map(|n| *n as f64).collect(), l.dtype(), drafts)
+            }
+            // Numbers with more digits than are written are put together of two halves.
+            Data::I(numbers) => {
+                let half = |n: &i64| n.div_euclid(HALF);
+                let high = self.array(numbers.iter().map(|n| half(n) as f64).collect(), DType::I64, drafts);
+                let low = numbers.iter().map(|n| (n - half(n) * HALF) as f64).collect();
+                let low = self.array(low, DType::I64, drafts);
+                let places: Vec<usize> = (0..low.kinds.len()).collect();
+                high.kinds.iter().zip(&low.kinds).for_each(|(a, b)| drafts.join(*a, *b));
+                let high = Kind::Product(vec![operand(&high, &places), number(HALF as f64)]).bare();
+                let value = Kind::Sum(vec![high, operand(&low, &places)]).bare();
+                drafts.equation(low.kinds, Vec::new(), Projection::Sum, value)
+            }
+        })
     }
 
     /// Numbers in order.
-    fn array(&self, numbers: Vec<f64>, drafts: &mut Drafts) -> Seen {
+    fn array(&self, numbers: Vec<f64>, dtype: DType, drafts: &mut Drafts) -> Seen {
         let kinds: Vec<usize> = self.extents(0).iter().map(|n| drafts.kind(*n)).collect();
         if numbers.iter().all(|x| x.to_bits() == numbers[0].to_bits()) {
-            return Seen { base: Base::Number(numbers[0]), kinds, when: None };
+            return drafts.number(numbers[0], dtype, kinds);
         }
-        let mut array = |numbers: Vec<f64>| {
+        let said = drafts.said(dtype);
+        let mut array = |numbers: Vec<f64>, dtype: Option<DType>| {
             let array = Array { shape: self.extents(0), numbers: numbers.into() };
             let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
+            let value = match dtype {
+                Some(dtype) => cast(value, dtype),
+                None => value,
+            };
             drafts.equation(kinds.clone(), Vec::new(), Projection::Sum, value)
         };
         if numbers.iter().all(|x| x.is_finite()) {
-            return array(numbers);
+            return array(numbers, said);
         }
         // Infinities have no digits, and what is no number neither: where there are some, a sign or 0 divided by 0.
-        let finite = array(numbers.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect());
+        let finite = array(numbers.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect(), said);
         let sign = |x: &f64| if x.is_nan() { 0.0 } else { x.signum() };
-        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { sign(x) }).collect());
-        let plain = array(numbers.iter().map(|x| f64::from(x.is_finite())).collect());
+        let signs = array(numbers.iter().map(|x| if x.is_finite() { 0.0 } else { sign(x) }).collect(), said);
+        let plain = array(numbers.iter().map(|x| f64::from(x.is_finite())).collect(), None);
         let places: Vec<usize> = (0..kinds.len()).collect();
         let [finite, sign, plain] = [finite, signs, plain].map(|s| operand(&s, &places));
         let infinite = Kind::Quotient(Box::new([sign, number(0.0)])).bare();
@@ -205,7 +245,7 @@ impl Raise<'_> {
                 })
                 .collect();
             let base = match &x.base {
-                Base::Number(n) => Base::Number(*n),
+                Base::Number(n, d) => Base::Number(*n, *d),
                 Base::Tensor(name, sources) => {
                     let through = |s: &Source| match s {
                         Source::Axis(axis) => match readers(*axis).next() {
@@ -275,7 +315,7 @@ impl Raise<'_> {
             let kinds: Vec<usize> =
                 (0..to.len()).map(|n| old_of(n).map_or_else(|| drafts.kind(1), |o| x.kinds[o])).collect();
             let base = match &x.base {
-                Base::Number(n) => Base::Number(*n),
+                Base::Number(n, d) => Base::Number(*n, *d),
                 Base::Tensor(name, sources) => {
                     let through = |s: &Source| match s {
                         Source::Axis(old) => new_of(*old).map_or(Source::At(0), Source::Axis),
@@ -307,7 +347,16 @@ impl Raise<'_> {
             kinds.push(first);
         }
         let places: Vec<usize> = (0..extents.len()).collect();
-        let operands = self.ins.iter().map(|s| operand(s, &places)).collect();
+        // A number takes the dtype of what it meets.
+        let met = |dtype: DType| {
+            let ins = self.node.ins.iter().zip(self.ins);
+            ins.into_iter().any(|(i, s)| s.name().is_some() && self.graph.aval(*i).dtype == dtype)
+        };
+        let operands = self.ins.iter().map(|s| match s.base {
+            Base::Number(x, Some(dtype)) if met(dtype) => number(x),
+            _ => operand(s, &places),
+        });
+        let operands = operands.collect();
         (kinds, operands)
     }
 
@@ -428,7 +477,7 @@ impl Raise<'_> {
     }
 
     fn by_name(&self, drafts: &mut Drafts) -> Option<Seen> {
-        if !self.is_real() || self.node.outs.len() != 1 {
+        if !self.is_of_floats() || self.node.outs.len() != 1 {
             return None;
         }
         let attrs = self.node.op.def().attrs();

@@ -31,7 +31,10 @@ impl Drafts {
             let kinds: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
             let (result, places) = (self.fresh(), (0..kinds.len()).collect::<Vec<_>>());
             let value = operand(seen, &places);
-            let (body, used) = needed(&all, reads(&value));
+            // What says when a time ends is read by no result.
+            let ends =
+                self.endless.iter().map(|(_, go)| go.clone()).filter(|go| all.iter().any(|d| d.name == *go));
+            let (body, used) = needed(&all, reads(&value).into_iter().chain(ends).collect());
             self.drafts = body;
             self.add(result.clone(), None, kinds.clone(), Vec::new(), Projection::Sum, value);
             let mine: Vec<usize> = (0..params.len()).filter(|p| used.contains(&params[*p].0)).collect();
@@ -76,7 +79,7 @@ impl Drafts {
     }
 
     /// A name for a function.
-    fn named_like(&mut self, base: &str) -> Name {
+    pub(super) fn named_like(&mut self, base: &str) -> Name {
         let free = |n: usize| Name::from(format!("{base}{n}"));
         let mut n = 1;
         while !self.taken.insert(free(n)) {

@@ -40,7 +40,7 @@ struct Loop<'a> {
 }
 
 fn nothing() -> Seen {
-    Seen { base: Base::Number(0.0), kinds: Vec::new(), when: None }
+    Seen { base: Base::Number(0.0, None), kinds: Vec::new(), when: None }
 }
 
 /// A tensor backwards along its first axis.
@@ -378,7 +378,7 @@ impl Loop<'_> {
                     at => *at,
                 };
                 let base = match &seen.base {
-                    Base::Number(x) => Base::Number(*x),
+                    Base::Number(x, d) => Base::Number(*x, *d),
                     Base::Tensor(name, sources) => {
                         Base::Tensor(name.clone(), sources.iter().map(behind).collect())
                     }

@@ -189,27 +189,65 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
 
+    /// How many places an axis has that a call brought.
+    pub(super) fn brought_extent(&self, axis: &Name) -> usize {
+        let all = self.values.values().flatten();
+        let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
+        found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
+    }
+
     /// What names of a group begin with: nothing, at all places, and along all axes that a call brought.
-    fn start(&self, group: &[usize], sizes: &[Extents], brought: &[Vec<Name>]) -> Vec<Tensor> {
-        let extent = |axis: &Name| {
-            let all = self.values.values().flatten();
-            let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
-            found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
+    fn start(
+        &self,
+        group: &[usize],
+        sizes: &[Extents],
+        brought: &[Vec<Name>],
+        dtypes: &[DType],
+    ) -> Vec<Tensor> {
+        let one = |g: usize| {
+            let own = sizes[g].iter().map(|n| n.unwrap_or(1));
+            let extents: Vec<usize> = brought[g].iter().map(|b| self.brought_extent(b)).chain(own).collect();
+            bounded(&extents, || Tensor::zeros(extents.clone()).to_dtype(dtypes[g]))
         };
-        let one = |((i, sizes), brought): ((&usize, &Extents), &Vec<Name>)| {
-            let own = sizes.iter().map(|n| n.unwrap_or(1));
-            let extents: Vec<usize> = brought.iter().map(extent).chain(own).collect();
-            let dtype = if self.is_relation(*i) { DType::Bool } else { self.options.float };
-            bounded(&extents, || Tensor::zeros(extents.clone()).to_dtype(dtype))
-        };
-        group.iter().zip(sizes).zip(brought).map(one).collect()
+        (0..group.len()).map(one).collect()
+    }
+
+    /// The dtypes of names that need themselves: those that a round gives. What is not known yet takes that of what it
+    /// meets, as truth values do.
+    fn kinds(
+        &self,
+        group: &[usize],
+        names: &[Name],
+        sizes: &[Extents],
+        brought: &[Vec<Name>],
+    ) -> Eval<Vec<DType>> {
+        let float = |i: &usize| if self.is_relation(*i) { DType::Bool } else { self.options.float };
+        if self.is_plain(group) {
+            return Ok(group.iter().map(float).collect());
+        }
+        let mut kinds = vec![DType::Bool; group.len()];
+        loop {
+            let values = self.with(names, &self.start(group, sizes, brought, &kinds), brought);
+            let round = || group.iter().map(|i| self.round(*i, &values)).collect();
+            let round: Eval<Vec<Value>> = self.options.within(round);
+            let found = round?.into_iter().zip(&kinds).map(|(v, k)| k.promote(v.tensor.dtype()));
+            let found: Vec<DType> = found.collect();
+            if found == kinds {
+                break;
+            }
+            kinds = found;
+        }
+        let known = |(i, k): (&usize, DType)| if k == DType::Bool { float(i) } else { k };
+        Ok(group.iter().zip(kinds).map(known).collect())
     }
 
     /// The axes that calls bring to the names of a group: what one has, those that read it have too.
     fn brought(&self, group: &[usize], names: &[Name], sizes: &[Extents]) -> Eval<Vec<Vec<Name>>> {
         let mut brought = vec![Vec::new(); group.len()];
+        let dtype = |i: &usize| if self.is_relation(*i) { DType::Bool } else { self.options.float };
+        let dtypes: Vec<DType> = group.iter().map(dtype).collect();
         while !self.batch.is_empty() {
-            let values = self.with(names, &self.start(group, sizes, &brought), &brought);
+            let values = self.with(names, &self.start(group, sizes, &brought, &dtypes), &brought);
             let round = || group.iter().map(|i| self.round(*i, &values)).collect();
             let round: Eval<Vec<Value>> = self.options.within(round);
             let found: Vec<Vec<Name>> = round?.into_iter().map(|v| v.batch).collect();
@@ -232,7 +270,8 @@ impl<'a> Solver<'a> {
     fn rules(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
         let brought = self.brought(group, &names, sizes)?;
-        let known = self.with(&names, &self.start(group, sizes, &brought), &brought);
+        let truths = vec![DType::Bool; group.len()];
+        let known = self.with(&names, &self.start(group, sizes, &brought, &truths), &brought);
         let mut first = Vec::new();
         for i in group {
             first.push(self.round(*i, &known)?.tensor);
@@ -348,7 +387,8 @@ impl<'a> Solver<'a> {
         let names = self.group_names(group);
         let watch = Watch { float: self.options.float, tolerance: self.options.tolerance };
         let brought = self.brought(group, &names, sizes)?;
-        let mut init = self.start(group, sizes, &brought);
+        let dtypes = self.kinds(group, &names, sizes, &brought)?;
+        let mut init = self.start(group, sizes, &brought, &dtypes);
         // Numbers may be at rest before their derivatives are, 0 at once: where these are wanted, both must be.
         let pushed = self.options.is_derived() && !group.iter().any(|i| self.is_relation(*i));
         if pushed {

@@ -6,7 +6,7 @@ use crate::builtin::{self, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, real, window};
 use crate::limit::fits;
-use crate::named::Named;
+use crate::named::{Named, meeting};
 use crate::program::Program;
 use crate::scope::key;
 use crate::source::Span;
@@ -35,16 +35,16 @@ impl<'a> Solver<'a> {
         let start = moments.map_or(0, |m| m.0);
         let all: Vec<usize> = extents.iter().chain(&sizes).copied().collect();
         fits(&all).map_err(|x| fault(first.span, &x))?;
+        let mut values: Vec<Named> = terms.iter().map(|t| t.1.clone()).collect();
+        if terms.len() > 1 && !relation {
+            values = meeting(&values, float);
+        }
         let mut sum: Option<Tensor> = None;
-        for (e, value) in terms {
-            let value = if relation {
-                let value = real(value.clone(), e.value.span, "is no truth value")?;
-                Named { tensor: value.float(float).tensor.gt(0.0), ..value.clone() }
-            } else if terms.len() > 1 {
-                value.float(float)
-            } else {
-                value.clone()
-            };
+        for ((e, _), mut value) in terms.iter().zip(values) {
+            if relation {
+                let number = real(value, e.value.span, "is no truth value")?.float(float);
+                value = number.with(number.tensor.gt(0.0));
+            }
             let placed = placed(e, &value, &batch, &extents, &sizes, start, inside.is_some());
             placed.check().map_err(|x| fault(e.span, &x))?;
             sum = Some(match sum {
@@ -55,7 +55,7 @@ impl<'a> Solver<'a> {
         }
         let tensor = sum.ok_or(Fault::Silent)?;
         tensor.check().map_err(|x| fault(first.span, &x))?;
-        Ok(Value { tensor, batch, start })
+        Ok(Value { batch, start, ..Value::new(tensor) })
     }
 
     /// A call that is all of an equation and works along axes that stay.

@@ -4,17 +4,29 @@ use super::Solver;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::builtin;
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, NOW, Value, fault, real, window};
+use crate::eval::{Eval, Fault, NOW, Value, fault, window};
 use crate::limit::fits;
-use crate::named::Named;
+use crate::named::{Named, common};
 use crate::order::components;
 use crate::program::Program;
+use crate::source::Span;
 use crate::time::{from_moment, is_timed, moving};
 use crate::verdict::Verdict;
-use gradus_ir::Error;
-use gradus_tensor::{ScanOptions, Tensor, scan};
+use gradus_ir::{DType, Error};
+use gradus_tensor::{ScanOptions, Tensor, scan, while_loop};
 use std::cell::RefCell;
 use std::collections::HashMap;
+
+/// Dtypes that hold what a step gives, if these do not. In the end nothing is known of names that nothing gives a kind: they are
+/// floats.
+fn widened(dtypes: &[DType], found: &[DType], float: DType) -> Option<Vec<DType>> {
+    let wider: Vec<DType> = dtypes.iter().zip(found).map(|(a, b)| a.promote(*b)).collect();
+    if wider != dtypes {
+        return Some(wider);
+    }
+    let known = |d: DType| if d == DType::Bool { float } else { d };
+    dtypes.contains(&DType::Bool).then(|| wider.into_iter().map(known).collect())
+}
 
 fn offset(places: &[Place]) -> Option<i64> {
     moving(places).map(|t| t.1)
@@ -61,7 +73,12 @@ impl<'a> Solver<'a> {
     }
 
     fn steps(&self, e: &Equation, names: &Group) -> bool {
-        loops(e, names) || self.is_by_moment(e)
+        loops(e, names) || self.is_by_moment(e) || self.is_endless(e)
+    }
+
+    /// Whether an equation moves with a time that ends by a condition.
+    fn is_endless(&self, e: &Equation) -> bool {
+        moving(&e.target.places).is_some_and(|t| self.program.times.contains_key(t.0))
     }
 
     pub(super) fn stream(&mut self, group: &[usize]) -> Eval<()> {
@@ -136,9 +153,8 @@ impl<'a> Solver<'a> {
         sizes: &[Vec<Option<usize>>],
         lags: usize,
         forwards: bool,
-        span: crate::source::Span,
+        span: Span,
     ) -> Eval<()> {
-        let float = self.options.float;
         let steps = self.options.steps as i64;
         // The moments of all names of the group together; a given start stands at moment 0.
         let moments = self.moments(group.iter().flat_map(|i| self.own(*i))).unwrap_or((0, steps - 1));
@@ -157,7 +173,7 @@ impl<'a> Solver<'a> {
         // Everything from outside as stacks of slices over those moments.
         let mut stacks: Vec<Tensor> = Vec::new();
         let mut slices: HashMap<(Name, i64), usize> = HashMap::new();
-        let moment = Tensor::iota(float, [length], 0) + low as f64;
+        let moment = Tensor::iota(self.options.float, [length], 0) + low as f64;
         stacks.push(moment);
         for e in group.iter().flat_map(|i| self.own(*i)).filter(|e| self.steps(e, all)) {
             let by = offset(&e.target.places).unwrap_or(0);
@@ -176,25 +192,31 @@ impl<'a> Solver<'a> {
                 stacks.push(rows);
             }
         }
-        // Terms that do not need the group, and given starts, are known for all moments at once.
+        // Terms that do not need the group, and given starts, are known for all moments at once. All names have all axes that
+        // a call brought, in front.
+        let lead: Vec<usize> = self.batch.iter().map(|b| self.brought_extent(b)).collect();
         let extents = |g: usize| {
             let own = sizes[g].iter().zip(self.time_places(group[g])).filter(|(_, time)| !time);
-            own.map(|(n, _)| n.unwrap_or(1)).collect::<Vec<_>>()
+            lead.iter().copied().chain(own.map(|(n, _)| n.unwrap_or(1))).collect::<Vec<_>>()
         };
-        let zeros: Vec<Tensor> =
-            (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(float)).collect();
-        let mut extra: Vec<Tensor> = Vec::new();
-        for (g, i) in group.iter().enumerate() {
-            extra.push(self.known(*i, all, &names[g], &zeros[g], (low, high), spans[g].1)?);
-        }
         let first_extra = stacks.len();
-        stacks.extend(extra);
-        let carries: Vec<&Tensor> =
-            (0..names.len()).flat_map(|g| std::iter::repeat_n(&zeros[g], lags)).collect();
+        let mut kinds = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            let (rows, kind) = self.known(*i, all, &names[g], &extents(g), (low, high), spans[g].1)?;
+            stacks.push(rows);
+            kinds.push(kind);
+        }
         let inputs: Vec<&Tensor> = stacks.iter().collect();
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
         let judged: RefCell<Vec<Verdict>> = RefCell::default();
-        let step = |carries: &[Tensor], at: &[Tensor]| {
+        // Names have the dtypes that a step gives them. What is not known yet takes that of what it meets, as truth values
+        // do; most programs have floats only.
+        let float = self.options.float;
+        let plain = self.is_plain(group) && kinds.iter().all(|k| k.is_none_or(|k| k == float));
+        let first = |k: &Option<DType>| k.unwrap_or(if plain { float } else { DType::Bool });
+        let mut dtypes: Vec<DType> = kinds.iter().map(first).collect();
+        let found: RefCell<Vec<DType>> = RefCell::new(dtypes.clone());
+        let step = |dtypes: &[DType], carries: &[Tensor], at: &[Tensor]| {
             let mut known: Vec<Option<Tensor>> = vec![None; names.len()];
             let before = self.options.verdicts.borrow().len();
             for &g in order {
@@ -213,10 +235,18 @@ impl<'a> Solver<'a> {
                     at,
                     &|n, lag| earlier(n, lag, &known),
                     all,
+                    !dtypes.contains(&DType::Bool),
                 ) {
                     Ok(sum) => {
                         let extra = &at[first_extra + g];
-                        known[g] = Some(sum.map_or_else(|| extra.clone(), |s| &s + extra));
+                        let value = match (sum, kinds[g]) {
+                            (None, _) => extra.clone(),
+                            (Some(sum), None) if sum.dtype() == DType::Bool => sum,
+                            (Some(sum), None) => &sum + &extra.to_dtype(sum.dtype()),
+                            (Some(sum), Some(_)) => &sum + extra,
+                        };
+                        found.borrow_mut()[g] = value.dtype();
+                        known[g] = Some(value);
                     }
                     Err(fault) => {
                         *inside.borrow_mut() = Some(fault);
@@ -225,7 +255,8 @@ impl<'a> Solver<'a> {
                     }
                 }
             }
-            let now: Vec<Tensor> = known.into_iter().flatten().collect();
+            let now = known.into_iter().flatten().zip(dtypes).map(|(t, d)| t.to_dtype(*d));
+            let now: Vec<Tensor> = now.collect();
             let mut next = Vec::new();
             for (g, value) in now.iter().enumerate() {
                 next.push(value.clone());
@@ -237,29 +268,114 @@ impl<'a> Solver<'a> {
             *judged.borrow_mut() = said;
             (next, outs)
         };
-        let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
-        let result = self.options.by_steps(|| scan(&carries, &inputs, how, step));
-        if let Some(fault) = inside.into_inner() {
-            return Err(fault);
+        if let Some((go, at)) = self.goes_on(group) {
+            let Some(&go) = all.get(go).filter(|_| slices.is_empty() && lags == 1) else {
+                return Err(self.endless(go, at));
+            };
+            // The moment at hand and all names at it, from the first moment on; every later one has the same terms besides.
+            let row = |k: usize| {
+                stacks.iter().skip(1).map(|t| t.at(k.min(length - 1) as isize)).collect::<Vec<_>>()
+            };
+            let (first, later) = (row(0), row(1));
+            let at = |moment: &Tensor, rows: &[Tensor]| [&[moment.to_dtype(float)], rows].concat();
+            let last = loop {
+                let zeros: Vec<Tensor> =
+                    (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(dtypes[g])).collect();
+                let begin = Tensor::full([], 0i64);
+                let round = || {
+                    let (next, _) = step(&dtypes, &zeros, &at(&begin, &first));
+                    let init: Vec<&Tensor> = [&begin].into_iter().chain(&next).collect();
+                    let holds = |c: &[Tensor]| c[1 + go].to_dtype(DType::Bool).any(());
+                    while_loop(&init, None, holds, |c: &[Tensor]| {
+                        let moment = &c[0] + 1i64;
+                        let (next, _) = step(&dtypes, &c[1..], &at(&moment, &later));
+                        [vec![moment], next].concat()
+                    })
+                };
+                let result = self.options.within(round);
+                if let Some(fault) = inside.borrow_mut().take() {
+                    return Err(fault);
+                }
+                match widened(&dtypes, &found.borrow(), float) {
+                    Some(wider) => dtypes = wider,
+                    None => break result,
+                }
+            };
+            let last = last.map_err(|e| fault(span, &e))?;
+            for (g, tensor) in last.into_iter().skip(1).enumerate() {
+                let axis = lead.len() + self.time_places(group[g]).position(|t| t).unwrap_or(0);
+                let tensor = tensor.unsqueeze(axis as isize);
+                let value = Value { ended: true, batch: self.batch.clone(), ..Value::new(tensor) };
+                self.values.insert(names[g].clone(), Some(value));
+            }
+            return Ok(());
         }
+        let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
+        let result = loop {
+            let zeros: Vec<Tensor> =
+                (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(dtypes[g])).collect();
+            let carries: Vec<&Tensor> = zeros.iter().flat_map(|z| std::iter::repeat_n(z, lags)).collect();
+            let result = self
+                .options
+                .by_steps(|| scan(&carries, &inputs, how, |carries, at| step(&dtypes, carries, at)));
+            if let Some(fault) = inside.borrow_mut().take() {
+                return Err(fault);
+            }
+            match widened(&dtypes, &found.borrow(), float) {
+                Some(wider) => dtypes = wider,
+                None => break result,
+            }
+        };
         let (_, mut outs) = result.map_err(|e| fault(span, &e))?;
         let said = outs.split_off(names.len().min(outs.len()));
         for (verdict, rows) in judged.into_inner().into_iter().zip(&said).filter(|_| length > 0) {
             self.options.keep(verdict.of_steps(rows));
         }
         for (g, out) in outs.into_iter().enumerate() {
-            let axis = self.time_places(group[g]).position(|t| t).unwrap_or(0);
+            let axis = lead.len() + self.time_places(group[g]).position(|t| t).unwrap_or(0);
             let (first, last) = spans[g];
             let tensor =
                 window(&out, 0, first - low, (last - first + 1).max(0) as usize).movedim(0, axis as isize);
-            self.values.insert(names[g].clone(), Some(Value { tensor, batch: Vec::new(), start: first }));
+            self.values.insert(
+                names[g].clone(),
+                Some(Value { start: first, batch: self.batch.clone(), ..Value::new(tensor) }),
+            );
         }
         Ok(())
     }
 
+    /// A value with all axes that a call brought.
+    fn with_all_brought(&self, value: &Value) -> Tensor {
+        let own = value.tensor.shape()[value.batch.len()..].to_vec();
+        let (mut tensor, mut extents) = (value.tensor.clone(), Vec::new());
+        for (at, axis) in self.batch.iter().enumerate() {
+            if value.batch.contains(axis) {
+                extents.push(tensor.dim(at as isize));
+            } else {
+                tensor = tensor.unsqueeze(at as isize);
+                extents.push(self.brought_extent(axis));
+            }
+        }
+        if value.batch.len() == self.batch.len() { tensor } else { tensor.expand([extents, own].concat()) }
+    }
+
+    /// The name that holds as long as the time of a group goes on, if its end is not known before.
+    fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, Span)> {
+        let mut own = group.iter().flat_map(|i| self.own(*i));
+        let (time, _) = own.find_map(|e| moving(&e.target.places))?;
+        self.program.times.get(time).map(|(go, at)| (go, *at))
+    }
+
+    fn endless(&self, go: &Name, at: Span) -> Fault {
+        let what = format!("time goes on while `{go}` holds, but that is nothing its states decide");
+        let help = "the condition has a value at every step and reads a state there; states read the moment before, and \
+            nothing else that moves with time";
+        Diagnostic::error(at, what).help(help).into()
+    }
+
     /// A term of something that moves from step to step.
     fn moved(&self, e: &'a Equation, moment: Option<&HashMap<(Name, i64), Value>>) -> Eval<Named> {
-        real(self.term(e, &self.values, moment)?, e.value.span, "does not move from step to step")
+        self.term(e, &self.values, moment)
     }
 
     /// Which places of a name are its time.
@@ -275,18 +391,15 @@ impl<'a> Solver<'a> {
         name: usize,
         names: &Group,
         own: &Name,
-        zero: &Tensor,
+        extents: &[usize],
         (low, high): (i64, i64),
         last: i64,
-    ) -> Eval<Tensor> {
+    ) -> Eval<(Tensor, Option<DType>)> {
         let length = (high - low + 1).max(0) as usize;
-        let mut extents = vec![length];
-        extents.extend(zero.shape().iter());
-        let mut rows = Tensor::zeros(extents).to_dtype(zero.dtype());
-        let put =
-            |rows: Tensor, slice: &Tensor, at: i64| rows + window(&slice.unsqueeze(0), 0, low - at, length);
+        let mut rows: Vec<Named> = Vec::new();
+        let put = |slice: &Tensor, at: i64| window(&slice.unsqueeze(0), 0, low - at, length);
         if let Some(Some(given)) = self.values.get(own) {
-            rows = put(rows, &given.tensor.to_dtype(zero.dtype()), 0);
+            rows.push(Named::new(put(&given.tensor, 0), Vec::new()));
         }
         for e in self.own(name).into_iter().filter(|e| !self.steps(e, names)) {
             let at = e.target.places.iter().find_map(|p| match p.index {
@@ -294,22 +407,24 @@ impl<'a> Solver<'a> {
                 _ => None,
             });
             let Some(at) = at else {
-                let term = self.moved(e, None)?.float(self.options.float);
+                let term = self.moved(e, None)?.number(self.options.float);
+                let written = term.written.clone();
                 let value = self.joined(&[(e, term)], false, None)?;
-                let axis = self.time_places(name).position(|t| t).unwrap_or(0);
-                let own = window(&value.tensor, axis, low - value.start, length).movedim(axis as isize, 0);
+                let axis = self.batch.len() + self.time_places(name).position(|t| t).unwrap_or(0);
+                let own = window(&self.with_all_brought(&value), axis, low - value.start, length)
+                    .movedim(axis as isize, 0);
                 // Alone, single places reach only as far as they are.
-                let all = zero.shape().to_vec().into_iter().enumerate();
-                rows = rows
-                    + all.fold(own, |own, (k, n)| {
-                        if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
-                    });
+                let all = extents.iter().copied().enumerate().fold(own, |own, (k, n)| {
+                    if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
+                });
+                rows.push(Named { written, ..Named::new(all, Vec::new()) });
                 continue;
             };
             let at = if at < 0 { last + 1 + at } else { at };
-            let term = self.moved(e, None)?;
+            let term = self.moved(e, None)?.number(self.options.float);
+            let written = term.written.clone();
             let sizes: Vec<Option<usize>> = {
-                let mut own = zero.shape().to_vec().into_iter();
+                let mut own = extents[self.batch.len()..].iter().copied();
                 e.target
                     .places
                     .iter()
@@ -317,12 +432,19 @@ impl<'a> Solver<'a> {
                     .collect()
             };
             let value = self.joined(&[(e, term)], false, Some(&sizes))?;
-            rows = put(rows, &value.tensor.to_dtype(zero.dtype()), at);
+            rows.push(Named { written, ..Named::new(put(&self.with_all_brought(&value), at), Vec::new()) });
         }
-        Ok(rows)
+        // What the program writes takes the dtype of what it meets, later on as well.
+        let float = self.options.float;
+        let dtype = common(&rows, float);
+        let open = dtype == float && rows.iter().all(Named::is_whole_literal);
+        let zero = Tensor::zeros([&[length], extents].concat()).to_dtype(dtype);
+        let sum = rows.iter().fold(zero, |sum, row| sum + row.tensor.to_dtype(dtype));
+        Ok((sum, Some(dtype).filter(|_| !open)))
     }
 
-    /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0.
+    /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0. Until
+    /// the dtypes of all names are `known`, truth values stand for numbers of any.
     #[allow(clippy::too_many_arguments)]
     fn at_once(
         &self,
@@ -333,26 +455,34 @@ impl<'a> Solver<'a> {
         at: &[Tensor],
         earlier: &dyn Fn(&Name, i64) -> Option<Tensor>,
         names: &Group,
+        known: bool,
     ) -> Eval<Option<Tensor>> {
-        let mut sum: Option<Tensor> = None;
+        let mut terms: Vec<Named> = Vec::new();
         for e in self.own(name).into_iter().filter(|e| self.steps(e, names)) {
             let Some(by) = offset(&e.target.places) else { continue };
             let mut values: HashMap<(Name, i64), Value> = HashMap::new();
             values.insert((NOW.into(), 0), Value::new(moment - by as f64));
             for r in e.reads() {
                 let Some(own) = from_moment(&e.target, &r.places) else { continue };
-                let tensor = if names.contains_key(&r.name) {
-                    earlier(&r.name, by - own).ok_or(Fault::Silent)?
+                let (tensor, batch) = if names.contains_key(&r.name) {
+                    (earlier(&r.name, by - own).ok_or(Fault::Silent)?, self.batch.clone())
                 } else {
-                    at[*slices.get(&(r.name.clone(), own - by)).ok_or(Fault::Silent)?].clone()
+                    let outside = self.values.get(&r.name).and_then(Option::as_ref);
+                    let batch = outside.map(|v| v.batch.clone()).unwrap_or_default();
+                    (at[*slices.get(&(r.name.clone(), own - by)).ok_or(Fault::Silent)?].clone(), batch)
                 };
-                values.insert((r.name.clone(), own), Value::new(tensor));
+                values.insert((r.name.clone(), own), Value { batch, ..Value::new(tensor) });
             }
             let term = self.moved(e, Some(&values))?;
+            let written = term.written.clone();
             let value = self.within(e, term, sizes, moment, by)?;
-            sum = Some(sum.map_or_else(|| value.clone(), |s| &s + &value));
+            terms.push(Named { written, ..Named::new(value, Vec::new()) });
         }
-        Ok(sum)
+        if let ([one], false) = (&terms[..], known) {
+            return Ok(Some(one.tensor.clone()));
+        }
+        let dtype = common(&terms, self.options.float);
+        Ok(terms.iter().map(|t| t.tensor.to_dtype(dtype)).reduce(|a, b| &a + &b))
     }
 
     fn within(
@@ -363,11 +493,11 @@ impl<'a> Solver<'a> {
         moment: &Tensor,
         by: i64,
     ) -> Eval<Tensor> {
-        let term = term.float(self.options.float);
-        let value = self.joined(&[(e, term)], false, Some(sizes))?.tensor.to_dtype(self.options.float);
+        let value = self.with_all_brought(&self.joined(&[(e, term)], false, Some(sizes))?);
         let t = moment - by as f64;
         let last = self.options.steps as f64 - 1.0;
-        let inside = t.ge(0.0).logical_and(&t.le(last));
+        let begun = t.ge(0.0);
+        let inside = if self.is_endless(e) { begun } else { begun.logical_and(&t.le(last)) };
         Ok(inside.select(&value, &value.zeros_like()))
     }
 }

@@ -1,3 +1,3 @@
 X[i] = const([1, 2])
-Y[i] = and(X[i], 3, as="f32")
+Y[i] = cast(X[i], to="f33")
 Z[i] = cast(X[i])

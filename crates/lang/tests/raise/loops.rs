@@ -1,7 +1,7 @@
 //! Loops as equations: over virtual time where they are long, and read back with the same values.
 
 use crate::{numbers, round_trip};
-use gradus_ir::{Graph, transform};
+use gradus_ir::{DType, Graph, transform};
 use gradus_tensor::{Keep, ScanOptions, Tensor, region1, scan, trace, while_loop};
 
 fn f64s(seed: usize, shape: &[usize]) -> Tensor {
@@ -129,6 +129,28 @@ fn a_loop_with_a_condition_comes_to_rest() {
     })
     .unwrap();
     both_ways(&bounded);
+}
+
+/// Nothing but the condition ends such a loop: not what is infinite or no number, not many rounds; whole numbers keep their
+/// bits.
+#[test]
+fn only_the_condition_ends_a_loop() {
+    let x = Tensor::from_slice(&[1.5f32, 3.0], [2]);
+    let n = Tensor::full([], 12_345_678_912_345i64);
+    let below = |c: &[Tensor], most: i64| c[1].lt(most);
+    type Body = fn(&Tensor) -> Tensor;
+    let cases: Vec<(i64, Body)> = vec![
+        (12_345_678_912_365, |x| x * 1e30),
+        (12_345_678_912_355, |x| &(x / 0.0) - &(x / 0.0)),
+        (12_345_678_932_345, |x| x * 0.999),
+    ];
+    for (most, body) in cases {
+        let graph = trace(&[&x, &n], |v| {
+            while_loop(&[&v[0], &v[1]], None, |c| below(c, most), |c| vec![body(&c[0]), &c[1] + 1i64])
+                .unwrap()
+        });
+        super::round_trip_in(DType::F32, &graph.unwrap(), vec![x.clone(), n.clone()]);
+    }
 }
 
 #[test]

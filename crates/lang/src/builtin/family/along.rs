@@ -3,7 +3,7 @@
 use crate::builtin::param::{
     Is, Takes, VALUES_OR_INDICES, flag, integer, needed, number, tensor, truth, whole,
 };
-use crate::builtin::table::{NO, X, XY, along, resize};
+use crate::builtin::table::{ANY, NO, X, XY, along, resize};
 use crate::builtin::{Builtin, Derivative, Settings};
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
@@ -35,16 +35,16 @@ pub(crate) static TABLE: &[Builtin] = &[
     along("normalize", X, &[number("p", 2.0), number("eps", 1e-12)], |a, s| {
         a[0].normalize(s.number("p"), s.axis(), s.number("eps"))
     }),
-    along("cumsum", X, NO, |a, s| a[0].cumsum(s.axis())),
-    along("cumprod", X, NO, |a, s| a[0].cumprod(s.axis())),
-    along("cummax", X, NO, |a, s| a[0].cummax(s.axis())),
-    along("cummin", X, NO, |a, s| a[0].cummin(s.axis())),
+    along("cumsum", ANY, NO, |a, s| a[0].cumsum(s.axis())),
+    along("cumprod", ANY, NO, |a, s| a[0].cumprod(s.axis())),
+    along("cummax", ANY, NO, |a, s| a[0].cummax(s.axis())),
+    along("cummin", ANY, NO, |a, s| a[0].cummin(s.axis())),
     along("logcumsumexp", X, NO, |a, s| a[0].logcumsumexp(s.axis())),
-    along("sort", X, &[flag("descending", false)], |a, s| a[0].sort(s.axis(), s.flag("descending")).0),
-    along("argsort", X, &[flag("descending", false)], |a, s| a[0].argsort(s.axis(), s.flag("descending")))
+    along("sort", ANY, &[flag("descending", false)], |a, s| a[0].sort(s.axis(), s.flag("descending")).0),
+    along("argsort", ANY, &[flag("descending", false)], |a, s| a[0].argsort(s.axis(), s.flag("descending")))
         .with(Derivative::None),
-    along("flip", X, NO, |a, s| a[0].flip(s.axes())),
-    along("roll", X, &[integer("shift", 1)], |a, s| a[0].roll(&[s.integer("shift")], &[s.axis()])),
+    along("flip", ANY, NO, |a, s| a[0].flip(s.axes())),
+    along("roll", ANY, &[integer("shift", 1)], |a, s| a[0].roll(&[s.integer("shift")], &[s.axis()])),
     along("cross", XY, NO, |a, s| a[0].cross(a[1], s.axis())),
     along(
         "rope",
@@ -52,7 +52,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         &[number("base", 10000.0)],
         rope,
     ),
-    resize("topk", X, &[whole("k", 5), VALUES_OR_INDICES, flag("largest", true)], |a, s| {
+    resize("topk", ANY, &[whole("k", 5), VALUES_OR_INDICES, flag("largest", true)], |a, s| {
         let (k, n) = (s.whole("k"), a[0].dim(s.axis()));
         if k > n {
             return Tensor::failed(Error::value(
@@ -64,13 +64,13 @@ pub(crate) static TABLE: &[Builtin] = &[
         if s.word("part") == "indices" { ids } else { values }
     }),
     resize("glu", X, NO, |a, s| a[0].glu(s.axis())),
-    resize("tile", X, &[needed("repeats", Is::Whole)], |a, s| {
+    resize("tile", ANY, &[needed("repeats", Is::Whole)], |a, s| {
         let at = s.axis() as usize;
         let repeats: Vec<usize> =
             (0..a[0].rank()).map(|i| if i == at { s.whole("repeats") } else { 1 }).collect();
         a[0].tile(&repeats)
     }),
-    resize("repeat_interleave", X, &[needed("repeats", Is::Wholes)], |a, s| {
+    resize("repeat_interleave", ANY, &[needed("repeats", Is::Wholes)], |a, s| {
         a[0].repeat_interleave(s.each("repeats"), Some(s.axis()))
     }),
 ];

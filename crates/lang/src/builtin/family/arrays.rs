@@ -2,23 +2,23 @@
 
 use crate::ast::Name;
 use crate::builtin::param::{
-    Is, Key, Occurs, Params, Takes, flag, ids, needed, number, optional, tensor, whole, word,
+    Is, Key, Occurs, Params, Takes, any, flag, ids, needed, number, optional, tensor, whole, word,
 };
-use crate::builtin::table::{NONE, X, builtin, positional};
+use crate::builtin::table::{ANY, NONE, X, builtin, positional};
 use crate::builtin::{Builtin, Derivative, Settings, Shape};
 use crate::limit::bounded;
 use gradus_ir::{DType, Error};
 use gradus_tensor::{Ix, Reduce, Tensor};
 use std::sync::Arc;
 
-const MANY: Params = &[tensor("x").many(Occurs::Many)];
-const ANY: Params = &[tensor("x").taking(Takes::AsIs).many(Occurs::Many)];
-const PUT: Params = &[tensor("x"), ids("ids"), tensor("y")];
+const MANY: Params = &[any("x").many(Occurs::Many)];
+const AS_IS: Params = &[tensor("x").taking(Takes::AsIs).many(Occurs::Many)];
+const PUT: Params = &[any("x"), ids("ids"), any("y")];
 const N: &[Key] = &[needed("n", Is::Whole)];
 const AXIS: Key = optional("axis", Is::Names);
 
 pub(crate) static TABLE: &[Builtin] = &[
-    builtin(Shape::Gather, "gather", &[tensor("x"), ids("ids")], &[], gather),
+    builtin(Shape::Gather, "gather", &[any("x"), ids("ids")], &[], gather),
     builtin(Shape::Scatter, "scatter", PUT, &[], |a, _| a[0].scatter(1, &behind(a[1], a[0]), a[2])),
     builtin(Shape::Scatter, "scatter_add", PUT, &[], |a, _| a[0].scatter_add(1, &behind(a[1], a[0]), a[2])),
     builtin(
@@ -54,14 +54,14 @@ pub(crate) static TABLE: &[Builtin] = &[
         },
     )
     .with(Derivative::None),
-    builtin(Shape::Part, "slice", X, &[needed("at", Is::Text)], slice),
-    positional("windows", X, &[needed("size", Is::Whole), whole("step", 1), AXIS], |a, s| {
+    builtin(Shape::Part, "slice", ANY, &[needed("at", Is::Text)], slice),
+    positional("windows", ANY, &[needed("size", Is::Whole), whole("step", 1), AXIS], |a, s| {
         a[0].unfold(s.axis(), s.whole("size"), s.whole("step"))
     }),
-    positional("reshape", X, &[needed("shape", Is::Wholes)], |a, s| {
+    positional("reshape", ANY, &[needed("shape", Is::Wholes)], |a, s| {
         a[0].reshape(s.wholes("shape").unwrap_or_default())
     }),
-    positional("flatten", X, &[], |a, _| a[0].reshape([-1])),
+    positional("flatten", ANY, &[], |a, _| a[0].reshape([-1])),
     positional("causal_mask", NONE, N, |_, s| {
         let n = s.whole("n");
         bounded(&[n, n], || Tensor::ones([n, n]).to_dtype(s.float).tril(0))
@@ -88,7 +88,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         },
     )
     .with(Derivative::Stop),
-    positional("graph", ANY, &[needed("text", Is::Text)], graph),
+    positional("graph", AS_IS, &[needed("text", Is::Text)], graph),
 ];
 
 const fn of_index(name: &'static str, apply: fn(&[&Tensor], &Settings) -> Tensor) -> Builtin {

@@ -4,7 +4,7 @@ use crate::builtin::param::{
     Is, Key, Param, Params, VALUES_OR_INDICES, each, flag, ids, needed, number, optional, tensor, truth,
     whole, word,
 };
-use crate::builtin::table::{SAME, X, positional};
+use crate::builtin::table::{ANY, SAME, X, positional};
 use crate::builtin::{Builtin, Setting, Settings};
 use gradus_ir::Error;
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
@@ -163,7 +163,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         image::pixel_unshuffle(a[0], s.whole("factor"))
     })
     .giving("chw->kuv"),
-    positional("unfold", X, WINDOWS, |a, s| {
+    positional("unfold", ANY, WINDOWS, |a, s| {
         image::unfold(a[0], &s.for_axes("kernel", image_axes(a[0])), &unfold_options(s))
     }),
     positional(
@@ -186,7 +186,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     ),
     positional(
         "pad",
-        X,
+        ANY,
         &[
             needed("padding", Is::Integers),
             word("mode", &["constant", "reflect", "replicate", "circular"]),

@@ -1,6 +1,6 @@
 //! Numbers of other kinds than the program's own: complex ones, what fewer bits can hold, bits at random.
 
-use crate::builtin::param::{Is, Key, Params, Takes, needed, tensor, word};
+use crate::builtin::param::{Is, Params, Takes, needed, tensor, word};
 use crate::builtin::table::{NO, XY, pointwise, positional};
 use crate::builtin::{Builtin, Derivative, Settings};
 use crate::limit::bounded;
@@ -10,21 +10,15 @@ use gradus_tensor::{Tensor, apply_n};
 
 /// What numbers can be held as.
 const HELD: &[&str] = &["f32", "f64", "bf16", "f16", "i8", "u8", "i32", "u32", "i64", "bool"];
-/// What a function of the catalog can be computed on.
-pub(crate) const AS: Key =
-    crate::builtin::param::optional("as", Is::Word(&["i64", "i32", "u32", "i8", "u8", "bool"]));
 
 pub(crate) static TABLE: &[Builtin] = &[
     pointwise("complex", XY, NO, |a, _| a[0].real().complex(&a[1].real())).with(Derivative::None),
     pointwise("real", Z, NO, |a, _| a[0].real()).with(Derivative::None),
     pointwise("imag", Z, NO, |a, _| a[0].imag()).with(Derivative::None),
     pointwise("conj", Z, NO, |a, _| a[0].conj()).with(Derivative::None),
-    pointwise(
-        "cast",
-        &[tensor("x").taking(Takes::AsIs)],
-        &[needed("to", Is::Word(HELD)), word("of", &["numbers", "wholes"])],
-        |a, s| cast(a[0], s),
-    ),
+    pointwise("cast", &[tensor("x").taking(Takes::AsIs)], &[needed("to", Is::Word(HELD))], |a, s| {
+        DType::parse(s.word("to")).map_or_else(|| a[0].clone(), |to| a[0].to_dtype(to))
+    }),
     positional(
         "random_bits",
         &[tensor("state").taking(Takes::AsIs)],
@@ -36,19 +30,12 @@ pub(crate) static TABLE: &[Builtin] = &[
 
 const Z: Params = &[tensor("z")];
 
-/// What is left of numbers that are held as another kind: whole ones wrap, others stop at the last.
-fn cast(x: &Tensor, s: &Settings) -> Tensor {
-    let Some(to) = DType::parse(s.word("to")) else { return x.clone() };
-    let x = if s.word("of") == "wholes" { x.to_dtype(DType::I64) } else { x.to_dtype(s.float) };
-    x.to_dtype(to).to_dtype(s.float)
-}
-
 /// Philox words at a state (two words of a key, two of an offset), or the state behind them.
 fn random_bits(a: &[&Tensor], s: &Settings) -> Tensor {
     let shape = s.wholes("shape").unwrap_or_default();
     let state = a[0].to_dtype(DType::I64).to_dtype(DType::U32);
     bounded(&shape, || {
         let [bits, next] = apply_n(RandomBits { shape: shape[..].into() }, &[&state]);
-        if s.word("part") == "state" { next } else { bits }.to_dtype(DType::I64)
+        if s.word("part") == "state" { next } else { bits }
     })
 }

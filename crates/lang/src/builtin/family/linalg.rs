@@ -1,15 +1,16 @@
 //! Linear algebra, of the last two axes.
 
 use super::fourier::{PART, part};
-use crate::builtin::param::{Is, flag, integer, needed, number, optional, word};
-use crate::builtin::table::{NO, SAME, X, XY, positional};
+use crate::builtin::param::{Is, any, flag, integer, needed, number, optional, word};
+use crate::builtin::table::{ANY, NO, SAME, X, XY, positional};
 use crate::builtin::{Builtin, Derivative, Settings};
 use gradus_ir::ops::linalg::{Adjugate, Lu};
 use gradus_tensor::{Tensor, Triangular, apply_n, apply1};
 
 pub(crate) static TABLE: &[Builtin] = &[
-    positional("matmul", XY, NO, |a, _| a[0].matmul(a[1])).giving("ij,jk->ik|ij,j->i|i,ij->j|i,i->"),
-    positional("transpose", X, NO, |a, _| a[0].transpose(-2, -1)).giving("ij->ab"),
+    positional("matmul", &[any("x"), any("y")], NO, |a, _| a[0].matmul(a[1]))
+        .giving("ij,jk->ik|ij,j->i|i,ij->j|i,i->"),
+    positional("transpose", ANY, NO, |a, _| a[0].transpose(-2, -1)).giving("ij->ab"),
     positional("outer", XY, NO, |a, _| a[0].outer(a[1])).giving("i,j->ij"),
     positional("kron", XY, NO, |a, _| a[0].kron(a[1])).giving("ij,kl->ab"),
     positional("cdist", XY, &[number("p", 2.0)], |a, s| gradus_tensor::cdist(a[0], a[1], s.number("p")))
@@ -79,19 +80,19 @@ pub(crate) static TABLE: &[Builtin] = &[
     positional("matrix_power", X, &[needed("n", Is::Integer)], |a, s| a[0].matrix_power(s.integer("n")))
         .giving(SAME),
     positional("matrix_exp", X, NO, |a, _| a[0].matrix_exp()).giving(SAME),
-    positional("diag", X, &[integer("offset", 0)], |a, s| a[0].diag(s.integer("offset") as isize))
+    positional("diag", ANY, &[integer("offset", 0)], |a, s| a[0].diag(s.integer("offset") as isize))
         .giving("ij->k|i->ab"),
-    positional("diagonal", X, &[integer("offset", 0)], |a, s| {
+    positional("diagonal", ANY, &[integer("offset", 0)], |a, s| {
         a[0].diagonal(s.integer("offset") as isize, -2, -1)
     })
     .giving("ij->k"),
-    positional("diag_embed", X, &[integer("offset", 0)], |a, s| {
+    positional("diag_embed", ANY, &[integer("offset", 0)], |a, s| {
         a[0].diag_embed(s.integer("offset") as isize, -2, -1)
     })
     .giving("k->ab"),
-    positional("tril", X, &[integer("diagonal", 0)], |a, s| a[0].tril(s.integer("diagonal") as isize))
+    positional("tril", ANY, &[integer("diagonal", 0)], |a, s| a[0].tril(s.integer("diagonal") as isize))
         .giving(SAME),
-    positional("triu", X, &[integer("diagonal", 0)], |a, s| a[0].triu(s.integer("diagonal") as isize))
+    positional("triu", ANY, &[integer("diagonal", 0)], |a, s| a[0].triu(s.integer("diagonal") as isize))
         .giving(SAME),
     positional("tucker_dense", X, &[optional("rank", Is::Wholes), number("threshold", 0.5)], tucker_dense)
         .with(Derivative::None),

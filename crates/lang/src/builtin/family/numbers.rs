@@ -1,13 +1,13 @@
 //! Functions number by number.
 
-use crate::builtin::param::{Is, Occurs, flag, number, optional, tensor, truth, word};
-use crate::builtin::table::{NO, X, XY, pointwise};
+use crate::builtin::param::{Is, Occurs, any, flag, number, optional, tensor, truth, word};
+use crate::builtin::table::{ANY, NO, X, XY, pointwise};
 use crate::builtin::{Builtin, Derivative, Settings};
 use gradus_ir::DType;
 use gradus_tensor::Tensor;
 
 pub(crate) static TABLE: &[Builtin] = &[
-    pointwise("step", X, NO, |a, _| a[0].gt(0.0).to_dtype(a[0].dtype())).with(Derivative::None),
+    pointwise("step", ANY, NO, |a, _| a[0].gt(0.0).to_dtype(a[0].dtype())).with(Derivative::None),
     pointwise("heaviside", &[tensor("x"), tensor("value")], NO, |a, _| a[0].heaviside(a[1])),
     // On another line than its own it has the temperature of the name that is said.
     pointwise("sig", &[tensor("x"), tensor("T").maybe()], &[optional("like", Is::Text)], |a, s| {
@@ -51,7 +51,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("clamp", X, &[optional("min", Is::Number), optional("max", Is::Number)], |a, s| {
         a[0].clamp(s.optional("min"), s.optional("max"))
     }),
-    pointwise("square", X, NO, |a, _| a[0].square()),
+    pointwise("square", ANY, NO, |a, _| a[0].square()),
     pointwise("frac", X, NO, |a, _| a[0].frac()),
     pointwise("deg2rad", X, NO, |a, _| a[0].deg2rad()),
     pointwise("rad2deg", X, NO, |a, _| a[0].rad2deg()),
@@ -59,10 +59,8 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("logit", X, &[optional("eps", Is::Number)], |a, s| a[0].logit(s.optional("eps"))),
     pointwise("xlogy", XY, NO, |a, _| a[0].xlogy(a[1])),
     pointwise("lerp", &[tensor("x"), tensor("y"), tensor("weight")], NO, |a, _| a[0].lerp(a[1], a[2])),
-    pointwise("where", &[truth("condition"), tensor("x"), tensor("y")], NO, |a, _| a[0].select(a[1], a[2])),
-    pointwise("masked_fill", &[tensor("x"), truth("mask"), tensor("value")], NO, |a, _| {
-        a[1].select(a[2], a[0])
-    }),
+    pointwise("where", &[truth("condition"), any("x"), any("y")], NO, |a, _| a[0].select(a[1], a[2])),
+    pointwise("masked_fill", &[any("x"), truth("mask"), any("value")], NO, |a, _| a[1].select(a[2], a[0])),
     pointwise("case", &[tensor("c").many(Occurs::Pairs)], NO, case),
     pointwise(
         "nan_to_num",
@@ -77,9 +75,9 @@ pub(crate) static TABLE: &[Builtin] = &[
         |a, s| a[0].is_close(a[1], s.number("rtol"), s.number("atol"), s.flag("equal_nan")),
     )
     .with(Derivative::None),
-    pointwise("ones_like", X, NO, |a, _| a[0].ones_like()).with(Derivative::Stop),
-    pointwise("zeros_like", X, NO, |a, _| a[0].zeros_like()).with(Derivative::Stop),
-    pointwise("stop_gradient", X, NO, |a, _| a[0].stop_gradient()).with(Derivative::Stop),
+    pointwise("ones_like", ANY, NO, |a, _| a[0].ones_like()).with(Derivative::Stop),
+    pointwise("zeros_like", ANY, NO, |a, _| a[0].zeros_like()).with(Derivative::Stop),
+    pointwise("stop_gradient", ANY, NO, |a, _| a[0].stop_gradient()).with(Derivative::Stop),
 ];
 
 /// `1 / (1 + exp(-x / T))`; without a temperature, or at one that is 0 for all purposes, the hard step.

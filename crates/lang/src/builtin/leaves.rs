@@ -1,0 +1,79 @@
+//! Which indices of its arguments a call leaves, as far as that is known before anything runs.
+
+use super::{Base, Callee, Shape, along, find, given_to};
+use crate::ast::{Call, Function, Kind};
+use crate::program::Program;
+use crate::scope::{Names, bound_by, key, keys};
+use crate::time::moving;
+
+/// The indices that come out of a function by place, where the table and its arguments say so.
+fn known(callee: &Callee, call: &Call, each: &[Names]) -> Option<Names> {
+    if let Base::User(f) = &callee.base {
+        return known_of_own(f, call, each);
+    }
+    let Base::Table(b) = &callee.base else { return None };
+    let names = given_to(b, call).filter(|_| !b.gives.is_empty())?;
+    Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
+}
+
+/// The same of a function of the program's own: axes before those that it names stay, and of these what its result has. Time
+/// for which it has no place stays too: it is called at every moment.
+fn known_of_own(f: &Function, call: &Call, each: &[Names]) -> Option<Names> {
+    let left = keys(&f.result);
+    let mut out = Names::new();
+    for ((param, arg), names) in f.params.iter().zip(&call.args).zip(each) {
+        let own = match &arg.kind {
+            _ if param.places.is_empty() => {
+                out.extend(names.iter().cloned());
+                continue;
+            }
+            Kind::Ref(r) => r,
+            _ => return None,
+        };
+        let mut own_keys = keys(own);
+        if let Some((time, _)) = moving(&own.places).filter(|_| own_keys.len() > param.places.len()) {
+            own_keys.retain(|k| k != time);
+            out.insert(time.clone());
+        }
+        let spare = own_keys.len().checked_sub(param.places.len())?;
+        let named = param.places.iter().zip(&own_keys[spare..]);
+        let stays = named.filter(|(p, _)| key(p).is_some_and(|k| left.contains(&k))).map(|(_, name)| name);
+        out.extend(own_keys[..spare].iter().chain(stays).cloned());
+    }
+    Some(out)
+}
+
+/// The indices that a call leaves of those that its arguments have.
+pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
+    let all = || each.iter().flatten().cloned().collect::<Names>();
+    let Some(callee) = find(&call.function, program) else { return all() };
+    let setting = |key: &str| call.named.iter().find(|(k, _)| &**k == key).map(|(_, v)| &v.kind);
+    if callee.order > 0 {
+        let last = match setting("wrt") {
+            Some(Kind::List(all)) => all.last().map(|e| &e.kind),
+            other => other,
+        };
+        let Some(Kind::Text(last)) = last else { return all() };
+        let before = Callee { order: callee.order - 1, ..callee };
+        let bound = before.bound(each.len().saturating_sub(1), before.order > 0);
+        let at = bound.iter().position(|p| p.name == *last);
+        return at.and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
+    }
+    if callee.gives_one_number(call) {
+        return Names::new();
+    }
+    let mut named = bound_by(call);
+    if setting("axis").is_some() || callee.shape().has_one_axis() {
+        named.extend(along(call));
+    }
+    let without = |gone: Names| all().into_iter().filter(|n| !gone.contains(n)).collect();
+    match callee.shape() {
+        Shape::Reduce if named.is_empty() => Names::new(),
+        Shape::Reduce => without(named),
+        Shape::ReduceOne | Shape::Gather => without(named),
+        Shape::Grow => all().into_iter().chain(named).collect(),
+        Shape::Scatter => each.first().cloned().unwrap_or_default(),
+        Shape::Positional => known(&callee, call, each).unwrap_or_else(all),
+        _ => all(),
+    }
+}
