@@ -90,11 +90,17 @@ impl<T> Handle<T> {
     /// Moves `value` into a block. Like `Box::new`, it ends the process when memory runs out.
     #[inline]
     pub fn new(value: T) -> Handle<T> {
+        Handle::with(|| value)
+    }
+
+    /// Makes a value in a block: a small one is written where it stays, while one that is moved there in wider pieces than
+    /// it was written in has the processor wait.
+    #[inline(always)]
+    pub fn with(value: impl FnOnce() -> T) -> Handle<T> {
         let Some(block) = Block::uninit(Self::LAYOUT) else { handle_alloc_error(Self::LAYOUT) };
-        let inner = block.into_raw().cast::<Inner<T>>();
-        // SAFETY: the block is ours and has the layout of an Inner<T>.
-        unsafe { inner.write(Inner { refs: RefCount::one(), value }) };
-        Handle { inner, owns: PhantomData }
+        // SAFETY: the block is ours, freed if there is no value after all, and has the layout of an Inner<T>.
+        unsafe { block.ptr().cast::<Inner<T>>().write(Inner { refs: RefCount::one(), value: value() }) };
+        Handle { inner: block.into_raw().cast(), owns: PhantomData }
     }
 
     /// A value that is never freed, for tables that live as long as the program: its handles are

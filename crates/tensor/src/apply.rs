@@ -67,18 +67,18 @@ fn row_on_data(
 ) -> Option<Tensor> {
     let (storage, plans) = row::run(row, a, b)?;
     let value = |i: usize| match (i, b) {
-        (0, _) => Tensor::data(a.clone()),
-        (_, Second::Data(b)) => Tensor::data(b.clone()),
+        (0, _) => Tensor::with(|| Inner::Data(a.clone(), None)),
+        (_, Second::Data(b)) => Tensor::with(|| Inner::Data(b.clone(), None)),
         (_, Second::Number(x)) => Number::Float(x).of(&a.aval),
         (_, Second::None) => Tensor::failed(Error::verify("a row of one operand reads a second")),
     };
     let out = || Data::row_major(storage.clone(), &a.aval);
     // The result is made in either branch and not before: written once, where it stays.
     match tape::record_row(row, plans, ins, value, out, a.aval.dtype, place).ok()? {
-        None => Some(Tensor::new(Inner::Data(Data::row_major(storage, &a.aval), None))),
+        None => Some(Tensor::with(|| Inner::Data(Data::row_major(storage, &a.aval), None))),
         Some(node) => {
             let edge = Some(Edge { node, out: 0 });
-            Some(Tensor::new(Inner::Data(Data::row_major(storage, &a.aval), edge)))
+            Some(Tensor::with(|| Inner::Data(Data::row_major(storage, &a.aval), edge)))
         }
     }
 }

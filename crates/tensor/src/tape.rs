@@ -231,7 +231,7 @@ fn node(
         let version = t.as_cell().map_or(0, |c| c.version());
         (t, version)
     };
-    let read_out = |&k: &usize| (Tensor::data(result(k)), 0);
+    let read_out = |&k: &usize| (Tensor::with(|| Inner::Data(result(k), None)), 0);
     let saved = match (&*plan.reads_in, &*plan.reads_out) {
         (reads, []) => Few::of(reads, read_in),
         ([], reads) => Few::of(reads, read_out),
@@ -249,11 +249,11 @@ fn node(
     let targets = Few::of(ins, target);
     order += 1;
     CLOCK.set(order);
-    Handle::new(Node {
-        order,
-        plan,
-        place,
-        targets,
-        state: Mutex::new(State { saved: Some(saved), watched: None }),
-    })
+    let empty = || Mutex::new(State { saved: None, watched: None });
+    let mut node = Handle::with(|| Node { order, plan, place, targets, state: empty() });
+    // Filled where it stays: a lock is moved together with the gap behind its flags, by pieces that the processor waits for.
+    if let Some(node) = node.get_mut() {
+        node.state.get_mut().unwrap_or_else(PoisonError::into_inner).saved = Some(saved);
+    }
+    node
 }

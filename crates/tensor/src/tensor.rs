@@ -26,13 +26,16 @@ pub(crate) enum Inner {
 }
 
 impl Tensor {
-    // Inlined, so that a tensor is written where it stays instead of being copied there.
-    #[inline(always)]
     pub(crate) fn new(inner: Inner) -> Tensor {
         Tensor(Handle::new(inner))
     }
 
+    /// A tensor that is written where it stays.
     #[inline(always)]
+    pub(crate) fn with(inner: impl FnOnce() -> Inner) -> Tensor {
+        Tensor(Handle::with(inner))
+    }
+
     pub(crate) fn data(data: Data) -> Tensor {
         Tensor::new(Inner::Data(data, None))
     }
