@@ -73,6 +73,13 @@ def _is_ours(module):
     return isinstance(module, str) and (module == "gradus" or module.startswith("gradus."))
 
 
+def _holds_settings(kind):
+    """Whether objects of a class of the package are read as a whole: optimisers say themselves what a program depends on, and what
+    is entered keeps only what it puts back."""
+    bases = [base.__module__ for base in kind.__mro__ if _is_ours(base.__module__)]
+    return bool(bases) and not hasattr(kind, "__enter__") and not any(base.startswith("gradus.optim") for base in bases)
+
+
 def _parts(value):
     """A value that is no container, or what is in it."""
     todo, seen = [value], set()
@@ -211,6 +218,11 @@ class Reads:
                 todo += [x.fget, x.fset]
             elif "_modules" in getattr(x, "__dict__", ()):
                 todo.extend(x._modules.values())
+            elif _holds_settings(type(x)):
+                # The frames of the package itself are not looked at: all that such an object holds is read.
+                own = getattr(x, "__dict__", None)
+                for name in list(own) if isinstance(own, dict) else ():
+                    self._guard("item", own, name, f"{type(x).__name__}.{name}")
             if not isinstance(x, (type, types.ModuleType)) and not _is_ours(type(x).__module__):
                 call = self._of_class(type(x), "__call__")
                 if isinstance(call, types.FunctionType):

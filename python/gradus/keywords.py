@@ -5,6 +5,8 @@ import functools
 from ._native import Tensor
 from .subclass import SUBCLASSES, class_of, of_class
 
+_NO_TENSORS = (bool, int, float, complex, str, type(None))
+
 
 def _written(out, result):
     """Results in the tensors that were given for them, whose shapes they take."""
@@ -21,6 +23,13 @@ def _written(out, result):
     return out.copy_(result)
 
 
+def _no_tensor(function, error, args):
+    """What is raised for an attribute that was looked for in what should have been a tensor."""
+    if args and isinstance(args[0], _NO_TENSORS) and getattr(error, "obj", args[0]) is args[0]:
+        return TypeError(f"{function.__name__}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
+    return error
+
+
 def with_keywords(function, first="input", spread=None):
     """The function, called as it is where there are no keywords, which is most of the time.
 
@@ -30,13 +39,19 @@ def with_keywords(function, first="input", spread=None):
     @functools.wraps(function)
     def call(*args, **kwargs):
         if not kwargs and not SUBCLASSES:
-            return function(*args)
+            try:
+                return function(*args)
+            except AttributeError as error:
+                raise _no_tensor(function, error, args) from None
         out = kwargs.pop("out", None)
         if first in kwargs:
             args = (kwargs.pop(first), *args)
         if spread in kwargs:
             args = (*args, kwargs.pop(spread))
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except AttributeError as error:
+            raise _no_tensor(function, error, args) from None
         if SUBCLASSES and (kept := class_of(args)):
             result = of_class(kept, result)
         return result if out is None else _written(out, result)

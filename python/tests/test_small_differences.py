@@ -1,7 +1,9 @@
 """Small things that programs written for PyTorch rely on, beside PyTorch where it is installed."""
 
 import copy
+import math
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -54,6 +56,10 @@ ERRORS = {
     "cdf": (NotImplementedError, lambda t: t.distributions.Categorical(t.ones(2)).cdf(t.tensor(1))),
     "expanded": (RuntimeError, lambda t: t.ones(4).expand(3, 4).mul_(2)),
     "hsplit": (RuntimeError, lambda t: t.ones(2, 3).hsplit(2)), "vsplit": (RuntimeError, lambda t: t.ones(3, 2).vsplit(2**31)),
+    "tensor": (ValueError, lambda t: t.tensor(10**30)), "tensor of a list": (ValueError, lambda t: t.tensor([1, -10**30])),
+    "full of much": (OverflowError, lambda t: t.full((2,), 10**30)), "var_mean": (TypeError, lambda t: t.var_mean(math.inf)),
+    "std_mean": (TypeError, lambda t: t.std_mean(2, dim=0)),
+    "tensor over memory": (RuntimeError, lambda t: t.ones(1, 4).expand(3, 4).__setitem__((slice(None), 2), t.tensor(5.0))),
     "lazy": (ValueError, lambda t: t.nn.LazyLinear(3).weight.numel()),
 }
 
@@ -71,6 +77,22 @@ def test_memory_that_is_not_there_is_said_plainly():
         gradus.zeros(10**15)
 
 
+def test_large_memory_is_zeros_at_once():
+    began = time.monotonic()
+    x = gradus.zeros(1).new_empty(2**30)
+    assert x[::2**28].tolist() == [0.0] * 4 and gradus.zeros(2**16, 2**14)[-1, -2:].tolist() == [0.0, 0.0]
+    assert time.monotonic() - began < 10
+    x[5] = 3
+    assert x[4:7].tolist() == [0.0, 3.0, 0.0]
+    with pytest.raises(RuntimeError, match="2147483648"):
+        gradus.ones(1).mvlgamma(2**31)
+
+
+def test_wide_integers_are_elements_of_floats():
+    assert gradus.tensor(10**30, dtype=gradus.float64).item() == 1e30
+    assert gradus.tensor([1, -(10**30)], dtype=gradus.float64).tolist() == [1.0, -1e30]
+
+
 @needs_torch
 @pytest.mark.parametrize("write", [
     lambda t, x: x.expand(3, 4)[0].mul_(3), lambda t, x: x[None].expand(1, 4)[:, :2].add_(1), lambda t, x: x.expand(3, 4).__setitem__((0, 1), 5.0),
@@ -85,6 +107,27 @@ def test_parts_of_expanded_tensors_are_written_to(write):
         (x * x).sum().backward()
         found.append([x.tolist(), leaf.grad.tolist()])
     assert found[0] == found[1]
+
+
+@needs_torch
+@pytest.mark.filterwarnings("ignore:Use of")
+@pytest.mark.parametrize("fill", [
+    lambda t, x: x.expand(3, 4).__setitem__((slice(None), 1), 5), lambda t, x: x.expand(3, 4).fill_(5), lambda t, x: x.expand(2, 4)[:, 1:].zero_(),
+    lambda t, x: x[:, None].expand(4, 3).__setitem__((slice(1, 3), slice(None)), 7.0), lambda t, x: x.expand(2, 4).T.__setitem__(2, 4.0),
+    lambda t, x: x.expand(2, 4).__setitem__(t.tensor([[True, False, False, True], [True, False, True, False]]), 3.0),
+    lambda t, x: x.expand(2, 4).__setitem__((slice(None), t.tensor([1, 2])), 3.0),
+])
+def test_one_number_fills_an_expanded_tensor(fill):
+    found = []
+    for t in (torch, gradus):
+        found.append(t.arange(10.0, 14.0))
+        fill(t, found[-1])
+    assert found[0].tolist() == found[1].tolist()
+    leaf = gradus.arange(10.0, 14.0).requires_grad_()  # PyTorch has no gradients of this
+    x = leaf * 1
+    fill(gradus, x)
+    x.sum().backward()
+    assert leaf.grad.tolist() == [float(a == b) for a, b in zip(x.tolist(), leaf.tolist())]
 
 
 def test_parts_of_complex_numbers_are_set():

@@ -189,6 +189,72 @@ def test_hooks_that_come_and_go_are_seen():
     assert leaf.grad.tolist() == [7.0, 7.0]
 
 
+def test_hooks_after_accumulation_are_part_of_every_call():
+    def run(t, compiled):
+        rate, x, seen = 0.25, t.ones(2, requires_grad=True), []
+
+        def step(p):
+            with t.no_grad():
+                p -= rate * p.grad
+            p.grad = None
+
+        def f(x):
+            loss = (x * x * 2).sum()
+            loss.backward()
+            return loss.detach(), x.detach() * 1
+
+        f = gradus.jit(f) if compiled else f
+        handle = x.register_post_accumulate_grad_hook(step)
+        for i in range(5):
+            rate = 0.25 if i < 3 else 0.5
+            seen += [y.tolist() for y in (*f(x), x)] + [x.grad is None]
+        handle.remove()
+        f(x)
+        return [*seen, x.tolist(), x.grad.tolist()]
+
+    found = run(gradus, True)
+    assert found == run(gradus, False) and found[1] == [0.0, 0.0]
+    if torch is not None:
+        assert found == run(torch, False)
+
+
+def test_what_such_hooks_keep_is_an_error_with_its_name():
+    kept, counted, x = [], [], gradus.ones(2, requires_grad=True)
+    f = gradus.jit(lambda x: (x * 2).sum().backward())
+    with x.register_post_accumulate_grad_hook(lambda p: kept.append(p.grad)), pytest.raises(RuntimeError, match="`kept`"):
+        f(x)
+    x.grad = None
+    x.register_post_accumulate_grad_hook(lambda p: counted.append(1))
+    with pytest.warns(UserWarning, match="changes `counted`"):
+        for _ in range(3):
+            f(x)
+    assert counted == [1, 1, 1] and x.grad.tolist() == [6.0, 6.0]
+
+
+def test_what_objects_of_the_package_hold_is_seen():
+    plain, x = gradus.distributions.Normal(0.0, 1.0), gradus.tensor([0.5])
+    outer = gradus.distributions.Independent(gradus.distributions.Normal(gradus.zeros(1), 1.0), 1)
+    holder = Bare()
+    holder.all = [plain]
+    functions = [lambda x: plain.log_prob(x), lambda x: outer.log_prob(x), lambda x: holder.all[0].log_prob(x), lambda x: x + plain.loc]
+    functions = [(gradus.jit(f), f) for f in functions]
+    for loc in (0.0, 1.0, 2.0):
+        plain.loc, outer.base_dist.loc = gradus.tensor(loc), gradus.tensor([loc - 3])
+        for compiled, f in functions:
+            assert compiled(x).tolist() == f(x).tolist()
+            compiled(x)
+    assert [compiled._programs for compiled, _ in functions] == [3, 3, 3, 3]
+
+    @gradus.custom_vjp
+    def rounded(x):
+        return x.round()
+
+    slope = gradus.jit(gradus.grad(lambda x: rounded(x).sum()))
+    for k in (1.0, 5.0):
+        rounded.defvjp(lambda inputs, outputs, cotangents: [cotangents[0] * k])
+        assert slope(x).tolist() == [k]
+
+
 def test_a_function_that_counts_is_traced_at_every_call_and_says_so():
     class Counting(nn.Module):
         def __init__(self):

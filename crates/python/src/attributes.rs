@@ -226,7 +226,7 @@ impl PyTensor {
 
     #[setter(grad)]
     fn set_grad(&self, py: Python<'_>, grad: Option<T>) -> PyResult<()> {
-        let mut x = self.value(py)?;
+        let mut x = crate::noted::with_gradient(self, self.value(py)?);
         if x.is_leaf() && !x.is_cell() && !x.is_traced() {
             if grad.is_none() {
                 return Ok(());
@@ -367,7 +367,7 @@ impl PyTensor {
     #[doc = example!(zero_)]
     fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
         let zeros = slf.get().value(slf.py())?.zeros_like();
-        slf.get().write(slf.py(), zeros)?;
+        slf.get().write_same(slf.py(), zeros)?;
         Ok(slf)
     }
 
@@ -375,14 +375,13 @@ impl PyTensor {
     #[doc = example!(fill_)]
     fn fill_<'py>(slf: Bound<'py, PyTensor>, value: Operand) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
-        let new = match value {
+        match value {
             Operand::Number(n) => {
                 crate::convert::fits(n, x.dtype())?;
-                n.beside(&x).to_dtype(x.dtype())
+                slf.get().write_same(slf.py(), n.beside(&x).to_dtype(x.dtype()))?;
             }
-            Operand::Tensor(t) => t.to_dtype(x.dtype()).expand(x.shape()),
-        };
-        slf.get().write(slf.py(), new)?;
+            Operand::Tensor(t) => slf.get().write(slf.py(), t.to_dtype(x.dtype()).expand(x.shape()))?,
+        }
         Ok(slf)
     }
 

@@ -281,7 +281,10 @@ impl Program {
             self.arguments.places(arguments.as_any(), &mut places);
             for (i, new) in self.changed.iter().zip(news) {
                 if let Some(Some(place)) = places.get(*i) {
-                    place.get().write(py, new)?;
+                    // A leaf was changed without recording: it would have been refused otherwise.
+                    let leaf = requirement(&tensors[*i]) == (true, true);
+                    let _mode = leaf.then(|| gradus::set_grad_enabled(false));
+                    place.get().write(py, if leaf { new.detach() } else { new })?;
                 }
             }
         }

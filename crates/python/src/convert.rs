@@ -8,7 +8,7 @@ use gradus::ir::literal::Data;
 use gradus::{Aval, DType, Literal, Number, Shape, Tensor};
 use num_complex::Complex;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyInt, PyList, PyString, PyTuple};
 
 /// Deepest nesting of lists; a list that holds itself ends here.
 const DEEPEST: usize = 64;
@@ -23,7 +23,7 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     if obj.hasattr("__dlpack__")? || obj.hasattr("__array__")? {
         return array(obj, true).map(converted);
     }
-    if let Some(n) = number(obj)? {
+    if let Some(n) = element(obj, dtype)? {
         dtype.map_or(Ok(()), |d| fits(n, d))?;
         return Ok(Tensor::from_literal(&n.literal(dtype.unwrap_or(dtype::of_number(n)))));
     }
@@ -33,9 +33,20 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     if !(obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() || obj.hasattr("__len__")?) {
         return Err(type_error(format!("a tensor cannot be made of {}", obj.get_type().name()?)));
     }
-    let mut nested = Nested { shape: Vec::new(), flat: Vec::new(), class: 0, tensors: Vec::new() };
+    let mut nested = Nested { dtype, shape: Vec::new(), flat: Vec::new(), class: 0, tensors: Vec::new() };
     nested.read(obj, 0)?;
-    nested.tensor(dtype)
+    nested.tensor()
+}
+
+/// A number for a tensor of some dtype: an integer beyond 64 bits is one only among floats.
+fn element(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Number>> {
+    if !obj.is_instance_of::<PyInt>() || obj.extract::<i64>().is_ok() {
+        return number(obj);
+    }
+    match dtype.is_some_and(DType::is_differentiable) {
+        true => Ok(Some(Number::Float(obj.extract()?))),
+        false => Err(value_error(format!("{obj} does not fit 64 bits"))),
+    }
 }
 
 /// Refuses numbers that an integer dtype does not hold. Negative ones wrap in an unsigned dtype, as in PyTorch.
@@ -64,6 +75,8 @@ pub(crate) fn fits(n: Number, dtype: DType) -> PyResult<()> {
 
 /// Numbers in nested lists.
 struct Nested {
+    /// The dtype that is asked for.
+    dtype: Option<DType>,
     shape: Vec<usize>,
     flat: Vec<Number>,
     /// 0 truth values, 1 integers, 2 floats, 3 complex.
@@ -91,7 +104,7 @@ impl Nested {
             let item = item?;
             if let Ok(t) = item.cast::<PyTensor>() {
                 self.tensors.push(t.get().value(item.py())?);
-            } else if let Some(x) = number(&item)? {
+            } else if let Some(x) = element(&item, self.dtype)? {
                 if self.shape.len() != depth + 1 {
                     return Err(value_error(format!("a number among lists at depth {depth}")));
                 }
@@ -116,14 +129,14 @@ impl Nested {
         Ok(())
     }
 
-    fn tensor(self, dtype: Option<DType>) -> PyResult<Tensor> {
+    fn tensor(self) -> PyResult<Tensor> {
         if !self.tensors.is_empty() {
-            return self.stacked(dtype);
+            return self.stacked();
         }
         let own = if self.flat.is_empty() { 2 } else { self.class };
         let float = dtype::default_float();
         let natural = [DType::Bool, DType::I64, float, float.complex()][own];
-        let dtype = dtype.unwrap_or(natural);
+        let dtype = self.dtype.unwrap_or(natural);
         let float = |n: &Number| match *n {
             Number::Bool(b) => b as i64 as f64,
             Number::Int(i) => i as f64,
@@ -157,7 +170,7 @@ impl Nested {
     }
 
     /// Lists of tensors, stacked.
-    fn stacked(self, dtype: Option<DType>) -> PyResult<Tensor> {
+    fn stacked(self) -> PyResult<Tensor> {
         let whole = self.shape.iter().product::<usize>();
         if !self.flat.is_empty() || whole != self.tensors.len() {
             return Err(value_error("a list holds either tensors of one shape or numbers"));
@@ -167,7 +180,7 @@ impl Nested {
         let dims: Vec<usize> =
             self.shape.iter().copied().chain(self.tensors[0].shape().iter().copied()).collect();
         let t = rows.reshape(dims).detach();
-        raise(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)).check().cloned())
+        raise(self.dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)).check().cloned())
     }
 }
 

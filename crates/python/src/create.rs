@@ -5,7 +5,8 @@ use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
 use crate::value::{Count, Operand, PerAxis, T, extents, float, integer, integers, number};
-use gradus::{Aval, DType, Number, Shape, Tensor};
+use gradus::mem::Storage;
+use gradus::{Aval, DType, Error, Kind, Memory, Number, Shape, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
@@ -37,6 +38,26 @@ fn full_of(dtype: DType, shape: Shape, n: Number) -> Tensor {
 fn filled_with(one: Tensor) -> Tensor {
     match gradus::ir::reference::reserve(one.numel().saturating_mul(one.dtype().size())) {
         Ok(()) => one.contiguous(),
+        Err(e) => Tensor::failed(e),
+    }
+}
+
+/// From so many bytes on memory comes from the system as zeros, which nobody has to write.
+const FRESH: usize = 1 << 22;
+
+/// One number for each element of a type, or that there is no room.
+fn filled_of(aval: &Aval, value: f64) -> Tensor {
+    let bytes = aval.shape.numel().saturating_mul(aval.dtype.size());
+    if value != 0.0 || bytes < FRESH || gradus::is_tracing() {
+        return filled_with(Tensor::full_of(aval, value));
+    }
+    let storage = gradus::ir::reference::reserve(bytes).map(|()| Storage::zeroed(bytes));
+    match storage {
+        Ok(Some(storage)) => {
+            let strides = aval.shape.strides().into_iter().map(|s| s as i64).collect();
+            Tensor::from_memory(Memory { storage, offset: 0, strides, aval: aval.clone() })
+        }
+        Ok(None) => Tensor::failed(Error::new(Kind::Memory { bytes })),
         Err(e) => Tensor::failed(e),
     }
 }
@@ -140,7 +161,7 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let dtype = dtype.map_or(default_float(), |d| d.0);
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
-            made(filled_with(Tensor::full_of(&Aval::new(dtype, shape), $value)), requires_grad, device)
+            made(filled_of(&Aval::new(dtype, shape), $value), requires_grad, device)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -156,7 +177,7 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let _ = memory_format;
             let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
-            made(Tensor::full_of(&Aval::new(dtype, input.0.shape()), $value).contiguous(), requires_grad, device)
+            made(filled_of(&Aval::new(dtype, input.0.shape()), $value), requires_grad, device)
         }
 
         #[pymethods]
@@ -176,7 +197,7 @@ macro_rules! filled {
                     Some(d) => d.0,
                     None => self.dtype_now(py)?,
                 };
-                made(Tensor::full_of(&Aval::new(dtype, shape(size)?), $value).contiguous(), requires_grad, device)
+                made(filled_of(&Aval::new(dtype, shape(size)?), $value), requires_grad, device)
             }
         }
     )*};

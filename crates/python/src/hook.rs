@@ -21,7 +21,7 @@ pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()>
     for (leaf, hook) in waiting {
         if let Some(leaf) = leaf.bind(py).upgrade() {
             crate::noted::note_function(hook.bind(py))?;
-            hook.bind(py).call1((leaf,))?;
+            hook.bind(py).call1((crate::noted::inside(leaf),))?;
         }
     }
     Ok(())

@@ -126,13 +126,14 @@ impl PyTensor {
         let py = slf.py();
         let x = slf.get().value(py)?;
         let places = places(&x, index)?;
-        if is_view(&places) && slf.get().is_expanded(py) {
+        let number = crate::value::number(value)?;
+        if slf.get().is_expanded(py) && (is_view(&places) || number.is_some()) {
             // Element by element, since several elements of it may be one.
             let part = PyTensor::part_of(slf, View::At(places))?;
-            let held = part.value(py)?;
-            return part.write(py, tensor_of(value, None)?.to_dtype(x.dtype()).expand(held.shape()));
+            let new = tensor_of(value, None)?.to_dtype(x.dtype()).expand(part.value(py)?.shape());
+            return if number.is_some() { part.write_same(py, new) } else { part.write(py, new) };
         }
-        let value = match crate::value::number(value)? {
+        let value = match number {
             Some(n) => return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n)))),
             None => tensor_of(value, None)?,
         };

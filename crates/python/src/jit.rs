@@ -4,7 +4,7 @@ use crate::compiled::{Gradient, Hooks, Left, Program, Read, Rebound, Related, re
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
-use crate::noted::{Found, Watch};
+use crate::noted::{Argument, Found, Watch};
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
 use crate::unary::Spelled;
@@ -229,7 +229,11 @@ impl Trace<'_, '_> {
         let alone = self.relate(&places)?;
         let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
         let args = args.cast::<PyTuple>().map_err(PyErr::from)?;
-        let watch = Watch::begin(self.f, given)?;
+        let tensors = self.places.iter().zip(&places).zip(&x).filter_map(|((outside, inside), given)| {
+            let (outside, inside) = (outside.clone()?.unbind(), inside.clone()?.unbind());
+            Some(Argument { outside, inside, given: given.clone() })
+        });
+        let watch = Watch::begin(self.f, given, tensors.collect())?;
         let out = self.f.call(args, Some(kwargs.cast::<PyDict>().map_err(PyErr::from)?))?;
         let mut outs = Vec::new();
         let results = Tree::of(&out, &mut outs)?;

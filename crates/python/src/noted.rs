@@ -18,6 +18,15 @@ struct Noted {
     before: Vec<Py<PyAny>>,
     /// What looks at its frames (`gradus._reads.Reads`).
     reads: Py<PyAny>,
+    arguments: Vec<Argument>,
+}
+
+/// A tensor that a function is given.
+pub(crate) struct Argument {
+    pub(crate) outside: Py<PyTensor>,
+    pub(crate) inside: Py<PyTensor>,
+    /// What `inside` holds at first.
+    pub(crate) given: Tensor,
 }
 
 thread_local! {
@@ -64,6 +73,28 @@ pub(crate) fn note_function(f: &Bound<'_, PyAny>) -> PyResult<()> {
     reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("function", (f,)).map(drop))
 }
 
+/// A tensor as the function being compiled has it, if it is one of its arguments.
+pub(crate) fn inside<'py>(tensor: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    let py = tensor.py();
+    let find = |n: &mut Noted| {
+        let argument = n.arguments.iter().find(|a| a.outside.bind(py).is(&tensor));
+        argument.map(|a| a.inside.bind(py).clone().into_any())
+    };
+    with(find).flatten().unwrap_or(tensor)
+}
+
+/// What has the gradient of a place that holds this value: of an argument, what it held first, however it was changed since.
+pub(crate) fn with_gradient(place: &PyTensor, value: Tensor) -> Tensor {
+    if !value.is_traced() {
+        return value;
+    }
+    let find = |n: &mut Noted| {
+        let argument = n.arguments.iter().find(|a| std::ptr::eq(a.inside.get(), place));
+        argument.filter(|a| a.given.is_leaf() && a.given.requires_grad()).map(|a| a.given.clone())
+    };
+    with(find).flatten().unwrap_or(value)
+}
+
 /// Has the function being compiled depend on what another gives: it must be equal at each call.
 #[pyfunction]
 pub(crate) fn _note_guard(f: Py<PyAny>) {
@@ -89,10 +120,14 @@ pub(crate) struct Watch<'py> {
 }
 
 impl<'py> Watch<'py> {
-    pub(crate) fn begin(f: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) -> PyResult<Watch<'py>> {
+    pub(crate) fn begin(
+        f: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        tensors: Vec<Argument>,
+    ) -> PyResult<Watch<'py>> {
         let reads = f.py().import("gradus._reads")?.getattr("Reads")?.call1((f, arguments))?;
         let (modules, functions, before) = (Vec::new(), Vec::new(), Vec::new());
-        let noted = Noted { modules, functions, before, reads: reads.clone().unbind() };
+        let noted = Noted { modules, functions, before, reads: reads.clone().unbind(), arguments: tensors };
         NOTED.with(|n| n.borrow_mut().push(noted));
         let watch = Watch { reads, ended: false };
         watch.reads.call_method0("__enter__")?;

@@ -6,7 +6,7 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{forgotten, raise, raised};
-use crate::noted::is_compiling;
+use crate::noted::{is_compiling, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Tensor};
@@ -77,7 +77,7 @@ impl PyTensor {
 
     /// The gradient of a leaf or of a tensor that retains it.
     pub(crate) fn gradient(of: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
-        match of.get().value(of.py())?.grad() {
+        match with_gradient(of.get(), of.get().value(of.py())?).grad() {
             Some(grad) => PyTensor::part_as(of, grad, View::Gradient).map(Some),
             None => Ok(None),
         }
@@ -128,8 +128,8 @@ impl PyTensor {
         self.ancestry(py).iter().any(|(_, how)| matches!(how, View::Expand(_)))
     }
 
-    /// Puts elements into the place that they are of, if they are all different ones there; of an expanded tensor.
-    fn write_elements(&self, py: Python<'_>, new: &Tensor) -> PyResult<()> {
+    /// Puts elements into the place that they are of, if they are all different ones there or all the `same`; of an expanded tensor.
+    fn write_elements(&self, py: Python<'_>, new: &Tensor, same: bool) -> PyResult<()> {
         let chain = self.ancestry(py);
         let Some((root, _)) = chain.last() else { return Ok(()) };
         let whole = root.get().value(py)?;
@@ -139,7 +139,8 @@ impl PyTensor {
             chain.iter().rev().fold(all, |places, (_, how)| how.of(&places)).reshape([-1i64])
         });
         let mut known = std::collections::HashSet::new();
-        if !keeps || !raise(places.to_vec::<i64>())?.into_iter().all(|p| known.insert(p)) {
+        let mut each_once = |all: Vec<i64>| all.into_iter().all(|p| known.insert(p));
+        if !keeps || !(same || each_once(raise(places.to_vec::<i64>())?)) {
             let why =
                 "several elements of an expanded tensor are one in memory; clone() it before writing to it";
             return Err(crate::error::runtime_error(why));
@@ -210,6 +211,15 @@ impl PyTensor {
 
     /// Puts another value of the same type here, and into the place that this is a part of.
     pub(crate) fn write(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
+        self.write_as(py, new, false)
+    }
+
+    /// Puts one number everywhere, which is also possible where several elements are one in memory.
+    pub(crate) fn write_same(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
+        self.write_as(py, new, true)
+    }
+
+    fn write_as(&self, py: Python<'_>, new: Tensor, same: bool) -> PyResult<()> {
         let old = self.value(py)?;
         let new = owned(new);
         raise(new.check())?;
@@ -231,7 +241,7 @@ impl PyTensor {
         }
         let new = new.to_dtype(old.dtype());
         if self.is_expanded(py) {
-            return self.write_elements(py, &new);
+            return self.write_elements(py, &new, same);
         }
         let aliased = {
             let slot = self.slot();
@@ -239,7 +249,7 @@ impl PyTensor {
         };
         match aliased {
             Some((of, true)) => {
-                let leaf = of.get().value(py)?;
+                let leaf = with_gradient(of.get(), of.get().value(py)?);
                 if leaf.grad().is_some_and(|g| g.is_same(&old)) {
                     raise(leaf.set_grad(Some(&new)))?;
                     self.slot().value = leaf.grad().unwrap_or(new);

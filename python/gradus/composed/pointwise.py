@@ -4,6 +4,9 @@ import math
 
 from .._native import Tensor, arange, as_tensor, broadcast_tensors, float32, float64, int32, int64, stack, where, zeros, zeros_like
 
+# As many whole numbers as `float32` can count; adding more would take minutes.
+_MOST_TERMS = 2**24
+
 
 def view_as_real(input):
     """Complex numbers as pairs along a new last axis.
@@ -85,6 +88,8 @@ def mvlgamma(input, p):
     """The logarithm of the gamma function of `p` dimensions."""
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, but is {p}")
+    if p > _MOST_TERMS:
+        raise RuntimeError(f"p is {p}: there are more terms to add than {_MOST_TERMS}")
     terms = (input.unsqueeze(-1) - arange(p, dtype=input.dtype) / 2).lgamma().sum(-1)
     return terms + p * (p - 1) / 4 * math.log(math.pi)
 
