@@ -39,6 +39,10 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     // What is wrong with the program itself is not to be blamed on its gradient.
     program.run(&ready.inputs, &ready.settings, &wanted)?;
     writeln!(terminal.out, "{equations} equations, {} names: no fault found", program.names.len())?;
+    if let Some((name, _)) = ready.inputs.iter().find(|(_, t)| t.dtype().is_complex()) {
+        let why = "gradients take inputs for real numbers: give its parts, and write complex(x, y)";
+        return Err(Failure::Run(format!("`{name}` is complex, and {why}")));
+    }
     let Some((program, gradient)) = differentiated(program, args, &mut random, &mut ready)? else {
         writeln!(terminal.out, "nothing in it can be differentiated")?;
         return Ok(());

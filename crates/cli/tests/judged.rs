@@ -132,6 +132,14 @@ fn check_looks_at_time_and_at_what_is_held() {
     let k = format!("K={}", ids.display());
     let text = output(whole, &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
     assert!(text.contains("skipped: `K` has no real numbers"), "{text}");
+    // What is differentiated does not know that an input is complex.
+    gradus::files::write(&ids, "K", &gradus::Tensor::from_slice(&[1.0, 2.0], [2]).complex(1.0)).unwrap();
+    let found = gradus_with("Loss = abs(A[i] K[i])", &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
+    assert!(
+        found.code == 1 && found.err.contains("`K` is complex, and gradients take inputs"),
+        "{}",
+        found.err
+    );
 }
 
 /// Arithmetic and bytes, counted by hand.
