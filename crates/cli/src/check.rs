@@ -19,8 +19,12 @@ const EXACT: f64 = 1e-9;
 const AT_REST: f64 = 1e-14;
 /// At so many places of a tensor at most edges are looked for one by one.
 const PLACES: usize = 64;
-/// How long the steps of differences are.
+/// How long the steps of differences are at first.
 const STEP: f64 = 1e-5;
+/// How many times steps are made shorter, eight times each, where longer ones do not agree.
+const SHORTER: i32 = 12;
+/// How far slopes back and ahead may be apart, relative to the gradient, before that is looked into.
+const APART: f64 = 1e-3;
 
 pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program(&args.file, terminal)?;
@@ -35,6 +39,10 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     // What is wrong with the program itself is not to be blamed on its gradient.
     program.run(&ready.inputs, &ready.settings, &wanted)?;
     writeln!(terminal.out, "{equations} equations, {} names: no fault found", program.names.len())?;
+    if let Some((name, _)) = ready.inputs.iter().find(|(_, t)| t.dtype().is_complex()) {
+        let why = "gradients take inputs for real numbers: give its parts, and write complex(x, y)";
+        return Err(Failure::Run(format!("`{name}` is complex, and {why}")));
+    }
     let Some((program, gradient)) = differentiated(program, args, &mut random, &mut ready)? else {
         writeln!(terminal.out, "nothing in it can be differentiated")?;
         return Ok(());
@@ -99,6 +107,12 @@ struct Random(Generator);
 impl Random {
     fn tensor(&mut self, shape: &[usize]) -> Tensor {
         self.0.randn(shape.to_vec()).to_dtype(DType::F64)
+    }
+
+    /// Along all numbers of a tensor, both parts of complex ones.
+    fn direction(&mut self, of: &Tensor) -> Tensor {
+        let real = self.tensor(&of.shape());
+        if of.dtype().is_complex() { real.complex(&self.tensor(&of.shape())) } else { real }
     }
 
     /// Inputs that are not given, where the sizes of all their indices are declared.
@@ -215,6 +229,11 @@ impl Slopes {
         (self.ahead - self.back).abs()
     }
 
+    /// Whether slopes back and ahead stay apart by shorter steps.
+    fn splits(self, shorter: Slopes) -> bool {
+        shorter.gap() > 0.5 * self.gap() && shorter.gap() > 4.0 * shorter.rounding
+    }
+
     /// How far a slope is from these.
     fn error(self, slope: f64) -> f64 {
         let far = (self.central() - slope).abs();
@@ -241,6 +260,12 @@ impl Slopes {
         let endless = shorter.central().abs() > 1.5 * self.central().abs();
         apart && (between || agreed || !slope.is_finite()) || endless && !slope.is_finite()
     }
+}
+
+/// Where numbers go of which each is nearer by the same factor than the one before; none where they come no nearer.
+fn settling([a, b, c]: [f64; 3]) -> f64 {
+    let shrinks = (c - b).abs() < 0.9 * (b - a).abs();
+    if shrinks { c - (c - b) * (c - b) / ((c - b) - (b - a)) } else { f64::NAN }
 }
 
 /// A gradient, or the part of one that belongs to one term of a name that moves with time.
@@ -341,10 +366,11 @@ impl Probe {
 
     fn errors(&self, part: &Part, within: f64, random: &mut Random) -> Done<Errors> {
         let (g, x) = (&part.gradient, &self.inputs[&part.step]);
-        let direction = random.tensor(&x.shape());
-        let slope = (g * &direction).sum(()).item::<f64>()?;
+        let direction = random.direction(x);
+        let along = (g.conj() * &direction).real();
+        let slope = along.sum(()).item::<f64>()?;
         // Relative to the terms that were added up, not to what is left of them.
-        let size = (g * &direction).abs().sum(()).item::<f64>()?.max(1e-3);
+        let size = along.abs().sum(()).item::<f64>()?.max(1e-3);
         let at = self.lowered.inputs.iter().position(|n| *n == part.step).unwrap_or_default();
         // Reverse mode would keep all rounds that a fixpoint may take.
         let graph = if self.lowered.has_fixpoints() { None } else { self.graph(at, g)? };
@@ -359,22 +385,30 @@ impl Probe {
         }
         let (error, kinked) = self.difference(part, &direction, slope, size, within, agreed)?;
         found.difference = Some(error);
-        if error <= within || !kinked {
+        if !kinked {
             return Ok(found);
         }
         // An edge excuses only the places that have it.
         let n = x.numel();
-        let numbers = g.reshape([-1]).to_vec::<f64>()?;
+        let parts = if x.dtype().is_complex() { &[1.0, 0.0][..] } else { &[1.0] };
+        let [re, im] = [g.real(), g.imag()].map(|t| t.reshape([-1]).to_vec::<f64>());
+        let (re, im) = (re?, im?);
         let (mut worst, mut smooth) = (0f64, 0);
         for k in (0..n).step_by(n.div_ceil(PLACES).max(1)) {
-            let mut one = vec![0.0; n];
-            one[k] = 1.0;
-            let direction = Tensor::from_slice(&one, x.shape());
-            let (error, kinked) = self.difference(part, &direction, numbers[k], size, within, agreed)?;
-            if !kinked {
-                worst = worst.max(error);
-                smooth += 1;
+            let mut edge = false;
+            for by in parts {
+                let unit = |by: f64| {
+                    let mut one = vec![0.0; n];
+                    one[k] = by;
+                    Tensor::from_slice(&one, x.shape())
+                };
+                let direction = if parts.len() > 1 { unit(*by).complex(&unit(1.0 - by)) } else { unit(*by) };
+                let slope = if *by == 1.0 { re[k] } else { im[k] };
+                let (error, kinked) = self.difference(part, &direction, slope, size, within, agreed)?;
+                edge |= kinked;
+                worst = if kinked { worst } else { worst.max(error) };
             }
+            smooth += usize::from(!edge);
         }
         // Places that are smooth one by one may have an edge between them.
         found.edges = if n <= PLACES { (n - smooth).max(1) } else { n };
@@ -393,14 +427,34 @@ impl Probe {
         agreed: bool,
     ) -> Done<(f64, bool)> {
         let x = &self.inputs[&part.step];
-        let long = self.slopes(&part.step, x, direction, STEP)?;
-        let error = long.error(slope) / size;
-        if error <= within {
-            return Ok((error, false));
+        let (mut all, mut least) = (Vec::<Slopes>::new(), f64::INFINITY);
+        for k in 0..SHORTER {
+            let short = self.slopes(&part.step, x, direction, STEP / 8f64.powi(k))?;
+            let telling = short.rounding <= within * size;
+            if k > 1 && !telling {
+                break;
+            }
+            // Of steps that agree by chance, others do not come nearer to each other as they shrink.
+            if let Some(long) = all.last().filter(|_| least <= within) {
+                return Ok((least, long.splits(short)));
+            }
+            let error = short.error(slope) / size;
+            least = if error.is_nan() { least } else { least.min(error) };
+            all.push(short);
+            if error <= within && short.gap() <= APART * size {
+                return Ok((error, false));
+            }
         }
-        let short = self.slopes(&part.step, x, direction, STEP / 8.0)?;
-        // Long steps may lead across an edge that lies beside.
-        Ok((error.min(short.error(slope) / size), long.kinked(short, slope, agreed)))
+        // What grows like a power that is not whole comes near to its slope slowly, but surely.
+        if let [.., a, b, c] = &all[..]
+            && let far = (settling([*a, *b, *c].map(Slopes::central)) - slope).abs() / size
+            && far <= within
+        {
+            return Ok((far, false));
+        }
+        let error = all.last().map_or(f64::NAN, |s| s.error(slope) / size);
+        let kinked = matches!(&all[..], [.., long, short] if long.kinked(*short, slope, agreed));
+        Ok((if least.is_finite() { least } else { error }, kinked))
     }
 
     /// Slopes by steps of this length.
@@ -498,7 +552,7 @@ fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::Slopes;
+    use super::{Slopes, settling};
 
     fn slopes(f: impl Fn(f64) -> f64, step: f64) -> Slopes {
         Slopes { back: (f(0.0) - f(-step)) / step, ahead: (f(step) - f(0.0)) / step, rounding: 1e-14 / step }
@@ -520,5 +574,9 @@ mod tests {
         }
         assert!(slopes(f64::exp, 1e-5).error(1.0) < 1e-9 && slopes(f64::exp, 1e-5).error(1.1) > 0.09);
         assert!(slopes(f64::exp, 1e-5).error(f64::NAN).is_nan());
+        let splits = |f: fn(f64) -> f64| slopes(f, 1e-5).splits(slopes(f, 1e-5 / 8.0));
+        assert!(splits(f64::abs) && splits(|x| x.max(0.0)) && !splits(f64::exp) && !splits(|x| x * x.abs()));
+        assert!(settling([1.0, 2.0, 4.0]).is_nan() && settling([1.0, 2.0, 3.0]).is_nan());
+        assert_eq!([settling([5.0, 3.0, 2.0]), settling([9.0, 5.0, 3.0])], [1.0, 1.0]);
     }
 }

@@ -33,6 +33,10 @@ fn check_knows_edges_from_faults() {
         "X[i] = const([0, 1])\nLoss = relu(X[i])",
         "X[i] = const([2, 2, 1])\nLoss = max(X[i]) + cummax(X[i])",
         "X = 0\nLoss = sqrt(X)",
+        // Where what was chosen is the mean of both slopes, and where slopes have no end.
+        "X = 0\nLoss = abs(X)",
+        "X[i] = const([1, 1, 0])\nLoss max= X[i]",
+        "X = 0\nLoss = X > 0 ? log(X) X : 0",
         "X = 0\nLoss = cbrt(X)",
         "X = 0\nLoss = sqrt(abs(X))",
         "X = 1\nLoss = X floor(X)",
@@ -58,6 +62,15 @@ fn check_knows_edges_from_faults() {
         // Infinitely steep where what is filled in does not move; ties that share evenly; an edge near by.
         "P[i] = const([1, 2, 3])\nLoss = sqrt(P[i-1])",
         "P = 4e-6\nLoss = relu(P)",
+        // Much smaller than steps are at first.
+        "P = 1e-9\nLoss = log(P)",
+        "P[i] = const([1e-9, 1])\nLoss = sqrt(P[i]) + 1 / P[i]",
+        "P = 1e-9\nLoss = abs(P)",
+        // Slopes that differences come near to slowly.
+        "P = 0\nLoss = P > 0 ? sqrt(P) P : 0",
+        "P = 0\nLoss = relu(P) P",
+        // Complex numbers have a slope along each of their parts.
+        "A[i] = const([1, 2])\nP[i] = complex(A[i], 3)\nLoss = abs(P[i] P[i] + A[i])",
     ] {
         let (code, row) = row(fine, "P");
         assert!(code == 0 && row.ends_with("  ok"), "{fine}\n{row}");
@@ -119,6 +132,14 @@ fn check_looks_at_time_and_at_what_is_held() {
     let k = format!("K={}", ids.display());
     let text = output(whole, &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
     assert!(text.contains("skipped: `K` has no real numbers"), "{text}");
+    // What is differentiated does not know that an input is complex.
+    gradus::files::write(&ids, "K", &gradus::Tensor::from_slice(&[1.0, 2.0], [2]).complex(1.0)).unwrap();
+    let found = gradus_with("Loss = abs(A[i] K[i])", &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
+    assert!(
+        found.code == 1 && found.err.contains("`K` is complex, and gradients take inputs"),
+        "{}",
+        found.err
+    );
 }
 
 /// Arithmetic and bytes, counted by hand.

@@ -5,6 +5,7 @@
 mod along;
 mod back;
 mod branch;
+mod complex;
 mod contribute;
 mod held;
 mod merge;
@@ -99,6 +100,16 @@ impl Program {
         let reached = program.reached_from(&loss);
         let flowing: Vec<&Equation> =
             program.equations.iter().filter(|e| reached.contains(&e.target.name)).collect();
+        let mut complex = complex::complex_among(&program.equations, HashSet::new(), program);
+        if complex.contains(&loss) {
+            let what = format!("`{loss}` is a complex number; only a real one can be differentiated");
+            let at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
+            let help =
+                format!("take a part of it: Total = real({loss}), and differentiate that (--loss Total)");
+            return Err(vec![Diagnostic::error(at, what).help(help)]);
+        }
+        let gradients: Vec<Name> = complex.iter().map(|n| format!("{}{n}", self.prefix()).into()).collect();
+        complex.extend(gradients);
         let mut walk = back::Walk {
             program,
             prefix: self.prefix(),
@@ -115,6 +126,7 @@ impl Program {
             ahead: HashSet::new(),
             introduced: Default::default(),
             masks: Vec::new(),
+            complex,
         };
         let one = Kind::Number(1.0).bare();
         let seed = Call { function: "const".into(), args: vec![one], named: Vec::new() };

@@ -1,5 +1,8 @@
 //! Numbers of other kinds: moments, places one by one, complex ones, truth as a factor.
 
+#[path = "common/check.rs"]
+mod check;
+
 use gradus_ir::DType;
 use gradus_lang::{Program, Settings, Source};
 use std::collections::BTreeMap;
@@ -68,8 +71,6 @@ fn complex_numbers_have_parts() {
     assert_eq!(real("W[i] = Z[i]\nW[i] = X[i]\nY[i] = abs(W[i] - 3)"), [10f64.sqrt(), 26f64.sqrt()]);
     assert_eq!(real("Y[i] = Z[i] == complex(3, 1)"), [1.0, 0.0]);
     assert_eq!(real("Y[i] = imag(X[i] > 3 ? Z[i] : 0)"), [0.0, 1.0]);
-    let blocked = load(&format!("{z}Loss = real(Z[i] Z[i])")).gradient(&Default::default()).unwrap();
-    assert!(blocked.warnings.iter().any(|w| w.message.contains("`real` has no derivative")));
 }
 
 #[test]
@@ -79,4 +80,57 @@ fn a_comparison_as_a_factor_is_a_threshold() {
     assert_eq!(gradient.text(), "Grad_Loss = const(1.0)\nGrad_A[i] = Grad_Loss * (A[i] > 1)\n");
     let said: Vec<String> = gradient.warnings.iter().map(|w| w.message.to_string()).collect();
     assert!(matches!(&said[..], [one] if one.contains("a comparison has no derivative")), "{said:?}");
+}
+
+/// Gradients of complex numbers: what flows into a real name is real, and a factor hands on conjugates.
+#[test]
+fn complex_numbers_have_gradients() {
+    let z = "Z[i] = complex(A[i], B[i])\n";
+    let two: &[(&str, &[usize])] = &[("A", &[3]), ("B", &[3])];
+    for loss in [
+        "Loss = real(Z[i])",
+        "Loss = imag(Z[i] Z[i] Z[i])",
+        "Loss = abs(Z[i])",
+        "Loss = abs(Z[i] + A[i]) B[i]",
+        "Loss = real(Z[i] conj(Z[i]))",
+        "Loss = imag(A[i] Z[i] / (Z[i] + 2))",
+        "Loss = real(B[i] / Z[i])",
+        "Loss = real(Z[i]**2) + imag(Z[i]**3)",
+        "W[i] = -Z[i] A[i] - B[i]\nLoss = abs(W[i]) + real(W[i])",
+        "W[i,j] = Z[i] conj(Z[j])\nLoss = imag(W[i,j] W[i,j+1]) + real(W[0,i] Z[i])",
+        "W[i] = A[i] > 0.6 ? Z[i] Z[i] : 0\nLoss = imag(W[i] W[i])",
+        "W = reduce(sum, i) (Z[i] A[i])\nV avg= Z[i] Z[i]\nLoss = abs(W) + imag(V W)",
+        "W[i] = exp(Z[i])\nLoss = real(W[i]) + imag(exp(A[i] Z[i]))",
+        "fn turn(z[x], a[x]) -> y[x] { y[x] = z[x] z[x] a[x] }\nW[i] = turn(Z[i], A[i])\nLoss = imag(W[i] Z[i])",
+        "fn size(a, b) -> y { z = complex(a, b)\ny = real(z conj(z)) }\nLoss = size(A[i], B[i]) A[i]",
+        "S[i,*0] = Z[i]\nS[i,*t+1] = S[i,*t] Z[i] A[i]\naxis t = 3\nLoss = imag(S[i,*-1])",
+        "F[i] = fft(Z[i], part=\"imag\")\nLoss = F[i] F[i]",
+    ] {
+        check::check_with(&format!("{z}{loss}"), two, None);
+    }
+    let one: &[(&str, &[usize])] = &[("A", &[4])];
+    for loss in [
+        "R[k] = rfft(A[i])\nI[k] = rfft(A[i], part=\"imag\")\nLoss = R[k] R[k] + I[k] R[k]",
+        "Z[i] = complex(fft(A[i]), fft(A[i], part=\"imag\"))\nLoss = abs(Z[i]) A[i]",
+    ] {
+        check::check_with(loss, one, None);
+    }
+}
+
+/// Gradients of complex numbers are equations that a person reads, and differentiate again.
+#[test]
+fn complex_gradients_as_lines() {
+    let text = "Z[i] = complex(A[i], 1)\nW[i] = Z[i] A[i]\nLoss = real(W[i] conj(Z[i]))";
+    let gradient = check::check_with(text, &[("A", &[2])], None);
+    for line in [
+        "Grad_W[i] = Grad_Loss_1 Z[i]",
+        "Grad_Z[i] = Grad_W[i] A[i]",
+        "Grad_A[i] = real(Grad_W[i] conj(Z[i]))",
+    ] {
+        assert!(gradient.contains(line), "{gradient}");
+    }
+    let first = format!("{text}\n{gradient}").replace("Grad_", "G_").replace("Loss", "First");
+    check::check_with(&format!("{first}Loss = G_A[i] G_A[i]"), &[("A", &[2])], None);
+    let refused = load("Z = complex(A, 1)\nLoss = Z Z").gradient(&Default::default()).unwrap_err();
+    assert!(refused.to_string().contains("`Loss` is a complex number"), "{refused}");
 }

@@ -43,21 +43,25 @@ fn known_of_own(f: &Function, call: &Call, each: &[Names]) -> Option<Names> {
     Some(out)
 }
 
+/// Which argument of its function a derivative is by, as far as a call of it says so.
+pub(crate) fn differentiated(callee: &Callee, call: &Call) -> Option<usize> {
+    let last = match call.named.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind) {
+        Some(Kind::List(all)) => all.last().map(|e| &e.kind),
+        other => other,
+    };
+    let Some(Kind::Text(last)) = last else { return None };
+    let before = Callee { order: callee.order - 1, ..callee.clone() };
+    let bound = before.bound(call.args.len().saturating_sub(1), before.order > 0);
+    bound.iter().position(|p| p.name == *last)
+}
+
 /// The indices that a call leaves of those that its arguments have.
 pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
     let all = || each.iter().flatten().cloned().collect::<Names>();
     let Some(callee) = find(&call.function, program) else { return all() };
     let setting = |key: &str| call.named.iter().find(|(k, _)| &**k == key).map(|(_, v)| &v.kind);
     if callee.order > 0 {
-        let last = match setting("wrt") {
-            Some(Kind::List(all)) => all.last().map(|e| &e.kind),
-            other => other,
-        };
-        let Some(Kind::Text(last)) = last else { return all() };
-        let before = Callee { order: callee.order - 1, ..callee };
-        let bound = before.bound(each.len().saturating_sub(1), before.order > 0);
-        let at = bound.iter().position(|p| p.name == *last);
-        return at.and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
+        return differentiated(&callee, call).and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
     }
     if callee.gives_one_number(call) {
         return Names::new();

@@ -12,7 +12,7 @@ mod table;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice};
-pub(crate) use leaves::leaves;
+pub(crate) use leaves::{differentiated, leaves};
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
@@ -80,10 +80,22 @@ pub(crate) enum Derivative {
     Core,
     /// A function of its result and the cotangent, under its own name: `softmax_grad(y, g)`.
     OfResult,
+    /// Of a function of the parts of complex numbers, written with such functions.
+    Parts(Part),
     /// None, on purpose: nothing flows.
     Stop,
     /// None: an error if it is needed.
     None,
+}
+
+/// What a function does with the parts of complex numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Real,
+    Imag,
+    Conjugate,
+    /// Makes a number of both.
+    Both,
 }
 
 /// One function of the table.
@@ -97,6 +109,8 @@ pub(crate) struct Builtin {
     /// argument has them.
     pub(crate) gives: &'static str,
     pub(crate) derivative: Derivative,
+    /// Whether what comes out is real, of complex numbers too.
+    pub(crate) real: bool,
     pub(crate) apply: fn(&[&Tensor], &Settings) -> Tensor,
 }
 
@@ -474,8 +488,22 @@ pub(crate) fn has_temperature(e: &Expr, program: &Program) -> bool {
 }
 
 /// What gradient programs call besides derivatives of what the program calls.
-const GENERATED: [&str; 10] =
-    ["const", "ones_like", "zeros_like", "slice", "pow", "sum", "mean", "max", "min", "prod"];
+const GENERATED: [&str; 14] = [
+    "const",
+    "ones_like",
+    "zeros_like",
+    "slice",
+    "pow",
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "prod",
+    "real",
+    "imag",
+    "conj",
+    "complex",
+];
 
 /// Why nothing may be called so: lines of a gradient program would call it instead of what they mean. A tensor is only in
 /// the way where such a line calls its very name.

@@ -86,7 +86,7 @@ pub(super) const fn builtin(
     settings: Keys,
     apply: Apply,
 ) -> Builtin {
-    Builtin { name, params, settings, shape, gives: "", derivative: Derivative::Core, apply }
+    Builtin { name, params, settings, shape, gives: "", derivative: Derivative::Core, real: false, apply }
 }
 
 pub(super) const fn pointwise(name: &'static str, params: Params, settings: Keys, apply: Apply) -> Builtin {
@@ -120,6 +120,10 @@ impl Builtin {
 
     pub(super) const fn with(self, derivative: Derivative) -> Builtin {
         Builtin { derivative, ..self }
+    }
+
+    pub(super) const fn real(self) -> Builtin {
+        Builtin { real: true, ..self }
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct Walk<'a> {
     pub(super) introduced: Names,
     /// The branches that what is differentiated stands in.
     pub(super) masks: Vec<Mask>,
+    /// The names whose numbers are complex, gradients included.
+    pub(super) complex: HashSet<Name>,
 }
 
 pub(super) fn reference(name: Name, places: Vec<Place>) -> Expr {
@@ -167,7 +169,7 @@ impl Walk<'_> {
                 keep.extend(gone.iter().cloned());
                 // Where the guard does not hold, 0 is among what goes away.
                 let body = chosen(&masks, self.apart(&e.value, &keep));
-                ct = reduced(e.projection, body, ct, &gone);
+                ct = reduced(e.projection, body, self.fitting(&e.value, ct), &gone);
             }
         }
         self.under(&masks, |walk| walk.back(&e.value, ct, &keep));
@@ -188,6 +190,7 @@ impl Walk<'_> {
         if !self.reads_wanted(e) {
             return;
         }
+        let ct = self.fitting(e, ct);
         match &e.kind {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::List(_) | Kind::Of(..) => {}
             // Conditions carry nothing; as a number, one is a threshold.
@@ -204,7 +207,8 @@ impl Walk<'_> {
                     if self.reads_wanted(factor) {
                         beside.for_each(|(_, f)| self.refuse_leaning(f));
                     }
-                    let others = factors.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, f)| f.clone());
+                    let others = factors.iter().enumerate().filter(|(j, _)| *j != i);
+                    let others: Vec<Expr> = others.map(|(_, f)| self.conjugate(f.clone())).collect();
                     self.back(factor, times(ct.clone(), others), &keep);
                 }
             }
@@ -212,10 +216,12 @@ impl Walk<'_> {
                 let [a, b] = &**two;
                 let (na, nb) = (beside(keep, &two[..], a), beside(keep, &two[..], b));
                 let under = self.apart(b, &nb);
+                let under = self.conjugate(under);
                 self.back(a, over(ct.clone(), under.clone()), &na);
                 if self.reads_wanted(b) {
                     let squared = Kind::Power(Box::new([under, Kind::Number(2.0).bare()])).bare();
                     let above = self.apart(a, &na);
+                    let above = self.conjugate(above);
                     self.back(b, negative(over(times(ct, [above]), squared)), &nb);
                 }
             }
@@ -299,6 +305,7 @@ impl Walk<'_> {
                 2.0 => factors.push(x),
                 _ => factors.push(Kind::Power(Box::new([x, Kind::Number(n - 1.0).bare()])).bare()),
             }
+            let factors: Vec<Expr> = factors.into_iter().map(|f| self.conjugate(f)).collect();
             return self.back(base, times(ct, factors), &nb);
         }
         let ct = self.chosen(ct, &nb.union(&ne).cloned().collect());
@@ -319,7 +326,8 @@ impl Walk<'_> {
                 self.blocked.push(Diagnostic::error(e.span, what).here("needed here").help(help));
                 return;
             }
-            _ => {}
+            Derivative::Parts(part) => return self.part(part, c, ct, keep),
+            Derivative::Core | Derivative::OfResult => {}
         }
         if &*c.function == "sig" && c.args.len() == 1 {
             let what = "`sig` without a temperature is a step, which has no derivative";
@@ -349,7 +357,9 @@ impl Walk<'_> {
             return self.back(&c.args[0], call(function, vec![y, ct], named), &around);
         }
         let pulled = named.iter().any(|(k, _)| &**k == "wrt");
-        if callee.shape() == Shape::Pointwise && c.args.len() == 1 && !pulled {
+        // Of complex numbers a derivative is a factor only for some functions, and not for derivatives.
+        let one = callee.shape() == Shape::Pointwise && c.args.len() == 1 && !pulled;
+        if one && !self.is_complex(&c.args[0]) {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
         let (params, still) = (callee.bound(c.args.len(), pulled), callee.still(c));

@@ -149,7 +149,7 @@ impl Parts<'_> {
 
     /// A call with names for those of its arguments that hold calls, or lie as the left side has them.
     fn arguments(&mut self, e: &Expr, call: &Call, callee: &Callee, keep: &Names) -> Expr {
-        if !matches!(callee.derivative_of(call), Derivative::Core | Derivative::OfResult) {
+        if matches!(callee.derivative_of(call), Derivative::None | Derivative::Stop) {
             let args = call.args.iter().map(|a| self.still(a)).collect();
             return Kind::Call(Box::new(Call { args, ..call.clone() })).at(e.span);
         }
@@ -249,7 +249,7 @@ impl Parts<'_> {
                 let number = |r: &&Ref| self.program.params.iter().any(|(n, _)| *n == r.name);
                 let reads = |(a, still): (&Expr, bool)| !still && a.refs().iter().any(|r| !number(r));
                 let Some(f) = builtin::find(&c.function, self.program) else { return false };
-                let has = matches!(f.derivative_of(c), Derivative::Core | Derivative::OfResult);
+                let has = !matches!(f.derivative_of(c), Derivative::None | Derivative::Stop);
                 has && c.args.iter().zip(f.still(c)).any(reads)
             }
             _ => e.parts().into_iter().any(|p| self.passes(p)),

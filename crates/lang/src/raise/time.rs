@@ -30,10 +30,8 @@ struct Loop<'a> {
     scan: &'a Scan,
     time: Name,
     held: HashMap<Id, Held>,
-    /// The states of the carries; complex ones have two, their parts.
-    states: HashMap<usize, Vec<Name>>,
-    /// The parts of complex values that move: only these may need themselves.
-    split: HashMap<Id, Vec<Seen>>,
+    /// The states of the carries.
+    states: HashMap<usize, Name>,
     /// Values at hand that were laid out, and those laid out that were brought to hand.
     stacks: HashMap<Id, Seen>,
     moments: HashMap<Id, Seen>,
@@ -109,16 +107,8 @@ impl Raise<'_> {
         let time = drafts.time(scan.length);
         let (stacks, moments) = (HashMap::new(), HashMap::new());
         let scan = &Scan { body: Arc::new(opened(&scan.body)?), ..scan.clone() };
-        Loop {
-            scan,
-            time,
-            held: HashMap::new(),
-            states: HashMap::new(),
-            split: HashMap::new(),
-            stacks,
-            moments,
-        }
-        .write(self.ins, drafts)
+        Loop { scan, time, held: HashMap::new(), states: HashMap::new(), stacks, moments }
+            .write(self.ins, drafts)
     }
 }
 
@@ -167,7 +157,7 @@ impl Loop<'_> {
         for c in 0..scan.carries {
             let begin = &operands[scan.shared + c];
             results.push(match self.states.get(&c).cloned() {
-                Some(states) => self.at(&states, &begin.kinds, Index::Moment(-1), drafts),
+                Some(state) => self.at(&state, &begin.kinds, Index::Moment(-1), drafts),
                 None => begin.clone(),
             });
         }
@@ -192,133 +182,49 @@ impl Loop<'_> {
             self.state(*c, &operands[self.scan.shared + c], drafts);
         }
         let ops: Vec<usize> = group.iter().filter(|at| !carried.contains_key(at)).copied().collect();
-        if ops.iter().flat_map(|at| &body.nodes()[*at].outs).any(|a| a.dtype.is_complex()) {
-            self.complex(&ops, drafts)?;
-        } else {
-            for at in ops {
-                let node = &body.nodes()[at];
-                let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
-                drafts.clock.within = true;
-                let outs = Raise { graph: body, node, ins: &ins }.outputs(drafts);
-                drafts.clock.within = false;
-                for (out, seen) in outs?.into_iter().enumerate() {
-                    let held = if seen.when.is_some() { Held::Moment(seen) } else { Held::Same(seen) };
-                    self.held.insert(Id { node: at as u32, out: out as u32 }, held);
-                }
+        for at in ops {
+            let node = &body.nodes()[at];
+            let ins: Vec<Seen> = node.ins.iter().map(|id| self.moment(*id, drafts)).collect();
+            drafts.clock.within = true;
+            let outs = Raise { graph: body, node, ins: &ins }.outputs(drafts);
+            drafts.clock.within = false;
+            for (out, seen) in outs?.into_iter().enumerate() {
+                let held = if seen.when.is_some() { Held::Moment(seen) } else { Held::Same(seen) };
+                self.held.insert(Id { node: at as u32, out: out as u32 }, held);
             }
         }
         carries.into_iter().for_each(|c| self.step(c, drafts));
         Ok(())
     }
 
-    /// Operations among complex numbers. What moves is real, so they are functions that give parts.
-    fn complex(&mut self, ops: &[usize], drafts: &mut Drafts) -> Result<()> {
-        let body = &self.scan.body;
-        let own = |id: &Id| ops.contains(&(id.node as usize));
-        let mut given: Vec<Id> = ops.iter().flat_map(|at| &body.nodes()[*at].ins).copied().collect();
-        given.retain(|id| !own(id));
-        given.sort_unstable_by_key(|id| (id.node, id.out));
-        given.dedup();
-        // What others read, part by part.
-        let others =
-            (0..body.nodes().len()).filter(|at| !ops.contains(at)).flat_map(|at| &body.nodes()[at].ins);
-        let mut wanted: Vec<Id> = others.chain(body.outputs()).filter(|id| own(id)).copied().collect();
-        wanted.sort_unstable_by_key(|id| (id.node, id.out));
-        wanted.dedup();
-        let parts = |id: &Id| if body.aval(*id).dtype.is_complex() { &["real", "imag"][..] } else { &[""] };
-        let extents: Vec<Vec<usize>> =
-            wanted.iter().flat_map(|id| parts(id).iter().map(|_| body.aval(*id).shape.to_vec())).collect();
-        let mut operands: Vec<Seen> = Vec::new();
-        let mut counts: Vec<usize> = Vec::new();
-        for id in &given {
-            let own = self.split.get(id).cloned().unwrap_or_else(|| vec![self.moment(*id, drafts)]);
-            counts.push(own.len());
-            operands.extend(own);
-        }
-        let written = drafts.function(&operands, &extents, |values, drafts| {
-            let mut values = values.iter().cloned();
-            let mut known: HashMap<Id, Seen> = HashMap::new();
-            for (id, count) in given.iter().zip(&counts) {
-                let own: Vec<Seen> = values.by_ref().take(*count).collect();
-                known.insert(*id, drafts.whole(&own));
-            }
-            for at in ops {
-                let node = &body.nodes()[*at];
-                let ins: Vec<Seen> = node.ins.iter().filter_map(|id| known.get(id).cloned()).collect();
-                let outs = Raise { graph: body, node, ins: &ins }.outputs(drafts)?;
-                let ids = (0..outs.len()).map(|out| Id { node: *at as u32, out: out as u32 });
-                known.extend(ids.zip(outs));
-            }
-            let mut results = Vec::new();
-            for (id, part) in wanted.iter().flat_map(|id| parts(id).iter().map(move |p| (id, *p))) {
-                let seen = known.get(id).cloned().unwrap_or_else(nothing);
-                results.push(if part.is_empty() { seen } else { drafts.pointwise(part, &[&seen]) });
-            }
-            Ok(results)
-        })?;
-        let mut written = written.into_iter();
-        for id in &wanted {
-            let all: Vec<Seen> = written.by_ref().take(parts(id).len()).collect();
-            self.held.insert(*id, Held::Moment(drafts.whole(&all)));
-            if all.len() > 1 {
-                self.split.insert(*id, all);
-            }
-        }
-        Ok(())
-    }
-
-    /// A carry whose states are these, at a moment.
-    fn at(&self, states: &[Name], kinds: &[usize], when: Index, drafts: &mut Drafts) -> Seen {
-        let all: Vec<Seen> =
-            states.iter().map(|n| Seen::named(n.clone(), kinds.to_vec(), Some(when.clone()))).collect();
-        let whole = drafts.whole(&all);
-        match (&whole.when, &when) {
+    /// A carry's state at a moment.
+    fn at(&self, state: &Name, kinds: &[usize], when: Index, drafts: &mut Drafts) -> Seen {
+        let seen = Seen::named(state.clone(), kinds.to_vec(), Some(when.clone()));
+        match when {
             // A moment that does not move is read once, on a line of its own.
-            (Some(_), Index::Moment(_)) => {
+            Index::Moment(_) => {
                 let places: Vec<usize> = (0..kinds.len()).collect();
-                drafts.equation(kinds.to_vec(), Vec::new(), Projection::Sum, operand(&whole, &places))
+                drafts.equation(kinds.to_vec(), Vec::new(), Projection::Sum, operand(&seen, &places))
             }
-            _ => whole,
+            _ => seen,
         }
     }
 
     /// A state, and what it begins with.
     fn state(&mut self, c: usize, begin: &Seen, drafts: &mut Drafts) {
         let id = self.scan.body.inputs()[self.scan.shared + c].1;
-        let mut states = Vec::new();
-        for part in self.parts(id, begin, drafts) {
-            let name = drafts.fresh();
-            drafts.copy(&part, name.clone(), Some(Index::Moment(0)));
-            states.push(name);
-        }
-        let when = Index::Time(self.time.clone(), 0);
-        let now = self.at(&states, &begin.kinds, when.clone(), drafts);
+        let state = drafts.fresh();
+        drafts.copy(begin, state.clone(), Some(Index::Moment(0)));
+        let now = self.at(&state, &begin.kinds, Index::Time(self.time.clone(), 0), drafts);
         self.held.insert(id, Held::Moment(now));
-        if states.len() > 1 {
-            let part = |n: &Name| Seen::named(n.clone(), begin.kinds.clone(), Some(when.clone()));
-            self.split.insert(id, states.iter().map(part).collect());
-        }
-        self.states.insert(c, states);
+        self.states.insert(c, state);
     }
 
     /// A state one moment later.
     fn step(&mut self, c: usize, drafts: &mut Drafts) {
-        let id = self.scan.body.outputs()[c];
-        let next = self.moment(id, drafts);
-        let parts = self.parts(id, &next, drafts);
-        for (part, state) in parts.iter().zip(self.states.get(&c).into_iter().flatten()) {
-            drafts.copy(part, state.clone(), Some(Index::Time(self.time.clone(), 1)));
-        }
-    }
-
-    /// A value, or the two parts of a complex one.
-    fn parts(&self, id: Id, seen: &Seen, drafts: &mut Drafts) -> Vec<Seen> {
-        if let Some(split) = self.split.get(&id) {
-            return split.clone();
-        }
-        match self.scan.body.aval(id).dtype.is_complex() {
-            true => ["real", "imag"].map(|part| drafts.pointwise(part, &[seen])).to_vec(),
-            false => vec![seen.clone()],
+        let next = self.moment(self.scan.body.outputs()[c], drafts);
+        if let Some(state) = self.states.get(&c) {
+            drafts.copy(&next, state.clone(), Some(Index::Time(self.time.clone(), 1)));
         }
     }
 
@@ -412,16 +318,5 @@ impl Loop<'_> {
         };
         self.moments.insert(id, seen.clone());
         seen
-    }
-}
-
-impl Drafts {
-    /// A value of its parts.
-    fn whole(&mut self, parts: &[Seen]) -> Seen {
-        match parts {
-            [re, im] => self.pointwise("complex", &[re, im]),
-            [one] => one.clone(),
-            _ => nothing(),
-        }
     }
 }

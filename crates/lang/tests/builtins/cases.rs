@@ -322,10 +322,10 @@ pub(crate) fn fourier() -> Vec<Case> {
 /// Numbers of other kinds.
 pub(crate) fn kinds() -> Vec<Case> {
     vec![
-        case("complex", IJ, "imag(complex(X[i,j], 2 Y1[i,j]) complex(0, 1))", XY, |t| t[0].clone()).flat(),
-        matrix("real", "real(exp(complex(0, X[i,j])))", |t| t[0].cos()).flat(),
-        matrix("imag", "imag(exp(complex(0, X[i,j])))", |t| t[0].sin()).flat(),
-        matrix("conj", "imag(conj(complex(1, X[i,j])))", |t| -&t[0]).flat(),
+        case("complex", IJ, "imag(complex(X[i,j], 2 Y1[i,j]) complex(0, 1))", XY, |t| t[0].clone()),
+        matrix("real", "real(exp(complex(0, X[i,j])))", |t| t[0].cos()),
+        matrix("imag", "imag(exp(complex(0, X[i,j])))", |t| t[0].sin()),
+        matrix("conj", "imag(conj(complex(1, X[i,j])))", |t| -&t[0]),
         matrix("cast", "cast(X[i,j], to=\"f64\")", |t| t[0].clone()),
         case("cast", "[i]", "cast(cast(W[i], to=\"i32\"), to=\"u8\")", &[], |_| {
             Tensor::from_slice(&[44.0, 255.0, 7.0], [3])

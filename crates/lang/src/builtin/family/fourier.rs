@@ -13,10 +13,10 @@ const NORM: Key = word("norm", &["backward", "ortho", "forward"]);
 const N: Key = optional("n", Is::Whole);
 
 pub(crate) static TABLE: &[Builtin] = &[
-    along("fft", BOTH, &[PART, NORM], |a, s| part(&complex(a).fftn(s.axes(), norm(s)), s)),
-    along("ifft", BOTH, &[PART, NORM], |a, s| part(&complex(a).ifftn(s.axes(), norm(s)), s)),
-    resize("rfft", X, &[PART, N, NORM], |a, s| part(&a[0].rfft(length(s), s.axis(), norm(s)), s)),
-    resize("irfft", BOTH, &[N, NORM], |a, s| complex(a).irfft(length(s), s.axis(), norm(s))),
+    along("fft", BOTH, &[PART, NORM], |a, s| part(&complex(a).fftn(s.axes(), norm(s)), s)).real(),
+    along("ifft", BOTH, &[PART, NORM], |a, s| part(&complex(a).ifftn(s.axes(), norm(s)), s)).real(),
+    resize("rfft", X, &[PART, N, NORM], |a, s| part(&a[0].rfft(length(s), s.axis(), norm(s)), s)).real(),
+    resize("irfft", BOTH, &[N, NORM], |a, s| complex(a).irfft(length(s), s.axis(), norm(s))).real(),
     along("fftshift", X, NO, |a, s| a[0].fftshift(s.axes())),
     along("ifftshift", X, NO, |a, s| a[0].ifftshift(s.axes())),
     positional("fftfreq", NONE, FREQUENCIES, |_, s| {

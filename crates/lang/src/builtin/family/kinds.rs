@@ -2,7 +2,7 @@
 
 use crate::builtin::param::{Is, Params, Takes, needed, tensor, word};
 use crate::builtin::table::{NO, XY, pointwise, positional};
-use crate::builtin::{Builtin, Derivative, Settings};
+use crate::builtin::{Builtin, Derivative, Part, Settings};
 use crate::limit::bounded;
 use gradus_ir::DType;
 use gradus_ir::ops::source::RandomBits;
@@ -12,13 +12,15 @@ use gradus_tensor::{Tensor, apply_n};
 const HELD: &[&str] = &["f32", "f64", "bf16", "f16", "i8", "u8", "i32", "u32", "i64", "bool"];
 
 pub(crate) static TABLE: &[Builtin] = &[
-    pointwise("complex", XY, NO, |a, _| a[0].real().complex(&a[1].real())).with(Derivative::None),
-    pointwise("real", Z, NO, |a, _| a[0].real()).with(Derivative::None),
-    pointwise("imag", Z, NO, |a, _| a[0].imag()).with(Derivative::None),
-    pointwise("conj", Z, NO, |a, _| a[0].conj()).with(Derivative::None),
+    pointwise("complex", XY, NO, |a, _| a[0].real().complex(&a[1].real()))
+        .with(Derivative::Parts(Part::Both)),
+    pointwise("real", Z, NO, |a, _| a[0].real()).with(Derivative::Parts(Part::Real)).real(),
+    pointwise("imag", Z, NO, |a, _| a[0].imag()).with(Derivative::Parts(Part::Imag)).real(),
+    pointwise("conj", Z, NO, |a, _| a[0].conj()).with(Derivative::Parts(Part::Conjugate)),
     pointwise("cast", &[tensor("x").taking(Takes::AsIs)], &[needed("to", Is::Word(HELD))], |a, s| {
         DType::parse(s.word("to")).map_or_else(|| a[0].clone(), |to| a[0].to_dtype(to))
-    }),
+    })
+    .real(),
     positional(
         "random_bits",
         &[tensor("state").taking(Takes::AsIs)],

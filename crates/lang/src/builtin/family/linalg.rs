@@ -62,7 +62,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         chosen(s, [("values", values), ("vectors", vectors)])
     })
     .giving("ij->k|ij->ab"),
-    positional("eigvalsh", X, NO, |a, _| a[0].eigvalsh()).giving("ij->k"),
+    positional("eigvalsh", X, NO, |a, _| a[0].eigvalsh()).giving("ij->k").real(),
     positional("eig", X, &[word("part", &["real", "imag", "vectors_real", "vectors_imag"])], |a, s| {
         let (values, vectors) = a[0].eig();
         chosen(
@@ -75,8 +75,9 @@ pub(crate) static TABLE: &[Builtin] = &[
             ],
         )
     })
-    .giving("ij->k|ij->ab"),
-    positional("eigvals", X, &[PART], |a, s| part(&a[0].eigvals(), s)).giving("ij->k"),
+    .giving("ij->k|ij->ab")
+    .real(),
+    positional("eigvals", X, &[PART], |a, s| part(&a[0].eigvals(), s)).giving("ij->k").real(),
     positional("matrix_power", X, &[needed("n", Is::Integer)], |a, s| a[0].matrix_power(s.integer("n")))
         .giving(SAME),
     positional("matrix_exp", X, NO, |a, _| a[0].matrix_exp()).giving(SAME),

@@ -15,7 +15,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     reduce("prod", ANY, NO, |a, s| a[0].prod(s.axes())),
     reduce("var", X, &[number("correction", 1.0)], |a, s| a[0].var(s.axes(), s.number("correction"))),
     reduce("std", X, &[number("correction", 1.0)], |a, s| a[0].std(s.axes(), s.number("correction"))),
-    reduce("norm", X, &[number("p", 2.0)], |a, s| a[0].norm(s.number("p"), s.axes(), false)),
+    reduce("norm", X, &[number("p", 2.0)], |a, s| a[0].norm(s.number("p"), s.axes(), false)).real(),
     reduce("logsumexp", X, NO, |a, s| a[0].logsumexp(s.axes(), false)),
     reduce("any", ANY, NO, |a, s| a[0].to_dtype(DType::Bool).any(s.axes())).with(Derivative::None),
     reduce("all", ANY, NO, |a, s| a[0].to_dtype(DType::Bool).all(s.axes())).with(Derivative::None),

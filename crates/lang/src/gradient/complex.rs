@@ -1,0 +1,105 @@
+//! Complex numbers. The gradient of one is the `g` for which the loss moves by the real part of `conj(g) dz`, as in the core: a
+//! factor hands on the conjugates of the others, and a real part of something complex takes the real part of what arrives.
+
+use super::back::{Walk, call};
+use crate::ast::{Call, Equation, Expr, Kind, Name};
+use crate::builtin::{self, Base, Callee, Derivative, Part};
+use crate::program::Program;
+use crate::scope::{Names, beside};
+use std::collections::{HashMap, HashSet};
+
+/// The names of equations whose numbers are complex, and those that are known to be. Inputs are not.
+pub(super) fn complex_among(
+    equations: &[Equation],
+    known: HashSet<Name>,
+    program: &Program,
+) -> HashSet<Name> {
+    let mut found = known;
+    let mut readers: HashMap<&Name, Vec<&Equation>> = HashMap::new();
+    for e in equations {
+        e.value.refs().iter().for_each(|r| readers.entry(&r.name).or_default().push(e));
+    }
+    let mut work: Vec<&Equation> = equations.iter().collect();
+    while let Some(e) = work.pop() {
+        if !found.contains(&e.target.name) && is_complex(&e.value, &found, program) {
+            found.insert(e.target.name.clone());
+            work.extend(readers.get(&e.target.name).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// Whether an expression is a complex number, where these names are.
+fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
+    let is = |e: &Expr| is_complex(e, names, program);
+    match &e.kind {
+        Kind::Ref(r) => names.contains(&r.name),
+        Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => false,
+        Kind::Choose(three) => three[1..].iter().any(is),
+        Kind::Case(cases, otherwise) => {
+            cases.iter().any(|[_, v]| is(v)) || otherwise.as_deref().is_some_and(is)
+        }
+        Kind::Call(c) => {
+            let each: Vec<bool> = c.args.iter().map(is).collect();
+            builtin::find(&c.function, program).is_some_and(|callee| gives(&callee, c, &each, program))
+        }
+        _ => e.parts().into_iter().any(is),
+    }
+}
+
+/// Whether a call gives complex numbers, by its arguments.
+fn gives(callee: &Callee, c: &Call, each: &[bool], program: &Program) -> bool {
+    let any = each.contains(&true);
+    if callee.order > 0 {
+        // A derivative is of the kind of what it is by.
+        let by = builtin::differentiated(callee, c);
+        return by.map_or(any, |at| each.get(at).copied().unwrap_or_default());
+    }
+    match &callee.base {
+        Base::Row(row) => any && row.complex.is_some() && !row.predicate,
+        Base::Table(b) => b.derivative == Derivative::Parts(Part::Both) || any && !b.real,
+        Base::User(f) => {
+            let given = f.params.iter().zip(each).filter(|(_, is)| **is).map(|(p, _)| p.name.clone());
+            complex_among(&f.body, given.collect(), program).contains(&f.result.name)
+        }
+    }
+}
+
+fn of(function: &str, arg: Expr) -> Expr {
+    call(function.into(), vec![arg], Vec::new())
+}
+
+impl Walk<'_> {
+    pub(super) fn is_complex(&self, e: &Expr) -> bool {
+        !self.complex.is_empty() && is_complex(e, &self.complex, self.program)
+    }
+
+    /// A cotangent as an expression takes it: what is real moves along the real numbers only.
+    pub(super) fn fitting(&self, e: &Expr, ct: Expr) -> Expr {
+        if !self.is_complex(&ct) || self.is_complex(e) { ct } else { of("real", ct) }
+    }
+
+    /// A factor as it stands beside the cotangent of another.
+    pub(super) fn conjugate(&self, e: Expr) -> Expr {
+        match e.kind {
+            Kind::Call(c) if &*c.function == "conj" => c.args[0].clone(),
+            _ if self.is_complex(&e) => of("conj", e),
+            _ => e,
+        }
+    }
+
+    /// Goes back through a function that takes parts of complex numbers, or makes them of parts.
+    pub(super) fn part(&mut self, part: Part, c: &Call, ct: Expr, keep: &Names) {
+        let zero = || Kind::Number(0.0).bare();
+        let complex = |re: Expr, im: Expr| call("complex".into(), vec![re, im], Vec::new());
+        let cotangents = match part {
+            Part::Real => vec![complex(ct, zero())],
+            Part::Imag => vec![complex(zero(), ct)],
+            Part::Conjugate => vec![of("conj", ct)],
+            Part::Both => vec![of("real", ct.clone()), of("imag", ct)],
+        };
+        for (arg, ct) in c.args.iter().zip(cotangents) {
+            self.back(arg, ct, &beside(keep, &c.args, arg));
+        }
+    }
+}
