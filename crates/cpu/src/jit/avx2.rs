@@ -36,13 +36,9 @@ const TEST_SIGNS: Form = Form(2, 1, 0x0e);
 fn vector(asm: &mut Assembler, whole: bool, form: Form, reg: u8, second: u8, rm: Rm, imm: Option<u8>) {
     let Form(map, prefix, opcode) = form;
     let not = |bit: u8| (bit & 1) ^ 1;
-    let b = match rm {
-        Rm::Reg(r) => r >> 3,
-        Rm::Splat(m) | Rm::Whole(m) => m.base().0 >> 3,
-    };
     asm.raw(&[
         0xc4,
-        not(reg >> 3) << 7 | 1 << 6 | not(b) << 5 | map,
+        not(reg >> 3) << 7 | 1 << 6 | not(rm.upper()) << 5 | map,
         (!second & 15) << 3 | (whole as u8) << 2 | prefix,
         opcode,
     ]);

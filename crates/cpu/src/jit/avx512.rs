@@ -41,14 +41,11 @@ impl Masked {
 fn vector(asm: &mut Assembler, form: Form, reg: u8, second: u8, rm: Rm, imm: Option<u8>, lanes: Masked) {
     let Form(map, prefix, opcode) = form;
     let not = |bit: u8| (bit & 1) ^ 1;
-    let (x, b) = match rm {
-        Rm::Reg(r) => (r >> 4, r >> 3),
-        Rm::Splat(m) | Rm::Whole(m) => (0, m.base().0 >> 3),
-    };
+    let upper = rm.upper();
     let splat = matches!(rm, Rm::Splat(_)) as u8;
     asm.raw(&[
         0x62,
-        not(reg >> 3) << 7 | not(x) << 6 | not(b) << 5 | not(reg >> 4) << 4 | map,
+        not(reg >> 3) << 7 | not(upper >> 1) << 6 | not(upper) << 5 | not(reg >> 4) << 4 | map,
         (!second & 15) << 3 | 4 | prefix,
         (lanes.zero as u8) << 7 | 2 << 5 | splat << 4 | not(second >> 4) << 3 | lanes.mask,
         opcode,

@@ -281,8 +281,18 @@ impl Assembler {
     }
 }
 
+impl Rm {
+    /// The bits above the third of the register, or of that which memory counts from.
+    pub(super) fn upper(self) -> u8 {
+        match self {
+            Rm::Reg(r) => r >> 3,
+            Rm::Splat(m) | Rm::Whole(m) => m.base().0 >> 3,
+        }
+    }
+}
+
 impl Mem {
-    pub(super) fn base(self) -> Gpr {
+    fn base(self) -> Gpr {
         match self {
             Mem::Pool(_) | Mem::LaneNumbers => Gpr(0),
             Mem::At(base, _) | Mem::Indexed(base, _, _) => base,
