@@ -6,7 +6,7 @@ use crate::few::Few;
 use crate::hook::seen_by;
 use crate::leaves;
 use crate::row::Output;
-use crate::tape::{Edge, GradMode, Node, Saved, State, Target, is_grad_enabled, lock, set_grad_enabled};
+use crate::tape::{Edge, GradMode, Node, Recorded, State, Target, is_grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
 use gradus_ir::{Aval, Error, Result};
@@ -40,11 +40,51 @@ struct Pending {
     cts: Few<Option<Tensor>>,
 }
 
+impl Pending {
+    /// By the order of the calls; calls of several threads may have the same, and differ by their address.
+    fn key(node: &Handle<Node>) -> (u64, usize) {
+        (node.order, node.addr())
+    }
+}
+
+/// The nodes that gradients are on their way to: the latest comes first.
+#[derive(Default)]
+struct Queue {
+    /// The latest of all, if it is known: along a chain of calls there is no other.
+    latest: Option<Pending>,
+    earlier: BTreeMap<(u64, usize), Pending>,
+}
+
+impl Queue {
+    /// The entry of a node.
+    fn of(&mut self, node: &Handle<Node>) -> &mut Pending {
+        let key = Pending::key(node);
+        let new = || Pending { node: node.clone(), cts: node.plan.awaited() };
+        let after = match &self.latest {
+            Some(latest) => Pending::key(&latest.node),
+            None => self.earlier.last_key_value().map_or((0, 0), |(key, _)| *key),
+        };
+        match (key > after, &self.latest) {
+            (true, _) => {
+                if let Some(before) = self.latest.take() {
+                    self.earlier.insert(after, before);
+                }
+            }
+            (false, Some(_)) if key == after => {}
+            _ => return self.earlier.entry(key).or_insert_with(new),
+        }
+        self.latest.get_or_insert_with(new)
+    }
+
+    fn pop(&mut self) -> Option<Pending> {
+        self.latest.take().or_else(|| self.earlier.pop_last().map(|(_, pending)| pending))
+    }
+}
+
 /// A pass under way.
 #[derive(Default)]
 struct Pass {
-    /// By the order of the calls, the latest next; calls of several threads may have the same, and differ by their address.
-    pending: BTreeMap<(u64, usize), Pending>,
+    pending: Queue,
     /// Gradients of the leaves reached, in that order; the second table finds them.
     leaves: Vec<(Tensor, Option<Tensor>)>,
     leaf_at: HashMap<usize, usize>,
@@ -75,20 +115,18 @@ impl Pass {
     }
 
     fn send_node(&mut self, node: &Handle<Node>, out: usize, g: Tensor) {
-        let new = || Pending { node: node.clone(), cts: node.plan.awaited() };
-        let pending = self.pending.entry((node.order, node.addr())).or_insert_with(new);
-        add(&mut pending.cts[out], g);
+        add(&mut self.pending.of(node).cts[out], g);
     }
 
-    fn send_operand(&mut self, node: &Node, i: usize, g: Tensor) {
-        if let Some(target) = &node.targets[i] {
+    fn send_operand(&mut self, recorded: &Recorded, i: usize, g: Tensor) {
+        if let Some(target) = &recorded.targets[i] {
             self.send(target, g);
         }
     }
 
     /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
     fn run(&mut self, how: Backward, wanted: &mut [(Edge, Option<Tensor>)]) -> Result<()> {
-        while let Some((_, Pending { node, mut cts })) = self.pending.pop_last() {
+        while let Some(Pending { node, mut cts }) = self.pending.pop() {
             let mut state = lock(&node.state);
             let hooks = state.watched.as_ref().map_or_else(Vec::new, |w| w.hooks.clone());
             if !hooks.is_empty() {
@@ -106,10 +144,10 @@ impl Pass {
                 let edge = |ct| (Edge { node: node.clone(), out: k.out }, ct);
                 self.retained.extend(cts[k.out].clone().map(edge));
             }
-            let saved = take(&mut state, how.retain_graph || how.create_graph);
+            let recorded = take(&mut state, how.retain_graph || how.create_graph);
             drop(state);
-            match saved {
-                Ok(saved) => self.pull(&node, saved, &cts, how)?,
+            match recorded {
+                Ok(recorded) => self.pull(&node, &recorded, &cts, how)?,
                 Err(why) => return Err(refused(&node, &cts, why)),
             }
         }
@@ -120,22 +158,22 @@ impl Pass {
         Ok(())
     }
 
-    /// Sends the gradients of the operands of one recorded call, from what it saved.
+    /// Sends the gradients of the operands of one recorded call, from what was recorded.
     fn pull(
         &mut self,
         node: &Handle<Node>,
-        saved: Saved,
+        recorded: &Recorded,
         cts: &[Option<Tensor>],
         how: Backward,
     ) -> Result<()> {
         let plan = &*node.plan;
         let tracing = is_tracing();
         let looked_at = LOOK_FOR_NAN.load(Ordering::Relaxed) && !tracing;
-        if !looked_at && !how.create_graph && !tracing && self.run_program(node, &saved, cts).is_some() {
+        if !looked_at && !how.create_graph && !tracing && self.run_program(node, recorded, cts).is_some() {
             return Ok(());
         }
         let (Some(call), outs) = plan.at(cts)? else { return Ok(()) };
-        let mut operands: Vec<Tensor> = saved.into_iter().map(|(t, _)| t).collect();
+        let mut operands: Vec<Tensor> = recorded.saved.iter().map(|(t, _)| t.clone()).collect();
         for (t, &out) in operands.iter_mut().skip(plan.reads_in.len()).zip(&plan.reads_out) {
             let Inner::Data(data, None) = &*t.0 else { continue };
             let edge = data.aval.dtype.is_differentiable().then(|| Edge { node: node.clone(), out });
@@ -151,13 +189,14 @@ impl Pass {
                 return Err(refused(node, cts, &format!("the gradient of operand {i} is NaN")));
             }
             g.check()?;
-            self.send_operand(node, i, g);
+            self.send_operand(recorded, i, g);
         }
         Ok(())
     }
 
     /// The same by the plan's program, if it has one that can run on these values.
-    fn run_program(&mut self, node: &Node, saved: &Saved, cts: &[Option<Tensor>]) -> Option<()> {
+    fn run_program(&mut self, node: &Node, recorded: &Recorded, cts: &[Option<Tensor>]) -> Option<()> {
+        let saved = &recorded.saved;
         let plan = &*node.plan;
         let program = plan.program.as_ref()?;
         // Of a cell, the value now: its version says that it is the one that was read.
@@ -175,20 +214,20 @@ impl Pass {
                     // Mostly the cotangent, handed on as it is.
                     Output::Input(i) => input(i).map(Tensor::detach),
                 };
-                g.into_iter().for_each(|g| self.send_operand(node, plan.writes[k], g));
+                g.into_iter().for_each(|g| self.send_operand(recorded, plan.writes[k], g));
             },
         )
     }
 }
 
-/// What a call saved for its gradient, or why that is no longer there.
-fn take(state: &mut State, keep: bool) -> std::result::Result<Saved, &'static str> {
+/// What was recorded of a call, or why that cannot be used.
+fn take(state: &mut State, keep: bool) -> std::result::Result<Recorded, &'static str> {
     let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
-    if state.saved.iter().flat_map(|saved| saved.iter()).any(changed) {
+    if state.recorded.iter().flat_map(|recorded| recorded.saved.iter()).any(changed) {
         return Err("a value needed for the gradient of this call has been changed in place since");
     }
-    let saved = if keep { state.saved.clone() } else { state.saved.take() };
-    saved.ok_or(
+    let recorded = if keep { state.recorded.clone() } else { state.recorded.take() };
+    recorded.ok_or(
         "backward runs a second time through this call, whose values have been freed; \
          ask for `retain_graph` the first time",
     )

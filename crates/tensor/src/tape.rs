@@ -24,6 +24,7 @@ pub(crate) struct Edge {
 }
 
 /// Where the gradient of an operand goes.
+#[derive(Clone)]
 pub(crate) enum Target {
     /// An edge, taken apart so that a target is no larger than one.
     Node(Handle<Node>, u32),
@@ -43,7 +44,6 @@ pub(crate) struct Node {
     pub(crate) plan: Handle<Plan>,
     /// Where the user made the call.
     pub(crate) place: &'static Location<'static>,
-    pub(crate) targets: Few<Option<Target>>,
     pub(crate) state: Mutex<State>,
 }
 
@@ -52,8 +52,8 @@ const _: () = assert!(size_of::<Node>() <= 120);
 
 /// What changes about a node.
 pub(crate) struct State {
-    /// What the gradient graph reads, until it is freed.
-    pub(crate) saved: Option<Saved>,
+    /// Until a backward pass takes it: what is behind a call is then freed while the pass has it at hand.
+    pub(crate) recorded: Option<Recorded>,
     /// Seldom any, hence the box.
     pub(crate) watched: Option<Box<Watched>>,
 }
@@ -87,8 +87,24 @@ impl Edge {
     }
 }
 
-/// Operands (cells with their version), then results: these without the node that they would keep alive by it.
-pub(crate) type Saved = Few<(Tensor, u64)>;
+/// What the gradient of a call needs.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    /// Where the gradients of the operands go.
+    pub(crate) targets: Few<Option<Target>>,
+    /// What the gradient graph reads: operands (cells with their version), then results, these without the node that
+    /// they would keep alive by it.
+    pub(crate) saved: Few<(Tensor, u64)>,
+}
+
+impl Recorded {
+    /// Whether calls were recorded behind this one.
+    fn is_behind(&self) -> bool {
+        let is_node = |t: &Option<Target>| matches!(t, Some(Target::Node(..)));
+        let has_node = |(t, _): &(Tensor, u64)| matches!(&*t.0, Inner::Data(_, Some(_)));
+        self.targets.iter().any(is_node) || self.saved.iter().any(has_node)
+    }
+}
 
 pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
@@ -97,10 +113,8 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 thread_local! {
     static GRAD: Cell<bool> = const { Cell::new(true) };
     static FREEING: Cell<bool> = const { Cell::new(false) };
-    static GARBAGE: RefCell<Vec<Garbage>> = const { RefCell::new(Vec::new()) };
+    static GARBAGE: RefCell<Vec<Recorded>> = const { RefCell::new(Vec::new()) };
 }
-
-type Garbage = (Few<Option<Target>>, Option<Saved>);
 
 /// Room that the list of garbage keeps.
 const KEPT_GARBAGE: usize = 256;
@@ -108,13 +122,8 @@ const KEPT_GARBAGE: usize = 256;
 /// Dropping a long chain frees it from a list instead of by recursion.
 impl Drop for Node {
     fn drop(&mut self) {
-        let saved = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).saved.take();
-        let is_node = |t: &Option<Target>| matches!(t, Some(Target::Node(..)));
-        let has_node = |(t, _): &(Tensor, u64)| matches!(&*t.0, Inner::Data(_, Some(_)));
-        if !self.targets.iter().any(is_node) && !saved.iter().flat_map(|s| s.iter()).any(has_node) {
-            return; // Nothing recorded behind it.
-        }
-        let own = (std::mem::take(&mut self.targets), saved);
+        let recorded = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded.take();
+        let Some(own) = recorded.filter(Recorded::is_behind) else { return };
         if FREEING.replace(true) {
             // Of an ending thread, whose list is gone, what is left is dropped here.
             let _ = GARBAGE.try_with(|g| g.borrow_mut().push(own));
@@ -124,7 +133,7 @@ impl Drop for Node {
         while let Ok(Some(next)) = GARBAGE.try_with(|g| g.borrow_mut().pop()) {
             drop(next);
         }
-        let too_much = |g: &RefCell<Vec<Garbage>>| {
+        let too_much = |g: &RefCell<Vec<Recorded>>| {
             if g.borrow().capacity() > KEPT_GARBAGE {
                 g.borrow_mut().shrink_to(KEPT_GARBAGE);
             }
@@ -249,11 +258,12 @@ fn node(
     let targets = Few::of(ins, target);
     order += 1;
     CLOCK.set(order);
-    let empty = || Mutex::new(State { saved: None, watched: None });
-    let mut node = Handle::with(|| Node { order, plan, place, targets, state: empty() });
+    let empty = || Mutex::new(State { recorded: None, watched: None });
+    let mut node = Handle::with(|| Node { order, plan, place, state: empty() });
     // Filled where it stays: a lock is moved together with the gap behind its flags, by pieces that the processor waits for.
     if let Some(node) = node.get_mut() {
-        node.state.get_mut().unwrap_or_else(PoisonError::into_inner).saved = Some(saved);
+        node.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded =
+            Some(Recorded { targets, saved });
     }
     node
 }
