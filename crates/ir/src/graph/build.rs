@@ -1,10 +1,10 @@
 //! Building graphs: one door for every application, with hash-consing and an error that waits for the end.
 
-use super::{Graph, Id, Node, Origin, Var};
+use super::{Graph, Id, Node, Origin, StableHasher, Var};
 use crate::ops::{Op, source};
 use crate::{Aval, Error, Literal, Result};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A graph under construction, shared by the values in it.
@@ -17,7 +17,8 @@ pub struct Builder(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     nodes: Vec<Node>,
-    known: HashMap<(Op, Vec<Id>), u32>,
+    /// Nodes by the hash of what they apply to what; one whose hash is taken has the next that is free.
+    known: HashMap<u64, u32>,
     /// The names of inputs, each with the first number behind it that may be free.
     names: HashMap<String, usize>,
     inputs: Vec<(String, Id)>,
@@ -127,20 +128,22 @@ impl Builder {
         let mut s = self.state();
         s.check(&ins)?;
         let State { nodes, known, origin, .. } = &mut *s;
-        let place = match known.entry((op, ins)) {
-            Entry::Occupied(found) => {
-                let node = *found.get();
-                return Ok((node, nodes[node as usize].outs.len() as u32));
+        let mut hasher = StableHasher::default();
+        (&op, &ins).hash(&mut hasher);
+        let mut hash = hasher.finish();
+        while let Some(&node) = known.get(&hash) {
+            let found = &nodes[node as usize];
+            if (&found.op, &found.ins) == (&op, &ins) {
+                return Ok((node, found.outs.len() as u32));
             }
-            Entry::Vacant(place) => place,
-        };
-        let (op, ins) = place.key();
+            hash = hash.wrapping_add(1);
+        }
         let avals: Vec<Aval> =
             ins.iter().map(|id| nodes[id.node as usize].outs[id.out as usize].clone()).collect();
         let outs = op.infer(&avals)?;
         let (node, count) = (nodes.len() as u32, outs.len() as u32);
-        nodes.push(Node { op: op.clone(), ins: ins.clone(), outs, origin: origin.clone() });
-        place.insert(node);
+        nodes.push(Node { op, ins, outs, origin: origin.clone() });
+        known.insert(hash, node);
         Ok((node, count))
     }
 
