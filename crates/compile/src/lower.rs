@@ -16,6 +16,8 @@ const FEW_ROWS: usize = 64;
 const MANY_COLUMNS: usize = 1 << 13;
 /// Below this it does not matter.
 const MANY_ELEMENTS: usize = 1 << 15;
+/// Columns of so many elements at a time, a few rows of which are in cache when they are summed.
+const CACHED_ELEMENTS: usize = 1 << 16;
 
 /// A graph as units of work over values.
 #[derive(Debug, Default)]
@@ -501,7 +503,7 @@ fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, Vec<usize>)> {
     }
     let axis = axes.iter().copied().min()?;
     let extent = shape[axis];
-    let wanted = enough.div_ceil(kept);
+    let wanted = enough.div_ceil(kept).max(if by_columns { numel / CACHED_ELEMENTS } else { 0 });
     if axes.len() > 1 && extent > 3 && extent <= 2 * wanted {
         // The outermost axis is cut enough as it is.
         return Some((shape.clone(), axes.iter().copied().filter(|&a| a != axis).collect()));

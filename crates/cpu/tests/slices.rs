@@ -1,4 +1,5 @@
-//! Chains of products over the same outer axes, slice by slice: right values, and nothing of a whole batch in memory.
+//! Chains of products over the same outer axes, and sums along columns with the rows they are of, slice by slice: right
+//! values, and nothing of a whole batch in memory.
 
 mod checked;
 
@@ -98,4 +99,32 @@ fn what_counts_along_the_outer_axes_or_leaves_a_slice_stays_whole() {
     let turned = p.flip(&[0]).exp().dot(x, "bij", "bjk", "bik");
     let graph = g.finish(&[counted, turned]).unwrap();
     checked(&graph, 1e-10);
+}
+
+/// Rows brought to mean 0 and variance 1, scaled and shifted: `x`, scale, shift.
+fn normed<'g>(x: &[Var<'g>]) -> Var<'g> {
+    let shape = x[0].shape();
+    let (rows, width) = (shape[0], shape[1]);
+    let per_row = |v: Var<'g>| v.reshape([rows, 1]).broadcast_to(&shape);
+    let mean = |v: Var<'g>| {
+        let sum = v.sum(&[1]);
+        per_row(sum / sum.full_like(width as f64))
+    };
+    let centred = x[0] - mean(x[0]);
+    let spread = (mean(centred * centred) + centred.full_like(1e-5)).sqrt();
+    centred / spread * x[1].broadcast_to(&shape) + x[2].broadcast_to(&shape)
+}
+
+#[test]
+fn gradients_of_a_scale_are_summed_while_rows_are_at_hand() {
+    let (rows, width) = (1024, 512);
+    let g = Builder::new();
+    let types = [vec![rows, width], vec![width], vec![width]];
+    let ins: Vec<Var<'_>> = types.into_iter().map(|t| g.input("x", Aval::new(DType::F64, t))).collect();
+    let pull = vjp(&g.finish(&[normed(&ins)]).unwrap(), &[0, 1, 2]).unwrap();
+    let plan = checked(&pull, 1e-11);
+    assert_eq!(slices(&plan), [&[16][..]], "{plan}");
+    assert!(largest(&plan) <= rows * width / 16, "{plan}");
+    // Both sums over all slices are left.
+    assert_eq!(plan.steps.len(), 3, "{plan}");
 }

@@ -4,6 +4,8 @@
 //! scores of attention are made, normalised and used like this, one head (and, where a head is large, some of its rows) at
 //! a time. What a later run of slices reads of an earlier one it computes again, if it has all it needs for that.
 
+mod columns;
+
 use crate::contraction::Contraction;
 use crate::kernel::{Access, Kernel, Operation};
 use crate::layout::{Layout, cut, refine};
@@ -45,6 +47,7 @@ pub(crate) fn slice(plan: &mut Plan) {
         let Some(step) = taken(plan, &run) else { continue };
         plan.steps.splice(run.steps, [step]);
     }
+    columns::slice(plan);
 }
 
 /// How an access of a step moves.

@@ -1,0 +1,93 @@
+//! Sums along columns, made while the rows that they are of are in cache.
+//!
+//! The gradient of a bias or a scale sums along columns what other loop nests read or write by rows. Such a sum is made
+//! of sums of some rows each; the nests around it become slices of as many rows, and what they share comes from memory
+//! once.
+
+use super::{FEWEST, Run, run, sliced, taken, users};
+use crate::kernel::Kernel;
+use crate::plan::{Plan, Step};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What they share is this large, in bytes: smaller values stay in some cache from one step to the next.
+const LARGE: usize = 1 << 22;
+/// How many steps before and behind a sum are looked at.
+const NEAR: usize = 8;
+
+/// Replaces sums along columns, and the nests around them, by their slices.
+pub(super) fn slice(plan: &mut Plan) {
+    let mut at = 0;
+    while at < plan.steps.len() {
+        if let Some(parts) = parts(plan, at) {
+            let steps = gathered(plan, at, parts);
+            let sums = best(plan, steps, parts);
+            if let Some((run, step)) = sums.and_then(|run| taken(plan, &run).map(|step| (run, step))) {
+                at = run.steps.start;
+                plan.steps.splice(run.steps, [step]);
+            }
+        }
+        at += 1;
+    }
+}
+
+/// Of how many sums of some rows a sum along columns is made.
+fn parts(plan: &Plan, at: usize) -> Option<usize> {
+    match &plan.steps[at] {
+        Step::Kernel(k @ Kernel { columns: true, parallel: 2.., .. }) => {
+            (k.axes[0] >= FEWEST && large(plan, &plan.steps[at]).next().is_some()).then_some(k.axes[0])
+        }
+        _ => None,
+    }
+}
+
+fn large<'a>(plan: &'a Plan, step: &Step) -> impl Iterator<Item = usize> + 'a {
+    let all = step.reads().into_iter().chain(step.writes());
+    all.filter(|b| plan.buffers[*b].bytes() >= LARGE)
+}
+
+/// Brings the nests that share large values with a sum to its side; steps between them that they do not need go behind.
+fn gathered(plan: &mut Plan, sum: usize, parts: usize) -> Range<usize> {
+    let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum]).collect();
+    let joins = |step: &Step, shared: &mut BTreeSet<usize>| {
+        let nest = matches!(step, Step::Kernel(_)) && large(plan, step).any(|b| shared.contains(&b));
+        let joins = nest && sliced(step, &[parts], &mut |m| m.buffer).is_some();
+        if joins {
+            shared.extend(large(plan, step));
+        }
+        joins
+    };
+    let mut chosen = BTreeSet::from([sum]);
+    let mut behind: BTreeSet<usize> = BTreeSet::new();
+    for s in (sum + 1..plan.steps.len()).take(NEAR) {
+        let step = &plan.steps[s];
+        let waits = step.reads().iter().any(|b| behind.contains(b));
+        if !waits && joins(step, &mut shared) {
+            chosen.insert(s);
+        } else {
+            behind.extend(step.writes());
+        }
+    }
+    for s in (0..sum).rev().take(NEAR) {
+        let step = &plan.steps[s];
+        if joins(step, &mut shared) {
+            chosen.insert(s);
+        } else if step.writes().iter().any(|b| chosen.iter().any(|c| plan.steps[*c].reads().contains(b))) {
+            break; // They need it, and what is before it.
+        }
+    }
+    let (first, last) = (chosen.first().copied().unwrap_or(sum), chosen.last().copied().unwrap_or(sum));
+    let steps: Vec<(usize, Step)> = (first..).zip(plan.steps.drain(first..=last)).collect();
+    let (own, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(s, _)| chosen.contains(s));
+    let order = own.into_iter().chain(others).map(|(_, step)| step);
+    plan.steps.splice(first..first, order);
+    first..first + chosen.len()
+}
+
+/// The longest run of slices among these steps.
+fn best(plan: &Plan, steps: Range<usize>, parts: usize) -> Option<Run> {
+    let users = users(plan);
+    let lengths = (2..=steps.len()).rev();
+    let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
+    ranges.find_map(|range| run(plan, &users, range, &[parts]))
+}
