@@ -47,6 +47,12 @@ impl Block {
 
     /// A block whose first `layout.size()` bytes are zero, or `None` when the system has none.
     pub(crate) fn zeroed(layout: Layout) -> Option<Block> {
+        if class_of(layout).is_none() && layout.size() > 0 {
+            // SAFETY: the size is not zero.
+            let ptr = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
+            advise(ptr, layout);
+            return Some(Block { ptr, layout });
+        }
         let block = Block::uninit(layout)?;
         // SAFETY: the block owns at least `layout.size()` bytes.
         unsafe { block.ptr.write_bytes(0, layout.size()) };
@@ -85,8 +91,8 @@ impl Drop for Block {
             }
             layout = class_layout(class);
         }
-        // SAFETY: `uninit` and `zeroed` allocated the block for this layout.
-        unsafe { system_free(self.ptr, layout) };
+        // SAFETY: `uninit` and `zeroed` allocated the block with this layout.
+        unsafe { alloc::dealloc(self.ptr.as_ptr(), layout) };
     }
 }
 
@@ -96,40 +102,29 @@ fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
         return None;
     }
     // SAFETY: the size is not zero.
-    let ptr = NonNull::new(unsafe { alloc::alloc(page_aligned(layout)) })?;
+    let ptr = NonNull::new(unsafe { alloc::alloc(layout) })?;
     advise(ptr, layout);
     Some(ptr)
-}
-
-/// # Safety
-///
-/// The block was allocated for this layout, and nobody uses it after this.
-unsafe fn system_free(ptr: NonNull<u8>, layout: Layout) {
-    // SAFETY: the caller's promise; every block is allocated with the alignment that its size asks for.
-    unsafe { alloc::dealloc(ptr.as_ptr(), page_aligned(layout)) };
 }
 
 /// A large page: touched for the first time it costs one interruption and not 512, and later one entry of the
 /// processor's table of pages.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// How the system is asked for a block: one that fills large pages starts at one.
-fn page_aligned(layout: Layout) -> Layout {
-    match layout.size() >= LARGE_PAGE {
-        true => layout.align_to(LARGE_PAGE).unwrap_or(layout),
-        false => layout,
+/// Asks for large pages under a block that fills some; where there are none, small ones do.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn advise(ptr: NonNull<u8>, layout: Layout) {
+    /// Where advice may start; on machines of larger pages it is refused, and nothing is lost.
+    const PAGE: usize = 4096;
+    let skip = ptr.addr().get().wrapping_neg() % PAGE;
+    if layout.size() >= LARGE_PAGE {
+        // SAFETY: the range lies in the block just allocated; the advice changes nothing about its contents.
+        unsafe { libc::madvise(ptr.as_ptr().add(skip).cast(), layout.size() - skip, libc::MADV_HUGEPAGE) };
     }
 }
 
-/// Asks for large pages under a block that fills some; where there are none, small ones do.
-#[cfg_attr(any(miri, not(target_os = "linux")), expect(unused_variables, reason = "there is nobody to ask"))]
-fn advise(ptr: NonNull<u8>, layout: Layout) {
-    #[cfg(all(target_os = "linux", not(miri)))]
-    if layout.size() >= LARGE_PAGE {
-        // SAFETY: the range lies in the block just allocated; the advice changes nothing about its contents.
-        unsafe { libc::madvise(ptr.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
-    }
-}
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn advise(_: NonNull<u8>, _: Layout) {}
 
 /// The class that serves `layout`, if the pool does.
 #[inline]
@@ -147,8 +142,11 @@ fn class_size(class: usize) -> usize {
 }
 
 fn class_layout(class: usize) -> Layout {
+    let size = class_size(class);
+    // What fills large pages starts at one.
+    let align = if size >= LARGE_PAGE { LARGE_PAGE } else { ALIGN };
     // tidy: a class's size is at most MAX_POOLED, which is a valid size
-    Layout::from_size_align(class_size(class), ALIGN).expect("at most MAX_POOLED")
+    Layout::from_size_align(size, align).expect("at most MAX_POOLED")
 }
 
 thread_local! {
@@ -232,7 +230,7 @@ impl Cache {
         let Some(block) = self.take(class) else { return false };
         // SAFETY: cached blocks were allocated with the layout of their class, and `take` made this
         // one ours.
-        unsafe { system_free(block, class_layout(class)) };
+        unsafe { alloc::dealloc(block.as_ptr(), class_layout(class)) };
         true
     }
 
