@@ -2,14 +2,16 @@
 
 use crate::atomic::{self, failed};
 use crate::chosen;
-use gradus_ir::{DType, Result};
+use crate::digits::{self, Digits};
+use gradus_ir::{Class, DType, Result};
 use gradus_tensor::Tensor;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
 /// The tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its name.
-pub fn read(path: &Path, name: &str) -> Result<Tensor> {
+/// Whether its whole numbers are wanted as such where floats do not hold them, is said by `whole`.
+pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
     let value: Value = serde_json::from_slice(&crate::bytes(path)?)
         .map_err(|e| failed(path, format!("is no JSON that can be read: {e}")))?;
     let value = match &value {
@@ -19,13 +21,17 @@ pub fn read(path: &Path, name: &str) -> Result<Tensor> {
         }
         other => other,
     };
-    from_value(value).map_err(|why| failed(path, why))
+    from_value(value, whole).map_err(|why| failed(path, why))
 }
 
-/// The tensor that a value describes.
-pub fn from_value(value: &Value) -> std::result::Result<Tensor, String> {
-    let Value::Object(described) = value else { return list(value) };
-    let tensor = list(described.get("data").ok_or("has no `data`")?)?;
+/// The tensor that a value describes; of what does not say what it is, `whole` numbers keep all their digits.
+pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, String> {
+    let Value::Object(described) = value else {
+        let (numbers, shape) = list(value)?;
+        return Ok(digits::tensor(&numbers, shape, whole));
+    };
+    let (numbers, own) = list(described.get("data").ok_or("has no `data`")?)?;
+    let tensor = digits::tensor(&numbers, own.clone(), whole);
     let tensor = match described.get("shape") {
         Some(shape) => {
             let shape: Vec<usize> =
@@ -43,6 +49,9 @@ pub fn from_value(value: &Value) -> std::result::Result<Tensor, String> {
         Some(Value::String(dtype)) => {
             let dtype =
                 DType::parse(dtype).ok_or_else(|| format!("has the dtype `{dtype}`, which is not known"))?;
+            if dtype.class() == Class::Int && tensor.numel() == numbers.len() {
+                return digits::whole(&numbers, tensor.shape().to_vec(), dtype);
+            }
             Ok(tensor.to_dtype(dtype))
         }
         Some(_) => Err("has a `dtype` that is no text".into()),
@@ -51,7 +60,7 @@ pub fn from_value(value: &Value) -> std::result::Result<Tensor, String> {
 }
 
 /// The tensor that a person wrote: JSON in which `nan` and `inf` need no quotes.
-pub fn from_literal(text: &str) -> std::result::Result<Tensor, String> {
+pub fn from_literal(text: &str, whole: bool) -> std::result::Result<Tensor, String> {
     let (mut json, mut rest) = (String::with_capacity(text.len()), text);
     let mut quoted = false;
     while let Some(c) = rest.chars().next() {
@@ -69,15 +78,16 @@ pub fn from_literal(text: &str) -> std::result::Result<Tensor, String> {
         json.push_str(put);
         rest = &rest[taken..];
     }
-    from_value(&serde_json::from_str(&json).map_err(|e| e.to_string())?)
+    let value = serde_json::from_str(&json).map_err(|_| "expected a number, or a list of numbers: [1, 2]")?;
+    from_value(&value, whole)
 }
 
-fn list(value: &Value) -> std::result::Result<Tensor, String> {
+fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String> {
     fn level(
         value: &Value,
         at: usize,
         shape: &mut Vec<usize>,
-        out: &mut Vec<f64>,
+        out: &mut Vec<Digits>,
     ) -> std::result::Result<(), String> {
         let items = match value {
             Value::Array(items) => items,
@@ -85,14 +95,15 @@ fn list(value: &Value) -> std::result::Result<Tensor, String> {
                 if shape.get(at).is_some() {
                     return Err("is ragged: a number stands where a list is expected".into());
                 }
-                out.push(match number {
+                let float = match number {
                     Value::Number(n) => n.as_f64().ok_or("has a number that is none")?,
                     Value::Bool(b) => f64::from(u8::from(*b)),
                     Value::String(s) if matches!(&**s, "NaN" | "inf" | "-inf") => {
                         s.parse().unwrap_or(f64::NAN)
                     }
                     other => return Err(format!("has `{other}` where a number is expected")),
-                });
+                };
+                out.push(Digits::new(float, || number.as_i64()));
                 return Ok(());
             }
         };
@@ -108,7 +119,7 @@ fn list(value: &Value) -> std::result::Result<Tensor, String> {
     if shape.iter().product::<usize>() != numbers.len() {
         return Err("is ragged".into());
     }
-    Ok(Tensor::from_slice(&numbers, shape))
+    Ok((numbers, shape))
 }
 
 /// `{"shape": […], "dtype": "f32", "data": […]}`; a scalar's data is a number. What JSON has no numbers for is a text, and
@@ -164,8 +175,8 @@ pub(crate) fn write(path: &Path, tensor: &Tensor) -> Result<()> {
 pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
     let shape = tensor.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"index\", \"value\"");
-    for (at, x) in crate::numbers(path, tensor)?.iter().enumerate() {
-        let _ = writeln!(text, "{{\"index\": {:?}, \"value\": {}}}", unravel(at, &shape), number(*x, x));
+    for (at, x) in crate::texts(path, tensor, |x| number(x, &x))?.iter().enumerate() {
+        let _ = writeln!(text, "{{\"index\": {:?}, \"value\": {x}}}", unravel(at, &shape));
     }
     atomic::write(path, &[text.as_bytes()])
 }

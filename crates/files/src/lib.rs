@@ -3,6 +3,7 @@
 
 pub mod atomic;
 pub mod csv;
+mod digits;
 pub mod idx;
 pub mod json;
 pub mod npy;
@@ -36,6 +37,8 @@ pub struct Wanted<'a> {
     pub relation: bool,
     /// The sizes of its axes, as far as they are known.
     pub extents: &'a [Option<usize>],
+    /// Whether whole numbers that floats do not hold are wanted as such, where the file does not say what they are.
+    pub whole: bool,
 }
 
 /// The ending of a file's name, in small letters.
@@ -48,9 +51,9 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
     match ending(path).as_str() {
         "npy" => npy::read(path),
         "npz" => npz::read_one(path, wanted.name),
-        "json" => json::read(path, wanted.name),
+        "json" => json::read(path, wanted.name, wanted.whole),
         "csv" | "tsv" if wanted.relation => table::Facts::read(path)?.tensor(wanted.extents, 0),
-        "csv" | "tsv" => table::read(path, wanted.rank),
+        "csv" | "tsv" => table::read(path, wanted.rank, wanted.whole),
         "txt" | "md" => tokens::read(path, wanted.rank),
         "safetensors" => {
             let file = safetensors::Reader::open(path)?;
@@ -121,4 +124,12 @@ pub fn numbers(path: &Path, tensor: &Tensor) -> Result<Vec<f64>> {
         return Err(failed(path, "cannot hold complex numbers"));
     }
     tensor.to_dtype(DType::F64).to_vec::<f64>()
+}
+
+/// Elements as texts with all their digits, where floats are written as `float` does.
+fn texts(path: &Path, tensor: &Tensor, float: impl Fn(f64) -> String) -> Result<Vec<String>> {
+    if tensor.dtype() == DType::I64 {
+        return Ok(tensor.to_vec::<i64>()?.iter().map(i64::to_string).collect());
+    }
+    Ok(numbers(path, tensor)?.into_iter().map(float).collect())
 }

@@ -154,12 +154,17 @@ impl Program {
             }
         };
         if let Some(n) = settings.steps {
-            if !self.equations.iter().any(|e| timed_refs(e).next().is_some()) {
+            let moves = self.equations.iter().any(|e| timed_refs(e).next().is_some());
+            if !moves && self.times.is_empty() {
                 let what = format!("nothing in the program moves with time, so it has no {n} steps");
                 return Err(Diagnostic::error(settings.place("--steps", self), what)
                     .help("a name moves with time where an index has a star: H[i,*t+1] = …"));
             }
-            say(n, settings.place("--steps", self), "by --steps".into())?;
+            // Of a time that ends by a condition this is how many steps it has at most.
+            let ends = |(time, _): (&Name, i64)| self.times.contains_key(time);
+            if moves && !self.equations.iter().flat_map(timed_refs).any(ends) {
+                say(n, settings.place("--steps", self), "by --steps".into())?;
+            }
         }
         for (time, _) in self.equations.iter().flat_map(timed_refs) {
             if let Some((n, span)) = axes.get(time) {
@@ -204,6 +209,16 @@ impl Program {
                 Err(Diagnostic::error(state.target.span, what).help(help))
             }
         }
+    }
+
+    /// What is to say when the times end that these names need, and is not defined.
+    pub fn undecided(&self, names: &[Name]) -> Vec<&Name> {
+        let needed = self.needed(names);
+        let own = self.equations.iter().filter(|e| needed.contains(&e.target.name));
+        let ends = own.filter_map(|e| self.times.get(moving(&e.target.places)?.0)).map(|(go, _)| go);
+        let mut open: Vec<&Name> = ends.filter(|go| self.definition(go).is_none()).collect();
+        open.dedup();
+        open
     }
 
     /// A name that an equation reads at its moment, but that has a plain index there, with that index.
