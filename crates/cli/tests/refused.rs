@@ -57,6 +57,23 @@ fn times_that_do_not_end() {
     );
 }
 
+/// Floats are written and answered with the digits that they have.
+#[test]
+fn digits_of_floats() {
+    let folder = Folder::new("floats");
+    let out = folder.0.display().to_string();
+    output("Y[i] = const([0.1, 1e-30, 2])\n\"y.csv\" = Y[i]", &["run", "-", "--out", &out]);
+    assert_eq!(folder.read("y.csv"), "0.1\n1e-30\n2\n");
+    let ask = |query: &str, json: &[&str]| {
+        output(
+            "Y[i] = const([0.1, 2])\nK = cast(9007199254740993, to=\"i64\")",
+            &[&["query", "-", query], json].concat(),
+        )
+    };
+    assert_eq!((ask("Y[0]", &[]), ask("K", &[])), ("0.1\n".into(), "9007199254740993\n".into()));
+    assert_eq!(ask("Y[i]", &["--json"]), "[{\"Y\":0.1,\"i\":0},{\"Y\":2,\"i\":1}]\n");
+}
+
 /// Whole numbers are given and written with all their digits, or not at all.
 #[test]
 fn digits_of_whole_numbers() {

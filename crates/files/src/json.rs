@@ -127,7 +127,16 @@ fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String>
 pub fn to_text(tensor: &Tensor) -> Result<String> {
     let dtype = tensor.check()?.dtype();
     let shape: Vec<usize> = tensor.shape().to_vec();
-    let items: Vec<String> = match dtype {
+    let items = items(tensor)?;
+    let mut text = format!("{{\"shape\": {shape:?}, \"dtype\": \"{}\", \"data\": ", dtype.name());
+    nested(&shape, &mut items.iter(), &mut text);
+    text.push('}');
+    Ok(text)
+}
+
+/// Each element as JSON writes it, with all its digits and no more.
+pub fn items(tensor: &Tensor) -> Result<Vec<String>> {
+    Ok(match tensor.check()?.dtype() {
         DType::Bool => tensor.to_vec::<bool>()?.iter().map(bool::to_string).collect(),
         DType::I64 => tensor.to_vec::<i64>()?.iter().map(i64::to_string).collect(),
         // The shortest digits that give the same number again are those of its own type.
@@ -138,11 +147,15 @@ pub fn to_text(tensor: &Tensor) -> Result<String> {
             re.iter().zip(&im).map(|(a, b)| format!("[{}, {}]", number(*a, a), number(*b, b))).collect()
         }
         _ => tensor.to_dtype(DType::F64).to_vec::<f64>()?.iter().map(|x| number(*x, x)).collect(),
-    };
-    let mut text = format!("{{\"shape\": {shape:?}, \"dtype\": \"{}\", \"data\": ", dtype.name());
-    nested(&shape, &mut items.iter(), &mut text);
-    text.push('}');
-    Ok(text)
+    })
+}
+
+/// The same where there is no place for two parts of one number.
+pub(crate) fn real_items(path: &Path, tensor: &Tensor) -> Result<Vec<String>> {
+    if tensor.dtype().is_complex() {
+        return Err(failed(path, "cannot hold complex numbers"));
+    }
+    items(tensor)
 }
 
 /// A number as JSON writes it; vast and tiny ones with an exponent.
@@ -175,7 +188,7 @@ pub(crate) fn write(path: &Path, tensor: &Tensor) -> Result<()> {
 pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
     let shape = tensor.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"index\", \"value\"");
-    for (at, x) in crate::texts(path, tensor, |x| number(x, &x))?.iter().enumerate() {
+    for (at, x) in real_items(path, tensor)?.iter().enumerate() {
         let _ = writeln!(text, "{{\"index\": {:?}, \"value\": {x}}}", unravel(at, &shape));
     }
     atomic::write(path, &[text.as_bytes()])
@@ -186,11 +199,10 @@ pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()>
 pub fn write_top(path: &Path, name: &str, values: &Tensor, places: &Tensor) -> Result<()> {
     let shape = values.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"row\", \"rank\", \"index\", \"value\"");
-    let places = crate::numbers(path, places)?;
-    for ((at, x), place) in crate::numbers(path, values)?.iter().enumerate().zip(places) {
+    let places = real_items(path, places)?;
+    for ((at, x), place) in real_items(path, values)?.iter().enumerate().zip(places) {
         let mut row = unravel(at, &shape);
         let rank = row.pop().unwrap_or(0);
-        let x = number(*x, x);
         let _ = writeln!(text, "{{\"row\": {row:?}, \"rank\": {rank}, \"index\": {place}, \"value\": {x}}}");
     }
     atomic::write(path, &[text.as_bytes()])

@@ -125,11 +125,3 @@ pub fn numbers(path: &Path, tensor: &Tensor) -> Result<Vec<f64>> {
     }
     tensor.to_dtype(DType::F64).to_vec::<f64>()
 }
-
-/// Elements as texts with all their digits, where floats are written as `float` does.
-fn texts(path: &Path, tensor: &Tensor, float: impl Fn(f64) -> String) -> Result<Vec<String>> {
-    if tensor.dtype() == DType::I64 {
-        return Ok(tensor.to_vec::<i64>()?.iter().map(i64::to_string).collect());
-    }
-    Ok(numbers(path, tensor)?.into_iter().map(float).collect())
-}

@@ -2,7 +2,7 @@
 
 use crate::atomic::{self, failed};
 use crate::csv::{Rows, is_word};
-use crate::{digits, ending};
+use crate::{digits, ending, json};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 use std::borrow::Cow;
@@ -59,7 +59,9 @@ pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()>
         [_, width] => width,
         _ => return Err(failed(path, format!("cannot hold {} axes; .npy can", shape.len()))),
     };
-    for row in crate::texts(path, tensor, |x| x.to_string())?.chunks(width.max(1)) {
+    let items = json::real_items(path, tensor)?;
+    let items: Vec<&str> = items.iter().map(|x| x.trim_matches('"')).collect();
+    for row in items.chunks(width.max(1)) {
         let _ = writeln!(text, "{}", row.join(&separator.to_string()));
     }
     atomic::write(path, &[text.as_bytes()])

@@ -16,7 +16,7 @@ mod shift;
 
 pub(crate) use needed::{Needed, condition, where_needed};
 
-use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
+use crate::ast::{Call, Equation, Expr, Function, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::program::{Definition, Faults, Program};
 use crate::source::Span;
@@ -64,14 +64,29 @@ impl Program {
 
     /// How long a time goes on that ends by a condition is known at its end only: there is no way back.
     fn check_ends(&self, reached: &HashSet<Name>) -> Result<(), Vec<Diagnostic>> {
-        let mut all = self.equations.iter().filter(|e| reached.contains(&e.target.name));
-        let Some(e) = all.find(|e| moving(&e.target.places).is_some_and(|t| self.times.contains_key(t.0)))
-        else {
+        if self.times.is_empty() {
             return Ok(());
-        };
+        }
+        let ends = |e: &&Equation| moving(&e.target.places).is_some_and(|t| self.times.contains_key(t.0));
+        let mut called = Vec::new();
+        let own = self.equations.iter().filter(|e| reached.contains(&e.target.name));
+        own.clone().for_each(|e| self.bodies(&e.value, &mut called));
+        let Some(e) = own.chain(called.iter().flat_map(|f| &f.body)).find(ends) else { return Ok(()) };
         let what = format!("`{}` goes on while something holds, and has no derivative", e.target.name);
         let help = "give its time as many steps as it may take (axis t = 100), and choose: H[*t+1] = Go[*t] ? … : H[*t]";
         Err(vec![Diagnostic::error(e.target.span, what).help(help)])
+    }
+
+    /// The program's own functions that an expression calls, and those that these call.
+    fn bodies<'a>(&'a self, e: &Expr, out: &mut Vec<&'a Function>) {
+        if let Kind::Call(c) = &e.kind
+            && let Some(f) = self.functions.get(crate::builtin::stem(&c.function).0)
+            && !out.iter().any(|g| g.name == f.name)
+        {
+            out.push(f);
+            f.body.iter().for_each(|e| self.bodies(&e.value, out));
+        }
+        e.parts().into_iter().for_each(|p| self.bodies(p, out));
     }
 
     fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {

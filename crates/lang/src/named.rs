@@ -127,8 +127,11 @@ impl Named {
         if gone.is_empty() {
             return self.clone();
         }
-        let tensor = reduced(&self.tensor, &gone, how);
-        Named::new(tensor, self.axes.iter().filter(|a| keep.contains(a)).cloned().collect())
+        // What whole numbers without a kind come to has none either, but for a mean.
+        let whole = self.written.as_ref().filter(|w| w.is_whole() && how != Projection::Avg);
+        let written = whole.map(|w| Written::Whole(reduced(&w.exact().to_dtype(DType::I64), &gone, how)));
+        let axes = self.axes.iter().filter(|a| keep.contains(a)).cloned().collect();
+        Named { written, ..Named::new(reduced(&self.tensor, &gone, how), axes) }
     }
 
     /// The first place of a value with one axis.

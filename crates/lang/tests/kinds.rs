@@ -54,6 +54,11 @@ fn times_that_end_by_a_condition() {
     let called = "axis t while Go\nfn up(x) -> y { S[*0] = x\nS[*t+1] = S[*t] + 1\nGo[*t] = S[*t] > 0\ny = S[*-1] }\nX = up(1)";
     let said = within(Some(50), called).unwrap_err();
     assert!(said.contains("time `t` does not end: after 50 steps"), "{said}");
+    let derived = load(&format!("{called}\nLoss = X X")).gradient(&Default::default()).unwrap_err();
+    assert!(
+        derived.to_string().contains("`S` goes on while something holds, and has no derivative"),
+        "{derived}"
+    );
 }
 
 /// States of truth values stay what they are; what nothing gives a kind is a float.
@@ -104,6 +109,7 @@ fn places_beside_whole_numbers() {
         ("A[i] - (A[i] > 3)", [1, 4, 3]),
         ("relu(A[i] - 2)", [0, 3, 1]),
         ("clamp(A[i], min=2, max=4)", [2, 4, 3]),
+        ("A[i] + reduce(sum, j) (A[j] > 1)", [3, 7, 5]),
     ] {
         assert_eq!(whole(&format!("{a}Y[i] = {text}"), "Y"), expected, "{text}");
     }

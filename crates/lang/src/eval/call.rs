@@ -32,6 +32,10 @@ impl Term<'_> {
             let value = self.of_places(function, moment, index, span)?.in_full();
             return Ok(Named::whole(&value.first().tensor, Vec::new(), self.options.float));
         }
+        if let Some((go, at)) = self.program.times.get(index) {
+            let what = format!("time `{index}` goes on while `{go}` holds: nothing says how long it is");
+            return Err(Diagnostic::error(span, what).and(*at, "declared here").into());
+        }
         let is_time = |e: &Equation| {
             let mut all = e.reads().into_iter().chain([&e.target]);
             all.any(|r| moving(&r.places).is_some_and(|t| t.0 == index))
@@ -138,6 +142,13 @@ impl Term<'_> {
             (Some(Fault::Silent), _) => Err(Fault::Silent),
             (None, result) => result.map_err(|x| match (complex, x.kind()) {
                 (Some(at), ErrorKind::DType { .. }) => no_complex(&call.function, at),
+                // Places and what they are places of are easily taken for each other.
+                _ if params.iter().any(|p| p.takes == Takes::Ids) => match fault(span, &x) {
+                    Fault::Shown(d) => {
+                        d.help(format!("it is {}", callee.signature().text(&call.function))).into()
+                    }
+                    silent => silent,
+                },
                 _ => fault(span, &x),
             }),
         }
