@@ -30,33 +30,35 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
         let (numbers, shape) = list(value)?;
         return Ok(digits::tensor(&numbers, shape, whole));
     };
-    let (numbers, own) = list(described.get("data").ok_or("has no `data`")?)?;
-    let tensor = digits::tensor(&numbers, own.clone(), whole);
-    let tensor = match described.get("shape") {
-        Some(shape) => {
-            let shape: Vec<usize> =
-                serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is none")?;
-            // An empty list does not say how long its rows would be.
-            let empty = shape.contains(&0) && tensor.shape().numel() == 0;
-            if *tensor.shape() != *shape && !empty {
-                return Err(format!("has shape {shape:?}, but its data has {:?}", &*tensor.shape()));
-            }
-            if empty { Tensor::zeros(shape).to_dtype(DType::F64) } else { tensor }
+    let dtype = match described.get("dtype") {
+        Some(Value::String(name)) => {
+            Some(DType::parse(name).ok_or_else(|| format!("has the dtype `{name}`, which is not known"))?)
         }
-        None => tensor,
+        Some(_) => return Err("has a `dtype` that is no text".into()),
+        None => None,
     };
-    match described.get("dtype") {
-        Some(Value::String(dtype)) => {
-            let dtype =
-                DType::parse(dtype).ok_or_else(|| format!("has the dtype `{dtype}`, which is not known"))?;
-            if dtype.class() == Class::Int && tensor.numel() == numbers.len() {
-                return digits::whole(&numbers, tensor.shape().to_vec(), dtype);
-            }
-            Ok(tensor.to_dtype(dtype))
+    let shape: Option<Vec<usize>> = match described.get("shape") {
+        Some(shape) => Some(serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is none")?),
+        None => None,
+    };
+    let (numbers, own) = list(described.get("data").ok_or("has no `data`")?)?;
+    let pairs = own.last() == Some(&2) && shape.as_ref().is_none_or(|s| s.len() + 1 == own.len());
+    let tensor = match dtype {
+        Some(dtype) if dtype.class() == Class::Int => digits::whole(&numbers, own, dtype)?,
+        Some(dtype) if dtype.is_complex() && pairs => {
+            let both = digits::tensor(&numbers, own, false);
+            let part = |i| both.narrow(-1, i, 1).squeeze(-1);
+            part(0).complex(&part(1)).to_dtype(dtype)
         }
-        Some(_) => Err("has a `dtype` that is no text".into()),
-        None => Ok(tensor),
+        Some(dtype) => digits::tensor(&numbers, own, false).to_dtype(dtype),
+        None => digits::tensor(&numbers, own, whole),
+    };
+    let Some(shape) = shape.filter(|s| **s != *tensor.shape()) else { return Ok(tensor) };
+    // An empty list does not say how long its rows would be.
+    if shape.contains(&0) && tensor.numel() == 0 {
+        return Ok(Tensor::zeros(shape).to_dtype(tensor.dtype()));
     }
+    Err(format!("has shape {shape:?}, but its data has {:?}", &*tensor.shape()))
 }
 
 /// The tensor that a person wrote: JSON in which `nan` and `inf` need no quotes.

@@ -147,6 +147,16 @@ fn json_of_objects_and_scalars() {
     assert!(odd.ends_with(r#""data": ["NaN", "inf", 1e300]}"#), "{odd}");
     let back = values(&read(&folder.file("odd.json", &odd), &wanted("X")).unwrap());
     assert!(back[0].is_nan() && back[1..] == [f64::INFINITY, 1e300]);
+    let complex = Tensor::from([1.0, 2.0]).complex(&Tensor::from([3.0, 4.0]));
+    let back = read(&folder.file("z.json", &json::to_text(&complex).unwrap()), &wanted("Z")).unwrap();
+    assert_eq!(
+        (back.dtype(), values(&back.real()), values(&back.imag())),
+        (DType::C128, vec![1.0, 2.0], vec![3.0, 4.0])
+    );
+    let empty =
+        read(&folder.file("empty.json", r#"{"shape": [0, 3], "dtype": "f32", "data": []}"#), &wanted("E"))
+            .unwrap();
+    assert_eq!((empty.dtype(), &*empty.shape()), (DType::F32, &[0, 3][..]));
     let wrong = r#"{"shape": [3], "data": [1, 2]}"#;
     refused(read(&folder.file("wrong.json", wrong), &wanted("X")), "has shape [3], but its data has [2]");
 }
