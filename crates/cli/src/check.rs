@@ -66,6 +66,10 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
         let dashes = vec!["-".to_string(); 3];
         rows.push([vec![name.clone(), String::new()], dashes, vec![format!("skipped: {why}")]].concat());
     }
+    if rows.is_empty() {
+        writeln!(terminal.out, "no gradient of {} flows into anything", gradient.loss)?;
+        return Ok(());
+    }
     writeln!(
         terminal.out,
         "gradients of {}, and how far they are from what they must equal:\n",

@@ -131,6 +131,33 @@ impl Program {
         out
     }
 
+    /// What the steps of a state read beyond the end of what is given: there it is 0, and so is most likely the state.
+    pub(crate) fn doubtful_ends(&self) -> Vec<Diagnostic> {
+        let ahead = |e: &Equation| moving(&e.target.places).map_or(0, |t| t.1);
+        let states: HashSet<&Name> =
+            self.equations.iter().filter(|e| ahead(e) > 0).map(|e| &e.target.name).collect();
+        let given = |r: &Ref| {
+            let own = self.definition(&r.name).map(|d| &d.equations[..]).unwrap_or_default();
+            let constant = |e: &Expr| matches!(e.kind, Kind::Text(_)) || array(e).is_some();
+            own.iter().all(|i| constant(&self.equations[*i].value))
+        };
+        let mut out = Vec::new();
+        for e in self.equations.iter().filter(|e| ahead(e) > 0) {
+            let reads = e.reads();
+            let at = |r: &Ref| from_moment(&e.target, &r.places);
+            if !reads.iter().any(|r| states.contains(&r.name) && at(r).is_some()) {
+                continue;
+            }
+            let Some(r) = reads.iter().find(|r| at(r).is_some_and(|by| by >= ahead(e)) && given(r)) else {
+                continue;
+            };
+            let what = format!("`{r}` is 0 at the last step: time has as many steps as `{}`", r.name);
+            let help = "a state is a moment ahead of what its steps read: *t there, *t+1 on the left";
+            out.push(Diagnostic::warning(r.span, what).help(help));
+        }
+        out
+    }
+
     /// How many steps virtual time has: as many as asked for, declared, and in inputs and constants with an axis for
     /// it, which all must agree; else one, unless there is a state.
     pub(crate) fn steps(
