@@ -440,6 +440,11 @@ impl<'a> Term<'a> {
         }
         let what =
             format!("this has shape {}, but the left side has {}", tensor.shape(), indices(self.left.len()));
-        Err(Diagnostic::error(span, what).and(self.equation.target.span, "the left side").into())
+        let fault = Diagnostic::error(span, what).and(self.equation.target.span, "the left side");
+        if !self.left.is_empty() || tensor.rank() > 4 {
+            return Err(fault.into());
+        }
+        let indices = ["i", "j", "k", "l"][..tensor.rank()].join(", ");
+        Err(fault.help(format!("name its axes: {}[{indices}] = …", self.equation.target.name)).into())
     }
 }

@@ -1,6 +1,6 @@
 //! Running programs: options, inputs, and the graph that everything is lowered to.
 
-use crate::ast::{Expr, Index, Kind, Name};
+use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values, in_words};
@@ -17,6 +17,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+
+/// Words of other languages that look like names, and what they are here.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("if", "a choice is written c ? x : y"),
+    ("else", "a choice is written c ? x : y"),
+    ("and", "both is written a && b"),
+    ("or", "either is written a || b"),
+    ("not", "the opposite is written !a"),
+    ("pi", "write its digits: const pi = 3.141592653589793"),
+];
 
 /// How a program runs.
 #[derive(Clone, Debug)]
@@ -416,13 +426,21 @@ impl Program {
             let others = self.names.iter().filter(|n| *n != name).map(|n| &**n);
             let fault = Diagnostic::error(d.span, what);
             if d.rank == 0 && indices.contains(name) {
-                let help = format!("`{name}` is an index: index({name}) is its place, as a number");
+                let own = |e: &&Equation| e.target.relation && crate::scope::keys(&e.target).contains(name);
+                let help = match self.equations.iter().find(own).map(|e| &e.target) {
+                    Some(left) => format!(
+                        "`{name}` is an index of the relation `{}`; a function is fn {}({name}) -> y {{ y = … }}",
+                        left.name, left.name
+                    ),
+                    None => format!("`{name}` is an index: index({name}) is its place, as a number"),
+                };
                 faults.push(fault.help(help));
                 continue;
             }
+            let elsewhere = ELSEWHERE.iter().find(|(word, _)| **word == **name).map(|(_, here)| *here);
             let give = match self.ends_with_a_block(name) {
                 true => format!("the `{name}` that `let` gives ends with its block"),
-                false if matches!(&**name, "if" | "else") => "a choice is written c ? x : y".into(),
+                false if elsewhere.is_some() => elsewhere.unwrap_or_default().to_string(),
                 false => format!("give it (--input {name}=FILE), or define it"),
             };
             add_near(&mut faults, fault.help(give), name, others);
