@@ -25,8 +25,10 @@ impl Given {
     /// The settings alone, with numbers of this dtype.
     pub(crate) fn settings(&self, program: &Program, float: DType) -> Done<Settings> {
         let number = |p: &Pair| {
-            let x = p.value.parse::<f64>();
-            x.map_err(|_| Failure::Usage(format!("{}={}: expected a number", p.name, p.value)))
+            let failed = |why: &str| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
+            let x = p.value.parse::<f64>().map_err(|_| failed("expected a number"))?;
+            let lossy = p.value.parse::<i64>().is_ok_and(|n| x as i64 != n);
+            if lossy { Err(failed("a parameter is a float, and none is this number")) } else { Ok(x) }
         };
         let mut settings = Settings {
             float,

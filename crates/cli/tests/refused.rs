@@ -95,6 +95,13 @@ fn digits_of_whole_numbers() {
     output(sinks, &["run", "-", "--out", &out, "--input", &format!("X={said}")]);
     assert_eq!(folder.read("out/y.csv"), "9007199254740994\n2\n");
     assert!(folder.read("out/y.jsonl").contains("\"value\": 9007199254740994}"));
+    let vast = ["run", "-", "--set", "K=9007199254740993"];
+    let found = gradus_with("param K = 1\nY = cast(K, to=\"i64\")", &vast);
+    assert!(
+        found.code == 2 && found.err.contains("a parameter is a float, and none is this"),
+        "{}",
+        found.err
+    );
     for (text, why) in [
         (r#"{"dtype": "i64", "data": [1.5]}"#, "has 1.5, which is no whole number of type i64"),
         (r#"{"dtype": "u8", "data": [300]}"#, "has 300, which type u8 does not hold"),
