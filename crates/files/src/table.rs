@@ -30,7 +30,8 @@ pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tens
         Some(1) if height <= 1 || width <= 1 => vec![numbers.len()],
         None | Some(2) => vec![height, width],
         Some(rank) => {
-            let why = format!("is a table of {height} rows and {width} columns, and {rank} axes are wanted");
+            let wanted = if rank == 1 { "1 axis is".to_string() } else { format!("{rank} axes are") };
+            let why = format!("is a table of {height} rows and {width} columns, and {wanted} wanted");
             return Err(failed(path, why));
         }
     };
