@@ -84,8 +84,7 @@ pub(crate) fn indices(n: usize) -> String {
     if n == 1 { "1 index".into() } else { format!("{n} indices") }
 }
 
-/// A value that is computed of numbers: where none of them has a kind of its own, neither has the value. Of numbers that are
-/// written it is one, found without a tensor.
+/// A value that is computed of numbers. Of numbers that are written it is one, found without a tensor.
 fn written(
     value: Named,
     of: &[Named],
@@ -93,16 +92,10 @@ fn written(
     whole: impl FnOnce(&[Named]) -> Option<Named>,
 ) -> Named {
     let literals: Option<Vec<Number>> = of.iter().map(Named::literal).collect();
-    let written = match literals {
-        Some(all) => all.into_iter().reduce(f).map(Written::One),
-        None if of.iter().all(Named::is_whole_literal) => {
-            let full: Vec<Named> =
-                of.iter().cloned().map(|n| Named { written: None, ..n.in_full() }).collect();
-            whole(&full).map(|n| Written::Whole(n.aligned(&value.axes)))
-        }
-        None => None,
-    };
-    Named { written, ..value }
+    match literals {
+        Some(all) => Named { written: all.into_iter().reduce(f).map(Written::One), ..value },
+        None => value.of_no_kind(of, whole),
+    }
 }
 
 /// The product of factors with these axes left.
@@ -381,12 +374,8 @@ impl<'a> Term<'a> {
                 let choose = |both: &[Named]| {
                     pointwise(&[std::slice::from_ref(&condition), both].concat(), |t| t[0].select(t[1], t[2]))
                 };
-                let (both, value) = ([yes.clone(), no.clone()], choose(&meeting(&[yes, no], float)));
-                match both.iter().all(|n| n.literal().is_some()) {
-                    // One of two numbers is none that is written.
-                    true => value,
-                    false => written(value, &both, |x, _| x, |both| Some(choose(both))),
-                }
+                let both = meeting(&[yes, no], float);
+                choose(&both).of_no_kind(&both, |both| Some(choose(both)))
             }
             Kind::Case(cases, otherwise) => self.cases(e, cases, otherwise.as_deref(), keep)?,
             Kind::Reduce(how, axes, body) => {

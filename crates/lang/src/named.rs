@@ -56,10 +56,25 @@ impl Named {
         Named { tensor, ..self }
     }
 
+    /// The same value, computed of some others: where none of them has a kind of its own, neither has it, and is what `whole`
+    /// makes of them as whole numbers.
+    pub(crate) fn of_no_kind(self, of: &[Named], whole: impl FnOnce(&[Named]) -> Option<Named>) -> Named {
+        if !of.iter().all(Named::is_open) || self.tensor.dtype().class() != Class::Float {
+            return self;
+        }
+        let full = |n: &Named| n.number(DType::F64).in_full();
+        let full: Vec<Named> = of.iter().map(|n| Named { written: None, ..full(n) }).collect();
+        let found = whole(&full).filter(|n| n.tensor.dtype() == DType::I64);
+        Named { written: found.map(|n| Written::Whole(n.aligned(&self.axes))), ..self }
+    }
+
     /// In a dtype; whole numbers wrap.
     fn held(&self, dtype: DType) -> Named {
         if self.tensor.dtype() == dtype {
             return self.clone();
+        }
+        if self.tensor.dtype() == DType::Bool && dtype.class() == Class::Float {
+            return self.number(dtype);
         }
         let whole = dtype.class() == Class::Int;
         let exact = self.exact().tensor;

@@ -110,10 +110,22 @@ fn places_beside_whole_numbers() {
         ("relu(A[i] - 2)", [0, 3, 1]),
         ("clamp(A[i], min=2, max=4)", [2, 4, 3]),
         ("A[i] + reduce(sum, j) (A[j] > 1)", [3, 7, 5]),
+        ("A[i] + 2 (A[i] > 3)", [1, 7, 3]),
+        ("A[i] * ((A[i] > 3) + 1)", [1, 10, 3]),
+        ("A[i] + (A[i] > 3 ? 1 : 2)", [3, 6, 5]),
+        ("A[i] + case { A[i] > 3 -> 1, default -> index(i) }", [1, 6, 5]),
+        ("A[i] + where(A[i] > 3, 10, 0)", [1, 15, 3]),
+        ("A[i] + maximum(index(i), 1)", [2, 6, 5]),
     ] {
         assert_eq!(whole(&format!("{a}Y[i] = {text}"), "Y"), expected, "{text}");
     }
-    for text in ["clamp(A[i], max=2.5)", "A[i] index(i) / 2", "0.5 index(i) + A[i]"] {
+    for text in [
+        "A[i] + pow(2, -1)",
+        "A[i] + div(1, 2)",
+        "clamp(A[i], max=2.5)",
+        "A[i] index(i) / 2",
+        "0.5 index(i) + A[i]",
+    ] {
         assert_eq!(tensor(&format!("{a}Y[i] = {text}"), "Y").dtype(), DType::F32, "{text}");
     }
     assert_eq!(tensor("axis i = 3\nY[i] = index(i)", "Y").dtype(), DType::F32);

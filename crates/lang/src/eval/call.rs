@@ -137,6 +137,18 @@ impl Term<'_> {
         let around = Around { left: &self.left, whole, own: &own };
         let apply = || callee.apply(&args, &settings, &around);
         let result = if callee.order == 0 { apply() } else { self.options.derived(apply) };
+        // Functions that take numbers as they are leave whole ones whole, but for two that then are others.
+        let closed = callee.order == 0 && !matches!(&*call.function, "div" | "pow");
+        let is_number = |i: &usize| params.get(*i).is_some_and(|p| p.takes == Takes::Any);
+        let numbers: Vec<usize> = (0..args.len()).filter(is_number).collect();
+        let result = result.map(|value| match closed && !numbers.is_empty() {
+            true => value.of_no_kind(&numbers.iter().map(|i| args[*i].clone()).collect::<Vec<_>>(), |full| {
+                let mut args = args.clone();
+                numbers.iter().zip(full).for_each(|(i, n)| args[*i] = n.clone());
+                callee.apply(&args, &settings, &around).ok()
+            }),
+            false => value,
+        });
         match (inner.take(), result) {
             (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
             (Some(Fault::Silent), _) => Err(Fault::Silent),
