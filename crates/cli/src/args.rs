@@ -195,7 +195,7 @@ pub(crate) struct Given {
     /// The temperature of sig in the equations of a name, * for all
     #[arg(long = "temperature", value_name = "NAME=T", value_parser = pair)]
     pub(crate) temperatures: Vec<Pair>,
-    /// How many steps virtual time has
+    /// How many steps virtual time has; of one that ends by a condition, at most
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<usize>,
     /// How many rounds a fixpoint may take
@@ -245,6 +245,9 @@ pub(crate) struct GradArgs {
     /// The names whose gradients are wanted: without, all
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) wrt: Vec<String>,
+    /// The inputs that are complex numbers: the others are taken for real
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) complex: Vec<String>,
     /// All contributions to a gradient in one line
     #[arg(long)]
     pub(crate) merged: bool,

@@ -25,8 +25,10 @@ impl Given {
     /// The settings alone, with numbers of this dtype.
     pub(crate) fn settings(&self, program: &Program, float: DType) -> Done<Settings> {
         let number = |p: &Pair| {
-            let x = p.value.parse::<f64>();
-            x.map_err(|_| Failure::Usage(format!("{}={}: expected a number", p.name, p.value)))
+            let failed = |why: &str| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
+            let x = p.value.parse::<f64>().map_err(|_| failed("expected a number"))?;
+            let lossy = p.value.parse::<i64>().is_ok_and(|n| x as i64 != n);
+            if lossy { Err(failed("a parameter is a float, and none is this number")) } else { Ok(x) }
         };
         let mut settings = Settings {
             float,
@@ -78,7 +80,9 @@ impl Given {
         let settings = self.settings(program, float)?;
         let mut inputs = BTreeMap::new();
         for p in self.set.iter().filter(|p| Self::is_tensor(program, p)) {
-            inputs.insert(p.name.as_str().into(), tensor(p)?);
+            let name: Name = p.name.as_str().into();
+            let whole = program.reads_as_given(&name);
+            inputs.insert(name, tensor(p, whole)?);
         }
         for p in &self.inputs {
             let name: Name = p.name.as_str().into();
@@ -99,16 +103,17 @@ impl Given {
 }
 
 /// The tensor of `--set NAME=[1, 2]`; `nan` and `inf` are numbers here.
-fn tensor(p: &Pair) -> Done<Tensor> {
+fn tensor(p: &Pair, whole: bool) -> Done<Tensor> {
     let failed = |why: String| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
-    json::from_literal(&p.value).map_err(failed)
+    json::from_literal(&p.value, whole).map_err(failed)
 }
 
 fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {
     let d = program.definition(name);
     // A start that is given to a state has no axis for time.
     let rank = d.map(|d| d.rank - usize::from(d.time.is_some() && !d.equations.is_empty()));
-    Wanted { name, rank, relation: d.is_some_and(|d| d.relation), extents }
+    let whole = program.reads_as_given(name);
+    Wanted { name, rank, relation: d.is_some_and(|d| d.relation), extents, whole }
 }
 
 /// The declared sizes of a name's axes.

@@ -13,8 +13,9 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
         loss: args.loss.as_deref().map(Into::into),
         wrt: args.wrt.iter().map(|n| n.trim().into()).collect(),
         merged: args.merged,
+        complex: args.complex.iter().map(|n| n.trim().into()).collect(),
     };
-    let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt"]);
+    let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt", "--complex"]);
     let gradient = program.gradient(&options).map_err(pointed)?;
     open::warn(program, &gradient.warnings, terminal);
     let mut text = String::new();

@@ -2,6 +2,7 @@
 
 use crate::args::QueryArgs;
 use crate::{Done, Failure, Terminal, open, show};
+use gradus::files::json;
 use gradus::lang::ast::{Expr, Index, Kind, Name};
 use gradus::lang::{Diagnostic, Faults, Program, Source, Span, parse_query};
 use gradus::{DType, Tensor};
@@ -81,7 +82,7 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
 struct Answer {
     names: Vec<Name>,
     /// What the names are bound to, with the value there.
-    rows: Vec<(Vec<usize>, f64)>,
+    rows: Vec<(Vec<usize>, String)>,
     truth: bool,
 }
 
@@ -103,11 +104,10 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
             _ => {}
         }
     }
-    let numbers = value.to_dtype(DType::F64).to_vec::<f64>()?;
     let mut found = Vec::new();
     let mut at = vec![0usize; shape.len()];
-    for x in numbers {
-        if (!truth || x != 0.0)
+    for x in json::items(value)? {
+        if (!truth || x == "true")
             && let Some(row) = bound(parts, &names, &at, &shape)
         {
             found.push((row, x));
@@ -151,7 +151,7 @@ impl Answer {
         if self.names.is_empty() {
             return match (self.truth, self.rows.first()) {
                 (true, row) => if row.is_some() { "yes\n" } else { "no\n" }.to_string(),
-                (false, Some((_, x))) => format!("{x}\n"),
+                (false, Some((_, x))) => format!("{}\n", x.trim_matches('"')),
                 (false, None) => String::new(),
             };
         }
@@ -159,8 +159,8 @@ impl Answer {
         if !self.truth {
             heading.push("value");
         }
-        let row = |(bound, x): &(Vec<usize>, f64)| {
-            let value = (!self.truth).then(|| x.to_string());
+        let row = |(bound, x): &(Vec<usize>, String)| {
+            let value = (!self.truth).then(|| x.trim_matches('"').to_string());
             bound.iter().map(usize::to_string).chain(value).collect::<Vec<_>>()
         };
         show::table(&heading, &self.rows.iter().map(row).collect::<Vec<_>>())
@@ -168,21 +168,21 @@ impl Answer {
 
     /// A list of rows, an object each; of a query without names, one value.
     fn json(&self, name: &str) -> String {
-        let value = |x: f64| serde_json::Value::from(x);
+        let value = |x: &str| serde_json::from_str(x).unwrap_or(serde_json::Value::Null);
         if self.names.is_empty() {
             let one = match (self.truth, self.rows.first()) {
                 (true, row) => row.is_some().into(),
-                (false, row) => row.map_or(serde_json::Value::Null, |r| value(r.1)),
+                (false, row) => row.map_or(serde_json::Value::Null, |r| value(&r.1)),
             };
             return format!("{one}\n");
         }
-        let row = |(bound, x): &(Vec<usize>, f64)| {
+        let row = |(bound, x): &(Vec<usize>, String)| {
             let mut object = serde_json::Map::new();
             for (n, i) in self.names.iter().zip(bound) {
                 object.insert(n.to_string(), (*i).into());
             }
             if !self.truth {
-                object.insert(name.to_string(), value(*x));
+                object.insert(name.to_string(), value(x));
             }
             serde_json::Value::Object(object)
         };

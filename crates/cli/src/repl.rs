@@ -190,8 +190,9 @@ impl Session<'_> {
         let waiting: Vec<&Name> =
             grown.needed(&defined).iter().filter_map(|n| grown.inputs().find(|i| *i == n)).collect();
         let given = |n: &Name| self.given.inputs.iter().chain(&self.given.set).any(|p| p.name == **n);
-        let waiting: Vec<String> =
-            waiting.into_iter().filter(|n| !given(n)).map(|n| format!("`{n}`")).collect();
+        // So does what moves with a time that nothing ends yet.
+        let waiting = waiting.into_iter().filter(|n| !given(n)).chain(grown.undecided(&defined));
+        let waiting: Vec<String> = waiting.map(|n| format!("`{n}`")).collect();
         if !waiting.is_empty() {
             self.text = text;
             return Ok(format!("waits for {}\n", waiting.join(", ")));

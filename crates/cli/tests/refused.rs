@@ -44,6 +44,74 @@ fn more_rounds_than_anyone_waits_for() {
     assert!(found.code == 2 && found.err.contains("at most 1000000 rounds"), "{}", found.err);
 }
 
+/// A time that ends by a condition goes on for so many steps at most.
+#[test]
+fn times_that_do_not_end() {
+    let text = "X[*0] = 1\nX[*t+1] = X[*t] + 1\nGo[*t] = X[*t] > 0\naxis t while Go";
+    let found = gradus_with(text, &["run", "-", "--steps", "7"]);
+    assert!(found.code == 1 && found.out.is_empty(), "{}", found.out);
+    assert!(
+        found.err.contains("time `t` does not end: after 7 steps") && found.err.contains(":4:1"),
+        "{}",
+        found.err
+    );
+}
+
+/// Floats are written and answered with the digits that they have.
+#[test]
+fn digits_of_floats() {
+    let folder = Folder::new("floats");
+    let out = folder.0.display().to_string();
+    output("Y[i] = const([0.1, 1e-30, 2])\n\"y.csv\" = Y[i]", &["run", "-", "--out", &out]);
+    assert_eq!(folder.read("y.csv"), "0.1\n1e-30\n2\n");
+    let ask = |query: &str, json: &[&str]| {
+        output(
+            "Y[i] = const([0.1, 2])\nK = cast(9007199254740993, to=\"i64\")",
+            &[&["query", "-", query], json].concat(),
+        )
+    };
+    assert_eq!((ask("Y[0]", &[]), ask("K", &[])), ("0.1\n".into(), "9007199254740993\n".into()));
+    assert_eq!(ask("Y[i]", &["--json"]), "[{\"Y\":0.1,\"i\":0},{\"Y\":2,\"i\":1}]\n");
+}
+
+/// Whole numbers are given and written with all their digits, or not at all.
+#[test]
+fn digits_of_whole_numbers() {
+    let folder = Folder::new("digits");
+    let out = folder.0.join("out").display().to_string();
+    let said = folder.file("said.json", r#"{"dtype": "i64", "data": [9007199254740993, 1]}"#);
+    let bare = folder.file("bare.json", "[9007199254740993, 1]");
+    let table = folder.file("bare.csv", "9007199254740993\n1\n");
+    let sum = |text: &str, input: &str| {
+        let found = output(text, &["run", "-", "--json", "--input", &format!("X={input}")]);
+        assert!(found.contains("[9007199254740994, 2]"), "{text}\n{found}");
+    };
+    sum("Y[i] = X[i] + 1", &said);
+    sum("Y[i] = cast(X[i], to=\"i64\") + 1", &bare);
+    sum("Y[i] = cast(X[i], to=\"i64\") + 1", &table);
+    let found = output("Y = cast(X, to=\"i64\") + 1", &["run", "-", "--set", "X=9007199254740993"]);
+    assert!(found.contains("9007199254740994"), "{found}");
+    let sinks = "Y[i] = X[i] + 1\n\"y.csv\" = Y[i]\n\"y.jsonl\" = Y[i]";
+    output(sinks, &["run", "-", "--out", &out, "--input", &format!("X={said}")]);
+    assert_eq!(folder.read("out/y.csv"), "9007199254740994\n2\n");
+    assert!(folder.read("out/y.jsonl").contains("\"value\": 9007199254740994}"));
+    let vast = ["run", "-", "--set", "K=9007199254740993"];
+    let found = gradus_with("param K = 1\nY = cast(K, to=\"i64\")", &vast);
+    assert!(
+        found.code == 2 && found.err.contains("a parameter is a float, and none is this"),
+        "{}",
+        found.err
+    );
+    for (text, why) in [
+        (r#"{"dtype": "i64", "data": [1.5]}"#, "has 1.5, which is no whole number of type i64"),
+        (r#"{"dtype": "u8", "data": [300]}"#, "has 300, which type u8 does not hold"),
+    ] {
+        let file = folder.file("wrong.json", text);
+        let found = gradus_with("Y[i] = X[i]", &["run", "-", "--input", &format!("X={file}")]);
+        assert!(found.code == 1 && found.err.contains(why), "{}", found.err);
+    }
+}
+
 #[test]
 fn parameters_of_libraries_are_suggested() {
     let folder = Folder::new("suggested");

@@ -354,6 +354,16 @@ fn repl_lives_through_errors() {
     assert!(!rest.contains("C ="), "{text}");
 }
 
+/// What moves with a time that ends by a condition waits for the condition; a statement is no product of names.
+#[test]
+fn repl_waits_for_the_end_of_time() {
+    let typed = "axis t while Go\nX[*0] = 1\nX[*t+1] = X[*t] + 1\nGo[*t] = X[*t] < 3\nX\nexport X\n";
+    assert_eq!(
+        output(typed, &["repl"]),
+        "X[*0]: f32 1\n[1.]\nwaits for `Go`\nGo[*-1]: bool\nfalse\nX[*-1]: f32\n3.\n"
+    );
+}
+
 /// Lines go on where they cannot be all; expressions are shown without a name.
 #[test]
 fn repl_takes_more_lines_and_expressions() {

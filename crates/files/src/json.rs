@@ -2,14 +2,16 @@
 
 use crate::atomic::{self, failed};
 use crate::chosen;
-use gradus_ir::{DType, Result};
+use crate::digits::{self, Digits};
+use gradus_ir::{Class, DType, Result};
 use gradus_tensor::Tensor;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
 /// The tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its name.
-pub fn read(path: &Path, name: &str) -> Result<Tensor> {
+/// Whether its whole numbers are wanted as such where floats do not hold them, is said by `whole`.
+pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
     let value: Value = serde_json::from_slice(&crate::bytes(path)?)
         .map_err(|e| failed(path, format!("is no JSON that can be read: {e}")))?;
     let value = match &value {
@@ -19,39 +21,48 @@ pub fn read(path: &Path, name: &str) -> Result<Tensor> {
         }
         other => other,
     };
-    from_value(value).map_err(|why| failed(path, why))
+    from_value(value, whole).map_err(|why| failed(path, why))
 }
 
-/// The tensor that a value describes.
-pub fn from_value(value: &Value) -> std::result::Result<Tensor, String> {
-    let Value::Object(described) = value else { return list(value) };
-    let tensor = list(described.get("data").ok_or("has no `data`")?)?;
-    let tensor = match described.get("shape") {
-        Some(shape) => {
-            let shape: Vec<usize> =
-                serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is none")?;
-            // An empty list does not say how long its rows would be.
-            let empty = shape.contains(&0) && tensor.shape().numel() == 0;
-            if *tensor.shape() != *shape && !empty {
-                return Err(format!("has shape {shape:?}, but its data has {:?}", &*tensor.shape()));
-            }
-            if empty { Tensor::zeros(shape).to_dtype(DType::F64) } else { tensor }
-        }
-        None => tensor,
+/// The tensor that a value describes; of what does not say what it is, `whole` numbers keep all their digits.
+pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, String> {
+    let Value::Object(described) = value else {
+        let (numbers, shape) = list(value)?;
+        return Ok(digits::tensor(&numbers, shape, whole));
     };
-    match described.get("dtype") {
-        Some(Value::String(dtype)) => {
-            let dtype =
-                DType::parse(dtype).ok_or_else(|| format!("has the dtype `{dtype}`, which is not known"))?;
-            Ok(tensor.to_dtype(dtype))
+    let dtype = match described.get("dtype") {
+        Some(Value::String(name)) => {
+            Some(DType::parse(name).ok_or_else(|| format!("has the dtype `{name}`, which is not known"))?)
         }
-        Some(_) => Err("has a `dtype` that is no text".into()),
-        None => Ok(tensor),
+        Some(_) => return Err("has a `dtype` that is no text".into()),
+        None => None,
+    };
+    let shape: Option<Vec<usize>> = match described.get("shape") {
+        Some(shape) => Some(serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is none")?),
+        None => None,
+    };
+    let (numbers, own) = list(described.get("data").ok_or("has no `data`")?)?;
+    let pairs = own.last() == Some(&2) && shape.as_ref().is_none_or(|s| s.len() + 1 == own.len());
+    let tensor = match dtype {
+        Some(dtype) if dtype.class() == Class::Int => digits::whole(&numbers, own, dtype)?,
+        Some(dtype) if dtype.is_complex() && pairs => {
+            let both = digits::tensor(&numbers, own, false);
+            let part = |i| both.narrow(-1, i, 1).squeeze(-1);
+            part(0).complex(&part(1)).to_dtype(dtype)
+        }
+        Some(dtype) => digits::tensor(&numbers, own, false).to_dtype(dtype),
+        None => digits::tensor(&numbers, own, whole),
+    };
+    let Some(shape) = shape.filter(|s| **s != *tensor.shape()) else { return Ok(tensor) };
+    // An empty list does not say how long its rows would be.
+    if shape.contains(&0) && tensor.numel() == 0 {
+        return Ok(Tensor::zeros(shape).to_dtype(tensor.dtype()));
     }
+    Err(format!("has shape {shape:?}, but its data has {:?}", &*tensor.shape()))
 }
 
 /// The tensor that a person wrote: JSON in which `nan` and `inf` need no quotes.
-pub fn from_literal(text: &str) -> std::result::Result<Tensor, String> {
+pub fn from_literal(text: &str, whole: bool) -> std::result::Result<Tensor, String> {
     let (mut json, mut rest) = (String::with_capacity(text.len()), text);
     let mut quoted = false;
     while let Some(c) = rest.chars().next() {
@@ -69,15 +80,16 @@ pub fn from_literal(text: &str) -> std::result::Result<Tensor, String> {
         json.push_str(put);
         rest = &rest[taken..];
     }
-    from_value(&serde_json::from_str(&json).map_err(|e| e.to_string())?)
+    let value = serde_json::from_str(&json).map_err(|_| "expected a number, or a list of numbers: [1, 2]")?;
+    from_value(&value, whole)
 }
 
-fn list(value: &Value) -> std::result::Result<Tensor, String> {
+fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String> {
     fn level(
         value: &Value,
         at: usize,
         shape: &mut Vec<usize>,
-        out: &mut Vec<f64>,
+        out: &mut Vec<Digits>,
     ) -> std::result::Result<(), String> {
         let items = match value {
             Value::Array(items) => items,
@@ -85,14 +97,15 @@ fn list(value: &Value) -> std::result::Result<Tensor, String> {
                 if shape.get(at).is_some() {
                     return Err("is ragged: a number stands where a list is expected".into());
                 }
-                out.push(match number {
+                let float = match number {
                     Value::Number(n) => n.as_f64().ok_or("has a number that is none")?,
                     Value::Bool(b) => f64::from(u8::from(*b)),
                     Value::String(s) if matches!(&**s, "NaN" | "inf" | "-inf") => {
                         s.parse().unwrap_or(f64::NAN)
                     }
                     other => return Err(format!("has `{other}` where a number is expected")),
-                });
+                };
+                out.push(Digits::new(float, || number.as_i64()));
                 return Ok(());
             }
         };
@@ -108,7 +121,7 @@ fn list(value: &Value) -> std::result::Result<Tensor, String> {
     if shape.iter().product::<usize>() != numbers.len() {
         return Err("is ragged".into());
     }
-    Ok(Tensor::from_slice(&numbers, shape))
+    Ok((numbers, shape))
 }
 
 /// `{"shape": […], "dtype": "f32", "data": […]}`; a scalar's data is a number. What JSON has no numbers for is a text, and
@@ -116,7 +129,16 @@ fn list(value: &Value) -> std::result::Result<Tensor, String> {
 pub fn to_text(tensor: &Tensor) -> Result<String> {
     let dtype = tensor.check()?.dtype();
     let shape: Vec<usize> = tensor.shape().to_vec();
-    let items: Vec<String> = match dtype {
+    let items = items(tensor)?;
+    let mut text = format!("{{\"shape\": {shape:?}, \"dtype\": \"{}\", \"data\": ", dtype.name());
+    nested(&shape, &mut items.iter(), &mut text);
+    text.push('}');
+    Ok(text)
+}
+
+/// Each element as JSON writes it, with all its digits and no more.
+pub fn items(tensor: &Tensor) -> Result<Vec<String>> {
+    Ok(match tensor.check()?.dtype() {
         DType::Bool => tensor.to_vec::<bool>()?.iter().map(bool::to_string).collect(),
         DType::I64 => tensor.to_vec::<i64>()?.iter().map(i64::to_string).collect(),
         // The shortest digits that give the same number again are those of its own type.
@@ -127,11 +149,15 @@ pub fn to_text(tensor: &Tensor) -> Result<String> {
             re.iter().zip(&im).map(|(a, b)| format!("[{}, {}]", number(*a, a), number(*b, b))).collect()
         }
         _ => tensor.to_dtype(DType::F64).to_vec::<f64>()?.iter().map(|x| number(*x, x)).collect(),
-    };
-    let mut text = format!("{{\"shape\": {shape:?}, \"dtype\": \"{}\", \"data\": ", dtype.name());
-    nested(&shape, &mut items.iter(), &mut text);
-    text.push('}');
-    Ok(text)
+    })
+}
+
+/// The same where there is no place for two parts of one number.
+pub(crate) fn real_items(path: &Path, tensor: &Tensor) -> Result<Vec<String>> {
+    if tensor.dtype().is_complex() {
+        return Err(failed(path, "cannot hold complex numbers"));
+    }
+    items(tensor)
 }
 
 /// A number as JSON writes it; vast and tiny ones with an exponent.
@@ -164,8 +190,8 @@ pub(crate) fn write(path: &Path, tensor: &Tensor) -> Result<()> {
 pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
     let shape = tensor.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"index\", \"value\"");
-    for (at, x) in crate::numbers(path, tensor)?.iter().enumerate() {
-        let _ = writeln!(text, "{{\"index\": {:?}, \"value\": {}}}", unravel(at, &shape), number(*x, x));
+    for (at, x) in real_items(path, tensor)?.iter().enumerate() {
+        let _ = writeln!(text, "{{\"index\": {:?}, \"value\": {x}}}", unravel(at, &shape));
     }
     atomic::write(path, &[text.as_bytes()])
 }
@@ -175,11 +201,10 @@ pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()>
 pub fn write_top(path: &Path, name: &str, values: &Tensor, places: &Tensor) -> Result<()> {
     let shape = values.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"row\", \"rank\", \"index\", \"value\"");
-    let places = crate::numbers(path, places)?;
-    for ((at, x), place) in crate::numbers(path, values)?.iter().enumerate().zip(places) {
+    let places = real_items(path, places)?;
+    for ((at, x), place) in real_items(path, values)?.iter().enumerate().zip(places) {
         let mut row = unravel(at, &shape);
         let rank = row.pop().unwrap_or(0);
-        let x = number(*x, x);
         let _ = writeln!(text, "{{\"row\": {row:?}, \"rank\": {rank}, \"index\": {place}, \"value\": {x}}}");
     }
     atomic::write(path, &[text.as_bytes()])

@@ -3,6 +3,7 @@
 
 pub mod atomic;
 pub mod csv;
+mod digits;
 pub mod idx;
 pub mod json;
 pub mod npy;
@@ -36,6 +37,8 @@ pub struct Wanted<'a> {
     pub relation: bool,
     /// The sizes of its axes, as far as they are known.
     pub extents: &'a [Option<usize>],
+    /// Whether whole numbers that floats do not hold are wanted as such, where the file does not say what they are.
+    pub whole: bool,
 }
 
 /// The ending of a file's name, in small letters.
@@ -48,9 +51,9 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
     match ending(path).as_str() {
         "npy" => npy::read(path),
         "npz" => npz::read_one(path, wanted.name),
-        "json" => json::read(path, wanted.name),
+        "json" => json::read(path, wanted.name, wanted.whole),
         "csv" | "tsv" if wanted.relation => table::Facts::read(path)?.tensor(wanted.extents, 0),
-        "csv" | "tsv" => table::read(path, wanted.rank),
+        "csv" | "tsv" => table::read(path, wanted.rank, wanted.whole),
         "txt" | "md" => tokens::read(path, wanted.rank),
         "safetensors" => {
             let file = safetensors::Reader::open(path)?;

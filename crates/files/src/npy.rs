@@ -82,37 +82,64 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
         extents.push(n.trim_end_matches('L').parse::<usize>().map_err(|_| format!("has an axis of `{n}`"))?);
     }
     let (order, word) = descr.split_at_checked(1).ok_or("has no type")?;
-    let known = DTYPES.iter().find(|d| d.1 == word);
-    let Some((dtype, _)) = known.filter(|_| matches!(order, "<" | ">" | "|" | "=")) else {
+    let known = DTYPES.iter().find(|d| d.1 == word).map(|d| d.0);
+    // Whole numbers of sizes that are not ours, by their bytes.
+    let others = [("i2", 2), ("u2", 2), ("u8", 8)];
+    let other = others.iter().find(|o| o.0 == word);
+    let size = known.map(DType::size).or(other.map(|o| o.1));
+    let (dtype, Some(size)) = (known.unwrap_or(DType::I64), size.filter(|_| "<>|=".contains(order))) else {
         return Err(format!("holds elements of type `{descr}`, which is not supported"));
     };
     // Before anything is allocated: the elements must be there.
-    let count = extents.iter().try_fold(dtype.size(), |n, e| n.checked_mul(*e));
+    let count = extents.iter().try_fold(size, |n, e| n.checked_mul(*e));
     if count != Some(elements.len()) {
         return Err(format!(
-            "has {} bytes of elements, but {extents:?} of {dtype} need another number",
+            "has {} bytes of elements, but {extents:?} of `{descr}` need another number",
             elements.len()
         ));
     }
     let swapped: Vec<u8>;
     let elements = if order == ">" {
-        let part = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
+        let part = if dtype.is_complex() { size / 2 } else { size };
         swapped = elements.chunks(part).flat_map(|e| e.iter().rev().copied()).collect();
         &swapped
     } else {
         elements
     };
-    if *dtype == DType::Bool && elements.iter().any(|b| *b > 1) {
+    let widened: Vec<u8>;
+    let elements = if other.is_some() {
+        widened = whole(elements, size, word.starts_with('i'))?;
+        &widened[..]
+    } else {
+        elements
+    };
+    if dtype == DType::Bool && elements.iter().any(|b| *b > 1) {
         return Err("has truth values that are neither 0 nor 1".into());
     }
     if fortran {
         extents.reverse();
     }
-    let tensor = Tensor::from_bytes(&Aval::new(*dtype, extents.iter().copied().collect::<Shape>()), elements);
+    let tensor = Tensor::from_bytes(&Aval::new(dtype, extents.iter().copied().collect::<Shape>()), elements);
     let backwards: Vec<isize> = (0..extents.len() as isize).rev().collect();
     let tensor = if fortran { tensor.permute(backwards) } else { tensor };
     tensor.check().map_err(|e| e.to_string())?;
     Ok(tensor)
+}
+
+/// Whole numbers of so many bytes each as those of eight, unless one of them has no place there.
+fn whole(elements: &[u8], size: usize, signed: bool) -> std::result::Result<Vec<u8>, String> {
+    let mut out = Vec::with_capacity(elements.len() / size * 8);
+    for e in elements.chunks(size) {
+        let negative = signed && e.last().is_some_and(|b| b & 0x80 != 0);
+        let mut bytes = [if negative { 0xff } else { 0 }; 8];
+        bytes[..size].copy_from_slice(e);
+        if !signed && bytes[7] & 0x80 != 0 {
+            let n = u64::from_le_bytes(bytes);
+            return Err(format!("holds {n}, which is more than the largest whole number, {}", i64::MAX));
+        }
+        out.extend(bytes);
+    }
+    Ok(out)
 }
 
 /// The text of one entry of the dictionary.

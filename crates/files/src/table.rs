@@ -2,7 +2,7 @@
 
 use crate::atomic::{self, failed};
 use crate::csv::{Rows, is_word};
-use crate::ending;
+use crate::{digits, ending, json};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ fn words(first: &[Cow<'_, str>]) -> bool {
 }
 
 /// A table of numbers; a first line of words is a heading. One row or one column can be a list.
-pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
+pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tensor> {
     let Rows { cells: numbers, width, .. } = Rows::read(path, separator(path), words, "number")?;
     let height = numbers.len() / width.max(1);
     let shape = match rank {
@@ -30,20 +30,20 @@ pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
         Some(1) if height <= 1 || width <= 1 => vec![numbers.len()],
         None | Some(2) => vec![height, width],
         Some(rank) => {
-            let why = format!("is a table of {height} rows and {width} columns, and {rank} axes are wanted");
+            let wanted = if rank == 1 { "1 axis is".to_string() } else { format!("{rank} axes are") };
+            let why = format!("is a table of {height} rows and {width} columns, and {wanted} wanted");
             return Err(failed(path, why));
         }
     };
-    Ok(Tensor::from_slice::<f64>(&numbers, shape))
+    Ok(digits::tensor(&numbers, shape, whole))
 }
 
 /// Writes one row per line; a scalar is one row, a list one column. Truth values are written as the places that hold.
 pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()> {
     let shape = tensor.check()?.shape().to_vec();
-    let numbers = crate::numbers(path, tensor)?;
     let mut text = String::new();
     if tensor.dtype() == DType::Bool {
-        for (at, _) in numbers.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+        for (at, _) in crate::numbers(path, tensor)?.iter().enumerate().filter(|(_, x)| **x != 0.0) {
             let mut strides = 1;
             let mut places: Vec<String> = Vec::new();
             for n in shape.iter().rev() {
@@ -60,8 +60,9 @@ pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()>
         [_, width] => width,
         _ => return Err(failed(path, format!("cannot hold {} axes; .npy can", shape.len()))),
     };
-    for row in numbers.chunks(width.max(1)) {
-        let row: Vec<String> = row.iter().map(f64::to_string).collect();
+    let items = json::real_items(path, tensor)?;
+    let items: Vec<&str> = items.iter().map(|x| x.trim_matches('"')).collect();
+    for row in items.chunks(width.max(1)) {
         let _ = writeln!(text, "{}", row.join(&separator.to_string()));
     }
     atomic::write(path, &[text.as_bytes()])

@@ -60,7 +60,33 @@ fn what_numpy_wrote_is_read() {
     assert_eq!(values(&read(&numpy("two.npz"), &wanted("B")).unwrap()), [7.0, 8.0]);
     assert_eq!(values(&read(&numpy("packed.npz"), &wanted("other")).unwrap()), vec![0.0; 10_000]);
     refused(read(&numpy("two.npz"), &wanted("C")), "has no tensor `C`, only: A, B");
-    refused(read(&numpy("i2.npy"), &wanted("")), "holds elements of type `<i2`, which is not supported");
+}
+
+/// Whole numbers of sizes that are not ours are held as larger ones, unless one is too large for those.
+#[test]
+fn whole_numbers_of_every_size() {
+    // The header of a list of two, of a type of as many letters.
+    let whole = npy::to_bytes(&Tensor::from([1i64, 2])).unwrap();
+    let of = |descr: &str, elements: &[u8]| {
+        let header = String::from_utf8_lossy(&whole[10..whole.len() - 16]).replace("<i8", descr);
+        npy::parse(&[&whole[..10], header.as_bytes(), elements].concat())
+    };
+    let read = |descr: &str, elements: &[u8]| {
+        let t = of(descr, elements).unwrap();
+        assert_eq!(t.dtype(), DType::I64, "{descr}");
+        t.to_vec::<i64>().unwrap()
+    };
+    assert_eq!(read("<i2", &[1, 0, 0xfe, 0xff]), [1, -2]);
+    assert_eq!(read(">i2", &[0, 1, 0xff, 0xfe]), [1, -2]);
+    assert_eq!(read("<u2", &[1, 0, 0xfe, 0xff]), [1, 65534]);
+    let large = (1u64 << 62) + 1;
+    assert_eq!(read("<u8", &[7u64, large].map(u64::to_le_bytes).concat()), [7, large as i64]);
+    assert_eq!(read(">u8", &[7u64, large].map(u64::to_be_bytes).concat()), [7, large as i64]);
+    let beyond = of("<u8", &[7u64, 1 << 63].map(u64::to_le_bytes).concat()).unwrap_err();
+    assert!(beyond.contains("holds 9223372036854775808, which is more than the largest"), "{beyond}");
+    assert_eq!(crate::read(&numpy("i2.npy"), &wanted("")).unwrap().item::<i64>().unwrap(), 1);
+    assert!(of("<i2", &[1, 0, 2]).unwrap_err().contains("need another number"));
+    assert!(of("<i3", &[0; 6]).unwrap_err().contains("holds elements of type `<i3`, which is not supported"));
 }
 
 #[test]
@@ -121,6 +147,16 @@ fn json_of_objects_and_scalars() {
     assert!(odd.ends_with(r#""data": ["NaN", "inf", 1e300]}"#), "{odd}");
     let back = values(&read(&folder.file("odd.json", &odd), &wanted("X")).unwrap());
     assert!(back[0].is_nan() && back[1..] == [f64::INFINITY, 1e300]);
+    let complex = Tensor::from([1.0, 2.0]).complex(&Tensor::from([3.0, 4.0]));
+    let back = read(&folder.file("z.json", &json::to_text(&complex).unwrap()), &wanted("Z")).unwrap();
+    assert_eq!(
+        (back.dtype(), values(&back.real()), values(&back.imag())),
+        (DType::C128, vec![1.0, 2.0], vec![3.0, 4.0])
+    );
+    let empty =
+        read(&folder.file("empty.json", r#"{"shape": [0, 3], "dtype": "f32", "data": []}"#), &wanted("E"))
+            .unwrap();
+    assert_eq!((empty.dtype(), &*empty.shape()), (DType::F32, &[0, 3][..]));
     let wrong = r#"{"shape": [3], "data": [1, 2]}"#;
     refused(read(&folder.file("wrong.json", wrong), &wanted("X")), "has shape [3], but its data has [2]");
 }

@@ -145,6 +145,32 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// The numbers, row by row.
     pub numbers: Arc<[f64]>,
+    /// The same with all their digits, where they are whole and floats do not hold them. One such number alone is a list
+    /// without extents.
+    pub whole: Option<Arc<[i64]>>,
+}
+
+/// Up to here floats hold every whole number, and what is read as this may be the next one.
+pub(crate) const WHOLE_FLOATS: f64 = 9_007_199_254_740_992.0;
+
+impl Array {
+    /// Numbers that floats hold.
+    pub fn new(shape: Vec<usize>, numbers: Vec<f64>) -> Array {
+        Array { shape, numbers: numbers.into(), whole: None }
+    }
+
+    /// Numbers of which some, at these places, are whole ones that floats do not hold. A fraction beside them makes floats of
+    /// all.
+    pub fn with_digits(shape: Vec<usize>, numbers: Vec<f64>, vast: &[(usize, i64)]) -> Array {
+        let small = |x: &f64| x.fract() == 0.0 && x.abs() < WHOLE_FLOATS;
+        let is_whole = !vast.is_empty() && numbers.iter().filter(|x| !small(x)).count() == vast.len();
+        let whole = is_whole.then(|| {
+            let mut all: Vec<i64> = numbers.iter().map(|x| *x as i64).collect();
+            vast.iter().for_each(|(at, n)| all[*at] = *n);
+            all.into()
+        });
+        Array { whole, ..Array::new(shape, numbers) }
+    }
 }
 
 /// An expression and where it stands. Equality looks at the expression alone.

@@ -14,6 +14,7 @@ use crate::program::Program;
 use crate::run::Options;
 use crate::scope::{Names, beside, besides, key, keys, occurrences};
 use crate::source::Span;
+use crate::written::{Number, Written};
 use branch::not;
 use gradus_ir::Error;
 use gradus_tensor::Tensor;
@@ -83,10 +84,25 @@ pub(crate) fn indices(n: usize) -> String {
     if n == 1 { "1 index".into() } else { format!("{n} indices") }
 }
 
-/// A value that is computed of numbers: where the program writes all of them, so is the value.
-fn written(value: Named, of: &[Named], f: impl FnOnce(&[f64]) -> f64) -> Named {
-    let all: Option<Vec<f64>> = of.iter().map(Named::literal).collect();
-    Named { written: all.map(|all| [f(&all)].into()), ..value }
+/// A value that is computed of numbers. Of numbers that are written it is one, found without a tensor.
+fn written(
+    value: Named,
+    of: &[Named],
+    f: impl Fn(Number, Number) -> Number,
+    whole: impl FnOnce(&[Named]) -> Option<Named>,
+) -> Named {
+    let literals: Option<Vec<Number>> = of.iter().map(Named::literal).collect();
+    match literals {
+        Some(all) => Named { written: all.into_iter().reduce(f).map(Written::One), ..value },
+        None => value.of_no_kind(of, whole),
+    }
+}
+
+/// The product of factors with these axes left.
+fn product(factors: &[Named], left: &[Name], span: Span) -> Eval<Named> {
+    let value = contracted(factors, left).map_err(|x| fault(span, &x))?;
+    let times = |x: Number, y| x.of(y, i64::checked_mul, |x, y| x * y);
+    Ok(written(value, factors, times, |all| contracted(all, left).ok()))
 }
 
 /// A tensor error at a place in the program.
@@ -181,8 +197,7 @@ impl<'a> Term<'a> {
         let sums = e.projection == Projection::Sum;
         let value = match (&e.value.kind, &e.guard) {
             (Kind::Product(factors), None) if sums => {
-                let factors = self.factors(factors, &keep)?;
-                contracted(&factors, &wanted).map_err(|x| fault(e.value.span, &x))?
+                product(&self.factors(factors, &keep)?, &wanted, e.value.span)?
             }
             _ => {
                 let around = e.guard.as_ref().map(occurrences).unwrap_or_default();
@@ -244,8 +259,7 @@ impl<'a> Term<'a> {
         match &e.kind {
             Kind::Product(factors) if whole => {
                 let factors = self.factors(factors, keep)?;
-                let all = union(&factors);
-                contracted(&factors, &all).map_err(|x| fault(e.span, &x))
+                product(&factors, &union(&factors), e.span)
             }
             Kind::Negative(one) => Ok(self.negative(&self.spine(one, keep, whole)?)),
             Kind::Quotient(two) => {
@@ -264,12 +278,19 @@ impl<'a> Term<'a> {
     fn quotient(&self, over: &Named, under: &Named) -> Named {
         let both = [over, under].map(|v| v.float(self.options.float));
         let value = self.two(both[0].clone(), both[1].clone(), |a, b| a / b);
-        written(value, &both, |x| x[0] / x[1])
+        written(value, &both, |x, y| (x.float() / y.float()).into(), |_| None)
     }
 
     fn negative(&self, value: &Named) -> Named {
         let number = value.number(self.options.float);
-        written(number.with(-&number.tensor), &[number], |x| -x[0])
+        let negative = |n: &Named| n.with(-&n.tensor);
+        let zero = Named::scalar(0.0, self.options.float);
+        written(
+            negative(&number),
+            &[zero, number],
+            |x, y| x.of(y, i64::checked_sub, |_, y| -y),
+            |all| all.last().map(negative),
+        )
     }
 
     /// An expression's value: every index of it that appears once, or that something outside uses.
@@ -295,17 +316,16 @@ impl<'a> Term<'a> {
                 let times = |a: &Name| values.iter().filter(|v| v.axes.contains(a)).count();
                 let left: Vec<Name> =
                     union(&values).into_iter().filter(|a| keep.contains(a) || times(a) < 2).collect();
-                let value = contracted(&values, &left).map_err(|x| fault(e.span, &x))?;
-                written(value, &values, |x| x.iter().product())
+                product(&values, &left, e.span)?
             }
             Kind::Quotient(two) => self.quotient(&part(0, &two[..])?, &part(1, &two[..])?),
             Kind::Sum(terms) => {
                 let one = |(term, keep): (&Expr, Names)| self.eval(term, &keep);
                 let values: Vec<Named> =
                     terms.iter().zip(besides(keep, terms)).map(one).collect::<Eval<_>>()?;
-                let sum = meeting(&values, float).into_iter().reduce(|a, b| self.two(a, b, |a, b| a + b));
-                let sum = sum.unwrap_or_else(|| Named::scalar(0.0, float));
-                written(sum, &values, |x| x.iter().sum())
+                let add = |all: &[Named]| all.iter().cloned().reduce(|a, b| self.two(a, b, |a, b| a + b));
+                let sum = add(&meeting(&values, float)).unwrap_or_else(|| Named::scalar(0.0, float));
+                written(sum, &values, |x, y| x.of(y, i64::checked_add, |x, y| x + y), add)
             }
             Kind::Negative(one) => self.negative(&self.eval(one, keep)?),
             Kind::Power(two) => {
@@ -315,7 +335,11 @@ impl<'a> Term<'a> {
                     _ => self.two(base.clone(), part(1, &two[..])?.float(float), |a, b| a.pow(b)),
                 };
                 match two[1].kind {
-                    Kind::Number(n) => written(value, &[base], |x| x[0].powf(n)),
+                    Kind::Number(n) => {
+                        let exponent = Named::scalar(n, float);
+                        let power = |x: Number, y: Number| x.float().powf(y.float()).into();
+                        written(value, &[base, exponent], power, |_| None)
+                    }
                     _ => value,
                 }
             }
@@ -347,8 +371,11 @@ impl<'a> Term<'a> {
                 let condition = truth(0, &three[..])?;
                 let yes = self.taken(std::slice::from_ref(&condition), || part(1, &three[..]))?;
                 let no = self.taken(&[not(&condition)], || part(2, &three[..]))?;
+                let choose = |both: &[Named]| {
+                    pointwise(&[std::slice::from_ref(&condition), both].concat(), |t| t[0].select(t[1], t[2]))
+                };
                 let both = meeting(&[yes, no], float);
-                pointwise(&[&[condition][..], &both].concat(), |t| t[0].select(t[1], t[2]))
+                choose(&both).of_no_kind(&both, |both| Some(choose(both)))
             }
             Kind::Case(cases, otherwise) => self.cases(e, cases, otherwise.as_deref(), keep)?,
             Kind::Reduce(how, axes, body) => {
@@ -387,7 +414,11 @@ impl<'a> Term<'a> {
     fn array(&self, array: &Array, span: Span) -> Eval<Named> {
         let tensor = Tensor::from_slice(&array.numbers, array.shape.clone()).to_dtype(self.options.float);
         tensor.check().map_err(|x| fault(span, &x))?;
-        Ok(Named { written: Some(array.numbers.clone()), ..self.by_left(tensor, span)? })
+        let written = match (array.shape.is_empty(), &array.whole) {
+            (true, Some(whole)) => Written::One(Number::Whole(whole.first().copied().unwrap_or(0))),
+            _ => Written::List(array.clone()),
+        };
+        Ok(Named { written: Some(written), ..self.by_left(tensor, span)? })
     }
 
     /// A value without names takes those of the left side.
@@ -398,6 +429,11 @@ impl<'a> Term<'a> {
         }
         let what =
             format!("this has shape {}, but the left side has {}", tensor.shape(), indices(self.left.len()));
-        Err(Diagnostic::error(span, what).and(self.equation.target.span, "the left side").into())
+        let fault = Diagnostic::error(span, what).and(self.equation.target.span, "the left side");
+        if !self.left.is_empty() || tensor.rank() > 4 {
+            return Err(fault.into());
+        }
+        let indices = ["i", "j", "k", "l"][..tensor.rank()].join(", ");
+        Err(fault.help(format!("name its axes: {}[{indices}] = …", self.equation.target.name)).into())
     }
 }

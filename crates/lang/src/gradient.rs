@@ -16,7 +16,7 @@ mod shift;
 
 pub(crate) use needed::{Needed, condition, where_needed};
 
-use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
+use crate::ast::{Call, Equation, Expr, Function, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::program::{Definition, Faults, Program};
 use crate::source::Span;
@@ -32,6 +32,8 @@ pub struct GradientOptions {
     pub wrt: Vec<Name>,
     /// Contributions to one gradient on one line.
     pub merged: bool,
+    /// The inputs that are complex numbers; the others are real.
+    pub complex: Vec<Name>,
 }
 
 /// Gradient equations.
@@ -62,19 +64,38 @@ impl Program {
 
     /// How long a time goes on that ends by a condition is known at its end only: there is no way back.
     fn check_ends(&self, reached: &HashSet<Name>) -> Result<(), Vec<Diagnostic>> {
-        let mut all = self.equations.iter().filter(|e| reached.contains(&e.target.name));
-        let Some(e) = all.find(|e| moving(&e.target.places).is_some_and(|t| self.times.contains_key(t.0)))
-        else {
+        if self.times.is_empty() {
             return Ok(());
-        };
+        }
+        let ends = |e: &&Equation| moving(&e.target.places).is_some_and(|t| self.times.contains_key(t.0));
+        let mut called = Vec::new();
+        let own = self.equations.iter().filter(|e| reached.contains(&e.target.name));
+        own.clone().for_each(|e| self.bodies(&e.value, &mut called));
+        let Some(e) = own.chain(called.iter().flat_map(|f| &f.body)).find(ends) else { return Ok(()) };
         let what = format!("`{}` goes on while something holds, and has no derivative", e.target.name);
         let help = "give its time as many steps as it may take (axis t = 100), and choose: H[*t+1] = Go[*t] ? … : H[*t]";
         Err(vec![Diagnostic::error(e.target.span, what).help(help)])
     }
 
+    /// The program's own functions that an expression calls, and those that these call.
+    fn bodies<'a>(&'a self, e: &Expr, out: &mut Vec<&'a Function>) {
+        if let Kind::Call(c) = &e.kind
+            && let Some(f) = self.functions.get(crate::builtin::stem(&c.function).0)
+            && !out.iter().any(|g| g.name == f.name)
+        {
+            out.push(f);
+            f.body.iter().for_each(|e| self.bodies(&e.value, out));
+        }
+        e.parts().into_iter().for_each(|p| self.bodies(p, out));
+    }
+
     fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {
-        let loss = self.loss(options.loss.as_ref()).map_err(|d| vec![d])?;
+        let loss = self.loss(options).map_err(|d| vec![d])?;
         let whole = Span::NOWHERE;
+        if let Some(name) = options.complex.iter().find(|n| !self.is_input(n)) {
+            let what = format!("there is no input `{name}` to be complex");
+            return Err(vec![Diagnostic::error(whole, what).nearest(name, self.inputs().map(|n| &**n))]);
+        }
         for name in &options.wrt {
             if let Some(d) = self.definition(name).filter(|d| d.relation) {
                 let what = format!("`{name}` is a Boolean relation and has no gradient");
@@ -100,7 +121,9 @@ impl Program {
         let reached = program.reached_from(&loss);
         let flowing: Vec<&Equation> =
             program.equations.iter().filter(|e| reached.contains(&e.target.name)).collect();
-        let mut complex = complex::complex_among(&program.equations, HashSet::new(), program);
+        let known: HashSet<Name> = options.complex.iter().cloned().collect();
+        let mut complex = complex::complex_among(&program.equations, known, program);
+        let mut doubtful = complex::parts_of_real(&flowing, &complex, program);
         if complex.contains(&loss) {
             let what = format!("`{loss}` is a complex number; only a real one can be differentiated");
             let at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
@@ -136,11 +159,15 @@ impl Program {
         for e in program.equations.iter().rev() {
             walk.equation(e);
         }
-        let (lines, blocked, doubtful) = (walk.lines, walk.blocked, walk.doubtful);
+        let (lines, blocked) = (without_nothing(walk.lines, &walk.prefix, program), walk.blocked);
+        doubtful.extend(walk.doubtful);
         let prefix = self.prefix();
         let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
         if !walk.refused.is_empty() {
             return Err(walk.refused);
+        }
+        if let Some(d) = self.called_as_a_tensor(&lines) {
+            return Err(vec![d]);
         }
         let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
         if let Some(name) = options.wrt.iter().find(|n| !with.contains(&gradient_of(n))) {
@@ -165,11 +192,25 @@ impl Program {
         Ok(Gradient { loss, equations, names, warnings })
     }
 
+    /// A tensor that is called like a function that some lines call: they would read it instead.
+    fn called_as_a_tensor(&self, lines: &[Equation]) -> Option<Diagnostic> {
+        fn calls(e: &Expr, name: &Name) -> bool {
+            matches!(&e.kind, Kind::Call(c) if c.function == *name)
+                || e.parts().into_iter().any(|p| calls(p, name))
+        }
+        let names = ["real", "imag", "conj", "complex"].map(Name::from);
+        let name = names.iter().filter(|n| self.definition(n).is_some());
+        let name = name.into_iter().find(|n| lines.iter().any(|e| calls(&e.value, n)))?;
+        let what = format!("`{name}` is a builtin that lines of this gradient call");
+        let at = self.definition(name)?.span;
+        Some(Diagnostic::error(at, what).here("a tensor").help("call the tensor otherwise"))
+    }
+
     /// The scalar to differentiate.
-    fn loss(&self, asked: Option<&Name>) -> Result<Name, Diagnostic> {
+    pub fn loss(&self, options: &GradientOptions) -> Result<Name, Diagnostic> {
         let whole = Span::NOWHERE;
         let scalar = |n: &&Name| self.definition(n).is_some_and(|d| d.rank == 0 && !d.equations.is_empty());
-        if let Some(name) = asked {
+        if let Some(name) = &options.loss {
             let Some(d) = self.definition(name).filter(|d| !d.equations.is_empty()) else {
                 let names = self.names.iter().map(|n| &**n);
                 return Err(
@@ -182,7 +223,10 @@ impl Program {
             return Ok(name.clone());
         }
         let outputs = self.outputs();
-        let mut candidates: Vec<&Name> = outputs.iter().filter(scalar).collect();
+        let known = options.complex.iter().cloned().collect();
+        let complex = complex::complex_among(&self.equations, known, self);
+        let mut candidates: Vec<&Name> =
+            outputs.iter().filter(scalar).filter(|n| !complex.contains(*n)).collect();
         if let Some(loss) = self.names.iter().filter(scalar).find(|n| n.eq_ignore_ascii_case("loss")) {
             candidates = vec![loss];
         }
@@ -211,7 +255,9 @@ impl Program {
             if !reached.insert(name.clone()) {
                 continue;
             }
-            for i in self.definition(&name).iter().flat_map(|d| &d.equations) {
+            // Nothing flows through a threshold.
+            let own = self.definition(&name).filter(|d| !d.relation);
+            for i in own.iter().flat_map(|d| &d.equations) {
                 let mut through = Vec::new();
                 back::flowing(&self.equations[*i].value, self, &mut through);
                 work.extend(through);
@@ -253,6 +299,23 @@ impl Program {
         let mut out = self.clone();
         out.equations.extend(equations.iter().cloned());
         out.again()
+    }
+}
+
+/// Lines without those that read a gradient to which nothing contributes: it is 0.
+fn without_nothing(mut lines: Vec<Equation>, prefix: &str, program: &Program) -> Vec<Equation> {
+    loop {
+        let with: HashSet<&Name> = lines.iter().map(|e| &e.target.name).collect();
+        let is_nothing = |r: &Ref| {
+            let of = r.name.strip_prefix(prefix).is_some_and(|n| program.definition(n).is_some());
+            of && !with.contains(&r.name)
+        };
+        let kept: Vec<bool> = lines.iter().map(|e| !e.value.any_ref(&mut |r| is_nothing(r))).collect();
+        if kept.iter().all(|k| *k) {
+            return lines;
+        }
+        let mut kept = kept.into_iter();
+        lines.retain(|_| kept.next().unwrap_or(true));
     }
 }
 

@@ -22,6 +22,7 @@ mod source;
 mod time;
 mod token;
 mod verdict;
+mod written;
 
 pub use builtin::{ABSENT, Family, aliases, builtins, families};
 pub use diagnostic::{Diagnostic, Result, Severity};

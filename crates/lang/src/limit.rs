@@ -14,6 +14,8 @@ pub(crate) const MOST_CALLS: usize = 100_000;
 pub(crate) const MOST_OPERATIONS: usize = 1 << 16;
 /// How many rounds a fixpoint may be allowed.
 pub(crate) const MOST_ROUNDS: usize = 1_000_000;
+/// How many steps a time may take that ends by a condition, unless it is said.
+pub(crate) const MOST_STEPS: usize = 1_000_000;
 /// How many times `_grad` may follow a name: so deep derivatives nest on the stack.
 pub(crate) const MOST_GRADS: usize = 64;
 

@@ -2,17 +2,17 @@
 
 use crate::ast::{Name, Projection};
 use crate::limit::{MOST_WORK, bounded, fits};
+use crate::written::{Number, Written};
 use gradus_ir::{Class, DType, Error, Result};
 use gradus_tensor::Tensor;
-use std::sync::Arc;
 
 /// A tensor with a name for every axis, each once.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) tensor: Tensor,
     pub(crate) axes: Vec<Name>,
-    /// The numbers as the program writes them, all digits: they take the dtype of what they meet.
-    pub(crate) written: Option<Arc<[f64]>>,
+    /// Where it has no kind of its own: its numbers, which take the dtype of what they meet.
+    pub(crate) written: Option<Written>,
 }
 
 impl Named {
@@ -23,7 +23,13 @@ impl Named {
     /// A number that the program writes.
     pub(crate) fn scalar(x: f64, dtype: DType) -> Named {
         let one = gradus_ir::Literal::scalar(dtype, x);
-        Named { written: Some([x].into()), ..Named::new(Tensor::from_literal(&one), Vec::new()) }
+        Named { written: Some(Written::One(x.into())), ..Named::new(Tensor::from_literal(&one), Vec::new()) }
+    }
+
+    /// Whole numbers of no kind of their own, and as floats where they meet nothing.
+    pub(crate) fn whole(numbers: &Tensor, axes: Vec<Name>, float: DType) -> Named {
+        let written = Some(Written::Whole(numbers.to_dtype(DType::I64)));
+        Named { written, ..Named::new(numbers.to_dtype(float), axes) }
     }
 
     /// Another tensor with the same axes.
@@ -32,16 +38,34 @@ impl Named {
     }
 
     /// Its number, if it is one that the program writes.
-    pub(crate) fn literal(&self) -> Option<f64> {
-        self.written.as_deref().filter(|_| self.axes.is_empty())?.first().copied()
+    pub(crate) fn literal(&self) -> Option<Number> {
+        if let Some(Written::One(x)) = &self.written { Some(*x) } else { None }
     }
 
     /// As it is: what the program writes with all its digits.
     pub(crate) fn exact(&self) -> Named {
-        match &self.written {
-            Some(numbers) => self.with(Tensor::from_slice(numbers, self.tensor.shape().to_vec())),
-            None => self.clone(),
+        self.written.as_ref().map_or_else(|| self.clone(), |w| self.with(w.exact()))
+    }
+
+    /// Whole numbers without a kind of their own, with all their digits; others as they are.
+    pub(crate) fn in_full(self) -> Named {
+        if !self.is_whole_literal() {
+            return self;
         }
+        let tensor = self.exact().tensor.to_dtype(DType::I64);
+        Named { tensor, ..self }
+    }
+
+    /// The same value, computed of some others: where none of them has a kind of its own, neither has it, and is what `whole`
+    /// makes of them as whole numbers.
+    pub(crate) fn of_no_kind(self, of: &[Named], whole: impl FnOnce(&[Named]) -> Option<Named>) -> Named {
+        if !of.iter().all(Named::is_open) || self.tensor.dtype().class() != Class::Float {
+            return self;
+        }
+        let full = |n: &Named| n.number(DType::F64).in_full();
+        let full: Vec<Named> = of.iter().map(|n| Named { written: None, ..full(n) }).collect();
+        let found = whole(&full).filter(|n| n.tensor.dtype() == DType::I64);
+        Named { written: found.map(|n| Written::Whole(n.aligned(&self.axes))), ..self }
     }
 
     /// In a dtype; whole numbers wrap.
@@ -49,14 +73,22 @@ impl Named {
         if self.tensor.dtype() == dtype {
             return self.clone();
         }
+        if self.tensor.dtype() == DType::Bool && dtype.class() == Class::Float {
+            return self.number(dtype);
+        }
         let whole = dtype.class() == Class::Int;
         let exact = self.exact().tensor;
         self.with(if whole { exact.to_dtype(DType::I64).to_dtype(dtype) } else { exact.to_dtype(dtype) })
     }
 
-    /// Whether it is whole numbers that the program writes.
+    /// Whether it is whole numbers without a kind of their own.
     pub(crate) fn is_whole_literal(&self) -> bool {
-        self.written.as_ref().is_some_and(|all| all.iter().all(|x| x.fract() == 0.0))
+        self.written.as_ref().is_some_and(Written::is_whole)
+    }
+
+    /// Whether it takes the dtype of what it meets whatever that is: so do truth values.
+    pub(crate) fn is_open(&self) -> bool {
+        self.tensor.dtype() == DType::Bool || self.is_whole_literal()
     }
 
     /// Whether it has a dtype of its own: what is written and truth values take that of what they meet.
@@ -77,9 +109,12 @@ impl Named {
         if self.tensor.dtype().class() >= Class::Float { self.clone() } else { self.held(dtype) }
     }
 
-    /// As numbers: truth values count as 0 and 1.
+    /// As numbers: truth values count as 0 and 1, of no kind of their own.
     pub(crate) fn number(&self, float: DType) -> Named {
-        if self.tensor.dtype() == DType::Bool { self.held(float) } else { self.clone() }
+        if self.tensor.dtype() != DType::Bool {
+            return self.clone();
+        }
+        Named::whole(&self.tensor, self.axes.clone(), float)
     }
 
     /// As truth values: whatever is not 0.
@@ -107,8 +142,11 @@ impl Named {
         if gone.is_empty() {
             return self.clone();
         }
-        let tensor = reduced(&self.tensor, &gone, how);
-        Named::new(tensor, self.axes.iter().filter(|a| keep.contains(a)).cloned().collect())
+        // What whole numbers without a kind come to has none either, but for a mean.
+        let whole = self.written.as_ref().filter(|w| w.is_whole() && how != Projection::Avg);
+        let written = whole.map(|w| Written::Whole(reduced(&w.exact().to_dtype(DType::I64), &gone, how)));
+        let axes = self.axes.iter().filter(|a| keep.contains(a)).cloned().collect();
+        Named { written, ..Named::new(reduced(&self.tensor, &gone, how), axes) }
     }
 
     /// The first place of a value with one axis.
@@ -230,7 +268,6 @@ pub(crate) fn meeting(values: &[Named], float: DType) -> Vec<Named> {
 pub(crate) fn common(values: &[Named], float: DType) -> DType {
     let own = values.iter().filter(|v| v.is_of_a_kind()).map(|v| v.tensor.dtype());
     let own = own.reduce(DType::promote).unwrap_or(float);
-    let is_broken =
-        |v: &Named| v.written.iter().flat_map(|all| all.iter()).any(|x| x.fract() != 0.0 || !x.is_finite());
+    let is_broken = |v: &Named| v.written.as_ref().is_some_and(|w| !w.is_whole());
     if own.class() == Class::Int && values.iter().any(is_broken) { float } else { own }
 }

@@ -63,19 +63,27 @@ impl Display for Ref {
 
 impl Display for Array {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        fn level(f: &mut Formatter<'_>, shape: &[usize], numbers: &[f64]) -> fmt::Result {
+        fn level<T>(
+            f: &mut Formatter<'_>,
+            shape: &[usize],
+            numbers: &[T],
+            one: &impl Fn(&mut Formatter<'_>, &T) -> fmt::Result,
+        ) -> fmt::Result {
             let Some((n, inner)) = shape.split_first() else {
-                return numbers.first().map_or(Ok(()), |x| number(f, *x));
+                return numbers.first().map_or(Ok(()), |x| one(f, x));
             };
             let each: usize = inner.iter().product();
             f.write_char('[')?;
             for i in 0..*n {
                 f.write_str(if i == 0 { "" } else { ", " })?;
-                level(f, inner, numbers.get(i * each..(i + 1) * each).unwrap_or_default())?;
+                level(f, inner, numbers.get(i * each..(i + 1) * each).unwrap_or_default(), one)?;
             }
             f.write_char(']')
         }
-        level(f, &self.shape, &self.numbers)
+        match &self.whole {
+            Some(whole) => level(f, &self.shape, whole, &|f, n| write!(f, "{n}")),
+            None => level(f, &self.shape, &self.numbers, &|f, x| number(f, *x)),
+        }
     }
 }
 
@@ -86,6 +94,11 @@ fn number(f: &mut Formatter<'_>, x: f64) -> fmt::Result {
     } else {
         write!(f, "{x}")
     }
+}
+
+/// Whether it is one number.
+fn is_number(kind: &Kind) -> bool {
+    matches!(kind, Kind::Number(_)) || matches!(kind, Kind::Array(a) if a.shape.is_empty())
 }
 
 /// How tightly an expression binds.
@@ -102,6 +115,7 @@ fn tightness(kind: &Kind) -> u8 {
         Kind::Product(_) | Kind::Quotient(_) => 6,
         Kind::Not(_) => 7,
         Kind::Number(x) if *x < 0.0 => 7,
+        Kind::Array(a) if a.shape.is_empty() && a.numbers.first().is_some_and(|x| *x < 0.0) => 7,
         Kind::Power(_) | Kind::Reduce(..) => 8,
         _ => 9,
     }
@@ -176,8 +190,8 @@ impl Display for Expr {
             }
             Kind::Negative(e) => {
                 // `-2` is a number of its own.
-                let number = matches!(e.kind, Kind::Number(_))
-                    || matches!(&e.kind, Kind::Product(p) if matches!(p[0].kind, Kind::Number(_)));
+                let number =
+                    is_number(&e.kind) || matches!(&e.kind, Kind::Product(p) if is_number(&p[0].kind));
                 if number { write!(f, "-({e})") } else { write!(f, "-{}", AtLeast(6, e)) }
             }
             Kind::Power(two) => write!(f, "{} ** {}", AtLeast(9, &two[0]), AtLeast(7, &two[1])),

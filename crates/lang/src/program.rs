@@ -120,6 +120,7 @@ impl Program {
         self.collect(loader, &mut faults);
         self.resolve(&mut faults);
         self.warnings.extend(self.doubtful_sums());
+        self.warnings.extend(self.doubtful_ends());
         // Of names in lines that could not be read nothing is known, so nothing is wrong with them either.
         let known =
             |d: &Diagnostic| !d.message.split('`').skip(1).step_by(2).any(|n| parsed.skipped.contains(n));

@@ -1,10 +1,10 @@
 //! Running programs: options, inputs, and the graph that everything is lowered to.
 
-use crate::ast::Name;
+use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values, in_words};
-use crate::limit::MOST_ROUNDS;
+use crate::limit::{MOST_ROUNDS, MOST_STEPS};
 use crate::program::{Definition, Faults, Program, number};
 use crate::solve::Solver;
 use crate::source::{Source, Span};
@@ -18,6 +18,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+/// Words of other languages that look like names, and what they are here.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("if", "a choice is written c ? x : y"),
+    ("else", "a choice is written c ? x : y"),
+    ("and", "both is written a && b"),
+    ("or", "either is written a || b"),
+    ("not", "the opposite is written !a"),
+    ("pi", "write its digits: const pi = 3.141592653589793"),
+];
+
 /// How a program runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -25,7 +35,7 @@ pub struct Settings {
     pub float: DType,
     /// Parameters given from outside.
     pub set: HashMap<Name, f64>,
-    /// Steps of virtual time; without, as many as the inputs have.
+    /// Steps of virtual time; without, as many as the inputs have. Of a time that ends by a condition, the most.
     pub steps: Option<usize>,
     /// Temperatures by the name on the left, `*` for all.
     pub temperatures: HashMap<Name, f64>,
@@ -78,6 +88,8 @@ pub(crate) struct Options {
     pub(crate) numbers: HashMap<Name, f64>,
     pub(crate) axes: HashMap<Name, (usize, Span)>,
     pub(crate) steps: usize,
+    /// How many steps a time may take that ends by a condition.
+    pub(crate) most_steps: usize,
     pub(crate) temperatures: HashMap<Name, f64>,
     pub(crate) tolerance: f64,
     pub(crate) rounds: usize,
@@ -242,14 +254,16 @@ impl Program {
         lowered.run(inputs)
     }
 
-    /// What is shown of a name: of a state, which is written ahead of its time, and of what has a value at every step
-    /// without saying so, the last moment.
+    /// What is shown of a name: of a state, which is written ahead of its time, of what has a value at every step without
+    /// saying so, and where the time ends by a condition, the last moment.
     fn shown(&self, name: &Name, value: &Value) -> Tensor {
         let ahead = |e: &crate::ast::Equation| {
             e.target.name == *name && moving(&e.target.places).is_some_and(|t| t.1 > 0)
         };
         match self.definition(name).and_then(|d| d.time) {
-            Some(axis) if self.per_step.contains_key(name) || self.equations.iter().any(ahead) => {
+            Some(axis)
+                if value.ended || self.per_step.contains_key(name) || self.equations.iter().any(ahead) =>
+            {
                 let last = value.tensor.dim(axis as isize).saturating_sub(1);
                 value.tensor.narrow(axis as isize, last, 1).squeeze([axis as isize])
             }
@@ -312,6 +326,7 @@ impl Program {
         Some(Options {
             float: settings.float,
             steps: self.steps(inputs, settings, &axes).map_err(&mut kept).ok()?,
+            most_steps: settings.steps.unwrap_or(MOST_STEPS),
             numbers,
             axes,
             temperatures: settings.temperatures.clone(),
@@ -354,16 +369,35 @@ impl Program {
             Class::Float => float,
             Class::Complex => float.complex(),
         };
-        let is_as_given = || {
-            let mut parts = self.equations.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
-            parts.all(|e| builtin::reads_as_given(e, name, self))
-        };
-        if own != given && is_as_given() { given } else { own }
+        if own != given && self.reads_as_given(name) { given } else { own }
+    }
+
+    /// The smallest kind of floats that some number of a program is held as, where its own are of this one.
+    pub fn least_float(&self, float: DType) -> DType {
+        fn casts(e: &Expr, least: DType) -> DType {
+            let own = match &e.kind {
+                Kind::Call(c) if &*c.function == "cast" => c.named.iter().find_map(|(_, v)| match &v.kind {
+                    Kind::Text(to) => DType::parse(to).filter(|d| d.class() == Class::Float),
+                    _ => None,
+                }),
+                _ => None,
+            };
+            let least = own.filter(|d| d.epsilon() > least.epsilon()).unwrap_or(least);
+            e.parts().into_iter().fold(least, |least, p| casts(p, least))
+        }
+        let bodies = self.functions.values().flat_map(|f| &f.body);
+        self.equations.iter().chain(bodies).fold(float, |least, e| casts(&e.value, least))
+    }
+
+    /// Whether nothing but `cast` and other functions that take numbers as they are read a name.
+    pub fn reads_as_given(&self, name: &Name) -> bool {
+        let mut parts = self.equations.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
+        parts.all(|e| builtin::reads_as_given(e, name, self))
     }
 
     /// How many axes an input of a name has: of a state, what it begins with.
     fn input_rank(&self, d: &Definition) -> usize {
-        let file = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
+        let file = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
         d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
     }
 
@@ -392,12 +426,21 @@ impl Program {
             let others = self.names.iter().filter(|n| *n != name).map(|n| &**n);
             let fault = Diagnostic::error(d.span, what);
             if d.rank == 0 && indices.contains(name) {
-                let help = format!("`{name}` is an index: index({name}) is its place, as a number");
+                let own = |e: &&Equation| e.target.relation && crate::scope::keys(&e.target).contains(name);
+                let help = match self.equations.iter().find(own).map(|e| &e.target) {
+                    Some(left) => format!(
+                        "`{name}` is an index of the relation `{}`; a function is fn {}({name}) -> y {{ y = … }}",
+                        left.name, left.name
+                    ),
+                    None => format!("`{name}` is an index: index({name}) is its place, as a number"),
+                };
                 faults.push(fault.help(help));
                 continue;
             }
+            let elsewhere = ELSEWHERE.iter().find(|(word, _)| **word == **name).map(|(_, here)| *here);
             let give = match self.ends_with_a_block(name) {
                 true => format!("the `{name}` that `let` gives ends with its block"),
+                false if elsewhere.is_some() => elsewhere.unwrap_or_default().to_string(),
                 false => format!("give it (--input {name}=FILE), or define it"),
             };
             add_near(&mut faults, fault.help(give), name, others);
@@ -410,7 +453,7 @@ impl Program {
                 add_near(&mut faults, fault, name, self.inputs().map(|n| &**n));
                 continue;
             };
-            let source = |i: &usize| matches!(self.equations[*i].value.kind, crate::ast::Kind::Text(_));
+            let source = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
             let given = d.equations.iter().all(source);
             if !given && !self.is_state(name) {
                 let what = format!("`{name}` has an equation and cannot be given as an input");
@@ -418,7 +461,7 @@ impl Program {
             }
             let begins = |i: &&usize| {
                 let places = &self.equations[**i].target.places;
-                places.iter().any(|p| matches!(p.index, crate::ast::Index::Moment(0)))
+                places.iter().any(|p| matches!(p.index, Index::Moment(0)))
             };
             if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
                 let what = format!("`{name}` is given, but it has a start in the program");
@@ -426,8 +469,8 @@ impl Program {
             }
             let expected = self.input_rank(d);
             if !self.fits_input(name, aval) {
-                let what =
-                    format!("the input `{name}` has shape {}, but {expected} indices here", aval.shape);
+                let expected = crate::eval::indices(expected);
+                let what = format!("the input `{name}` has shape {}, but {expected} here", aval.shape);
                 faults.push(Diagnostic::error(d.span, what));
             }
         }

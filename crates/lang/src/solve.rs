@@ -2,6 +2,7 @@
 //! fixpoints or loops over time.
 
 mod fixpoint;
+mod kinds;
 mod place;
 mod rest;
 mod stream;

@@ -131,6 +131,33 @@ impl Program {
         out
     }
 
+    /// What the steps of a state read beyond the end of what is given: there it is 0, and so is most likely the state.
+    pub(crate) fn doubtful_ends(&self) -> Vec<Diagnostic> {
+        let ahead = |e: &Equation| moving(&e.target.places).map_or(0, |t| t.1);
+        let states: HashSet<&Name> =
+            self.equations.iter().filter(|e| ahead(e) > 0).map(|e| &e.target.name).collect();
+        let given = |r: &Ref| {
+            let own = self.definition(&r.name).map(|d| &d.equations[..]).unwrap_or_default();
+            let constant = |e: &Expr| matches!(e.kind, Kind::Text(_)) || array(e).is_some();
+            own.iter().all(|i| constant(&self.equations[*i].value))
+        };
+        let mut out = Vec::new();
+        for e in self.equations.iter().filter(|e| ahead(e) > 0) {
+            let reads = e.reads();
+            let at = |r: &Ref| from_moment(&e.target, &r.places);
+            if !reads.iter().any(|r| states.contains(&r.name) && at(r).is_some()) {
+                continue;
+            }
+            let Some(r) = reads.iter().find(|r| at(r).is_some_and(|by| by >= ahead(e)) && given(r)) else {
+                continue;
+            };
+            let what = format!("`{r}` is 0 at the last step: time has as many steps as `{}`", r.name);
+            let help = "a state is a moment ahead of what its steps read: *t there, *t+1 on the left";
+            out.push(Diagnostic::warning(r.span, what).help(help));
+        }
+        out
+    }
+
     /// How many steps virtual time has: as many as asked for, declared, and in inputs and constants with an axis for
     /// it, which all must agree; else one, unless there is a state.
     pub(crate) fn steps(
@@ -154,12 +181,17 @@ impl Program {
             }
         };
         if let Some(n) = settings.steps {
-            if !self.equations.iter().any(|e| timed_refs(e).next().is_some()) {
+            let moves = self.equations.iter().any(|e| timed_refs(e).next().is_some());
+            if !moves && self.times.is_empty() {
                 let what = format!("nothing in the program moves with time, so it has no {n} steps");
                 return Err(Diagnostic::error(settings.place("--steps", self), what)
                     .help("a name moves with time where an index has a star: H[i,*t+1] = …"));
             }
-            say(n, settings.place("--steps", self), "by --steps".into())?;
+            // Of a time that ends by a condition this is how many steps it has at most.
+            let ends = |(time, _): (&Name, i64)| self.times.contains_key(time);
+            if moves && !self.equations.iter().flat_map(timed_refs).any(ends) {
+                say(n, settings.place("--steps", self), "by --steps".into())?;
+            }
         }
         for (time, _) in self.equations.iter().flat_map(timed_refs) {
             if let Some((n, span)) = axes.get(time) {
@@ -204,6 +236,16 @@ impl Program {
                 Err(Diagnostic::error(state.target.span, what).help(help))
             }
         }
+    }
+
+    /// What is to say when the times end that these names need, and is not defined.
+    pub fn undecided(&self, names: &[Name]) -> Vec<&Name> {
+        let needed = self.needed(names);
+        let own = self.equations.iter().filter(|e| needed.contains(&e.target.name));
+        let ends = own.filter_map(|e| self.times.get(moving(&e.target.places)?.0)).map(|(go, _)| go);
+        let mut open: Vec<&Name> = ends.filter(|go| self.definition(go).is_none()).collect();
+        open.dedup();
+        open
     }
 
     /// A name that an equation reads at its moment, but that has a plain index there, with that index.

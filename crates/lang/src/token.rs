@@ -92,8 +92,10 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
                     };
                     let what = format!("`{shown}` has no meaning in a program");
                     let mut fault = Diagnostic::error(span(start, at), what);
-                    if byte == b'\'' {
-                        fault = fault.help("texts stand between double quotes: \"o\"");
+                    match byte {
+                        b'\'' => fault = fault.help("texts stand between double quotes: \"o\""),
+                        b'^' => fault = fault.help("a power is x ** 2"),
+                        _ => {}
                     }
                     if faults.len() < MOST_FAULTS {
                         faults.push(fault);

@@ -3,6 +3,7 @@
 
 use crate::ast::Name;
 use crate::diagnostic::Diagnostic;
+use crate::limit::MOST_STEPS;
 use crate::named::Named;
 use crate::run::Options;
 use crate::solve::unrest;
@@ -15,6 +16,8 @@ use gradus_tensor::Tensor;
 pub(crate) enum Judged {
     /// Whether the numbers of a fixpoint are at rest.
     Rest,
+    /// Whether a time that ends by a condition has ended within so many steps.
+    Ends(usize),
     /// Whether numbers are whole.
     Whole,
     /// Whether numbers are whole and one of so many.
@@ -36,7 +39,7 @@ impl Verdict {
         let part = |i| rows.narrow(1, i, 1).squeeze([1]);
         let bad = match self.judged {
             Judged::Rest => part(1).le(&part(2)).logical_not(),
-            Judged::Whole | Judged::Class(_) => part(0).gt(0.0),
+            Judged::Ends(_) | Judged::Whole | Judged::Class(_) => part(0).gt(0.0),
         };
         let first = bad.to_dtype(DType::F32).argmax(0).reshape([1]);
         Verdict { verdict: rows.index_select(0, &first).squeeze([0]), ..self }
@@ -56,6 +59,12 @@ impl Verdict {
             }));
         }
         let read = read.to_dtype(DType::F64).to_vec::<f64>()?;
+        if let Judged::Ends(most) = judged {
+            let what = format!("time `{name}` does not end: after {most} steps its condition still holds");
+            let help = format!("--steps N lets it go on for N; without it there are at most {MOST_STEPS}");
+            let fault = Diagnostic::error(span, what).help(help);
+            return Ok(read.first().is_some_and(|on| *on != 0.0).then_some(fault));
+        }
         let (Some(bad), Some(x)) = (read.first(), read.get(1)) else { return Ok(None) };
         let what = match judged {
             _ if *bad == 0.0 => return Ok(None),
@@ -74,17 +83,17 @@ impl Options {
         }
     }
 
-    /// Keeps verdicts on fixpoints inside of a function for the run to read. Where it cannot read them, what was not reached
-    /// becomes NaN.
+    /// Keeps verdicts on fixpoints and times inside of a function for the run to read. Where it cannot read them, what was
+    /// not reached becomes NaN.
     pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
         if self.is_read() {
             self.verdicts.borrow_mut().extend(verdicts);
             return value;
         }
-        let all = verdicts.iter().filter(|_| !self.allow_unconverged);
+        let all = verdicts.iter().filter(|v| v.judged != Judged::Rest || !self.allow_unconverged);
         let number = |x: f64| Tensor::full([], x).to_dtype(value.dtype());
         // A factor, so that derivatives become NaN as well.
-        all.fold(value.clone(), |out, v| &out * &v.at_rest().select(&number(1.0), &number(f64::NAN)))
+        all.fold(value.clone(), |out, v| &out * &v.is_fine().select(&number(1.0), &number(f64::NAN)))
     }
 
     /// Looks at numbers that stand for places or classes.

@@ -4,7 +4,8 @@
 mod check;
 
 use gradus_ir::DType;
-use gradus_lang::{Program, Settings, Source};
+use gradus_lang::{GradientOptions, Program, Settings, Source};
+use gradus_tensor::Tensor;
 use std::collections::BTreeMap;
 
 fn load(text: &str) -> Program {
@@ -16,6 +17,174 @@ fn value(text: &str, name: &str) -> Vec<f64> {
     let found = load(text).run(&BTreeMap::new(), &settings, &[name.into()]);
     let found = found.unwrap_or_else(|f| panic!("{text}\n{f}"));
     found.values().next().unwrap().to_dtype(DType::F64).to_vec::<f64>().unwrap()
+}
+
+/// A value as a program in `f32` has it.
+fn tensor(text: &str, name: &str) -> Tensor {
+    let found = load(text).run(&BTreeMap::new(), &Settings::default(), &[name.into()]);
+    found.unwrap_or_else(|f| panic!("{text}\n{f}")).remove(name).unwrap()
+}
+
+fn whole(text: &str, name: &str) -> Vec<i64> {
+    let found = tensor(text, name);
+    assert_eq!(found.dtype(), DType::I64, "{text}");
+    found.to_vec::<i64>().unwrap()
+}
+
+/// A time that ends by a condition ends, of whatever kinds its states are, and one that does not is an error.
+#[test]
+fn times_that_end_by_a_condition() {
+    let states = "axis t while Go\nX[*0] = 1\nX[*t+1] = X[*t] + 1\nGo[*t] = X[*t] < 3\n\
+        K[*0] = cast(5, to=\"i64\")\nK[*t+1] = K[*t] + 3\n";
+    assert_eq!((value(states, "X"), whole(states, "K")), (vec![3.0], vec![11]));
+    let go = tensor(states, "Go");
+    assert_eq!((go.dtype(), go.rank(), go.item::<bool>().unwrap()), (DType::Bool, 0, false));
+    // Two steps lead there, one does not.
+    let within = |steps: Option<usize>, text: &str| {
+        let settings = Settings { steps, ..Settings::default() };
+        load(text).run(&BTreeMap::new(), &settings, &["X".into()]).map_err(|f| f.to_string())
+    };
+    assert_eq!(within(Some(2), states).unwrap()["X"].item::<f32>().unwrap(), 3.0);
+    let said = within(Some(1), states).unwrap_err();
+    assert!(said.contains("time `t` does not end: after 1 steps") && said.contains("test:1:1"), "{said}");
+    let endless = states.replace("X[*t] < 3", "X[*t] > 0");
+    let said = within(None, &endless).unwrap_err();
+    assert!(said.contains("after 1000000 steps its condition still holds"), "{said}");
+    // Inside of a function as well, where the run cannot see it otherwise.
+    let called = "axis t while Go\nfn up(x) -> y { S[*0] = x\nS[*t+1] = S[*t] + 1\nGo[*t] = S[*t] > 0\ny = S[*-1] }\nX = up(1)";
+    let said = within(Some(50), called).unwrap_err();
+    assert!(said.contains("time `t` does not end: after 50 steps"), "{said}");
+    let derived = load(&format!("{called}\nLoss = X X")).gradient(&Default::default()).unwrap_err();
+    assert!(
+        derived.to_string().contains("`S` goes on while something holds, and has no derivative"),
+        "{derived}"
+    );
+}
+
+/// States of truth values stay what they are; what nothing gives a kind is a float.
+#[test]
+fn states_have_the_kind_of_their_steps() {
+    let x = "X[*t] = const([1, 5, 2])\n";
+    let kind = |text: &str| tensor(&format!("{x}{text}"), "S").dtype();
+    assert_eq!(kind("S[*t+1] = S[*t] || X[*t] > 3"), DType::Bool);
+    assert_eq!(kind("S[*t+1] = S[*t]"), DType::F32);
+    assert_eq!(kind("S[*0] = 1\nS[*t+1] = X[*t] > 3"), DType::F32);
+    let both = "S[*0] = 2\nS[*t+1] = S[*t] + R[*t]\nR[*0] = 1\nR[*t+1] = R[*t] + K\nK = cast(1, to=\"i64\")";
+    assert_eq!(whole(&format!("axis t = 3\n{both}"), "S"), [8]);
+}
+
+/// Whole numbers keep all their digits beside whole numbers, wherever they come from.
+#[test]
+fn digits_that_no_float_has() {
+    let a = "A[i] = cast(const([9007199254740993, -3]), to=\"i64\")\n";
+    let y = |text: &str| whole(&format!("{a}Y[i] = {text}"), "Y");
+    assert_eq!(y("A[i]"), [9007199254740993, -3]);
+    assert_eq!(y("A[i] - 9007199254740993"), [0, -9007199254740996]);
+    assert_eq!(y("A[i] + 3 * 3002399751580331"), [18014398509481986, 9007199254740990]);
+    assert_eq!(y("A[i] + [9007199254740995, 1]"), [18014398509481988, -2]);
+    assert_eq!(y("A[i] + -9223372036854775807"), [-9214364837600034814, 9223372036854775806]);
+    let state = "axis t = 3\nS[*0] = 9007199254740993\nS[*t+1] = S[*t] + K\nK = cast(2, to=\"i64\")";
+    assert_eq!(whole(state, "S"), [9007199254740999]);
+    // A fraction makes floats of them, and alone they are floats.
+    assert_eq!(tensor(&format!("{a}Y[i] = 0.5 A[i]"), "Y").dtype(), DType::F32);
+    assert_eq!(tensor("Y[i] = [9007199254740993, 0.5]", "Y").dtype(), DType::F32);
+    assert_eq!(value("Y = 9007199254740993", "Y"), [9007199254740992.0]);
+    // Lines that are written anew have them too.
+    let line = "Y[i] = 9007199254740993 A[i] + [-9007199254740995, 1]\n";
+    assert_eq!(gradus_lang::format(&Source::new("test", line)).unwrap(), line);
+}
+
+/// Places, counts and truth values have no kind of their own, and take that of what they meet.
+#[test]
+fn places_beside_whole_numbers() {
+    let a = "A[i] = cast(const([1, 5, 3]), to=\"i64\")\n";
+    for (text, expected) in [
+        ("A[i] even(i)", [1, 0, 3]),
+        ("index(i) + A[i]", [1, 6, 5]),
+        ("A[i] - 2 index(i)", [1, 3, -1]),
+        ("A[i] * (index(i) + 1)", [1, 10, 9]),
+        ("size(i) A[i]", [3, 15, 9]),
+        ("A[i] > 2 ? A[i] : index(i)", [0, 5, 3]),
+        ("A[i] - true", [0, 4, 2]),
+        ("A[i] - (A[i] > 3)", [1, 4, 3]),
+        ("relu(A[i] - 2)", [0, 3, 1]),
+        ("clamp(A[i], min=2, max=4)", [2, 4, 3]),
+        ("A[i] + reduce(sum, j) (A[j] > 1)", [3, 7, 5]),
+        ("A[i] + 2 (A[i] > 3)", [1, 7, 3]),
+        ("A[i] * ((A[i] > 3) + 1)", [1, 10, 3]),
+        ("A[i] + (A[i] > 3 ? 1 : 2)", [3, 6, 5]),
+        ("A[i] + case { A[i] > 3 -> 1, default -> index(i) }", [1, 6, 5]),
+        ("A[i] + where(A[i] > 3, 10, 0)", [1, 15, 3]),
+        ("A[i] + maximum(index(i), 1)", [2, 6, 5]),
+    ] {
+        assert_eq!(whole(&format!("{a}Y[i] = {text}"), "Y"), expected, "{text}");
+    }
+    for text in [
+        "A[i] + pow(2, -1)",
+        "A[i] + div(1, 2)",
+        "clamp(A[i], max=2.5)",
+        "A[i] index(i) / 2",
+        "0.5 index(i) + A[i]",
+    ] {
+        assert_eq!(tensor(&format!("{a}Y[i] = {text}"), "Y").dtype(), DType::F32, "{text}");
+    }
+    assert_eq!(tensor("axis i = 3\nY[i] = index(i)", "Y").dtype(), DType::F32);
+}
+
+/// What is held as a whole number moves by steps: nothing flows through it.
+#[test]
+fn casts_to_whole_numbers_stop_gradients() {
+    for to in ["i64", "u8", "bool"] {
+        let text = format!("X[i] = const([1.5, 2.5])\nLoss = X[i] cast(X[i], to=\"{to}\")");
+        let gradient = load(&text).gradient(&Default::default()).unwrap();
+        let said: Vec<String> = gradient.warnings.iter().map(|w| w.message.to_string()).collect();
+        assert_eq!(said, ["`cast` has no derivative"]);
+        let expected = if to == "bool" { [1.0, 1.0] } else { [1.0, 2.0] };
+        assert_eq!(value(&format!("{text}\n{}", gradient.text()), "Grad_X"), expected, "{to}");
+    }
+}
+
+/// Behind what has no derivative there are no gradients, and no lines that would read them.
+#[test]
+fn nothing_flows_behind_a_threshold() {
+    let x = "X[n] = const([1, 2])\nD[n] = X[n] X[n]\n";
+    for text in [
+        "F[n] = floor(D[n])\nLoss = F[n] X[n]",
+        "A[n] = one_hot(argmin(D[n]), classes=2)\nLoss = A[n] X[n]",
+        "R(n) = D[n] - 3\nLoss = R(n) X[n]",
+        "C[n] = imag(D[n])\nLoss = C[n] + X[n]",
+    ] {
+        let program = load(&format!("{x}{text}"));
+        let gradient = program.gradient(&Default::default()).unwrap();
+        assert!(!gradient.text().contains("Grad_D"), "{}", gradient.text());
+        assert!(gradient.warnings.len() <= 1, "{:?}", gradient.warnings);
+        value(&format!("{x}{text}\n{}", gradient.text()), "Grad_X");
+    }
+}
+
+/// An input is complex where that is said; a part of one that is not is doubtful.
+#[test]
+fn complex_inputs() {
+    let program = load("Loss = real(Z[i] Z[i])");
+    let real = program.gradient(&Default::default()).unwrap();
+    assert_eq!(
+        real.text(),
+        "Grad_Loss = const(1.0)\nGrad_Z[i] = Grad_Loss Z[i]\nGrad_Z[i] = Grad_Loss Z[i]\n"
+    );
+    assert!(real.warnings[0].message.contains("inputs are taken for real numbers"), "{:?}", real.warnings);
+    let options = GradientOptions { complex: vec!["Z".into()], ..GradientOptions::default() };
+    let complex = program.gradient(&options).unwrap();
+    assert!(complex.text().contains("Grad_Z[i] = complex(Grad_Loss, 0) conj(Z[i])"), "{}", complex.text());
+    assert!(complex.warnings.is_empty());
+    let options = GradientOptions { complex: vec!["Q".into()], ..GradientOptions::default() };
+    let refused = program.gradient(&options).unwrap_err().to_string();
+    assert!(refused.contains("there is no input `Q` to be complex"), "{refused}");
+    // A tensor may be called like a function, unless lines of the gradient call that.
+    let plain = load("real[i] = const([1, 2])\nLoss = real[i] real[i]").gradient(&Default::default());
+    assert!(plain.unwrap().text().contains("Grad_real[i] = Grad_Loss real[i]"));
+    let parts = "real = 1\nZ = complex(real, 2)\nLoss = abs(Z)";
+    let refused = load(parts).gradient(&Default::default()).unwrap_err().to_string();
+    assert!(refused.contains("`real` is a builtin that lines of this gradient call"), "{refused}");
 }
 
 /// Time as a number is that of the moment at hand, and needs no declaration.

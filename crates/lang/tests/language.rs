@@ -534,3 +534,25 @@ fn many_terms_and_factors() {
     assert_eq!(g, [2.0, 2.0]);
     assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
 }
+
+/// What is legal, but hardly meant, is said.
+#[test]
+fn doubtful_programs() {
+    let said = |text: &str| load(text).warnings.iter().map(|w| w.message.to_string()).collect::<Vec<_>>();
+    let two = "A[i,j] = const([[1, 5], [4, 3]])\nB[j] = const([10, 20])\n";
+    assert_eq!(
+        said(&format!("{two}Y[i] max= A[i,j] + B[j]")),
+        ["this is the sum of the largest of each term, and not the largest sum"]
+    );
+    for fine in ["max= (A[i,j] + B[j])", "max= A[i,j] + 1", "avg= A[i,j] + B[j]", "min= A[i,j] + sum(B[j])"] {
+        assert_eq!(said(&format!("{two}Y[i] {fine}")), [""; 0], "{fine}");
+    }
+    let x = "X[*t] = const([1, 2, 3])\nS[*0] = 1\n";
+    assert_eq!(
+        said(&format!("{x}S[*t+1] = S[*t] X[*t+1]")),
+        ["`X[*t+1]` is 0 at the last step: time has as many steps as `X`"]
+    );
+    for fine in ["S[*t+1] = S[*t] X[*t]", "S[*t+1] = S[*t] + X[*t+1]", "Y[*t] = X[*t] X[*t+1]"] {
+        assert_eq!(said(&format!("{x}{fine}")), [""; 0], "{fine}");
+    }
+}

@@ -94,7 +94,7 @@ impl PyProgram {
         merged: bool,
     ) -> PyResult<gradus::lang::Gradient> {
         let wrt = wrt.map_or_else(Vec::new, |w| w.0).iter().map(|n| Name::from(n.as_str())).collect();
-        let options = GradientOptions { loss: loss.map(Name::from), wrt, merged };
+        let options = GradientOptions { loss: loss.map(Name::from), wrt, merged, complex: Vec::new() };
         self.program.gradient(&options).map_err(faulty)
     }
 }

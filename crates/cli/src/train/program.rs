@@ -83,8 +83,11 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     }
     let loss = own.text("loss", "the name of a scalar")?;
     let names: Vec<Name> = names.iter().map(|n| n.as_str().into()).collect();
-    let options =
-        GradientOptions { loss: loss.map(|n| n.as_str().into()), wrt: names.clone(), merged: false };
+    let options = GradientOptions {
+        loss: loss.map(|n| n.as_str().into()),
+        wrt: names.clone(),
+        ..GradientOptions::default()
+    };
     let gradient = opened.program.gradient(&options)?;
     let joint = opened.program.extended(&gradient.equations)?;
     let wanted: Vec<Name> = [&gradient.loss]

@@ -352,7 +352,7 @@ impl Callee {
     /// The derivative of a call: with some settings there is none.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
-            let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat == Some(&**t));
+            let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat.contains(&&**t));
             call.named.iter().any(|(name, v)| **name == *k.name && is(v))
         };
         match &self.base {

@@ -149,19 +149,18 @@ pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) is: Is,
     pub(crate) otherwise: Otherwise,
-    /// The word with which there is no derivative.
-    pub(crate) flat: Option<&'static str>,
+    /// The words with which there is no derivative.
+    pub(crate) flat: &'static [&'static str],
 }
 
 pub(super) type Keys = &'static [Key];
 
 const fn key(name: &'static str, is: Is, otherwise: Otherwise) -> Key {
-    Key { name, is, otherwise, flat: None }
+    Key { name, is, otherwise, flat: &[] }
 }
 
 /// The values that are found, or their places, which have no derivative.
-pub(super) const VALUES_OR_INDICES: Key =
-    Key { flat: Some("indices"), ..word("part", &["values", "indices"]) };
+pub(super) const VALUES_OR_INDICES: Key = Key { flat: &["indices"], ..word("part", &["values", "indices"]) };
 
 pub(super) const fn number(name: &'static str, otherwise: f64) -> Key {
     key(name, Is::Number, Otherwise::Number(otherwise))
@@ -272,6 +271,7 @@ pub(super) fn literal(e: &Expr) -> Option<Setting> {
             _ => return None,
         },
         Kind::List(parts) => Setting::List(parts.iter().map(literal).collect::<Option<_>>()?),
+        Kind::Array(a) if a.shape.is_empty() => Setting::Number(*a.numbers.first()?),
         Kind::Array(a) => Setting::List(a.numbers.iter().map(|x| Setting::Number(*x)).collect()),
         _ => return None,
     })

@@ -116,9 +116,14 @@ impl Term<'_> {
             Some(value) => self.taken(&masks, || self.eval(value, &around[2 * cases.len()]))?,
             None => Named::scalar(0.0, float),
         });
-        let mut values = meeting(&values, float);
-        let Some(last) = values.pop() else { return Err(Fault::Silent) };
-        let choose = |below, (c, v)| pointwise(&[c, v, below], |t| t[0].select(t[1], t[2]));
-        Ok(choices.into_iter().zip(values).rev().fold(last, choose))
+        let choose = |below, (c, v): (&Named, &Named)| {
+            pointwise(&[c.clone(), v.clone(), below], |t| t[0].select(t[1], t[2]))
+        };
+        let chosen = |values: &[Named]| {
+            let (last, values) = values.split_last()?;
+            Some(choices.iter().zip(values).rev().fold(last.clone(), choose))
+        };
+        let values = meeting(&values, float);
+        Ok(chosen(&values).ok_or(Fault::Silent)?.of_no_kind(&values, chosen))
     }
 }

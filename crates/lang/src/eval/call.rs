@@ -10,7 +10,7 @@ use crate::program::number;
 use crate::scope::{Names, besides, bound_by, in_order, key, keys};
 use crate::source::Span;
 use crate::time::moving;
-use gradus_ir::{Class, Error};
+use gradus_ir::{Class, DType, Error, Kind as ErrorKind};
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -18,10 +18,23 @@ use std::sync::atomic::Ordering;
 /// What the moment at hand is called among values at it: nothing that a program can write.
 pub(crate) const NOW: &str = "*";
 
+/// A function has no meaning for a complex number.
+fn no_complex(function: &Name, span: Span) -> Fault {
+    let what = format!("`{function}` has no meaning for complex numbers");
+    let fault = Diagnostic::error(span, what).here("complex");
+    fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into()
+}
+
 impl Term<'_> {
     pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
         if let Some(moment) = self.at_hand(index).filter(|_| &**function != "size") {
-            return self.of_places(function, moment.reshape([1]), index, span).map(|v| v.first());
+            let moment = moment.to_dtype(DType::I64).reshape([1]);
+            let value = self.of_places(function, moment, index, span)?.in_full();
+            return Ok(Named::whole(&value.first().tensor, Vec::new(), self.options.float));
+        }
+        if let Some((go, at)) = self.program.times.get(index) {
+            let what = format!("time `{index}` goes on while `{go}` holds: nothing says how long it is");
+            return Err(Diagnostic::error(span, what).and(*at, "declared here").into());
         }
         let is_time = |e: &Equation| {
             let mut all = e.reads().into_iter().chain([&e.target]);
@@ -37,7 +50,7 @@ impl Term<'_> {
             let help = format!("declare it (axis {index} = …)");
             return Err(Diagnostic::error(span, what).help(help).into());
         };
-        let places = bounded(&[n], || Tensor::iota(self.options.float, [n], 0));
+        let places = bounded(&[n], || Tensor::iota(DType::I64, [n], 0));
         self.of_places(function, places, index, span)
     }
 
@@ -54,7 +67,8 @@ impl Term<'_> {
         let own = |_: &Function, _: &[Named], _: &[Name]| Err(Error::verify("no function of an index"));
         let around = Around { left: &self.left, whole: false, own: &own };
         let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
-        Ok(if value.tensor.rank() == 0 { Named::new(value.tensor, Vec::new()) } else { value })
+        let axes = if value.tensor.rank() == 0 { Vec::new() } else { value.axes };
+        Ok(Named::whole(&value.tensor, axes, self.options.float))
     }
 
     fn settings(&self, given: &[(Name, Setting)], axes: Vec<isize>) -> Settings {
@@ -101,6 +115,8 @@ impl Term<'_> {
             }
             args.push(value);
         }
+        let is_complex = |(_, v): &(&Expr, &Named)| v.tensor.dtype().is_complex();
+        let complex = call.args.iter().zip(&args).find(is_complex).map(|(a, _)| a.span);
         let args = self.meeting(&callee, &params, &args);
         let axes = match (callee.shape(), args.first()) {
             (shape, Some(first)) if shape.has_axes() => self.axes(&given, &callee, first, call)?,
@@ -121,10 +137,32 @@ impl Term<'_> {
         let around = Around { left: &self.left, whole, own: &own };
         let apply = || callee.apply(&args, &settings, &around);
         let result = if callee.order == 0 { apply() } else { self.options.derived(apply) };
+        // Functions that take numbers as they are leave whole ones whole, but for two that then are others.
+        let closed = callee.order == 0 && !matches!(&*call.function, "div" | "pow");
+        let is_number = |i: &usize| params.get(*i).is_some_and(|p| p.takes == Takes::Any);
+        let numbers: Vec<usize> = (0..args.len()).filter(is_number).collect();
+        let result = result.map(|value| match closed && !numbers.is_empty() {
+            true => value.of_no_kind(&numbers.iter().map(|i| args[*i].clone()).collect::<Vec<_>>(), |full| {
+                let mut args = args.clone();
+                numbers.iter().zip(full).for_each(|(i, n)| args[*i] = n.clone());
+                callee.apply(&args, &settings, &around).ok()
+            }),
+            false => value,
+        });
         match (inner.take(), result) {
             (Some(Fault::Shown(d)), _) => Err(d.and(span, "called here").into()),
             (Some(Fault::Silent), _) => Err(Fault::Silent),
-            (None, result) => result.map_err(|x| fault(span, &x)),
+            (None, result) => result.map_err(|x| match (complex, x.kind()) {
+                (Some(at), ErrorKind::DType { .. }) => no_complex(&call.function, at),
+                // Places and what they are places of are easily taken for each other.
+                _ if params.iter().any(|p| p.takes == Takes::Ids) => match fault(span, &x) {
+                    Fault::Shown(d) => {
+                        d.help(format!("it is {}", callee.signature().text(&call.function))).into()
+                    }
+                    silent => silent,
+                },
+                _ => fault(span, &x),
+            }),
         }
     }
 
@@ -163,7 +201,9 @@ impl Term<'_> {
         Ok(match &e.kind {
             Kind::Text(t) => Setting::Word(t.clone()),
             Kind::List(parts) => Setting::List(parts.iter().map(|p| self.setting(p)).collect::<Eval<_>>()?),
-            Kind::Array(a) => Setting::List(a.numbers.iter().map(|x| Setting::Number(*x)).collect()),
+            Kind::Array(a) if !a.shape.is_empty() => {
+                Setting::List(a.numbers.iter().map(|x| Setting::Number(*x)).collect())
+            }
             _ => Setting::Number(number(e, &self.options.numbers)?),
         })
     }

@@ -444,7 +444,7 @@ pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
         }
         Kind::Call(c) => {
             let Some(callee) = builtin::find(&c.function, program) else { return };
-            if callee.derivative_of(c) == Derivative::Stop {
+            if matches!(callee.derivative_of(c), Derivative::Stop | Derivative::None) {
                 return;
             }
             let still = callee.still(c);

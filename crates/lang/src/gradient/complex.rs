@@ -4,6 +4,7 @@
 use super::back::{Walk, call};
 use crate::ast::{Call, Equation, Expr, Kind, Name};
 use crate::builtin::{self, Base, Callee, Derivative, Part};
+use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use crate::scope::{Names, beside};
 use std::collections::{HashMap, HashSet};
@@ -65,6 +66,46 @@ fn gives(callee: &Callee, c: &Call, each: &[bool], program: &Program) -> bool {
     }
 }
 
+/// Where parts are taken of what is not known to be complex: an input may be, and then its gradient is another.
+pub(super) fn parts_of_real(
+    equations: &[&Equation],
+    complex: &HashSet<Name>,
+    program: &Program,
+) -> Vec<Diagnostic> {
+    fn found<'e>(e: &'e Expr, known: &HashSet<Name>, program: &Program, out: &mut Vec<(&'e Expr, Name)>) {
+        if let Kind::Call(c) = &e.kind
+            && matches!(&*c.function, "real" | "imag" | "conj")
+            && c.args.first().is_some_and(|a| !is_complex(a, known, program))
+            && let Some(name) = input(&c.args[0], program, &mut HashSet::new())
+        {
+            out.push((e, name));
+        }
+        e.parts().into_iter().for_each(|p| found(p, known, program, out));
+    }
+    let mut all = Vec::new();
+    equations.iter().for_each(|e| found(&e.value, complex, program, &mut all));
+    let doubt = |(e, name): (&Expr, Name)| {
+        let what = format!("inputs are taken for real numbers, and this is a part of one: `{name}`");
+        let help = format!("if it is complex, say so: --complex {name}");
+        Diagnostic::warning(e.span, what).help(help)
+    };
+    all.into_iter().map(doubt).collect()
+}
+
+/// An input that an expression depends on.
+fn input(e: &Expr, program: &Program, seen: &mut HashSet<Name>) -> Option<Name> {
+    e.refs().into_iter().find_map(|r| {
+        if !seen.insert(r.name.clone()) {
+            return None;
+        }
+        if program.is_input(&r.name) {
+            return Some(r.name.clone());
+        }
+        let own = program.definition(&r.name)?.equations.iter();
+        own.map(|i| &program.equations[*i].value).find_map(|e| input(e, program, seen))
+    })
+}
+
 fn of(function: &str, arg: Expr) -> Expr {
     call(function.into(), vec![arg], Vec::new())
 }
@@ -90,6 +131,13 @@ impl Walk<'_> {
 
     /// Goes back through a function that takes parts of complex numbers, or makes them of parts.
     pub(super) fn part(&mut self, part: Part, c: &Call, ct: Expr, keep: &Names) {
+        // Of what is real a part is all of it or nothing.
+        if part != Part::Both && !self.is_complex(&c.args[0]) {
+            if part != Part::Imag {
+                self.back(&c.args[0], ct, keep);
+            }
+            return;
+        }
         let zero = || Kind::Number(0.0).bare();
         let complex = |re: Expr, im: Expr| call("complex".into(), vec![re, im], Vec::new());
         let cotangents = match part {

@@ -2,7 +2,7 @@
 //! minus and `!`, `**`.
 
 use super::{Parser, Read};
-use crate::ast::{Array, Call, Comparison, Expr, Kind, Name, Projection, Ref};
+use crate::ast::{Array, Call, Comparison, Expr, Kind, Name, Projection, Ref, WHOLE_FLOATS};
 use crate::diagnostic::Diagnostic;
 use crate::token::Token;
 
@@ -151,8 +151,10 @@ impl Parser<'_> {
         if self.is("-") {
             if self.negative_number() {
                 self.next();
-                let Token::Number(x) = self.next().0 else { return Err(self.expected("a number")) };
-                return Ok(Kind::Number(-x).at(start.to(self.last_span())));
+                let Token::Number(x) = self.peek() else { return Err(self.expected("a number")) };
+                let vast = self.vast(x, true);
+                self.next();
+                return Ok(number(-x, vast).at(start.to(self.last_span())));
             }
             self.next();
             let e = self.inside_lines(Self::unary)?;
@@ -177,8 +179,9 @@ impl Parser<'_> {
         let start = self.span();
         match self.peek() {
             Token::Number(x) => {
+                let vast = self.vast(x, false);
                 self.next();
-                Ok(Kind::Number(x).at(start))
+                Ok(number(x, vast).at(start))
             }
             Token::Text => {
                 let (text, span) = self.quoted("a text")?;
@@ -335,9 +338,10 @@ impl Parser<'_> {
                 p.need("]", "`,` or `]`")?;
                 return Ok(Kind::List(parts).at(start.to(p.last_span())));
             }
-            let mut numbers = Vec::new();
-            let shape = p.rows(&mut numbers)?;
-            Ok(Kind::Array(Array { shape, numbers: numbers.into() }).at(start.to(p.last_span())))
+            let (mut numbers, mut vast) = (Vec::new(), Vec::new());
+            let shape = p.rows(&mut numbers, &mut vast)?;
+            let array = Array::with_digits(shape, numbers, &vast);
+            Ok(Kind::Array(array).at(start.to(p.last_span())))
         })
     }
 
@@ -347,20 +351,30 @@ impl Parser<'_> {
         known.map(|(_, x)| x)
     }
 
-    /// The rest of a nested list of numbers; gives its shape.
-    fn rows(&mut self, numbers: &mut Vec<f64>) -> Read<Vec<usize>> {
+    /// The digits of the number here, if it is a whole one that floats may not hold.
+    fn vast(&mut self, x: f64, negative: bool) -> Option<i64> {
+        if x < WHOLE_FLOATS {
+            return None;
+        }
+        let digits = self.word();
+        if negative { format!("-{digits}").parse().ok() } else { digits.parse().ok() }
+    }
+
+    /// The rest of a nested list of numbers, and those that floats may not hold with their places; gives its shape.
+    fn rows(&mut self, numbers: &mut Vec<f64>, vast: &mut Vec<(usize, i64)>) -> Read<Vec<usize>> {
         let mut inner: Option<Vec<usize>> = None;
         let mut count = 0;
         while !self.is("]") {
             let span = self.span();
             let shape = if self.eat("[") {
-                self.inside(|p| p.rows(numbers))?
+                self.inside(|p| p.rows(numbers, vast))?
             } else {
                 let negative = self.eat("-");
                 let truth = self.truth().map_or(self.peek(), Token::Number);
                 let Token::Number(x) = truth else {
                     return Err(self.expected("a number or a list of numbers"));
                 };
+                vast.extend(self.vast(x, negative).map(|n| (numbers.len(), n)));
                 self.next();
                 numbers.push(if negative { -x } else { x });
                 Vec::new()
@@ -386,6 +400,11 @@ impl Parser<'_> {
         self.need("]", "`,` or `]`")?;
         Ok([count].into_iter().chain(inner.unwrap_or_default()).collect())
     }
+}
+
+/// A number, with all its digits where floats may not hold it.
+fn number(x: f64, vast: Option<i64>) -> Kind {
+    vast.map_or(Kind::Number(x), |n| Kind::Array(Array::with_digits(Vec::new(), vec![x], &[(0, n)])))
 }
 
 fn product(mut factors: Vec<Expr>, span: crate::source::Span) -> Expr {

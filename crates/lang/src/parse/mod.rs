@@ -75,8 +75,16 @@ pub(crate) fn parse_all(source: &Source, file: u32) -> Parsed {
     Parsed { statements, extents: parser.inside, faults: parser.faults, skipped: parser.skipped }
 }
 
-/// One reference with constants in it, as in a query: `Anc(1, x)`.
+/// One expression, as in a query: `Anc(1, x)`. What would be a statement is none, though names side by side look like a
+/// product.
 pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
+    let mut words = source.text.split_whitespace();
+    let statement = matches!(words.next(), Some("axis" | "export"));
+    if statement && words.next().is_some_and(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+    {
+        let fault = Diagnostic::error(Span::NOWHERE, "this is a statement and has no value");
+        return Err(vec![fault]);
+    }
     parse_expression(source, 0)
 }
 

@@ -113,6 +113,9 @@ impl Parser<'_> {
             }
             Token::Sign("{") => return self.block(),
             Token::Name => {}
+            Token::Sign("/") => {
+                return Err(self.expected("an equation or a statement").help("# begins a comment"));
+            }
             _ => return Err(self.expected("an equation or a statement")),
         }
         let next = self.peek_after();

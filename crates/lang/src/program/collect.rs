@@ -3,8 +3,9 @@
 use super::block::{self, Names, Scope};
 use super::library::{Imports, Library};
 use super::{Definition, Loader, Param, Program};
-use crate::ast::{Equation, Expr, Function, Kind, Name, Ref, Statement};
+use crate::ast::{Equation, Expr, Function, Kind, Name, Projection, Ref, Statement};
 use crate::diagnostic::Diagnostic;
+use crate::scope::{keys, occurrences};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ impl Program {
             match statement {
                 Statement::Equation(e) if scope.is_empty() => {
                     self.check_dots(e, faults);
+                    self.warnings.extend(reduced_apart(e));
                     self.equations.extend(terms(e));
                 }
                 Statement::Equation(e) => {
@@ -155,6 +157,29 @@ impl Program {
         self.definitions = definitions;
         self.names = names;
     }
+}
+
+/// Whether terms of a sum lose indices one by one where most likely all of it was meant: the largest of sums is not the sum
+/// of the largest.
+fn reduced_apart(e: &Equation) -> Option<Diagnostic> {
+    let (sign, what) = match e.projection {
+        Projection::Max => ("max=", "largest"),
+        Projection::Min => ("min=", "smallest"),
+        _ => return None,
+    };
+    let Kind::Sum(terms) = &e.value.kind else { return None };
+    let left = keys(&e.target);
+    fn calls(e: &Expr) -> bool {
+        matches!(e.kind, Kind::Call(_) | Kind::Reduce(..)) || e.parts().into_iter().any(calls)
+    }
+    // What calls leave is not known yet.
+    let gone = |t: &Expr| !calls(t) && occurrences(t).iter().any(|n| !left.contains(n));
+    if terms.iter().filter(|t| gone(t)).count() < 2 {
+        return None;
+    }
+    let what = format!("this is the sum of the {what} of each term, and not the {what} sum");
+    let help = format!("for that, put parentheses around it: {} {sign} (…)", e.target);
+    Some(Diagnostic::warning(e.value.span, what).help(help))
 }
 
 /// One equation per term of the sum on the right. Of a relation the sum as a whole is compared with 0, unless it is one of

@@ -224,6 +224,16 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
     let two = |two: &[Expr; 2]| Ok::<_, Diagnostic>((number(&two[0], known)?, number(&two[1], known)?));
     Ok(match &e.kind {
         Kind::Number(x) => *x,
+        Kind::Array(a) if a.shape.is_empty() => {
+            let x = a.numbers.first().copied().unwrap_or(0.0);
+            match a.whole.as_ref().and_then(|w| w.first()).filter(|n| x as i64 != **n) {
+                Some(n) => {
+                    let what = format!("what is known before the run is a float, and none is {n}");
+                    return Err(Diagnostic::error(e.span, what).help("write the number where it is used"));
+                }
+                None => x,
+            }
+        }
         Kind::Ref(r) if r.places.is_empty() => *known.get(&r.name).ok_or_else(|| {
             let what = format!("`{}` is no number that is known before the run", r.name);
             Diagnostic::error(e.span, what).nearest(&r.name, known.keys().map(|k| &**k))

@@ -16,7 +16,7 @@ fn wholes(all: &[usize]) -> Expr {
 }
 
 fn list(numbers: Vec<f64>) -> Expr {
-    Kind::Array(Array { shape: vec![numbers.len()], numbers: numbers.into() }).bare()
+    Kind::Array(Array::new(vec![numbers.len()], numbers)).bare()
 }
 
 fn axis_named(at: usize) -> (&'static str, Expr) {

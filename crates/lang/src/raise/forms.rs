@@ -196,7 +196,7 @@ impl Raise<'_> {
         }
         let said = drafts.said(dtype);
         let mut array = |numbers: Vec<f64>, dtype: Option<DType>| {
-            let array = Array { shape: self.extents(0), numbers: numbers.into() };
+            let array = Array::new(self.extents(0), numbers);
             let value = call("const", vec![Kind::Array(array).bare()], Vec::new());
             let value = match dtype {
                 Some(dtype) => cast(value, dtype),
@@ -328,7 +328,7 @@ impl Raise<'_> {
         }
         let x = drafts.solid(x);
         let left: Vec<usize> = to.iter().map(|n| drafts.kind(*n)).collect();
-        let shape = Array { shape: vec![to.len()], numbers: to.iter().map(|n| *n as f64).collect() };
+        let shape = Array::new(vec![to.len()], to.iter().map(|n| *n as f64).collect());
         let places: Vec<usize> = (left.len()..left.len() + x.kinds.len()).collect();
         let value = call("reshape", vec![operand(&x, &places)], vec![("shape", Kind::Array(shape).bare())]);
         Some(drafts.equation(left, x.kinds.clone(), Projection::Sum, value))

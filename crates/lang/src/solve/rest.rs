@@ -4,7 +4,7 @@
 //! that are still to come add up to about `n / ln 2` times the last one, and that is what must be small. It is relative to
 //! the largest that each number has been, so that small numbers are found as well as large ones, and 0 is found too.
 
-use crate::verdict::Verdict;
+use crate::verdict::{Judged, Verdict};
 use gradus_ir::{DType, Result};
 use gradus_tensor::Tensor;
 use std::f64::consts::LOG2_E;
@@ -79,10 +79,10 @@ impl Watch {
 }
 
 impl Verdict {
-    /// Whether the numbers are at rest, as a graph says it.
-    pub(crate) fn at_rest(&self) -> Tensor {
+    /// Whether all is as it should be, as a graph says it.
+    pub(crate) fn is_fine(&self) -> Tensor {
         let part = |i| self.verdict.narrow(0, i, 1).squeeze([0]);
-        part(1).le(&part(2))
+        if self.judged == Judged::Rest { part(1).le(&part(2)) } else { part(0).eq(0.0) }
     }
 }
 

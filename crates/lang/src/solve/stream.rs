@@ -1,6 +1,7 @@
 //! Names that need themselves at other moments: one loop over time, forwards or backwards.
 
 use super::Solver;
+use super::kinds::{Before, zeros};
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::builtin;
 use crate::diagnostic::Diagnostic;
@@ -11,22 +12,11 @@ use crate::order::components;
 use crate::program::Program;
 use crate::source::Span;
 use crate::time::{from_moment, is_timed, moving};
-use crate::verdict::Verdict;
-use gradus_ir::{DType, Error};
-use gradus_tensor::{ScanOptions, Tensor, scan, while_loop};
+use crate::verdict::{Judged, Verdict};
+use gradus_ir::{Aval, DType, Error, Shape};
+use gradus_tensor::{ScanOptions, Tensor, scan, trace_function, while_loop};
 use std::cell::RefCell;
 use std::collections::HashMap;
-
-/// Dtypes that hold what a step gives, if these do not. In the end nothing is known of names that nothing gives a kind: they are
-/// floats.
-fn widened(dtypes: &[DType], found: &[DType], float: DType) -> Option<Vec<DType>> {
-    let wider: Vec<DType> = dtypes.iter().zip(found).map(|(a, b)| a.promote(*b)).collect();
-    if wider != dtypes {
-        return Some(wider);
-    }
-    let known = |d: DType| if d == DType::Bool { float } else { d };
-    dtypes.contains(&DType::Bool).then(|| wider.into_iter().map(known).collect())
-}
 
 fn offset(places: &[Place]) -> Option<i64> {
     moving(places).map(|t| t.1)
@@ -200,25 +190,21 @@ impl<'a> Solver<'a> {
             lead.iter().copied().chain(own.map(|(n, _)| n.unwrap_or(1))).collect::<Vec<_>>()
         };
         let first_extra = stacks.len();
-        let mut kinds = Vec::new();
+        let mut before = Vec::new();
         for (g, i) in group.iter().enumerate() {
-            let (rows, kind) = self.known(*i, all, &names[g], &extents(g), (low, high), spans[g].1)?;
+            let (rows, own) = self.known(*i, all, &names[g], &extents(g), (low, high), spans[g].1)?;
             stacks.push(rows);
-            kinds.push(kind);
+            before.push(own);
         }
         let inputs: Vec<&Tensor> = stacks.iter().collect();
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
         let judged: RefCell<Vec<Verdict>> = RefCell::default();
-        // Names have the dtypes that a step gives them. What is not known yet takes that of what it meets, as truth values
-        // do; most programs have floats only.
         let float = self.options.float;
-        let plain = self.is_plain(group) && kinds.iter().all(|k| k.is_none_or(|k| k == float));
-        let first = |k: &Option<DType>| k.unwrap_or(if plain { float } else { DType::Bool });
-        let mut dtypes: Vec<DType> = kinds.iter().map(first).collect();
-        let found: RefCell<Vec<DType>> = RefCell::new(dtypes.clone());
-        let step = |dtypes: &[DType], carries: &[Tensor], at: &[Tensor]| {
+        let found: RefCell<Vec<DType>> = RefCell::new(vec![float; names.len()]);
+        // As long as dtypes are open, truth values stand for numbers of any.
+        let step = |dtypes: &[DType], open: bool, carries: &[Tensor], at: &[Tensor]| {
             let mut known: Vec<Option<Tensor>> = vec![None; names.len()];
-            let before = self.options.verdicts.borrow().len();
+            let verdicts = self.options.verdicts.borrow().len();
             for &g in order {
                 let earlier = |name: &Name, lag: i64, known: &[Option<Tensor>]| {
                     let own = *all.get(name)?;
@@ -235,15 +221,20 @@ impl<'a> Solver<'a> {
                     at,
                     &|n, lag| earlier(n, lag, &known),
                     all,
-                    !dtypes.contains(&DType::Bool),
+                    open,
                 ) {
                     Ok(sum) => {
                         let extra = &at[first_extra + g];
-                        let value = match (sum, kinds[g]) {
-                            (None, _) => extra.clone(),
-                            (Some(sum), None) if sum.dtype() == DType::Bool => sum,
-                            (Some(sum), None) => &sum + &extra.to_dtype(sum.dtype()),
-                            (Some(sum), Some(_)) => &sum + extra,
+                        let value = match (sum, before[g]) {
+                            (None, Before::Open) if open => extra.to_dtype(DType::Bool),
+                            (None, _) => extra.to_dtype(dtypes[g]),
+                            (Some(sum), Before::Nothing) => sum,
+                            (Some(sum), Before::Open) if sum.dtype() != DType::Bool => {
+                                &sum + &extra.to_dtype(sum.dtype())
+                            }
+                            (Some(sum), Before::Open) if open => sum,
+                            (Some(sum), Before::Open) => sum.to_dtype(dtypes[g]) + extra.to_dtype(dtypes[g]),
+                            (Some(sum), Before::Known(_)) => &sum + extra,
                         };
                         found.borrow_mut()[g] = value.dtype();
                         known[g] = Some(value);
@@ -263,45 +254,60 @@ impl<'a> Solver<'a> {
                 next.extend(carries[g * lags..(g + 1) * lags - 1].iter().cloned());
             }
             // What is said inside of a step comes out of it, step by step.
-            let said = self.options.verdicts.borrow_mut().split_off(before);
+            let said = self.options.verdicts.borrow_mut().split_off(verdicts);
             let outs = now.into_iter().chain(said.iter().map(|v| v.verdict.clone())).collect();
             *judged.borrow_mut() = said;
             (next, outs)
         };
-        if let Some((go, at)) = self.goes_on(group) {
-            let Some(&go) = all.get(go).filter(|_| slices.is_empty() && lags == 1) else {
-                return Err(self.endless(go, at));
-            };
+        // A step of names of some dtypes, for the dtypes that it gives.
+        let round = |dtypes: &[DType], open: bool| {
+            let own = dtypes.iter().enumerate().map(|(g, d)| Aval::new(*d, Shape::from(&extents(g)[..])));
+            let rows = inputs.iter().map(|t| Aval::new(t.dtype(), Shape::from(&t.shape()[1..])));
+            let avals: Vec<Aval> = own.flat_map(|a| std::iter::repeat_n(a, lags)).chain(rows).collect();
+            let (count, step) = (names.len() * lags, &step);
+            let _ = trace_function(&avals, |t: &[Tensor]| step(dtypes, open, &t[..count], &t[count..]).0);
+            found.borrow().clone()
+        };
+        let ends = self.goes_on(group);
+        if let Some((_, go, at)) =
+            ends.filter(|(_, go, _)| !all.contains_key(*go) || !slices.is_empty() || lags > 1)
+        {
+            return Err(self.endless(go, at));
+        }
+        let dtypes = self.kinds_of_steps(&before, &inside, round)?;
+        let zeros = zeros(&dtypes, &extents, lags);
+        if let Some((time, go, ends)) = ends {
+            let go = all.get(go).copied().unwrap_or(0);
             // The moment at hand and all names at it, from the first moment on; every later one has the same terms besides.
             let row = |k: usize| {
                 stacks.iter().skip(1).map(|t| t.at(k.min(length - 1) as isize)).collect::<Vec<_>>()
             };
             let (first, later) = (row(0), row(1));
             let at = |moment: &Tensor, rows: &[Tensor]| [&[moment.to_dtype(float)], rows].concat();
-            let last = loop {
-                let zeros: Vec<Tensor> =
-                    (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(dtypes[g])).collect();
-                let begin = Tensor::full([], 0i64);
-                let round = || {
-                    let (next, _) = step(&dtypes, &zeros, &at(&begin, &first));
-                    let init: Vec<&Tensor> = [&begin].into_iter().chain(&next).collect();
-                    let holds = |c: &[Tensor]| c[1 + go].to_dtype(DType::Bool).any(());
-                    while_loop(&init, None, holds, |c: &[Tensor]| {
-                        let moment = &c[0] + 1i64;
-                        let (next, _) = step(&dtypes, &c[1..], &at(&moment, &later));
-                        [vec![moment], next].concat()
-                    })
-                };
-                let result = self.options.within(round);
-                if let Some(fault) = inside.borrow_mut().take() {
-                    return Err(fault);
-                }
-                match widened(&dtypes, &found.borrow(), float) {
-                    Some(wider) => dtypes = wider,
-                    None => break result,
-                }
-            };
+            let begin = Tensor::full([], 0i64);
+            let most = self.options.most_steps;
+            let holds = |c: &[Tensor]| c[1 + go].to_dtype(DType::Bool).any(());
+            let last = self.options.within(|| {
+                let (next, _) = step(&dtypes, false, &zeros, &at(&begin, &first));
+                let init: Vec<&Tensor> = [&begin].into_iter().chain(&next).collect();
+                let on = |c: &[Tensor]| holds(c).logical_and(&c[0].lt(most as f64));
+                while_loop(&init, None, on, |c: &[Tensor]| {
+                    let moment = &c[0] + 1i64;
+                    let (next, _) = step(&dtypes, false, &c[1..], &at(&moment, &later));
+                    [vec![moment], next].concat()
+                })
+            });
+            if let Some(fault) = inside.borrow_mut().take() {
+                return Err(fault);
+            }
             let last = last.map_err(|e| fault(span, &e))?;
+            let verdict = holds(&last).to_dtype(DType::F64).reshape([1]);
+            self.verdicts.push(Verdict {
+                judged: Judged::Ends(most),
+                name: time.clone(),
+                span: ends,
+                verdict,
+            });
             for (g, tensor) in last.into_iter().skip(1).enumerate() {
                 let axis = lead.len() + self.time_places(group[g]).position(|t| t).unwrap_or(0);
                 let tensor = tensor.unsqueeze(axis as isize);
@@ -311,21 +317,13 @@ impl<'a> Solver<'a> {
             return Ok(());
         }
         let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
-        let result = loop {
-            let zeros: Vec<Tensor> =
-                (0..names.len()).map(|g| Tensor::zeros(extents(g)).to_dtype(dtypes[g])).collect();
-            let carries: Vec<&Tensor> = zeros.iter().flat_map(|z| std::iter::repeat_n(z, lags)).collect();
-            let result = self
-                .options
-                .by_steps(|| scan(&carries, &inputs, how, |carries, at| step(&dtypes, carries, at)));
-            if let Some(fault) = inside.borrow_mut().take() {
-                return Err(fault);
-            }
-            match widened(&dtypes, &found.borrow(), float) {
-                Some(wider) => dtypes = wider,
-                None => break result,
-            }
-        };
+        let carries: Vec<&Tensor> = zeros.iter().collect();
+        let result = self
+            .options
+            .by_steps(|| scan(&carries, &inputs, how, |carries, at| step(&dtypes, false, carries, at)));
+        if let Some(fault) = inside.borrow_mut().take() {
+            return Err(fault);
+        }
         let (_, mut outs) = result.map_err(|e| fault(span, &e))?;
         let said = outs.split_off(names.len().min(outs.len()));
         for (verdict, rows) in judged.into_inner().into_iter().zip(&said).filter(|_| length > 0) {
@@ -359,11 +357,11 @@ impl<'a> Solver<'a> {
         if value.batch.len() == self.batch.len() { tensor } else { tensor.expand([extents, own].concat()) }
     }
 
-    /// The name that holds as long as the time of a group goes on, if its end is not known before.
-    fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, Span)> {
+    /// The time of a group and the name that holds as long as it goes on, if its end is not known before.
+    fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, &'a Name, Span)> {
         let mut own = group.iter().flat_map(|i| self.own(*i));
         let (time, _) = own.find_map(|e| moving(&e.target.places))?;
-        self.program.times.get(time).map(|(go, at)| (go, *at))
+        self.program.times.get(time).map(|(go, at)| (time, go, *at))
     }
 
     fn endless(&self, go: &Name, at: Span) -> Fault {
@@ -394,7 +392,7 @@ impl<'a> Solver<'a> {
         extents: &[usize],
         (low, high): (i64, i64),
         last: i64,
-    ) -> Eval<(Tensor, Option<DType>)> {
+    ) -> Eval<(Tensor, Before)> {
         let length = (high - low + 1).max(0) as usize;
         let mut rows: Vec<Named> = Vec::new();
         let put = |slice: &Tensor, at: i64| window(&slice.unsqueeze(0), 0, low - at, length);
@@ -407,7 +405,7 @@ impl<'a> Solver<'a> {
                 _ => None,
             });
             let Some(at) = at else {
-                let term = self.moved(e, None)?.number(self.options.float);
+                let term = self.moved(e, None)?.number(self.options.float).in_full();
                 let written = term.written.clone();
                 let value = self.joined(&[(e, term)], false, None)?;
                 let axis = self.batch.len() + self.time_places(name).position(|t| t).unwrap_or(0);
@@ -421,7 +419,7 @@ impl<'a> Solver<'a> {
                 continue;
             };
             let at = if at < 0 { last + 1 + at } else { at };
-            let term = self.moved(e, None)?.number(self.options.float);
+            let term = self.moved(e, None)?.number(self.options.float).in_full();
             let written = term.written.clone();
             let sizes: Vec<Option<usize>> = {
                 let mut own = extents[self.batch.len()..].iter().copied();
@@ -435,16 +433,18 @@ impl<'a> Solver<'a> {
             rows.push(Named { written, ..Named::new(put(&self.with_all_brought(&value), at), Vec::new()) });
         }
         // What the program writes takes the dtype of what it meets, later on as well.
-        let float = self.options.float;
-        let dtype = common(&rows, float);
-        let open = dtype == float && rows.iter().all(Named::is_whole_literal);
+        let own = match rows.iter().all(Named::is_whole_literal) {
+            true if rows.is_empty() => Before::Nothing,
+            true => Before::Open,
+            false => Before::Known(common(&rows, self.options.float)),
+        };
+        let dtype = if let Before::Known(dtype) = own { dtype } else { DType::I64 };
         let zero = Tensor::zeros([&[length], extents].concat()).to_dtype(dtype);
-        let sum = rows.iter().fold(zero, |sum, row| sum + row.tensor.to_dtype(dtype));
-        Ok((sum, Some(dtype).filter(|_| !open)))
+        Ok((rows.iter().fold(zero, |sum, row| sum + row.tensor.to_dtype(dtype)), own))
     }
 
-    /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0. Until
-    /// the dtypes of all names are `known`, truth values stand for numbers of any.
+    /// The sum of the terms of a name at the moment at hand; terms whose moments end before or begin after count 0. As
+    /// long as dtypes are `open`, truth values stand for numbers of any.
     #[allow(clippy::too_many_arguments)]
     fn at_once(
         &self,
@@ -455,7 +455,7 @@ impl<'a> Solver<'a> {
         at: &[Tensor],
         earlier: &dyn Fn(&Name, i64) -> Option<Tensor>,
         names: &Group,
-        known: bool,
+        open: bool,
     ) -> Eval<Option<Tensor>> {
         let mut terms: Vec<Named> = Vec::new();
         for e in self.own(name).into_iter().filter(|e| self.steps(e, names)) {
@@ -478,11 +478,14 @@ impl<'a> Solver<'a> {
             let value = self.within(e, term, sizes, moment, by)?;
             terms.push(Named { written, ..Named::new(value, Vec::new()) });
         }
-        if let ([one], false) = (&terms[..], known) {
-            return Ok(Some(one.tensor.clone()));
-        }
-        let dtype = common(&terms, self.options.float);
-        Ok(terms.iter().map(|t| t.tensor.to_dtype(dtype)).reduce(|a, b| &a + &b))
+        let dtype = match &terms[..] {
+            // Nothing of this has a dtype yet.
+            all if open && all.iter().all(Named::is_open) => DType::Bool,
+            [one] => one.tensor.dtype(),
+            all => common(all, self.options.float),
+        };
+        let add = |a: Tensor, b: Tensor| if dtype == DType::Bool { a.logical_or(&b) } else { &a + &b };
+        Ok(terms.iter().map(|t| t.tensor.to_dtype(dtype)).reduce(add))
     }
 
     fn within(

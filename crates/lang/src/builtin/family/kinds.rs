@@ -1,6 +1,6 @@
 //! Numbers of other kinds than the program's own: complex ones, what fewer bits can hold, bits at random.
 
-use crate::builtin::param::{Is, Params, Takes, needed, tensor, word};
+use crate::builtin::param::{Is, Key, Params, Takes, needed, tensor, word};
 use crate::builtin::table::{NO, XY, pointwise, positional};
 use crate::builtin::{Builtin, Derivative, Part, Settings};
 use crate::limit::bounded;
@@ -8,8 +8,11 @@ use gradus_ir::DType;
 use gradus_ir::ops::source::RandomBits;
 use gradus_tensor::{Tensor, apply_n};
 
-/// What numbers can be held as.
-const HELD: &[&str] = &["f32", "f64", "bf16", "f16", "i8", "u8", "i32", "u32", "i64", "bool"];
+/// What numbers can be held as; those that are no floats move by steps.
+const HELD: Key = Key {
+    flat: &["i8", "u8", "i32", "u32", "i64", "bool"],
+    ..needed("to", Is::Word(&["f32", "f64", "bf16", "f16", "i8", "u8", "i32", "u32", "i64", "bool"]))
+};
 
 pub(crate) static TABLE: &[Builtin] = &[
     pointwise("complex", XY, NO, |a, _| a[0].real().complex(&a[1].real()))
@@ -17,7 +20,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("real", Z, NO, |a, _| a[0].real()).with(Derivative::Parts(Part::Real)).real(),
     pointwise("imag", Z, NO, |a, _| a[0].imag()).with(Derivative::Parts(Part::Imag)).real(),
     pointwise("conj", Z, NO, |a, _| a[0].conj()).with(Derivative::Parts(Part::Conjugate)),
-    pointwise("cast", &[tensor("x").taking(Takes::AsIs)], &[needed("to", Is::Word(HELD))], |a, s| {
+    pointwise("cast", &[tensor("x").taking(Takes::AsIs)], &[HELD], |a, s| {
         DType::parse(s.word("to")).map_or_else(|| a[0].clone(), |to| a[0].to_dtype(to))
     })
     .real(),

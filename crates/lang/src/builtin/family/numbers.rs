@@ -3,7 +3,7 @@
 use crate::builtin::param::{Is, Occurs, any, flag, number, optional, tensor, truth, word};
 use crate::builtin::table::{ANY, NO, X, XY, pointwise};
 use crate::builtin::{Builtin, Derivative, Settings};
-use gradus_ir::DType;
+use gradus_ir::{Class, DType};
 use gradus_tensor::Tensor;
 
 pub(crate) static TABLE: &[Builtin] = &[
@@ -13,7 +13,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("sig", &[tensor("x"), tensor("T").maybe()], &[optional("like", Is::Text)], |a, s| {
         sigmoid_at(a[0], a.get(1).copied(), s.temperature)
     }),
-    pointwise("relu", X, NO, |a, _| a[0].relu()),
+    pointwise("relu", ANY, NO, |a, _| a[0].relu()),
     pointwise("relu6", X, NO, |a, _| a[0].relu6()),
     pointwise("leaky_relu", X, &[number("negative_slope", 0.01)], |a, s| {
         a[0].leaky_relu(s.number("negative_slope"))
@@ -48,8 +48,12 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("threshold", X, &[number("threshold", 0.0), number("value", 0.0)], |a, s| {
         a[0].threshold(s.number("threshold"), s.number("value"))
     }),
-    pointwise("clamp", X, &[optional("min", Is::Number), optional("max", Is::Number)], |a, s| {
-        a[0].clamp(s.optional("min"), s.optional("max"))
+    pointwise("clamp", ANY, &[optional("min", Is::Number), optional("max", Is::Number)], |a, s| {
+        let (min, max) = (s.optional("min"), s.optional("max"));
+        // Whole numbers stay whole between whole bounds.
+        let broken = min.into_iter().chain(max).any(|b| b.fract() != 0.0);
+        let whole = a[0].dtype().class() == Class::Int && broken;
+        if whole { a[0].to_dtype(s.float).clamp(min, max) } else { a[0].clamp(min, max) }
     }),
     pointwise("square", ANY, NO, |a, _| a[0].square()),
     pointwise("frac", X, NO, |a, _| a[0].frac()),

@@ -1,0 +1,64 @@
+//! Of what dtypes names are that move with time: those that a step gives them.
+
+use super::Solver;
+use crate::eval::{Eval, Fault};
+use gradus_ir::DType;
+use gradus_tensor::Tensor;
+use std::cell::RefCell;
+
+/// What is known of a name before its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// There is nothing but steps.
+    Nothing,
+    /// Whole numbers that the program writes, which take the dtype of what they meet.
+    Open,
+    /// Numbers of a dtype.
+    Known(DType),
+}
+
+/// What names have had before the first moment: 0, as many moments as are read.
+pub(super) fn zeros(dtypes: &[DType], extents: &dyn Fn(usize) -> Vec<usize>, lags: usize) -> Vec<Tensor> {
+    let one = |(g, d): (usize, &DType)| Tensor::zeros(extents(g)).to_dtype(*d);
+    dtypes.iter().enumerate().map(one).flat_map(|z| std::iter::repeat_n(z, lags)).collect()
+}
+
+impl Solver<'_> {
+    /// The dtypes that names have in the end, where `round` says which ones a step gives to names of some, and whether those
+    /// that are truth values are still open. What is open takes the dtype of what it meets, as truth values do, and is the
+    /// program's float if it meets nothing; but where there is nothing but steps, and they give truth values, it is one.
+    pub(super) fn kinds_of_steps(
+        &self,
+        before: &[Before],
+        inside: &RefCell<Option<Fault>>,
+        round: impl Fn(&[DType], bool) -> Vec<DType>,
+    ) -> Eval<Vec<DType>> {
+        let float = self.options.float;
+        let round = |dtypes: &[DType], open: bool| {
+            let found = self.options.within(|| round(dtypes, open));
+            inside.borrow_mut().take().map_or(Ok(found), Err)
+        };
+        let first = |b: &Before| if let Before::Known(d) = b { *d } else { DType::Bool };
+        let mut dtypes: Vec<DType> = before.iter().map(first).collect();
+        loop {
+            let found = round(&dtypes, true)?;
+            let wider: Vec<DType> = dtypes.iter().zip(found).map(|(a, b)| a.promote(b)).collect();
+            if wider == dtypes {
+                break;
+            }
+            dtypes = wider;
+        }
+        dtypes.iter_mut().filter(|d| **d == DType::Bool).for_each(|d| *d = float);
+        while before.contains(&Before::Nothing) {
+            let found = round(&dtypes, false)?;
+            let is_truth = |g: usize| before[g] == Before::Nothing && found[g] == DType::Bool;
+            let truths: Vec<usize> =
+                (0..before.len()).filter(|g| is_truth(*g) && dtypes[*g] != DType::Bool).collect();
+            if truths.is_empty() {
+                break;
+            }
+            truths.into_iter().for_each(|g| dtypes[g] = DType::Bool);
+        }
+        Ok(dtypes)
+    }
+}

@@ -1,0 +1,74 @@
+//! Numbers that have no kind of their own: what a program writes, and the places of indices. They take the kind of what they
+//! meet, with all their digits.
+
+use crate::ast::{Array, WHOLE_FLOATS};
+use gradus_ir::{DType, Literal};
+use gradus_tensor::Tensor;
+
+/// A number as it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Number {
+    Whole(i64),
+    Float(f64),
+}
+
+impl From<f64> for Number {
+    fn from(x: f64) -> Number {
+        if x.fract() == 0.0 && x.abs() <= WHOLE_FLOATS { Number::Whole(x as i64) } else { Number::Float(x) }
+    }
+}
+
+impl Number {
+    pub(crate) fn float(self) -> f64 {
+        match self {
+            Number::Whole(n) => n as f64,
+            Number::Float(x) => x,
+        }
+    }
+
+    /// A number of two: whole where both are and the result has a place among such numbers.
+    pub(crate) fn of(
+        self,
+        other: Number,
+        whole: impl Fn(i64, i64) -> Option<i64>,
+        float: impl Fn(f64, f64) -> f64,
+    ) -> Number {
+        let both = if let (Number::Whole(a), Number::Whole(b)) = (self, other) { whole(a, b) } else { None };
+        both.map_or_else(|| float(self.float(), other.float()).into(), Number::Whole)
+    }
+}
+
+/// Numbers without a kind of their own.
+#[derive(Clone, Debug)]
+pub(crate) enum Written {
+    One(Number),
+    List(Array),
+    /// Whole numbers that follow from something else: places, truth values that count.
+    Whole(Tensor),
+}
+
+impl Written {
+    /// Whether all of them are whole numbers of 64 bits.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Written::One(x) => matches!(x, Number::Whole(_)),
+            Written::List(a) => {
+                a.whole.is_some() || a.numbers.iter().all(|x| matches!((*x).into(), Number::Whole(_)))
+            }
+            Written::Whole(_) => true,
+        }
+    }
+
+    /// With all digits: as floats of 64 bits, or whole numbers of as many where floats do not hold them.
+    pub(crate) fn exact(&self) -> Tensor {
+        match self {
+            Written::One(Number::Whole(n)) if n.unsigned_abs() as f64 >= WHOLE_FLOATS => Tensor::full([], *n),
+            Written::One(x) => Tensor::from_literal(&Literal::scalar(DType::F64, x.float())),
+            Written::List(Array { shape, whole: Some(whole), .. }) => {
+                Tensor::from_slice(whole, shape.clone())
+            }
+            Written::List(a) => Tensor::from_slice(&a.numbers, a.shape.clone()),
+            Written::Whole(t) => t.clone(),
+        }
+    }
+}
