@@ -44,11 +44,8 @@ const LONG: usize = 2048;
 const PART: usize = 256;
 /// A [`cost`] worth a task of its own: some 10 µs.
 pub(super) const TASK: usize = 2 << 20;
-/// Tasks for each thread, so that one that is late does not keep the others waiting: few, as each packs its own columns.
-const SHARE: usize = 2;
-/// The same if tasks take milliseconds, and how many [`TASK`]s that is.
-const LONG_SHARE: usize = 4;
-const LONG_TASK: usize = 100;
+/// Tasks for each thread, so that one that is late does not keep the others waiting.
+const SHARE: usize = 4;
 
 impl Plan {
     pub(super) fn new<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>, threads: usize) -> Plan {
@@ -86,8 +83,7 @@ impl Plan {
         let widest = if direct_b { n } else { PACKED / size_of::<T>() / steps };
         let (mut down, mut across) = (1, n.div_ceil(widest.next_multiple_of(unit_n)));
         let work = cost(problem, kernels) / parts;
-        let most = (work / (LONG_TASK * TASK)).clamp(SHARE * threads, LONG_SHARE * threads);
-        let tasks = if threads == 1 { 1 } else { (work / TASK).min(most).div_ceil(batch * parts) };
+        let tasks = if threads == 1 { 1 } else { (work / TASK).min(SHARE * threads).div_ceil(batch * parts) };
         let (mut rows, mut cols) = (m, block(n, across, unit_n));
         // Whole rows of a B that streams, or much of them.
         let narrowest = if stream { 4 * unit_n } else { unit_n };
