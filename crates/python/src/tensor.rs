@@ -6,7 +6,7 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{forgotten, raise, raised};
-use crate::noted::{is_compiling, with_gradient};
+use crate::noted::{is_compiling, note_elements, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Tensor};
@@ -198,6 +198,20 @@ impl PyTensor {
             slot.value = part;
         }
         raise(slot.value.check().cloned())
+    }
+
+    /// What is here now, for somebody who looks at its elements: a function being compiled depends on them.
+    pub(crate) fn elements(&self, py: Python<'_>) -> PyResult<Tensor> {
+        let value = self.value(py)?;
+        if is_compiling() && value.is_cell() {
+            if gradus::is_rewritten(&value) {
+                let why = "jit: a tensor that the function has written to has no elements while it is traced; compute with the \
+                           tensor, or read it after the call";
+                return Err(crate::error::runtime_error(why));
+            }
+            raise(note_elements(&value))?;
+        }
+        Ok(value)
     }
 
     /// Makes this place hold another value, and a part of no other place.
