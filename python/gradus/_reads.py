@@ -13,11 +13,14 @@ import functools
 import gc
 import operator
 import os
+import random
 import sys
 import sysconfig
+import time
 import types
 import weakref
 from collections import deque
+from collections.abc import Iterator
 
 from ._native import Tensor, _Guard, _note_module, jit
 
@@ -27,6 +30,8 @@ _NOTHING = object()
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Tensor)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 _BYTES = (bytearray, memoryview, array.array)
+# Methods that syntax calls.
+_IMPLICIT = ("__call__", "__getitem__", "__len__", "__iter__", "__contains__", "__getattr__", "__enter__", "__bool__")
 _OF_FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _OF_PARTIAL = operator.attrgetter("func", "args", "keywords")
 # Instructions after which what was loaded is still there.
@@ -91,6 +96,13 @@ def _holds_settings(kind):
     return ours and not hasattr(kind, "__enter__") and not _optimises(kind)
 
 
+def _is_dice(x):
+    """Whether it is NumPy's generator of random numbers, or a method of one."""
+    if type(x).__name__ in ("builtin_function_or_method", "cython_function_or_method"):
+        x = getattr(x, "__self__", None)
+    return type(x).__module__.startswith("numpy.random")
+
+
 def _handed_out(x):
     """What code in C hands out that has an object, as a function that gives it now; or none."""
     if isinstance(x, types.FunctionType):
@@ -134,6 +146,7 @@ class Reads:
     def __init__(self, function, arguments):
         self._guards, self._lasting, self._functions, self._seen, self._before = {}, {}, {}, set(), None
         self._inner, self._undo, self._given = set(), [], (function, arguments)
+        self.passing = []
 
     @property
     def guards(self):
@@ -161,12 +174,25 @@ class Reads:
     def _event(self, frame, event, value):
         if event == "call":
             self._begin(frame)
+        elif event == "c_call":
+            self._ask(frame, value)
         elif event == "return" and not isinstance(value, _PLAIN) and frame.f_back is not None:
             caller = _Code.of(frame.f_back.f_code)
             if not caller.is_ours:
                 self._look_for(caller.attributes, [value])
         if callable(self._before):
             self._before(frame, event, value)
+
+    def _ask(self, frame, function):
+        """Looks at a call of code in C: what clocks and dice give is of that call alone (`passing`)."""
+        owner = getattr(function, "__self__", None)
+        passing = owner is time or isinstance(owner, random.Random) or function is open or (
+            isinstance(owner, type) and owner.__module__ == "datetime" and function.__name__ in ("now", "today", "utcnow")
+        )
+        while passing and frame is not None and frame.f_globals.get("__name__") == "random":
+            frame = frame.f_back
+        if passing and frame is not None and _Code.of(frame.f_code).reads_module and not _Code.of(frame.f_code).is_ours:
+            self.passing.append(f"{function.__name__}()")
 
     def function(self, function):
         """Says that a function is called that is kept where names do not lead."""
@@ -207,7 +233,8 @@ class Reads:
     def _find(self, frame):
         """Keeps the function that a frame is of, if names did not lead to it and it was not made on the way."""
         code, name = frame.f_code, frame.f_code.co_name
-        if code in self._functions or code in self._inner or (name[0] == "<" and name != "<lambda>"):
+        known = code in self._functions or code in self._inner
+        if known or not _Code.of(code).reads_module or (name[0] == "<" and name != "<lambda>"):
             return
         self._functions[code] = []
         own = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
@@ -266,6 +293,8 @@ class Reads:
             if isinstance(x, _PLAIN) or id(x) in self._lasting:
                 continue
             self._lasting[id(x)] = x
+            if isinstance(x, Iterator) or _is_dice(x):
+                self.passing.append(getattr(x, "__name__", type(x).__name__))
             handed_out = _handed_out(x)
             if handed_out is not None and ("given", id(x), None) not in self._guards:
                 guard = _Guard("given", handed_out, None, getattr(x, "__name__", type(x).__name__))
@@ -298,9 +327,9 @@ class Reads:
                 for name in list(own) if isinstance(own, dict) else ():
                     self.guard("item", own, name, f"{type(x).__name__}.{name}")
             if not isinstance(x, (type, types.ModuleType)) and not _is_ours(type(x).__module__):
-                call = self._of_class(type(x), "__call__")
-                if isinstance(call, types.FunctionType):
-                    todo.append(call)
+                for name in _IMPLICIT:
+                    if isinstance(self._of_class(type(x), name), types.FunctionType):
+                        self._attribute(type(x), name)
 
     def _would_begin(self, function):
         """Looks at what a function reads that may not run, as its results are kept, but would if they were forgotten."""

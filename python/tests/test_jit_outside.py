@@ -4,249 +4,19 @@ import array
 import contextvars
 import copy
 import functools
+import itertools
+import random
+import time
 import warnings
 import weakref
 
+import numpy as np
 import pytest
 
 import gradus
-from gradus import nn, optim
+from gradus import nn
 from gradus.nn import functional as F
-
-try:
-    import torch
-except ImportError:
-    torch = None
-
-# Whether the plain function is PyTorch's, or ours without being compiled.
-BOTH = [pytest.param("gradus"), pytest.param("torch", marks=pytest.mark.skipif(torch is None, reason="PyTorch is not installed"))]
-
-
-def compare(run, other="gradus"):
-    """`run(t, jit)` gives numbers; they are those without `jit`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = run(gradus, gradus.jit)
-    expected = run(gradus if other == "gradus" else torch, lambda f: f)
-    assert len(found) == len(expected)
-    for i, (a, b) in enumerate(zip(found, expected)):
-        assert a == pytest.approx(b, rel=1e-5, abs=1e-7, nan_ok=True), i
-
-
-def training(change, t, jit, steps=9, **settings):
-    """Numbers of a small training, with something done inside of each step and something between steps."""
-    w = t.nn.Parameter(t.tensor([1.0, -2.0]))
-    kind = settings.pop("kind", "SGD")
-    opt = getattr(t.optim, kind)([w], lr=0.1, **settings)
-    inside, between = change(t, opt, w)
-
-    @jit
-    def step(x):
-        opt.zero_grad()
-        loss = ((w - x) ** 2).sum()
-        loss.backward()
-        opt.step()
-        given = inside(loss)
-        return loss if given is None else (loss, given)
-
-    seen = []
-    for i in range(steps):
-        out = step(t.tensor([0.5, i * 0.25]))
-        loss, *rest = out if isinstance(out, tuple) else (out,)
-        seen += [loss.item(), *w.tolist(), opt.param_groups[0]["lr"]] + rest
-        between(i)
-    return seen
-
-
-def nothing(*_):
-    pass
-
-
-def steps_a_schedule(t, opt, w):
-    schedule = t.optim.lr_scheduler.ExponentialLR(opt, 0.5)
-    return lambda loss: schedule.step(), nothing
-
-
-def steps_schedules_in_turn(t, opt, w):
-    kinds = t.optim.lr_scheduler
-    schedule = kinds.SequentialLR(opt, [kinds.LinearLR(opt, 0.1, total_iters=3), kinds.CosineAnnealingLR(opt, 5)], milestones=[3])
-    return lambda loss: schedule.step(), nothing
-
-
-def gives_the_rate(t, opt, w):
-    schedule = t.optim.lr_scheduler.StepLR(opt, 2, 0.5)
-
-    def inside(loss):
-        schedule.step()
-        return schedule.get_last_lr()[0]
-
-    return inside, nothing
-
-
-def halves_the_rate(t, opt, w):
-    def inside(loss):
-        for group in opt.param_groups:
-            group["lr"] *= 0.5
-
-    return inside, nothing
-
-
-def reads_the_rate(t, opt, w):
-    def between(i):
-        opt.param_groups[0]["lr"] = 0.1 / (i + 1)
-
-    return lambda loss: opt.param_groups[0]["lr"] * 3, between
-
-
-def reads_the_rate_after_a_step(t, opt, w):
-    schedule = t.optim.lr_scheduler.StepLR(opt, 2, 0.5)
-
-    def inside(loss):
-        schedule.step()
-        return opt.param_groups[0]["lr"] * 3
-
-    return inside, nothing
-
-
-def asks_the_schedule(t, opt, w):
-    schedule = t.optim.lr_scheduler.StepLR(opt, 2, 0.5)
-    return lambda loss: float(schedule.last_epoch), lambda i: schedule.step()
-
-
-def forgets_state(t, opt, w):
-    return nothing, lambda i: opt.state.clear() if i == 3 else None
-
-
-def takes_state_out(t, opt, w):
-    return nothing, lambda i: opt.state.pop(w) if i == 4 else None
-
-
-def puts_in_other_state(t, opt, w):
-    def between(i):
-        if i == 3:
-            name = "momentum_buffer" if "momentum" in opt.defaults else "exp_avg"
-            opt.state[w][name] = t.ones(2)
-
-    return nothing, between
-
-
-def puts_in_another_dictionary(t, opt, w):
-    def between(i):
-        if i == 3:
-            opt.state[w] = {name: value.clone() * 2 if hasattr(value, "clone") and name != "step" else value
-                            for name, value in opt.state[w].items()}
-
-    return nothing, between
-
-
-@pytest.mark.parametrize("other", BOTH)
-@pytest.mark.parametrize("change", [steps_a_schedule, steps_schedules_in_turn, gives_the_rate, halves_the_rate, reads_the_rate,
-                                    reads_the_rate_after_a_step, asks_the_schedule])
-def test_rates_that_change_inside(change, other):
-    compare(functools.partial(training, change), other)
-    compare(functools.partial(training, change, kind="Adam"), other)
-
-
-@pytest.mark.parametrize("other", BOTH)
-@pytest.mark.parametrize("change", [forgets_state, takes_state_out, puts_in_other_state, puts_in_another_dictionary])
-def test_state_that_others_change(change, other):
-    compare(functools.partial(training, change, momentum=0.9), other)
-    compare(functools.partial(training, change, kind="Adam"), other)
-
-
-def test_a_schedule_inside_makes_no_new_program():
-    w = nn.Parameter(gradus.ones(1))
-    opt = optim.SGD([w], lr=1.0)
-    schedule = optim.lr_scheduler.LambdaLR(opt, lambda i: 1 / (i + 1))
-
-    @gradus.jit
-    def step():
-        w.grad = gradus.ones(1)
-        opt.step()
-        schedule.step()
-
-    for _ in range(3):
-        step()
-    assert w.item() == pytest.approx(1 - 1 - 1 / 2 - 1 / 3) and step._programs == 1 and schedule.last_epoch == 3
-
-
-@pytest.mark.parametrize("other", BOTH)
-def test_parameters_put_into_a_group(other):
-    def run(t, jit):
-        a, b = (t.nn.Parameter(t.tensor([v])) for v in (1.0, 2.0))
-        opt = t.optim.SGD([a], lr=0.1)
-
-        @jit
-        def step():
-            opt.zero_grad()
-            (a * b * 2).sum().backward()
-            opt.step()
-
-        step()
-        opt.param_groups[0]["params"][0] = b
-        step()
-        return [a.item(), b.item()]
-
-    compare(run, other)
-
-
-@pytest.mark.parametrize("other", BOTH)
-def test_what_hooks_of_modules_read(other):
-    def run(t, jit):
-        layer, k, settings = t.nn.Linear(1, 1, bias=False), 2.0, {"add": 1.0}
-        with t.no_grad():
-            layer.weight.fill_(3.0)
-
-        def pre(module, args):
-            return (args[0] * k,)
-
-        layer.register_forward_pre_hook(pre)
-        layer.register_forward_hook(lambda module, args, out: out + settings["add"])
-        f, seen = jit(lambda x: layer(x)), []
-        for _ in range(3):
-            seen += [f(t.ones(1)).item(), f(t.ones(1)).item()]
-            k += 1.0
-            settings["add"] *= 10
-        return seen
-
-    compare(run, other)
-
-
-@pytest.mark.parametrize("other", BOTH)
-def test_full_backward_hooks(other):
-    def run(t, jit):
-        net, x, k = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.Tanh(), t.nn.Linear(2, 1)), t.tensor([[0.5, -1.0]]), 2.0
-        with t.no_grad():
-            for i, p in enumerate(net.parameters()):
-                p.copy_(t.arange(float(p.numel())).reshape(p.shape) * 0.25 - 0.5 + i)
-        net[0].register_full_backward_pre_hook(lambda module, grads: (grads[0] * k,))
-        net[2].register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 10,))
-        step, seen = jit(lambda x: net(x).sum().backward()), []
-        for _ in range(3):
-            net.zero_grad()
-            step(x)
-            seen += [v for p in net.parameters() for v in p.grad.flatten().tolist()]
-            k += 1.0
-        return seen
-
-    compare(run, other)
-
-
-@pytest.mark.parametrize("other", BOTH)
-@pytest.mark.parametrize("momentum", [None, 0.1])
-def test_statistics_over_all_batches(momentum, other):
-    def run(t, jit):
-        norm = t.nn.BatchNorm1d(2, momentum=momentum)
-        f, seen = jit(lambda x: norm(x)), []
-        for i in range(5):
-            if i == 3:
-                norm.reset_running_stats()
-            x = t.arange(6.0).reshape(3, 2) * (i + 1) - i
-            seen += f(x).flatten().tolist() + norm.running_mean.tolist() + norm.running_var.tolist()
-            seen.append(norm.num_batches_tracked.item())
-        return seen
-
-    compare(run, other)
+from oracle import BOTH, compare, needs_torch, torch
 
 
 @pytest.mark.parametrize("other", BOTH)
@@ -514,30 +284,7 @@ def test_shallow_copies_keep_the_class():
     assert p.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("other", BOTH)
-@pytest.mark.parametrize("kind", ["Adam", "AdamW", "SGD"])
-def test_rates_that_are_tensors(kind, other):
-    def run(t, jit):
-        w, rate = t.nn.Parameter(t.tensor([1.0, -2.0])), t.tensor(0.1)
-        opt = getattr(t.optim, kind)([w], lr=rate)
-
-        @jit
-        def step():
-            opt.zero_grad()
-            (w**2).sum().backward()
-            opt.step()
-
-        seen = []
-        for i in range(5):
-            step()
-            rate.fill_(0.1 / (i + 2))
-            seen += w.tolist()
-        return seen
-
-    compare(run, other)
-
-
-@pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+@needs_torch
 def test_second_derivatives_of_nests():
     def numbers(nest):
         if isinstance(nest, dict):
@@ -564,3 +311,92 @@ def test_masks_of_expanded_tensors():
     assert x.tolist() == [[5.0], [0.0], [5.0]]
     x[1:].expand(2, 4).masked_fill_(gradus.tensor([[True, False, True, False]]), 7.0)
     assert x.tolist() == [[5.0], [7.0], [7.0]]
+
+
+@pytest.mark.parametrize("other", BOTH)
+def test_what_a_function_makes_is_made_at_every_call(other):
+    def run(t, jit):
+        @jit
+        def counted(i):
+            number = t.tensor([1.0, 2.0])
+            number += 1
+            filled = t.full((2,), 2.0)
+            filled[0] = 5
+            return t.zeros(3).scatter_add_(0, i, t.ones(2)), filled.mul_(number), t.zeros(2, 2).index_add_(0, i, t.ones(2, 2))
+
+        @jit
+        def fitted(x):
+            z, w = t.zeros(2, requires_grad=True), t.tensor([1.0, 2.0], requires_grad=True)
+            opt = t.optim.SGD([z], lr=0.1)
+            for _ in range(3):
+                opt.zero_grad()
+                ((z - x) * w).pow(2).sum().backward()
+                opt.step()
+                with t.no_grad():
+                    w -= 0.01 * w.grad
+                w.grad = None
+            return z.detach(), w.detach()
+
+        seen = []
+        for i in range(12):
+            seen += [n for part in (*counted(t.tensor([0, 1])), *fitted(t.tensor([1.0, i]))) for n in part.flatten().tolist()]
+        return seen
+
+    compare(run, other)
+
+
+@pytest.mark.parametrize("other", BOTH)
+def test_numbers_where_a_mask_holds(other):
+    def run(t, jit):
+        known = t.tensor([True, False, True])
+
+        @jit
+        def f(x):
+            y = x.clone()
+            y[y < 0] = 0
+            y[:, y[0] > 1] = -1.0
+            y[0, y[1] == 0] = t.tensor(7.0)
+            y[x.sum(1) > 0] = 9
+            return y, x[:, known], x[:, known].sum() * known.sum()
+
+        seen = []
+        for i in range(4):
+            if i == 2:
+                known[1] = True
+            seen += [n for part in f(t.tensor([[1.5, -2.0, 0.5], [-1.0, 3.0, -4.0 + i]])) for n in part.flatten().tolist()]
+        return seen
+
+    compare(run, other)
+
+
+@pytest.mark.parametrize("other", BOTH)
+def test_gradients_that_are_zero_by_themselves(other):
+    def run(t, jit):
+        seen = []
+        for name in ("sign", "floor", "round", "detach"):
+            w, v = (t.ones(2, requires_grad=True) for _ in range(2))
+            jit(lambda x: ((getattr(w, name)() * x).sum() + v.sum()).backward())(t.ones(2))
+            seen += [w.grad is None, *([] if w.grad is None else w.grad.tolist())]
+        net = t.nn.Sequential(t.nn.Linear(2, 3), t.nn.LeakyReLU(), t.nn.Linear(3, 1))
+
+        @jit
+        def penalty(x):
+            x = (x * 1).requires_grad_(True)
+            y = net(x)
+            (g,) = t.autograd.grad(y, x, grad_outputs=t.ones_like(y), create_graph=True)
+            g.pow(2).sum().backward()
+
+        penalty(t.ones(3, 2))
+        return seen + [p.grad is None for p in net.parameters()] + net[0].bias.grad.tolist()
+
+    compare(run, other)
+
+
+def test_clocks_dice_and_iterators_are_asked_at_every_call():
+    dice, numbers, draws, generator = random.Random(3), iter(range(100)), np.random.RandomState(1), np.random.default_rng(2)
+    functions = [lambda x: x * dice.random(), lambda x: x * dice.randint(1, 1000), lambda x: x + next(numbers), lambda x: x * draws.rand(),
+                 lambda x: x + time.perf_counter(), lambda x: x * random.random(), lambda x: x * np.random.rand(), lambda x: x * generator.random(), lambda x: x + sum(itertools.islice(numbers, 2))]
+    for f in functions:
+        compiled, x = gradus.jit(f), gradus.ones(1, dtype=gradus.float64)
+        with pytest.warns(UserWarning, match="runs without being compiled"):
+            assert len({compiled(x).item() for _ in range(12)}) == 12

@@ -49,7 +49,7 @@ impl PyTensor {
             }
         };
         let value = crate::create::constructed(data, dtype.map(|d| d.0))?;
-        PyTensor::out(if flag { value.requires_grad_() } else { value })
+        PyTensor::out(if flag { crate::noted::made(value.requires_grad_()) } else { value })
     }
 
     /// Above NumPy's: its scalars leave operators to tensors.
@@ -482,7 +482,7 @@ impl PyTensor {
     ) -> PyResult<PyTensor> {
         let dtype = dtype.map_or(self.dtype_now(py)?, |d| d.0);
         let value = tensor_of(data, Some(dtype))?.detach();
-        PyTensor::out(if requires_grad { value.requires_grad_() } else { value })
+        PyTensor::out(if requires_grad { crate::noted::made(value.requires_grad_()) } else { value })
     }
 
     /// Extents from 0 on, or the one of an axis.
@@ -551,7 +551,7 @@ impl PyTensor {
         if on == x.requires_grad() {
             return Ok(());
         }
-        let leaf = if on { x.requires_grad_() } else { x.detach() };
+        let leaf = if on { crate::noted::made(x.requires_grad_()) } else { x.detach() };
         raise(leaf.check())?;
         if !leaf.is_same(&x) {
             self.rebind(leaf);

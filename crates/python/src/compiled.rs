@@ -246,7 +246,9 @@ impl Program {
 
     fn run_now(&self, py: Python<'_>, tensors: &[Tensor]) -> PyResult<Vec<Tensor>> {
         for r in &self.rebound {
-            if let (Read::From(cell), Some(now)) = (&r.read, r.now(py)?) {
+            if let Read::From(cell) = &r.read
+                && let Some(now) = r.now(py)?
+            {
                 raise(cell.set_(&now.detach()))?;
             }
         }

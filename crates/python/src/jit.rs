@@ -6,7 +6,7 @@ use crate::compiled::{
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
-use crate::noted::{Argument, Found, Watch};
+use crate::noted::{Argument, Found, Watch, put_into};
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
 use crate::unary::Spelled;
@@ -157,13 +157,16 @@ impl PyJit {
             if both.len() == found_outside.len() && views <= rooted {
                 break (traced, compiled);
             }
+            if let Some(name) = &traced.found.leaked {
+                return Err(put_into(name));
+            }
             for place in &traced.found.undo {
                 place.get().restore(py)?;
             }
             (found_outside, rooted) = (both, rooted || views);
         };
         let Traced { results, changed, gradients, depends, differentiates, found } = traced;
-        let Found { mut guards, changed: unstable, undo: _, rebound, before } = found;
+        let Found { mut guards, changed: unstable, undo: _, leaked: _, rebound, before } = found;
         let twins = if let Related::Twins(twins) = related { twins } else { Vec::new() };
         let lasting = unstable.is_empty() && !rooted;
         let rebound =

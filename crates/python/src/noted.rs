@@ -1,6 +1,6 @@
 //! What is noted while a function is traced to be compiled: everything outside of its arguments that its program depends on.
 
-use crate::guard::{Guard, holds_traced};
+use crate::guard::{Guard, holds_traced, traced_places};
 use crate::tensor::PyTensor;
 use gradus::Tensor;
 use pyo3::prelude::*;
@@ -20,6 +20,10 @@ struct Noted {
     reads: Py<PyAny>,
     arguments: Vec<Argument>,
     of_tensors: OfTensors,
+    /// How many traces had begun when its own had.
+    begun: u64,
+    /// Leaves that it has made.
+    made: Vec<Tensor>,
 }
 
 /// What a function knows of tensors from outside besides their types.
@@ -61,6 +65,19 @@ thread_local! {
 /// it: later changes are seen, and changes by the program last.
 pub(crate) fn is_compiling() -> bool {
     gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
+}
+
+/// Whether a place that was made when so many traces had begun was there before the function being compiled.
+pub(crate) fn is_from_outside(born: u64) -> bool {
+    with(|n| born < n.begun).unwrap_or(true)
+}
+
+/// A leaf that is made now: if a function being compiled makes it and changes it, the program is for one call.
+pub(crate) fn made(leaf: Tensor) -> Tensor {
+    if is_compiling() && leaf.is_cell() {
+        with(|n| n.made.push(leaf.clone()));
+    }
+    leaf
 }
 
 /// Counts changes of modules: as long as it stays, no module has to be looked at.
@@ -207,6 +224,8 @@ impl<'py> Watch<'py> {
             reads: reads.clone().unbind(),
             arguments: tensors,
             of_tensors: OfTensors::default(),
+            begun: gradus::traces_begun(),
+            made: Vec::new(),
         };
         NOTED.with(|n| n.borrow_mut().push(noted));
         let watch = Watch { reads, ended: false };
@@ -220,6 +239,7 @@ impl<'py> Watch<'py> {
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
         let (mut leaked, mut undo) = (None, Vec::new());
+        changed.extend(self.reads.getattr("passing")?.extract::<Vec<String>>()?);
         for guard in self.reads.getattr("guards")?.try_iter()? {
             let guard = guard?.cast_into::<Guard>()?;
             let now = guard.get().now(py);
@@ -231,20 +251,22 @@ impl<'py> Watch<'py> {
             } else if let Some(value) = traced {
                 let before = guard.get().restore(py)?.and_then(|v| v.cast_into::<PyTensor>().ok());
                 rebound.push((guard.unbind(), value, before.map(Bound::unbind)));
-            } else if now.is_some_and(|now| holds_traced(&now, 0).unwrap_or(false)) {
-                guard.get().restore(py)?;
-                leaked.get_or_insert(guard.get().name.clone());
+            } else if let Some(now) = now.filter(|now| holds_traced(now, 0).unwrap_or(false)) {
+                let name = &guard.get().name;
+                let Some(inside) = traced_places(&now, name, 0)? else {
+                    return Err(put_into(name));
+                };
+                for (place, tensor) in inside {
+                    rebound.push((Py::new(py, place)?, tensor.get().value(py)?, None));
+                }
+                leaked.get_or_insert(name.clone());
+                changed.push(name.clone());
+                guards.push(guard.unbind());
             } else {
                 changed.push(guard.get().name.clone());
                 undo.push(guard.clone().unbind());
                 guards.push(guard.unbind());
             }
-        }
-        if let Some(name) = leaked {
-            let why = format!(
-                "jit: the function put a tensor into `{name}`, which it found outside; return it, and put it there after the call"
-            );
-            return Err(crate::error::runtime_error(why));
         }
         let Some(noted) = noted else {
             return Err(crate::error::runtime_error("jit: traces ended out of order"));
@@ -265,12 +287,15 @@ impl<'py> Watch<'py> {
         let functions =
             noted.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
         let others = functions.collect::<PyResult<_>>()?;
+        if noted.made.iter().any(gradus::is_rewritten) {
+            changed.push("a leaf of its own".to_string());
+        }
         let of_tensors = noted.of_tensors;
         if of_tensors.required.iter().any(|(t, was)| t.requires_grad() != *was) {
             changed.push("requires_grad".to_string());
         }
         let guards = Guards { guards, modules: noted.modules, looked, others, of_tensors };
-        Ok(Found { guards, changed, undo, rebound, before: noted.before })
+        Ok(Found { guards, changed, undo, leaked, rebound, before: noted.before })
     }
 
     fn leave(&mut self) -> Option<Noted> {
@@ -291,6 +316,13 @@ impl Drop for Watch<'_> {
     }
 }
 
+/// The error for a tensor that leaves a trace where nothing can be put in its place.
+pub(crate) fn put_into(name: &str) -> PyErr {
+    crate::error::runtime_error(format!(
+        "jit: the function put a tensor into `{name}`, which it found outside; return it, and put it there after the call"
+    ))
+}
+
 /// What a function did from outside.
 pub(crate) struct Found<R> {
     pub(crate) guards: Guards,
@@ -298,6 +330,8 @@ pub(crate) struct Found<R> {
     pub(crate) changed: Vec<String>,
     /// Where these stand, to put back what was there.
     pub(crate) undo: Vec<Py<Guard>>,
+    /// A container that it put a tensor into.
+    pub(crate) leaked: Option<String>,
     /// Places outside that it gave another tensor.
     pub(crate) rebound: Vec<R>,
     pub(crate) before: Vec<Py<PyAny>>,
@@ -306,8 +340,8 @@ pub(crate) struct Found<R> {
 impl<R> Found<R> {
     /// The same with something else about each place.
     pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> Found<S> {
-        let Found { guards, changed, undo, rebound, before } = self;
-        Found { guards, changed, undo, rebound: rebound.into_iter().map(f).collect(), before }
+        let Found { guards, changed, undo, leaked, rebound, before } = self;
+        Found { guards, changed, undo, leaked, rebound: rebound.into_iter().map(f).collect(), before }
     }
 }
 
