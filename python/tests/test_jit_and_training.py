@@ -281,3 +281,36 @@ def test_rates_that_are_tensors(kind, other):
         return seen
 
     compare(run, other)
+
+
+def test_lazy_layers_learn_their_width_in_the_first_call():
+    layer, x = nn.LazyLinear(2), gradus.ones(1, 3)
+    f = gradus.jit(lambda x: layer(x).sum() * 2)
+    found = [f(x).item() for _ in range(3)]
+    assert found == pytest.approx([layer(x).sum().item() * 2] * 3) and tuple(layer.weight.shape) == (2, 3) and f._programs == 1
+
+
+@pytest.mark.parametrize("other", BOTH)
+def test_tables_that_are_made_when_they_are_needed(other):
+    def run(t, jit):
+        class Turned(t.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.known, self.mask = {}, None
+
+            def forward(self, x):
+                n = x.shape[0]
+                if n not in self.known:
+                    angle = t.arange(n) * 0.5
+                    self.known[n] = (angle.cos(), angle.sin())
+                if self.mask is None or self.mask.shape[0] != n:
+                    self.mask = t.tril(t.ones(n, n))
+                return self.mask @ (x * self.known[n][0] + self.known[n][1])
+
+        net, seen = Turned(), []
+        f = jit(lambda x: net(x))
+        for n in (3, 3, 4, 3, 4, 4, 3):
+            seen += f(t.arange(float(n))).tolist() + net.mask.flatten().tolist() + net.known[n][0].tolist()
+        return seen
+
+    compare(run, other)

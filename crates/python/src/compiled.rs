@@ -32,8 +32,10 @@ pub(crate) struct Program {
     /// Which cells required gradients: their freezing makes another program.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
-    /// Places outside that it gives other tensors; these come last of its results.
+    /// Places outside that it gives other tensors; these come behind those.
     pub(crate) rebound: Vec<Rebound>,
+    /// Tensors that the function left in containers outside; their values come behind those.
+    pub(crate) left: Vec<Py<PyTensor>>,
     /// Whether a backward pass is part of it.
     pub(crate) differentiates: bool,
     pub(crate) results: Tree,
@@ -299,6 +301,9 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = arguments.py();
         let mut outs = self.run(py, tensors, first)?;
+        for (tensor, new) in self.left.iter().zip(outs.split_off(outs.len() - self.left.len())) {
+            tensor.get().rebind(new);
+        }
         for (r, new) in self.rebound.iter().zip(outs.split_off(outs.len() - self.rebound.len())) {
             r.place.get().put(py, Bound::new(py, PyTensor::new(new))?.into_any())?;
         }

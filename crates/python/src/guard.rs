@@ -24,8 +24,6 @@ enum Place {
     Item(Py<PyDict>, Py<PyAny>),
     /// An attribute of a class, or one in a slot.
     Attribute(Py<PyAny>, Py<PyString>),
-    /// An element of a list.
-    Element(Py<PyAny>, usize),
     /// What a function without arguments gives: how things that code in C hands out are read.
     Given(Py<PyAny>),
 }
@@ -36,7 +34,6 @@ impl Place {
             Place::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
             Place::Item(items, name) => items.bind(py).get_item(name).ok().flatten(),
             Place::Attribute(of, name) => of.bind(py).getattr(name).ok(),
-            Place::Element(list, i) => list.bind(py).get_item(*i).ok(),
             Place::Given(by) => by.bind(py).call0().ok(),
         }
     }
@@ -50,8 +47,6 @@ impl Place {
             (Place::Item(items, name), None) => items.bind(py).as_any().del_item(name),
             (Place::Attribute(of, name), Some(value)) => of.bind(py).setattr(name, value),
             (Place::Attribute(of, name), None) => of.bind(py).delattr(name),
-            (Place::Element(list, i), Some(value)) => list.bind(py).set_item(*i, value),
-            (Place::Element(list, i), None) => list.bind(py).del_item(*i),
             (Place::Given(_), _) => Ok(()),
         }
     }
@@ -205,13 +200,20 @@ fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
         || value.get_type().name().is_ok_and(|n| n == "deque")
 }
 
-/// Whether a value is a tensor of a trace, or holds one.
-pub(crate) fn holds_traced(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<bool> {
+/// Adds the tensors of a trace that a value is or holds to those found.
+pub(crate) fn traced_in(
+    value: &Bound<'_, PyAny>,
+    depth: usize,
+    found: &mut Vec<Py<PyTensor>>,
+) -> PyResult<()> {
     if let Ok(t) = value.cast::<PyTensor>() {
-        return Ok(t.get().held().is_traced());
+        if t.get().held().is_traced() {
+            found.push(t.clone().unbind());
+        }
+        return Ok(());
     }
     if depth >= DEEPEST {
-        return Ok(false);
+        return Ok(());
     }
     let inside = if let Ok(dict) = value.cast::<PyDict>() {
         dict.values().into_any()
@@ -222,57 +224,10 @@ pub(crate) fn holds_traced(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<b
         let own = value.getattr("__dict__").ok().filter(|_| !value.is_instance_of::<PyType>());
         match own.and_then(|d| d.cast_into::<PyDict>().ok()) {
             Some(own) if !value.is_instance_of::<PyModule>() => own.values().into_any(),
-            _ => return Ok(false),
+            _ => return Ok(()),
         }
     };
-    for x in inside.try_iter()? {
-        if holds_traced(&x?, depth + 1)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// A place, and the tensor there.
-pub(crate) type Inside<'py> = (Guard, Bound<'py, PyTensor>);
-
-/// The places inside of a value where tensors of a trace stand, with these; none if they stand where nothing can be put.
-pub(crate) fn traced_places<'py>(
-    value: &Bound<'py, PyAny>,
-    name: &str,
-    depth: usize,
-) -> PyResult<Option<Vec<Inside<'py>>>> {
-    let mut found = Vec::new();
-    if depth >= DEEPEST {
-        return Ok(Some(found));
-    }
-    let (dict, list) = (value.cast::<PyDict>(), is_sequence(value) && !value.is_instance_of::<PyTuple>());
-    let mut parts: Vec<(Place, Bound<'_, PyAny>)> = Vec::new();
-    if let Ok(dict) = dict {
-        parts.extend(dict.iter().map(|(k, v)| (Place::Item(dict.clone().unbind(), k.unbind()), v)));
-    } else if list {
-        for (i, x) in value.try_iter()?.enumerate() {
-            parts.push((Place::Element(value.clone().unbind(), i), x?));
-        }
-    } else if holds_traced(value, depth)? {
-        // What an object of a class of Python holds.
-        let own = value.getattr("__dict__").ok().filter(|own| own.is_instance_of::<PyDict>());
-        return own.map_or(Ok(None), |own| traced_places(&own, name, depth + 1));
-    }
-    for (place, part) in parts {
-        match part.cast::<PyTensor>() {
-            Ok(t) if t.get().held().is_traced() => {
-                let guard = Guard { place, was: Was::Anything, before: None, name: name.to_string() };
-                found.push((guard, t.clone()));
-            }
-            Ok(_) => {}
-            Err(_) => match traced_places(&part, name, depth + 1)? {
-                Some(more) => found.extend(more),
-                None => return Ok(None),
-            },
-        }
-    }
-    Ok(Some(found))
+    inside.try_iter()?.try_for_each(|x| traced_in(&x?, depth + 1, found))
 }
 
 /// One thing that a function found: where, and what it was then.

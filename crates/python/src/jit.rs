@@ -6,7 +6,7 @@ use crate::compiled::{
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
-use crate::noted::{Argument, Found, Watch, put_into};
+use crate::noted::{Argument, Found, Watch};
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
 use crate::unary::Spelled;
@@ -157,8 +157,10 @@ impl PyJit {
             if both.len() == found_outside.len() && views <= rooted {
                 break (traced, compiled);
             }
-            if let Some(name) = &traced.found.leaked {
-                return Err(put_into(name));
+            if !traced.found.left.is_empty() {
+                let why = "jit: the function puts tensors into a container from outside, and is given tensors that it also finds \
+                           there; return them, and put them there after the call";
+                return Err(crate::error::runtime_error(why));
             }
             for place in &traced.found.undo {
                 place.get().restore(py)?;
@@ -166,7 +168,7 @@ impl PyJit {
             (found_outside, rooted) = (both, rooted || views);
         };
         let Traced { results, changed, gradients, depends, differentiates, found } = traced;
-        let Found { mut guards, changed: unstable, undo: _, leaked: _, rebound, before } = found;
+        let Found { mut guards, changed: unstable, undo: _, left, rebound, before } = found;
         let twins = if let Related::Twins(twins) = related { twins } else { Vec::new() };
         let lasting = unstable.is_empty() && !rooted;
         let rebound =
@@ -186,6 +188,7 @@ impl PyJit {
             required: compiled.cells().iter().map(|t| t.requires_grad()).collect(),
             hooks: Hooks::of(tensors.iter().chain(compiled.cells())),
             rebound,
+            left,
             differentiates,
             results,
             compiled,
@@ -327,6 +330,9 @@ impl Trace<'_, '_> {
             outs.push(new);
             (place, old)
         });
+        for tensor in &found.left {
+            outs.push(tensor.get().value(py)?);
+        }
         let (depends, differentiates) = (gradus::traced_requirements(), gradus::traced_differentiates());
         Ok((outs, Traced { results, changed, gradients, depends, differentiates, found }))
     }

@@ -1,6 +1,6 @@
 //! What is noted while a function is traced to be compiled: everything outside of its arguments that its program depends on.
 
-use crate::guard::{Guard, holds_traced, traced_places};
+use crate::guard::{Guard, traced_in};
 use crate::tensor::PyTensor;
 use gradus::Tensor;
 use pyo3::prelude::*;
@@ -238,7 +238,7 @@ impl<'py> Watch<'py> {
         let noted = self.leave();
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut leaked, mut undo) = (None, Vec::new());
+        let (mut left, mut undo) = (Vec::new(), Vec::new());
         changed.extend(self.reads.getattr("passing")?.extract::<Vec<String>>()?);
         for guard in self.reads.getattr("guards")?.try_iter()? {
             let guard = guard?.cast_into::<Guard>()?;
@@ -251,18 +251,10 @@ impl<'py> Watch<'py> {
             } else if let Some(value) = traced {
                 let before = guard.get().restore(py)?.and_then(|v| v.cast_into::<PyTensor>().ok());
                 rebound.push((guard.unbind(), value, before.map(Bound::unbind)));
-            } else if let Some(now) = now.filter(|now| holds_traced(now, 0).unwrap_or(false)) {
-                let name = &guard.get().name;
-                let Some(inside) = traced_places(&now, name, 0)? else {
-                    return Err(put_into(name));
-                };
-                for (place, tensor) in inside {
-                    rebound.push((Py::new(py, place)?, tensor.get().value(py)?, None));
-                }
-                leaked.get_or_insert(name.clone());
-                changed.push(name.clone());
-                guards.push(guard.unbind());
             } else {
+                if let Some(now) = &now {
+                    traced_in(now, 0, &mut left)?;
+                }
                 changed.push(guard.get().name.clone());
                 undo.push(guard.clone().unbind());
                 guards.push(guard.unbind());
@@ -295,7 +287,7 @@ impl<'py> Watch<'py> {
             changed.push("requires_grad".to_string());
         }
         let guards = Guards { guards, modules: noted.modules, looked, others, of_tensors };
-        Ok(Found { guards, changed, undo, leaked, rebound, before: noted.before })
+        Ok(Found { guards, changed, undo, left, rebound, before: noted.before })
     }
 
     fn leave(&mut self) -> Option<Noted> {
@@ -316,13 +308,6 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// The error for a tensor that leaves a trace where nothing can be put in its place.
-pub(crate) fn put_into(name: &str) -> PyErr {
-    crate::error::runtime_error(format!(
-        "jit: the function put a tensor into `{name}`, which it found outside; return it, and put it there after the call"
-    ))
-}
-
 /// What a function did from outside.
 pub(crate) struct Found<R> {
     pub(crate) guards: Guards,
@@ -330,8 +315,8 @@ pub(crate) struct Found<R> {
     pub(crate) changed: Vec<String>,
     /// Where these stand, to put back what was there.
     pub(crate) undo: Vec<Py<Guard>>,
-    /// A container that it put a tensor into.
-    pub(crate) leaked: Option<String>,
+    /// Tensors that it left in containers.
+    pub(crate) left: Vec<Py<PyTensor>>,
     /// Places outside that it gave another tensor.
     pub(crate) rebound: Vec<R>,
     pub(crate) before: Vec<Py<PyAny>>,
@@ -340,8 +325,8 @@ pub(crate) struct Found<R> {
 impl<R> Found<R> {
     /// The same with something else about each place.
     pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> Found<S> {
-        let Found { guards, changed, undo, leaked, rebound, before } = self;
-        Found { guards, changed, undo, leaked, rebound: rebound.into_iter().map(f).collect(), before }
+        let Found { guards, changed, undo, left, rebound, before } = self;
+        Found { guards, changed, undo, left, rebound: rebound.into_iter().map(f).collect(), before }
     }
 }
 
