@@ -5,23 +5,35 @@ functions, attributes of what these are and of its arguments. Each is remembered
 frame can change it. The program is for calls that find all of them so.
 """
 
+import array
 import builtins
+import contextvars
 import dis
 import functools
+import gc
+import operator
 import os
+import random
 import sys
 import sysconfig
+import time
 import types
 import weakref
 from collections import deque
+from collections.abc import Iterator
 
-from ._native import Tensor, _Guard, jit
+from ._native import Tensor, _Guard, _note_module, jit
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STANDARD = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
 _NOTHING = object()
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Tensor)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
+_BYTES = (bytearray, memoryview, array.array)
+# Methods that syntax calls.
+_IMPLICIT = ("__call__", "__getitem__", "__len__", "__iter__", "__contains__", "__getattr__", "__enter__", "__bool__")
+_OF_FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
+_OF_PARTIAL = operator.attrgetter("func", "args", "keywords")
 # Instructions after which what was loaded is still there.
 _PASSING = ("COPY", "DUP_TOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "PRECALL")
 
@@ -73,11 +85,39 @@ def _is_ours(module):
     return isinstance(module, str) and (module == "gradus" or module.startswith("gradus."))
 
 
+def _optimises(kind):
+    return any(base.__module__.startswith("gradus.optim") for base in kind.__mro__)
+
+
 def _holds_settings(kind):
     """Whether objects of a class of the package are read as a whole: optimisers say themselves what a program depends on, and what
     is entered keeps only what it puts back."""
-    bases = [base.__module__ for base in kind.__mro__ if _is_ours(base.__module__)]
-    return bool(bases) and not hasattr(kind, "__enter__") and not any(base.startswith("gradus.optim") for base in bases)
+    ours = any(_is_ours(base.__module__) for base in kind.__mro__)
+    return ours and not hasattr(kind, "__enter__") and not _optimises(kind)
+
+
+def _is_dice(x):
+    """Whether it is NumPy's generator of random numbers, or a method of one."""
+    if type(x).__name__ in ("builtin_function_or_method", "cython_function_or_method"):
+        x = getattr(x, "__self__", None)
+    return type(x).__module__.startswith("numpy.random")
+
+
+def _handed_out(x):
+    """What code in C hands out that has an object, as a function that gives it now; or none."""
+    if isinstance(x, types.FunctionType):
+        code = _Code.of(x.__code__)
+        return functools.partial(_OF_FUNCTION, x) if code.reads_module and not code.is_ours else None
+    if isinstance(x, functools.partial):
+        return functools.partial(_OF_PARTIAL, x)
+    if isinstance(x, weakref.ref):
+        return x
+    if isinstance(x, contextvars.ContextVar):
+        return functools.partial(x.get, None)
+    if isinstance(x, functools._lru_cache_wrapper):  # whether results have been forgotten since
+        known = x.cache_info().misses
+        return lambda: x.cache_info().misses >= known
+    return functools.partial(bytes, x) if isinstance(x, _BYTES) else None
 
 
 def _parts(value):
@@ -92,6 +132,8 @@ def _parts(value):
             todo.extend(x.values())
         elif isinstance(x, _SEQUENCES):
             todo.extend(x)
+        elif isinstance(x, (weakref.ref, contextvars.ContextVar)):
+            todo.append(_handed_out(x)())
         else:
             yield x
             if "_modules" in getattr(x, "__dict__", ()) and _is_ours(type(x).__module__):  # lists of modules and the like
@@ -103,8 +145,8 @@ class Reads:
 
     def __init__(self, function, arguments):
         self._guards, self._lasting, self._functions, self._seen, self._before = {}, {}, {}, set(), None
-        self._keep(function)
-        self._keep(arguments)
+        self._inner, self._undo, self._given = set(), [], (function, arguments)
+        self.passing = []
 
     @property
     def guards(self):
@@ -112,6 +154,8 @@ class Reads:
         return list(self._guards.values())
 
     def __enter__(self):
+        for x in self._given:
+            self._keep(x)
         self._before = sys.getprofile()
         if hasattr(self._before, "disable"):  # a profiler of C
             self._before.disable()
@@ -124,10 +168,14 @@ class Reads:
             self._before.enable()
         else:
             sys.setprofile(self._before)
+        while self._undo:
+            self._undo.pop()(self)
 
     def _event(self, frame, event, value):
         if event == "call":
             self._begin(frame)
+        elif event == "c_call":
+            self._ask(frame, value)
         elif event == "return" and not isinstance(value, _PLAIN) and frame.f_back is not None:
             caller = _Code.of(frame.f_back.f_code)
             if not caller.is_ours:
@@ -135,14 +183,35 @@ class Reads:
         if callable(self._before):
             self._before(frame, event, value)
 
+    def _ask(self, frame, function):
+        """Looks at a call of code in C: what clocks and dice give is of that call alone (`passing`)."""
+        owner = getattr(function, "__self__", None)
+        passing = owner is time or isinstance(owner, random.Random) or function is open or (
+            isinstance(owner, type) and owner.__module__ == "datetime" and function.__name__ in ("now", "today", "utcnow")
+        )
+        while passing and frame is not None and frame.f_globals.get("__name__") == "random":
+            frame = frame.f_back
+        if passing and frame is not None and _Code.of(frame.f_code).reads_module and not _Code.of(frame.f_code).is_ours:
+            self.passing.append(f"{function.__name__}()")
+
     def function(self, function):
         """Says that a function is called that is kept where names do not lead."""
         self._keep(function)
 
+    def undo(self, function):
+        """Has a function called when nothing is looked at any more: it takes back what is to happen before each run."""
+        self._undo.append(function)
+
+    def knows(self, owner, key):
+        """Whether an item is among what was read."""
+        return ("item", id(owner), key) in self._guards
+
     def module(self, module):
-        """Says that a module is called."""
+        """Says that a module is called, or looked into."""
         for name in module._buffers:
-            self._guard("item", module._buffers, name, f"{type(module).__name__}.{name}")
+            self.guard("item", module._buffers, name, f"{type(module).__name__}.{name}")
+        for hooks in (module._forward_pre_hooks, module._forward_hooks, module._backward_pre_hooks, module._backward_hooks):
+            self._keep(list(hooks.values()))
 
     def _begin(self, frame):
         code = _Code.of(frame.f_code)
@@ -154,17 +223,40 @@ class Reads:
         if key in self._seen:
             return
         self._seen.add(key)
+        self._find(frame)
+        self._inner.update(x for x in frame.f_code.co_consts if isinstance(x, types.CodeType))
         for function in self._functions.get(frame.f_code, ()):
             for name, cell in zip(frame.f_code.co_freevars, function.__closure__ or ()):
-                self._guard("cell", cell, None, name)
+                self.guard("cell", cell, None, name)
+        self._look(code, frame.f_globals, given)
+
+    def _find(self, frame):
+        """Keeps the function that a frame is of, if names did not lead to it and it was not made on the way."""
+        code, name = frame.f_code, frame.f_code.co_name
+        known = code in self._functions or code in self._inner
+        if known or not _Code.of(code).reads_module or (name[0] == "<" and name != "<lambda>"):
+            return
+        self._functions[code] = []
+        own = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        of_class = [vars(base).get(name) for base in (own if isinstance(own, type) else type(own)).__mro__]
+        for found in [*of_class, frame.f_globals.get(name)]:
+            found = getattr(found, "__func__", found)
+            if isinstance(found, types.FunctionType) and found.__code__ is code:
+                return self._keep(found)
+        for found in gc.get_referrers(code):
+            if isinstance(found, types.FunctionType):
+                self._keep(found)
+
+    def _look(self, code, names, given):
+        """Remembers what code reads, from names of its module and what it is given."""
         found = list(given.values())
         for from_module, first, rest in code.chains:
             if not from_module:
                 value = given.get(first, _NOTHING)
-            elif code.reads_module and (first in frame.f_globals or not hasattr(builtins, first)):
-                value = frame.f_globals.get(first, _NOTHING)
+            elif code.reads_module and (first in names or not hasattr(builtins, first)):
+                value = names.get(first, _NOTHING)
                 if not isinstance(value, types.ModuleType):
-                    self._guard("item", frame.f_globals, first, first)
+                    self.guard("item", names, first, first)
             else:
                 continue
             for name in rest:
@@ -187,7 +279,9 @@ class Reads:
                 todo.extend(_parts(self._attribute(x, name)))
             for name in code.asked_for if code else ():
                 todo.extend(_parts(self._attribute(x, name, True)))
-            if code and code.any_name and isinstance(getattr(x, "__dict__", None), dict) and not isinstance(x, types.ModuleType):
+            if _optimises(type(x)) or isinstance(x, types.ModuleType):
+                continue
+            if code and code.any_name and isinstance(getattr(x, "__dict__", None), dict):
                 for name in list(x.__dict__):
                     todo.extend(_parts(self._attribute(x, name)))
 
@@ -199,6 +293,13 @@ class Reads:
             if isinstance(x, _PLAIN) or id(x) in self._lasting:
                 continue
             self._lasting[id(x)] = x
+            if isinstance(x, Iterator) or _is_dice(x):
+                self.passing.append(getattr(x, "__name__", type(x).__name__))
+            handed_out = _handed_out(x)
+            if handed_out is not None and ("given", id(x), None) not in self._guards:
+                guard = _Guard("given", handed_out, None, getattr(x, "__name__", type(x).__name__))
+                self._guards["given", id(x), None] = guard
+                todo.append(guard.before)
             if isinstance(x, dict):
                 todo.extend(x.values())
             elif isinstance(x, _SEQUENCES):
@@ -208,27 +309,41 @@ class Reads:
                 todo += [x.__defaults__, x.__kwdefaults__, getattr(x, "__wrapped__", None)]
             elif isinstance(x, types.MethodType):
                 todo += [x.__self__, x.__func__]
-            elif isinstance(x, functools.partial):
-                todo += [x.func, x.args, x.keywords]
-            elif isinstance(x, (jit, functools._lru_cache_wrapper)):
+            elif isinstance(x, jit):
                 todo.append(x.__wrapped__)
+            elif isinstance(x, functools._lru_cache_wrapper):
+                todo.append(x.__wrapped__)
+                self._would_begin(x.__wrapped__)
             elif isinstance(x, (staticmethod, classmethod)):
                 todo.append(x.__func__)
             elif isinstance(x, property):
                 todo += [x.fget, x.fset]
             elif "_modules" in getattr(x, "__dict__", ()):
+                _note_module(x)
                 todo.extend(x._modules.values())
             elif _holds_settings(type(x)):
                 # The frames of the package itself are not looked at: all that such an object holds is read.
                 own = getattr(x, "__dict__", None)
                 for name in list(own) if isinstance(own, dict) else ():
-                    self._guard("item", own, name, f"{type(x).__name__}.{name}")
+                    self.guard("item", own, name, f"{type(x).__name__}.{name}")
             if not isinstance(x, (type, types.ModuleType)) and not _is_ours(type(x).__module__):
-                call = self._of_class(type(x), "__call__")
-                if isinstance(call, types.FunctionType):
-                    todo.append(call)
+                for name in _IMPLICIT:
+                    if isinstance(self._of_class(type(x), name), types.FunctionType):
+                        self._attribute(type(x), name)
 
-    def _guard(self, kind, owner, key, name):
+    def _would_begin(self, function):
+        """Looks at what a function reads that may not run, as its results are kept, but would if they were forgotten."""
+        if not isinstance(function, types.FunctionType):
+            return
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        for name, cell in cells.items():
+            self.guard("cell", cell, None, name)
+        self._keep(function)
+        self._look(_Code.of(function.__code__), function.__globals__,
+                   {name: cell.cell_contents for name, cell in cells.items() if cell != types.CellType()})
+
+    def guard(self, kind, owner, key, name):
+        """Remembers what stands in a place, as it is now."""
         place = (kind, id(owner), key)
         if place not in self._guards:
             guard = self._guards[place] = _Guard(kind, owner, key, name)
@@ -244,25 +359,25 @@ class Reads:
     def _attribute(self, x, name, precisely=False):
         """An attribute as it is now, which is remembered; nothing if it is not there, or computed."""
         if isinstance(x, types.ModuleType):
-            value = _NOTHING if _is_ours(x.__name__) else x.__dict__.get(name, _NOTHING)
-            if value is not _NOTHING and not isinstance(value, (types.ModuleType, types.BuiltinFunctionType, type)):
-                self._guard("item", x.__dict__, name, f"{x.__name__}.{name}")
+            value = x.__dict__.get(name, _NOTHING)
+            if value is not _NOTHING and not isinstance(value, (types.ModuleType, type)):
+                self.guard("item", x.__dict__, name, f"{x.__name__}.{name}")
             return value
         if isinstance(x, type):
             value = self._of_class(x, name)
             if value is not _NOTHING:
-                self._guard("attribute", x, name, f"{x.__name__}.{name}")
+                self.guard("attribute", x, name, f"{x.__name__}.{name}")
                 self._keep(value)
             return value
         if id(x) not in self._lasting or isinstance(x, _PLAIN):
             return _NOTHING
         kind = type(x)
         own, label = getattr(x, "__dict__", None), f"{kind.__name__}.{name}"
-        if _is_ours(kind.__module__) and "_modules" not in (own or ()):
+        if _is_ours(kind.__module__) and "_modules" not in (own or ()) and not _optimises(kind):
             return _NOTHING
         of_class = self._of_class(kind, name)
         if isinstance(of_class, types.MemberDescriptorType):
-            self._guard("attribute", x, name, label)
+            self.guard("attribute", x, name, label)
             return getattr(x, name, _NOTHING)
         if isinstance(of_class, property):
             self._attribute(kind, name)
@@ -270,10 +385,10 @@ class Reads:
         if isinstance(own, dict):
             for register in ("_parameters", "_buffers", "_modules"):
                 if name not in own and name in own.get(register, ()):
-                    self._guard("item", own[register], name, label)
+                    self.guard("item", own[register], name, label)
                     return own[register][name]
             if name in own or precisely or of_class is not _NOTHING:
-                self._guard("item", own, name, label)
+                self.guard("item", own, name, label)
             if name in own:
                 return own[name]
         return self._attribute(kind, name) if of_class is not _NOTHING else _NOTHING

@@ -2,11 +2,10 @@
 
 import math
 
+from . import _native, _results
 from ._examples import documented as _documented
-from ._native import (  # noqa: F401
-    Tensor, _value_error, eig, eigh, eigvals, eigvalsh, inv, lstsq, lu, pinv, qr, slogdet, solve, solve_triangular, svd, svdvals,
-)
-from .composed.product import _powers, multi_dot
+from ._native import Tensor, _value_error, lu, solve_triangular  # noqa: F401
+from .composed.product import _completed, _powers, multi_dot
 from .limits import finfo
 
 #: What is raised for matrices that have no inverse or factor.
@@ -18,6 +17,146 @@ matrix_power = Tensor.matrix_power
 matmul = Tensor.matmul
 diagonal = Tensor.diagonal
 cross = Tensor.cross
+
+
+def inv(A):
+    """The inverse.
+
+    >>> import gradus
+    >>> gradus.linalg.inv(gradus.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    return _native.inv(A)
+
+
+def slogdet(A):
+    """Sign and logarithm of the determinant.
+
+    >>> import gradus
+    >>> gradus.linalg.slogdet(gradus.eye(2)).logabsdet
+    tensor(0.)
+    """
+    return _native.slogdet(A)
+
+
+def eig(A):
+    """Eigenvalues and vectors, complex.
+
+    >>> import gradus
+    >>> gradus.linalg.eig(gradus.eye(2)).eigenvalues.real
+    tensor([1., 1.])
+    """
+    return _native.eig(A)
+
+
+def eigvals(A):
+    """Eigenvalues, complex.
+
+    >>> import gradus
+    >>> gradus.linalg.eigvals(gradus.eye(2)).real
+    tensor([1., 1.])
+    """
+    return _native.eigvals(A)
+
+
+def eigh(A, UPLO="L"):
+    """Eigenvalues, ascending, and vectors of Hermitian matrices; both halves are taken to be equal.
+
+    >>> import gradus
+    >>> gradus.linalg.eigh(gradus.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
+    return _native.eigh(A)
+
+
+def eigvalsh(A, UPLO="L"):
+    """Eigenvalues of Hermitian matrices, ascending.
+
+    >>> import gradus
+    >>> gradus.linalg.eigvalsh(gradus.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
+    return _native.eigvalsh(A)
+
+
+def svdvals(A, *, driver=None):
+    """The singular values, descending.
+
+    >>> import gradus
+    >>> gradus.linalg.svdvals(gradus.tensor([[0.0, 3.0], [2.0, 0.0]]))
+    tensor([3., 2.])
+    """
+    return _native.svdvals(A)
+
+
+def svd(A, full_matrices=True, *, driver=None):
+    """Singular vectors and values: U, S, Vh. Without `full_matrices` as many vectors as values.
+
+    >>> import gradus
+    >>> u, s, vh = gradus.linalg.svd(gradus.ones(3, 2))
+    >>> tuple(u.shape), tuple(s.shape), tuple(vh.shape)
+    ((3, 3), (2,), (2, 2))
+    """
+    u, s, vh = _native.svd(A)
+    return _results.svd(_completed(u), s, _completed(vh.mH).mH) if full_matrices else _results.svd(u, s, vh)
+
+
+def qr(A, mode="reduced"):
+    """An orthogonal and an upper triangular factor; `mode` is "reduced", "complete" or "r", which is the second alone.
+
+    >>> import gradus
+    >>> q, r = gradus.linalg.qr(gradus.ones(3, 2), mode="complete")
+    >>> tuple(q.shape), tuple(r.shape)
+    ((3, 3), (3, 2))
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"qr received unrecognized mode {mode!r}: it is one of 'reduced' (default), 'r', or 'complete'")
+    q, r = _native.qr(A)
+    if mode == "r":
+        return _results.qr(A.new_zeros(0), r)
+    more = A.shape[-2] - q.shape[-1]
+    if mode == "reduced" or more <= 0:
+        return _results.qr(q, r)
+    rows = r.new_zeros(*r.shape[:-2], more, r.shape[-1])
+    return _results.qr(_completed(q), _native.cat([r, rows], -2))
+
+
+def solve(A, B, *, left=True):
+    """The `X` of `A X = B`, or, with `left=False`, of `X A = B`.
+
+    >>> import gradus
+    >>> gradus.linalg.solve(gradus.tensor([[2.0]]), gradus.tensor([[8.0]]), left=False)
+    tensor([[4.]])
+    """
+    return _native.solve(A, B) if left else _native.solve(A.mT, B.mT).mT
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """The `X` with the least sum of squares of `A X - B`, as `solution`.
+
+    >>> import gradus
+    >>> gradus.linalg.lstsq(gradus.ones(2, 1), gradus.tensor([[1.0], [3.0]])).solution
+    tensor([[2.]])
+    """
+    return _native.lstsq(A, B)
+
+
+def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
+    """The pseudo-inverse; singular values below `atol`, or `rtol` times the largest, count as zero.
+
+    >>> import gradus
+    >>> gradus.linalg.pinv(gradus.tensor([[4.0, 0.0], [0.0, 0.1]]), atol=0.5)
+    tensor([[0.2500, 0.0000],
+            [0.0000, 0.0000]])
+    """
+    rtol = rcond if rtol is None else rtol
+    if atol is None and rtol is None:
+        return _native.pinv(A)
+    u, s, vh = _native.svd(A)
+    least = s.amax(-1, keepdim=True) * (0.0 if rtol is None else rtol)
+    kept = s > (least if atol is None else least.clamp(min=atol))
+    return (vh.mH * _native.where(kept, 1 / s.masked_fill(~kept, 1.0), 0.0).unsqueeze(-2).to(vh.dtype)) @ u.mH
 
 
 def vander(x, *, N=None):

@@ -229,7 +229,7 @@ jacrev = jacfwd = jacobian
 
 
 def hessian(function, argnums=0, *inputs):
-    """A function that gives the second derivatives of `function`, whose value is a scalar.
+    """A function that gives the second derivatives of `function` for an argument, both nested or not.
 
     >>> import gradus
     >>> gradus.hessian(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
@@ -242,12 +242,26 @@ def hessian(function, argnums=0, *inputs):
     if not isinstance(argnums, int):
         return jacobian(jacobian(function, argnums), argnums)
 
+    def scalar(out):
+        if not isinstance(out, Tensor) or out.dim():
+            raise _Several
+        return [out]
+
     @functools.wraps(function)
     def derived(*args, **kwargs):
         _, (place,) = _places(argnums, args)
-        return _native._hessian(args[place], lambda x: [function(*args[:place], x[0], *args[place + 1 :], **kwargs)])
+        try:
+            if isinstance(args[place], Tensor):
+                return _native._hessian(args[place], lambda x: scalar(function(*args[:place], x[0], *args[place + 1 :], **kwargs)))
+        except _Several:
+            pass
+        return jacobian(jacobian(function, argnums), argnums)(*args, **kwargs)
 
     return derived
+
+
+class _Several(Exception):
+    """A function gives something else than a scalar."""
 
 
 def _axes(dims, argument, number):

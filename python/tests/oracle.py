@@ -1,5 +1,7 @@
 """What the tests share: PyTorch as oracle where it is installed, arrays in between, comparison of nested results."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,18 @@ def pull_back(results, seed=0):
     if total is not None:
         total.backward()
     return total is not None
+
+
+#: Whose function is run without being compiled.
+BOTH = [pytest.param("gradus"), pytest.param("torch", marks=needs_torch)]
+
+
+def compare(run, other="gradus"):
+    """`run(t, jit)` gives numbers; they are those without `jit`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = run(gradus, gradus.jit)
+    expected = run(gradus if other == "gradus" else torch, lambda f: f)
+    assert len(found) == len(expected)
+    for i, (a, b) in enumerate(zip(found, expected)):
+        assert a == pytest.approx(b, rel=1e-5, abs=1e-7, nan_ok=True), i

@@ -49,7 +49,7 @@ impl PyTensor {
             }
         };
         let value = crate::create::constructed(data, dtype.map(|d| d.0))?;
-        PyTensor::out(if flag { value.requires_grad_() } else { value })
+        PyTensor::out(if flag { crate::noted::made(value.requires_grad_()) } else { value })
     }
 
     /// Above NumPy's: its scalars leave operators to tensors.
@@ -158,20 +158,20 @@ impl PyTensor {
     /// The one element as a Python number.
     #[doc = example!(item)]
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        item(py, &self.value(py)?)
+        item(py, &self.elements(py)?)
     }
 
     /// The elements as nested lists.
     #[doc = example!(tolist)]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_list(py, &self.value(py)?)
+        to_list(py, &self.elements(py)?)
     }
 
     /// A NumPy array of the same memory, which cannot be written to.
     #[doc = example!(numpy)]
     #[pyo3(signature = (*, force=false))]
     fn numpy<'py>(slf: &Bound<'py, PyTensor>, force: bool) -> PyResult<Bound<'py, PyAny>> {
-        let x = slf.get().value(slf.py())?;
+        let x = slf.get().elements(slf.py())?;
         if x.requires_grad() && !force {
             let why = "a Tensor that requires grad has no array; call detach().numpy(), or numpy(force=True)";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
@@ -196,7 +196,9 @@ impl PyTensor {
     /// Whether gradients flow to or through this tensor.
     #[getter(requires_grad)]
     fn get_requires_grad(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.value(py)?.requires_grad())
+        let on = self.value(py)?.requires_grad();
+        crate::noted::note_requirement(&self.held(), on);
+        Ok(on)
     }
 
     #[setter(requires_grad)]
@@ -400,10 +402,6 @@ impl PyTensor {
         item(py, &x)?.call_method1("__format__", (spec,))?.extract()
     }
 
-    fn __copy__(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        Ok(PyTensor::new(self.value(py)?))
-    }
-
     /// A leaf of its own with the same value, of the same class and with the same attributes.
     fn __deepcopy__<'py>(
         slf: &Bound<'py, PyTensor>,
@@ -414,15 +412,10 @@ impl PyTensor {
             let why = "only leaves can be copied deeply; call detach() or clone() first";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
-        let class = slf.get_type();
-        let copy = if class.is(py.get_type::<PyTensor>()) {
-            Bound::new(py, PyTensor::new(x.detach().copied()))?.into_any()
-        } else {
-            // Without its `__init__`, whose arguments are its own.
-            let new = class.call_method1("__new__", (&class,))?;
-            new.cast::<PyTensor>().map_err(PyErr::from)?.get().rebind(x.detach().copied());
-            new
-        };
+        if let Some(view) = crate::copy::of_view(slf, memo)? {
+            return Ok(view);
+        }
+        let copy = crate::copy::of_class(slf, x.detach().copied())?;
         if x.requires_grad() {
             copy.call_method0("requires_grad_")?;
         }
@@ -489,7 +482,7 @@ impl PyTensor {
     ) -> PyResult<PyTensor> {
         let dtype = dtype.map_or(self.dtype_now(py)?, |d| d.0);
         let value = tensor_of(data, Some(dtype))?.detach();
-        PyTensor::out(if requires_grad { value.requires_grad_() } else { value })
+        PyTensor::out(if requires_grad { crate::noted::made(value.requires_grad_()) } else { value })
     }
 
     /// Extents from 0 on, or the one of an axis.
@@ -543,6 +536,7 @@ impl PyTensor {
     fn require(&self, py: Python<'_>, on: bool) -> PyResult<()> {
         let x = self.value(py)?;
         if x.is_cell() {
+            crate::noted::note_requirement(&x, x.requires_grad());
             return raise(x.set_requires_grad(on));
         }
         if !x.is_leaf() {
@@ -557,7 +551,7 @@ impl PyTensor {
         if on == x.requires_grad() {
             return Ok(());
         }
-        let leaf = if on { x.requires_grad_() } else { x.detach() };
+        let leaf = if on { crate::noted::made(x.requires_grad_()) } else { x.detach() };
         raise(leaf.check())?;
         if !leaf.is_same(&x) {
             self.rebind(leaf);

@@ -6,7 +6,7 @@ use crate::noted::Guards;
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
 use crate::unary::Spelled;
-use gradus::{Aval, Compiled, Tensor, Whose};
+use gradus::{Aval, Compiled, DType, Tensor, Whose};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Program {
     pub(crate) arguments: Tree,
     pub(crate) types: Vec<Aval>,
+    pub(crate) modes: Modes,
     /// What brings numbers that live in Python up to date before each run, and gives what takes that back.
     pub(crate) before: Vec<Py<PyAny>>,
     pub(crate) guards: Guards,
@@ -31,12 +32,24 @@ pub(crate) struct Program {
     /// Which cells required gradients: their freezing makes another program.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
-    /// Places outside that it gives other tensors; these come last of its results.
+    /// Places outside that it gives other tensors; these come behind those.
     pub(crate) rebound: Vec<Rebound>,
+    /// Tensors that the function left in containers outside; their values come behind those.
+    pub(crate) left: Vec<Py<PyTensor>>,
     /// Whether a backward pass is part of it.
     pub(crate) differentiates: bool,
     pub(crate) results: Tree,
     pub(crate) compiled: Compiled,
+}
+
+/// What operations depend on besides their operands: whether they are recorded, and the dtype of floats.
+#[derive(PartialEq)]
+pub(crate) struct Modes(bool, DType);
+
+impl Modes {
+    pub(crate) fn now() -> Modes {
+        Modes(gradus::is_grad_enabled(), crate::dtype::default_float())
+    }
 }
 
 /// A place outside that a function gives another tensor.
@@ -140,14 +153,19 @@ pub(crate) fn requirement(t: &Tensor) -> (bool, bool) {
 }
 
 impl Program {
-    /// Whether it is for these arguments now; their tensors are left in the list.
-    pub(crate) fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
+    /// Whether it is for arguments of these types; their tensors are left in the list.
+    pub(crate) fn takes(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
         tensors.clear();
         if !self.arguments.matches(arguments.as_any(), tensors)? || tensors.len() != self.types.len() {
             return Ok(false);
         }
         let same = |(t, a): (&Tensor, &Aval)| t.dtype() == a.dtype && t.shape() == a.shape;
-        if !tensors.iter().zip(&self.types).all(same) {
+        Ok(tensors.iter().zip(&self.types).all(same))
+    }
+
+    /// Whether it is for these arguments, of types that it takes, and for all else as it is now.
+    pub(crate) fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &[Tensor]) -> PyResult<bool> {
+        if self.modes != Modes::now() {
             return Ok(false);
         }
         if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
@@ -169,12 +187,17 @@ impl Program {
         if !self.hooks.hold(tensors, self.compiled.cells()) || !self.leaves_fit(tensors) {
             return Ok(false);
         }
-        if !self.changed.is_empty() || !self.twins.is_empty() {
+        if self.writes() {
             let mut places = Vec::new();
             self.arguments.places(arguments.as_any(), &mut places);
-            match Related::of(py, &places) {
-                Related::Twins(twins) if twins == self.twins => {}
-                _ => return Ok(false),
+            if places.iter().flatten().any(|p| part_of_a_cell(py, p, self.compiled.cells())) {
+                return Ok(false);
+            }
+            if !self.changed.is_empty() || !self.twins.is_empty() {
+                match Related::of(py, &places) {
+                    Related::Twins(twins) if twins == self.twins => {}
+                    _ => return Ok(false),
+                }
             }
         }
         for r in &self.rebound {
@@ -185,27 +208,32 @@ impl Program {
         self.guards.hold(py)
     }
 
+    /// Whether it writes to anything that arguments may be parts of.
+    pub(crate) fn writes(&self) -> bool {
+        !self.changed.is_empty() || !self.twins.is_empty() || !self.compiled.written().is_empty()
+    }
+
     /// Whether those arguments that it also found outside are just these.
     fn leaves_fit(&self, tensors: &[Tensor]) -> bool {
-        if !self.differentiates && self.found_outside.is_empty() {
+        if !self.differentiates && self.found_outside.is_empty() && !self.writes() {
             return true;
         }
-        tensors.iter().enumerate().filter(|(_, t)| t.requires_grad() && t.is_cell()).all(|(i, t)| match self
-            .found_outside
-            .iter()
-            .find(|(k, _)| *k == i)
-        {
-            Some((_, leaf)) => t.is_same(leaf),
-            None => !self.compiled.cells().iter().any(|cell| cell.is_same(t)),
+        let writes = self.writes();
+        let shares = |t: &Tensor| may_share(t, self.differentiates, writes);
+        tensors.iter().enumerate().filter(|(_, t)| shares(t)).all(|(i, t)| {
+            match self.found_outside.iter().find(|(k, _)| *k == i) {
+                Some((_, leaf)) => t.is_same(leaf),
+                None => !self.compiled.cells().iter().any(|cell| cell.is_same(t)),
+            }
         }) && self.found_outside.iter().all(|(i, leaf)| tensors[*i].is_same(leaf))
     }
 
     /// Runs it with numbers that live in Python as they are to be; if it fails, they are as they were.
-    fn run(&self, py: Python<'_>, tensors: &[Tensor]) -> PyResult<Vec<Tensor>> {
+    fn run(&self, py: Python<'_>, tensors: &[Tensor], first: bool) -> PyResult<Vec<Tensor>> {
         let mut undo = Vec::new();
         let mut run = || {
             for f in &self.before {
-                undo.push(f.bind(py).call0()?);
+                undo.push(f.bind(py).call1((first,))?);
             }
             self.run_now(py, tensors)
         };
@@ -220,7 +248,9 @@ impl Program {
 
     fn run_now(&self, py: Python<'_>, tensors: &[Tensor]) -> PyResult<Vec<Tensor>> {
         for r in &self.rebound {
-            if let (Read::From(cell), Some(now)) = (&r.read, r.now(py)?) {
+            if let Read::From(cell) = &r.read
+                && let Some(now) = r.now(py)?
+            {
                 raise(cell.set_(&now.detach()))?;
             }
         }
@@ -261,14 +291,19 @@ impl Program {
 }
 
 impl Program {
-    /// Runs it on arguments, puts new values where it changes them, and gives its results as Python's.
+    /// Runs it on arguments, puts new values where it changes them, and gives its results as Python's. `first` says that it was
+    /// traced for this call.
     pub(crate) fn call<'py>(
         &self,
         arguments: &Bound<'py, PyTuple>,
         tensors: &[Tensor],
+        first: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = arguments.py();
-        let mut outs = self.run(py, tensors)?;
+        let mut outs = self.run(py, tensors, first)?;
+        for (tensor, new) in self.left.iter().zip(outs.split_off(outs.len() - self.left.len())) {
+            tensor.get().rebind(new);
+        }
         for (r, new) in self.rebound.iter().zip(outs.split_off(outs.len() - self.rebound.len())) {
             r.place.get().put(py, Bound::new(py, PyTensor::new(new))?.into_any())?;
         }
@@ -313,6 +348,21 @@ impl Program {
         let done = py.detach(|| gradus::autograd::backward_from(&on, gradus::Backward::default()));
         crate::hook::after_backward(py, raise(done))
     }
+}
+
+/// Whether it matters that an argument is also found outside: what it is there is the same leaf, or written to.
+pub(crate) fn may_share(t: &Tensor, differentiates: bool, writes: bool) -> bool {
+    t.is_cell() && (writes || (differentiates && t.requires_grad()))
+}
+
+/// Whether a tensor is a view of one of these cells.
+pub(crate) fn part_of_a_cell(py: Python<'_>, place: &Bound<'_, PyTensor>, cells: &[Tensor]) -> bool {
+    if place.get().is_whole() {
+        return false;
+    }
+    let Some((root, _)) = place.get().ancestry(py).pop() else { return false };
+    let root = root.get().held();
+    root.is_cell() && cells.iter().any(|cell| cell.is_same(&root))
 }
 
 /// How arguments are related that are tensors.

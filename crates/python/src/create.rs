@@ -23,7 +23,7 @@ pub(crate) fn on_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 /// What every function here does last: a leaf if gradients are asked for.
 fn made(t: Tensor, requires_grad: bool, device: Option<&Bound<'_, PyAny>>) -> PyResult<PyTensor> {
     on_device(device)?;
-    PyTensor::out(if requires_grad { t.requires_grad_() } else { t })
+    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
 }
 
 fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {

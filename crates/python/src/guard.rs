@@ -24,6 +24,8 @@ enum Place {
     Item(Py<PyDict>, Py<PyAny>),
     /// An attribute of a class, or one in a slot.
     Attribute(Py<PyAny>, Py<PyString>),
+    /// What a function without arguments gives: how things that code in C hands out are read.
+    Given(Py<PyAny>),
 }
 
 impl Place {
@@ -32,6 +34,7 @@ impl Place {
             Place::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
             Place::Item(items, name) => items.bind(py).get_item(name).ok().flatten(),
             Place::Attribute(of, name) => of.bind(py).getattr(name).ok(),
+            Place::Given(by) => by.bind(py).call0().ok(),
         }
     }
 
@@ -44,6 +47,7 @@ impl Place {
             (Place::Item(items, name), None) => items.bind(py).as_any().del_item(name),
             (Place::Attribute(of, name), Some(value)) => of.bind(py).setattr(name, value),
             (Place::Attribute(of, name), None) => of.bind(py).delattr(name),
+            (Place::Given(_), _) => Ok(()),
         }
     }
 }
@@ -75,6 +79,20 @@ fn is_number_or_text(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyString>()
         || value.is_exact_instance_of::<PyBytes>()
         || value.is_exact_instance_of::<PyComplex>()
+}
+
+/// Whether two values of one type are equal. Zeros of two signs are not: dividing by them tells.
+pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let bits = |x: &Bound<'_, PyAny>| x.extract::<f64>().map(f64::to_bits);
+    if a.is_exact_instance_of::<PyFloat>() {
+        return Ok(bits(a)? == bits(b)?);
+    }
+    if a.is_exact_instance_of::<PyComplex>() {
+        let parts =
+            |x: &Bound<'_, PyAny>| Ok::<_, PyErr>((bits(&x.getattr("real")?)?, bits(&x.getattr("imag")?)?));
+        return Ok(parts(a)? == parts(b)?);
+    }
+    a.eq(b)
 }
 
 /// The bytes of an array, or of some of its elements if there are many.
@@ -143,7 +161,7 @@ impl Was {
             Was::Same(was) => now.is(was),
             Was::Equal(was) => {
                 let was = was.bind(py);
-                now.is(was) || (now.get_type().is(was.get_type()) && now.eq(was)?)
+                now.is(was) || (now.get_type().is(was.get_type()) && is_equal(now, was)?)
             }
             Was::Tensor(was, aval) => {
                 now.is(was) && now.cast::<PyTensor>().is_ok_and(|t| t.get().held().aval() == *aval)
@@ -182,13 +200,20 @@ fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
         || value.get_type().name().is_ok_and(|n| n == "deque")
 }
 
-/// Whether a value is a tensor of a trace, or holds one.
-pub(crate) fn holds_traced(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<bool> {
+/// Adds the tensors of a trace that a value is or holds to those found.
+pub(crate) fn traced_in(
+    value: &Bound<'_, PyAny>,
+    depth: usize,
+    found: &mut Vec<Py<PyTensor>>,
+) -> PyResult<()> {
     if let Ok(t) = value.cast::<PyTensor>() {
-        return Ok(t.get().held().is_traced());
+        if t.get().held().is_traced() {
+            found.push(t.clone().unbind());
+        }
+        return Ok(());
     }
     if depth >= DEEPEST {
-        return Ok(false);
+        return Ok(());
     }
     let inside = if let Ok(dict) = value.cast::<PyDict>() {
         dict.values().into_any()
@@ -199,15 +224,10 @@ pub(crate) fn holds_traced(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<b
         let own = value.getattr("__dict__").ok().filter(|_| !value.is_instance_of::<PyType>());
         match own.and_then(|d| d.cast_into::<PyDict>().ok()) {
             Some(own) if !value.is_instance_of::<PyModule>() => own.values().into_any(),
-            _ => return Ok(false),
+            _ => return Ok(()),
         }
     };
-    for x in inside.try_iter()? {
-        if holds_traced(&x?, depth + 1)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    inside.try_iter()?.try_for_each(|x| traced_in(&x?, depth + 1, found))
 }
 
 /// One thing that a function found: where, and what it was then.
@@ -250,18 +270,24 @@ impl Guard {
 
 #[pymethods]
 impl Guard {
-    /// `kind` is "cell", "item" or "attribute".
+    /// `kind` is "cell", "item" or "attribute"; "same" is an item that must be the very same object, whatever is in it; "given"
+    /// is what the function `owner` gives.
     #[new]
     fn create(kind: &str, owner: Bound<'_, PyAny>, key: Bound<'_, PyAny>, name: String) -> PyResult<Guard> {
         let py = owner.py();
         let place = match kind {
             "cell" => Place::Cell(owner.unbind()),
-            "item" => Place::Item(owner.cast_into::<PyDict>()?.unbind(), key.unbind()),
+            "item" | "same" => Place::Item(owner.cast_into::<PyDict>()?.unbind(), key.unbind()),
             "attribute" => Place::Attribute(owner.unbind(), key.cast_into::<PyString>()?.unbind()),
-            _ => return Err(type_error("a guard is of a cell, an item or an attribute")),
+            "given" => Place::Given(owner.unbind()),
+            _ => return Err(type_error("a guard is of a cell, an item, an attribute or what is given")),
         };
         let before = place.now(py);
-        let was = before.as_ref().map_or(Ok(Was::Missing), |v| Was::of(v, 0))?;
+        let was = match &before {
+            None => Was::Missing,
+            Some(v) if kind == "same" => Was::Same(v.clone().unbind()),
+            Some(v) => Was::of(v, 0)?,
+        };
         Ok(Guard { place, was, before: before.map(Bound::unbind), name })
     }
 

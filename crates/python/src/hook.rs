@@ -106,10 +106,13 @@ impl PyTensor {
     /// >>> x.grad
     /// tensor([30., 30.])
     fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<PyHook> {
+        let from_outside = !crate::noted::is_compiling();
         let call = move |g: &gradus::Tensor| {
             Python::attach(|py| {
                 let called = || -> PyResult<Option<gradus::Tensor>> {
-                    crate::noted::note_function(hook.bind(py))?;
+                    if from_outside {
+                        crate::noted::note_function(hook.bind(py))?;
+                    }
                     let new = hook.bind(py).call1((PyTensor::out(g.clone())?,))?;
                     if new.is_none() { Ok(None) } else { Ok(Some(new.extract::<T>()?.0)) }
                 };

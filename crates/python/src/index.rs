@@ -3,6 +3,7 @@
 use crate::convert::{array, tensor_of};
 use crate::error::{said, type_error};
 use crate::tensor::{PyTensor, compute};
+use crate::unary::Spelled;
 use crate::value::integer;
 use crate::view::View;
 use gradus::{Arg, DType, Ix, Kind, Tensor};
@@ -37,6 +38,15 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
         // Masks of old.
         if t.dtype() == DType::U8 && t.rank() > 0 {
             return Ok(Ix::Mask(t.ne(0)));
+        }
+        // A mask from outside of a function being compiled is known: how much it selects belongs to the program.
+        if t.dtype() == DType::Bool
+            && crate::noted::is_compiling()
+            && t.is_cell()
+            && !gradus::is_rewritten(&t)
+        {
+            let known = obj.cast::<PyTensor>().map_err(PyErr::from)?.get().elements(obj.py())?;
+            return Ok(Ix::Mask(gradus::outside_traces(|| known.copied())));
         }
         // One integer is an integer, unless it is known only later.
         let single = t.rank() == 0 && t.dtype() != DType::Bool && !t.is_traced();
@@ -99,6 +109,26 @@ fn is_view(places: &[Ix]) -> bool {
     !places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
 }
 
+/// Writes one number where a traced mask holds, beside ranges and integers: without asking how often it does.
+fn fill(whole: &Bound<'_, PyTensor>, places: &[Ix], value: &Tensor) -> Option<PyResult<()>> {
+    let at = places.iter().position(|p| matches!(p, Ix::Mask(m) if m.is_traced()))?;
+    let (before, after) = (&places[..at], &places[at + 1..]);
+    if !is_view(before) || !is_view(after) || before.iter().any(|p| matches!(p, Ix::Rest)) {
+        return None;
+    }
+    let Ix::Mask(mask) = &places[at] else { return None };
+    let whole_axes = vec![Ix::Range(None, None, 1); mask.rank()];
+    let part = PyTensor::part_of(whole, View::At([before, &whole_axes, after].concat())).ok()?;
+    let x = part.value(whole.py()).ok()?;
+    let in_front = before.iter().filter(|p| !matches!(p, Ix::At(_))).count();
+    let mut dims = mask.shape().to_vec();
+    if x.shape().get(in_front..in_front + dims.len()) != Some(&dims[..]) {
+        return None; // it says so itself
+    }
+    dims.resize(x.rank() - in_front, 1);
+    Some(part.write(whole.py(), x.masked_fill(&mask.reshape(dims), value)))
+}
+
 /// What an index gave: one of another shape or dtype than fits is a wrong index.
 fn fitting(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
@@ -134,10 +164,20 @@ impl PyTensor {
             return if number.is_some() { part.write_same(py, new) } else { part.write(py, new) };
         }
         let value = match number {
-            Some(n) => return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n)))),
+            Some(n) => {
+                if let Some(done) = fill(slf, &places, &Tensor::from_literal(&n.literal(x.dtype()))) {
+                    return done;
+                }
+                return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n))));
+            }
             None => tensor_of(value, None)?,
         };
         let value: Tensor = value.to_dtype(x.dtype());
+        if value.rank() == 0
+            && let Some(done) = fill(slf, &places, &value)
+        {
+            return done;
+        }
         slf.get().write(py, compute(py, &x, |x| x.with_at(places, &value)))
     }
 

@@ -1,6 +1,8 @@
 //! Functions compiled when they are first called with arguments of new types or structure.
 
-use crate::compiled::{Gradient, Hooks, Left, Program, Read, Rebound, Related, requirement};
+use crate::compiled::{
+    Gradient, Hooks, Left, Modes, Program, Read, Rebound, Related, may_share, part_of_a_cell, requirement,
+};
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
@@ -17,6 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Most programs that a function is kept compiled as.
 const MOST: usize = 64;
 
+/// Programs in a row that were for one call each, after which calls are run as they are.
+const TRIES: usize = 8;
+
 /// A function that runs as one compiled program for each structure and types of its arguments.
 ///
 /// >>> import gradus
@@ -29,7 +34,7 @@ const MOST: usize = 64;
 pub(crate) struct PyJit {
     f: Py<PyAny>,
     programs: Mutex<Vec<Arc<Program>>>,
-    /// How many calls in a row were compiled for themselves alone.
+    /// For how many calls in a row there was no program, although there was one for arguments like theirs, or none could be kept.
     alone: AtomicUsize,
 }
 
@@ -40,25 +45,71 @@ impl PyJit {
 
     /// The program for these arguments, with their tensors.
     fn program(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<(Arc<Program>, Vec<Tensor>)> {
-        let known: Option<Arc<Program>> = self.programs().last().cloned();
+        match self.known(arguments)? {
+            Known::Program(program, tensors) => Ok((program, tensors)),
+            other => self.new_program(arguments, &other),
+        }
+    }
+
+    fn known(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<Known> {
+        let last: Option<Arc<Program>> = self.programs().last().cloned();
+        let Some(last) = last else { return Ok(Known::Nothing) };
         let mut tensors = Vec::new();
-        if let Some(p) = known
-            && p.fits(arguments, &mut tensors)?
-        {
-            return Ok((p, tensors));
+        let mut like = last.takes(arguments, &mut tensors)?.then(|| last.clone());
+        if like.is_some() && last.fits(arguments, &tensors)? {
+            self.alone.store(0, Ordering::Relaxed);
+            return Ok(Known::Program(last, tensors));
         }
         let others: Vec<Arc<Program>> = self.programs().clone();
         for p in others.iter().rev().skip(1) {
-            if p.fits(arguments, &mut tensors)? {
+            if !p.takes(arguments, &mut tensors)? {
+                continue;
+            }
+            if p.fits(arguments, &tensors)? {
                 let mut all = self.programs();
                 all.retain(|other| !Arc::ptr_eq(other, p));
                 all.push(p.clone());
-                return Ok((p.clone(), tensors));
+                self.alone.store(0, Ordering::Relaxed);
+                return Ok(Known::Program(p.clone(), tensors));
             }
+            like.get_or_insert_with(|| p.clone());
         }
-        tensors.clear();
+        Ok(like.map_or(Known::Nothing, Known::Like))
+    }
+
+    /// Whether the next call is better run as it is: programs of the last calls were for these alone. Now and then it is tried
+    /// again.
+    fn runs_plain(&self) -> bool {
+        let n = self.alone.load(Ordering::Relaxed);
+        n > TRIES && !n.is_power_of_two()
+    }
+
+    fn new_program(
+        &self,
+        arguments: &Bound<'_, PyTuple>,
+        known: &Known,
+    ) -> PyResult<(Arc<Program>, Vec<Tensor>)> {
+        let (py, n) = (arguments.py(), self.alone.load(Ordering::Relaxed));
+        let like = if let Known::Like(program) = known { Some(program) } else { None };
+        if let (Some(like), TRIES) = (like, n) {
+            let name =
+                like.guards.other(py).map_or("what it reads outside".to_string(), |name| format!("`{name}`"));
+            say(
+                py,
+                &format!("jit: {name} is different at every call, which so runs without being compiled"),
+            )?;
+        }
+        let mut tensors = Vec::new();
         let tree = Tree::of(arguments.as_any(), &mut tensors)?;
-        let (new, lasting) = self.compile(arguments, tree, &tensors)?;
+        let (new, changed, lasting) = self.compile(arguments, tree, &tensors)?;
+        if let (Some(name), 1) = (changed.first(), n) {
+            let text = format!(
+                "jit: the function changes `{name}`, which it reads, and so runs without being compiled; keep what changes in \
+                 a tensor, or change it outside"
+            );
+            say(py, &text)?;
+        }
+        self.alone.store(if lasting && like.is_none() { 0 } else { n + 1 }, Ordering::Relaxed);
         let new = Arc::new(new);
         if lasting {
             let mut all = self.programs();
@@ -70,46 +121,63 @@ impl PyJit {
         Ok((new, tensors))
     }
 
-    /// A program for these arguments, and whether it is for other calls too.
+    /// A program for these arguments, what the function changes that it reads, and whether the program is for other calls too.
     fn compile(
         &self,
         arguments: &Bound<'_, PyTuple>,
         tree: Tree,
         tensors: &[Tensor],
-    ) -> PyResult<(Program, bool)> {
+    ) -> PyResult<(Program, Vec<String>, bool)> {
         let py = arguments.py();
         let mut places = Vec::new();
         tree.places(arguments.as_any(), &mut places);
         let related = Related::of(py, &places);
         let mut found_outside: Vec<(usize, Tensor)> = Vec::new();
+        let mut rooted = false;
         let (traced, compiled) = loop {
-            let trace = Trace { f: self.f.bind(py), tree: &tree, tensors, places: &places };
+            let trace = Trace { f: self.f.bind(py), tree: &tree, tensors, places: &places, rooted };
             let (traced, compiled) = trace.run(&found_outside)?;
-            // What is also found outside is one leaf: the function is traced again with it.
+            let writes = !traced.changed.is_empty() || !compiled.written().is_empty();
+            // Views of a tensor that something is written to are views of it inside too; what is also found outside is one leaf:
+            // the function is traced again with these.
+            let views = places.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
+            let views =
+                writes && (views || (!traced.changed.is_empty() && matches!(related, Related::Parts)));
+            let held = |(i, t): (usize, &Tensor)| match &places[i] {
+                Some(place) if place.get().is_whole() => (i, place.get().held()),
+                _ => (i, t.clone()),
+            };
             let both: Vec<(usize, Tensor)> = tensors
                 .iter()
                 .enumerate()
-                .filter(|(_, t)| traced.differentiates && t.requires_grad() && t.is_cell())
+                .map(held)
+                .filter(|(_, t)| may_share(t, traced.differentiates, writes))
                 .filter(|(_, t)| compiled.cells().iter().any(|cell| cell.is_same(t)))
-                .map(|(i, t)| (i, t.clone()))
                 .collect();
-            if both.len() == found_outside.len() {
+            if both.len() == found_outside.len() && views <= rooted {
                 break (traced, compiled);
             }
-            found_outside = both;
+            if !traced.found.left.is_empty() {
+                let why = "jit: the function puts tensors into a container from outside, and is given tensors that it also finds \
+                           there; return them, and put them there after the call";
+                return Err(crate::error::runtime_error(why));
+            }
+            for place in &traced.found.undo {
+                place.get().restore(py)?;
+            }
+            (found_outside, rooted) = (both, rooted || views);
         };
         let Traced { results, changed, gradients, depends, differentiates, found } = traced;
-        let Found { mut guards, changed: unstable, rebound, before } = found;
-        let parts = matches!(related, Related::Parts);
+        let Found { mut guards, changed: unstable, undo: _, left, rebound, before } = found;
         let twins = if let Related::Twins(twins) = related { twins } else { Vec::new() };
-        let lasting = unstable.is_empty() && !parts;
-        self.say_if_alone(py, &unstable)?;
+        let lasting = unstable.is_empty() && !rooted;
         let rebound =
             rebound.into_iter().map(|(place, old)| taken(py, place, old, &compiled, &guards.guards));
         let rebound = rebound.collect::<PyResult<Vec<Rebound>>>()?;
         guards.guards.shrink_to_fit();
         let program = Program {
             types: tensors.iter().filter_map(|t| t.aval()).collect(),
+            modes: Modes::now(),
             before,
             guards,
             twins,
@@ -120,30 +188,29 @@ impl PyJit {
             required: compiled.cells().iter().map(|t| t.requires_grad()).collect(),
             hooks: Hooks::of(tensors.iter().chain(compiled.cells())),
             rebound,
+            left,
             differentiates,
             results,
             compiled,
             arguments: tree,
         };
-        Ok((program, lasting))
+        Ok((program, unstable, lasting))
     }
+}
 
-    /// A function that changes what it reads is compiled for each call; once is how things are remembered, twice is said.
-    fn say_if_alone(&self, py: Python<'_>, changed: &[String]) -> PyResult<()> {
-        let Some(name) = changed.first() else {
-            self.alone.store(0, Ordering::Relaxed);
-            return Ok(());
-        };
-        if self.alone.fetch_add(1, Ordering::Relaxed) == 1 {
-            let text = format!(
-                "jit: the function changes `{name}`, which it reads, and so is compiled anew at every call; \
-                 keep what changes in a tensor, or change it outside"
-            );
-            let text = std::ffi::CString::new(text)?;
-            PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 2)?;
-        }
-        Ok(())
-    }
+/// What is known for a call.
+enum Known {
+    /// The program for it, with the tensors of its arguments.
+    Program(Arc<Program>, Vec<Tensor>),
+    /// A program for such arguments, but not for all else as it is.
+    Like(Arc<Program>),
+    Nothing,
+}
+
+/// Warns where the function is called.
+fn say(py: Python<'_>, text: &str) -> PyResult<()> {
+    let text = std::ffi::CString::new(text)?;
+    PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 1)
 }
 
 /// How a place is read that is given another tensor. The input that the tensor there was becomes the program's own: the tensor is
@@ -176,6 +243,8 @@ struct Trace<'a, 'py> {
     tree: &'a Tree,
     tensors: &'a [Tensor],
     places: &'a [Option<Bound<'py, PyTensor>>],
+    /// Whether views are views of the same tensors inside.
+    rooted: bool,
 }
 
 /// What tracing a function gave besides its graph.
@@ -261,6 +330,9 @@ impl Trace<'_, '_> {
             outs.push(new);
             (place, old)
         });
+        for tensor in &found.left {
+            outs.push(tensor.get().value(py)?);
+        }
         let (depends, differentiates) = (gradus::traced_requirements(), gradus::traced_differentiates());
         Ok((outs, Traced { results, changed, gradients, depends, differentiates, found }))
     }
@@ -284,10 +356,17 @@ impl Trace<'_, '_> {
                 continue;
             }
             let ancestry = place.get().ancestry(py);
+            let Some((root, _)) = ancestry.last().filter(|_| self.rooted) else { continue };
             let nearest =
                 ancestry.iter().enumerate().find_map(|(k, (of, _))| Some((k, find(of.get(), usize::MAX)?)));
-            let Some((k, Some(whole))) = nearest.map(|(k, i)| (k, inside[i].clone())) else { continue };
-            let mut whole = whole;
+            let (k, mut whole) = match nearest.map(|(k, i)| (k, inside[i].clone())) {
+                Some((k, Some(whole))) => (k, whole),
+                _ if root.get().held().is_leaf() => (ancestry.len() - 1, root.bind(py).clone()),
+                _ => {
+                    let why = "jit: a view of a tensor that was computed is written to; give the function a clone of it";
+                    return Err(crate::error::runtime_error(why));
+                }
+            };
             for (_, how) in ancestry[1..=k].iter().rev() {
                 whole = Bound::new(py, PyTensor::part_of(&whole, how.clone())?)?;
             }
@@ -334,8 +413,15 @@ impl PyJit {
             return self.f.bind(py).call(args, kwargs);
         }
         let arguments = all(args, kwargs)?;
-        let (program, tensors) = self.program(&arguments)?;
-        program.call(&arguments, &tensors)
+        let (program, tensors) = match self.known(&arguments)? {
+            Known::Program(program, tensors) => return program.call(&arguments, &tensors, false),
+            _ if self.runs_plain() => {
+                self.alone.fetch_add(1, Ordering::Relaxed);
+                return self.f.bind(py).call(args, kwargs);
+            }
+            other => self.new_program(&arguments, &other)?,
+        };
+        program.call(&arguments, &tensors, true)
     }
 
     /// Bound to an object, as methods are.

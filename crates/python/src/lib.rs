@@ -15,6 +15,7 @@ mod attributes;
 mod call;
 mod compiled;
 mod convert;
+mod copy;
 mod create;
 mod dlpack;
 mod dtype;
@@ -98,7 +99,10 @@ mod _native {
         pairwise_distance, rms_norm,
     };
     #[pymodule_export]
-    use crate::noted::{_before_run, _module_changed, _note_guard, _note_module};
+    use crate::noted::{
+        _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard, _note_module,
+        _note_place,
+    };
     #[pymodule_export]
     use crate::print::set_printoptions;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! What is noted while a function is traced to be compiled: everything outside of its arguments that its program depends on.
 
-use crate::guard::{Guard, holds_traced};
+use crate::guard::{Guard, traced_in};
 use crate::tensor::PyTensor;
 use gradus::Tensor;
 use pyo3::prelude::*;
@@ -19,6 +19,34 @@ struct Noted {
     /// What looks at its frames (`gradus._reads.Reads`).
     reads: Py<PyAny>,
     arguments: Vec<Argument>,
+    of_tensors: OfTensors,
+    /// How many traces had begun when its own had.
+    begun: u64,
+    /// Leaves that it has made.
+    made: Vec<Tensor>,
+}
+
+/// What a function knows of tensors from outside besides their types.
+#[derive(Default)]
+struct OfTensors {
+    /// Whether they require gradients, where it asked.
+    required: Vec<(Tensor, bool)>,
+    /// Their elements, where it looked at them; and how often the tensor had changed when they were compared last.
+    elements: Vec<(Tensor, Vec<u8>, AtomicU64)>,
+}
+
+impl OfTensors {
+    fn hold(&self) -> bool {
+        let same = |(t, was, seen): &(Tensor, Vec<u8>, AtomicU64)| {
+            let now = t.version();
+            let same = seen.load(Ordering::Relaxed) == now || t.to_bytes().is_ok_and(|b| b == *was);
+            if same {
+                seen.store(now, Ordering::Relaxed);
+            }
+            same
+        };
+        self.required.iter().all(|(t, was)| t.requires_grad() == *was) && self.elements.iter().all(same)
+    }
 }
 
 /// A tensor that a function is given.
@@ -37,6 +65,19 @@ thread_local! {
 /// it: later changes are seen, and changes by the program last.
 pub(crate) fn is_compiling() -> bool {
     gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
+}
+
+/// Whether a place that was made when so many traces had begun was there before the function being compiled.
+pub(crate) fn is_from_outside(born: u64) -> bool {
+    with(|n| born < n.begun).unwrap_or(true)
+}
+
+/// A leaf that is made now: if a function being compiled makes it and changes it, the program is for one call.
+pub(crate) fn made(leaf: Tensor) -> Tensor {
+    if is_compiling() && leaf.is_cell() {
+        with(|n| n.made.push(leaf.clone()));
+    }
+    leaf
 }
 
 /// Counts changes of modules: as long as it stays, no module has to be looked at.
@@ -95,14 +136,63 @@ pub(crate) fn with_gradient(place: &PyTensor, value: Tensor) -> Tensor {
     with(find).flatten().unwrap_or(value)
 }
 
+/// Remembers that the function being compiled depends on whether a tensor from outside requires gradients, as it did first.
+pub(crate) fn note_requirement(t: &Tensor, on: bool) {
+    let note = |n: &mut Noted| {
+        let known = &mut n.of_tensors.required;
+        if !known.iter().any(|(other, _)| other.is_same(t)) {
+            known.push((t.clone(), on));
+        }
+    };
+    if t.is_cell() {
+        with(note);
+    }
+}
+
+/// Remembers that it depends on the elements of a tensor from outside.
+pub(crate) fn note_elements(t: &Tensor) -> gradus::Result<()> {
+    let was = t.to_bytes()?;
+    with(|n| n.of_tensors.elements.push((t.clone(), was, t.version().into())));
+    Ok(())
+}
+
 /// Has the function being compiled depend on what another gives: it must be equal at each call.
 #[pyfunction]
 pub(crate) fn _note_guard(f: Py<PyAny>) {
     with(|n| n.functions.push(f));
 }
 
-/// Has a function called before each run of the function being compiled. It may give one that takes back what it did, in case that
-/// the run fails.
+/// Has the function being compiled depend on what stands in a place (`gradus._Guard`).
+#[pyfunction]
+pub(crate) fn _note_place(
+    kind: &str,
+    owner: &Bound<'_, PyAny>,
+    key: &Bound<'_, PyAny>,
+    name: &str,
+) -> PyResult<()> {
+    reads(owner.py()).map_or(Ok(()), |reads| reads.call_method1("guard", (kind, owner, key, name)).map(drop))
+}
+
+/// Has a function called when the trace of the function being compiled is over, with what has looked at it (`gradus._reads.Reads`).
+#[pyfunction]
+pub(crate) fn _after_trace(f: &Bound<'_, PyAny>) -> PyResult<()> {
+    reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("undo", (f,)).map(drop))
+}
+
+/// Whether the function being compiled has written to a tensor from outside.
+#[pyfunction]
+pub(crate) fn _is_rewritten(t: &Bound<'_, PyTensor>) -> bool {
+    gradus::is_rewritten(&t.get().held())
+}
+
+/// Whether a function is being compiled.
+#[pyfunction]
+pub(crate) fn _is_compiling() -> bool {
+    is_compiling()
+}
+
+/// Has a function called before each run of the function being compiled, with whether that is the call it is traced for: numbers
+/// are then as they were in the trace. It may give one that takes back what it did, in case that the run fails.
 #[pyfunction]
 pub(crate) fn _before_run(f: Py<PyAny>) {
     with(|n| n.before.push(f));
@@ -127,7 +217,16 @@ impl<'py> Watch<'py> {
     ) -> PyResult<Watch<'py>> {
         let reads = f.py().import("gradus._reads")?.getattr("Reads")?.call1((f, arguments))?;
         let (modules, functions, before) = (Vec::new(), Vec::new(), Vec::new());
-        let noted = Noted { modules, functions, before, reads: reads.clone().unbind(), arguments: tensors };
+        let noted = Noted {
+            modules,
+            functions,
+            before,
+            reads: reads.clone().unbind(),
+            arguments: tensors,
+            of_tensors: OfTensors::default(),
+            begun: gradus::traces_begun(),
+            made: Vec::new(),
+        };
         NOTED.with(|n| n.borrow_mut().push(noted));
         let watch = Watch { reads, ended: false };
         watch.reads.call_method0("__enter__")?;
@@ -139,7 +238,8 @@ impl<'py> Watch<'py> {
         let noted = self.leave();
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
-        let mut leaked = None;
+        let (mut left, mut undo) = (Vec::new(), Vec::new());
+        changed.extend(self.reads.getattr("passing")?.extract::<Vec<String>>()?);
         for guard in self.reads.getattr("guards")?.try_iter()? {
             let guard = guard?.cast_into::<Guard>()?;
             let now = guard.get().now(py);
@@ -151,19 +251,14 @@ impl<'py> Watch<'py> {
             } else if let Some(value) = traced {
                 let before = guard.get().restore(py)?.and_then(|v| v.cast_into::<PyTensor>().ok());
                 rebound.push((guard.unbind(), value, before.map(Bound::unbind)));
-            } else if now.is_some_and(|now| holds_traced(&now, 0).unwrap_or(false)) {
-                guard.get().restore(py)?;
-                leaked.get_or_insert(guard.get().name.clone());
             } else {
+                if let Some(now) = &now {
+                    traced_in(now, 0, &mut left)?;
+                }
                 changed.push(guard.get().name.clone());
+                undo.push(guard.clone().unbind());
                 guards.push(guard.unbind());
             }
-        }
-        if let Some(name) = leaked {
-            let why = format!(
-                "jit: the function put a tensor into `{name}`, which it found outside; return it, and put it there after the call"
-            );
-            return Err(crate::error::runtime_error(why));
         }
         let Some(noted) = noted else {
             return Err(crate::error::runtime_error("jit: traces ended out of order"));
@@ -184,8 +279,15 @@ impl<'py> Watch<'py> {
         let functions =
             noted.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
         let others = functions.collect::<PyResult<_>>()?;
-        let guards = Guards { guards, modules: noted.modules, looked, others };
-        Ok(Found { guards, changed, rebound, before: noted.before })
+        if noted.made.iter().any(gradus::is_rewritten) {
+            changed.push("a leaf of its own".to_string());
+        }
+        let of_tensors = noted.of_tensors;
+        if of_tensors.required.iter().any(|(t, was)| t.requires_grad() != *was) {
+            changed.push("requires_grad".to_string());
+        }
+        let guards = Guards { guards, modules: noted.modules, looked, others, of_tensors };
+        Ok(Found { guards, changed, undo, left, rebound, before: noted.before })
     }
 
     fn leave(&mut self) -> Option<Noted> {
@@ -211,6 +313,10 @@ pub(crate) struct Found<R> {
     pub(crate) guards: Guards,
     /// What it changed: the program is for no other call.
     pub(crate) changed: Vec<String>,
+    /// Where these stand, to put back what was there.
+    pub(crate) undo: Vec<Py<Guard>>,
+    /// Tensors that it left in containers.
+    pub(crate) left: Vec<Py<PyTensor>>,
     /// Places outside that it gave another tensor.
     pub(crate) rebound: Vec<R>,
     pub(crate) before: Vec<Py<PyAny>>,
@@ -219,8 +325,8 @@ pub(crate) struct Found<R> {
 impl<R> Found<R> {
     /// The same with something else about each place.
     pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> Found<S> {
-        let Found { guards, changed, rebound, before } = self;
-        Found { guards, changed, rebound: rebound.into_iter().map(f).collect(), before }
+        let Found { guards, changed, undo, left, rebound, before } = self;
+        Found { guards, changed, undo, left, rebound: rebound.into_iter().map(f).collect(), before }
     }
 }
 
@@ -234,11 +340,17 @@ pub(crate) struct Guards {
     /// The count of changes up to which modules are known to be as they were.
     looked: AtomicU64,
     others: Vec<(Py<PyAny>, Py<PyAny>)>,
+    of_tensors: OfTensors,
 }
 
 impl Guards {
+    /// What people call the first thing that is not as it was.
+    pub(crate) fn other(&self, py: Python<'_>) -> Option<String> {
+        self.guards.iter().find(|g| !g.get().holds(py)).map(|g| g.get().name.clone())
+    }
+
     pub(crate) fn hold(&self, py: Python<'_>) -> PyResult<bool> {
-        if !self.guards.iter().all(|g| g.get().holds(py)) {
+        if !self.of_tensors.hold() || !self.guards.iter().all(|g| g.get().holds(py)) {
             return Ok(false);
         }
         let now = CHANGES.load(Ordering::Relaxed);

@@ -353,7 +353,7 @@ impl PyTensor {
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        let x = self.value(py)?;
+        let x = self.elements(py)?;
         if !x.is_traced() && x.numel() != 1 {
             let why = format!(
                 "the truth value of a Tensor with {} elements is ambiguous; use any() or all()",
@@ -365,15 +365,15 @@ impl PyTensor {
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        raise(self.value(py)?.to_dtype(DType::F64).item::<f64>())
+        raise(self.elements(py)?.to_dtype(DType::F64).item::<f64>())
     }
 
     fn __int__(&self, py: Python<'_>) -> PyResult<i64> {
-        raise(self.value(py)?.to_dtype(DType::I64).item::<i64>())
+        raise(self.elements(py)?.to_dtype(DType::I64).item::<i64>())
     }
 
     fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
-        let x = self.value(py)?;
+        let x = self.elements(py)?;
         if x.dtype().is_differentiable() {
             return Err(type_error(format!("a tensor of {} is no index; only integers are", x.dtype())));
         }
@@ -381,7 +381,7 @@ impl PyTensor {
     }
 
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        crate::convert::item(py, &self.value(py)?.to_dtype(DType::C128))
+        crate::convert::item(py, &self.elements(py)?.to_dtype(DType::C128))
     }
 }
 

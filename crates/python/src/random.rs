@@ -142,7 +142,7 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
 
 fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool) -> PyResult<PyTensor> {
     let t = dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0));
-    PyTensor::out(if requires_grad { t.requires_grad_() } else { t })
+    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
 }
 
 /// Draws of a dtype: of complex numbers both parts, the two together as wide as `scale` says.

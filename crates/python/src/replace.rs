@@ -1,6 +1,6 @@
 //! Tensors with some elements replaced, at positions or where a mask holds, and the same in place.
 
-use crate::error::value_error;
+use crate::error::{raise, value_error};
 use crate::shape::axis_of;
 use crate::tensor::PyTensor;
 use crate::value::{Operand, T};
@@ -40,8 +40,6 @@ fn source(x: &Tensor, index: &Tensor, src: &Operand) -> Tensor {
 }
 
 replacing! {
-    masked_fill masked_fill_ (mask: T, value: Operand) "`value` where the mask holds."
-        |x| x.masked_fill(&mask.0, value.arg());
     scatter scatter_ (dim: isize, index: T, src: Operand) "With `src` written at positions along an axis."
         |x| x.scatter(dim, &index.0, &source(x, &index.0, &src));
     scatter_add scatter_add_ (dim: isize, index: T, src: T) "With `src` added at positions along an axis."
@@ -52,6 +50,41 @@ replacing! {
         |x| x.index_copy(dim, &index.0, &source.0);
     index_fill index_fill_ (dim: isize, index: T, value: Operand) "With `value` written at positions along an axis."
         |x| filled(x, dim, &index.0, &value);
+}
+
+#[pymethods]
+impl PyTensor {
+    /// `value` where the mask holds.
+    #[doc = example!(masked_fill)]
+    fn masked_fill(&self, py: Python<'_>, mask: T, value: Operand) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.masked_fill(&mask.0, value.arg()))
+    }
+
+    /// In place: `value` where the mask holds; where several elements are one in memory, where it holds for any of them.
+    #[doc = example!(masked_fill_)]
+    fn masked_fill_<'py>(
+        slf: Bound<'py, PyTensor>,
+        mask: T,
+        value: Operand,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+        let new = x.masked_fill(&mask.0, value.arg());
+        if !slf.get().is_expanded(py) {
+            slf.get().write(py, new)?;
+            return Ok(slf);
+        }
+        raise(new.check())?;
+        let (root, places) = PyTensor::whole(&slf)?;
+        let whole = root.get().value(py)?;
+        let hit = mask.0.to_dtype(gradus::DType::I64).expand(x.shape()).reshape([-1i64]);
+        let hits = crate::view::counted(&whole.reshape([-1i64])).zeros_like().index_add(
+            0,
+            &places.reshape([-1i64]),
+            &hit,
+        );
+        root.get().write(py, whole.masked_fill(&hits.reshape(whole.shape()).gt(0), value.arg()))?;
+        Ok(slf)
+    }
 }
 
 fn filled(x: &Tensor, dim: isize, index: &Tensor, value: &Operand) -> Tensor {

@@ -6,7 +6,7 @@
 //! further rules, in eager mode and under every transform.
 
 use crate::error::{forgotten, raise, raised};
-use crate::noted::{is_compiling, with_gradient};
+use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Tensor};
@@ -28,7 +28,7 @@ struct Slot {
     value: Tensor,
     /// How often another value was put here.
     changed: u64,
-    /// How many traces had begun when this place was made.
+    /// How many traces had begun when this place was made, if it was made in one.
     born: u64,
     alias: Option<Box<Alias>>,
 }
@@ -41,10 +41,15 @@ struct Alias {
     seen: u64,
 }
 
+/// When a place that is made now is.
+fn born() -> u64 {
+    if gradus::is_tracing() { gradus::traces_begun() } else { 0 }
+}
+
 impl PyTensor {
     /// A place of its own.
     pub(crate) fn new(value: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(Slot { value, changed: 0, born: gradus::traces_begun(), alias: None }))
+        PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias: None }))
     }
 
     /// A place of its own, unless the value is a failure.
@@ -72,7 +77,7 @@ impl PyTensor {
         }
         let seen = of.get().stamp();
         let alias = Some(Box::new(Alias { of: of.clone().unbind(), how, seen }));
-        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: gradus::traces_begun(), alias })))
+        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias })))
     }
 
     /// The gradient of a leaf or of a tensor that retains it.
@@ -175,7 +180,9 @@ impl PyTensor {
         let mut slot = self.slot();
         let compiling = is_compiling();
         let Some(alias) = &slot.alias else {
-            if compiling && !slot.value.is_traced() && !slot.value.is_cell() && slot.value.is_leaf() {
+            let constant = !slot.value.is_traced() && !slot.value.is_cell() && slot.value.is_leaf();
+            // What the function makes itself is made anew at every call.
+            if compiling && constant && is_from_outside(slot.born) {
                 slot.value = slot.value.cell();
             }
             return Ok(slot.value.clone());
@@ -198,6 +205,20 @@ impl PyTensor {
             slot.value = part;
         }
         raise(slot.value.check().cloned())
+    }
+
+    /// What is here now, for somebody who looks at its elements: a function being compiled depends on them.
+    pub(crate) fn elements(&self, py: Python<'_>) -> PyResult<Tensor> {
+        let value = self.value(py)?;
+        if is_compiling() && value.is_cell() {
+            if gradus::is_rewritten(&value) {
+                let why = "jit: a tensor that the function has written to has no elements while it is traced; compute with the \
+                           tensor, or read it after the call";
+                return Err(crate::error::runtime_error(why));
+            }
+            raise(note_elements(&value))?;
+        }
+        Ok(value)
     }
 
     /// Makes this place hold another value, and a part of no other place.

@@ -77,9 +77,9 @@ impl Tree {
             },
             Tree::Same(known) => {
                 let known = known.bind(py);
-                return Ok(
-                    known.is(obj) || (known.get_type().is(obj.get_type()) && known.eq(obj).unwrap_or(false))
-                );
+                return Ok(known.is(obj)
+                    || (known.get_type().is(obj.get_type())
+                        && crate::guard::is_equal(known, obj).unwrap_or(false)));
             }
             Tree::List(parts) => match obj.cast::<PyList>() {
                 Ok(list) if list.len() == parts.len() => {

@@ -69,7 +69,8 @@ pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{
-    Outputs, TracedFunction, is_tracing, outside_traces, trace, trace_function, trace_lines, traces_begun,
+    Outputs, TracedFunction, is_rewritten, is_tracing, outside_traces, trace, trace_function, trace_lines,
+    traces_begun,
 };
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,

@@ -218,6 +218,11 @@ fn in_place_of(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
     Ok(outs.swap_remove(0))
 }
 
+/// Whether a cell has been given another value in the innermost trace, so that what it holds is of before.
+pub fn is_rewritten(t: &Tensor) -> bool {
+    innermost().is_some_and(|trace| trace.known(t).len() > 1)
+}
+
 /// Swaps a cell's value: now, or as part of the innermost trace.
 pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bool) -> Result<()> {
     let Some(trace) = innermost() else { return cell.set(value) };

@@ -1,6 +1,11 @@
-"""Sums of products."""
+"""Sums of products, and factors."""
 
+from collections import namedtuple
+
+from .. import _native
 from .._native import cat, eye, ones_like, solve_triangular
+
+_SVD = namedtuple("svd", "U S V")
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -107,3 +112,29 @@ def cholesky_inverse(L, upper=False):
     """The inverse of a matrix, by its Cholesky factor."""
     n = L.shape[-1]
     return cholesky_solve(eye(n, dtype=L.dtype).expand(tuple(L.shape)), L, upper)
+
+
+def _completed(q):
+    """Orthonormal columns, and more of them, up to a square."""
+    rows, columns = q.shape[-2:]
+    if rows == columns:
+        return q
+    whole = eye(rows).to(q.dtype).expand(*q.shape[:-2], rows, rows)
+    more = _native.qr(cat([q.detach(), whole], -1))[0][..., columns:]
+    return cat([q, more], -1)
+
+
+def svd(input, some=True, compute_uv=True):
+    """Singular vectors and values as U, S and V, which `linalg.svd` gives transposed; `some` gives as many vectors as values.
+
+    >>> import gradus
+    >>> u, s, v = gradus.svd(gradus.ones(3, 2))
+    >>> tuple(v.shape)
+    (2, 2)
+    >>> gradus.allclose(u @ s.diag() @ v.T, gradus.ones(3, 2), atol=1e-6)
+    True
+    """
+    u, s, vh = _native.svd(input)
+    if not compute_uv:
+        return _SVD(s.new_zeros(input.shape[-2], input.shape[-2]), s, s.new_zeros(input.shape[-1], input.shape[-1]))
+    return _SVD(u, s, vh.mH) if some else _SVD(_completed(u), s, _completed(vh.mH))

@@ -35,6 +35,11 @@ def greater_than(low):
     return Constraint(f"GreaterThan(lower_bound={low})", lambda x: x > low)
 
 
+def greater_than_eq(low):
+    """Not below a bound."""
+    return Constraint(f"GreaterThanEq(lower_bound={low})", lambda x: x >= low)
+
+
 def less_than(high):
     """Below a bound."""
     return Constraint(f"LessThan(upper_bound={high})", lambda x: x < high)
@@ -69,8 +74,10 @@ def _positive_definite(x):
 real = Constraint("Real()", lambda x: x == x)
 real_vector = independent(real, 1)
 positive = greater_than(0.0)
+nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
 boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), is_discrete=True)
+one_hot = Constraint("OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, True)
 simplex = Constraint("Simplex()", _simplex, 1)
 lower_cholesky = Constraint("LowerCholesky()", _lower_cholesky, 2)
 positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)

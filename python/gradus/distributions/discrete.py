@@ -157,3 +157,53 @@ class Bernoulli(Distribution):
     def entropy(self):
         """The entropy."""
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+
+class OneHotCategorical(Categorical):
+    """One of several classes, as a 1 in its place among zeros.
+
+    >>> import gradus
+    >>> gradus.distributions.OneHotCategorical(gradus.tensor([0.0, 1.0, 0.0])).sample()
+    tensor([0., 1., 0.])
+    """
+
+    support = constraints.one_hot
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        super().__init__(probs, logits, validate_args)
+        self._event = tuple(self.logits.shape[-1:])
+
+    def _classes(self):
+        return Categorical(logits=self.logits, validate_args=False)
+
+    @property
+    def mean(self):
+        """The probabilities."""
+        return self.probs
+
+    @property
+    def variance(self):
+        """The variance of each place."""
+        return self.probs * (1 - self.probs)
+
+    @property
+    def mode(self):
+        """The likeliest class."""
+        return self._hot(self.probs.argmax(-1))
+
+    def _hot(self, index):
+        return F.one_hot(index, self.logits.shape[-1]).to(self.probs.dtype)
+
+    def sample(self, sample_shape=()):
+        """A class from each."""
+        return self._hot(self._classes().sample(sample_shape))
+
+    def log_prob(self, value):
+        """The logarithm of the probability of a class."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._classes().log_prob(value.argmax(-1))
+
+    def enumerate_support(self, expand=True):
+        """All classes."""
+        return self._hot(self._classes().enumerate_support(expand))

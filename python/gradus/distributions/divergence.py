@@ -6,7 +6,8 @@ from .. import linalg
 from ..core import where
 from ..nn import functional as F
 from .continuous import Normal, Uniform
-from .discrete import Bernoulli, Categorical
+from .discrete import Bernoulli, Categorical, OneHotCategorical
+from .drawn import Exponential, HalfNormal, Laplace, LogNormal
 from .independent import Independent
 from .multivariate import MultivariateNormal
 
@@ -23,8 +24,9 @@ def kl_divergence(p, q):
         if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
             raise NotImplementedError("the divergence of draws taken along other axes is not known")
         return p._summed(kl_divergence(p.base_dist, q.base_dist))
+    alike = all(isinstance(p, kind) == isinstance(q, kind) for kind in (LogNormal, OneHotCategorical))
     for kind, divergence in _TABLE.items():
-        if isinstance(p, kind) and isinstance(q, kind):
+        if alike and isinstance(p, kind) and isinstance(q, kind):
             return divergence(p, q)
     raise NotImplementedError(f"the divergence of {type(p).__name__} from {type(q).__name__} is not known")
 
@@ -48,6 +50,20 @@ def _bernoulli(p, q):
     return cross - p.entropy()
 
 
+def _exponential(p, q):
+    ratio = q.rate / p.rate
+    return ratio - ratio.log() - 1
+
+
+def _half_normal(p, q):
+    return _normal(p._normal(), q._normal())
+
+
+def _laplace(p, q):
+    ratio, away = p.scale / q.scale, (p.loc - q.loc).abs()
+    return away / q.scale + ratio * (-away / p.scale).exp() - ratio.log() - 1
+
+
 def _multivariate(p, q):
     a, b = p.scale_tril, q.scale_tril
     ratio = linalg.solve_triangular(b, a, upper=False)
@@ -56,4 +72,5 @@ def _multivariate(p, q):
     return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.loc.shape[-1])
 
 
-_TABLE = {MultivariateNormal: _multivariate, Normal: _normal, Uniform: _uniform, Categorical: _categorical, Bernoulli: _bernoulli}
+_TABLE = {MultivariateNormal: _multivariate, Normal: _normal, Uniform: _uniform, Categorical: _categorical, Bernoulli: _bernoulli,
+          Exponential: _exponential, HalfNormal: _half_normal, Laplace: _laplace}

@@ -1,5 +1,6 @@
 """Layers that learn how wide their input is when they first see one."""
 
+from .._native import _outside
 from . import conv, norm
 from .linear import Linear
 from .module import Module
@@ -45,7 +46,7 @@ class _Lazy(Module):
         return any(is_lazy(p) for p in self._parameters.values())
 
     def __call__(self, *args, **kwargs):
-        self._become(args[0].shape[self._axis])
+        _outside(lambda: self._become(args[0].shape[self._axis]))  # it lasts, also where the call is traced
         return self(*args, **kwargs)
 
     def _before_loading(self, state_dict, prefix):

@@ -31,7 +31,8 @@ class _Same:
 
     def __init__(self, value):
         self.value = value
-        self.type = (value.dtype, tuple(value.shape)) if isinstance(value, Tensor) else None
+        known = isinstance(value, Tensor) and "_later" not in value.__dict__  # a lazy one has no shape yet
+        self.type = (value.dtype, tuple(value.shape)) if known else type(value)
 
     def __eq__(self, other):
         return isinstance(other, _Same) and self.value is other.value and self.type == other.type

@@ -60,14 +60,21 @@ class _RunningNorm(Module):
 class _BatchNorm(_RunningNorm):
     def forward(self, input):
         self._check(input)
-        momentum = 0.0 if self.momentum is None else self.momentum
+        mean, var = self.running_mean, self.running_var
         if self.training and self.track_running_stats:
             with no_grad():
                 self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the mean of all batches so far
-                momentum = 1.0 / self.num_batches_tracked.item()
-        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
-                            self.training or self.running_mean is None, momentum, self.eps)
+                if self.momentum is None:
+                    self._average(input.detach())
+                    mean = var = None
+        return F.batch_norm(input, mean, var, self.weight, self.bias, self.training or mean is None, self.momentum or 0.0, self.eps)
+
+    def _average(self, input):
+        """Statistics of all batches so far, each with the same share: a number that a compiled function has as a tensor."""
+        axes = [0, *range(2, input.dim())]
+        share = self.num_batches_tracked.to(input.dtype).reciprocal()
+        for kept, new in ((self.running_mean, input.mean(axes)), (self.running_var, input.var(axes))):
+            kept.add_((new.to(kept.dtype) - kept) * share.to(kept.dtype))
 
 
 class _InstanceNorm(_RunningNorm):

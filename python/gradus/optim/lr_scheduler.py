@@ -4,9 +4,17 @@ import bisect
 import math
 from collections import Counter
 
+from .. import _native
+from .counted import counted
+
 
 class LRScheduler:
     """Sets the rates of an optimiser's groups, once per call of `step`."""
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = counted(cls.step)
 
     def __init__(self, optimizer, last_epoch=-1):
         self.optimizer = optimizer
@@ -50,8 +58,12 @@ class LRScheduler:
         >>> schedule.get_last_lr()
         [0.5]
         """
+        if _native._is_compiling():
+            for name in ("last_epoch", "_last_lr"):
+                _native._note_place("item", self.__dict__, name, f"{type(self).__name__}.{name}")
         return self._last_lr
 
+    @counted
     def step(self, epoch=None):
         """Goes to the next step, or to a given one.
 

@@ -258,17 +258,24 @@ class _Traced:
 
     def __init__(self, optimizer, group):
         self.optimizer, self.group, self.sets, self.cells, self.looked_at = optimizer, group, {}, {}, {}
+        if any(isinstance(value, Tensor) and _native._is_rewritten(value) for value in group.values()):
+            raise RuntimeError("jit: a setting of an optimiser is a tensor that the function has written to; change it outside")
+        for name in ("state", "param_groups"):
+            _native._note_place("same", optimizer.__dict__, name, f"{type(optimizer).__name__}.{name}")
+        _native._note_place("item", group, "params", "params")
         _native._note_guard(self._fixed)
         _native._before_run(self._refresh)
 
     def _fixed(self):
         """What belongs to the program."""
-        sizes = [len(group["params"]) for group in self.optimizer.param_groups]
+        groups = [id(group) for group in self.optimizer.param_groups]
         # Parameters with one set of numbers have taken equally many steps.
         in_step = [len({state["step"] for state in states}) for _, states in self.sets.values()]
-        return sizes, in_step, [look(self.group.get(name)) for name, look in self.looked_at.items()]
+        return groups, in_step, [look(self.group.get(name)) for name, look in self.looked_at.items()]
 
-    def _refresh(self):
+    def _refresh(self, first):
+        if first:
+            return
         with no_grad():
             for name, cell in self.cells.items():
                 cell.fill_(float(self.group[name]))
@@ -285,7 +292,7 @@ class _Traced:
 
     def __getitem__(self, name):
         value = self.group[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
             return self.get(name)
         if name not in self.cells:
             self.cells[name] = _cell(value)
@@ -294,24 +301,28 @@ class _Traced:
     def numbers(self, p, state):
         """The cells for a parameter. Counting is left to what runs before the compiled function."""
         _native._outside(lambda: self.optimizer._prepare(p, self.group, state))
+        _native._note_place("same", self.optimizer.state, p, "state")
+        for name, value in state.items():
+            if isinstance(value, Tensor):
+                _native._note_place("item", state, name, name)
         if state["step"] not in self.sets:
-            ahead = self.optimizer._numbers(self.group, {**state, "step": state["step"] + 1})
+            ahead = _native._outside(lambda: self.optimizer._numbers(self.group, {**state, "step": state["step"] + 1}))
             cells, states = [_cell(x) for x in ahead], []
             self.sets[state["step"]] = cells, states
-            _native._before_run(lambda: self._advance(cells, states))
+            _native._before_run(lambda first: self._advance(cells, states, first))
         cells, states = self.sets[state["step"]]
         states.append(state)
         return [cell.to(p.dtype) for cell in cells]
 
-    def _advance(self, cells, states):
+    def _advance(self, cells, states, first):
         """Counts a step; gives what takes it back."""
         before = [{name: value for name, value in state.items() if not isinstance(value, Tensor)} for state in states]
         for state in states:
             state["step"] += 1
             values = self.optimizer._numbers(self.group, state)
         with no_grad():
-            for cell, value in zip(cells, values):
-                cell.fill_(value)
+            for cell, value in zip(cells, () if first else values):
+                cell.fill_(float(value))
         return lambda: [state.update(old) for state, old in zip(states, before)]
 
 

@@ -107,7 +107,7 @@ pub struct Target {
 
 /// Gradients of `Σ ⟨root, seed⟩` for values of a graph under construction, built behind them: forward values are read where
 /// they are. `seen` is shown the whole gradient of a target, by number, before it goes on, and gives what goes on in its
-/// place. `None` where nothing flows.
+/// place. `None` where nothing could flow; where all that flows is zero by itself (through steps, say), a zero does.
 pub fn gradients_in<'g>(
     b: &'g Builder,
     roots: &[(Id, Id)],
@@ -137,10 +137,57 @@ pub fn gradients_in<'g>(
         }
         goes_on && failed.is_none()
     });
-    match failed.or_else(|| b.error()) {
-        Some(e) => Err(e),
-        None => Ok(to.iter().map(|id| pending[id.node as usize][id.out as usize].map(|v| v.id())).collect()),
+    if let Some(e) = failed.or_else(|| b.error()) {
+        return Err(e);
     }
+    let ends = |i: usize| to.iter().zip(targets).any(|(id, t)| t.ends && id.node as usize == i);
+    let open = reached_nodes(&graph, from, &|i, op| !ends(i) && !matches!(op, Op::StopGradient(_)));
+    let gradient = |(k, id): (usize, &Id)| match pending[id.node as usize][id.out as usize] {
+        Some(g) => Ok(Some(g.id())),
+        None if open[id.node as usize] => {
+            let aval = graph.aval(*id);
+            let zero = b.constant(crate::Literal::scalar(aval.dtype, 0.0)).broadcast_to(&aval.shape);
+            seen(k, zero.id()).map(Some)
+        }
+        None => Ok(None),
+    };
+    to.iter().enumerate().map(gradient).collect()
+}
+
+/// Nodes with a differentiable value on a way back from some values, through nodes that are `open`. A region is one step: from its
+/// values to all that it computes them from.
+fn reached_nodes(graph: &Graph, from: &[Id], open: &dyn Fn(usize, &Op) -> bool) -> Vec<bool> {
+    let mut reached = vec![false; graph.nodes().len()];
+    let mark = |reached: &mut Vec<bool>, id: &Id| {
+        reached[id.node as usize] |= graph.aval(*id).dtype.is_differentiable();
+    };
+    from.iter().for_each(|id| mark(&mut reached, id));
+    for (i, node) in graph.nodes().iter().enumerate().rev().filter(|(i, node)| open(*i, &node.op)) {
+        if !reached[i] {
+            continue;
+        }
+        let used = if let Op::Call(call) = &node.op
+            && call.grad.is_none()
+        {
+            needed_inputs(&call.body)
+        } else {
+            vec![true; node.ins.len()]
+        };
+        node.ins.iter().zip(used).filter(|(_, used)| *used).for_each(|(id, _)| mark(&mut reached, id));
+    }
+    reached
+}
+
+/// Which inputs the outputs of a graph are computed from, other than by `stop_gradient`.
+fn needed_inputs(graph: &Graph) -> Vec<bool> {
+    let mut needed = vec![false; graph.nodes().len()];
+    graph.outputs().iter().for_each(|id| needed[id.node as usize] = true);
+    for (i, node) in graph.nodes().iter().enumerate().rev() {
+        if needed[i] && !matches!(node.op, Op::StopGradient(_)) {
+            node.ins.iter().for_each(|id| needed[id.node as usize] = true);
+        }
+    }
+    graph.inputs().iter().map(|(_, id)| needed[id.node as usize]).collect()
 }
 
 /// Cotangents of all active nodes, from those that are pending, latest first; `reached` sees those of a node and says whether
