@@ -4,7 +4,7 @@
 //! of sums of some rows each; the nests around it become slices of as many rows, and what they share comes from memory
 //! once.
 
-use super::{FEWEST, Run, run, sliced, taken, users};
+use super::{FEWEST, Run, Users, run, sliced, taken, users};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Step};
 use std::collections::BTreeSet;
@@ -17,11 +17,13 @@ const NEAR: usize = 8;
 
 /// Replaces sums along columns, and the nests around them, by their slices.
 pub(super) fn slice(plan: &mut Plan) {
+    // How many steps use a buffer stays, whatever their order is.
+    let users = users(plan);
     let mut at = 0;
     while at < plan.steps.len() {
         if let Some(parts) = parts(plan, at) {
             let steps = gathered(plan, at, parts);
-            let sums = best(plan, steps, parts);
+            let sums = best(plan, &users, steps, parts);
             if let Some((run, step)) = sums.and_then(|run| taken(plan, &run).map(|step| (run, step))) {
                 at = run.steps.start;
                 plan.steps.splice(run.steps, [step]);
@@ -85,9 +87,8 @@ fn gathered(plan: &mut Plan, sum: usize, parts: usize) -> Range<usize> {
 }
 
 /// The longest run of slices among these steps.
-fn best(plan: &Plan, steps: Range<usize>, parts: usize) -> Option<Run> {
-    let users = users(plan);
+fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize) -> Option<Run> {
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
-    ranges.find_map(|range| run(plan, &users, range, &[parts]))
+    ranges.find_map(|range| run(plan, users, range, &[parts]))
 }

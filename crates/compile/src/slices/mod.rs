@@ -165,8 +165,10 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
 }
 
 /// Which steps use a buffer.
-fn users(plan: &Plan) -> HashMap<usize, BTreeSet<usize>> {
-    let mut users: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+type Users = HashMap<usize, BTreeSet<usize>>;
+
+fn users(plan: &Plan) -> Users {
+    let mut users = Users::new();
     for (i, step) in plan.steps.iter().enumerate() {
         step.reads().into_iter().chain(step.writes()).for_each(|b| {
             users.entry(b).or_default().insert(i);
@@ -176,12 +178,7 @@ fn users(plan: &Plan) -> HashMap<usize, BTreeSet<usize>> {
 }
 
 /// Neighbouring steps as a run over these outer axes, if they can be one.
-fn run(
-    plan: &Plan,
-    users: &HashMap<usize, BTreeSet<usize>>,
-    steps: Range<usize>,
-    extents: &[usize],
-) -> Option<Run> {
+fn run(plan: &Plan, users: &Users, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
     let slices: usize = extents.iter().product();
     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
     // Buffers whose slices do not lie one after the other, each used by its own index alone.
@@ -209,8 +206,10 @@ fn run(
     if backwards || passed.iter().any(|b| scattered.contains(b)) {
         return None;
     }
+    let uses = |s: &&Step, b: usize| s.reads().contains(&b) || s.writes().contains(&b);
     let own = |b: &usize| {
-        let inside = users.get(b).is_some_and(|u| u.iter().all(|s| steps.contains(s)));
+        let here = plan.steps[steps.clone()].iter().filter(|s| uses(s, *b)).count();
+        let inside = users.get(b).is_some_and(|u| u.len() == here);
         inside && !scattered.contains(b) && matches!(plan.buffers[*b].place, Place::Arena(_))
     };
     let own: BTreeSet<usize> = passed.iter().copied().filter(own).collect();
@@ -234,7 +233,7 @@ fn runs(plan: &Plan) -> Vec<Run> {
 }
 
 /// The longest run around a batch of products.
-fn grown(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, first: usize, at: usize) -> Option<Run> {
+fn grown(plan: &Plan, users: &Users, first: usize, at: usize) -> Option<Run> {
     let Step::Contract(c) = &plan.steps[at] else { return None };
     let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
     if c.products() < FEWEST {
@@ -282,7 +281,7 @@ fn grown(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, first: usize, at:
 }
 
 /// The same run with several slices as one, if slices are small; nothing if they are few then.
-fn by_several(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, mut whole: Run) -> Option<Run> {
+fn by_several(plan: &Plan, users: &Users, mut whole: Run) -> Option<Run> {
     loop {
         let slices: usize = whole.extents.iter().product();
         let wanted = SMALL.div_ceil((whole.bytes / slices).max(1));
@@ -298,7 +297,7 @@ fn by_several(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, mut whole: R
 }
 
 /// The same run with slices of some rows only, if slices are large and steps go by rows.
-fn by_rows(plan: &Plan, users: &HashMap<usize, BTreeSet<usize>>, whole: Run) -> Run {
+fn by_rows(plan: &Plan, users: &Users, whole: Run) -> Run {
     let slices: usize = whole.extents.iter().product();
     let Some(Step::Contract(c)) =
         plan.steps[whole.steps.clone()].iter().find(|s| matches!(s, Step::Contract(_)))
