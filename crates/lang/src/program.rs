@@ -124,11 +124,12 @@ impl Program {
         // Of names in lines that could not be read nothing is known, so nothing is wrong with them either.
         let known =
             |d: &Diagnostic| !d.message.split('`').skip(1).step_by(2).any(|n| parsed.skipped.contains(n));
-        faults.retain(known);
+        // All that is wrong counts here, said or not: a function that calls itself must not be called.
         let more = match faults.is_empty() && parsed.faults.is_empty() {
             true => return Ok(()),
             false => self.more_faults(&faults, &parsed),
         };
+        faults.retain(known);
         faults.extend(more.into_iter().filter(known).chain(parsed.faults));
         faults.sort_by_key(Diagnostic::span);
         faults.truncate(crate::parse::MOST_FAULTS);

@@ -3,7 +3,7 @@
 use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
-use crate::eval::{Value, Values, in_words};
+use crate::eval::{Value, Values, in_words, window};
 use crate::limit::{MOST_ROUNDS, MOST_STEPS};
 use crate::program::{Definition, Faults, Program, number};
 use crate::solve::Solver;
@@ -264,8 +264,9 @@ impl Program {
             Some(axis)
                 if value.ended || self.per_step.contains_key(name) || self.equations.iter().any(ahead) =>
             {
-                let last = value.tensor.dim(axis as isize).saturating_sub(1);
-                value.tensor.narrow(axis as isize, last, 1).squeeze([axis as isize])
+                // Before the first of no steps at all a state is 0.
+                let last = value.tensor.dim(axis as isize) as i64 - 1;
+                window(&value.tensor, axis, last, 1).squeeze([axis as isize])
             }
             _ => value.tensor.clone(),
         }

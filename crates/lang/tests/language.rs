@@ -396,6 +396,10 @@ fn virtual_time() {
     let fib = "F[*t+1] = F[*t] + F[*t-1]\nF[*0] = 1\n";
     let steps = Settings { steps: Some(10), ..Settings::default() };
     assert_eq!(value_with(fib, &[], "F", steps).item::<f32>().unwrap(), 89.0);
+    for (text, before) in [("F[*t+1] = F[*t] + 1\n", 0.0), (fib, 1.0)] {
+        let none = Settings { steps: Some(0), ..Settings::default() };
+        assert_eq!(value_with(text, &[], "F", none).item::<f32>().unwrap(), before);
+    }
 }
 
 /// Steps are as many as constants, files and declarations have; a state is as large as its start.

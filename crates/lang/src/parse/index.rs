@@ -89,12 +89,13 @@ impl Parser<'_> {
             Token::Number(_) | Token::Sign("-") => p.whole("a whole number").map(Some),
             _ => Ok(None),
         };
-        if self.eat("::") {
-            return Ok(Index::Slice(name, start, None, bound(self)?));
-        }
-        self.need(":", "`:`")?;
-        let stop = bound(self)?;
-        let step = if self.eat(":") { bound(self)? } else { None };
+        let (stop, step) = if self.eat("::") {
+            (None, bound(self)?)
+        } else {
+            self.need(":", "`:`")?;
+            let stop = bound(self)?;
+            (stop, if self.eat(":") { bound(self)? } else { None })
+        };
         if step == Some(0) {
             return Err(Diagnostic::error(self.last_span(), "a range cannot have steps of 0"));
         }
