@@ -42,7 +42,11 @@ impl Given {
             settings.rounds = rounds;
         }
         for p in &self.temperatures {
-            settings.temperatures.insert(p.name.as_str().into(), number(p)?);
+            let degrees = number(p)?;
+            if degrees.is_nan() {
+                return Err(Failure::Usage(format!("{}={}: a temperature is a number", p.name, p.value)));
+            }
+            settings.temperatures.insert(p.name.as_str().into(), degrees);
         }
         let mut faults = Vec::new();
         let given: Vec<&Pair> = self.set.iter().chain(&self.inputs).collect();

@@ -30,7 +30,8 @@ impl Loader for Beside<'_> {
 pub(crate) fn text(file: &Path, terminal: &mut Terminal<'_>) -> Done<Source> {
     let mut text = String::new();
     if file == Path::new("-") {
-        terminal.input.by_ref().take(MOST_BYTES + 1).read_to_string(&mut text)?;
+        let failed = |e: std::io::Error| Failure::Run(format!("standard input: {e}"));
+        terminal.input.by_ref().take(MOST_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
         return Ok(Source::new("<stdin>", text));
     }
     let failed = |e: std::io::Error| Failure::Run(format!("{}: {e}", file.display()));
