@@ -192,6 +192,10 @@ impl Traced {
     pub(crate) fn requires_grad(&self) -> bool {
         self.trace.leaves.asked.store(true, Ordering::Relaxed);
         let ids: Vec<Id> = self.trace.targets().into_iter().map(|(_, t)| t.id).collect();
+        // Mostly there are none, and the whole graph need not be walked for every value in it.
+        if ids.is_empty() {
+            return false;
+        }
         self.trace.builder.look(|nodes| {
             let last = self.id.node as usize;
             let mut flows = vec![false; last + 1];
