@@ -5,8 +5,8 @@
 
 use super::along::sized;
 use super::branch::{Mask, behind, guard};
-use super::settled::settled;
-use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use super::settled::{own_result, settled};
+use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
 use crate::scope::{Names, besides, bound_by, free, in_order, keys, numbered, occurrences};
@@ -178,6 +178,9 @@ impl Parts<'_> {
     fn result(&self, e: &Expr, callee: &Callee) -> Option<Vec<Name>> {
         let Kind::Call(call) = &e.kind else { return None };
         let left = keys(&self.equation.target);
+        if let Base::User(f) = &callee.base {
+            return self.own_result(e, call, f);
+        }
         let around = left.iter().cloned().collect();
         let of = |a: &Expr| match &a.kind {
             Kind::Ref(r) => keys(r),
@@ -187,6 +190,23 @@ impl Parts<'_> {
             settled(self.program, self.equation, callee, call).into_iter().find(|(k, _)| &**k == "axis");
         let axis = axis.and_then(|(_, axis)| if let Kind::Text(t) = axis.kind { Some(t) } else { None });
         builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
+    }
+
+    /// The same of a function of the program's own. Where it is called at every moment, there is a value at each.
+    fn own_result(&self, e: &Expr, call: &Call, f: &Function) -> Option<Vec<Name>> {
+        if !builtin::leans(call, self.program) {
+            return None;
+        }
+        let (own, left) = own_result(self.program, self.equation, f, call)?;
+        let mut names: Vec<Name> = Vec::new();
+        let own = if own.len() == left.len() { left } else { own };
+        let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| occurrences(e).contains(t));
+        for name in own.iter().chain(time) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        Some(names)
     }
 
     /// A name for an expression inside of branches: what it stands for is there where these are taken.
@@ -258,14 +278,8 @@ impl Parts<'_> {
 
     /// Whether something in an expression is called as the left side calls it: there it must stay.
     fn leans(&self, e: &Expr) -> bool {
-        let own = |c: &Call| match builtin::find(&c.function, self.program).map(|f| f.base) {
-            Some(Base::User(f)) => {
-                let known: Vec<Name> = f.params.iter().flat_map(keys).collect();
-                keys(&f.result).iter().any(|k| !known.contains(k))
-            }
-            _ => false,
-        };
-        let here = matches!(&e.kind, Kind::Array(_)) || matches!(&e.kind, Kind::Call(c) if own(c));
-        here || builtin::leaning(e, self.program).is_some() || e.parts().into_iter().any(|p| self.leans(p))
+        matches!(&e.kind, Kind::Array(_))
+            || builtin::leaning(e, self.program).is_some()
+            || e.parts().into_iter().any(|p| self.leans(p))
     }
 }
