@@ -160,8 +160,11 @@ impl Parts<'_> {
         let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), still) in call.args.iter().zip(besides(&around, &call.args)).zip(still) {
-            let new = self.part(&self.settled(a), &keep);
-            let names = in_order(&new, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let new = self.part(a, &keep);
+            let new = self.as_it_lies(a, new);
+            let new = self.settled(&new);
+            // As they lie where the equation is computed, before its parts got names.
+            let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
             let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
             let named = lies || !still && self.passes(&new);
             args.push(if named && !self.leans(&new) { self.taken_only(new, names) } else { new });
@@ -171,6 +174,16 @@ impl Parts<'_> {
         }
         let (function, named) = (call.function.clone(), call.named.clone());
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
+    }
+
+    /// An argument that got a name, with its axes as the function finds those of what is computed on the way.
+    fn as_it_lies(&mut self, a: &Expr, new: Expr) -> Expr {
+        let own = match &new.kind {
+            Kind::Ref(r) if !matches!(a.kind, Kind::Ref(_)) => keys(r),
+            _ => return new,
+        };
+        let order = in_order(a, &keys(&self.equation.target), &own.iter().cloned().collect());
+        if order == own { new } else { self.named(new, order) }
     }
 
     /// The names of what comes out of a call that has them from the left side, as far as that can be said before sizes are
