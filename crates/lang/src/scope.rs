@@ -241,8 +241,10 @@ pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -
         Kind::Reduce(how, axes, body) => Kind::Reduce(how, axes.iter().map(new).collect(), body),
         Kind::Call(mut call) => {
             for (k, v) in &mut call.named {
-                if &**k == "axis" {
-                    *v = renamed_words(v, names);
+                match &**k {
+                    "axis" => *v = renamed_words(v, names),
+                    "at" => *v = renamed_ranges(v, names),
+                    _ => {}
                 }
             }
             Kind::Call(call)
@@ -258,6 +260,20 @@ fn renamed_words(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Exp
         Kind::List(parts) => Kind::List(parts.iter().map(|p| renamed_words(p, names)).collect()).at(e.span),
         _ => e.clone(),
     }
+}
+
+/// `at="s=1:3, :"` with its ranges called otherwise.
+fn renamed_ranges(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Expr {
+    let Kind::Text(t) = &e.kind else { return e.clone() };
+    let one = |r: &str| {
+        let (name, range) = r.split_once('=').unwrap_or((r, r));
+        match names.get(name).filter(|_| range != ":") {
+            Some(new) => format!("{new}={range}"),
+            None => r.to_string(),
+        }
+    };
+    let all: Vec<String> = t.split(',').map(|r| one(r.trim())).collect();
+    Kind::Text(all.join(", ").into()).at(e.span)
 }
 
 /// The same name with numbers, its primes behind them: `Y_2`, `Y_3`, …

@@ -1,10 +1,11 @@
 //! Which indices of its arguments a call leaves, as far as that is known before anything runs.
 
 use super::{Base, Callee, Shape, along, find, given_to};
-use crate::ast::{Call, Function, Kind};
+use crate::ast::{Call, Function, Kind, Name};
 use crate::program::Program;
 use crate::scope::{Names, bound_by, key, keys};
 use crate::time::moving;
+use std::collections::HashMap;
 
 /// The indices that come out of a function by place, where the table and its arguments say so.
 fn known(callee: &Callee, call: &Call, each: &[Names]) -> Option<Names> {
@@ -40,6 +41,32 @@ fn known_of_own(f: &Function, call: &Call, each: &[Names]) -> Option<Names> {
         let stays = named.filter(|(p, _)| key(p).is_some_and(|k| left.contains(&k))).map(|(_, name)| name);
         out.extend(own_keys[..spare].iter().chain(stays).cloned());
     }
+    Some(out)
+}
+
+/// Whether a function of the program's own gives an index that none of its parameters has: what it is called, the left side
+/// says.
+pub(super) fn gives_new(f: &Function) -> bool {
+    let known: Vec<_> = f.params.iter().flat_map(keys).collect();
+    keys(&f.result).iter().any(|k| !known.contains(k))
+}
+
+/// What comes out of a function of the program's own, by place, where its arguments have these names: axes before those that
+/// it names, then those of its result; new ones are called as inside.
+pub(crate) fn own_names(f: &Function, args: &[Vec<Name>]) -> Option<Vec<Name>> {
+    let (mut out, mut actual) = (Vec::new(), HashMap::new());
+    for (param, arg) in f.params.iter().zip(args) {
+        let (before, own) = arg.split_at(arg.len().checked_sub(param.places.len())?);
+        for name in before {
+            if !out.contains(name) {
+                out.push(name.clone());
+            }
+        }
+        for (formal, name) in param.places.iter().filter_map(key).zip(own) {
+            actual.entry(formal).or_insert_with(|| name.clone());
+        }
+    }
+    out.extend(keys(&f.result).into_iter().map(|k| actual.get(&k).cloned().unwrap_or(k)));
     Some(out)
 }
 

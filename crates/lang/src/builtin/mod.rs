@@ -12,7 +12,7 @@ mod table;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice};
-pub(crate) use leaves::{differentiated, leaves};
+pub(crate) use leaves::{differentiated, leaves, own_names};
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 
@@ -382,7 +382,11 @@ fn along(call: &Call) -> Option<Name> {
 /// Whether what comes out of a call is called as the left side calls it: on another line it would be called otherwise.
 pub(crate) fn leans(call: &Call, program: &Program) -> bool {
     let Some(callee) = find(&call.function, program).filter(|c| c.order == 0) else { return false };
-    let Base::Table(b) = &callee.base else { return false };
+    let b = match &callee.base {
+        Base::Table(b) => b,
+        Base::User(f) => return leaves::gives_new(f),
+        Base::Row(_) => return false,
+    };
     match b.shape {
         Shape::Resize => true,
         Shape::Grow => !call.named.iter().any(|(k, _)| &**k == "axis"),

@@ -4,10 +4,10 @@ use super::along::sized;
 use super::branch::{Mask, chosen};
 use super::line;
 use super::needed::{Needed, condition};
-use super::settled::{movable, settled};
+use super::settled::{movable, own_result, settled};
 use super::shift::with_named_ranges;
-use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
-use crate::builtin::{self, Derivative, Shape};
+use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
+use crate::builtin::{self, Base, Derivative, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use crate::scope::{
@@ -112,14 +112,16 @@ impl Walk<'_> {
 
     /// The names that were introduced for inner sums, with no more primes than this line needs.
     fn with_few_primes(&self, target: &Ref, value: Expr) -> Expr {
-        let all = occurrences(&value);
-        if !all.iter().any(|n| self.introduced.contains(n)) {
+        let (all, left) = (occurrences(&value), keys(target));
+        // What the left side is called by is no inner sum, whatever those of other lines are called.
+        let inner = |n: &Name| self.introduced.contains(n) && !left.contains(n);
+        if !all.iter().any(inner) {
             return value;
         }
-        let mut taken: Names = all.iter().filter(|n| !self.introduced.contains(n)).cloned().collect();
-        taken.extend(keys(target));
+        let mut taken: Names = all.iter().filter(|n| !inner(n)).cloned().collect();
+        taken.extend(left.iter().cloned());
         let mut names = HashMap::new();
-        for name in in_order(&value, &[], &all).into_iter().filter(|n| self.introduced.contains(n)) {
+        for name in in_order(&value, &[], &all).into_iter().filter(inner) {
             let new = fresh(name.trim_end_matches('\''), &taken);
             taken.insert(new.clone());
             names.insert(name, new);
@@ -157,7 +159,9 @@ impl Walk<'_> {
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
         // What has its names from the left side cannot be chosen beside names of others.
         let infinite = may_be_infinite(&e.value) || multiplies(&e.value, &self.needed);
-        let chosen_later = infinite && builtin::leaning(&e.value, self.program).is_none();
+        let leaning = builtin::leaning(&e.value, self.program);
+        let own = |c: &Call| self.program.functions.contains_key(&c.function);
+        let chosen_later = infinite && leaning.is_none_or(own);
         let elsewhere = condition(&e, &self.needed).filter(|_| chosen_later);
         let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
         let masks: Vec<Mask> = masks.collect();
@@ -364,10 +368,15 @@ impl Walk<'_> {
         }
         let (params, still) = (callee.bound(c.args.len(), pulled), callee.still(c));
         let whole = self.equation.as_ref().is_some_and(|q| q.value == *e);
-        let ct = if callee.shape() == Shape::Positional && !whole {
-            self.without_others(e, c, ct, keep)
-        } else {
-            ct
+        let ct = match &callee.base {
+            Base::User(f) if builtin::leans(c, self.program) => {
+                if !whole {
+                    return self.refuse_leaning(e);
+                }
+                self.called_apart(f, c, ct)
+            }
+            _ if callee.shape() == Shape::Positional && !whole => self.without_others(e, c, ct, keep),
+            _ => ct,
         };
         for (i, arg) in c.args.iter().enumerate() {
             let Some(param) = params.get(i) else { continue };
@@ -391,6 +400,26 @@ impl Walk<'_> {
             return ct;
         }
         Kind::Reduce(Projection::Sum, others, Box::new(ct)).bare()
+    }
+
+    /// The cotangent of a function of the program's own that has its names from the left side: where the left side calls a new
+    /// index like one of an argument, of maybe another size, the two are no longer one.
+    fn called_apart(&self, f: &Function, c: &Call, ct: Expr) -> Expr {
+        let Some(equation) = &self.equation else { return ct };
+        let Some((own, left)) = own_result(self.program, equation, f, c) else { return ct };
+        if own.len() != left.len() {
+            return ct;
+        }
+        let args: Names = c.args.iter().flat_map(occurrences).collect();
+        let mut taken: Names = args.iter().chain(&self.introduced).cloned().collect();
+        taken.extend(occurrences(&ct));
+        let mut names = HashMap::new();
+        for (_, name) in own.iter().zip(left).filter(|(own, name)| *own != name && args.contains(name)) {
+            let new = fresh(&name, &taken);
+            taken.insert(new.clone());
+            names.insert(name, new);
+        }
+        renamed(&ct, &names)
     }
 
     /// The left side, where it is this expression's value and nothing else.

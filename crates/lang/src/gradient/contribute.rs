@@ -24,7 +24,7 @@ impl Walk<'_> {
                 let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
                 // Only what reads the index unmoved says, once moved, where it ends.
                 let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
-                if *by != 0 && once && shiftable(&ct) && ct.refs().into_iter().any(ends) {
+                if *by != 0 && once && shiftable(&ct, name) && ct.refs().into_iter().any(ends) {
                     ct = shifted(&ct, name, -by);
                     place.index = Index::Named(name.clone(), 0);
                 }

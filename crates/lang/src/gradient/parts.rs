@@ -5,8 +5,8 @@
 
 use super::along::sized;
 use super::branch::{Mask, behind, guard};
-use super::settled::settled;
-use crate::ast::{Array, Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use super::settled::{own_result, settled};
+use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
 use crate::scope::{Names, besides, bound_by, free, in_order, keys, numbered, occurrences};
@@ -160,8 +160,11 @@ impl Parts<'_> {
         let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), still) in call.args.iter().zip(besides(&around, &call.args)).zip(still) {
-            let new = self.part(&self.settled(a), &keep);
-            let names = in_order(&new, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let new = self.part(a, &keep);
+            let new = self.as_it_lies(a, new);
+            let new = self.settled(&new);
+            // As they lie where the equation is computed, before its parts got names.
+            let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
             let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
             let named = lies || !still && self.passes(&new);
             args.push(if named && !self.leans(&new) { self.taken_only(new, names) } else { new });
@@ -173,11 +176,24 @@ impl Parts<'_> {
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
     }
 
+    /// An argument that got a name, with its axes as the function finds those of what is computed on the way.
+    fn as_it_lies(&mut self, a: &Expr, new: Expr) -> Expr {
+        let own = match &new.kind {
+            Kind::Ref(r) if !matches!(a.kind, Kind::Ref(_)) => keys(r),
+            _ => return new,
+        };
+        let order = in_order(a, &keys(&self.equation.target), &own.iter().cloned().collect());
+        if order == own { new } else { self.named(new, order) }
+    }
+
     /// The names of what comes out of a call that has them from the left side, as far as that can be said before sizes are
     /// known.
     fn result(&self, e: &Expr, callee: &Callee) -> Option<Vec<Name>> {
         let Kind::Call(call) = &e.kind else { return None };
         let left = keys(&self.equation.target);
+        if let Base::User(f) = &callee.base {
+            return self.own_result(e, call, f);
+        }
         let around = left.iter().cloned().collect();
         let of = |a: &Expr| match &a.kind {
             Kind::Ref(r) => keys(r),
@@ -187,6 +203,23 @@ impl Parts<'_> {
             settled(self.program, self.equation, callee, call).into_iter().find(|(k, _)| &**k == "axis");
         let axis = axis.and_then(|(_, axis)| if let Kind::Text(t) = axis.kind { Some(t) } else { None });
         builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
+    }
+
+    /// The same of a function of the program's own. Where it is called at every moment, there is a value at each.
+    fn own_result(&self, e: &Expr, call: &Call, f: &Function) -> Option<Vec<Name>> {
+        if !builtin::leans(call, self.program) {
+            return None;
+        }
+        let (own, left) = own_result(self.program, self.equation, f, call)?;
+        let mut names: Vec<Name> = Vec::new();
+        let own = if own.len() == left.len() { left } else { own };
+        let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| occurrences(e).contains(t));
+        for name in own.iter().chain(time) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        Some(names)
     }
 
     /// A name for an expression inside of branches: what it stands for is there where these are taken.
@@ -258,14 +291,8 @@ impl Parts<'_> {
 
     /// Whether something in an expression is called as the left side calls it: there it must stay.
     fn leans(&self, e: &Expr) -> bool {
-        let own = |c: &Call| match builtin::find(&c.function, self.program).map(|f| f.base) {
-            Some(Base::User(f)) => {
-                let known: Vec<Name> = f.params.iter().flat_map(keys).collect();
-                keys(&f.result).iter().any(|k| !known.contains(k))
-            }
-            _ => false,
-        };
-        let here = matches!(&e.kind, Kind::Array(_)) || matches!(&e.kind, Kind::Call(c) if own(c));
-        here || builtin::leaning(e, self.program).is_some() || e.parts().into_iter().any(|p| self.leans(p))
+        matches!(&e.kind, Kind::Array(_))
+            || builtin::leaning(e, self.program).is_some()
+            || e.parts().into_iter().any(|p| self.leans(p))
     }
 }

@@ -1,9 +1,10 @@
 //! The settings of a call that it has from its equation, written out: on another line it means the same.
 
-use crate::ast::{Call, Equation, Expr, Kind, Name};
+use crate::ast::{Call, Equation, Expr, Function, Kind, Name};
 use crate::builtin::{self, Callee};
 use crate::program::Program;
 use crate::scope::{key, keys, names_of};
+use crate::solve::calls_at;
 use crate::time::moving;
 
 fn text(t: &str) -> Expr {
@@ -67,6 +68,23 @@ pub(super) fn names_in(program: &Program, equation: &Equation, c: &Call, arg: &E
         names.retain(|n| n != time);
     }
     names
+}
+
+/// What comes out of a function of the program's own in an equation, by place: as the function calls it, and the left side that
+/// it has there, which has no time where the call is made at every moment.
+pub(super) fn own_result(
+    program: &Program,
+    equation: &Equation,
+    f: &Function,
+    c: &Call,
+) -> Option<(Vec<Name>, Vec<Name>)> {
+    let mut left = keys(&equation.target);
+    let mut args: Vec<Vec<Name>> = c.args.iter().map(|a| names_of(a, &c.args, &left, program)).collect();
+    let by_moment = |t: &&Name| step_of(program, equation).is_some() || calls_at(&equation.value, t, program);
+    if let Some(time) = moving(&equation.target.places).map(|t| t.0).filter(by_moment) {
+        args.iter_mut().chain([&mut left]).for_each(|names| names.retain(|n| n != time));
+    }
+    Some((builtin::own_names(f, &args)?, left))
 }
 
 /// The axis of a call that says none.

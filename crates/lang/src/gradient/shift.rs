@@ -4,12 +4,17 @@ use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::scope::{fresh, key, keys, occurrences, renamed};
 use std::collections::HashMap;
 
-/// Whether an expression is a product of tensors and numbers, in which an index can be moved.
-pub(super) fn shiftable(e: &Expr) -> bool {
+/// Whether an expression is a product of tensors and numbers, in which an index can be moved. A range has no offset that
+/// could be.
+pub(super) fn shiftable(e: &Expr, name: &Name) -> bool {
     match &e.kind {
-        Kind::Ref(_) | Kind::Number(_) => true,
-        Kind::Product(parts) => parts.iter().all(shiftable),
-        Kind::Negative(one) => shiftable(one),
+        Kind::Ref(r) => {
+            let range = |p: &Place| matches!(p.index, Index::Slice(..)) && key(p).as_ref() == Some(name);
+            !r.places.iter().any(range)
+        }
+        Kind::Number(_) => true,
+        Kind::Product(parts) => parts.iter().all(|p| shiftable(p, name)),
+        Kind::Negative(one) => shiftable(one, name),
         _ => false,
     }
 }

@@ -42,6 +42,15 @@ pub(crate) fn check_with(text: &str, shapes: &[(&str, &[usize])], steps: Option<
     let wanted: Vec<Name> = inputs.keys().map(|n| Name::from(format!("Grad_{n}"))).collect();
     let settings = settings(steps);
     let found = whole.run(&inputs, &settings, &wanted).unwrap_or_else(|f| panic!("{text}\n{shown}\n{f}"));
+    let merged = GradientOptions { merged: true, ..Default::default() };
+    let merged = program.gradient(&merged).unwrap_or_else(|f| panic!("{text}\n{f}")).text();
+    let at_once = load(&format!("{}\n{merged}", program.open_text())).run(&inputs, &settings, &wanted);
+    let at_once = at_once.unwrap_or_else(|f| panic!("{text}\n{merged}\n{f}"));
+    for (name, g) in &found {
+        let far = (g - &at_once[name]).abs().max(()).item::<f64>().unwrap();
+        let most = g.abs().max(()).item::<f64>().unwrap();
+        assert!(far <= 1e-12 * (1.0 + most), "{text}\n{shown}\nmerged:\n{merged}\n{name}");
+    }
     let avals: BTreeMap<Name, Aval> = inputs.iter().map(|(n, t)| (n.clone(), t.aval().unwrap())).collect();
     let lowered = program.lower(&avals, &settings, &["Loss".into()]).unwrap();
     let plan = compile_graph(&lowered.graph).unwrap();

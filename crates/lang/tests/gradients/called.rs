@@ -1,0 +1,93 @@
+//! Indices that are called differently on different lines: new ones of functions, those of ranges, those with offsets.
+
+use super::check_with;
+use crate::check::{load, settings};
+use gradus_lang::GradientOptions;
+use gradus_lang::ast::Name;
+use std::collections::BTreeMap;
+
+/// The gradient of a name, plain and merged.
+fn gradients(text: &str, of: &str) -> [Vec<f64>; 2] {
+    [false, true].map(|merged| {
+        let program = load(text);
+        let options = GradientOptions { merged, ..Default::default() };
+        let lines = program.gradient(&options).unwrap_or_else(|f| panic!("{text}\n{f}")).text();
+        let whole = load(&format!("{}\n{lines}", program.open_text()));
+        let name = Name::from(format!("Grad_{of}"));
+        let found = whole.run(&BTreeMap::new(), &settings(None), std::slice::from_ref(&name));
+        let found = found.unwrap_or_else(|f| panic!("{text}\n{lines}\n{f}"));
+        found[&name].reshape([-1]).to_vec::<f64>().unwrap()
+    })
+}
+
+fn gives(text: &str, of: &str, expected: &[f64]) {
+    for found in gradients(text, of) {
+        let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-12 * (1.0 + b.abs());
+        assert_eq!(found.len(), expected.len(), "{text}");
+        assert!(!found.iter().zip(expected).any(far), "{text}\n{found:?} instead of {expected:?}");
+    }
+}
+
+const BACK: &str = "fn f(a[x]) -> o[y] { o[y] = a[y=::-1] a[y] a[y] }\n";
+const OUTER: &str = "fn ou(a[x]) -> o[x,x'] { o[x,x'] = a[x] a[x'] a[x'] }\n";
+
+/// A function whose result has an index of its own, as a part of something.
+#[test]
+fn new_indices_of_functions() {
+    let turned =
+        "V[i] = const([1, 2, 3])\nC[i] = const([1, 10, 100])\nfn f(a[x]) -> o[y] { o[y] = a[y=::-1] }\n";
+    gives(&format!("{turned}T[r] = 2 f(V[s])\nLoss = T[r] C[r]"), "V", &[200.0, 20.0, 2.0]);
+    gives(&format!("{turned}T[s] = 2 f(V[s])\nLoss = T[r] C[r]"), "V", &[200.0, 20.0, 2.0]);
+    let (v, u, m) = (("V", &[3][..]), ("U", &[3][..]), ("M", &[2, 3][..]));
+    for line in [
+        "T[r] = exp(f(V[s])) U[r]",
+        "T[r] = f(V[s]) U[r]",
+        "T[r] = U[r] / f(sin(V[s]))",
+        "T[r] = U[r] > 0.5 ? f(V[s]) U[r] : U[r] f(V[r])",
+        "T[r] max= f(V[s]) U[k]",
+        "T[r] when U[r] > 0.5 = f(V[s]) + U[r]",
+        "T[y] = f(V[s]) U[k]",
+        "T[s] = f(2 V[s]) ** 2 U[s]",
+        "T[r] = f(f(V[s]) V[r]) U[r]",
+    ] {
+        check_with(&format!("{BACK}{line}\nLoss = T[r] T[r]"), &[v, u], None);
+    }
+    for line in ["T[i,j] = ou(V[i]) U[j]", "T[j,i] = ou(V[i]) U[j]", "T[i,j] = exp(ou(V[k]) U[i])"] {
+        check_with(&format!("{OUTER}{line}\nLoss = T[i,j] T[i,j] T[0,j]"), &[v, u], None);
+    }
+    for line in ["T[q,r] = f(M[b,s]) V[r]", "T[q,r] = 2 f(M[r,q])", "T[q,r] = f(M[r,q])"] {
+        check_with(&format!("{BACK}{line}\nLoss = T[q,r] T[q,r] V[r]"), &[m, v], None);
+    }
+    check_with(&format!("{BACK}T[y,q] = f(V[s]) W[q]\nLoss = T[r,q] T[r,q]"), &[v, ("W", &[2])], None);
+    let state = "H[i,*0] = V[i]\nH[r,*t+1] = tanh(f(H[s,*t])) U[r]\nLoss = H[r,*-1] H[r,*-1] + H[0,*t]";
+    check_with(&format!("{BACK}{state}"), &[v, u], Some(3));
+    let moments = "T[r,*t] = 2 f(X[s,*t]) U[r]\nLoss = T[r,*t] T[r,*t]";
+    check_with(&format!("{BACK}{moments}"), &[("X", &[3, 4]), u], Some(4));
+}
+
+/// A new index under the name of another, of another size.
+#[test]
+fn new_indices_called_as_others() {
+    let part = "V[i] = const([1, 2, 3, 4])\nfn f(a[x]) -> o[y] { o[y] = a[y=1:3] }\n";
+    gives(&format!("{part}T[s] = f(V[s])\nLoss = T[s] T[s]"), "V", &[0.0, 4.0, 6.0, 0.0]);
+    gives(&format!("{part}T[s] = 3 f(V[s])\nLoss = T[s] T[s]"), "V", &[0.0, 36.0, 54.0, 0.0]);
+}
+
+/// Ranges with names beside others of these names, merged too.
+#[test]
+fn named_ranges() {
+    let (e, v) = (|x: f64| x.exp(), "V[j] = const([1, 2, 3])\n");
+    let expected = [2.0 + e(1.0), 4.0 + e(2.0), 6.0 + e(3.0)];
+    gives(&format!("{v}Y[s] = V[s=::-1]\nLoss = Y[s] Y[s] + exp(V[s])"), "V", &expected);
+    let expected = [2.0 + e(1.0), 4.0 + e(2.0), e(3.0)];
+    gives(&format!("{v}Y[s] = V[s=0:2]\nLoss = Y[s] Y[s] + exp(V[s])"), "V", &expected);
+    let moved = format!("{v}U[j] = const([5, 7, 11])\nT[s] = V[s-1] U[s=::-1]\nLoss = T[s] T[s]");
+    gives(&moved, "V", &[98.0, 100.0, 0.0]);
+    gives(&moved, "U", &[40.0, 14.0, 0.0]);
+    let product = "M[i,j] = const([[1, 2], [3, 4]])\nV[j] = const([1, 2])\nT[i] = softmax(M[i,j=0:2] V[j])\nLoss = T[0]";
+    let slope = e(5.0) * e(11.0) / (e(5.0) + e(11.0)).powi(2);
+    gives(product, "M", &[slope, 2.0 * slope, -slope, -2.0 * slope]);
+    let state =
+        "H[i,*0] = V[i]\nH[s,*t+1] = tanh(H[s=::-1,*t]) U[s] + V[s]\nLoss = H[r,*-1] H[r,*-1] + exp(V[s])";
+    check_with(state, &[("V", &[3]), ("U", &[3])], Some(3));
+}
