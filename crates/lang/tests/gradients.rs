@@ -4,6 +4,8 @@
 mod called;
 #[path = "common/check.rs"]
 mod check;
+#[path = "gradients/random.rs"]
+mod random;
 
 use check::{check_with, load, numbers, settings};
 use gradus_lang::ast::Name;
