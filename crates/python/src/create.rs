@@ -1,6 +1,6 @@
 //! New tensors.
 
-use crate::convert::{array, fits, tensor_of};
+use crate::convert::{array, copy_of, fits, tensor_of};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
@@ -81,7 +81,7 @@ pub(crate) fn tensor(
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    made(tensor_of(data, dtype.map(|d| d.0))?.detach(), requires_grad, device)
+    made(copy_of(data, dtype.map(|d| d.0))?, requires_grad, device)
 }
 
 /// A tensor of the same memory if there is one, else of a copy.
