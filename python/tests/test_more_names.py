@@ -1,5 +1,6 @@
 """Names that came late, each beside PyTorch: values, dtypes and gradients."""
 
+import inspect
 import math
 
 import numpy as np
@@ -80,3 +81,10 @@ def test_small_names():
         gradus.linalg.inv_ex(gradus.zeros(2, 2), check_errors=True)
     with pytest.raises(RuntimeError, match="size"):
         gradus.zeros(2, 3).select_scatter(gradus.ones(3), 1, 0)
+
+
+def test_negative_defaults_are_shown():
+    for function, argument, expected in [(gradus.functional.cross_entropy, "ignore_index", -100), (gradus.functional.nll_loss, "ignore_index", -100),
+                                         (gradus.Tensor.topk, "dim", -1), (gradus.Tensor.sort, "dim", -1), (gradus.Tensor.flatten, "end_dim", -1), (gradus.fft.fft, "dim", -1)]:
+        assert inspect.signature(function).parameters[argument].default == expected
+    assert list(inspect.signature(gradus.Tensor.topk).parameters) == ["self", "k", "dim", "largest", "sorted"]
