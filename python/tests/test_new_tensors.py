@@ -70,3 +70,12 @@ def test_lists_with_scalars_of_numpy(data):
     ours, theirs = gradus.tensor(data), torch.tensor(data)
     assert name(ours) == name(theirs) and ours.tolist() == theirs.tolist()
     assert gradus.tensor(data, dtype=gradus.complex64).dtype == gradus.complex64
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0), (8, 8), (5, 13), (100, 100)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "bool", "int64", "complex128"])
+def test_zeros(shape, dtype):
+    x = gradus.zeros(*shape, dtype=getattr(gradus, dtype))
+    assert tuple(x.shape) == shape and name(x) == dtype and x.is_contiguous()
+    assert x.reshape(-1).tolist() == [0] * x.numel()
+    assert (x.fill_(1) == 1).all() and (gradus.zeros(*shape, dtype=getattr(gradus, dtype)) == 0).all()

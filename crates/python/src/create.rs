@@ -42,12 +42,18 @@ fn filled_with(one: Tensor) -> Tensor {
     }
 }
 
+/// Up to so many bytes of zeros are copied, which takes less time than an operation that writes them.
+const FEW: usize = 256;
+
 /// From so many bytes on memory comes from the system as zeros, which nobody has to write.
 const FRESH: usize = 1 << 22;
 
 /// One number for each element of a type, or that there is no room.
 fn filled_of(aval: &Aval, value: f64) -> Tensor {
     let bytes = aval.shape.numel().saturating_mul(aval.dtype.size());
+    if value == 0.0 && bytes <= FEW && !gradus::is_tracing() {
+        return Tensor::from_bytes(aval, &[0; FEW][..bytes]);
+    }
     if value != 0.0 || bytes < FRESH || gradus::is_tracing() {
         return filled_with(Tensor::full_of(aval, value));
     }
