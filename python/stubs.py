@@ -55,24 +55,24 @@ ARGUMENTS = {
     "num_features": "int", "affine": "bool", "track_running_stats": "bool", "in_channels": "int", "out_channels": "int",
 }
 #: Where the name means something else.
-SPECIAL = {("Tensor.to", "other"): "Any", ("Tensor.unflatten", "sizes"): "Sequence[int]", ("Softmax.__init__", "dim"): "int | None"}
+SPECIAL = {("Tensor.select_scatter", "index"): "int", ("select_scatter", "index"): "int", ("Tensor.to", "other"): "Any", ("Tensor.unflatten", "sizes"): "Sequence[int]", ("Softmax.__init__", "dim"): "int | None"}
 
 #: What is given back, where it is not a tensor.
 RESULTS = {
     "Tensor": {
-        "int": "dim numel nelement element_size size_bytes", "bool": "is_floating_point is_complex is_contiguous allclose equal is_tensor",
+        "int": "dim numel nelement element_size size_bytes", "bool": "is_floating_point is_complex is_contiguous allclose equal is_tensor is_nonzero",
         "Any": "item tolist numpy size stride unique max min median __dlpack__ register_hook unique_consecutive",
-        "tuple[Tensor, Tensor]": "sort topk cummax cummin aminmax kthvalue mode",
+        "tuple[Tensor, Tensor]": "sort topk cummax cummin aminmax kthvalue mode slogdet",
         "tuple[Tensor, ...]": "split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes var_mean std_mean unravel_index",
         "None": "retain_grad backward",
     },
     "function": {
-        "int": "numel initial_seed get_num_threads", "bool": "is_tensor is_grad_enabled is_tracing allclose equal is_floating_point is_complex is_nonzero",
+        "int": "numel initial_seed get_num_threads", "bool": "is_tensor is_grad_enabled is_tracing allclose equal is_floating_point is_complex is_nonzero can_cast",
         "Any": "max min median unique load_safetensors where max_pool1d max_pool2d max_pool3d unique_consecutive",
         "tuple[Tensor, Tensor]": "sort topk cummax cummin aminmax kthvalue mode qr eigh eig slogdet",
         "tuple[Tensor, Tensor, Tensor]": "svd lu", "tuple[Tensor, Tensor, Tensor, Tensor]": "lstsq",
         "dtype": "get_default_dtype promote_types result_type", "Size": "broadcast_shapes", "Generator": "manual_seed", "str": "get_float32_matmul_precision",
-        "tuple[Tensor, ...]": "split chunk unbind meshgrid broadcast_tensors tensor_split hsplit vsplit dsplit split_with_sizes var_mean std_mean unravel_index",
+        "tuple[Tensor, ...]": "split chunk unbind gradient meshgrid broadcast_tensors tensor_split hsplit vsplit dsplit split_with_sizes var_mean std_mean unravel_index",
         "None": "set_rng_state set_float32_matmul_precision save_safetensors set_default_dtype set_printoptions set_num_threads",
     },
 }

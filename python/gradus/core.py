@@ -5,6 +5,7 @@ What has no method comes from the native module, from `composed` or from `grad_m
 """
 
 import builtins
+import functools
 import math
 
 from . import _native, composed, inplace, subclass
@@ -38,7 +39,7 @@ adjoint as_strided
 gather index_select take take_along_dim masked_select masked_fill scatter scatter_add scatter_reduce index_add index_copy
 nonzero argwhere cross
 
-matmul mm bmm mv dot outer inner kron addmm matrix_power matrix_exp det logdet inverse cholesky
+matmul mm bmm mv dot outer inner kron addmm matrix_power matrix_exp det logdet inverse pinverse cholesky
 
 softmax log_softmax
 """.split()
@@ -73,6 +74,7 @@ for _name in "fft fftfreq fftn fftshift ifft ifftn ifftshift irfft rfft rfftfreq
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 concat = concatenate = cat  # noqa: F405
 arctanh, arcsinh, arccosh = atanh, asinh, acosh  # noqa: F405
+Tensor.arctanh, Tensor.arcsinh, Tensor.arccosh = Tensor.atanh, Tensor.asinh, Tensor.acosh
 
 
 # Where PyTorch has functions that change their argument.
@@ -158,6 +160,14 @@ def get_float32_matmul_precision():
     return _precision[0]
 
 
+def _method(function):
+    """A native function, which does not bind by itself, as a method."""
+    return functools.wraps(function)(lambda self, *args, **kwargs: function(self, *args, **kwargs))
+
+
+for _name in ("prelu", "hardshrink", "slogdet"):
+    setattr(Tensor, _name, _method(getattr(_native, _name)))
+Tensor.is_nonzero = is_nonzero
 Tensor.new_full = _new_full
 _documented({"new_full": _new_full})
 Tensor.grad_fn = property(_grad_fn)

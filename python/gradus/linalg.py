@@ -229,4 +229,130 @@ def cond(A, p=None):
     values = svdvals(A)
     return values.amax(-1) / values.amin(-1)
 
+
+def lu_factor(A, *, pivot=True):
+    """Both triangular factors in one matrix, and which row each was exchanged with, counted from 1.
+
+    >>> import gradus
+    >>> gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]])).pivots
+    tensor([2, 2], dtype=gradus.int32)
+    """
+    if not pivot:
+        raise NotImplementedError("linalg.lu_factor without exchanging rows is not known")
+    p, l, u = lu(A)
+    m, n = A.shape[-2:]
+    least = min(m, n)
+    rows = p.real if p.is_complex() else p
+    order = rows.argmax(-2).reshape(-1, m)
+    pivots = _native.tensor([_exchanges(row, least) for row in order.tolist()], dtype=_native.int32)
+    lower = _native.cat([l, l.new_zeros(*l.shape[:-1], n - least)], -1).tril(-1)
+    upper = _native.cat([u, u.new_zeros(*u.shape[:-2], m - least, n)], -2)
+    return _results.lu_factor(lower + upper, pivots.reshape(*A.shape[:-2], least))
+
+
+def _exchanges(order, count):
+    """The exchanges, one for each place, that put rows in an order."""
+    now, found = list(range(len(order))), []
+    for i in range(count):
+        j = now.index(order[i])
+        now[i], now[j] = now[j], now[i]
+        found.append(j + 1)
+    return found
+
+
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    """The `X` of `A X = B`, or of `X A = B`, by the factors of `lu_factor`; with `adjoint` of the adjoint of `A`.
+
+    >>> import gradus
+    >>> factors = gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]]))
+    >>> gradus.linalg.lu_solve(*factors, gradus.tensor([[2.0], [4.0]]))
+    tensor([[-1.],
+            [ 1.]])
+    """
+    if not left:  # the adjoint of `X A = B`
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+    n = LU.shape[-1]
+    orders = [list(range(n)) for _ in range(math.prod(LU.shape[:-2]))]
+    for order, row in zip(orders, pivots.reshape(-1, n).tolist()):
+        for i, j in enumerate(row):
+            order[i], order[j - 1] = order[j - 1], order[i]
+    order = _native.tensor(orders, dtype=_native.int64).reshape(*LU.shape[:-2], n)
+    if adjoint:
+        y = solve_triangular(LU.mH, B, upper=False)
+        y = solve_triangular(LU.mH, y, upper=True, unitriangular=True)
+        return y.take_along_dim(order.argsort(-1).unsqueeze(-1), -2)
+    y = B.take_along_dim(order.unsqueeze(-1), -2)
+    y = solve_triangular(LU, y, upper=False, unitriangular=True)
+    return solve_triangular(LU, y, upper=True)
+
+
+def _first(bad):
+    """The first place, counted from 1, where something is wrong along the last axis; 0 where nothing is."""
+    return _native.where(bad.any(-1), bad.to(_native.int32).argmax(-1) + 1, 0).to(_native.int32)
+
+
+def _where_right(function, A, info):
+    """The function of those matrices that have nothing wrong, NaN for the others."""
+    wrong = (info != 0).unsqueeze(-1).unsqueeze(-1)
+    return function(_native.where(wrong, _native.eye(A.shape[-1], dtype=A.dtype), A)).masked_fill(wrong, math.nan)
+
+
+def _checked(result, check_errors, what):
+    if check_errors and bool((result[1] != 0).any()):
+        raise LinAlgError(f"{what} (info {result[1].tolist()})")
+    return result
+
+
+def inv_ex(A, *, check_errors=False):
+    """The inverse, and the first pivot that is zero instead of an error; 0 where there is an inverse.
+
+    >>> import gradus
+    >>> gradus.linalg.inv_ex(gradus.zeros(2, 2)).info
+    tensor(1, dtype=gradus.int32)
+    """
+    info = _first(lu(A.detach())[2].diagonal(0, -2, -1) == 0)
+    return _checked(_results.inv_ex(_where_right(inv, A, info), info), check_errors, "linalg.inv_ex: a matrix is singular")
+
+
+def cholesky_ex(A, *, upper=False, check_errors=False):
+    """The triangular factor, and the order of the first minor that is not positive instead of an error; 0 where there is a factor.
+
+    >>> import gradus
+    >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
+    tensor(1, dtype=gradus.int32)
+    """
+    minors = [eigvalsh(A.detach()[..., :k, :k])[..., 0] for k in range(1, A.shape[-1] + 1)]
+    info = _first(_native.stack(minors, -1) <= 0)
+    factor = _where_right(cholesky, A, info)
+    factor = factor.mH if upper else factor
+    return _checked(_results.cholesky_ex(factor, info), check_errors, "linalg.cholesky_ex: a matrix is not positive-definite")
+
+
+def tensorinv(A, ind=2):
+    """The inverse of a product over the last axes: those behind the first `ind`.
+
+    >>> import gradus
+    >>> gradus.linalg.tensorinv(gradus.eye(6).reshape(2, 3, 6), ind=2).shape
+    gradus.Size([6, 2, 3])
+    """
+    if ind < 1:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    if math.prod(rows) != math.prod(columns):
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {list(A.shape)}")
+    return inv(A.reshape(math.prod(rows), -1)).reshape(columns + rows)
+
+
+def tensorsolve(A, B, dims=None):
+    """The `X` whose product with `A` over all its axes is `B`; the axes in `dims` are moved to the end of `A` first.
+
+    >>> import gradus
+    >>> gradus.linalg.tensorsolve(gradus.eye(6).reshape(2, 3, 6), gradus.ones(2, 3)).shape
+    gradus.Size([6])
+    """
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
+    return _native.solve(A.reshape(B.numel(), -1), B.reshape(-1)).reshape(tuple(A.shape[B.dim():]))
+
+
 _documented(globals())

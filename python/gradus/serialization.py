@@ -1,7 +1,8 @@
 """`save` and `load`: tensors with what surrounds them, as safetensors files. No code is ever loaded.
 
 A flat dictionary of tensors is written as just that, so its file is like any other. Anything else (nested dictionaries,
-lists, tuples, numbers, text) is kept as a tree in the file's metadata, in which tensors stand by name.
+lists, tuples, numbers, text; which tensors are the same, are parameters, require gradients) is kept as a tree in the file's
+metadata, in which tensors stand by name.
 """
 
 import json
@@ -11,8 +12,17 @@ import tempfile
 
 from ._examples import documented as _documented
 from ._native import Tensor, load_safetensors, save_safetensors
+from .nn.parameter import Parameter
 
 _TREE = "gradus.tree"
+#: What a tensor is in the tree: whether it is a parameter, whether it requires gradients.
+_KINDS = {"tensor": (False, False), "leaf": (False, True), "frozen": (True, False), "parameter": (True, True)}
+
+
+def _kind(value):
+    """What a tensor is called in the tree."""
+    what = isinstance(value, Parameter), value.requires_grad
+    return next(kind for kind, is_ in _KINDS.items() if is_ == what)
 
 
 class _Writer:
@@ -20,9 +30,10 @@ class _Writer:
 
     def __init__(self):
         self.tensors = {}
+        self.named = {}  # by identity: what is there twice is written once, and read as one
 
     def name(self, path):
-        name = base = ".".join(path) or "tensor"
+        name = base = ".".join(path) if path else "tensor"
         n = 1
         while name in self.tensors:
             n += 1
@@ -31,9 +42,10 @@ class _Writer:
 
     def tree(self, value, path):
         if isinstance(value, Tensor):
-            name = self.name(path)
-            self.tensors[name] = value.detach()
-            return {"tensor": name}
+            if id(value) not in self.named:
+                self.named[id(value)] = name = self.name(path)
+                self.tensors[name] = value.detach()
+            return {_kind(value): self.named[id(value)]}
         if isinstance(value, dict):
             return {"dict": [[self.tree(k, path), self.tree(v, path + [str(k)])] for k, v in value.items()]}
         if isinstance(value, (list, tuple)):
@@ -56,8 +68,11 @@ def _build(tree, tensors):
     if not isinstance(tree, dict):
         return tree
     [(kind, value)] = tree.items()
-    if kind == "tensor":
-        return tensors[value]
+    if kind in _KINDS:
+        parameter, requires_grad = _KINDS[kind]
+        if parameter and not isinstance(tensors[value], Parameter):
+            tensors[value] = Parameter(tensors[value], requires_grad)
+        return tensors[value].requires_grad_(requires_grad)
     if kind == "dict":
         return {_build(k, tensors): _build(v, tensors) for k, v in value}
     if kind in ("list", "tuple"):
@@ -83,12 +98,13 @@ def save(obj, f):
     (3, ['bias', 'weight'])
     """
     flat = isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items())
-    if flat:
-        tensors, metadata = {k: v.detach() for k, v in obj.items()}, {"format": "pt"}
-    else:
+    plain = flat and all(_kind(v) == "tensor" for v in obj.values()) and len({id(v) for v in obj.values()}) == len(obj)
+    metadata = {"format": "pt"} if flat else {}
+    if not plain:
         writer = _Writer()
-        metadata = {_TREE: json.dumps(writer.tree(obj, []), allow_nan=False, ensure_ascii=False)}
-        tensors = writer.tensors
+        metadata[_TREE] = json.dumps(writer.tree(obj, []), allow_nan=False, ensure_ascii=False)
+    # Other readers find every name of a flat dictionary, whatever the tree says.
+    tensors = {k: v.detach() for k, v in obj.items()} if flat else writer.tensors
     if not hasattr(f, "write"):
         save_safetensors(os.fspath(f), tensors, metadata)
         return

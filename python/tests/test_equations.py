@@ -138,3 +138,15 @@ def test_a_layer_is_equations():
     model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, 3))
     text = gradus.jit(lambda x, y: F.cross_entropy(model(x), y)).equations(gradus.randn(2, 1, 6, 6), gradus.tensor([0, 2]), grad=True)
     assert "graph(" not in text and "conv2d(" in text
+
+
+def test_the_scalar_comes_first():
+    p = gradus.Program("Y[i] = W[i,j] X[j]\nLoss = Y[i] Y[i]")
+    with pytest.raises(ValueError, match=r"`W` is an input(.|\n)*wrt=\['W'\]"):
+        p.grad("W")
+    with pytest.raises(ValueError, match="did you mean `Loss`"):
+        p.grad("Los")
+    with pytest.raises(ValueError, match="loss='Total'"):
+        p.grad("Y")
+    assert "Grad_W" in str(p.grad(wrt=["W"])) and "Grad_X" not in str(p.grad("Loss", ["W"]))
+    assert "run" in gradus.Program.explain.__doc__

@@ -92,7 +92,34 @@ def test_views_and_dtypes(tmp_path):
     loaded = gradus.load(tmp_path / "f")
     for k, v in value.items():
         assert loaded[k].dtype == v.dtype and loaded[k].to(gradus.float64).tolist() == v.to(gradus.float64).tolist(), k
-    assert not loaded["p"].requires_grad
+    assert loaded["p"].requires_grad and isinstance(loaded["p"], nn.Parameter)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_tensors_are_survives(tmp_path, nested):
+    t, leaf = gradus.arange(3.0), gradus.ones(2, requires_grad=True)
+    value = {"a": t, "b": t, "leaf": leaf, "w": nn.Parameter(t), "frozen": nn.Parameter(t, requires_grad=False), "result": leaf * 2}
+    gradus.save([value, 1] if nested else value, tmp_path / "f")
+    loaded = gradus.load(tmp_path / "f")
+    loaded = loaded[0] if nested else loaded
+    assert equal(loaded, {k: v.detach() for k, v in value.items()})
+    assert loaded["a"] is loaded["b"] and loaded["w"] is not loaded["a"]
+    assert [loaded[k].requires_grad for k in value] == [False, False, True, True, False, True] and loaded["result"].is_leaf
+    assert [type(loaded[k]) is nn.Parameter for k in value] == [False, False, False, True, True, False]
+    loaded["a"][0] = 7
+    assert loaded["b"][0] == 7 and loaded["w"][0] == 0
+
+
+def test_tied_weights_are_a_plain_file_too(tmp_path):
+    theirs = pytest.importorskip("safetensors.numpy", reason="the package safetensors is not installed")
+    t = gradus.arange(3)
+    gradus.save({"a": t, "b": t}, tmp_path / "f")
+    assert {k: v.tolist() for k, v in theirs.load_file(str(tmp_path / "f")).items()} == {"a": [0, 1, 2], "b": [0, 1, 2]}
+
+
+def test_sets_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="set"):
+        gradus.save({"a": {1, 2}}, tmp_path / "f")
 
 
 def test_files_in_memory():

@@ -211,8 +211,15 @@ impl Program {
         let whole = Span::NOWHERE;
         let scalar = |n: &&Name| self.definition(n).is_some_and(|d| d.rank == 0 && !d.equations.is_empty());
         if let Some(name) = &options.loss {
-            let Some(d) = self.definition(name).filter(|d| !d.equations.is_empty()) else {
-                let names = self.names.iter().map(|n| &**n);
+            if self.is_input(name) {
+                let what = format!(
+                    "`{name}` is an input; what is differentiated is a scalar that an equation defines"
+                );
+                return Err(Diagnostic::error(whole, what)
+                    .help(format!("for the gradient with respect to `{name}`: --wrt {name}")));
+            }
+            let Some(d) = self.definition(name) else {
+                let names = self.names.iter().filter(|n| scalar(n)).map(|n| &**n);
                 return Err(
                     Diagnostic::error(whole, format!("no equation defines `{name}`")).nearest(name, names)
                 );

@@ -1,6 +1,6 @@
 //! What a tensor is: its type, its elements as Python's, its gradient.
 
-use crate::convert::{item, tensor_of, to_list};
+use crate::convert::{copy_of, item, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, compute, owned};
@@ -481,7 +481,7 @@ impl PyTensor {
         requires_grad: bool,
     ) -> PyResult<PyTensor> {
         let dtype = dtype.map_or(self.dtype_now(py)?, |d| d.0);
-        let value = tensor_of(data, Some(dtype))?.detach();
+        let value = copy_of(data, Some(dtype))?;
         PyTensor::out(if requires_grad { crate::noted::made(value.requires_grad_()) } else { value })
     }
 

@@ -1,14 +1,15 @@
 //! Elements from Python and back: numbers, nested lists, arrays.
 
-use crate::dtype;
+use crate::dtype::{self, DTypeArg};
 use crate::error::{raise, raised, type_error, value_error};
 use crate::tensor::PyTensor;
+use crate::unary::Spelled;
 use crate::value::number;
 use gradus::ir::literal::Data;
 use gradus::{Aval, DType, Literal, Number, Shape, Tensor};
 use num_complex::Complex;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 /// Deepest nesting of lists; a list that holds itself ends here.
 const DEEPEST: usize = 64;
@@ -33,9 +34,17 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     if !(obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() || obj.hasattr("__len__")?) {
         return Err(type_error(format!("a tensor cannot be made of {}", obj.get_type().name()?)));
     }
-    let mut nested = Nested { dtype, shape: Vec::new(), flat: Vec::new(), class: 0, tensors: Vec::new() };
+    let mut nested =
+        Nested { dtype, shape: Vec::new(), flat: Vec::new(), natural: None, tensors: Vec::new() };
     nested.read(obj, 0)?;
     nested.tensor()
+}
+
+/// A new tensor in memory of its own, without a history.
+pub(crate) fn copy_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+    let t = tensor_of(obj, dtype)?.detach();
+    // What is no tensor is copied as it is read.
+    Ok(if obj.is_instance_of::<PyTensor>() { t.copied() } else { t })
 }
 
 /// A number for a tensor of some dtype: an integer beyond 64 bits is one only among floats.
@@ -47,6 +56,13 @@ fn element(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Numb
         true => Ok(Some(Number::Float(obj.extract()?))),
         false => Err(value_error(format!("{obj} does not fit 64 bits"))),
     }
+}
+
+/// The dtype of a number in a list: NumPy's have one of their own.
+fn dtype_of(obj: &Bound<'_, PyAny>, n: Number) -> DType {
+    let plain = obj.is_exact_instance_of::<PyFloat>() || obj.is_exact_instance_of::<PyInt>();
+    let own = if plain { None } else { obj.getattr("dtype").ok().and_then(|d| d.extract::<DTypeArg>().ok()) };
+    own.map_or_else(|| dtype::of_number(n), |d| d.0)
 }
 
 /// Refuses numbers that an integer dtype does not hold. Negative ones wrap in an unsigned dtype, as in PyTorch.
@@ -79,8 +95,8 @@ struct Nested {
     dtype: Option<DType>,
     shape: Vec<usize>,
     flat: Vec<Number>,
-    /// 0 truth values, 1 integers, 2 floats, 3 complex.
-    class: usize,
+    /// The dtype that holds all numbers so far.
+    natural: Option<DType>,
     /// Lists may also hold tensors, of one shape.
     tensors: Vec<Tensor>,
 }
@@ -108,12 +124,8 @@ impl Nested {
                 if self.shape.len() != depth + 1 {
                     return Err(value_error(format!("a number among lists at depth {depth}")));
                 }
-                self.class = self.class.max(match x {
-                    Number::Bool(_) => 0,
-                    Number::Int(_) => 1,
-                    Number::Float(_) => 2,
-                    Number::Complex(_) => 3,
-                });
+                let own = dtype_of(&item, x);
+                self.natural = Some(self.natural.map_or(own, |d| d.promote(own)));
                 self.flat.push(x);
             } else if item.hasattr("__dlpack__")? || item.hasattr("__array__")? {
                 self.tensors.push(array(&item, true)?);
@@ -133,9 +145,7 @@ impl Nested {
         if !self.tensors.is_empty() {
             return self.stacked();
         }
-        let own = if self.flat.is_empty() { 2 } else { self.class };
-        let float = dtype::default_float();
-        let natural = [DType::Bool, DType::I64, float, float.complex()][own];
+        let natural = self.natural.unwrap_or(dtype::default_float());
         let dtype = self.dtype.unwrap_or(natural);
         let float = |n: &Number| match *n {
             Number::Bool(b) => b as i64 as f64,
@@ -143,13 +153,15 @@ impl Nested {
             Number::Float(x) => x,
             Number::Complex(z) => z.re,
         };
-        let data: Data = match (dtype.class(), own) {
+        let data: Data = match (dtype.class(), natural.is_complex()) {
             (gradus::ir::Class::Complex, _) => {
                 let pair =
                     |n: &Number| if let Number::Complex(z) = n { *z } else { Complex::new(float(n), 0.0) };
                 self.flat.iter().map(pair).collect::<Vec<_>>().into()
             }
-            (_, 3) => return Err(value_error(format!("complex numbers do not fit {}", dtype::name(dtype)))),
+            (_, true) => {
+                return Err(value_error(format!("complex numbers do not fit {}", dtype::name(dtype))));
+            }
             (gradus::ir::Class::Float, _) => {
                 self.flat.iter().map(|n| dtype.round(float(n))).collect::<Vec<_>>().into()
             }
@@ -176,7 +188,8 @@ impl Nested {
             return Err(value_error("a list holds either tensors of one shape or numbers"));
         }
         let refs: Vec<&Tensor> = self.tensors.iter().collect();
-        let rows = Tensor::stack(&refs, 0);
+        // One alone would be a view.
+        let rows = if let [one] = &refs[..] { one.unsqueeze(0).copied() } else { Tensor::stack(&refs, 0) };
         let dims: Vec<usize> =
             self.shape.iter().copied().chain(self.tensors[0].shape().iter().copied()).collect();
         let t = rows.reshape(dims).detach();

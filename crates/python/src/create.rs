@@ -1,6 +1,6 @@
 //! New tensors.
 
-use crate::convert::{array, fits, tensor_of};
+use crate::convert::{array, copy_of, fits, tensor_of};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error};
 use crate::tensor::PyTensor;
@@ -42,12 +42,18 @@ fn filled_with(one: Tensor) -> Tensor {
     }
 }
 
+/// Up to so many bytes of zeros are copied, which takes less time than an operation that writes them.
+const FEW: usize = 256;
+
 /// From so many bytes on memory comes from the system as zeros, which nobody has to write.
 const FRESH: usize = 1 << 22;
 
 /// One number for each element of a type, or that there is no room.
 fn filled_of(aval: &Aval, value: f64) -> Tensor {
     let bytes = aval.shape.numel().saturating_mul(aval.dtype.size());
+    if value == 0.0 && bytes <= FEW && !gradus::is_tracing() {
+        return Tensor::from_bytes(aval, &[0; FEW][..bytes]);
+    }
     if value != 0.0 || bytes < FRESH || gradus::is_tracing() {
         return filled_with(Tensor::full_of(aval, value));
     }
@@ -81,7 +87,7 @@ pub(crate) fn tensor(
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    made(tensor_of(data, dtype.map(|d| d.0))?.detach(), requires_grad, device)
+    made(copy_of(data, dtype.map(|d| d.0))?, requires_grad, device)
 }
 
 /// A tensor of the same memory if there is one, else of a copy.

@@ -169,8 +169,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
             for (own, dtype) in [
                 (py.get_type::<PyBool>(), DType::Bool),
                 (py.get_type::<PyInt>(), DType::I64),
-                (py.get_type::<PyFloat>(), default_float()),
-                (py.get_type::<PyComplex>(), DType::C64),
+                (py.get_type::<PyFloat>(), DType::F64),
+                (py.get_type::<PyComplex>(), DType::C128),
             ] {
                 if t.is(&own) {
                     return Ok(DTypeArg(dtype));

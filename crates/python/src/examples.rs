@@ -34,12 +34,15 @@ macro_rules! example {
     (arange) => { "\n>>> import gradus\n>>> gradus.arange(0, 1, 0.25)\ntensor([0.0000, 0.2500, 0.5000, 0.7500])" };
     (arccos) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.arccos()\ntensor([1.3181, 1.0472])" };
     (arccos_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.arccos_()\ntensor([1.3181, 1.0472])" };
+    (arccosh) => { "\n>>> import gradus\n>>> gradus.arccosh(gradus.tensor([1.0, 2.0]))\ntensor([0.0000, 1.3170])" };
     (arcsin) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.arcsin()\ntensor([0.2527, 0.5236])" };
     (arcsin_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.arcsin_()\ntensor([0.2527, 0.5236])" };
+    (arcsinh) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.arcsinh(u)\ntensor([0.2475, 0.4812])" };
     (arctan) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.arctan()\ntensor([0.2450, 0.4636])" };
     (arctan2) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.arctan2(w)\ntensor([ 0.4636, -0.7854,  1.4056])" };
     (arctan2_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.arctan2_(w)\ntensor([ 0.4636, -0.7854,  1.4056])" };
     (arctan_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.arctan_()\ntensor([0.2450, 0.4636])" };
+    (arctanh) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.arctanh(u)\ntensor([0.2554, 0.5493])" };
     (argmax) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.argmax()\ntensor(3)" };
     (argmin) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.argmin()\ntensor(0)" };
     (argsort) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.argsort()\ntensor([1, 0, 2])" };

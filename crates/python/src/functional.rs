@@ -77,7 +77,7 @@ pub(crate) fn gelu(py: Python<'_>, input: T, approximate: &str) -> PyResult<PyTe
 /// The first half along an axis times the sigmoid of the second.
 #[doc = example!(glu)]
 #[pyfunction]
-#[pyo3(signature = (input, dim=-1))]
+#[pyo3(signature = (input, dim=-1), text_signature = "(input, dim=-1)")]
 pub(crate) fn glu(input: T, dim: isize) -> PyResult<PyTensor> {
     PyTensor::out(input.0.glu(dim))
 }
@@ -162,7 +162,7 @@ pub(crate) fn embedding(py: Python<'_>, input: T, weight: T, padding_idx: Option
 /// 1 at each integer's place, else 0; `num_classes` -1 takes the largest there is.
 #[doc = example!(one_hot)]
 #[pyfunction]
-#[pyo3(signature = (tensor, num_classes=-1))]
+#[pyo3(signature = (tensor, num_classes=-1), text_signature = "(tensor, num_classes=-1)")]
 pub(crate) fn one_hot(tensor: T, num_classes: i64) -> PyResult<PyTensor> {
     let classes = match num_classes {
         -1 if tensor.0.numel() == 0 => {

@@ -189,7 +189,7 @@ macro_rules! transforms {
         #[doc = $doc]
         #[doc = example!($name)]
         #[pyfunction]
-        #[pyo3(signature = (input, n=None, dim=-1, norm=None))]
+        #[pyo3(signature = (input, n=None, dim=-1, norm=None), text_signature = "(input, n=None, dim=-1, norm=None)")]
         pub(crate) fn $name(py: Python<'_>, input: T, n: Option<usize>, dim: isize, norm: Option<&str>) -> PyResult<PyTensor> {
             let norm = fft_norm(norm)?;
             result(py, &input.0, |x| x.$name(n, dim, norm))

@@ -56,7 +56,7 @@ pub(crate) fn hinge_embedding_loss(input: T, target: T, margin: f64, reduction: 
 /// >>> gradus.nn.functional.cross_entropy(gradus.zeros(1, 4), gradus.tensor([2]))
 /// tensor(1.3863)
 #[pyfunction]
-#[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0))]
+#[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0), text_signature = "(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0)")]
 pub(crate) fn cross_entropy(
     py: Python<'_>,
     input: T,
@@ -74,7 +74,7 @@ pub(crate) fn cross_entropy(
 /// Of log-probabilities and classes: minus the one at the class.
 #[doc = example!(nll_loss)]
 #[pyfunction]
-#[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean"))]
+#[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean"), text_signature = "(input, target, weight=None, ignore_index=-100, reduction='mean')")]
 pub(crate) fn nll_loss(
     py: Python<'_>,
     input: T,

@@ -27,12 +27,19 @@ pub(crate) struct PyProgram {
 /// Faults with the lines they are about.
 fn faulty(faults: Faults) -> PyErr {
     let mut text = format!("\n{faults}");
-    // The command's way to give an input, in Python's words.
+    // The command's way to give arguments, in Python's words.
     while let Some((before, rest)) = text.split_once("--input ")
         && let Some((name, after)) = rest.split_once("=FILE")
     {
         text = format!("{before}run({name}=…){after}");
     }
+    for (option, open, close) in [("--wrt ", "wrt=['", "']"), ("--loss ", "loss='", "'")] {
+        while let Some((before, rest)) = text.split_once(option) {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            text = format!("{before}{open}{}{close}{}", &rest[..end], &rest[end..]);
+        }
+    }
+    let text = text.replace("--loss", "loss=");
     value_error(text)
 }
 
@@ -150,7 +157,8 @@ impl PyProgram {
         Ok(out)
     }
 
-    /// The program with the gradient equations of a scalar, for the names in `wrt` or all that it depends on.
+    /// The program with the gradient equations of the scalar `loss` (the only one, if it is not given), for the names in
+    /// `wrt` or all that it depends on.
     #[pyo3(signature = (loss=None, wrt=None, merged=false))]
     fn grad(&self, loss: Option<&str>, wrt: Option<Names>, merged: bool) -> PyResult<PyProgram> {
         let gradient = self.gradient_of(loss, wrt, merged)?;
@@ -168,7 +176,8 @@ impl PyProgram {
         Ok(self.gradient_of(loss, wrt, merged)?.text())
     }
 
-    /// What running it costs: kernels, arithmetic, memory.
+    /// What running it costs: kernels, arithmetic, memory. It needs what `run` needs, since sizes decide: a tensor for each
+    /// name in `inputs`, in a dictionary or by keyword.
     #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
     fn explain(
         &self,

@@ -231,7 +231,7 @@ impl PyTensor {
 
     /// Sorted along an axis, with the positions elements come from.
     #[doc = example!(sort)]
-    #[pyo3(signature = (dim=-1, descending=false, stable=true))]
+    #[pyo3(signature = (dim=-1, descending=false, stable=true), text_signature = "($self, dim=-1, descending=False, stable=True)")]
     fn sort<'py>(
         &self,
         py: Python<'py>,
@@ -246,7 +246,7 @@ impl PyTensor {
 
     /// The positions that sort along an axis.
     #[doc = example!(argsort)]
-    #[pyo3(signature = (dim=-1, descending=false, stable=true))]
+    #[pyo3(signature = (dim=-1, descending=false, stable=true), text_signature = "($self, dim=-1, descending=False, stable=True)")]
     fn argsort(&self, py: Python<'_>, dim: isize, descending: bool, stable: bool) -> PyResult<PyTensor> {
         let _ = stable;
         result(py, &self.value(py)?, |x| x.argsort(dim, descending))
@@ -254,7 +254,7 @@ impl PyTensor {
 
     /// The `k` largest along an axis, with their positions.
     #[doc = example!(topk)]
-    #[pyo3(signature = (k, dim=-1, largest=true, sorted=true))]
+    #[pyo3(signature = (k, dim=-1, largest=true, sorted=true), text_signature = "($self, k, dim=-1, largest=True, sorted=True)")]
     fn topk<'py>(
         &self,
         py: Python<'py>,

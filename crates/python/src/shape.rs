@@ -217,7 +217,7 @@ impl PyTensor {
 
     /// Several axes as one.
     #[doc = example!(flatten)]
-    #[pyo3(signature = (start_dim=0, end_dim=-1))]
+    #[pyo3(signature = (start_dim=0, end_dim=-1), text_signature = "($self, start_dim=0, end_dim=-1)")]
     fn flatten(slf: &Bound<'_, PyTensor>, start_dim: isize, end_dim: isize) -> PyResult<PyTensor> {
         let flat = slf.get().value(slf.py())?;
         let flat = if flat.rank() == 0 { flat.reshape([1usize]) } else { flat.flatten(start_dim, end_dim) };
@@ -399,7 +399,7 @@ impl PyTensor {
 
     /// Matrices with these diagonals.
     #[doc = example!(diag_embed)]
-    #[pyo3(signature = (offset=0, dim1=-2, dim2=-1))]
+    #[pyo3(signature = (offset=0, dim1=-2, dim2=-1), text_signature = "($self, offset=0, dim1=-2, dim2=-1)")]
     fn diag_embed(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.diag_embed(offset, dim1, dim2))
     }
@@ -445,7 +445,7 @@ impl PyTensor {
 
     /// The vector product along an axis of extent 3.
     #[doc = example!(cross)]
-    #[pyo3(signature = (other, dim=-1))]
+    #[pyo3(signature = (other, dim=-1), text_signature = "($self, other, dim=-1)")]
     fn cross(&self, py: Python<'_>, other: T, dim: isize) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.cross(&other.0, dim))
     }

@@ -52,6 +52,24 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         out.backward(seed, retain_graph=keep, create_graph=create_graph, inputs=inputs)
 
 
+class _Tensors(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_Tensors):
+    """What tensors with gradients were called once: gives a tensor, and all tensors are such.
+
+    >>> import gradus
+    >>> x = gradus.autograd.Variable(gradus.ones(2), requires_grad=True)
+    >>> type(x).__name__, x.requires_grad, isinstance(gradus.ones(2), gradus.autograd.Variable)
+    ('Tensor', True, True)
+    """
+
+    def __new__(cls, data=None, requires_grad=False):
+        return (_native.zeros(0) if data is None else data.detach()).requires_grad_(requires_grad)
+
+
 class set_detect_anomaly:
     """Makes backward passes look for NaN, from the call on; as a context, until its end. The first call that makes one raises.
 

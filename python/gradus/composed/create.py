@@ -68,3 +68,20 @@ def _typed(name):
 
 FloatTensor, DoubleTensor, HalfTensor = _typed("float32"), _typed("float64"), _typed("float16")
 LongTensor, IntTensor, ByteTensor, BoolTensor = _typed("int64"), _typed("int32"), _typed("uint8"), _typed("bool")
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A tensor of the memory of bytes, an array or anything else with a buffer; of a copy if that cannot be written to.
+
+    >>> import gradus
+    >>> gradus.frombuffer(b"\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00", dtype=gradus.int32)
+    tensor([1, 2], dtype=gradus.int32)
+    """
+    import numpy
+
+    size = dtype.itemsize
+    read = numpy.frombuffer(buffer, numpy.uint8, count if count < 0 else count * size, offset)
+    if len(read) == 0 or len(read) % size:
+        raise ValueError(f"{len(read)} bytes from offset {offset} on are not some elements of {size} bytes each")
+    made = _native.from_numpy(read).view(dtype)
+    return made.requires_grad_() if requires_grad else made

@@ -39,3 +39,34 @@ def unravel_index(indices, shape):
         found.append(indices % extent)
         indices = indices // extent
     return tuple(reversed(found))
+
+
+def put(input, index, source, accumulate=False):
+    """With elements of a source in the places that `index` names among all elements, in row-major order."""
+    flat = input.reshape(-1)
+    return flat.index_put((index.reshape(-1) % max(flat.shape[0], 1),), source.reshape(-1), accumulate).reshape(input.shape)
+
+
+def _replaced(whole, part, src):
+    """A copy of `whole` with another value in the part that a function takes of it."""
+    result = whole.clone()
+    place = part(result)
+    if tuple(place.shape) != tuple(src.shape):
+        raise RuntimeError(f"expected src to have a size equal to the part of self: {list(src.shape)}, not {list(place.shape)}")
+    place.copy_(src)
+    return result
+
+
+def select_scatter(input, src, dim, index):
+    """With `src` as what `select` takes."""
+    return _replaced(input, lambda x: x.select(dim, index), src)
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    """With `src` as a slice along an axis."""
+    return _replaced(input, lambda x: x[(slice(None),) * (dim % x.dim()) + (slice(start, end, step),)], src)
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """With `src` as a diagonal."""
+    return _replaced(input, lambda x: x.diagonal(offset, dim1, dim2), src)

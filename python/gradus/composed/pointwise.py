@@ -2,6 +2,7 @@
 
 import math
 
+from .._native import bool as bool_
 from .._native import Tensor, arange, as_tensor, broadcast_tensors, float32, float64, int32, int64, stack, where, zeros, zeros_like
 
 # As many whole numbers as `float32` can count; adding more would take minutes.
@@ -185,3 +186,16 @@ def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_m
     value = (q.clamp(quant_min, quant_max) - zero_point) * scale
     inside = (q >= quant_min) & (q <= quant_max)
     return where(inside, input + (value - input.detach()), value)
+
+
+def can_cast(from_, to):
+    """Whether numbers of one dtype may become another: not complex to real, fractions to whole ones, numbers to truth values.
+
+    >>> import gradus
+    >>> gradus.can_cast(gradus.float64, gradus.float32), gradus.can_cast(gradus.float32, gradus.int64)
+    (True, False)
+    """
+    def rank(dtype):
+        return 3 if dtype.is_complex else 2 if dtype.is_floating_point else int(dtype != bool_)
+
+    return rank(from_) <= rank(to)

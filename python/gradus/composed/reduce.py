@@ -3,7 +3,7 @@
 import math
 from collections import namedtuple
 
-from .._native import Tensor, arange, as_tensor, cat, int64, stack
+from .._native import Tensor, arange, as_tensor, cat, float64, int64, ones, stack
 
 
 _aminmax = namedtuple("aminmax", ["min", "max"])
@@ -47,29 +47,75 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     return _kthvalue(values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else _kthvalue(values, indices)
 
 
-def quantile(input, q, dim=None, keepdim=False):
-    """The value that a share `q` of elements is below, on the line between the two nearest."""
+def _quantile(name, input, q, dim, keepdim):
+    """The value that a share `q` of the elements which are no NaN is below."""
     if not input.is_floating_point():
-        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     x, axis = (input.reshape(-1), 0) if dim is None else (input, dim)
-    n = x.shape[axis]
-    if n == 0:
-        raise RuntimeError("quantile() input tensor must be non-empty")
-    values = x.sort(axis)[0].movedim(axis, -1)
+    if x.shape[axis] == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    values = x.sort(axis)[0].movedim(axis, -1)  # NaN is last
+    absent = values.isnan().to(int64).sum(-1, keepdim=True)
+    last = x.shape[axis] - 1 - (absent if name == "nanquantile" else absent * 0)
 
     def at(share):
         if not 0.0 <= share <= 1.0:
-            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {share:g}")
-        place = share * (n - 1)
-        low = math.floor(place)
-        a, b = values[..., low], values[..., min(low + 1, n - 1)]
-        return a + (b - a) * (place - low)
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {share:g}")
+        place = share * last.clamp(min=0).to(float64)
+        place = place if name == "nanquantile" else place.where(absent == 0, last.to(float64))
+        low = place.floor().to(int64)
+        a, b = values.gather(-1, low), values.gather(-1, (low + 1).minimum(last.clamp(min=0)))
+        return (a + (b - a) * (place - low).to(a.dtype)).squeeze(-1)
 
     many = isinstance(q, Tensor) and q.dim() == 1
     out = [at(float(share)) for share in (q.tolist() if many else [q])]
     if keepdim:
         out = [y.reshape((1,) * input.dim()) if dim is None else y.unsqueeze(dim) for y in out]
     return stack(out, 0) if many else out[0]
+
+
+def quantile(input, q, dim=None, keepdim=False):
+    """The value that a share `q` of elements is below, on the line between the two nearest; NaN if there is one."""
+    return _quantile("quantile", input, q, dim, keepdim)
+
+
+def nanquantile(input, q, dim=None, keepdim=False):
+    """`quantile` of what is not NaN."""
+    return _quantile("nanquantile", input, q, dim, keepdim)
+
+
+def _slope(input, spacing, dim, edge_order):
+    """The derivative along an axis by differences: `spacing` is a number, or where elements stand."""
+    x = input.movedim(dim, -1)
+    n = x.shape[-1]
+    if n <= edge_order:
+        raise RuntimeError(f"torch.gradient expected each dimension size to be at least edge_order+1: {n} is less than {edge_order + 1}")
+    steps = diff(spacing) if isinstance(spacing, Tensor) and spacing.dim() else ones(n - 1, dtype=x.dtype) * spacing
+    steep = diff(x) / steps
+    if edge_order == 1:
+        first, last = steep[..., :1], steep[..., -1:]
+    else:  # of the parabola through three
+        bend = diff(steep) / (steps[1:] + steps[:-1])
+        first, last = steep[..., :1] - bend[..., :1] * steps[:1], steep[..., -1:] + bend[..., -1:] * steps[-1:]
+    before, after = steps[:-1], steps[1:]
+    inner = (steep[..., :-1] * after + steep[..., 1:] * before) / (before + after)
+    return cat([first, inner, last], -1).movedim(-1, dim)
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """Derivatives of samples along each axis by central differences, at the ends by those of one side.
+
+    >>> import gradus
+    >>> gradus.gradient(gradus.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
+    """
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    spacings = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    if len(spacings) != len(dims):
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {len(dims)}, got {len(spacings)}")
+    return tuple(_slope(input, h, d, edge_order) for h, d in zip(spacings, dims))
 
 
 def diff(input, n=1, dim=-1):

@@ -1,11 +1,11 @@
 """Data sets, the order they are read in, and batches of them."""
 
 from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
-from .loader import DataLoader, default_collate
+from .loader import DataLoader, default_collate, default_convert, get_worker_info
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler",
     "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler",
-    "default_collate", "random_split",
+    "default_collate", "default_convert", "get_worker_info", "random_split",
 ]

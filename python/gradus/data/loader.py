@@ -39,6 +39,36 @@ def default_collate(batch):
     raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}")
 
 
+def default_convert(data):
+    """Arrays as tensors, in containers that keep their form; anything else as it is.
+
+    >>> import gradus
+    >>> import numpy
+    >>> gradus.data.default_convert({"x": numpy.arange(2), "name": "a"})
+    {'x': tensor([0, 1]), 'name': 'a'}
+    """
+    if isinstance(data, Tensor) or isinstance(data, (str, bytes)):
+        return data
+    if hasattr(data, "__array_interface__") and data.dtype.kind in "biufc":
+        return as_tensor(data)
+    if isinstance(data, Mapping):
+        return {key: default_convert(value) for key, value in data.items()}
+    if isinstance(data, Sequence):
+        parts = [default_convert(value) for value in data]
+        return type(data)(*parts) if hasattr(data, "_fields") else parts
+    return data
+
+
+def get_worker_info():
+    """What a worker of a `DataLoader` is told of its part: `None`, since all threads read one data set together.
+
+    >>> import gradus
+    >>> print(gradus.data.get_worker_info())
+    None
+    """
+    return None
+
+
 class DataLoader:
     """Batches of a data set.
 
