@@ -80,7 +80,9 @@ fn damaged_arrays_are_refused() {
     };
     assert!(text("<f4", "<q4").contains("elements of type `<q4`, which is not supported"));
     assert!(text("(2, 2)", "(2, z)").contains("has an axis of `z`"));
-    assert!(text("(2, 2)", "(9, 9)").contains("16 bytes of elements, but [9, 9] of `<f4` need another number"));
+    assert!(
+        text("(2, 2)", "(9, 9)").contains("16 bytes of elements, but [9, 9] of `<f4` need another number")
+    );
     npz::write(folder.file("z"), &[("first".to_string(), x.clone()), ("second".to_string(), x)]).unwrap();
     let whole = std::fs::read(folder.file("z")).unwrap();
     let mut flipped = whole.clone();
