@@ -14,7 +14,14 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let packages = ["test", "--package", "gradus-mem", "--package", "gradus-cpu", "--tests"];
     let asan = [&packages[..], &["--features", UNPOOLED, "--target", &target]].concat();
-    nightly(workspace, &asan, &[("RUSTFLAGS", "-Zsanitizer=address"), ("ASAN_OPTIONS", "detect_leaks=0")])
+    nightly(
+        workspace,
+        &asan,
+        &[
+            ("RUSTFLAGS", "-Zsanitizer=address"),
+            ("ASAN_OPTIONS", "detect_leaks=0:allocator_may_return_null=1"),
+        ],
+    )
 }
 
 fn nightly(workspace: &Workspace, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
