@@ -10,6 +10,7 @@ mod workloads;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
+use std::process::Command;
 use std::time::{Duration, Instant};
 use workloads::Workload;
 
@@ -19,6 +20,7 @@ fn main() -> Result<(), Failure> {
     match std::env::args().nth(1).as_deref() {
         None | Some("--worker") => {}
         Some("--growth") => return growth(),
+        Some("--cold") => return cold(),
         Some(name) => return once(name),
     }
     let mut live: HashMap<String, Workload> = HashMap::new();
@@ -68,24 +70,45 @@ fn once(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How compilation and steps of the GPT grow with its layers and batch: times, and what they are of proportional ones.
+/// How compilation and steps of the GPT grow with its layers and batch: times, and what they are of those in proportion to
+/// the smallest, which is measured again beside each, as the machine is faster at one time than at another.
 fn growth() -> Result<(), Failure> {
     println!(
         "| layers | batch | compile, ms | of proportional | step, ms | of proportional |\n|---|---|---|---|---|---|"
     );
-    let ask = json!({ "min_ms": 1000.0, "min_reps": 5, "warm": 2 });
-    let mut first: Option<(f64, f64)> = None;
     for (layers, batch) in [(4, 16), (8, 16), (16, 16), (32, 16), (4, 32), (4, 64), (4, 128)] {
-        let name = format!("W5.{layers}x{batch}");
-        let mut live = HashMap::new();
-        let built = prepare(&name, &mut live)?["build_ms"].as_f64().unwrap_or(f64::NAN);
-        let step = run(&ask, live.get_mut(&name))?["min"].as_f64().unwrap_or(f64::NAN);
-        let (build0, step0) = *first.get_or_insert((built, step));
+        let sizes = [(4, 16), (layers, batch)];
+        let mut best = [(f64::INFINITY, f64::INFINITY); 2];
+        for _ in 0..3 {
+            for ((layers, batch), best) in sizes.into_iter().zip(&mut best) {
+                let (built, step) = grown(layers, batch)?;
+                *best = (best.0.min(built), best.1.min(step));
+            }
+        }
+        let [(build0, step0), (built, step)] = best;
         let times = f64::from(layers * batch) / 64.0;
         // The same plan serves any batch.
         let (more, work) = (built / build0 / f64::from(layers) * 4.0, step / step0 / times);
         println!("| {layers} | {batch} | {built:.0} | {more:.2} | {step:.1} | {work:.2} |");
     }
+    Ok(())
+}
+
+/// How long a GPT takes to compile, and a step of it at best, in a process of its own: nothing is compiled there yet.
+fn grown(layers: i32, batch: i32) -> Result<(f64, f64), Failure> {
+    let name = format!("W5.{layers}x{batch}");
+    let output = Command::new(std::env::current_exe()?).args(["--cold", &name]).output()?;
+    let times: Value = serde_json::from_slice(&output.stdout)?;
+    let time = |key: &str| times[key].as_f64().ok_or_else(|| format!("{name} has no time"));
+    Ok((time("build")?, time("step")?))
+}
+
+fn cold() -> Result<(), Failure> {
+    let name = std::env::args().nth(2).ok_or("--cold WORKLOAD")?;
+    let mut live = HashMap::new();
+    let built = prepare(&name, &mut live)?["build_ms"].clone();
+    let ask = json!({ "min_ms": 300.0, "min_reps": 3, "warm": 1 });
+    println!("{}", json!({ "build": built, "step": run(&ask, live.get_mut(&name))?["min"] }));
     Ok(())
 }
 
