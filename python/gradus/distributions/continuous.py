@@ -7,7 +7,19 @@ from . import constraints
 from .distribution import Distribution, Located, numbers, violated
 
 
-class Normal(Located):
+class LocScale(Located):
+    """A distribution of any number, moved by `loc` and stretched by `scale`."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    _parts = {"loc": 0, "scale": 0}
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale = numbers(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+
+class Normal(LocScale):
     """The normal distribution with mean `loc` and standard deviation `scale`.
 
     >>> import gradus
@@ -19,13 +31,6 @@ class Normal(Located):
     """
 
     has_rsample = True
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    _parts = {"loc": 0, "scale": 0}
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = numbers(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def variance(self):

@@ -4,7 +4,7 @@ import math
 
 from ..core import finfo, rand
 from . import constraints
-from .continuous import Normal
+from .continuous import LocScale, Normal
 from .distribution import Distribution, numbers
 
 _EULER = 0.5772156649015329
@@ -28,26 +28,13 @@ class _Drawn(Distribution):
         return self._log_prob(value)
 
 
-class _Scaled(_Drawn):
+class _Scaled(LocScale, _Drawn):
     """One of a shape, moved by `loc` and stretched by `scale`; a subclass says all of the shape itself."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    _parts = {"loc": 0, "scale": 0}
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = numbers(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def mean(self):
         """The mean."""
         return self.loc + self.scale * self._mean
-
-    @property
-    def mode(self):
-        """Where the density is largest."""
-        return self.loc
 
     @property
     def variance(self):
