@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What they share is this large, in bytes: smaller values stay in some cache from one step to the next.
-const LARGE: usize = 1 << 22;
+const SHARED: usize = 1 << 22;
 /// How many steps before and behind a sum are looked at.
 const NEAR: usize = 8;
 
@@ -45,7 +45,7 @@ fn parts(plan: &Plan, at: usize) -> Option<usize> {
 
 fn large<'a>(plan: &'a Plan, step: &Step) -> impl Iterator<Item = usize> + 'a {
     let all = step.reads().into_iter().chain(step.writes());
-    all.filter(|b| plan.buffers[*b].bytes() >= LARGE)
+    all.filter(|b| plan.buffers[*b].bytes() >= SHARED)
 }
 
 /// Brings the nests that share large values with a sum to its side; steps between them that they do not need go behind.
