@@ -2,7 +2,7 @@
 //! takes is more than what they do; and a loop whose step is one loop nest can be a loop nest itself.
 
 use crate::group::Group;
-use crate::lower::{Lowered, Unit};
+use crate::lowered::{Lowered, Unit};
 use gradus_ir::stop;
 use std::collections::BTreeMap;
 

@@ -53,10 +53,8 @@ impl Contraction {
 
     /// The first and the last place that is read or written of an operand or the result; none if there are none.
     pub fn ends(&self, o: usize) -> Option<(i64, i64)> {
-        self.axes(o).try_fold((self.offsets[o], self.offsets[o]), |(low, high), (extent, step)| {
-            let end = step * (extent.checked_sub(1)? as i64);
-            Some((low + end.min(0), high + end.max(0)))
-        })
+        let (extents, strides): (Vec<usize>, Vec<i64>) = self.axes(o).unzip();
+        Layout { offset: self.offsets[o], strides }.ends(&extents)
     }
 
     /// Number of products in the batch.

@@ -4,11 +4,11 @@ use crate::contraction::Contraction;
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 use crate::layout::Layout;
-use crate::lower::{Lowered, Origin, Unit};
+use crate::lowered::{Lowered, Origin, Unit};
 use crate::plan::{Buffer, Control, Place, Plan, Routine, Step};
-use crate::{Result, compile};
+use crate::{Result, checked, compile};
 use gradus_ir::ops::Form;
-use gradus_ir::{Aval, Error, Graph, Op, stop};
+use gradus_ir::{Aval, Graph, Op, stop};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
     prune(&mut lowered);
     attach(&mut lowered);
+    checked(|| lowered.verify())?;
     let order = order(&lowered);
     let stored = stored(&lowered);
     let mut out = Emitter { lowered: &lowered, buffers: HashMap::new(), plan: Plan::default() };
@@ -30,18 +31,18 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
         match &lowered.units[unit] {
             Unit::Group(group) => {
                 let kernel = out.kernel(group, &stored);
-                out.push(Step::Kernel(kernel))?;
+                out.plan.steps.push(Step::Kernel(kernel));
             }
             Unit::Contract(c, finish) => {
                 let step = out.contraction(c, finish.as_ref(), &stored);
-                out.push(Step::Contract(step))?;
+                out.plan.steps.push(Step::Contract(step));
             }
             Unit::Whole { op, types, ins, outs, origin } => {
                 let mut step = out.whole(op, types, ins, outs)?;
                 if let Step::Routine(routine) = &mut step {
                     routine.origin = origin.clone();
                 }
-                out.push(step)?;
+                out.plan.steps.push(step);
             }
             Unit::Gone => {}
         }
@@ -76,6 +77,7 @@ fn attach(lowered: &mut Lowered) {
         // Nothing that the group needs can need the product: only the group reads it.
         let (c, group) = (c.clone(), group.clone());
         lowered.units[reader] = Unit::Gone;
+        group.members.iter().for_each(|(m, _)| lowered.home[m.value] = Some(u));
         lowered.units[u] = Unit::Contract(c, Some(group));
         lowered.depend.merge(u, reader);
     }
@@ -89,7 +91,7 @@ fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
     let natural = |m: &Member| Layout::row_major(&m.space);
     group.members.iter().all(|(m, _)| {
         m.args.iter().filter(|a| a.value() == Some(product)).all(|a| {
-            !matches!(m.task, Task::Pieces(_))
+            !m.guarded()
                 && a.layout.offset == 0
                 && crate::layout::same_steps(&m.space, &a.layout.strides, &natural(m).strides)
         })
@@ -170,19 +172,6 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    fn push(&mut self, step: Step) -> Result<()> {
-        if cfg!(debug_assertions) {
-            let kernel = match &step {
-                Step::Kernel(k) => Some(k),
-                Step::Contract(c) => c.finish.as_ref(),
-                _ => None,
-            };
-            kernel.map_or(Ok(()), |k| k.verify().map_err(Error::verify))?;
-        }
-        self.plan.steps.push(step);
-        Ok(())
-    }
-
     /// The buffer of a value.
     fn buffer(&mut self, value: Value) -> usize {
         if let Some(&b) = self.buffers.get(&value) {

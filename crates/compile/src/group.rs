@@ -64,13 +64,17 @@ pub(crate) enum Task {
 impl Member {
     /// The op and its shape, for people.
     pub(crate) fn describe(&self) -> String {
-        let what = match &self.task {
-            Task::Scalar(Scalar::Row(row)) => row.name.to_string(),
-            Task::Scalar(other) => format!("{other:?}").to_lowercase(),
-            Task::Reduce(combine, _) => format!("{combine:?}").to_lowercase(),
-            Task::Pieces(_) => "pieces".into(),
-        };
-        format!("{what} {}{}", self.dtype, self.shape)
+        format!("{} {}{}", self.task, self.dtype, self.shape)
+    }
+
+    /// The level at which it reads, if its value is of this one.
+    pub(crate) fn reads_at(&self, level: Level) -> Level {
+        if matches!(self.task, Task::Reduce(..)) { Level::Element } else { level }
+    }
+
+    /// Whether bounds guard what it reads.
+    pub(crate) fn guarded(&self) -> bool {
+        matches!(self.task, Task::Pieces(_))
     }
 }
 
@@ -190,10 +194,10 @@ impl Group {
             }
             _ => return Err("extents do not fit"),
         };
-        let reads = if matches!(member.task, Task::Reduce(..)) { Level::Element } else { level };
+        let reads = member.reads_at(level);
         for arg in &member.args {
             let Some(producer) = arg.value().and_then(|v| self.find(v)) else { continue };
-            if matches!(member.task, Task::Pieces(_)) {
+            if member.guarded() {
                 return Err("its operand must be in memory");
             }
             let (own, own_level) = (&producer.0, producer.1);

@@ -23,6 +23,17 @@ impl Layout {
         Layout { offset: 0, strides }
     }
 
+    /// The first and the last place over these extents; none if there are none.
+    pub fn ends(&self, extents: &[usize]) -> Option<(i64, i64)> {
+        extents.iter().zip(&self.strides).try_fold(
+            (self.offset, self.offset),
+            |(low, high), (extent, step)| {
+                let end = step * (extent.checked_sub(1)? as i64);
+                Some((low + end.min(0), high + end.max(0)))
+            },
+        )
+    }
+
     /// Seen through an index map.
     pub fn through(&self, map: &IndexMap) -> Layout {
         let shift: i64 = map.offset.iter().zip(&self.strides).map(|(o, s)| o * s).sum();

@@ -15,6 +15,7 @@ mod kernel;
 mod layout;
 mod loops;
 mod lower;
+mod lowered;
 mod memory;
 mod plan;
 mod recompute;
@@ -49,14 +50,25 @@ pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
     let Simplified { graph, fired, .. } =
         simplify(&loops::lightened(&graph.inlined()?)?, &Options::default())?;
     let mut lowered = lower::lower(&graph, given)?;
+    checked(|| lowered.verify())?;
     recompute::recompute(&mut lowered);
+    checked(|| lowered.verify())?;
     beside::merge(&mut lowered);
+    checked(|| lowered.verify())?;
     let apart = std::mem::take(&mut lowered.apart);
     let mut plan = emit::emit(lowered, &graph)?;
     plan.simplified = fired;
     plan.apart = apart;
+    checked(|| plan.verify_steps())?;
     slices::slice(&mut plan);
+    checked(|| plan.verify_steps())?;
     memory::plan_memory(&mut plan);
+    checked(|| plan.verify())?;
     stop::poll()?;
     Ok(plan)
+}
+
+/// What a pass promises, checked in debug builds.
+fn checked(verify: impl FnOnce() -> Result<()>) -> Result<()> {
+    if cfg!(debug_assertions) { verify() } else { Ok(()) }
 }

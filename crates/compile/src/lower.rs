@@ -1,11 +1,11 @@
 //! Lowering: from a graph to units of work. Views become layouts, loop nests grow by fusion, the rest stays whole.
 
 use crate::Given;
-use crate::contraction::{Contraction, Operand, Unfit, matched};
-use crate::depend::Depend;
+use crate::contraction::{Operand, Unfit, matched};
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::layout::Layout;
-use gradus_ir::graph::{self, Id, Node};
+use crate::lowered::{Lowered, Origin, Unit};
+use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
 use gradus_ir::reference::MOST_BYTES;
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
@@ -18,58 +18,6 @@ const MANY_COLUMNS: usize = 1 << 13;
 const MANY_ELEMENTS: usize = 1 << 15;
 /// Columns of so many elements at a time, a few rows of which are in cache when they are summed.
 const CACHED_ELEMENTS: usize = 1 << 16;
-
-/// A graph as units of work over values.
-#[derive(Debug, Default)]
-pub(crate) struct Lowered {
-    /// Types of the values and what they are from the start.
-    pub(crate) values: Vec<(Aval, Origin)>,
-    pub(crate) units: Vec<Unit>,
-    /// What must run before what.
-    pub(crate) depend: Depend,
-    /// The values of the outputs: row-major, computed, each only once.
-    pub(crate) outputs: Vec<Value>,
-    /// The unit that computes each value.
-    pub(crate) home: Vec<Option<usize>>,
-    /// Why ops did not fuse: the op and the reason.
-    pub(crate) apart: Vec<(String, &'static str)>,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Debug)]
-pub(crate) enum Origin {
-    Input(usize),
-    Constant(Literal),
-    Computed,
-}
-
-/// Work that is done in one go.
-#[derive(Clone, Debug)]
-pub(crate) enum Unit {
-    /// A loop nest.
-    Group(Group),
-    /// A product of matrices, whose buffers are values here, and what follows it block by block.
-    Contract(Box<Contraction>, Option<Group>),
-    /// An op on whole row-major values.
-    Whole { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value>, origin: Option<graph::Origin> },
-    /// Moved into another.
-    Gone,
-}
-
-impl Unit {
-    /// Values read from memory.
-    pub(crate) fn reads(&self) -> Vec<Value> {
-        match self {
-            Unit::Group(g) => g.reads(),
-            Unit::Contract(c, finish) => {
-                let follow = finish.iter().flat_map(Group::reads).filter(|v| *v != c.buffers[2]);
-                c.buffers[..2].iter().copied().chain(follow).collect()
-            }
-            Unit::Whole { ins, .. } => ins.clone(),
-            Unit::Gone => Vec::new(),
-        }
-    }
-}
 
 /// The units of a graph without regions, whose inputs lie as given (all row-major if nothing is).
 pub(crate) fn lower(graph: &Graph, given: &[Given]) -> Result<Lowered> {

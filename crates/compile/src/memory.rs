@@ -10,9 +10,9 @@ const ALIGN: usize = 64;
 
 /// When a buffer is needed: from the step that writes it to the last that reads it.
 #[derive(Clone, Copy, Debug)]
-struct Life {
-    from: usize,
-    to: usize,
+pub(crate) struct Life {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
 }
 
 /// Gives every temporary its place, and says which inputs an output may take over.
@@ -81,7 +81,7 @@ fn pack(plan: &Plan, whole: &HashMap<usize, Life>) -> (HashMap<usize, usize>, us
     (places, arena)
 }
 
-fn lives(plan: &Plan) -> Vec<Option<Life>> {
+pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {
     let mut lives: Vec<Option<Life>> = vec![None; plan.buffers.len()];
     for (at, step) in plan.steps.iter().enumerate() {
         for b in step.reads().into_iter().chain(step.writes()) {
@@ -93,7 +93,7 @@ fn lives(plan: &Plan) -> Vec<Option<Life>> {
 
 /// Pairs (written, read) of which the first may take the place of the second while the step runs: every index
 /// reads only the element that it writes.
-fn in_place(step: &Step) -> Vec<(usize, usize)> {
+pub(crate) fn in_place(step: &Step) -> Vec<(usize, usize)> {
     match step {
         Step::Kernel(k) => in_kernel(k),
         _ => vec![],

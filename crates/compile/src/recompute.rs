@@ -5,7 +5,7 @@
 
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::Level;
-use crate::lower::{Lowered, Origin, Unit};
+use crate::lowered::{Lowered, Origin, Unit};
 use gradus_ir::ops::Scalar;
 use gradus_ir::stop;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -42,6 +42,7 @@ pub(crate) fn recompute(lowered: &mut Lowered) {
             for v in before.difference(&after) {
                 readers.entry(*v).or_default().remove(&unit);
             }
+            group.members.iter().for_each(|(m, _)| lowered.home[m.value] = Some(unit));
             lowered.units[unit] = Unit::Group(group);
         }
     }

@@ -63,11 +63,6 @@ struct Move<'a> {
 /// Asked for every access of a step; gives the buffer it becomes.
 type Ask<'f> = &'f mut dyn FnMut(Move<'_>) -> usize;
 
-fn ends(extents: &[usize], layout: &Layout) -> (i64, i64) {
-    let last = extents.iter().zip(&layout.strides).map(|(e, s)| (*e as i64 - 1) * s);
-    last.fold((layout.offset, layout.offset), |(low, high), end| (low + end.min(0), high + end.max(0)))
-}
-
 /// The pieces of axes, of which the first are these extents.
 fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<usize>>> {
     let (outer, slices): (usize, usize) = (axes[..parallel].iter().product(), extents.iter().product());
@@ -100,7 +95,7 @@ fn kernel(k: &Kernel, extents: &[usize], ask: Ask<'_>) -> Option<Kernel> {
     };
     let mut moved = |access: &mut Access, guarded: bool, write: bool| {
         let along = part(&mut access.layout);
-        let within = (!guarded).then(|| ends(&inner, &access.layout));
+        let within = if guarded { None } else { access.layout.ends(&inner) };
         access.buffer = ask(Move { buffer: access.buffer, along: &along, within, write });
     };
     // What counts along the outer axes cannot be told from a slice alone.

@@ -1,0 +1,115 @@
+//! What must hold of units of work: every value comes from one place, and before it is read.
+
+use super::{Lowered, Origin, Unit};
+use crate::group::{Group, Member, Value};
+use crate::kernel::Level;
+use gradus_ir::{DType, Error, Result};
+
+impl Lowered {
+    /// Checks what passes promise each other; says what does not hold, and of what.
+    pub(crate) fn verify(&self) -> Result<()> {
+        self.check().map_err(|what| Error::verify(format!("{what} in\n{self}")))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut made: Vec<Option<usize>> = vec![None; self.values.len()];
+        for (u, unit) in self.units.iter().enumerate() {
+            for v in unit.computes() {
+                let computed = self.values.get(v).is_some_and(|(_, o)| matches!(o, Origin::Computed));
+                if !computed || made[v].replace(u).is_some() {
+                    return Err(format!("v{v} is computed by unit {u} but not only there"));
+                }
+                if self.home.get(v) != Some(&Some(u)) {
+                    return Err(format!("v{v} is computed by unit {u}, which is not its home"));
+                }
+            }
+        }
+        for (u, unit) in self.units.iter().enumerate() {
+            for v in unit.reads() {
+                self.there(v, &made).map_err(|e| format!("{e} for unit {u}"))?;
+                if let Some(maker) = made[v].filter(|m| *m != u)
+                    && (!self.depend.needs(u, maker) || self.depend.needs(maker, u))
+                {
+                    return Err(format!("unit {u} reads v{v} and does not wait for unit {maker}"));
+                }
+            }
+            self.unit(unit).map_err(|e| format!("{e} in unit {u}"))?;
+        }
+        for (k, &v) in self.outputs.iter().enumerate() {
+            self.there(v, &made).map_err(|e| format!("{e} for output {k}"))?;
+            if made[v].is_none() || self.outputs[..k].contains(&v) {
+                return Err(format!("output {k} is not a value of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A value is given, or some unit computes it.
+    fn there(&self, v: Value, made: &[Option<usize>]) -> Result<(), String> {
+        match self.values.get(v) {
+            Some((_, Origin::Computed)) if made[v].is_none() => Err(format!("nothing computes v{v}")),
+            Some(_) => Ok(()),
+            None => Err(format!("there is no v{v}")),
+        }
+    }
+
+    fn unit(&self, unit: &Unit) -> Result<(), String> {
+        match unit {
+            Unit::Group(group) => self.group(group),
+            Unit::Contract(c, finish) => {
+                let types = [c.operands, c.operands, c.dtype];
+                for (o, (&v, dtype)) in c.buffers.iter().zip(types).enumerate() {
+                    self.holds(v, dtype, c.ends(o))?;
+                }
+                finish.as_ref().map_or(Ok(()), |group| self.group(group))
+            }
+            Unit::Whole { types, ins, .. } => types.iter().zip(ins).try_for_each(|(t, &v)| {
+                let own = &self.values[v].0;
+                let same = own.dtype == t.dtype && own.shape.numel() == t.shape.numel();
+                if same { Ok(()) } else { Err(format!("v{v} is {own}, not {t}")) }
+            }),
+            Unit::Gone => Ok(()),
+        }
+    }
+
+    fn group(&self, group: &Group) -> Result<(), String> {
+        for (i, (member, level)) in group.members.iter().enumerate() {
+            let v = member.value;
+            if self.values[v].0.dtype != member.dtype || self.values[v].0.shape != member.shape {
+                return Err(format!("v{v} has another type than {}", member.describe()));
+            }
+            let later = |v: Value| group.members[i..].iter().any(|(m, _)| m.value == v);
+            if member.args.iter().filter_map(|a| a.value()).any(later) {
+                return Err(format!("v{v} uses a later value"));
+            }
+            self.member(group, member, *level).map_err(|e| format!("{e} for v{v}"))?;
+        }
+        Ok(())
+    }
+
+    /// Its layouts fit the axes of the group, and what it reads from memory is there.
+    fn member(&self, group: &Group, member: &Member, level: Level) -> Result<(), String> {
+        let reads = member.reads_at(level);
+        for arg in &member.args {
+            if group.steps(&arg.layout, &member.space, reads).is_none() {
+                return Err("the axes of an operand do not fit".into());
+            }
+            let Some(v) = arg.value().filter(|v| group.find(*v).is_none()) else { continue };
+            // What bounds guard may lie outside where they do not hold.
+            let ends = if member.guarded() { None } else { arg.layout.ends(&member.space) };
+            self.holds(v, self.values[v].0.dtype, ends)?;
+        }
+        Ok(())
+    }
+
+    /// A value is of this type and has elements at these places.
+    fn holds(&self, v: Value, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
+        let aval = &self.values[v].0;
+        let inside = ends.is_none_or(|(low, high)| low >= 0 && high < aval.shape.numel() as i64);
+        if inside && aval.dtype == dtype {
+            Ok(())
+        } else {
+            Err(format!("v{v}: {aval} is used as {dtype} at {ends:?}"))
+        }
+    }
+}

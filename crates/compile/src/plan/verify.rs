@@ -1,0 +1,236 @@
+//! What must hold of a plan: every access lies in its buffer, nothing is read before it is written, and what is needed
+//! at the same time lies apart.
+
+use super::{Control, Place, Plan, Step};
+use crate::contraction::Contraction;
+use crate::kernel::{Access, Kernel, Operation};
+use crate::memory::{in_place, lives};
+use gradus_ir::{DType, Error, Result};
+
+impl Plan {
+    /// Checks that steps and places are right; says what is not, and of what.
+    pub fn verify(&self) -> Result<()> {
+        self.verify_steps()?;
+        self.places().map_err(|what| self.wrong(what))
+    }
+
+    /// As `verify`, for a plan whose temporaries have no places yet.
+    pub(crate) fn verify_steps(&self) -> Result<()> {
+        self.ends().and_then(|()| self.order()).map_err(|what| self.wrong(what))
+    }
+
+    fn wrong(&self, what: String) -> Error {
+        Error::verify(format!("{what} in\n{self}"))
+    }
+
+    /// Inputs and outputs are numbered as the caller gives and takes them.
+    fn ends(&self) -> Result<(), String> {
+        let number = |b: usize| match self.buffers.get(b).map(|b| &b.place) {
+            Some(Place::Input(k)) => Some((true, *k)),
+            Some(Place::Output(k)) => Some((false, *k)),
+            _ => None,
+        };
+        let mut given = self.inputs.iter().enumerate();
+        let mut taken = self.outputs.iter().enumerate();
+        if let Some((k, b)) = given.find(|(k, b)| number(**b) != Some((true, *k))) {
+            return Err(format!("b{b} is not input {k}"));
+        }
+        if let Some((k, b)) = taken.find(|(k, b)| number(**b) != Some((false, *k))) {
+            return Err(format!("b{b} is not output {k}"));
+        }
+        Ok(())
+    }
+
+    /// Steps read what is there, write what may be written, once, and stay within bounds; outputs are there in the end.
+    fn order(&self) -> Result<(), String> {
+        let given = |p: &Place| matches!(p, Place::Input(_) | Place::Constant(_));
+        let mut there: Vec<bool> = self.buffers.iter().map(|b| given(&b.place)).collect();
+        for (at, step) in self.steps.iter().enumerate() {
+            let fail = |what: String| format!("{what} in step {at}");
+            for b in step.reads() {
+                if !there.get(b).is_some_and(|t| *t) {
+                    return Err(fail(format!("b{b} is read before it is written")));
+                }
+            }
+            let mut writes = step.writes();
+            writes.sort_unstable();
+            writes.dedup();
+            for b in writes {
+                if there.get(b).is_none_or(|t| *t) {
+                    return Err(fail(format!("b{b} is written again")));
+                }
+                there[b] = true;
+            }
+            self.step(step).map_err(fail)?;
+        }
+        match self.outputs.iter().find(|b| !there[**b]) {
+            Some(b) => Err(format!("b{b} is an output that nothing writes")),
+            None => Ok(()),
+        }
+    }
+
+    fn step(&self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Kernel(kernel) => self.kernel(kernel),
+            Step::Contract(c) => self.contraction(c),
+            Step::Routine(r) => {
+                let typed = r.ins.iter().zip(&r.types).chain(r.outs.iter().zip(&r.results));
+                let mut typed = typed.map(|(b, t)| (*b, t.dtype, t.shape.numel()));
+                typed.try_for_each(|(b, dtype, numel)| self.is(b, dtype, numel))
+            }
+            Step::Switch(c) => c
+                .plans
+                .iter()
+                .try_for_each(|plan| self.passes(c, plan, &[], |k| c.ins.get(k + 1).copied(), 1)),
+            Step::Scan { control: c, shared, carries, length, .. } => {
+                let plan = c.plans.first().ok_or("a loop without a step")?;
+                let fixed = [shared + carries, *carries];
+                self.passes(c, plan, &fixed, |k| c.ins.get(k).copied(), *length)
+            }
+            Step::While { control: c, shared, .. } => {
+                let [condition, body] = &c.plans[..] else { return Err("a loop without two plans".into()) };
+                if condition.inputs.len() != c.ins.len() || body.outputs.len() != c.ins.len() - shared {
+                    return Err("a loop that carries something else".into());
+                }
+                self.passes(c, body, &[], |k| c.ins.get(k).copied(), 1)
+            }
+            Step::Slices { control: c, extents, moves } => self.slices(c, extents, moves),
+        }
+    }
+
+    fn kernel(&self, kernel: &Kernel) -> Result<(), String> {
+        kernel.verify()?;
+        let axes = &kernel.axes;
+        for inst in &kernel.body {
+            match &inst.op {
+                Operation::Load(access) => self.access(access, inst.dtype, access.layout.ends(axes))?,
+                // What bounds guard may lie outside where they do not hold.
+                Operation::Pieces(pieces) => {
+                    pieces.iter().try_for_each(|p| self.access(&p.access, inst.dtype, None))?;
+                }
+                _ => {}
+            }
+        }
+        kernel
+            .stores
+            .iter()
+            .try_for_each(|s| self.access(&s.access, kernel.body[s.value].dtype, s.access.layout.ends(axes)))
+    }
+
+    fn contraction(&self, c: &Contraction) -> Result<(), String> {
+        let types = [c.operands, c.operands, c.dtype];
+        for (o, (&b, dtype)) in c.buffers.iter().zip(types).enumerate() {
+            self.reaches(b, dtype, c.ends(o))?;
+        }
+        c.finish.as_ref().map_or(Ok(()), |kernel| self.kernel(kernel))
+    }
+
+    fn access(&self, access: &Access, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
+        self.reaches(access.buffer, dtype, ends).map_err(|e| format!("{e} by {access}"))
+    }
+
+    /// A buffer is of this type and has elements at these places.
+    fn reaches(&self, b: usize, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
+        let buffer = &self.buffers[b];
+        let inside = ends.is_none_or(|(low, high)| low >= 0 && high < buffer.numel as i64);
+        let (own, numel) = (buffer.dtype, buffer.numel);
+        if inside && own == dtype {
+            Ok(())
+        } else {
+            Err(format!("b{b}: {own}[{numel}] is used as {dtype} at {ends:?}"))
+        }
+    }
+
+    /// A buffer is of this type and has this many elements.
+    fn is(&self, b: usize, dtype: DType, numel: usize) -> Result<(), String> {
+        let own = &self.buffers[b];
+        let same = own.dtype == dtype && own.numel == numel;
+        if same {
+            Ok(())
+        } else {
+            Err(format!("b{b}: {}[{}] is used as {dtype}[{numel}]", own.dtype, own.numel))
+        }
+    }
+
+    /// A plan takes and gives what another step has for it: whole buffers, but of stacks (those behind the first so many
+    /// operands and results, if there are any) one of so many parts.
+    fn passes(
+        &self,
+        c: &Control,
+        plan: &Plan,
+        whole: &[usize],
+        operand: impl Fn(usize) -> Option<usize>,
+        length: usize,
+    ) -> Result<(), String> {
+        let parts = |side: usize, k: usize| if whole.get(side).is_some_and(|w| k >= *w) { length } else { 1 };
+        for (k, &inner) in plan.inputs.iter().enumerate() {
+            let outer = operand(k).ok_or_else(|| format!("nothing is given for input {k} of a plan"))?;
+            let own = &plan.buffers[inner];
+            self.is(outer, own.dtype, own.numel * parts(0, k))?;
+        }
+        if plan.outputs.len() != c.outs.len() {
+            return Err(format!("{} results of a plan that gives {}", c.outs.len(), plan.outputs.len()));
+        }
+        for (k, (&inner, &outer)) in plan.outputs.iter().zip(&c.outs).enumerate() {
+            let own = &plan.buffers[inner];
+            self.is(outer, own.dtype, own.numel * parts(1, k))?;
+        }
+        Ok(())
+    }
+
+    /// The plan of a slice is right, and stays within the buffers wherever its places move.
+    fn slices(&self, c: &Control, extents: &[usize], moves: &[Vec<i64>]) -> Result<(), String> {
+        let [body] = &c.plans[..] else { return Err("slices without a plan".into()) };
+        body.verify().map_err(|e| e.to_string())?;
+        let ends = body.inputs.iter().chain(&body.outputs);
+        let outer = c.ins.iter().chain(&c.outs);
+        if moves.len() != c.ins.len() + c.outs.len() || c.ins.len() != body.inputs.len() {
+            return Err("slices with other operands than their plan".into());
+        }
+        for ((&inner, &outer), along) in ends.zip(outer).zip(moves) {
+            let own = &body.buffers[inner];
+            let reach: i64 = extents.iter().zip(along).map(|(e, s)| (*e as i64 - 1) * s).sum();
+            self.reaches(outer, own.dtype, Some((0, reach + own.numel as i64 - 1)))?;
+        }
+        Ok(())
+    }
+
+    /// Temporaries lie in the arena, and two that are needed at the same time lie apart, unless the one takes the place
+    /// of the other element by element.
+    fn places(&self) -> Result<(), String> {
+        let lives = lives(self);
+        let mut temporary: Vec<(usize, usize, usize)> = Vec::new();
+        for (b, life) in lives.iter().enumerate() {
+            let (Place::Arena(at), Some(life)) = (&self.buffers[b].place, life) else { continue };
+            if at + self.buffers[b].bytes() > self.arena {
+                return Err(format!("b{b} lies beyond the arena"));
+            }
+            temporary.push((life.from, b, *at));
+        }
+        temporary.sort_unstable();
+        let mut alive: Vec<(usize, usize)> = Vec::new();
+        for (from, b, at) in temporary {
+            alive.retain(|(other, _)| lives[*other].is_some_and(|l| l.to >= from));
+            let bytes = self.buffers[b].bytes();
+            for &(other, other_at) in &alive {
+                let apart = at + bytes <= other_at || other_at + self.buffers[other].bytes() <= at;
+                let same = at == other_at && bytes == self.buffers[other].bytes();
+                let last = lives[other].is_some_and(|l| l.to == from);
+                let over = same && last && in_place(&self.steps[from]).contains(&(b, other));
+                if !apart && !over {
+                    return Err(format!("b{b} lies where b{other} is still needed"));
+                }
+            }
+            alive.push((b, at));
+        }
+        for (k, donor) in self.donors.iter().enumerate() {
+            let Some(i) = donor else { continue };
+            let (own, other) = (self.outputs.get(k), self.inputs.get(*i));
+            let (Some(&own), Some(&other)) = (own, other) else {
+                return Err(format!("no input {i} for output {k}"));
+            };
+            self.is(own, self.buffers[other].dtype, self.buffers[other].numel)?;
+        }
+        Ok(())
+    }
+}
