@@ -9,7 +9,7 @@ use crate::{interrupt, product, routine};
 use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, stop};
 use gradus_mem::Storage;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A compiled graph. Safe to run from several threads at once.
@@ -35,6 +35,35 @@ enum Work {
 }
 
 impl Work {
+    /// What a step over these buffers needs; with generated code where there is some, or without.
+    fn of(step: &Step, buffers: &[(DType, usize)], native: bool) -> Result<Work> {
+        let program = if native { Program::new } else { Program::interpreted };
+        Ok(match step {
+            Step::Kernel(k) => Work::Program(Box::new(program(k, buffers)?)),
+            Step::Contract(c) => {
+                product::check(c, buffers)?;
+                match &c.finish {
+                    Some(k) => Work::Program(Box::new(program(k, buffers)?)),
+                    None => Work::None,
+                }
+            }
+            Step::Routine(_) => Work::None,
+            Step::Slices { control, .. } => {
+                let body = control.plans.first().ok_or_else(|| Error::verify("slices of no plan"))?;
+                Work::Slices(Box::new(Executable::by((**body).clone(), native)?))
+            }
+            Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
+                match rolled(step, buffers, native) {
+                    Some(rolled) => Work::Rolled(Box::new(rolled)),
+                    None => {
+                        let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), native));
+                        Work::Nested(plans.collect::<Result<Vec<_>>>()?)
+                    }
+                }
+            }
+        })
+    }
+
     fn poisoned(self) -> Work {
         match self {
             Work::Nested(all) => Work::Nested(all.into_iter().map(Executable::poisoned).collect()),
@@ -80,36 +109,15 @@ impl Executable {
 
     /// With generated code where there is some, or without.
     fn by(plan: Plan, native: bool) -> Result<Executable> {
-        let program = if native { Program::new } else { Program::interpreted };
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
-        let mut work = Vec::with_capacity(plan.steps.len());
-        for step in &plan.steps {
-            stop::poll()?;
-            work.push(match step {
-                Step::Kernel(k) => Work::Program(Box::new(program(k, &buffers)?)),
-                Step::Contract(c) => {
-                    product::check(c, &buffers)?;
-                    match &c.finish {
-                        Some(k) => Work::Program(Box::new(program(k, &buffers)?)),
-                        None => Work::None,
-                    }
-                }
-                Step::Routine(_) => Work::None,
-                Step::Slices { control, .. } => {
-                    let body = control.plans.first().ok_or_else(|| Error::verify("slices of no plan"))?;
-                    Work::Slices(Box::new(Executable::by((**body).clone(), native)?))
-                }
-                Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
-                    match rolled(step, &buffers, native) {
-                        Some(rolled) => Work::Rolled(Box::new(rolled)),
-                        None => {
-                            let plans = c.plans.iter().map(|p| Executable::by((**p).clone(), native));
-                            Work::Nested(plans.collect::<Result<Vec<_>>>()?)
-                        }
-                    }
-                }
-            });
-        }
+        // Every step by itself, so on all threads.
+        let work: Vec<OnceLock<Result<Work>>> = plan.steps.iter().map(|_| OnceLock::new()).collect();
+        Pool::global().run(work.len(), &|i| {
+            work[i].get_or_init(|| Work::of(&plan.steps[i], &buffers, native));
+        });
+        stop::poll()?;
+        let none = || Err(Error::verify("a step was not made ready"));
+        let work = work.into_iter().map(|w| w.into_inner().unwrap_or_else(none)).collect::<Result<_>>()?;
         let mut constants = Vec::new();
         for (b, buffer) in plan.buffers.iter().enumerate() {
             if let Place::Constant(l) = &buffer.place {
