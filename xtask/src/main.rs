@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arm;
 mod arrows;
 mod memory;
 mod python;
@@ -20,6 +21,7 @@ Commands:
   tidy    check the laws of the repository that the compiler does not know
   test    run every check and test there is, cheapest first
   memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), no part of `test`
+  arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
   python  build the Python package's wheel and run its tests, a part of `test`
 ";
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run,
         ["test"] => suite::run,
         ["memory"] => memory::run,
+        ["arm"] => arm::run,
         ["python"] => python::run,
         _ => {
             eprintln!("xtask: unknown command `{}`\n\n{USAGE}", arguments.join(" "));

@@ -2,11 +2,13 @@
 
 use std::sync::OnceLock;
 
-/// A set of vector instructions that kernels are written for, from the least to the most able.
+/// A set of vector instructions that kernels are written for, of each architecture from the least to the most able.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
-    /// What the target of the build always has.
+    /// Plain loops, for which the compiler uses what the target of the build always has.
     Portable,
+    /// Vectors of 64-bit ARM with fused multiply-add, which all such processors have.
+    Neon,
     /// AVX2 with fused multiply-add.
     Avx2,
     /// AVX-512 with byte, word, doubleword and shorter vectors (and all of AVX2).
@@ -15,11 +17,18 @@ pub enum Isa {
     Amx,
 }
 
-const ALL: [Isa; 4] = [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx];
+/// Those of the architecture of the build.
+const ALL: &[Isa] = if cfg!(target_arch = "x86_64") {
+    &[Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx]
+} else if cfg!(target_arch = "aarch64") {
+    &[Isa::Portable, Isa::Neon]
+} else {
+    &[Isa::Portable]
+};
 
 impl Isa {
-    /// The best the processor has, or less if the environment says so: `GRADUS_ISA` may be `portable`, `avx2`, `avx512` or
-    /// `amx`. Kernels take the set as an argument: tests and benchmarks pass a lesser one.
+    /// The best the processor has, or less if the environment says so: `GRADUS_ISA` may be `portable`, and `avx2`, `avx512`,
+    /// `amx` or `neon` as fits the processor. Kernels take the set as an argument: tests and benchmarks pass a lesser one.
     pub fn best() -> Isa {
         static BEST: OnceLock<Isa> = OnceLock::new();
         *BEST.get_or_init(|| {
@@ -30,12 +39,13 @@ impl Isa {
 
     /// The set of that name, which is that of its variant.
     fn named(name: &str) -> Option<Isa> {
-        ALL.into_iter().find(|isa| format!("{isa:?}").eq_ignore_ascii_case(name))
+        ALL.iter().copied().find(|isa| format!("{isa:?}").eq_ignore_ascii_case(name))
     }
 
     /// Every set this processor can run, the best last.
     pub fn available() -> &'static [Isa] {
-        &ALL[..=Isa::best() as usize]
+        let best = Isa::best();
+        &ALL[..ALL.partition_point(|isa| *isa <= best)]
     }
 
     /// This set, or the best the processor has if that is less. What it returns can be run.
@@ -43,7 +53,7 @@ impl Isa {
         self.min(Isa::best())
     }
 
-    /// What it is for kernels that do not multiply `bf16`: one of the first three.
+    /// What it is for kernels that do not multiply `bf16`.
     pub fn vectors(self) -> Isa {
         self.min(Isa::Avx512)
     }
@@ -63,9 +73,10 @@ fn detect() -> Isa {
     }
 }
 
+/// Elsewhere a processor has all there is for its architecture.
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Isa {
-    Isa::Portable
+    ALL[ALL.len() - 1]
 }
 
 /// Whether the processor has tiles for `bf16`, and the system lets this process use them.

@@ -25,7 +25,6 @@ mod scratch;
 mod vector;
 mod widen;
 
-#[cfg(target_arch = "x86_64")]
 pub(crate) use pack::{MOST_ROWS, Turn};
 pub(crate) use scratch::Scratch;
 

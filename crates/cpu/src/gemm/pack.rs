@@ -13,20 +13,22 @@ pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
 /// Rows of the largest block that is turned.
-#[cfg(target_arch = "x86_64")]
 pub(crate) const MOST_ROWS: usize = 8;
 
-/// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns.
-#[cfg(target_arch = "x86_64")]
+/// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns. Without instructions for it, one by one.
 pub(crate) trait Turn: Copy + Default {
-    const SIDE: usize;
+    const SIDE: usize = 1;
 
     /// `out[p * width + lane] = rows[lane][p]` for a full block. Without closures: what they call would not be inlined
     /// where the instructions are enabled.
     ///
     /// # Safety
-    /// The processor has AVX2, both blocks are valid.
-    unsafe fn turn(rows: &[*const Self; MOST_ROWS], out: *mut Self, width: usize);
+    /// The processor has AVX2 or NEON, both blocks are valid.
+    #[inline(always)]
+    unsafe fn turn(rows: &[*const Self; MOST_ROWS], out: *mut Self, _width: usize) {
+        // SAFETY: the caller vouches for the blocks.
+        unsafe { *out = *rows[0] };
+    }
 }
 
 /// # Safety
@@ -44,10 +46,13 @@ pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
 }
 
 /// # Safety
-/// As [`portable`], and the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn avx2<T: Turn, const W: usize>(
+/// As [`portable`], and the processor has AVX2 or NEON.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "only kernels with vectors of their own ask")
+)]
+pub(super) unsafe fn turned<T: Turn, const W: usize>(
     source: *const T,
     lane: isize,
     depth: isize,
@@ -179,4 +184,49 @@ mod x86 {
             }
         }
     }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use super::{MOST_ROWS, Turn};
+    use std::arch::aarch64::*;
+
+    impl Turn for f32 {
+        const SIDE: usize = 4;
+
+        #[inline(always)]
+        unsafe fn turn(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
+            // SAFETY: the caller vouches for the blocks.
+            unsafe {
+                let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|r| vld1q_f32(rows[r]));
+                // Rows 0 and 2, 1 and 3 element by element, then those.
+                let (a, b) = (vzip1q_f32(r0, r2), vzip2q_f32(r0, r2));
+                let (c, d) = (vzip1q_f32(r1, r3), vzip2q_f32(r1, r3));
+                vst1q_f32(out, vzip1q_f32(a, c));
+                vst1q_f32(out.add(width), vzip2q_f32(a, c));
+                vst1q_f32(out.add(2 * width), vzip1q_f32(b, d));
+                vst1q_f32(out.add(3 * width), vzip2q_f32(b, d));
+            }
+        }
+    }
+
+    impl Turn for f64 {
+        const SIDE: usize = 2;
+
+        #[inline(always)]
+        unsafe fn turn(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
+            // SAFETY: the caller vouches for the blocks.
+            unsafe {
+                let (r0, r1) = (vld1q_f64(rows[0]), vld1q_f64(rows[1]));
+                vst1q_f64(out, vzip1q_f64(r0, r1));
+                vst1q_f64(out.add(width), vzip2q_f64(r0, r1));
+            }
+        }
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod plain {
+    impl super::Turn for f32 {}
+    impl super::Turn for f64 {}
 }

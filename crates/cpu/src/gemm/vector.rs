@@ -8,7 +8,7 @@ use super::Real;
 /// A register of `LANES` numbers.
 ///
 /// Every method needs the instruction set the implementor is made of; loads and stores need valid memory for the lanes
-/// they touch (masked ones for the lanes of the mask).
+/// they touch (masked ones for the lanes of the mask, which are some but not all).
 pub(super) trait Vector: Copy {
     type Scalar: Real<Sum = Self::Scalar>;
     type Mask: Copy;
@@ -106,7 +106,7 @@ macro_rules! portable {
             #[inline(always)]
             unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
                 // Where the target has no such instruction `mul_add` is a slow function.
-                const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+                const FUSED: bool = cfg!(target_feature = "fma");
                 Lanes(std::array::from_fn(|lane| match FUSED {
                     true => self.0[lane].mul_add(x.0[lane], sum.0[lane]),
                     false => self.0[lane] * x.0[lane] + sum.0[lane],
@@ -128,72 +128,74 @@ macro_rules! portable {
 portable!(f32, 4);
 portable!(f64, 2);
 
+/// One register type: its numbers, its mask, and the instruction for each method.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! register {
+    ($v:ty, $t:ty, $n:literal, $mask:ty, |$lanes:ident| $mask_of:expr, $zero:expr, $splat:ident, $load:ident,
+     $load_some:expr, $store:ident, $store_some:expr, $add:ident, $fma:expr, $sum:expr) => {
+        #[allow(unused_unsafe, reason = "of instructions that the target always has")]
+        impl Vector for $v {
+            type Scalar = $t;
+            type Mask = $mask;
+            const LANES: usize = $n;
+
+            #[inline(always)]
+            fn mask($lanes: usize) -> $mask {
+                $mask_of
+            }
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                // SAFETY: the caller has the instructions.
+                unsafe { $zero() }
+            }
+            #[inline(always)]
+            unsafe fn splat(x: $t) -> Self {
+                // SAFETY: the caller has the instructions.
+                unsafe { $splat(x) }
+            }
+            #[inline(always)]
+            unsafe fn load(p: *const $t) -> Self {
+                // SAFETY: the caller has the instructions and vouches for the memory.
+                unsafe { $load(p) }
+            }
+            #[inline(always)]
+            unsafe fn load_some(mask: $mask, p: *const $t) -> Self {
+                // SAFETY: the caller has the instructions and vouches for the memory of the mask.
+                unsafe { $load_some(mask, p) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, p: *mut $t) {
+                // SAFETY: the caller has the instructions and vouches for the memory.
+                unsafe { $store(p, self) }
+            }
+            #[inline(always)]
+            unsafe fn store_some(self, mask: $mask, p: *mut $t) {
+                // SAFETY: the caller has the instructions and vouches for the memory of the mask.
+                unsafe { $store_some(p, mask, self) }
+            }
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                // SAFETY: the caller has the instructions.
+                unsafe { $add(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
+                // SAFETY: the caller has the instructions.
+                unsafe { $fma(self, x, sum) }
+            }
+            #[inline(always)]
+            unsafe fn sum(self) -> $t {
+                // SAFETY: the caller has the instructions.
+                unsafe { $sum(self) }
+            }
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Vector;
     use std::arch::x86_64::*;
-
-    /// One register type: its numbers, its mask, and the instruction for each method.
-    macro_rules! register {
-        ($v:ty, $t:ty, $n:literal, $mask:ty, |$lanes:ident| $mask_of:expr, $zero:ident, $splat:ident, $load:ident,
-         $load_some:expr, $store:ident, $store_some:expr, $add:ident, $fma:ident, $sum:expr) => {
-            impl Vector for $v {
-                type Scalar = $t;
-                type Mask = $mask;
-                const LANES: usize = $n;
-
-                #[inline(always)]
-                fn mask($lanes: usize) -> $mask {
-                    $mask_of
-                }
-                #[inline(always)]
-                unsafe fn zero() -> Self {
-                    // SAFETY: the caller has the instructions.
-                    unsafe { $zero() }
-                }
-                #[inline(always)]
-                unsafe fn splat(x: $t) -> Self {
-                    // SAFETY: the caller has the instructions.
-                    unsafe { $splat(x) }
-                }
-                #[inline(always)]
-                unsafe fn load(p: *const $t) -> Self {
-                    // SAFETY: the caller has the instructions and vouches for the memory.
-                    unsafe { $load(p) }
-                }
-                #[inline(always)]
-                unsafe fn load_some(mask: $mask, p: *const $t) -> Self {
-                    // SAFETY: the caller has the instructions and vouches for the memory of the mask.
-                    unsafe { $load_some(mask, p) }
-                }
-                #[inline(always)]
-                unsafe fn store(self, p: *mut $t) {
-                    // SAFETY: the caller has the instructions and vouches for the memory.
-                    unsafe { $store(p, self) }
-                }
-                #[inline(always)]
-                unsafe fn store_some(self, mask: $mask, p: *mut $t) {
-                    // SAFETY: the caller has the instructions and vouches for the memory of the mask.
-                    unsafe { $store_some(p, mask, self) }
-                }
-                #[inline(always)]
-                unsafe fn add(self, other: Self) -> Self {
-                    // SAFETY: the caller has the instructions.
-                    unsafe { $add(self, other) }
-                }
-                #[inline(always)]
-                unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
-                    // SAFETY: the caller has the instructions.
-                    unsafe { $fma(self, x, sum) }
-                }
-                #[inline(always)]
-                unsafe fn sum(self) -> $t {
-                    // SAFETY: the caller has the instructions.
-                    unsafe { $sum(self) }
-                }
-            }
-        };
-    }
 
     register!(
         __m512,
@@ -284,4 +286,57 @@ mod x86 {
         // SAFETY: the caller has AVX2.
         unsafe { _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes as i64), _mm256_setr_epi64x(0, 1, 2, 3)) }
     }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use super::Vector;
+    use std::arch::aarch64::*;
+
+    // Few branches for masks: with more the compiler leaves the rows of a tile in a loop, and so its sums in memory.
+    register!(
+        float32x4_t,
+        f32,
+        4,
+        usize,
+        |lanes| lanes,
+        || vdupq_n_f32(0.0),
+        vdupq_n_f32,
+        vld1q_f32,
+        |mask, p: *const f32| {
+            let none = vdup_n_f32(0.0);
+            let low = if mask > 1 { vld1_f32(p) } else { vld1_lane_f32::<0>(p, none) };
+            vcombine_f32(low, if mask > 2 { vld1_lane_f32::<0>(p.add(2), none) } else { none })
+        },
+        vst1q_f32,
+        |p: *mut f32, mask, v| {
+            if mask > 1 {
+                vst1_f32(p, vget_low_f32(v))
+            } else {
+                vst1q_lane_f32::<0>(p, v)
+            }
+            if mask > 2 {
+                vst1q_lane_f32::<2>(p.add(2), v);
+            }
+        },
+        vaddq_f32,
+        |a, b, sum| vfmaq_f32(sum, a, b),
+        |v| vpadds_f32(vadd_f32(vget_low_f32(v), vget_high_f32(v)))
+    );
+    register!(
+        float64x2_t,
+        f64,
+        2,
+        usize,
+        |lanes| lanes,
+        || vdupq_n_f64(0.0),
+        vdupq_n_f64,
+        vld1q_f64,
+        |_, p| vld1q_lane_f64::<0>(p, vdupq_n_f64(0.0)),
+        vst1q_f64,
+        |p, _, v| vst1q_lane_f64::<0>(p, v),
+        vaddq_f64,
+        |a, b, sum| vfmaq_f64(sum, a, b),
+        vpaddd_f64
+    );
 }

@@ -5,9 +5,7 @@
 
 use super::spread::Axis;
 use crate::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::gemm::MOST_ROWS;
-use crate::gemm::{Pack, Panel};
+use crate::gemm::{MOST_ROWS, Pack, Panel, Turn};
 
 /// The patches of the images of one group.
 pub(super) struct Patches<'a, T> {
@@ -18,7 +16,6 @@ pub(super) struct Patches<'a, T> {
     /// How far each step along the depth leads.
     pub(super) steps: &'a [usize],
     /// Of how many steps each is one element further than the last.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only blocks that are turned ask"))]
     pub(super) run: usize,
     /// Where the patches of an image begin.
     pub(super) starts: &'a Starts,
@@ -61,33 +58,24 @@ impl Starts {
 }
 
 /// Numbers that patches are made of.
-#[cfg(target_arch = "x86_64")]
-pub(super) trait Packable: crate::gemm::Turn + Send + Sync {}
-#[cfg(target_arch = "x86_64")]
-impl<T: crate::gemm::Turn + Send + Sync> Packable for T {}
-/// Numbers that patches are made of.
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) trait Packable: Copy + Default + Send + Sync {}
-#[cfg(not(target_arch = "x86_64"))]
-impl<T: Copy + Default + Send + Sync> Packable for T {}
+pub(super) trait Packable: Turn + Send + Sync {}
+impl<T: Turn + Send + Sync> Packable for T {}
 
 impl<T: Packable> Pack<T> for Patches<'_, T> {
     fn pack(&self, panel: Panel, out: &mut [T]) {
         match Isa::best().vectors() {
-            // SAFETY: the processor has it.
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 | Isa::Avx2 => unsafe { self.pack_avx2(panel, out) },
-            _ => self.pack_any(panel, out),
+            Isa::Portable => self.pack_any(panel, out),
+            // SAFETY: the processor has one of them.
+            _ => unsafe { self.pack_vectors(panel, out) },
         }
     }
 }
 
 impl<T: Packable> Patches<'_, T> {
     /// # Safety
-    /// The processor has AVX2.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn pack_avx2(&self, panel: Panel, out: &mut [T]) {
+    /// The processor has AVX2 or NEON.
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+    unsafe fn pack_vectors(&self, panel: Panel, out: &mut [T]) {
         if self.starts.row < T::SIDE && self.run >= T::SIDE {
             // SAFETY: the caller's promise.
             unsafe { self.pack_turned(panel, out) }
@@ -97,7 +85,6 @@ impl<T: Packable> Patches<'_, T> {
     }
 
     /// The element that begins a patch.
-    #[cfg(target_arch = "x86_64")]
     fn start(&self, lane: usize) -> usize {
         let starts = self.starts;
         let places = starts.rows.len() * starts.row;
@@ -108,8 +95,7 @@ impl<T: Packable> Patches<'_, T> {
     /// Where neighbours lie along the depth and not along the lanes: blocks of both are turned.
     ///
     /// # Safety
-    /// The processor has AVX2.
-    #[cfg(target_arch = "x86_64")]
+    /// The processor has AVX2 or NEON.
     #[inline(always)]
     unsafe fn pack_turned(&self, panel: Panel, out: &mut [T]) {
         let Panel { width, lanes, .. } = panel;

@@ -20,6 +20,8 @@ pub(super) fn set(isa: Isa) -> &'static Set {
         Isa::Avx512 => &avx512::SET,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => &avx2::SET,
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => &neon::SET,
         _ => &portable::SET,
     }
 }
@@ -294,8 +296,11 @@ macro_rules! instance {
     };
 }
 
-// ARM of 64 bits always has fused instructions; elsewhere asking for one without knowing is a call.
-instance!(portable, cfg!(any(target_arch = "aarch64", target_feature = "fma")), []);
+// Asking for a fused instruction where there may be none is a call.
+instance!(portable, cfg!(target_feature = "fma"), []);
+// Part of the target, so nothing has to be enabled; what differs from the portable set is that there is a fused instruction.
+#[cfg(target_arch = "aarch64")]
+instance!(neon, true, []);
 #[cfg(target_arch = "x86_64")]
 instance!(avx2, true, [#[target_feature(enable = "avx2,fma,f16c")]]);
 #[cfg(target_arch = "x86_64")]
