@@ -6,11 +6,11 @@ import json, math, statistics, sys
 
 
 def interval(ratios):
+    """Between which two of them the true median lies, at a chance of 95 % at least, whatever their distribution."""
     ordered, n = sorted(ratios), len(ratios)
-    reach = 0.98 * math.sqrt(n)
-    low = max(0, math.floor(n / 2 - reach))
-    high = min(n - 1, math.ceil(n / 2 + reach) - 1)
-    return ordered[low], ordered[high]
+    below = [sum(math.comb(n, i) for i in range(k + 1)) / 2**n for k in range(n // 2)]
+    cut = sum(chance <= 0.025 for chance in below)
+    return ordered[max(0, cut - 1)], ordered[min(n - 1, n - cut)]
 
 
 def rows(results, own):

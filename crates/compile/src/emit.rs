@@ -102,14 +102,18 @@ fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
 fn order(lowered: &Lowered) -> Vec<usize> {
     let live: Vec<usize> =
         (0..lowered.units.len()).filter(|&u| !matches!(lowered.units[u], Unit::Gone)).collect();
-    let needs = |u: usize, other: usize| lowered.depend.needs(u, other);
-    let mut waits: HashMap<usize, usize> =
-        live.iter().map(|&u| (u, live.iter().filter(|&&o| needs(u, o)).count())).collect();
+    let (mut waits, mut readers) = (HashMap::new(), HashMap::<usize, Vec<usize>>::new());
+    for &u in &live {
+        let makers = lowered.units[u].reads().into_iter().filter_map(|v| lowered.home[v]);
+        let makers: BTreeSet<usize> = makers.filter(|m| *m != u).collect();
+        waits.insert(u, makers.len());
+        makers.into_iter().for_each(|m| readers.entry(m).or_default().push(u));
+    }
     let mut ready: BTreeSet<usize> = live.iter().copied().filter(|u| waits[u] == 0).collect();
     let mut order = Vec::with_capacity(live.len());
     while let Some(next) = ready.pop_first().filter(|_| !stop::wanted()) {
         order.push(next);
-        for &u in live.iter().filter(|&&u| needs(u, next)) {
+        for u in readers.remove(&next).unwrap_or_default() {
             if let Some(count) = waits.get_mut(&u) {
                 *count -= 1;
                 if *count == 0 {

@@ -82,6 +82,28 @@ pub struct Piece {
     pub bounds: Vec<(Layout, usize)>,
 }
 
+impl Piece {
+    /// The indices at which it is read, where its bounds tell that axis by axis; those on a cut axis do not, and are left to
+    /// who reads, who has to stay within the bounds anyway.
+    fn within(&self, all: &[(i64, i64)]) -> Option<Vec<(i64, i64)>> {
+        let mut ranges = all.to_vec();
+        for (l, extent) in &self.bounds {
+            let used: Vec<usize> = (0..all.len()).filter(|&a| l.strides[a] != 0).collect();
+            match used[..] {
+                // Outside for every index: the piece is never read.
+                [] if l.offset < 0 || l.offset >= *extent as i64 => return None,
+                [] => {}
+                [a] if l.strides[a] == 1 => {
+                    let (low, high) = (-l.offset, *extent as i64 - 1 - l.offset);
+                    ranges[a] = (ranges[a].0.max(low), ranges[a].1.min(high));
+                }
+                _ => return None,
+            }
+        }
+        ranges.iter().all(|(low, high)| low <= high).then_some(ranges)
+    }
+}
+
 /// A write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Store {
@@ -109,6 +131,33 @@ impl Kernel {
             Operation::Pieces(pieces) => pieces.iter().map(|p| &p.access).collect(),
             _ => vec![],
         })
+    }
+
+    /// Every access that happens, with the type of its elements and the first and the last place it leads to.
+    pub fn reach(&self) -> Vec<(&Access, DType, (i64, i64))> {
+        let Some(all) =
+            self.axes.iter().map(|&e| Some((0, e.checked_sub(1)? as i64))).collect::<Option<Vec<_>>>()
+        else {
+            return Vec::new();
+        };
+        let mut reach = Vec::new();
+        for inst in &self.body {
+            match &inst.op {
+                Operation::Load(access) => reach.push((access, inst.dtype, access.layout.over(&all))),
+                Operation::Pieces(pieces) => {
+                    let read = pieces.iter().filter_map(|p| Some((&p.access, p.within(&all)?)));
+                    reach.extend(
+                        read.map(|(access, ranges)| (access, inst.dtype, access.layout.over(&ranges))),
+                    );
+                }
+                _ => {}
+            }
+        }
+        for store in &self.stores {
+            let dtype = self.body.get(store.value).map(|inst| inst.dtype);
+            reach.extend(dtype.map(|dtype| (&store.access, dtype, store.access.layout.over(&all))));
+        }
+        reach
     }
 
     /// Everything that is read or written.

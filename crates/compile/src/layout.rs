@@ -25,13 +25,27 @@ impl Layout {
 
     /// The first and the last place over these extents; none if there are none.
     pub fn ends(&self, extents: &[usize]) -> Option<(i64, i64)> {
-        extents.iter().zip(&self.strides).try_fold(
-            (self.offset, self.offset),
-            |(low, high), (extent, step)| {
-                let end = step * (extent.checked_sub(1)? as i64);
-                Some((low + end.min(0), high + end.max(0)))
-            },
-        )
+        let ranges: Option<Vec<_>> = extents.iter().map(|e| Some((0, e.checked_sub(1)? as i64))).collect();
+        ranges.map(|ranges| self.over(&ranges))
+    }
+
+    /// The first and the last place over ranges of indices, their ends included.
+    pub(crate) fn over(&self, ranges: &[(i64, i64)]) -> (i64, i64) {
+        let ends = ranges.iter().zip(&self.strides).map(|(r, &s)| (s * r.0, s * r.1));
+        ends.fold((self.offset, self.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
+    }
+
+    /// Whether no two indices over these extents lead to one place: every step is longer than all shorter ones together.
+    pub(crate) fn is_injective(&self, extents: &[usize]) -> bool {
+        let axes = extents.iter().zip(&self.strides).filter(|(e, _)| **e > 1);
+        let mut axes: Vec<(i64, i64)> = axes.map(|(e, s)| (s.abs(), *e as i64 - 1)).collect();
+        axes.sort_unstable();
+        let mut far = 0;
+        axes.iter().all(|(step, last)| {
+            let longer = *step > far;
+            far += step * last;
+            longer
+        })
     }
 
     /// Seen through an index map.

@@ -3,6 +3,7 @@
 use gradus_compile::{Place, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::while_loop::While;
 use gradus_ir::{Aval, DType, Graph};
 use std::sync::Arc;
 
@@ -125,4 +126,94 @@ fn loops_over_other_stacks() {
         other => panic!("{other}"),
     });
     assert!(why.contains("1 results of a plan that gives 2"), "{why}");
+}
+
+/// A product whose rows are normalised and used by another, one part of a batch at a time.
+fn sliced() -> Plan {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> = (0..3).map(|_| input(&b, &[16, 64, 32])).collect();
+    let scores = ins[0].dot(ins[1], "bid", "bjd", "bij").exp();
+    let sums = scores.sum(&[2]).reshape([16, 64, 1]).broadcast_to(&scores.shape());
+    compile(&b.finish(&[(scores / sums).dot(ins[2], "bij", "bjd", "bid")]).unwrap()).unwrap()
+}
+
+#[test]
+fn slices_over_each_other() {
+    let plan = sliced();
+    let at = plan.steps.iter().position(|s| matches!(s, Step::Slices { .. })).expect("slices");
+    let said = |change: &dyn Fn(&mut Vec<Vec<i64>>)| {
+        said(&plan, |p| match &mut p.steps[at] {
+            Step::Slices { moves, .. } => change(moves),
+            other => panic!("{other}"),
+        })
+    };
+    let why = said(&|moves| moves.last_mut().unwrap().fill(0));
+    assert!(why.contains("two slices write one place of result 0"), "{why}");
+    let why = said(&|moves| moves[0].iter_mut().for_each(|m| *m *= 2));
+    assert!(why.contains("is used as f32 at Some((0,"), "{why}");
+    let why = said(&|moves| moves.truncate(1));
+    assert!(why.contains("slices with other operands than their plan"), "{why}");
+}
+
+#[test]
+fn inputs_that_cannot_be_taken_over() {
+    let b = Builder::new();
+    let (x, y) = (input(&b, &[8, 8]), input(&b, &[8, 8]));
+    let plan = compile(&b.finish(&[x + y, x.permute(&[1, 0]) * y]).unwrap()).unwrap();
+    plan.verify().unwrap();
+    let given = plan.donors.iter().flatten().count();
+    assert!(given <= 1, "{:?}", plan.donors);
+    for donors in [vec![Some(1), Some(1)], vec![None, Some(0)], vec![Some(2), None]] {
+        let why = said(&plan, |p| p.donors.clone_from(&donors));
+        assert!(why.contains("cannot take over input") || why.contains("no input 2 for output 0"), "{why}");
+    }
+    let why = said(&plan, |p| p.donors.clear());
+    assert!(why.contains("0 donors for 2 outputs"), "{why}");
+}
+
+#[test]
+fn products_that_do_not_lie_in_rows() {
+    let plan = products();
+    let at = plan.steps.iter().position(|s| matches!(s, Step::Contract(c) if c.finish.is_some()));
+    let at = at.expect("a product with what follows it");
+    let said = |change: &dyn Fn(&mut gradus_compile::Contraction)| {
+        said(&plan, |p| match &mut p.steps[at] {
+            Step::Contract(c) => change(c),
+            other => panic!("{other}"),
+        })
+    };
+    let why = said(&|c| c.m.1[1] = 1);
+    assert!(why.contains("whose elements do not lie in rows"), "{why}");
+    let why = said(&|c| c.finish.as_mut().unwrap().axes[0] /= 2);
+    assert!(why.contains("what follows a product of 128 elements runs over others"), "{why}");
+}
+
+#[test]
+fn loops_that_carry_something_else() {
+    let one = |build: &dyn for<'g> Fn(Var<'g>) -> Var<'g>| {
+        let b = Builder::new();
+        let x = input(&b, &[4]);
+        Arc::new(b.finish(&[build(x)]).unwrap())
+    };
+    let condition = one(&|x| {
+        let sum = x.sum(&[0]);
+        sum.lt(sum.full_like(10.0))
+    });
+    let body = one(&|x| x + x);
+    let b = Builder::new();
+    let outs = b.apply(While { condition, body, shared: 0, bound: 0 }, &[input(&b, &[4])]);
+    let plan = compile(&b.finish(&outs).unwrap()).unwrap();
+    let at = plan.steps.iter().position(|s| matches!(s, Step::While { .. })).expect("a loop");
+    let said = |change: &dyn Fn(&mut gradus_compile::Control, &mut usize)| {
+        said(&plan, |p| match &mut p.steps[at] {
+            Step::While { control, shared, .. } => change(control, shared),
+            other => panic!("{other}"),
+        })
+    };
+    let why = said(&|_, shared| *shared = 2);
+    assert!(why.contains("a loop that carries something else"), "{why}");
+    let why = said(&|control, _| control.plans.swap(0, 1));
+    assert!(why.contains("is used as bool[1]"), "{why}");
+    let why = said(&|control, _| control.plans.truncate(1));
+    assert!(why.contains("a loop without two plans"), "{why}");
 }

@@ -1,5 +1,6 @@
 //! Executables: plans made ready for this device, with their memory.
 
+use crate::arena::Arenas;
 use crate::literal::{from_memory, to_memory};
 use crate::nested;
 use crate::pool::Pool;
@@ -9,7 +10,8 @@ use crate::{interrupt, product, routine};
 use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, stop};
 use gradus_mem::Storage;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A compiled graph. Safe to run from several threads at once.
@@ -18,8 +20,7 @@ pub struct Executable {
     plan: Plan,
     work: Vec<Work>,
     constants: Vec<(usize, Storage)>,
-    /// Arenas of runs that have ended.
-    arenas: Mutex<Vec<Storage>>,
+    arenas: Arenas,
     /// Per step, the places that are filled with rubbish before it; none but for tests.
     poison: Vec<Vec<(usize, usize)>>,
 }
@@ -89,35 +90,43 @@ pub(crate) fn memory_error(bytes: usize) -> Error {
 impl Executable {
     /// Compiles a graph whose inputs are row-major.
     pub fn new(graph: &Graph) -> Result<Executable> {
-        interrupt::stoppable(true, || Executable::of(compile(graph)?))
+        interrupt::stoppable(true, || Executable::by(compile(graph)?, true))
     }
 
     /// Compiles a graph whose inputs lie as given.
     pub fn with(graph: &Graph, given: &[Given]) -> Result<Executable> {
-        interrupt::stoppable(true, || Executable::of(compile_with(graph, given)?))
+        interrupt::stoppable(true, || Executable::by(compile_with(graph, given)?, true))
     }
 
-    /// Makes a plan ready.
+    /// Makes a plan ready, if all is right about it.
     pub fn of(plan: Plan) -> Result<Executable> {
+        plan.verify()?;
         Executable::by(plan, true)
     }
 
     /// As [`Executable::of`], without generated code: what tests and benchmarks compare with.
     pub fn interpreted(plan: Plan) -> Result<Executable> {
+        plan.verify()?;
         Executable::by(plan, false)
     }
 
     /// With generated code where there is some, or without.
     fn by(plan: Plan, native: bool) -> Result<Executable> {
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
-        // Every step by itself, so on all threads.
-        let work: Vec<OnceLock<Result<Work>>> = plan.steps.iter().map(|_| OnceLock::new()).collect();
-        Pool::global().run(work.len(), &|i| {
-            work[i].get_or_init(|| Work::of(&plan.steps[i], &buffers, native));
+        // Every step by itself, so on all threads; none any more if one of them cannot be.
+        let ready: Vec<OnceLock<Result<Work>>> = plan.steps.iter().map(|_| OnceLock::new()).collect();
+        let failed = AtomicBool::new(false);
+        Pool::global().run(ready.len(), &|i| {
+            if !failed.load(Ordering::Relaxed) {
+                let one = ready[i].get_or_init(|| Work::of(&plan.steps[i], &buffers, native));
+                failed.fetch_or(one.is_err(), Ordering::Relaxed);
+            }
         });
+        let work: Vec<Work> = ready.into_iter().filter_map(OnceLock::into_inner).collect::<Result<_>>()?;
         stop::poll()?;
-        let none = || Err(Error::verify("a step was not made ready"));
-        let work = work.into_iter().map(|w| w.into_inner().unwrap_or_else(none)).collect::<Result<_>>()?;
+        if work.len() < plan.steps.len() {
+            return Err(Error::verify("a step was not made ready"));
+        }
         let mut constants = Vec::new();
         for (b, buffer) in plan.buffers.iter().enumerate() {
             if let Place::Constant(l) = &buffer.place {
@@ -127,7 +136,7 @@ impl Executable {
                 constants.push((b, storage));
             }
         }
-        Ok(Executable { plan, work, constants, arenas: Mutex::new(Vec::new()), poison: Vec::new() })
+        Ok(Executable { plan, work, constants, arenas: Arenas::new(), poison: Vec::new() })
     }
 
     /// The same, filling every temporary with rubbish before the step that first writes it: if memory is planned wrongly,
@@ -189,6 +198,9 @@ impl Executable {
             let bytes = plan.buffers[b].bytes();
             if a.offset.saturating_add(bytes) > a.storage.len_bytes() {
                 return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
+            }
+            if a.offset % plan.buffers[b].dtype.size() != 0 {
+                return Err(Error::value("an argument", format!("cannot start at byte {}", a.offset)));
             }
         }
         let mut outputs = Vec::with_capacity(plan.outputs.len());
@@ -258,11 +270,7 @@ impl Executable {
         if self.plan.arena == 0 {
             return Ok(None);
         }
-        let kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // SAFETY: a value's place is written before it is read, by the order of the steps.
-        let fresh =
-            || unsafe { Storage::uninit(self.plan.arena) }.ok_or_else(|| memory_error(self.plan.arena));
-        Ok(Some(kept.map_or_else(fresh, Ok)?))
+        self.arenas.take(self.plan.arena).map(Some)
     }
 }
 
@@ -374,7 +382,7 @@ impl Session<'_> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         if let Some(arena) = self.arena.take() {
-            self.executable.arenas.lock().unwrap_or_else(PoisonError::into_inner).push(arena);
+            self.executable.arenas.put(arena);
         }
     }
 }

@@ -4,7 +4,8 @@ mod print;
 mod verify;
 
 use crate::contraction::Contraction;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Level, Store};
+use crate::layout::Layout;
 use gradus_ir::graph::Origin;
 use gradus_ir::{Aval, DType, Literal, Op};
 use std::collections::HashMap;
@@ -163,6 +164,26 @@ impl Step {
 }
 
 impl Step {
+    /// Where it writes into a buffer: places, and the extents they are over. For loop nests and products.
+    fn writes_at(&self, buffer: usize) -> Vec<(Layout, Vec<usize>)> {
+        let nest = |k: &Kernel| {
+            let stores = k.stores.iter().filter(|s| s.access.buffer == buffer);
+            let axes =
+                |s: &Store| if k.body[s.value].level == Level::Row { k.parallel } else { k.axes.len() };
+            stores.map(|s| (s.access.layout.clone(), k.axes[..axes(s)].to_vec())).collect::<Vec<_>>()
+        };
+        match self {
+            Step::Kernel(k) => nest(k),
+            Step::Contract(c) => {
+                let (extents, strides) = c.axes(2).unzip();
+                let own =
+                    (c.buffers[2] == buffer).then(|| (Layout { offset: c.offsets[2], strides }, extents));
+                own.into_iter().chain(c.finish.iter().flat_map(nest)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Uses other buffers in place of these. For loop nests and products.
     pub(crate) fn rename(&mut self, other: &HashMap<usize, usize>) {
         let to = |b: &mut usize| *b = other.get(b).copied().unwrap_or(*b);

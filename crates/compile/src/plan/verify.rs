@@ -3,8 +3,9 @@
 
 use super::{Control, Place, Plan, Step};
 use crate::contraction::Contraction;
-use crate::kernel::{Access, Kernel, Operation};
-use crate::memory::{in_place, lives};
+use crate::kernel::{Kernel, Level, Store};
+use crate::layout::Layout;
+use crate::memory::{Life, in_place, lives};
 use gradus_ir::{DType, Error, Result};
 
 impl Plan {
@@ -63,6 +64,11 @@ impl Plan {
             }
             self.step(step).map_err(fail)?;
         }
+        for (b, buffer) in self.buffers.iter().enumerate() {
+            if let Place::Constant(l) = &buffer.place {
+                self.is(b, l.dtype(), l.data().len())?;
+            }
+        }
         match self.outputs.iter().find(|b| !there[**b]) {
             Some(b) => Err(format!("b{b} is an output that nothing writes")),
             None => Ok(()),
@@ -89,7 +95,18 @@ impl Plan {
             }
             Step::While { control: c, shared, .. } => {
                 let [condition, body] = &c.plans[..] else { return Err("a loop without two plans".into()) };
-                if condition.inputs.len() != c.ins.len() || body.outputs.len() != c.ins.len() - shared {
+                condition.verify().map_err(|e| e.to_string())?;
+                let alike = |(a, b): (&usize, &usize)| {
+                    let (a, b) = (&condition.buffers[*a], &body.buffers[*b]);
+                    a.dtype == b.dtype && a.numel == b.numel
+                };
+                let same = condition.inputs.len() == body.inputs.len()
+                    && condition.inputs.iter().zip(&body.inputs).all(alike);
+                let [said] = condition.outputs[..] else {
+                    return Err("a condition of several values".into());
+                };
+                condition.is(said, DType::Bool, 1)?;
+                if !same || body.outputs.len() + shared != c.ins.len() {
                     return Err("a loop that carries something else".into());
                 }
                 self.passes(c, body, &[], |k| c.ins.get(k).copied(), 1)
@@ -100,21 +117,18 @@ impl Plan {
 
     fn kernel(&self, kernel: &Kernel) -> Result<(), String> {
         kernel.verify()?;
-        let axes = &kernel.axes;
-        for inst in &kernel.body {
-            match &inst.op {
-                Operation::Load(access) => self.access(access, inst.dtype, access.layout.ends(axes))?,
-                // What bounds guard may lie outside where they do not hold.
-                Operation::Pieces(pieces) => {
-                    pieces.iter().try_for_each(|p| self.access(&p.access, inst.dtype, None))?;
-                }
-                _ => {}
+        for (access, dtype, ends) in kernel.reach() {
+            self.reaches(access.buffer, dtype, Some(ends)).map_err(|e| format!("{e} by {access}"))?;
+        }
+        for Store { value, access } in &kernel.stores {
+            // What is there once per parallel index is written as often.
+            let axes =
+                if kernel.body[*value].level == Level::Row { kernel.parallel } else { kernel.axes.len() };
+            if !access.layout.is_injective(&kernel.axes[..axes]) {
+                return Err(format!("two indices write one place of {access}"));
             }
         }
-        kernel
-            .stores
-            .iter()
-            .try_for_each(|s| self.access(&s.access, kernel.body[s.value].dtype, s.access.layout.ends(axes)))
+        Ok(())
     }
 
     fn contraction(&self, c: &Contraction) -> Result<(), String> {
@@ -122,11 +136,16 @@ impl Plan {
         for (o, (&b, dtype)) in c.buffers.iter().zip(types).enumerate() {
             self.reaches(b, dtype, c.ends(o))?;
         }
-        c.finish.as_ref().map_or(Ok(()), |kernel| self.kernel(kernel))
-    }
-
-    fn access(&self, access: &Access, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
-        self.reaches(access.buffer, dtype, ends).map_err(|e| format!("{e} by {access}"))
+        let (extents, strides): (Vec<usize>, Vec<i64>) = c.axes(2).unzip();
+        if !(Layout { offset: 0, strides }).is_injective(&extents) || (c.n.0 > 1 && c.n.1[1] != 1) {
+            return Err("a product whose elements do not lie in rows".into());
+        }
+        let Some(finish) = &c.finish else { return Ok(()) };
+        let numel = c.products() * c.m.0 * c.n.0;
+        if finish.parallel < finish.axes.len() || finish.rows() != numel {
+            return Err(format!("what follows a product of {numel} elements runs over others"));
+        }
+        self.kernel(finish)
     }
 
     /// A buffer is of this type and has elements at these places.
@@ -162,6 +181,7 @@ impl Plan {
         operand: impl Fn(usize) -> Option<usize>,
         length: usize,
     ) -> Result<(), String> {
+        plan.verify().map_err(|e| e.to_string())?;
         let parts = |side: usize, k: usize| if whole.get(side).is_some_and(|w| k >= *w) { length } else { 1 };
         for (k, &inner) in plan.inputs.iter().enumerate() {
             let outer = operand(k).ok_or_else(|| format!("nothing is given for input {k} of a plan"))?;
@@ -191,6 +211,17 @@ impl Plan {
             let own = &body.buffers[inner];
             let reach: i64 = extents.iter().zip(along).map(|(e, s)| (*e as i64 - 1) * s).sum();
             self.reaches(outer, own.dtype, Some((0, reach + own.numel as i64 - 1)))?;
+        }
+        // Slices run beside each other: no two may write one place.
+        for (k, along) in moves[c.ins.len()..].iter().enumerate() {
+            let apart = |layout: &Layout, axes: &[usize]| {
+                let strides = along.iter().chain(&layout.strides[..axes.len()]).copied().collect();
+                Layout { offset: 0, strides }.is_injective(&[extents, axes].concat())
+            };
+            let mut written = body.steps.iter().flat_map(|s| s.writes_at(body.outputs[k]));
+            if !written.all(|(layout, axes)| apart(&layout, &axes)) {
+                return Err(format!("two slices write one place of result {k}"));
+            }
         }
         Ok(())
     }
@@ -223,13 +254,26 @@ impl Plan {
             }
             alive.push((b, at));
         }
-        for (k, donor) in self.donors.iter().enumerate() {
-            let Some(i) = donor else { continue };
-            let (own, other) = (self.outputs.get(k), self.inputs.get(*i));
-            let (Some(&own), Some(&other)) = (own, other) else {
-                return Err(format!("no input {i} for output {k}"));
-            };
-            self.is(own, self.buffers[other].dtype, self.buffers[other].numel)?;
+        self.donated(&lives)
+    }
+
+    /// An output takes over an input that nobody reads later, element by element, and no other output does.
+    fn donated(&self, lives: &[Option<Life>]) -> Result<(), String> {
+        if self.donors.len() != self.outputs.len() {
+            return Err(format!("{} donors for {} outputs", self.donors.len(), self.outputs.len()));
+        }
+        for (k, i) in self.donors.iter().enumerate().filter_map(|(k, d)| Some((k, (*d)?))) {
+            let Some(&input) = self.inputs.get(i) else { return Err(format!("no input {i} for output {k}")) };
+            let output = self.outputs[k];
+            self.is(output, self.buffers[input].dtype, self.buffers[input].numel)?;
+            let writer = self.steps.iter().position(|s| s.writes().contains(&output));
+            let over = writer.is_some_and(|at| {
+                in_place(&self.steps[at]).contains(&(output, input))
+                    && lives[input].is_some_and(|l| l.to == at)
+            });
+            if !over || self.donors[..k].contains(&Some(i)) {
+                return Err(format!("output {k} cannot take over input {i}"));
+            }
         }
         Ok(())
     }

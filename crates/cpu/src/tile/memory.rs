@@ -1,7 +1,7 @@
 //! Moving elements between memory and registers: runs along the last axis, converted on the way.
 
 use super::Kind;
-use gradus_compile::{Access, Kernel, Layout, Operation, Piece};
+use gradus_compile::{Access, Kernel, Layout, Piece};
 use gradus_ir::{C, DType, Error, Result};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -336,53 +336,11 @@ fn within(at: i64, step: i64, extent: usize, n: usize) -> (i64, i64) {
 
 /// Refuses a kernel of which an index leads out of a buffer: it would not be safe to run.
 pub(super) fn check(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<()> {
-    if kernel.axes.contains(&0) {
-        return Ok(());
-    }
-    let all: Vec<(i64, i64)> = kernel.axes.iter().map(|&e| (0, e as i64 - 1)).collect();
-    let inside = |access: &Access, ranges: &[(i64, i64)]| {
-        let (low, high) = reach(ranges, &access.layout);
-        match low >= 0 && (high as u64) < buffers[access.buffer].1 as u64 {
-            true => Ok(()),
-            false => Err(Error::verify(format!("a kernel leaves buffer {}\n{kernel}", access.buffer))),
-        }
+    let outside = |(access, _, (low, high)): &(&Access, DType, (i64, i64))| {
+        *low < 0 || *high as u64 >= buffers[access.buffer].1 as u64
     };
-    for inst in &kernel.body {
-        match &inst.op {
-            Operation::Load(access) => inside(access, &all)?,
-            Operation::Pieces(pieces) => {
-                for piece in pieces {
-                    within_bounds(&all, piece).map_or(Ok(()), |ranges| inside(&piece.access, &ranges))?;
-                }
-            }
-            _ => {}
-        }
+    match kernel.reach().into_iter().find(outside) {
+        Some((a, ..)) => Err(Error::verify(format!("a kernel leaves buffer {}\n{kernel}", a.buffer))),
+        None => Ok(()),
     }
-    kernel.stores.iter().try_for_each(|s| inside(&s.access, &all))
-}
-
-/// The least and greatest place over ranges of indices, the ends included.
-fn reach(ranges: &[(i64, i64)], layout: &Layout) -> (i64, i64) {
-    let ends = ranges.iter().zip(&layout.strides).map(|(r, &s)| (s * r.0, s * r.1));
-    ends.fold((layout.offset, layout.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
-}
-
-/// The indices at which a piece is read, where its bounds tell that axis by axis; those on a cut axis do not, and are left
-/// to the runs, which are clipped to them.
-fn within_bounds(all: &[(i64, i64)], piece: &Piece) -> Option<Vec<(i64, i64)>> {
-    let mut ranges = all.to_vec();
-    for (l, extent) in &piece.bounds {
-        let used: Vec<usize> = (0..all.len()).filter(|&a| l.strides[a] != 0).collect();
-        match used[..] {
-            // Outside for every index: the piece is never read.
-            [] if l.offset < 0 || l.offset >= *extent as i64 => return None,
-            [] => {}
-            [a] if l.strides[a] == 1 => {
-                let (low, high) = (-l.offset, *extent as i64 - 1 - l.offset);
-                ranges[a] = (ranges[a].0.max(low), ranges[a].1.min(high));
-            }
-            _ => return None,
-        }
-    }
-    ranges.iter().all(|(low, high)| low <= high).then_some(ranges)
 }

@@ -1,0 +1,116 @@
+//! Memory for the temporaries of runs, kept from one run of an executable to the next.
+//!
+//! Fresh memory is slow to touch, so that of a run is kept for the next one; but programs are many, and most run no more.
+//! What all of them keep together is bounded: the memory of those that have not run for longest goes first.
+
+use crate::executable::memory_error;
+use gradus_ir::Result;
+use gradus_mem::Storage;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Smaller ones come from the pool of blocks and go back there: that costs next to nothing.
+const SMALL: usize = 1 << 20;
+/// Bytes kept in all. What ran last is kept whatever its size: it is the likeliest to run again.
+const MOST: usize = 1 << 30;
+
+/// Arenas with the number of their executable, the one that ran last behind.
+static KEPT: Mutex<VecDeque<(u64, Storage)>> = Mutex::new(VecDeque::new());
+
+fn kept() -> MutexGuard<'static, VecDeque<(u64, Storage)>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The arenas of an executable, by its number.
+#[derive(Debug)]
+pub(crate) struct Arenas(u64);
+
+impl Arenas {
+    pub(crate) fn new() -> Arenas {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Arenas(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Memory of unspecified contents for a run.
+    pub(crate) fn take(&self, bytes: usize) -> Result<Storage> {
+        if bytes > SMALL {
+            let mut kept = kept();
+            if let Some((_, arena)) =
+                kept.iter().rposition(|(own, _)| *own == self.0).and_then(|i| kept.remove(i))
+            {
+                return Ok(arena);
+            }
+        }
+        // SAFETY: a value's place is written before it is read, by the order of the steps.
+        unsafe { Storage::uninit(bytes) }.ok_or_else(|| memory_error(bytes))
+    }
+
+    /// Takes the memory back when a run has ended.
+    pub(crate) fn put(&self, arena: Storage) {
+        if arena.len_bytes() <= SMALL {
+            return;
+        }
+        // Freed when the lock is: giving memory back to the system takes long.
+        let mut gone = Vec::new();
+        let mut kept = kept();
+        kept.push_back((self.0, arena));
+        let mut bytes: usize = kept.iter().map(|(_, a)| a.len_bytes()).sum();
+        while bytes > MOST && kept.len() > 1 {
+            gone.extend(kept.pop_front());
+            bytes -= gone.last().map_or(0, |(_, a)| a.len_bytes());
+        }
+        drop(kept);
+    }
+}
+
+impl Drop for Arenas {
+    fn drop(&mut self) {
+        let (mut gone, mut kept) = (Vec::new(), kept());
+        while let Some(i) = kept.iter().position(|(own, _)| *own == self.0) {
+            gone.extend(kept.remove(i));
+        }
+        drop(kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
+        let each = MOST / 4;
+        let all: Vec<Arenas> = (0..6).map(|_| Arenas::new()).collect();
+        let place = |a: &Arenas| {
+            let arena = a.take(each).expect("memory");
+            let place = arena.as_ptr().addr();
+            a.put(arena);
+            place
+        };
+        let own = |a: &Arenas| {
+            kept().iter().filter(|(own, _)| *own == a.0).map(|(_, s)| s.as_ptr().addr()).collect()
+        };
+        let places: Vec<usize> = all.iter().map(place).collect();
+        let left: Vec<Vec<usize>> = all.iter().map(own).collect();
+        let last = |i: usize| if i < 2 { vec![] } else { vec![places[i]] };
+        assert_eq!(left, (0..6).map(last).collect::<Vec<_>>());
+        // What runs again takes its own, and is then the last to go.
+        assert_eq!(place(&all[2]), places[2]);
+        place(&all[0]);
+        let left: Vec<usize> = all.iter().map(|a| own(a).len()).collect();
+        assert_eq!(left, [1, 0, 1, 0, 1, 1]);
+        let numbers: Vec<u64> = all.iter().map(|a| a.0).collect();
+        drop(all);
+        assert!(kept().iter().all(|(own, _)| !numbers.contains(own)));
+    }
+
+    #[test]
+    fn a_large_arena_is_kept_alone_and_small_ones_are_not() {
+        let (large, small) = (Arenas::new(), Arenas::new());
+        small.put(small.take(SMALL).expect("memory"));
+        assert!(kept().iter().all(|(own, _)| *own != small.0));
+        large.put(large.take(SMALL + 1).expect("memory"));
+        assert_eq!(kept().iter().filter(|(own, _)| *own == large.0).count(), 1);
+    }
+}
