@@ -139,8 +139,14 @@ impl Walk<'_> {
             return;
         }
         let mut e = with_named_ranges(e);
-        e.value = movable(self.program, &e, &e.value);
-        e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g));
+        let mut keep: Names = keys(&e.target).into_iter().collect();
+        let within = occurrences(&e.value);
+        e.value = {
+            let around = keep.iter().cloned().chain(e.guard.iter().flat_map(occurrences)).collect();
+            movable(self.program, &e, &e.value, &around)
+        };
+        keep.extend(within);
+        e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g, &keep));
         self.at = e.span;
         self.equation = Some(e.clone());
         self.introduced = Names::new();
@@ -339,7 +345,7 @@ impl Walk<'_> {
             self.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
         let named = match &self.equation {
-            Some(equation) => settled(self.program, equation, &callee, c),
+            Some(equation) => settled(self.program, equation, &callee, c, keep),
             None => c.named.clone(),
         };
         let mut around = keep.clone();
@@ -373,8 +379,10 @@ impl Walk<'_> {
                 if !whole {
                     return self.refuse_leaning(e);
                 }
-                self.called_apart(f, c, ct)
+                self.called_apart(f, c, ct, keep)
             }
+            // Only a builtin that is all of the right side may be called otherwise on the left.
+            Base::User(_) => self.without_others(e, c, ct, keep),
             _ if callee.shape() == Shape::Positional && !whole => self.without_others(e, c, ct, keep),
             _ => ct,
         };
@@ -404,9 +412,9 @@ impl Walk<'_> {
 
     /// The cotangent of a function of the program's own that has its names from the left side: where the left side calls a new
     /// index like one of an argument, of maybe another size, the two are no longer one.
-    fn called_apart(&self, f: &Function, c: &Call, ct: Expr) -> Expr {
+    fn called_apart(&self, f: &Function, c: &Call, ct: Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return ct };
-        let Some((own, left)) = own_result(self.program, equation, f, c) else { return ct };
+        let Some((own, left)) = own_result(self.program, equation, f, c, keep) else { return ct };
         if own.len() != left.len() {
             return ct;
         }

@@ -177,7 +177,7 @@ impl Walk<'_> {
         else {
             return;
         };
-        let behind = behind(&self.masks, self.program, equation, &callee, c);
+        let behind = behind(&self.masks, self.program, equation, &callee, c, keep);
         if self.masks.is_empty() || behind.is_none() && c.args.len() == 1 {
             return self.call(e, c, ct, keep);
         }
@@ -209,13 +209,14 @@ pub(super) fn behind(
     equation: &Equation,
     callee: &Callee,
     c: &Call,
+    keep: &Names,
 ) -> Option<Vec<Mask>> {
     if masks.is_empty() {
         return None;
     }
-    let named = settled(program, equation, callee, c);
+    let named = settled(program, equation, callee, c, keep);
     let axes = bound_by(&Call { function: c.function.clone(), args: Vec::new(), named });
-    let names = |a: &Expr| names_in(program, equation, c, a);
+    let names = |a: &Expr| names_in(program, equation, c, a, keep);
     let mixed: Box<dyn Fn(&Name) -> bool> = match callee.mixes(c, axes, &names) {
         Mixes::Nothing => return None,
         Mixes::Along(axes) => Box::new(move |n| axes.contains(n)),
@@ -229,8 +230,8 @@ impl Parts<'_> {
     pub(super) fn choice(&mut self, e: &Expr, keep: &Names) -> Expr {
         let mut conditions = Vec::new();
         match &e.kind {
-            Kind::Choose(three) => conditions.push(self.still(&three[0])),
-            Kind::Case(cases, _) => cases.iter().for_each(|[c, _]| conditions.push(self.still(c))),
+            Kind::Choose(three) => conditions.push(self.still(&three[0], keep)),
+            Kind::Case(cases, _) => cases.iter().for_each(|[c, _]| conditions.push(self.still(c, keep))),
             _ => {}
         }
         // Conditions first, since the names of parts read them.

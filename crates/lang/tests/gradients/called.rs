@@ -65,6 +65,29 @@ fn new_indices_of_functions() {
     check_with(&format!("{BACK}{moments}"), &[("X", &[3, 4]), u], Some(4));
 }
 
+/// Arguments that keep an index for what stands beside the call, which decides what the call works along too.
+#[test]
+fn indices_kept_for_neighbours() {
+    let (v, u, m) = (("V", &[3][..]), ("U", &[3][..]), ("M", &[3, 3][..]));
+    let both = format!(
+        "{BACK}fn g(a[x]) -> o {{ o = a[x] a[x] }}\nfn h(a[x], b[y]) -> c[y] {{ c[y] = a[x] b[y] index(y) size(x) }}\n"
+    );
+    for line in [
+        "T[s] = softmax(M[s,r] V[r]) V[r] U[r]",
+        "T[s] = f(U[r=::-1] V[r+1]) tanh(V[r=::-1]) U[s]",
+        "T[s] = U[s] f(U[r] V[r]) / V[r]",
+        "T[s] = f(f(U[r] V[r])) V[r] U[s]",
+        "T[s] = g(M[s,r] V[r]) V[r] U[s]",
+        "T[s] when U[s] > 0.5 = lnorm(M[s,r] V[r]) V[r]",
+        "T[s] = U[s] > 0.5 ? cumsum(M[s,r] V[r]) V[r] : U[s]",
+        "T[s] = h(M[s,s-1], sin(U[r=::-1])) V[r] + U[s+1]",
+        "T[s] = h(M[s,s-1], sin(U[r=::-1])) + V[s+1]",
+        "T[s] max= (h(V[s], sin(U[r=::-1])) + U[s+1] + M[s,r])",
+    ] {
+        check_with(&format!("{both}{line}\nLoss = T[r] T[r] V[r] + U[r] V[r] + M[i,j]"), &[v, u, m], None);
+    }
+}
+
 /// A new index under the name of another, of another size.
 #[test]
 fn new_indices_called_as_others() {
