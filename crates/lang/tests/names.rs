@@ -158,3 +158,16 @@ fn axes_brought_through_several_calls() {
     // What comes from outside is 0, of which `b` is 1.
     assert_eq!(of("D"), [4.0, 36.0, 16.0, 400.0]);
 }
+
+/// What a call brought is no axis of a function that is called with something computed on the way.
+#[test]
+fn axes_brought_to_what_is_computed() {
+    let text = "fn s(a[x]) -> y { y = a[x] a[x] }\nfn h(a[x]) -> y { y = s(2 a[x]) }\n\
+        fn l(a[x]) -> y[x] { y[x] = cumsum(2 a[x]) }\nM[i,j] = const([[1, 2, 3], [4, 5, 6]])\n\
+        Y[i] = h(M[i,j])\nZ[i,j] = l(M[i,j])";
+    let found = load(text).run(&Default::default(), &f64s(), &["Y".into(), "Z".into()]);
+    let found = found.unwrap_or_else(|f| panic!("{f}"));
+    let of = |name: &str| found[name].reshape([-1]).to_vec::<f64>().unwrap();
+    assert_eq!(of("Y"), [56.0, 308.0]);
+    assert_eq!(of("Z"), [2.0, 6.0, 12.0, 8.0, 18.0, 30.0]);
+}

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
 use crate::named::{Named, meeting};
 use crate::program::number;
-use crate::scope::{Names, besides, bound_by, in_order, key, keys};
+use crate::scope::{Names, besides, bound_by, in_order, key, keys, occurrences};
 use crate::source::Span;
 use crate::time::moving;
 use crate::written::Written;
@@ -99,8 +99,15 @@ impl Term<'_> {
         for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
             let mut value = self.mixed(&callee, call, &around, || self.eval(arg, &keep))?;
             if !matches!(arg.kind, Kind::Ref(_)) {
-                // What is computed on the way has its indices as the left side has them.
-                let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
+                // What is computed on the way has its indices as the left side has them, behind what a call or a branch
+                // brought: that is no function's own.
+                let own = occurrences(arg);
+                let brought = |a: &Name| {
+                    let by_branch = || self.masks.borrow().iter().any(|m| m.axes.contains(a));
+                    !own.contains(a) && !self.left.contains(a) && (self.batch.contains(a) || by_branch())
+                };
+                let (mut order, said): (Vec<Name>, Vec<Name>) = value.axes.iter().cloned().partition(brought);
+                order.extend(in_order(arg, &self.left, &said.into_iter().collect()));
                 if order.len() == value.axes.len() && order != value.axes {
                     value = Named::new(value.aligned(&order), order);
                 }

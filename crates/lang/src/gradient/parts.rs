@@ -9,7 +9,9 @@ use super::settled::{own_result, settled};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, in_order, kept_within, keys, numbered, occurrences};
+use crate::scope::{
+    Names, besides, bound_by, free, in_order, kept_within, keys, numbered, occurrences, outermost,
+};
 use crate::source::Span;
 use crate::time::moving;
 use std::collections::HashSet;
@@ -36,6 +38,16 @@ impl Program {
             let guard = e.guard.as_ref().map(|g| parts.still(g, &beside));
             parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
             let value = parts.part(&e.value, &around);
+            // What parts kept for arguments of a call is still kept where these have gone with it.
+            let before = outermost(&e.value, &around, self);
+            let all = around.union(&before).cloned().collect();
+            let here = outermost(&value, &around, self);
+            let is_lost = |n: &Name| before.contains(n) && !around.contains(n) && !here.contains(n);
+            let lost: Vec<Name> = outermost(&value, &all, self).into_iter().filter(is_lost).collect();
+            let value = match lost.is_empty() {
+                true => value,
+                false => Kind::Reduce(e.projection, lost, Box::new(value)).at(e.value.span),
+            };
             found.extend(parts.found.iter().cloned());
             equations.append(&mut parts.found);
             equations.push(Equation { value, guard, ..e.clone() });
@@ -127,10 +139,17 @@ impl Parts<'_> {
         if let ("const", Some(Kind::Array(list))) = (&*call.function, call.args.first().map(|a| &a.kind)) {
             return self.list(e, list);
         }
-        let args = call.args.iter().zip(kept).map(|(a, keep)| self.still(a, &keep)).collect();
+        let callee = builtin::find(&call.function, self.program);
+        let alone = self.alone(call);
+        let mut args = Vec::with_capacity(call.args.len());
+        for ((a, keep), alone) in call.args.iter().zip(kept).zip(alone) {
+            let new = self.still(a, &keep);
+            let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let lies = callee.as_ref().is_some_and(|c| self.lies(c, &new, &names, &alone));
+            args.push(if lies && !self.leans(&new) { self.named(new, names, &keep) } else { new });
+        }
         let (function, named) = (call.function.clone(), call.named.clone());
         let new = Kind::Call(Box::new(Call { function, args, named })).at(e.span);
-        let callee = builtin::find(&call.function, self.program);
         match callee.and_then(|callee| self.result(&new, &callee, keep)) {
             Some(names) => self.named(new, names, keep),
             None => new,
@@ -156,24 +175,18 @@ impl Parts<'_> {
         }
         let mut around = keep.clone();
         around.extend(bound_by(call));
-        let (still, by_place) = (callee.still(call), callee.shape() == Shape::Positional);
+        let still = callee.still(call);
         let behind = behind(&self.masks, self.program, self.equation, callee, call, keep);
         let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
-        let left: Names = keys(&self.equation.target).into_iter().chain(bound_by(call)).collect();
-        let alone = besides(&left, &call.args);
-        let kept = besides(&around, &call.args);
+        let (alone, kept) = (self.alone(call), besides(&around, &call.args));
         for (((a, keep), alone), still) in call.args.iter().zip(kept).zip(alone).zip(still) {
             let new = self.part(a, &keep);
             let new = self.as_it_lies(a, new);
             let new = self.settled(&new, &keep);
             // As they lie where the equation is computed, before its parts got names.
             let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
-            let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
-            // What it keeps for what stands beside the call would be summed on other lines.
-            let there = free(&new, &alone, self.program);
-            let keeps = names.iter().any(|n| !there.contains(n));
-            let named = lies || keeps || !still && self.passes(&new);
+            let named = self.lies(callee, &new, &names, &alone) || !still && self.passes(&new);
             args.push(if named && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new });
         }
         if let Some(masks) = masks {
@@ -181,6 +194,22 @@ impl Parts<'_> {
         }
         let (function, named) = (call.function.clone(), call.named.clone());
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
+    }
+
+    /// What arguments of a call keep that stands alone.
+    fn alone(&self, call: &Call) -> Vec<Names> {
+        let left = keys(&self.equation.target).into_iter().chain(bound_by(call)).collect();
+        besides(&left, &call.args)
+    }
+
+    /// Whether an argument with these names would be another on another line: by place its axes lie as the left side has them,
+    /// and what it keeps for what stands beside the call would be summed.
+    fn lies(&self, callee: &Callee, new: &Expr, names: &[Name], alone: &Names) -> bool {
+        if matches!(new.kind, Kind::Ref(_)) {
+            return false;
+        }
+        let there = free(new, alone, self.program);
+        callee.shape() == Shape::Positional && names.len() > 1 || names.iter().any(|n| !there.contains(n))
     }
 
     /// An argument that got a name, with its axes as the function finds those of what is computed on the way.
