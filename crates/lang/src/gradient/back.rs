@@ -182,7 +182,9 @@ impl Walk<'_> {
         let left: Names = keys(&e.target).into_iter().collect();
         let mut keep = left.clone();
         keep.extend(e.guard.iter().flat_map(occurrences));
-        self.outer = outermost(&e.value, &keep, self.program);
+        // Only parts of parts have sums that could be another line's.
+        let nested = e.value.any_part(|p| !p.is_single());
+        self.outer = if nested { outermost(&e.value, &keep, self.program) } else { Names::new() };
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
         // What has its names from the left side cannot be chosen beside names of others.
         let infinite = may_be_infinite(&e.value) || multiplies(&e.value, &self.needed);

@@ -39,11 +39,13 @@ impl Program {
             parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
             let value = parts.part(&e.value, &around);
             // What parts kept for arguments of a call is still kept where these have gone with it.
-            let before = outermost(&e.value, &around, self);
+            let moved = !parts.found.is_empty();
+            let before = if moved { outermost(&e.value, &around, self) } else { Names::new() };
             let all = around.union(&before).cloned().collect();
-            let here = outermost(&value, &around, self);
+            let here = if moved { outermost(&value, &around, self) } else { Names::new() };
             let is_lost = |n: &Name| before.contains(n) && !around.contains(n) && !here.contains(n);
-            let lost: Vec<Name> = outermost(&value, &all, self).into_iter().filter(is_lost).collect();
+            let there = if moved { outermost(&value, &all, self) } else { Names::new() };
+            let lost: Vec<Name> = there.into_iter().filter(is_lost).collect();
             let value = match lost.is_empty() {
                 true => value,
                 false => Kind::Reduce(e.projection, lost, Box::new(value)).at(e.value.span),

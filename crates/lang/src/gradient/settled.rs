@@ -35,7 +35,10 @@ pub(super) fn settled(
 /// An expression that means the same on another line, as far as its calls go: those say whose temperature they have, and
 /// which axis, where that is not the last of a tensor wherever it stands.
 pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr, keep: &Names) -> Expr {
-    if e.is_single() {
+    fn calls(e: &Expr) -> bool {
+        matches!(e.kind, Kind::Call(_)) || e.any_part(calls)
+    }
+    if !calls(e) {
         return e.clone();
     }
     let mut kept = kept_within(e, keep).into_iter();
