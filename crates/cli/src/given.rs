@@ -52,7 +52,8 @@ impl Given {
         let given: Vec<&Pair> = self.set.iter().chain(&self.inputs).collect();
         for (i, p) in given.iter().enumerate() {
             if given[..i].iter().any(|before| before.name == p.name) {
-                let place = settings.place(&format!("--set {}=", p.name), program);
+                let option = if i < self.set.len() { "--set" } else { "--input" };
+                let place = settings.place(&format!("{option} {}=", p.name), program);
                 faults.push(Diagnostic::error(place, format!("`{}` is given twice", p.name)));
             }
         }

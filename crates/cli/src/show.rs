@@ -1,10 +1,10 @@
 //! Values as people and as programs read them.
 
 use crate::{Done, Terminal};
-use gradus::Tensor;
 use gradus::files::json;
 use gradus::lang::Program;
 use gradus::lang::ast::{Index, Name, Place};
+use gradus::{DType, Tensor};
 
 /// A name with its indices, dtype and shape, then the values.
 pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
@@ -26,7 +26,9 @@ pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     });
     let shape: Vec<String> = t.shape().iter().map(usize::to_string).collect();
     let shape = if shape.is_empty() { String::new() } else { format!(" {}", shape.join("×")) };
-    format!("{name}{}: {}{shape}\n{t}\n", indices.unwrap_or_default(), t.dtype())
+    // As many digits as tell a number from its neighbours.
+    let most = if matches!(t.dtype(), DType::F64 | DType::C128) { 17 } else { 8 };
+    format!("{name}{}: {}{shape}\n{t:.most$}\n", indices.unwrap_or_default(), t.dtype())
 }
 
 /// All values, one after the other.

@@ -154,3 +154,31 @@ fn files_that_could_never_be_written() {
         assert!(found.out.is_empty(), "{}", found.out);
     }
 }
+
+/// An input is given once, whichever option gives it.
+#[test]
+fn inputs_given_twice() {
+    let folder = Folder::new("given_twice");
+    let file = format!("X={}", folder.file("x.json", "[1, 2]"));
+    for given in [["--input", &file, "--input", &file], ["--set", "X=[1]", "--input", &file]] {
+        let found = gradus_with("Y = X[i]", &[&["run", "-"], &given[..]].concat());
+        let pointed = found.err.contains("`X` is given twice") && found.err.contains("command line:1:");
+        assert!(found.code == 2 && pointed, "{}", found.err);
+    }
+}
+
+/// A place that is not there is said with the call that reads it, and its line.
+#[test]
+fn places_that_are_not_there() {
+    let text = "X[i] = const([1, 2, 3])\nZ[j] = 2 gather(X[i], Q[j])";
+    let found = gradus_with(text, &["run", "-", "--set", "Q=[0, 7]"]);
+    let said = "`gather` is given place 7, but there are 3 places, counted from 0";
+    assert!(found.code == 1 && found.err.contains(said) && found.err.contains(":2:10"), "{}", found.err);
+}
+
+/// With `--f64` numbers are shown with all their digits.
+#[test]
+fn digits_of_doubles() {
+    let shown = output("X = 1 / 3\nY[i] = const([0.1, 0.25])", &["run", "-", "--f64"]);
+    assert!(shown.contains("0.3333333333333333\n") && shown.contains("[0.1  0.25]"), "{shown}");
+}

@@ -110,17 +110,17 @@ pub(crate) fn fault(span: Span, e: &Error) -> Fault {
     let whole = e.to_string();
     // Places in our own source say nothing to the writer of a program.
     let text = whole.split("\n").next().unwrap_or_default();
-    Diagnostic::error(span, in_words(text)).into()
+    Diagnostic::error(span, in_words(text, None)).into()
 }
 
 /// What an op says, in words of the language: a place that is not there.
-pub(crate) fn in_words(text: &str) -> String {
+pub(crate) fn in_words(text: &str, called: Option<&str>) -> String {
     let place = || {
         let (before, behind) = text.split_once("index ")?;
         let (place, behind) = behind.split_once(" is out of range for extent ")?;
         let places: usize = behind.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-        let who = match before.split_once(':') {
-            Some((function, _)) => format!("`{function}` is given"),
+        let who = match called.or(before.split_once(':').map(|(function, _)| function)) {
+            Some(function) => format!("`{function}` is given"),
             None => "this reads".into(),
         };
         let there = if places == 1 { "is 1 place".into() } else { format!("are {places} places") };

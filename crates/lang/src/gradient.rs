@@ -147,6 +147,7 @@ impl Program {
             at: Span::default(),
             laid_out: HashSet::new(),
             ahead: HashSet::new(),
+            outer: Default::default(),
             introduced: Default::default(),
             masks: Vec::new(),
             complex,

@@ -15,6 +15,7 @@ mod parse;
 mod print;
 mod program;
 mod raise;
+mod rules;
 mod run;
 mod scope;
 mod solve;

@@ -12,6 +12,8 @@ pub(crate) const MOST_CALLS: usize = 100_000;
 /// How many operations a function may have to be differentiated once more: derivatives of derivatives (`tanh_grad_grad`)
 /// grow by a factor each time.
 pub(crate) const MOST_OPERATIONS: usize = 1 << 16;
+/// How many places the relations of rules may have together to be looked at fact by fact.
+pub(crate) const MOST_FACTS: usize = 1 << 26;
 /// How many rounds a fixpoint may be allowed.
 pub(crate) const MOST_ROUNDS: usize = 1_000_000;
 /// How many steps a time may take that ends by a condition, unless it is said.

@@ -9,6 +9,7 @@ mod function;
 mod linear;
 mod numbers;
 mod rounds;
+mod rules;
 mod time;
 
 use crate::ast::{Index, Kind, Name, Place, Statement};

@@ -160,6 +160,8 @@ pub struct Lowered {
     /// The graph; behind the outputs come the verdicts on fixpoints.
     pub graph: Arc<Graph>,
     verdicts: Vec<(Judged, Name, Span)>,
+    /// The calls of functions that take places.
+    by_places: Vec<(Name, Span)>,
     allow_unconverged: bool,
     sources: Vec<Source>,
 }
@@ -237,9 +239,28 @@ impl Program {
             outputs,
             graph: traced.graph,
             verdicts: verdicts.into_iter().map(|v| (v.judged, v.name, v.span)).collect(),
+            by_places: self.calls_by_places(wanted),
             allow_unconverged: settings.allow_unconverged,
             sources: self.sources.clone(),
         })
+    }
+
+    /// The calls of functions that take places, among what these names need.
+    fn calls_by_places(&self, wanted: &[Name]) -> Vec<(Name, Span)> {
+        fn look(e: &Expr, program: &Program, out: &mut Vec<(Name, Span)>) {
+            if let Kind::Call(c) = &e.kind
+                && builtin::find(&c.function, program).is_some_and(|c| c.takes_places())
+            {
+                out.push((c.function.clone(), e.span));
+            }
+            e.parts().into_iter().for_each(|p| look(p, program, out));
+        }
+        let needed = self.needed(wanted);
+        let own = self.equations.iter().filter(|e| needed.contains(&e.target.name));
+        let bodies = self.functions.values().flat_map(|f| &f.body);
+        let mut out = Vec::new();
+        own.chain(bodies).for_each(|e| look(&e.value, self, &mut out));
+        out
     }
 
     /// Runs a program: the values of these names.
@@ -502,8 +523,7 @@ impl Program {
 impl Lowered {
     /// Runs the graph.
     pub fn run(&self, inputs: &BTreeMap<Name, Tensor>) -> Result<BTreeMap<Name, Tensor>, Faults> {
-        let failed =
-            |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, in_words(&e.to_string())));
+        let failed = |e: gradus_ir::Error| self.failed(&e);
         let compiled = self.compiled().map_err(failed)?;
         self.run_with(&compiled, inputs)
     }
@@ -520,8 +540,7 @@ impl Lowered {
         inputs: &BTreeMap<Name, Tensor>,
     ) -> Result<BTreeMap<Name, Tensor>, Faults> {
         let given: Vec<&Tensor> = self.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let failed =
-            |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, in_words(&e.to_string())));
+        let failed = |e: gradus_ir::Error| self.failed(&e);
         let mut outs = compiled.run(&given).map_err(failed)?;
         let verdicts = outs.split_off(self.outputs.len().min(outs.len()));
         self.check(&verdicts)?;
@@ -536,8 +555,7 @@ impl Lowered {
     /// Whether fixpoints were reached, and numbers are what they stand for: `verdicts` is what the graph gives behind the
     /// outputs.
     pub fn check(&self, verdicts: &[Tensor]) -> Result<(), Faults> {
-        let failed =
-            |e: gradus_ir::Error| self.faulty(Diagnostic::error(Span::NOWHERE, in_words(&e.to_string())));
+        let failed = |e: gradus_ir::Error| self.failed(&e);
         for ((judged, name, span), verdict) in self.verdicts.iter().zip(verdicts) {
             if *judged == Judged::Rest && self.allow_unconverged {
                 continue;
@@ -547,6 +565,19 @@ impl Lowered {
             }
         }
         Ok(())
+    }
+
+    /// What a run says that failed. A place that is not there is that of a function of places: where there is one such call,
+    /// of that.
+    fn failed(&self, e: &gradus_ir::Error) -> Faults {
+        let (function, span) = match &self.by_places[..] {
+            [(function, span)] => (Some(&**function), *span),
+            _ => (None, Span::NOWHERE),
+        };
+        let plain = in_words(&e.to_string(), None);
+        let told = in_words(&e.to_string(), function);
+        let span = if told == plain { Span::NOWHERE } else { span };
+        self.faulty(Diagnostic::error(span, told))
     }
 
     fn faulty(&self, fault: Diagnostic) -> Faults {

@@ -3,6 +3,7 @@
 
 use crate::ast::{Expr, Index, Kind, Name, Place, Ref};
 pub(crate) use crate::names::Names;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// The name of the axis that a place leaves.
@@ -103,17 +104,18 @@ pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
     out
 }
 
-/// The indices of an argument in the order in which a function finds them.
+/// The indices of an argument in the order in which a function finds them, where the call keeps these.
 pub(crate) fn names_of(
     arg: &Expr,
     args: &[Expr],
     left: &[Name],
+    keep: &Names,
     program: &crate::program::Program,
 ) -> Vec<Name> {
     match &arg.kind {
         Kind::Ref(r) => keys(r),
         _ => {
-            let around = beside(&left.iter().cloned().collect(), args, arg);
+            let around = beside(&keep.iter().chain(left).cloned().collect(), args, arg);
             in_order(arg, left, &free(arg, &around, program))
         }
     }
@@ -134,8 +136,8 @@ pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>
 const FEW: usize = 4;
 
 /// The same for each of some parts, however many there are.
-pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
-    let own: Vec<Names> = parts.iter().map(occurrences).collect();
+pub(crate) fn besides(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
+    let own: Vec<Names> = parts.iter().map(|p| occurrences(p.borrow())).collect();
     if own.len() <= FEW {
         let others = |i: usize| {
             let mut out = keep.clone();
@@ -151,6 +153,22 @@ pub(crate) fn besides(keep: &Names, parts: &[Expr]) -> Vec<Names> {
         keep.iter().cloned().chain(elsewhere.map(|(n, _)| (*n).clone())).collect()
     };
     own.iter().map(others).collect()
+}
+
+/// What each part of an expression must keep, in their order.
+pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
+    let mut around = keep.clone();
+    match &e.kind {
+        Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
+        Kind::Call(call) => {
+            around.extend(bound_by(call));
+            let mut out = besides(&around, &call.args);
+            out.resize(call.args.len() + call.named.len(), around);
+            return out;
+        }
+        _ => {}
+    }
+    besides(&around, &e.parts())
 }
 
 /// The indices that are left of an expression, given what is kept around it.

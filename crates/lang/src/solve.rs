@@ -1,6 +1,7 @@
 //! All equations in the order they need each other: names with their equations, groups that need themselves as
 //! fixpoints or loops over time.
 
+mod closure;
 mod fixpoint;
 mod kinds;
 mod place;
@@ -198,7 +199,8 @@ impl<'a> Solver<'a> {
     /// The sizes that the equations of a name give to its places, where some term is of an index only: `A[i] + even(i)`.
     fn note_extents(&mut self, name: usize) {
         let own = self.own(name);
-        if own.len() < 2 || !own.iter().any(|e| e.value.is_of_index()) {
+        let of_index = |e: &&Equation| [&e.value].into_iter().chain(&e.guard).any(Expr::is_of_index);
+        if own.len() < 2 || !own.iter().any(of_index) {
             return;
         }
         let mut extents = vec![None; own[0].target.places.len()];

@@ -9,7 +9,8 @@ use crate::run::Options;
 use crate::solve::unrest;
 use crate::source::Span;
 use gradus_ir::{DType, Result};
-use gradus_tensor::Tensor;
+use gradus_tensor::{Tensor, while_loop};
+use std::cell::RefCell;
 
 /// What is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,26 @@ pub(crate) enum Judged {
     Whole,
     /// Whether numbers are whole and one of so many.
     Class(usize),
+}
+
+impl Judged {
+    /// What the graph says where all is as it should be.
+    fn fine(self) -> Tensor {
+        match self {
+            Judged::Rest => Tensor::zeros([3]).to_dtype(DType::F32),
+            Judged::Ends(_) => Tensor::zeros([1]).to_dtype(DType::F64),
+            Judged::Whole | Judged::Class(_) => Tensor::zeros([2]).to_dtype(DType::F64),
+        }
+    }
+}
+
+/// Which turn of a loop counts for what is said in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counts {
+    /// The first that was not as it should be: every turn is part of the result.
+    Each,
+    /// The last: those before it were guesses.
+    Last,
 }
 
 /// What was judged, where, and what the graph has to say.
@@ -80,6 +101,55 @@ impl Options {
     pub(crate) fn keep(&self, verdict: Verdict) {
         if self.is_read() {
             self.verdicts.borrow_mut().push(verdict);
+        }
+    }
+
+    /// A loop while a condition holds, whose turns may say something for the run to read: it is carried along.
+    pub(crate) fn turns(
+        &self,
+        counts: Counts,
+        init: &[&Tensor],
+        most: Option<usize>,
+        on: impl Fn(&[Tensor]) -> Tensor,
+        turn: impl Fn(&[Tensor]) -> Vec<Tensor>,
+    ) -> Result<Vec<Tensor>> {
+        let own = init.len();
+        let (mut said, mut carried): (Vec<Verdict>, Vec<Tensor>) = Default::default();
+        loop {
+            let heard = RefCell::new(Vec::new());
+            let all: Vec<&Tensor> = init.iter().copied().chain(&carried).collect();
+            let result = self.by_steps(|| {
+                while_loop(
+                    &all,
+                    most,
+                    |c: &[Tensor]| on(&c[..own]),
+                    |c: &[Tensor]| {
+                        let before = self.verdicts.borrow().len();
+                        let mut next = turn(&c[..own]);
+                        let now = self.verdicts.borrow_mut().split_off(before);
+                        next.extend(c[own..].iter().zip(&now).map(|(was, v)| {
+                            match counts {
+                                Counts::Last => v.verdict.clone(),
+                                Counts::Each => Verdict { verdict: was.clone(), ..v.clone() }
+                                    .is_fine()
+                                    .select(&v.verdict, was),
+                            }
+                        }));
+                        *heard.borrow_mut() = now;
+                        next
+                    },
+                )
+            });
+            let (mut result, heard) = (result?, heard.into_inner());
+            // What there is to carry is known once a turn has been written down.
+            if heard.len() == said.len() {
+                for (v, verdict) in said.into_iter().zip(result.split_off(own)) {
+                    self.keep(Verdict { verdict, ..v });
+                }
+                return Ok(result);
+            }
+            carried = heard.iter().map(|v| v.judged.fine()).collect();
+            said = heard;
         }
     }
 

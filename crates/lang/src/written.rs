@@ -59,6 +59,16 @@ impl Written {
         }
     }
 
+    /// One of them that is beyond all whole numbers of 64 bits.
+    pub(crate) fn beyond(&self) -> Option<f64> {
+        let is = |x: &f64| x.abs() >= 2f64.powi(63) && *x != i64::MIN as f64;
+        match self {
+            Written::One(Number::Float(x)) => Some(*x).filter(is),
+            Written::List(Array { whole: None, numbers, .. }) => numbers.iter().copied().find(is),
+            _ => None,
+        }
+    }
+
     /// With all digits: as floats of 64 bits, or whole numbers of as many where floats do not hold them.
     pub(crate) fn exact(&self) -> Tensor {
         match self {

@@ -31,6 +31,88 @@ fn whole(text: &str, name: &str) -> Vec<i64> {
     found.to_vec::<i64>().unwrap()
 }
 
+/// What is said inside of a loop comes out of it, whichever loop that is.
+#[test]
+fn verdicts_come_out_of_loops() {
+    let said = |text: &str, name: &str| {
+        let found = load(text).run(&BTreeMap::new(), &Settings::default(), &[name.into()]);
+        found.err().map(|f| f.to_string()).unwrap_or_default()
+    };
+    let fix = "fn fix(a) -> y { Y = a Y + 1\ny = Y }\n";
+    let time = |step: &str| {
+        format!("{fix}axis t while Go\nT[i] = const([1, 2, 3, 4])\nX[*0] = 0\n{step}\nGo[*t] = X[*t] < 3")
+    };
+    // At the third step, and at the first.
+    let late = said(&time("X[*t+1] = X[*t] + 0.5 + 0 fix(X[*t])"), "X");
+    assert!(late.contains("`Y` did not come to rest") && late.contains("test:1:18"), "{late}");
+    let early = said(&time("X[*t+1] = X[*t] + 1\nF[*t] = fix(2 - X[*t])\nLast = F[*-1]"), "Last");
+    assert!(early.contains("`Y` did not come to rest"), "{early}");
+    assert_eq!(said(&time("X[*t+1] = X[*t] + 1 + 0 fix(X[*t] / 4)"), "X"), "");
+    let half = said(&time("X[*t+1] = X[*t] + 0.5\nG[*t] = gather(T[i], X[*t])"), "G");
+    assert!(half.contains("`gather` takes whole numbers here, not 0.5"), "{half}");
+    let allowed = Settings { allow_unconverged: true, rounds: 5, ..Settings::default() };
+    let loose = load(&time("X[*t+1] = X[*t] + fix(0.5)")).run(&BTreeMap::new(), &allowed, &["X".into()]);
+    // Five rounds of Y = Y/2 + 1 from 0 are 31/16.
+    assert_eq!(loose.unwrap()["X"].item::<f32>().unwrap(), 3.875);
+    // Of a fixpoint within a fixpoint the last round counts: where the others begin, the inner one need not come to rest.
+    let nested = format!("{fix}X = 0.5 + 0.1 fix(0.8 - 2 (X - 0.5) * (X - 0.5))\nZ = 1");
+    assert_eq!(said(&nested, "X"), "");
+    let wrong = said(&format!("{fix}X = 1.5 + 0 (fix(X) > 0)"), "X");
+    assert!(wrong.contains("`Y` did not come to rest"), "{wrong}");
+    // Rules that call what does not come to rest.
+    let rules = format!(
+        "{fix}E[x,y] = const([[0, 1], [1, 0]])\nP(x) = const([1, 0])\nP(x) = E[x,y] P(y) (fix(2) > 1)"
+    );
+    let wrong = said(&rules, "P");
+    assert!(wrong.contains("`Y` did not come to rest"), "{wrong}");
+}
+
+/// Gradients of complex numbers by rules of real ones are refused, where they would be others.
+#[test]
+fn real_rules_for_complex_numbers() {
+    let z = Tensor::from_slice(&[1.0, 3.0], [2]).complex(&Tensor::from_slice(&[2.0, -1.0], [2]));
+    let inputs = BTreeMap::from([("Z".into(), z)]);
+    let run = |text: &str, complex: &[&str]| {
+        let options = GradientOptions {
+            complex: complex.iter().map(|n| (*n).into()).collect(),
+            ..GradientOptions::default()
+        };
+        let program = load(text);
+        let lines = program.gradient(&options).unwrap().text();
+        let settings = Settings { float: DType::F64, ..Settings::default() };
+        let found = load(&format!("{text}\n{lines}")).run(&inputs, &settings, &["Grad_Z".into()]);
+        found.map(|mut f| f.remove("Grad_Z").unwrap()).map_err(|f| f.to_string())
+    };
+    for text in ["Loss = abs(Z[i] Z[i])", "Y[i] = exp(Z[i])\nLoss = abs(Y[i])"] {
+        let said = run(text, &[]).unwrap_err();
+        assert!(said.contains("is no factor") && said.contains("--complex"), "{said}");
+        assert!(run(text, &["Z"]).is_ok(), "{text}");
+    }
+    // Straight from the input there is but one rule.
+    let alone = "Loss = abs(Z[i])";
+    let (a, b) = (run(alone, &[]).unwrap(), run(alone, &["Z"]).unwrap());
+    let far = (&a - &b).abs().max(()).item::<f64>().unwrap();
+    assert!(far < 1e-15, "{a} {b}");
+}
+
+/// Moments that a name does not have are 0, on either side; whole numbers that are none are refused.
+#[test]
+fn what_is_not_there() {
+    let state = "X[*t] = const([1, 2, 3])\nS[*t+1] = S[*t] + X[*t]\n";
+    for (read, expected) in [("*9", 0.0), ("*-9", 0.0), ("*3", 6.0), ("*-1", 6.0), ("*4", 0.0), ("*0", 0.0)] {
+        assert_eq!(value(&format!("{state}Z = 1 + S[{read}]"), "Z"), [1.0 + expected], "{read}");
+    }
+    for (number, fine) in [("9223372036854775807", true), ("1e30", false), ("-1e19", false)] {
+        let text = format!("A = cast({number}, to=\"i64\")\nB[i] = cast(const([1, {number}]), to=\"i32\")");
+        for name in ["A", "B"] {
+            let found = load(&text).run(&BTreeMap::new(), &Settings::default(), &[name.into()]);
+            assert_eq!(found.is_ok(), fine, "{text}");
+            let said = found.err().map(|f| f.to_string()).unwrap_or_default();
+            assert!(fine || said.contains("is beyond all whole numbers of 64 bits"), "{said}");
+        }
+    }
+}
+
 /// A time that ends by a condition ends, of whatever kinds its states are, and one that does not is an error.
 #[test]
 fn times_that_end_by_a_condition() {

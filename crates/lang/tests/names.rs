@@ -139,3 +139,35 @@ fn libraries() {
         assert!(said.contains(says), "{said}");
     }
 }
+
+/// Functions that call functions, with axes that the outermost call brought.
+#[test]
+fn axes_brought_through_several_calls() {
+    let text = "fn a(x) -> y { y = x + 1 }\nfn b(x) -> y { y = a(x) ** 2 }\nfn c(x, w[k]) -> y { y = b(a(x)) w[k] }\n\
+        fn d(x[k]) -> y[k] { y[k] = b(x[k]) b(x[k-1]) }\n\
+        W[i] = const([1, 2])\nM[i,j] = const([[1, 2], [3, 4]])\n\
+        B[i] = b(W[i])\nSum = b(W[i])\nC[i,j] = c(M[i,j], W[k])\nD[i,j] = d(M[i,j])";
+    let program = load(text);
+    let names: Vec<_> = ["B", "Sum", "C", "D"].map(Into::into).to_vec();
+    let found =
+        program.run(&Default::default(), &Default::default(), &names).unwrap_or_else(|f| panic!("{f}"));
+    let of = |name: &str| found[name].reshape([-1]).to_vec::<f32>().unwrap();
+    assert_eq!(of("B"), [4.0, 9.0]);
+    assert_eq!(of("Sum"), [13.0]);
+    assert_eq!(of("C"), [27.0, 48.0, 75.0, 108.0]);
+    // What comes from outside is 0, of which `b` is 1.
+    assert_eq!(of("D"), [4.0, 36.0, 16.0, 400.0]);
+}
+
+/// What a call brought is no axis of a function that is called with something computed on the way.
+#[test]
+fn axes_brought_to_what_is_computed() {
+    let text = "fn s(a[x]) -> y { y = a[x] a[x] }\nfn h(a[x]) -> y { y = s(2 a[x]) }\n\
+        fn l(a[x]) -> y[x] { y[x] = cumsum(2 a[x]) }\nM[i,j] = const([[1, 2, 3], [4, 5, 6]])\n\
+        Y[i] = h(M[i,j])\nZ[i,j] = l(M[i,j])";
+    let found = load(text).run(&Default::default(), &f64s(), &["Y".into(), "Z".into()]);
+    let found = found.unwrap_or_else(|f| panic!("{f}"));
+    let of = |name: &str| found[name].reshape([-1]).to_vec::<f64>().unwrap();
+    assert_eq!(of("Y"), [56.0, 308.0]);
+    assert_eq!(of("Z"), [2.0, 6.0, 12.0, 8.0, 18.0, 30.0]);
+}

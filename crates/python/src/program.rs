@@ -99,9 +99,13 @@ impl PyProgram {
         loss: Option<&str>,
         wrt: Option<Names>,
         merged: bool,
+        complex: Option<Names>,
     ) -> PyResult<gradus::lang::Gradient> {
-        let wrt = wrt.map_or_else(Vec::new, |w| w.0).iter().map(|n| Name::from(n.as_str())).collect();
-        let options = GradientOptions { loss: loss.map(Name::from), wrt, merged, complex: Vec::new() };
+        let names = |names: Option<Names>| {
+            names.map_or_else(Vec::new, |n| n.0).iter().map(|n| Name::from(n.as_str())).collect()
+        };
+        let (wrt, complex) = (names(wrt), names(complex));
+        let options = GradientOptions { loss: loss.map(Name::from), wrt, merged, complex };
         self.program.gradient(&options).map_err(faulty)
     }
 }
@@ -158,10 +162,16 @@ impl PyProgram {
     }
 
     /// The program with the gradient equations of the scalar `loss` (the only one, if it is not given), for the names in
-    /// `wrt` or all that it depends on.
-    #[pyo3(signature = (loss=None, wrt=None, merged=false))]
-    fn grad(&self, loss: Option<&str>, wrt: Option<Names>, merged: bool) -> PyResult<PyProgram> {
-        let gradient = self.gradient_of(loss, wrt, merged)?;
+    /// `wrt` or all that it depends on. Inputs are real numbers, but for those that `complex` names.
+    #[pyo3(signature = (loss=None, wrt=None, merged=false, complex=None))]
+    fn grad(
+        &self,
+        loss: Option<&str>,
+        wrt: Option<Names>,
+        merged: bool,
+        complex: Option<Names>,
+    ) -> PyResult<PyProgram> {
+        let gradient = self.gradient_of(loss, wrt, merged, complex)?;
         let program = self.program.extended(&gradient.equations).map_err(faulty)?;
         // The gradient of a gradient stands behind a text that is open already.
         let own = self.program.sources.first().is_some_and(|s| *s.text == *self.text);
@@ -170,10 +180,16 @@ impl PyProgram {
         Ok(PyProgram::new(program, text))
     }
 
-    /// The gradient equations alone, as text.
-    #[pyo3(signature = (loss=None, wrt=None, merged=false))]
-    fn gradient(&self, loss: Option<&str>, wrt: Option<Names>, merged: bool) -> PyResult<String> {
-        Ok(self.gradient_of(loss, wrt, merged)?.text())
+    /// The gradient equations alone, as text. Inputs are real numbers, but for those that `complex` names.
+    #[pyo3(signature = (loss=None, wrt=None, merged=false, complex=None))]
+    fn gradient(
+        &self,
+        loss: Option<&str>,
+        wrt: Option<Names>,
+        merged: bool,
+        complex: Option<Names>,
+    ) -> PyResult<String> {
+        Ok(self.gradient_of(loss, wrt, merged, complex)?.text())
     }
 
     /// What running it costs: kernels, arithmetic, memory. It needs what `run` needs, since sizes decide: a tensor for each

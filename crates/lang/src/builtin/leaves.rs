@@ -21,25 +21,33 @@ fn known(callee: &Callee, call: &Call, each: &[Names]) -> Option<Names> {
 /// for which it has no place stays too: it is called at every moment.
 fn known_of_own(f: &Function, call: &Call, each: &[Names]) -> Option<Names> {
     let left = keys(&f.result);
-    let mut out = Names::new();
+    let (mut out, mut taken) = (Names::new(), Names::new());
     for ((param, arg), names) in f.params.iter().zip(&call.args).zip(each) {
         let own = match &arg.kind {
             _ if param.places.is_empty() => {
                 out.extend(names.iter().cloned());
                 continue;
             }
-            Kind::Ref(r) => r,
+            Kind::Ref(r) => Some(r),
+            // All that it has is the function's own, in whatever order.
+            _ if param.places.len() == 1 && names.iter().count() == 1 => None,
             _ => return None,
         };
-        let mut own_keys = keys(own);
-        if let Some((time, _)) = moving(&own.places).filter(|_| own_keys.len() > param.places.len()) {
+        let mut own_keys = own.map_or_else(|| names.iter().cloned().collect(), keys);
+        let time = own.and_then(|r| moving(&r.places)).filter(|_| own_keys.len() > param.places.len());
+        if let Some((time, _)) = time {
             own_keys.retain(|k| k != time);
             out.insert(time.clone());
         }
         let spare = own_keys.len().checked_sub(param.places.len())?;
-        let named = param.places.iter().zip(&own_keys[spare..]);
-        let stays = named.filter(|(p, _)| key(p).is_some_and(|k| left.contains(&k))).map(|(_, name)| name);
-        out.extend(own_keys[..spare].iter().chain(stays).cloned());
+        out.extend(own_keys[..spare].iter().cloned());
+        for (place, name) in param.places.iter().filter_map(key).zip(&own_keys[spare..]) {
+            // An index of several parameters is called as the first of them has it.
+            if !taken.contains(&place) && left.contains(&place) {
+                out.insert(name.clone());
+            }
+            taken.insert(place);
+        }
     }
     Some(out)
 }

@@ -333,6 +333,11 @@ impl Callee {
         }
     }
 
+    /// Whether some argument stands for places or classes.
+    pub(crate) fn takes_places(&self) -> bool {
+        self.params().iter().any(|p| matches!(p.takes, Takes::Ids | Takes::Classes))
+    }
+
     /// Whether a call has the temperature of its equation, and says none of its own.
     pub(crate) fn has_temperature(&self, call: &Call) -> bool {
         let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");

@@ -38,13 +38,19 @@ impl Term<'_> {
     }
 
     /// Evaluates arguments of a call. What it mixes is needed wherever the branch is taken at some of the places.
-    pub(super) fn mixed<R>(&self, callee: &Callee, call: &Call, f: impl FnOnce() -> Eval<R>) -> Eval<R> {
+    pub(super) fn mixed<R>(
+        &self,
+        callee: &Callee,
+        call: &Call,
+        keep: &Names,
+        f: impl FnOnce() -> Eval<R>,
+    ) -> Eval<R> {
         if self.masks.borrow().is_empty() {
             return f();
         }
         let time = self.moment.and(moving(&self.equation.target.places)).map(|t| t.0);
         let names = |a: &Expr| {
-            let mut names = names_of(a, &call.args, &self.left, self.program);
+            let mut names = names_of(a, &call.args, &self.left, keep, self.program);
             names.retain(|n| Some(n) != time);
             names
         };

@@ -1,15 +1,16 @@
 //! Calls: arguments, settings, axes, and functions of the program's own.
 
-use super::{Eval, Fault, Term, Value, Values, fault, indices, real};
+use super::{Eval, Fault, Term, Value, Values, fault, in_words, indices, real};
 use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name};
 use crate::builtin::{self, Around, Base, Param, Setting, Settings, Shape, Takes};
 use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
 use crate::named::{Named, meeting};
 use crate::program::number;
-use crate::scope::{Names, besides, bound_by, in_order, key, keys};
+use crate::scope::{Names, besides, bound_by, in_order, key, keys, occurrences};
 use crate::source::Span;
 use crate::time::moving;
+use crate::written::Written;
 use gradus_ir::{Class, DType, Error, Kind as ErrorKind};
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
@@ -96,10 +97,17 @@ impl Term<'_> {
         let params = callee.bound(call.args.len(), pulled);
         let mut args = Vec::with_capacity(call.args.len());
         for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
-            let mut value = self.mixed(&callee, call, || self.eval(arg, &keep))?;
+            let mut value = self.mixed(&callee, call, &around, || self.eval(arg, &keep))?;
             if !matches!(arg.kind, Kind::Ref(_)) {
-                // What is computed on the way has its indices as the left side has them.
-                let order = in_order(arg, &self.left, &value.axes.iter().cloned().collect());
+                // What is computed on the way has its indices as the left side has them, behind what a call or a branch
+                // brought: that is no function's own.
+                let own = occurrences(arg);
+                let brought = |a: &Name| {
+                    let by_branch = || self.masks.borrow().iter().any(|m| m.axes.contains(a));
+                    !own.contains(a) && !self.left.contains(a) && (self.batch.contains(a) || by_branch())
+                };
+                let (mut order, said): (Vec<Name>, Vec<Name>) = value.axes.iter().cloned().partition(brought);
+                order.extend(in_order(arg, &self.left, &said.into_iter().collect()));
                 if order.len() == value.axes.len() && order != value.axes {
                     value = Named::new(value.aligned(&order), order);
                 }
@@ -110,6 +118,14 @@ impl Term<'_> {
             {
                 self.options.watch(judged, callee.name(), arg.span, &value);
             }
+            if &*call.function == "cast"
+                && let Some(x) = value.written.as_ref().and_then(Written::beyond)
+                && let Some((_, Setting::Word(to))) = given.iter().find(|(k, _)| &**k == "to")
+                && DType::parse(to).is_some_and(|d| d.class() == Class::Int)
+            {
+                let what = format!("{x} is beyond all whole numbers of 64 bits");
+                return Err(Diagnostic::error(arg.span, what).into());
+            }
             if let Some(Takes::Ids | Takes::Truth | Takes::Classes) = takes {
                 value = real(value, arg.span, "stands for no place, class or truth value")?;
             }
@@ -117,6 +133,19 @@ impl Term<'_> {
         }
         let is_complex = |(_, v): &(&Expr, &Named)| v.tensor.dtype().is_complex();
         let complex = call.args.iter().zip(&args).find(is_complex).map(|(a, _)| a.span);
+        if let Some((arg, at)) = call.args.first().zip(complex)
+            && callee.order > 0
+            && !pulled
+            && matches!(&callee.base, Base::Row(row) if row.name == "abs")
+            && !matches!(&arg.kind, Kind::Ref(r) if self.program.is_input(&r.name))
+        {
+            // What stands behind this factor is a rule of real numbers, which is another for complex ones.
+            let what =
+                format!("`{}` of a complex number is no factor of what comes before it", call.function);
+            let help = "the gradient of a complex input is another: gradus grad --complex NAME writes it; by hand, \
+                abs_grad(z, g, wrt=\"x\")";
+            return Err(Diagnostic::error(at, what).here("complex").help(help).into());
+        }
         let args = self.meeting(&callee, &params, &args);
         let axes = match (callee.shape(), args.first()) {
             (shape, Some(first)) if shape.has_axes() => self.axes(&given, &callee, first, call)?,
@@ -155,12 +184,12 @@ impl Term<'_> {
             (None, result) => result.map_err(|x| match (complex, x.kind()) {
                 (Some(at), ErrorKind::DType { .. }) => no_complex(&call.function, at),
                 // Places and what they are places of are easily taken for each other.
-                _ if params.iter().any(|p| p.takes == Takes::Ids) => match fault(span, &x) {
-                    Fault::Shown(d) => {
-                        d.help(format!("it is {}", callee.signature().text(&call.function))).into()
-                    }
-                    silent => silent,
-                },
+                _ if params.iter().any(|p| p.takes == Takes::Ids) => {
+                    let what =
+                        in_words(x.to_string().lines().next().unwrap_or_default(), Some(&call.function));
+                    let help = format!("it is {}", callee.signature().text(&call.function));
+                    Diagnostic::error(span, what).help(help).into()
+                }
                 _ => fault(span, &x),
             }),
         }
@@ -302,7 +331,9 @@ impl Term<'_> {
         }
         let Some(Some(value)) = solver.values.remove(&f.result.name) else { return Err(Fault::Silent) };
         let tensor = self.options.judge(value.tensor, solver.verdicts);
-        let mut axes: Vec<Name> = value.batch.iter().map(|b| b.trim_start_matches('^').into()).collect();
+        // One call deep: what was brought to the caller stays brought.
+        let within = |b: &Name| Name::from(b.strip_prefix('^').unwrap_or(b));
+        let mut axes: Vec<Name> = value.batch.iter().map(within).collect();
         let own = keys(&f.result);
         let known = own.iter().all(|k| names.contains_key(k));
         if !known && axes.len() + own.len() == left.len() {

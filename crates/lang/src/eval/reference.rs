@@ -161,13 +161,16 @@ impl<'a> Term<'a> {
             }
             parts.push(match &place.index {
                 Index::At(at) => within(*at)?,
-                Index::Moment(at) if *at < 0 => within(*at)?,
-                Index::Moment(at) if *at < value.start => {
-                    // Before the first moment that it has there is 0.
-                    whole = window(&whole, value.batch.len() + i, at - value.start, 1);
-                    Ix::At(0)
+                Index::Moment(at) => {
+                    let from = if *at < 0 { at + n } else { at - value.start };
+                    if (0..n).contains(&from) {
+                        Ix::At(from as isize)
+                    } else {
+                        // Before the first moment that it has, and behind the last, there is 0.
+                        whole = window(&whole, value.batch.len() + i, from, 1);
+                        Ix::At(0)
+                    }
                 }
-                Index::Moment(at) => within(at - value.start)?,
                 Index::Slice(_, a, b, by) => {
                     let bound = |x: &Option<i64>| x.map(|x| x as isize);
                     Ix::Range(bound(a), bound(b), bound(by).unwrap_or(1))

@@ -2,9 +2,9 @@
 
 use super::back::{call, plain};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
-use crate::builtin::{self, Shape};
+use crate::builtin::{self, Base, Shape};
 use crate::program::Program;
-use crate::scope::{fresh, key, keys, occurrences, renamed};
+use crate::scope::{Names, free, fresh, key, keys, occurrences, renamed};
 use std::collections::HashMap;
 
 /// A tensor with an index that is that of the expression it stands in.
@@ -14,7 +14,10 @@ fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
         Kind::Reduce(_, axes, _) if axes.contains(index) => None,
         Kind::Call(c) => {
             let callee = builtin::find(&c.function, program)?;
-            let by_name = matches!(callee.shape(), Shape::Pointwise | Shape::Along);
+            // A function of the program's own that leaves an index leaves it as it is.
+            let stays = || free(e, &Names::from_iter([index.clone()]), program).contains(index);
+            let own = matches!(callee.base, Base::User(_)) && !builtin::leans(c, program) && stays();
+            let by_name = own || matches!(callee.shape(), Shape::Pointwise | Shape::Along);
             c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
         }
         _ => e.parts().into_iter().find_map(|p| having(p, index, program)),

@@ -40,6 +40,8 @@ pub(super) struct Walk<'a> {
     pub(super) laid_out: HashSet<Name>,
     /// What adds up behind the last moments of tensors, or moment by moment.
     pub(super) ahead: HashSet<Name>,
+    /// The indices that its right side leaves to its left.
+    pub(super) outer: Names,
     /// Names given to indices of inner sums in copies of its parts.
     pub(super) introduced: Names,
     /// The branches that what is differentiated stands in.
@@ -102,12 +104,30 @@ impl Walk<'_> {
     }
 
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
+        let value = self.summed_outside(value, &keys(&target).into_iter().collect());
         let value = self.with_few_primes(&target, value);
         let value = match &self.equation {
             Some(e) if value.is_of_index() => sized(&value, e, self.program),
             _ => value,
         };
         self.lines.push(line(target, value, self.at));
+    }
+
+    /// A value whose indices are summed where they were in the equation: around all of it, but for those that are kept. One that
+    /// was kept there for a neighbour that does not stand beside the value would be summed further inside.
+    pub(super) fn summed_outside(&self, value: Expr, keep: &Names) -> Expr {
+        if value.is_single() || !value.any_part(|p| !p.is_single()) {
+            return value;
+        }
+        let outer = self.outer.iter().filter(|n| !keep.contains(n));
+        let all = keep.iter().chain(outer).cloned().collect();
+        let here = outermost(&value, keep, self.program);
+        let is_lost = |n: &Name| self.outer.contains(n) && !here.contains(n) && !keep.contains(n);
+        let lost: Vec<Name> = outermost(&value, &all, self.program).into_iter().filter(is_lost).collect();
+        match lost.is_empty() {
+            true => value,
+            false => Kind::Reduce(Projection::Sum, lost, Box::new(value)).bare(),
+        }
     }
 
     /// The names that were introduced for inner sums, with no more primes than this line needs.
@@ -139,8 +159,14 @@ impl Walk<'_> {
             return;
         }
         let mut e = with_named_ranges(e);
-        e.value = movable(self.program, &e, &e.value);
-        e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g));
+        let mut keep: Names = keys(&e.target).into_iter().collect();
+        let within = occurrences(&e.value);
+        e.value = {
+            let around = keep.iter().cloned().chain(e.guard.iter().flat_map(occurrences)).collect();
+            movable(self.program, &e, &e.value, &around)
+        };
+        keep.extend(within);
+        e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g, &keep));
         self.at = e.span;
         self.equation = Some(e.clone());
         self.introduced = Names::new();
@@ -156,6 +182,9 @@ impl Walk<'_> {
         let left: Names = keys(&e.target).into_iter().collect();
         let mut keep = left.clone();
         keep.extend(e.guard.iter().flat_map(occurrences));
+        // Only parts of parts have sums that could be another line's.
+        let nested = e.value.any_part(|p| !p.is_single());
+        self.outer = if nested { outermost(&e.value, &keep, self.program) } else { Names::new() };
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
         // What has its names from the left side cannot be chosen beside names of others.
         let infinite = may_be_infinite(&e.value) || multiplies(&e.value, &self.needed);
@@ -206,14 +235,17 @@ impl Walk<'_> {
             Kind::Ref(r) if self.masks.is_empty() => self.contribute(r, ct),
             Kind::Ref(r) => self.contribute(r, self.chosen(ct, &keys(r).into_iter().collect())),
             Kind::Product(factors) => {
-                for (i, (factor, keep)) in factors.iter().zip(kept(keep, factors)).enumerate() {
-                    let beside = factors.iter().enumerate().filter(|(j, _)| *j != i);
-                    if self.reads_wanted(factor) {
-                        beside.for_each(|(_, f)| self.refuse_leaning(f));
+                let kept = kept(keep, factors);
+                for (i, factor) in factors.iter().enumerate() {
+                    if !self.reads_wanted(factor) {
+                        continue;
                     }
-                    let others = factors.iter().enumerate().filter(|(j, _)| *j != i);
-                    let others: Vec<Expr> = others.map(|(_, f)| self.conjugate(f.clone())).collect();
-                    self.back(factor, times(ct.clone(), others), &keep);
+                    let mut others = Vec::with_capacity(factors.len());
+                    for (_, (f, keep)) in factors.iter().zip(&kept).enumerate().filter(|(j, _)| *j != i) {
+                        let apart = if f.is_single() { f.clone() } else { self.apart(f, keep) };
+                        others.push(self.conjugate(apart));
+                    }
+                    self.back(factor, times(ct.clone(), others), &kept[i]);
                 }
             }
             Kind::Quotient(two) => {
@@ -312,7 +344,9 @@ impl Walk<'_> {
             let factors: Vec<Expr> = factors.into_iter().map(|f| self.conjugate(f)).collect();
             return self.back(base, times(ct, factors), &nb);
         }
-        let ct = self.chosen(ct, &nb.union(&ne).cloned().collect());
+        let around: Names = nb.union(&ne).cloned().collect();
+        let own = free(base, &nb, self.program).union(&free(exponent, &ne, self.program)).cloned().collect();
+        let ct = self.summed_outside(self.chosen(ct, &around), &own);
         for (part, name, keep) in [(base, "x", nb), (exponent, "y", ne)] {
             let args = vec![x.clone(), y.clone(), ct.clone()];
             let ct = call("pow_grad".into(), args, vec![("wrt".into(), text(name))]);
@@ -339,7 +373,7 @@ impl Walk<'_> {
             self.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
         let named = match &self.equation {
-            Some(equation) => settled(self.program, equation, &callee, c),
+            Some(equation) => settled(self.program, equation, &callee, c, keep),
             None => c.named.clone(),
         };
         let mut around = keep.clone();
@@ -356,14 +390,16 @@ impl Walk<'_> {
             args.push(if all { self.copy(a, &keep) } else { self.apart(a, &keep) });
         }
         let function = format!("{}_grad", c.function);
+        let pulled = named.iter().any(|(k, _)| &**k == "wrt");
+        // Of complex numbers a derivative is a factor only for some functions, and not for derivatives.
+        let one = callee.shape() == Shape::Pointwise && c.args.len() == 1 && !pulled;
+        let factor = one && !self.is_complex(&c.args[0]) && callee.derivative_of(c) != Derivative::OfResult;
+        let ct = if factor { ct } else { self.summed_outside(ct, &free(e, keep, self.program)) };
         if callee.derivative_of(c) == Derivative::OfResult {
             let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
             return self.back(&c.args[0], call(function, vec![y, ct], named), &around);
         }
-        let pulled = named.iter().any(|(k, _)| &**k == "wrt");
-        // Of complex numbers a derivative is a factor only for some functions, and not for derivatives.
-        let one = callee.shape() == Shape::Pointwise && c.args.len() == 1 && !pulled;
-        if one && !self.is_complex(&c.args[0]) {
+        if factor {
             return self.back(&c.args[0], times(ct, [call(function, args, named)]), &around);
         }
         let (params, still) = (callee.bound(c.args.len(), pulled), callee.still(c));
@@ -373,8 +409,10 @@ impl Walk<'_> {
                 if !whole {
                     return self.refuse_leaning(e);
                 }
-                self.called_apart(f, c, ct)
+                self.called_apart(f, c, ct, keep)
             }
+            // Only a builtin that is all of the right side may be called otherwise on the left.
+            Base::User(_) => self.without_others(e, c, ct, keep),
             _ if callee.shape() == Shape::Positional && !whole => self.without_others(e, c, ct, keep),
             _ => ct,
         };
@@ -394,8 +432,10 @@ impl Walk<'_> {
     /// would be taken for names of its axes.
     fn without_others(&self, e: &Expr, c: &Call, ct: Expr, keep: &Names) -> Expr {
         let own = free(e, keep, self.program);
-        let others: Vec<Name> =
-            free(&ct, keep, self.program).into_iter().filter(|n| !own.contains(n)).collect();
+        let others: Vec<Name> = free(&ct, keep, self.program)
+            .into_iter()
+            .filter(|n| !own.contains(n) && !self.introduced.contains(n))
+            .collect();
         if others.is_empty() || builtin::leans(c, self.program) {
             return ct;
         }
@@ -404,9 +444,9 @@ impl Walk<'_> {
 
     /// The cotangent of a function of the program's own that has its names from the left side: where the left side calls a new
     /// index like one of an argument, of maybe another size, the two are no longer one.
-    fn called_apart(&self, f: &Function, c: &Call, ct: Expr) -> Expr {
+    fn called_apart(&self, f: &Function, c: &Call, ct: Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return ct };
-        let Some((own, left)) = own_result(self.program, equation, f, c) else { return ct };
+        let Some((own, left)) = own_result(self.program, equation, f, c, keep) else { return ct };
         if own.len() != left.len() {
             return ct;
         }

@@ -8,9 +8,9 @@ use super::back::{Walk, times};
 use super::parts::Parts;
 use super::settled::{names_in, settled};
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection};
-use crate::builtin::{self, Callee, Mixes};
+use crate::builtin::{self, Base, Callee, Mixes};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, occurrences};
+use crate::scope::{Names, besides, bound_by, free, kept_within, occurrences};
 
 /// A condition, and whether a branch is taken where it holds or where it does not.
 #[derive(Clone)]
@@ -177,8 +177,10 @@ impl Walk<'_> {
         else {
             return;
         };
-        let behind = behind(&self.masks, self.program, equation, &callee, c);
-        if self.masks.is_empty() || behind.is_none() && c.args.len() == 1 {
+        let behind = behind(&self.masks, self.program, equation, &callee, c, keep);
+        // The program's own functions take their cotangent as an argument, also those of one number.
+        let factor = c.args.len() == 1 && !matches!(callee.base, Base::User(_));
+        if self.masks.is_empty() || behind.is_none() && factor {
             return self.call(e, c, ct, keep);
         }
         let ct = self.chosen(ct, &keep.union(&occurrences(e)).cloned().collect());
@@ -209,13 +211,14 @@ pub(super) fn behind(
     equation: &Equation,
     callee: &Callee,
     c: &Call,
+    keep: &Names,
 ) -> Option<Vec<Mask>> {
     if masks.is_empty() {
         return None;
     }
-    let named = settled(program, equation, callee, c);
+    let named = settled(program, equation, callee, c, keep);
     let axes = bound_by(&Call { function: c.function.clone(), args: Vec::new(), named });
-    let names = |a: &Expr| names_in(program, equation, c, a);
+    let names = |a: &Expr| names_in(program, equation, c, a, keep);
     let mixed: Box<dyn Fn(&Name) -> bool> = match callee.mixes(c, axes, &names) {
         Mixes::Nothing => return None,
         Mixes::Along(axes) => Box::new(move |n| axes.contains(n)),
@@ -228,9 +231,18 @@ impl Parts<'_> {
     /// A choice with names for parts of its branches: what they stand for is there where the branch is taken.
     pub(super) fn choice(&mut self, e: &Expr, keep: &Names) -> Expr {
         let mut conditions = Vec::new();
+        // A condition and what it chooses between stand in turns.
+        let mut kept = kept_within(e, keep).into_iter().step_by(2);
         match &e.kind {
-            Kind::Choose(three) => conditions.push(self.still(&three[0])),
-            Kind::Case(cases, _) => cases.iter().for_each(|[c, _]| conditions.push(self.still(c))),
+            Kind::Choose(three) => {
+                let kept = kept.next().unwrap_or_default();
+                conditions.push(self.still(&three[0], &kept));
+            }
+            Kind::Case(cases, _) => {
+                for ([c, _], kept) in cases.iter().zip(kept) {
+                    conditions.push(self.still(c, &kept));
+                }
+            }
             _ => {}
         }
         // Conditions first, since the names of parts read them.

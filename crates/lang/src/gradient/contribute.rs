@@ -17,6 +17,7 @@ impl Walk<'_> {
         let cut = r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Slice(..)));
         let (mut places, mut ct) = (plain(&r.places), ct);
         if cut {
+            ct = self.summed_outside(ct, &keys(r).into_iter().collect());
             (places, ct) = self.uncut(r, ct);
         } else {
             for place in &mut places {

@@ -118,7 +118,7 @@ impl Readings<'_> {
             }
             Kind::Call(c) => {
                 let Some(callee) = builtin::find(&c.function, self.program) else { return };
-                let mixed = behind(masks, self.program, self.equation, &callee, c);
+                let mixed = behind(masks, self.program, self.equation, &callee, c, keep);
                 let masks = mixed.as_deref().unwrap_or(masks);
                 c.args.iter().zip(besides(keep, &c.args)).for_each(|(a, keep)| self.look(a, masks, &keep));
             }

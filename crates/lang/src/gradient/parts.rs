@@ -9,7 +9,9 @@ use super::settled::{own_result, settled};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, in_order, keys, numbered, occurrences};
+use crate::scope::{
+    Names, besides, bound_by, free, in_order, kept_within, keys, numbered, occurrences, outermost,
+};
 use crate::source::Span;
 use crate::time::moving;
 use std::collections::HashSet;
@@ -32,10 +34,22 @@ impl Program {
             around.extend(e.guard.iter().flat_map(occurrences));
             let (found_here, masks) = (Vec::new(), Vec::new());
             let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: found_here, masks };
-            let guard = e.guard.as_ref().map(|g| parts.still(g));
-            let beside = around.union(&occurrences(&e.value)).cloned().collect();
+            let beside: Names = around.union(&occurrences(&e.value)).cloned().collect();
+            let guard = e.guard.as_ref().map(|g| parts.still(g, &beside));
             parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
             let value = parts.part(&e.value, &around);
+            // What parts kept for arguments of a call is still kept where these have gone with it.
+            let moved = !parts.found.is_empty();
+            let before = if moved { outermost(&e.value, &around, self) } else { Names::new() };
+            let all = around.union(&before).cloned().collect();
+            let here = if moved { outermost(&value, &around, self) } else { Names::new() };
+            let is_lost = |n: &Name| before.contains(n) && !around.contains(n) && !here.contains(n);
+            let there = if moved { outermost(&value, &all, self) } else { Names::new() };
+            let lost: Vec<Name> = there.into_iter().filter(is_lost).collect();
+            let value = match lost.is_empty() {
+                true => value,
+                false => Kind::Reduce(e.projection, lost, Box::new(value)).at(e.value.span),
+            };
             found.extend(parts.found.iter().cloned());
             equations.append(&mut parts.found);
             equations.push(Equation { value, guard, ..e.clone() });
@@ -83,56 +97,63 @@ impl Parts<'_> {
         {
             return e.clone();
         }
-        let mut around = keep.clone();
         match &e.kind {
-            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return self.still(e),
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => return self.still(e, keep),
             Kind::Choose(_) | Kind::Case(..) => return self.choice(e, keep),
             Kind::Array(_) if whole => return e.clone(),
-            Kind::Array(_) => return self.still(e),
+            Kind::Array(_) => return self.still(e, keep),
             Kind::Call(call) => {
                 let Some(callee) = builtin::find(&call.function, self.program) else {
-                    return if whole { e.clone() } else { self.still(e) };
+                    return if whole { e.clone() } else { self.still(e, keep) };
                 };
                 let new = self.arguments(e, call, &callee, keep);
-                return match self.result(&new, &callee).filter(|_| !whole) {
-                    Some(names) => self.named(new, names),
+                return match self.result(&new, &callee, keep).filter(|_| !whole) {
+                    Some(names) => self.named(new, names, keep),
                     None => new,
                 };
             }
-            Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
             _ => {}
         }
-        let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-        let mut each = parts.iter().zip(besides(&around, &parts));
+        let mut kept = kept_within(e, keep).into_iter();
         let masks = self.masks.clone();
         if let Kind::Reduce(_, axes, _) = &e.kind {
             // Its indices are its own, whatever those of conditions around it are called.
             self.masks.iter_mut().for_each(|m| *m = m.anywhere(|n| axes.contains(n)));
         }
-        let out =
-            e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)));
+        let out = e.map_parts(&mut |p| self.part(p, &kept.next().unwrap_or_default()));
         self.masks = masks;
         out
     }
 
     /// An expression that no derivative passes through: it is copied as well, so what is called as the left side calls it
     /// needs a name.
-    pub(super) fn still(&mut self, e: &Expr) -> Expr {
+    pub(super) fn still(&mut self, e: &Expr, keep: &Names) -> Expr {
+        if e.is_single() {
+            return e.clone();
+        }
+        let mut kept = kept_within(e, keep).into_iter();
         let Kind::Call(call) = &e.kind else {
             return match &e.kind {
                 Kind::Array(list) => self.list(e, list),
-                _ => e.map_parts(&mut |p| self.still(p)),
+                _ => e.map_parts(&mut |p| self.still(p, &kept.next().unwrap_or_default())),
             };
         };
         if let ("const", Some(Kind::Array(list))) = (&*call.function, call.args.first().map(|a| &a.kind)) {
             return self.list(e, list);
         }
-        let args = call.args.iter().map(|a| self.still(a)).collect();
+        let callee = builtin::find(&call.function, self.program);
+        let alone = self.alone(call);
+        let mut args = Vec::with_capacity(call.args.len());
+        for ((a, keep), alone) in call.args.iter().zip(kept).zip(alone) {
+            let new = self.still(a, &keep);
+            let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let lies = callee.as_ref().is_some_and(|c| self.lies(c, &new, &names, &alone));
+            args.push(if lies && !self.leans(&new) { self.named(new, names, &keep) } else { new });
+        }
         let (function, named) = (call.function.clone(), call.named.clone());
         let new = Kind::Call(Box::new(Call { function, args, named })).at(e.span);
-        let callee = builtin::find(&call.function, self.program);
-        match callee.and_then(|callee| self.result(&new, &callee)) {
-            Some(names) => self.named(new, names),
+        match callee.and_then(|callee| self.result(&new, &callee, keep)) {
+            Some(names) => self.named(new, names, keep),
             None => new,
         }
     }
@@ -144,36 +165,53 @@ impl Parts<'_> {
             let time = moving(&self.equation.target.places).map(|t| t.0);
             names.retain(|n| Some(n) != time);
         }
-        if list.shape.len() == names.len() { self.named(e.clone(), names) } else { e.clone() }
+        if list.shape.len() == names.len() { self.named(e.clone(), names, &Names::new()) } else { e.clone() }
     }
 
     /// A call with names for those of its arguments that hold calls, or lie as the left side has them.
     fn arguments(&mut self, e: &Expr, call: &Call, callee: &Callee, keep: &Names) -> Expr {
         if matches!(callee.derivative_of(call), Derivative::None | Derivative::Stop) {
-            let args = call.args.iter().map(|a| self.still(a)).collect();
+            let kept = kept_within(e, keep);
+            let args = call.args.iter().zip(&kept).map(|(a, keep)| self.still(a, keep)).collect();
             return Kind::Call(Box::new(Call { args, ..call.clone() })).at(e.span);
         }
         let mut around = keep.clone();
         around.extend(bound_by(call));
-        let (still, by_place) = (callee.still(call), callee.shape() == Shape::Positional);
-        let behind = behind(&self.masks, self.program, self.equation, callee, call);
+        let still = callee.still(call);
+        let behind = behind(&self.masks, self.program, self.equation, callee, call, keep);
         let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
-        for ((a, keep), still) in call.args.iter().zip(besides(&around, &call.args)).zip(still) {
+        let (alone, kept) = (self.alone(call), besides(&around, &call.args));
+        for (((a, keep), alone), still) in call.args.iter().zip(kept).zip(alone).zip(still) {
             let new = self.part(a, &keep);
             let new = self.as_it_lies(a, new);
-            let new = self.settled(&new);
+            let new = self.settled(&new, &keep);
             // As they lie where the equation is computed, before its parts got names.
             let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
-            let lies = by_place && names.len() > 1 && !matches!(new.kind, Kind::Ref(_));
-            let named = lies || !still && self.passes(&new);
-            args.push(if named && !self.leans(&new) { self.taken_only(new, names) } else { new });
+            let named = self.lies(callee, &new, &names, &alone) || !still && self.passes(&new);
+            args.push(if named && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new });
         }
         if let Some(masks) = masks {
             self.masks = masks;
         }
         let (function, named) = (call.function.clone(), call.named.clone());
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
+    }
+
+    /// What arguments of a call keep that stands alone.
+    fn alone(&self, call: &Call) -> Vec<Names> {
+        let left = keys(&self.equation.target).into_iter().chain(bound_by(call)).collect();
+        besides(&left, &call.args)
+    }
+
+    /// Whether an argument with these names would be another on another line: by place its axes lie as the left side has them,
+    /// and what it keeps for what stands beside the call would be summed.
+    fn lies(&self, callee: &Callee, new: &Expr, names: &[Name], alone: &Names) -> bool {
+        if matches!(new.kind, Kind::Ref(_)) {
+            return false;
+        }
+        let there = free(new, alone, self.program);
+        callee.shape() == Shape::Positional && names.len() > 1 || names.iter().any(|n| !there.contains(n))
     }
 
     /// An argument that got a name, with its axes as the function finds those of what is computed on the way.
@@ -183,34 +221,34 @@ impl Parts<'_> {
             _ => return new,
         };
         let order = in_order(a, &keys(&self.equation.target), &own.iter().cloned().collect());
-        if order == own { new } else { self.named(new, order) }
+        if order == own { new } else { self.named(new, order, &Names::new()) }
     }
 
     /// The names of what comes out of a call that has them from the left side, as far as that can be said before sizes are
     /// known.
-    fn result(&self, e: &Expr, callee: &Callee) -> Option<Vec<Name>> {
+    fn result(&self, e: &Expr, callee: &Callee, keep: &Names) -> Option<Vec<Name>> {
         let Kind::Call(call) = &e.kind else { return None };
         let left = keys(&self.equation.target);
         if let Base::User(f) = &callee.base {
-            return self.own_result(e, call, f);
+            return self.own_result(e, call, f, keep);
         }
-        let around = left.iter().cloned().collect();
+        let around = left.iter().chain(keep).cloned().collect();
         let of = |a: &Expr| match &a.kind {
             Kind::Ref(r) => keys(r),
             _ => in_order(a, &left, &free(a, &around, self.program)),
         };
-        let axis =
-            settled(self.program, self.equation, callee, call).into_iter().find(|(k, _)| &**k == "axis");
+        let named = settled(self.program, self.equation, callee, call, keep);
+        let axis = named.into_iter().find(|(k, _)| &**k == "axis");
         let axis = axis.and_then(|(_, axis)| if let Kind::Text(t) = axis.kind { Some(t) } else { None });
         builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
     }
 
     /// The same of a function of the program's own. Where it is called at every moment, there is a value at each.
-    fn own_result(&self, e: &Expr, call: &Call, f: &Function) -> Option<Vec<Name>> {
+    fn own_result(&self, e: &Expr, call: &Call, f: &Function, keep: &Names) -> Option<Vec<Name>> {
         if !builtin::leans(call, self.program) {
             return None;
         }
-        let (own, left) = own_result(self.program, self.equation, f, call)?;
+        let (own, left) = own_result(self.program, self.equation, f, call, keep)?;
         let mut names: Vec<Name> = Vec::new();
         let own = if own.len() == left.len() { left } else { own };
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| occurrences(e).contains(t));
@@ -223,19 +261,20 @@ impl Parts<'_> {
     }
 
     /// A name for an expression inside of branches: what it stands for is there where these are taken.
-    fn taken_only(&mut self, value: Expr, names: Vec<Name>) -> Expr {
+    fn taken_only(&mut self, value: Expr, names: Vec<Name>, keep: &Names) -> Expr {
         // What is the same at all moments does not wait for what the steps decide: the state would need itself.
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
         let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
         let (before, guard) = (self.found.len(), guard(&masks, &names));
-        let out = self.named(value, names);
+        let out = self.named(value, names, keep);
         self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
         out
     }
 
-    /// A name for an expression at these indices. It stays where it is if they are no plain names.
-    fn named(&mut self, value: Expr, names: Vec<Name>) -> Expr {
+    /// A name for an expression at these indices, which kept some where it stood. It stays where it is if they are no plain
+    /// names.
+    fn named(&mut self, value: Expr, names: Vec<Name>, keep: &Names) -> Expr {
         let (equation, program) = (self.equation, self.program);
         let time = moving(&equation.target.places).map(|t| t.0);
         if names.iter().any(|n| n.contains([':', ' '])) {
@@ -256,7 +295,7 @@ impl Parts<'_> {
             target: Ref { span: equation.span, ..target.clone() },
             guard: None,
             projection: Projection::Sum,
-            value: sized(&self.settled(&value), equation, program),
+            value: sized(&self.settled(&value, keep), equation, program),
             local: true,
             span: equation.span,
         });
@@ -264,12 +303,16 @@ impl Parts<'_> {
     }
 
     /// An expression whose calls say what they have from the equation around them.
-    fn settled(&self, e: &Expr) -> Expr {
-        let mut out = e.map_parts(&mut |p| self.settled(p));
+    fn settled(&self, e: &Expr, keep: &Names) -> Expr {
+        if e.is_single() {
+            return e.clone();
+        }
+        let mut kept = kept_within(e, keep).into_iter();
+        let mut out = e.map_parts(&mut |p| self.settled(p, &kept.next().unwrap_or_default()));
         if let (Kind::Call(new), Kind::Call(old)) = (&mut out.kind, &e.kind)
             && let Some(callee) = builtin::find(&old.function, self.program)
         {
-            new.named = settled(self.program, self.equation, &callee, old);
+            new.named = settled(self.program, self.equation, &callee, old, keep);
         }
         out
     }

@@ -3,7 +3,7 @@
 use crate::ast::{Call, Equation, Expr, Function, Kind, Name};
 use crate::builtin::{self, Callee};
 use crate::program::Program;
-use crate::scope::{key, keys, names_of};
+use crate::scope::{Names, kept_within, key, keys, names_of};
 use crate::solve::calls_at;
 use crate::time::moving;
 
@@ -11,15 +11,17 @@ fn text(t: &str) -> Expr {
     Kind::Text(t.into()).bare()
 }
 
-/// The settings of a call in an equation, its axis and whose temperature it has among them.
+/// The settings of a call in an equation, its axis and whose temperature it has among them. What is kept around the call
+/// decides which indices its arguments have.
 pub(super) fn settled(
     program: &Program,
     equation: &Equation,
     callee: &Callee,
     c: &Call,
+    keep: &Names,
 ) -> Vec<(Name, Expr)> {
     let mut named = c.named.clone();
-    if let Some(axis) = axis(program, equation, callee, c) {
+    if let Some(axis) = axis(program, equation, callee, c, keep) {
         // Beside `wrt`, and before it.
         let at = named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(named.len());
         named.insert(at, ("axis".into(), axis));
@@ -32,15 +34,22 @@ pub(super) fn settled(
 
 /// An expression that means the same on another line, as far as its calls go: those say whose temperature they have, and
 /// which axis, where that is not the last of a tensor wherever it stands.
-pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr) -> Expr {
-    let mut out = e.map_parts(&mut |p| movable(program, equation, p));
+pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr, keep: &Names) -> Expr {
+    fn calls(e: &Expr) -> bool {
+        matches!(e.kind, Kind::Call(_)) || e.any_part(calls)
+    }
+    if !calls(e) {
+        return e.clone();
+    }
+    let mut kept = kept_within(e, keep).into_iter();
+    let mut out = e.map_parts(&mut |p| movable(program, equation, p, &kept.next().unwrap_or_default()));
     let (Kind::Call(new), Kind::Call(old)) = (&mut out.kind, &e.kind) else { return out };
     let Some(callee) = builtin::find(&old.function, program) else { return out };
     let dotted = equation.target.places.iter().any(|p| p.dotted);
     let tensor = matches!(old.args.first().map(|a| &a.kind), Some(Kind::Ref(_)));
     let open = || dotted || !tensor || step_of(program, equation).is_some();
     let keeps = |key: &str| key != "axis" || callee.shape().has_one_axis() && open();
-    let all = settled(program, equation, &callee, old);
+    let all = settled(program, equation, &callee, old, keep);
     let more = all.into_iter().filter(|(k, _)| !old.named.iter().any(|(own, _)| own == k) && keeps(k));
     for (key, value) in more {
         let at = new.named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(new.named.len());
@@ -62,8 +71,14 @@ fn step_of<'a>(program: &Program, equation: &'a Equation) -> Option<&'a Name> {
 }
 
 /// The indices of an argument where its equation is computed.
-pub(super) fn names_in(program: &Program, equation: &Equation, c: &Call, arg: &Expr) -> Vec<Name> {
-    let mut names = names_of(arg, &c.args, &keys(&equation.target), program);
+pub(super) fn names_in(
+    program: &Program,
+    equation: &Equation,
+    c: &Call,
+    arg: &Expr,
+    keep: &Names,
+) -> Vec<Name> {
+    let mut names = names_of(arg, &c.args, &keys(&equation.target), keep, program);
     if let Some(time) = step_of(program, equation) {
         names.retain(|n| n != time);
     }
@@ -77,9 +92,11 @@ pub(super) fn own_result(
     equation: &Equation,
     f: &Function,
     c: &Call,
+    keep: &Names,
 ) -> Option<(Vec<Name>, Vec<Name>)> {
     let mut left = keys(&equation.target);
-    let mut args: Vec<Vec<Name>> = c.args.iter().map(|a| names_of(a, &c.args, &left, program)).collect();
+    let names = |a: &Expr| names_of(a, &c.args, &left, keep, program);
+    let mut args: Vec<Vec<Name>> = c.args.iter().map(names).collect();
     let by_moment = |t: &&Name| step_of(program, equation).is_some() || calls_at(&equation.value, t, program);
     if let Some(time) = moving(&equation.target.places).map(|t| t.0).filter(by_moment) {
         args.iter_mut().chain([&mut left]).for_each(|names| names.retain(|n| n != time));
@@ -88,12 +105,12 @@ pub(super) fn own_result(
 }
 
 /// The axis of a call that says none.
-fn axis(program: &Program, equation: &Equation, callee: &Callee, c: &Call) -> Option<Expr> {
+fn axis(program: &Program, equation: &Equation, callee: &Callee, c: &Call, keep: &Names) -> Option<Expr> {
     if !callee.shape().has_axes() || c.named.iter().any(|(k, _)| &**k == "axis") {
         return None;
     }
     let dotted = equation.target.places.iter().find(|p| p.dotted).and_then(key);
-    let own = c.args.first().map(|a| names_in(program, equation, c, a)).unwrap_or_default();
+    let own = c.args.first().map(|a| names_in(program, equation, c, a, keep)).unwrap_or_default();
     Some(match dotted.filter(|d| own.is_empty() || own.contains(d)) {
         Some(d) => text(&d),
         None if callee.shape().has_one_axis() => own.last().map_or(Kind::Number(-1.0).bare(), |l| text(l)),

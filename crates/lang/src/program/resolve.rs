@@ -436,8 +436,8 @@ impl Look<'_> {
             } else if signature.takes(key) && !named.iter().any(|(k, _)| k == key) {
                 named.push((key.clone(), self.word(value)));
             } else {
-                let fault =
-                    Diagnostic::error(value.span, format!("`{}` has no keyword `{key}`", call.function));
+                let what = format!("`{}` has no keyword `{key}`", call.function);
+                let fault = Diagnostic::error(self.keyword(key, value), what);
                 return Err(match crate::diagnostic::nearest(key, signature.words()) {
                     Some(near) => fault.help(format!("did you mean `{near}=`?")),
                     None => fault.help(is()),
@@ -455,6 +455,13 @@ impl Look<'_> {
             return Err(Diagnostic::error(e.span, what).help(is()));
         }
         Ok(Call { function: call.function.clone(), args, named })
+    }
+
+    /// Where a keyword stands: before its value.
+    fn keyword(&self, key: &Name, value: &Expr) -> Span {
+        let text = self.program.sources.get(value.span.file as usize).map(|s| &s.text);
+        let start = text.and_then(|t| t.get(..value.span.start as usize)).and_then(|t| t.rfind(&**key));
+        start.map_or(value.span, |at| Span { start: at as u32, end: (at + key.len()) as u32, ..value.span })
     }
 
     /// A setting: a bare name that is no parameter of the program is a word.

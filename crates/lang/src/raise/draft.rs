@@ -35,6 +35,8 @@ pub(crate) struct Drafts {
     pub(crate) drafts: Vec<Draft>,
     pub(crate) functions: Vec<Own>,
     pub(crate) taken: BTreeSet<Name>,
+    /// The tensors that are Boolean relations.
+    pub(crate) relations: BTreeSet<Name>,
     /// The dtype of all floats, if there is one: it need not be said.
     float: Option<DType>,
     /// The time of the program, or of the function that is being written.
@@ -72,6 +74,7 @@ impl Drafts {
             drafts: Vec::new(),
             functions: Vec::new(),
             taken: BTreeSet::new(),
+            relations: BTreeSet::new(),
             clock: Clock::default(),
             times: BTreeMap::new(),
             endless: Vec::new(),
@@ -104,6 +107,9 @@ impl Drafts {
     /// Whether the equation of a value gives truth values.
     pub(crate) fn is_truth(&self, x: &Seen) -> bool {
         let Base::Tensor(name, _) = &x.base else { return false };
+        if self.relations.contains(name) {
+            return true;
+        }
         let mut own = self.drafts.iter().filter(|d| d.name == *name).map(|d| &d.value.kind);
         own.next().is_none_or(|kind| match kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => true,
@@ -297,7 +303,8 @@ impl Drafts {
         }
         let when = d.when.clone().map(|index| Place { index, dotted: false, span: Span::default() });
         let places = used[..d.left].iter().map(Place::named).chain(when).collect();
-        let target = Ref { name: other(&d.name), places, relation: false, span: Span::default() };
+        let relation = self.relations.contains(&d.name);
+        let target = Ref { name: other(&d.name), places, relation, span: Span::default() };
         let (guard, projection, span) = (None, d.projection, Span::default());
         Equation { target, guard, projection, value, local: false, span }
     }

@@ -125,6 +125,9 @@ impl Raise<'_> {
             Form::While(repeat) => return self.rounds(&repeat, drafts),
             Form::Bits => return Ok(self.bits(drafts)),
             _ => {
+                if let Some(all) = self.closure(drafts) {
+                    return Ok(all);
+                }
                 let all = self.linear(drafts).or_else(|| self.spectra(drafts));
                 return match all {
                     Some(all) => Ok(self.all_held(all, drafts)),

@@ -2,6 +2,7 @@
 //! numbers are repeated until they are at rest, and the run says whether they were.
 
 use super::Solver;
+use super::closure::closed;
 use super::place::bare;
 use super::rest::Watch;
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
@@ -11,9 +12,9 @@ use crate::limit::bounded;
 use crate::named::Named;
 use crate::scope::key;
 use crate::time::is_timed;
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{Counts, Judged, Verdict};
 use gradus_ir::{DType, Error};
-use gradus_tensor::{Tensor, jvp, while_loop};
+use gradus_tensor::{Tensor, jvp};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -32,6 +33,9 @@ impl<'a> Solver<'a> {
         let sizes = self.group_sizes(group)?;
         self.keep_extents(group, &sizes);
         let relations = group.iter().all(|i| self.is_relation(*i));
+        if relations && self.follows(group, &sizes)? {
+            return Ok(());
+        }
         if relations && self.grows(group) { self.rules(group, &sizes) } else { self.numbers(group, &sizes) }
     }
 
@@ -266,6 +270,22 @@ impl<'a> Solver<'a> {
         values
     }
 
+    /// Rules that are all truth values, fact by fact; whether they were such.
+    fn follows(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<bool> {
+        let names = self.group_names(group);
+        let brought = vec![Vec::new(); group.len()];
+        let truths = vec![DType::Bool; group.len()];
+        let known = self.with(&names, &self.start(group, sizes, &brought, &truths), &brought);
+        let Some((rules, still)) = self.closure(group, &names, &known)? else { return Ok(false) };
+        let mut first = Vec::new();
+        for (g, i) in group.iter().enumerate() {
+            first.push(self.first(*i, &names, &known, &sizes[g])?);
+        }
+        let result = closed(&first, &still, &rules);
+        self.finish(group, &names, &brought, RefCell::new(None), result)?;
+        Ok(true)
+    }
+
     /// Rules: in every round, each rule once for each of its recursive factors, which then stands for what is new.
     fn rules(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
@@ -301,7 +321,7 @@ impl<'a> Solver<'a> {
             each.reduce(|a, b| a.logical_or(&b)).unwrap_or_else(|| Tensor::full([], false))
         };
         let init: Vec<&Tensor> = first.iter().chain(&first).collect();
-        let result = self.options.within(|| while_loop(&init, None, any, step));
+        let result = self.options.turns(Counts::Each, &init, None, any, step);
         self.finish(group, &names, &brought, fault_inside, result)
     }
 
@@ -413,7 +433,7 @@ impl<'a> Solver<'a> {
             })
         };
         let (init, rounds) = (init.iter().collect::<Vec<_>>(), Some(self.options.rounds));
-        let result = self.options.within(|| while_loop(&init, rounds, Watch::restless, step));
+        let result = self.options.turns(Counts::Last, &init, rounds, Watch::restless, step);
         if inside.borrow().is_none()
             && let (Ok(tensors), Some(e)) = (&result, self.own(group[0]).first().copied())
         {
@@ -460,7 +480,7 @@ impl<'a> Solver<'a> {
         };
         let (values, tangents): (Vec<&Tensor>, Vec<&Tensor>) =
             (values.iter().collect(), tangents.iter().collect());
-        let pushed = jvp(&values, &tangents, round);
+        let pushed = self.options.within(|| jvp(&values, &tangents, round));
         if let Some(fault) = inside.into_inner() {
             return Err(fault);
         }

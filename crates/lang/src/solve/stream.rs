@@ -12,9 +12,9 @@ use crate::order::components;
 use crate::program::Program;
 use crate::source::Span;
 use crate::time::{from_moment, is_timed, moving};
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{Counts, Judged, Verdict};
 use gradus_ir::{Aval, DType, Error, Shape};
-use gradus_tensor::{ScanOptions, Tensor, scan, trace_function, while_loop};
+use gradus_tensor::{ScanOptions, Tensor, scan, trace_function};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -198,13 +198,11 @@ impl<'a> Solver<'a> {
         }
         let inputs: Vec<&Tensor> = stacks.iter().collect();
         let inside: RefCell<Option<Fault>> = RefCell::new(None);
-        let judged: RefCell<Vec<Verdict>> = RefCell::default();
         let float = self.options.float;
         let found: RefCell<Vec<DType>> = RefCell::new(vec![float; names.len()]);
         // As long as dtypes are open, truth values stand for numbers of any.
         let step = |dtypes: &[DType], open: bool, carries: &[Tensor], at: &[Tensor]| {
             let mut known: Vec<Option<Tensor>> = vec![None; names.len()];
-            let verdicts = self.options.verdicts.borrow().len();
             for &g in order {
                 let earlier = |name: &Name, lag: i64, known: &[Option<Tensor>]| {
                     let own = *all.get(name)?;
@@ -253,11 +251,7 @@ impl<'a> Solver<'a> {
                 next.push(value.clone());
                 next.extend(carries[g * lags..(g + 1) * lags - 1].iter().cloned());
             }
-            // What is said inside of a step comes out of it, step by step.
-            let said = self.options.verdicts.borrow_mut().split_off(verdicts);
-            let outs = now.into_iter().chain(said.iter().map(|v| v.verdict.clone())).collect();
-            *judged.borrow_mut() = said;
-            (next, outs)
+            (next, now)
         };
         // A step of names of some dtypes, for the dtypes that it gives.
         let round = |dtypes: &[DType], open: bool| {
@@ -287,15 +281,13 @@ impl<'a> Solver<'a> {
             let begin = Tensor::full([], 0i64);
             let most = self.options.most_steps;
             let holds = |c: &[Tensor]| c[1 + go].to_dtype(DType::Bool).any(());
-            let last = self.options.within(|| {
-                let (next, _) = step(&dtypes, false, &zeros, &at(&begin, &first));
-                let init: Vec<&Tensor> = [&begin].into_iter().chain(&next).collect();
-                let on = |c: &[Tensor]| holds(c).logical_and(&c[0].lt(most as f64));
-                while_loop(&init, None, on, |c: &[Tensor]| {
-                    let moment = &c[0] + 1i64;
-                    let (next, _) = step(&dtypes, false, &c[1..], &at(&moment, &later));
-                    [vec![moment], next].concat()
-                })
+            let (next, _) = step(&dtypes, false, &zeros, &at(&begin, &first));
+            let init: Vec<&Tensor> = [&begin].into_iter().chain(&next).collect();
+            let on = |c: &[Tensor]| holds(c).logical_and(&c[0].lt(most as f64));
+            let last = self.options.turns(Counts::Each, &init, None, on, |c: &[Tensor]| {
+                let moment = &c[0] + 1i64;
+                let (next, _) = step(&dtypes, false, &c[1..], &at(&moment, &later));
+                [vec![moment], next].concat()
             });
             if let Some(fault) = inside.borrow_mut().take() {
                 return Err(fault);
@@ -318,9 +310,18 @@ impl<'a> Solver<'a> {
         }
         let how = ScanOptions { reverse: !forwards, length: Some(length), ..ScanOptions::default() };
         let carries: Vec<&Tensor> = zeros.iter().collect();
-        let result = self
-            .options
-            .by_steps(|| scan(&carries, &inputs, how, |carries, at| step(&dtypes, false, carries, at)));
+        let judged: RefCell<Vec<Verdict>> = RefCell::default();
+        let result = self.options.by_steps(|| {
+            scan(&carries, &inputs, how, |carries, at| {
+                let before = self.options.verdicts.borrow().len();
+                let (next, mut outs) = step(&dtypes, false, carries, at);
+                // What is said inside of a step comes out of it, step by step.
+                let said = self.options.verdicts.borrow_mut().split_off(before);
+                outs.extend(said.iter().map(|v| v.verdict.clone()));
+                *judged.borrow_mut() = said;
+                (next, outs)
+            })
+        });
         if let Some(fault) = inside.borrow_mut().take() {
             return Err(fault);
         }

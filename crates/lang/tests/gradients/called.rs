@@ -65,6 +65,54 @@ fn new_indices_of_functions() {
     check_with(&format!("{BACK}{moments}"), &[("X", &[3, 4]), u], Some(4));
 }
 
+/// Arguments that keep an index for what stands beside the call, which decides what the call works along too.
+#[test]
+fn indices_kept_for_neighbours() {
+    let (v, u, m) = (("V", &[3][..]), ("U", &[3][..]), ("M", &[3, 3][..]));
+    let both = format!(
+        "{BACK}fn g(a[x]) -> o {{ o = a[x] a[x] }}\nfn h(a[x], b[y]) -> c[y] {{ c[y] = a[x] b[y] index(y) size(x) }}\nfn w(a[x], b[x]) -> y[x] {{ y[x] = a[x] b[x+1] }}\n"
+    );
+    for line in [
+        "T[s] = softmax(M[s,r] V[r]) V[r] U[r]",
+        "T[s] = f(U[r=::-1] V[r+1]) tanh(V[r=::-1]) U[s]",
+        "T[s] = U[s] f(U[r] V[r]) / V[r]",
+        "T[s] = f(f(U[r] V[r])) V[r] U[s]",
+        "T[s] = g(M[s,r] V[r]) V[r] U[s]",
+        "T[s] when U[s] > 0.5 = lnorm(M[s,r] V[r]) V[r]",
+        "T[s] = U[s] > 0.5 ? cumsum(M[s,r] V[r]) V[r] : U[s]",
+        "T[s] = h(M[s,s-1], sin(U[r=::-1])) V[r] + U[s+1]",
+        "T[s] = h(M[s,s-1], sin(U[r=::-1])) + V[s+1]",
+        "T[s] = (V[s] + V[r] U[q] V[r+1]) > 0.4 ? M[s,r] : g(M[r,0] / (2 + M[s,s] ** 2))",
+        "T[s] = w(reduce(max, r) M[r,s], V[r] / (2 + M[q,q] ** 2)) U[s]",
+        "T[s] = g(w(M[q,q] + M[r,r], M[q,r] + V[q])) U[s]",
+        "T[s] when U[s] > 0.35 = exp(w(M[r-1,s] + U[s], V[q]))",
+        "T[s] max= (h(V[s], sin(U[r=::-1])) + U[s+1] + M[s,r])",
+    ] {
+        check_with(&format!("{both}{line}\nLoss = T[r] T[r] V[r] + U[r] V[r] + M[i,j]"), &[v, u, m], None);
+    }
+}
+
+/// Sums stay where they are in the equation, whoever else of it stands on a line of the gradient.
+#[test]
+fn sums_around_what_is_left() {
+    let (v, u, m) = (("V", &[3][..]), ("U", &[3][..]), ("M", &[3, 3][..]));
+    let own = format!("{BACK}fn g(a) -> y {{ y = sin(a) + 0.5 a }}\nfn s(a[x]) -> y {{ y = a[x] a[x] }}\n");
+    for line in [
+        "T = (U[s] - M[s,r]) / (2 + M[r,s] V[r])",
+        "T = (U[s] / (2 + V[2] ** 2) - M[s,r]) / (2 + M[r,s] V[r] softmax(M[r=::-1,0], axis=\"r\") ** 2)",
+        "T = (1 + U[q] V[q]) (g(V[r]) + U[q])",
+        "T = (M[r,s] - M[q,r] M[q=::-1,q+1]) s(M[s,r-1])",
+        "T = V[q] > 0.4 ? g(M[s,s]) : V[s]",
+        "T = s(M[s,q] U[s]) > 0.4 ? M[q,q] : M[r=::-1,s]",
+        "T = U[s] / (2 + (V[q] M[q,q] > 0.4 ? V[s] : M[s,r]) ** 2)",
+        "T max= (V[q] V[r] U[r] - f(M[s,r] V[r]))",
+        "T avg= s((V[q] - M[0,q]) M[r,s])",
+    ] {
+        let more = "Loss = T T + U[r] V[r] + M[i,j]";
+        check_with(&format!("{own}{line}\n{more}"), &[v, u, m], None);
+    }
+}
+
 /// A new index under the name of another, of another size.
 #[test]
 fn new_indices_called_as_others() {

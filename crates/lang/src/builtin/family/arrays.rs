@@ -164,6 +164,7 @@ fn places(text: &str) -> Option<Vec<Ix>> {
 /// has no words of its own.
 fn graph(a: &[&Tensor], s: &Settings) -> Tensor {
     let apply = || {
+        crate::rules::register();
         let graph = Arc::new(gradus_ir::graph::parse(&s.word("text").replace('`', "\""))?);
         let types = graph.input_avals();
         let given: Vec<Tensor> = a.iter().zip(&types).map(|(t, aval)| t.to_dtype(aval.dtype)).collect();

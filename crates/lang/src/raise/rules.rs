@@ -1,0 +1,56 @@
+//! All that follows by rules: relations, and the rules as equations.
+
+use super::Seen;
+use super::draft::{Drafts, operand};
+use super::forms::Raise;
+use crate::ast::{Expr, Kind, Projection};
+use crate::rules::Closure;
+use gradus_ir::ops::Declared;
+
+impl Raise<'_> {
+    /// The relations that grow, if this is the op that makes them grow.
+    pub(super) fn closure(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
+        let def = self.node.op.def();
+        let attrs = def.attrs();
+        let attr = |key: &str| attrs.iter().find(|(k, _)| *k == key).map(|(_, a)| a.clone());
+        let op = Some(attr).filter(|_| def.name() == Closure::NAME).and_then(|a| Closure::from_attrs(&a))?;
+        let rules = op.parsed().ok()?;
+        // What is of a moment would need itself there.
+        if drafts.clock.within || self.ins.iter().any(|s| s.when.is_some()) {
+            return None;
+        }
+        let mut all = self.ins.to_vec();
+        for seen in &mut all[..op.grow] {
+            let name = drafts.fresh();
+            drafts.copy(seen, name.clone(), None);
+            drafts.relations.insert(name.clone());
+            *seen = Seen::named(name, seen.kinds.clone(), None);
+        }
+        for rule in &rules {
+            let mut variables: Vec<(usize, usize)> = Vec::new();
+            for atom in [&rule.head].into_iter().chain(&rule.body) {
+                for (v, kind) in atom.variables.iter().zip(&all[atom.relation].kinds) {
+                    match variables.iter().find(|(w, _)| w == v) {
+                        Some((_, before)) => drafts.join(*before, *kind),
+                        None => variables.push((*v, *kind)),
+                    }
+                }
+            }
+            let at = |v: &usize| variables.iter().position(|(w, _)| w == v).unwrap_or(0);
+            let factors: Vec<Expr> = rule
+                .body
+                .iter()
+                .map(|atom| {
+                    let places: Vec<usize> = atom.variables.iter().map(at).collect();
+                    operand(&all[atom.relation], &places)
+                })
+                .collect();
+            let kinds: Vec<usize> = variables.iter().map(|(_, kind)| *kind).collect();
+            let (left, more) = kinds.split_at(rule.head.variables.len());
+            let (name, value) = (all[rule.head.relation].name()?.clone(), Kind::Product(factors).bare());
+            drafts.add(name, None, left.to_vec(), more.to_vec(), Projection::Sum, value);
+        }
+        all.truncate(op.grow);
+        Some(all)
+    }
+}

@@ -1,0 +1,186 @@
+//! Rules whose factors are all truth values, as one op that looks at what is new only.
+
+use super::Solver;
+use super::fixpoint::Extents;
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::eval::{Eval, Term, Values};
+use crate::limit::MOST_FACTS;
+use crate::named::Named;
+use crate::rules::{Atom, Closure, Rule};
+use crate::scope::{Names, free, occurrences};
+use gradus_ir::DType;
+use gradus_tensor::{Tensor, try_apply};
+
+fn factors(e: &Expr) -> Vec<&Expr> {
+    match &e.kind {
+        Kind::Product(factors) => factors.iter().collect(),
+        _ => vec![e],
+    }
+}
+
+/// The terms of a right side, each as its factors. Truth is never negative, so that a sum of it holds where a term does.
+fn terms(e: &Equation) -> Vec<Vec<&Expr>> {
+    match &e.value.kind {
+        Kind::Sum(terms) => terms.iter().map(factors).collect(),
+        _ => vec![factors(&e.value)],
+    }
+}
+
+/// Indices that are plain names, each once.
+fn plain(r: &Ref) -> Option<Vec<Name>> {
+    let mut names: Vec<Name> = Vec::new();
+    for p in &r.places {
+        match &p.index {
+            Index::Named(n, 0) if !names.contains(n) => names.push(n.clone()),
+            _ => return None,
+        }
+    }
+    Some(names)
+}
+
+/// All that follows by rules from what relations hold at first.
+pub(super) fn closed(first: &[Tensor], still: &[Tensor], rules: &[Rule]) -> gradus_ir::Result<Vec<Tensor>> {
+    let ins: Vec<&Tensor> = first.iter().chain(still).collect();
+    try_apply(Closure::new(first.len(), rules).op(), &ins)
+}
+
+/// The relations that rules read and that do not grow, found on the way.
+struct Still {
+    values: Vec<Tensor>,
+    /// What they are called, if they are relations as they are.
+    names: Vec<Option<Name>>,
+}
+
+impl Still {
+    fn put(&mut self, name: Option<Name>, value: Tensor) -> usize {
+        self.values.push(value);
+        self.names.push(name);
+        self.values.len() - 1
+    }
+}
+
+impl<'a> Solver<'a> {
+    /// The rules of a group and what they read besides, if all of that is truth values.
+    pub(super) fn closure(
+        &self,
+        group: &[usize],
+        names: &[Name],
+        known: &Values,
+    ) -> Eval<Option<(Vec<Rule>, Vec<Tensor>)>> {
+        if !self.batch.is_empty() {
+            return Ok(None);
+        }
+        let mut rules = Vec::new();
+        let mut still = Still { values: Vec::new(), names: Vec::new() };
+        for (g, i) in group.iter().enumerate() {
+            for e in self.own(*i).into_iter().filter(|e| e.reads().iter().any(|r| names.contains(&r.name))) {
+                let Some(own) = self.rules_of(e, g, names, known, &mut still)? else { return Ok(None) };
+                rules.extend(own);
+            }
+        }
+        let grown = names.iter().filter_map(|n| known.get(n)?.as_ref()).map(|v| v.tensor.numel());
+        let places = grown.chain(still.values.iter().map(Tensor::numel)).sum::<usize>();
+        Ok((places <= MOST_FACTS).then_some((rules, still.values)))
+    }
+
+    /// What a relation holds before anything follows from what grows.
+    pub(super) fn first(&self, name: usize, names: &[Name], known: &Values, sizes: &Extents) -> Eval<Tensor> {
+        let grows = |e: &Expr| e.any_ref(&mut |r| names.contains(&r.name));
+        let mut found = Vec::new();
+        for e in self.own(name) {
+            if !grows(&e.value) {
+                found.push((e, self.term(e, known, None)?));
+            } else if let Kind::Sum(terms) = &e.value.kind {
+                for term in terms.iter().filter(|t| !grows(t)) {
+                    let alone = Equation { value: term.clone(), ..e.clone() };
+                    let term = Term::new(self.program, self.options, known, &self.batch, None, &alone)?;
+                    found.push((e, term.evaluate()?));
+                }
+            }
+        }
+        match known.get(&self.names[name].0) {
+            Some(Some(nothing)) if found.is_empty() => Ok(nothing.tensor.clone()),
+            _ => Ok(self.joined(&found, true, Some(sizes))?.tensor),
+        }
+    }
+
+    /// The rules that an equation stands for.
+    fn rules_of(
+        &self,
+        e: &'a Equation,
+        head: usize,
+        names: &[Name],
+        known: &Values,
+        still: &mut Still,
+    ) -> Eval<Option<Vec<Rule>>> {
+        // Sizes that do not fit are said as everywhere.
+        let whole = Term::new(self.program, self.options, known, &self.batch, None, e)?;
+        let Some(left) = plain(&e.target).filter(|_| e.projection == Projection::Sum && e.guard.is_none())
+        else {
+            return Ok(None);
+        };
+        let mut rules = Vec::new();
+        for factors in terms(e) {
+            let mut variables = left.clone();
+            let mut number = |n: &Name| {
+                variables.iter().position(|v| v == n).unwrap_or_else(|| {
+                    variables.push(n.clone());
+                    variables.len() - 1
+                })
+            };
+            let mut body = Vec::new();
+            for (at, factor) in factors.iter().enumerate() {
+                let (relation, own) = match &factor.kind {
+                    Kind::Ref(r) if names.contains(&r.name) => {
+                        let Some(own) = plain(r) else { return Ok(None) };
+                        (names.iter().position(|n| *n == r.name).unwrap_or(0), own)
+                    }
+                    _ if factor.any_ref(&mut |r| names.contains(&r.name)) => return Ok(None),
+                    _ => {
+                        let others = factors.iter().enumerate().filter(|(i, _)| *i != at);
+                        let keep = left.iter().cloned().chain(others.flat_map(|(_, f)| occurrences(f)));
+                        let own = self.still(&whole, factor, &keep.collect(), still);
+                        let Some((at, own)) = own else { return Ok(None) };
+                        (names.len() + at, own)
+                    }
+                };
+                body.push(Atom { relation, variables: own.iter().map(&mut number).collect() });
+            }
+            // What reads nothing that grows is there from the first.
+            if body.iter().any(|a| a.relation < names.len()) {
+                rules
+                    .push(Rule { head: Atom { relation: head, variables: (0..left.len()).collect() }, body });
+            }
+        }
+        Ok(Some(rules))
+    }
+
+    /// A factor that does not grow, at all its indices, if it is truth values: which of them it is.
+    fn still(
+        &self,
+        whole: &Term<'_>,
+        factor: &Expr,
+        keep: &Names,
+        still: &mut Still,
+    ) -> Option<(usize, Vec<Name>)> {
+        if let Kind::Ref(r) = &factor.kind
+            && let Some(own) = plain(r)
+            && let Some(Some(value)) = whole.values.get(&r.name)
+        {
+            let at = still.names.iter().position(|n| n.as_ref() == Some(&r.name));
+            let is_truth = value.tensor.dtype() == DType::Bool && value.batch.is_empty();
+            let put = |still: &mut Still| still.put(Some(r.name.clone()), value.tensor.clone());
+            return is_truth.then(|| (at.unwrap_or_else(|| put(still)), own));
+        }
+        let mut own: Vec<Name> = free(factor, keep, self.program).into_iter().collect();
+        own.sort();
+        let places: Vec<Place> = own.iter().map(Place::named).collect();
+        let target = Ref { places, relation: false, ..whole.equation.target.clone() };
+        let alone = Equation { target, value: factor.clone(), ..whole.equation.clone() };
+        let mut term = Term::new(self.program, self.options, whole.values, &self.batch, None, &alone).ok()?;
+        // How far an index goes, others may say.
+        term.sizes.extend(whole.sizes.clone());
+        let value: Named = term.evaluate().ok().filter(|v| v.tensor.dtype() == DType::Bool)?;
+        (value.axes.len() == own.len()).then(|| (still.put(None, value.aligned(&own)), own))
+    }
+}
