@@ -14,9 +14,10 @@ from .core import *  # noqa: F403
 from .settings import *  # noqa: F403
 from .transforms import *  # noqa: F403
 from . import amp, autograd, backends, cuda, data, distributions, fft, func, linalg, nn, optim, random, special, testing, utils
-from .amp import autocast
+from .amp import GradScaler, autocast
 from .compiled import compile
 from .nn import functional
+from .nn.functional import ctc_loss, embedding_bag
 from .random import seed
 from .serialization import load, save
 

@@ -79,8 +79,9 @@ Tensor.arctanh, Tensor.arcsinh, Tensor.arccosh = Tensor.atanh, Tensor.asinh, Ten
 
 # Where PyTorch has functions that change their argument.
 for _name in """
-abs acos acosh asin asinh atan atanh ceil clamp cos cosh deg2rad detach erf erfc exp exp2 expm1 fill floor frac log log10 log1p log2
-logit nan_to_num neg rad2deg reciprocal relu round rsqrt sigmoid sin sinh sqrt square tan tanh trunc xlogy zero
+abs acos acosh asin asinh atan atanh ceil clamp clamp_max clamp_min clip cos cosh deg2rad detach erf erfc exp exp2 expm1 fill floor frac
+i0 index_put log log10 log1p log2 logit nan_to_num neg rad2deg reciprocal relu round rsqrt sigmoid sin sinh sqrt square tan tanh trunc
+xlogy zero
 """.split():
     globals()[f"{_name}_"] = getattr(Tensor, f"{_name}_")
 

@@ -9,7 +9,7 @@ from .grad_mode import no_grad
 from .settings import strided
 
 #: In place with the same shape: `x.tril_()` is `x.copy_(x.tril())`.
-_SAME_SHAPE = "tril triu clip masked_scatter scatter_reduce index_put index_fill nan_to_num erfinv logit lgamma digamma cumsum cumprod renorm gcd lcm i0 float_power ldexp mvlgamma clamp_min clamp_max round addbmm addmm addmv addr baddbmm put"
+_SAME_SHAPE = "tril triu clip masked_scatter scatter_reduce index_reduce index_put index_fill nan_to_num erfinv logit lgamma digamma cumsum cumprod renorm gcd lcm i0 float_power ldexp mvlgamma clamp_min clamp_max round addbmm addmm addmv addr baddbmm put"
 #: In place with another shape.
 _OTHER_SHAPE = "squeeze unsqueeze t transpose swapaxes swapdims"
 

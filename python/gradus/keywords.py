@@ -57,4 +57,5 @@ def with_keywords(function, first="input", spread=None):
         return result if out is None else _written(out, result)
 
     call.__module__ = getattr(function, "__module__", None) or "gradus"
+    call.__qualname__ = call.__name__  # where pickles find it
     return call

@@ -1,7 +1,9 @@
 """Small things that programs written for PyTorch rely on, beside PyTorch where it is installed."""
 
 import copy
+import inspect
 import math
+import pickle
 import threading
 import time
 
@@ -10,6 +12,7 @@ import pytest
 
 import gradus
 from gradus import nn
+from oracle import same
 
 try:
     import torch
@@ -197,3 +200,100 @@ def test_threads_add_all_their_gradients():
 
 def test_the_mode_of_a_uniform_distribution_is_not_a_number():
     assert gradus.distributions.Uniform(0.0, 1.0).mode.isnan().item()
+
+
+@needs_torch
+@pytest.mark.parametrize("text", ["t.tensor([t.tensor(1.0), 2.0])", "t.tensor([1, t.tensor(2.5)])", "t.tensor([[t.tensor(1), 2], [3, t.tensor(4)]])",
+                                  "t.tensor([t.tensor([1.0]), t.tensor([2.0])])", "t.tensor([t.tensor([1.0]), 2.0])",
+                                  "t.ones(2).sum(dtype=bool)", "t.zeros(2, 2).sum(0, dtype=t.bool)", "t.ones(3).prod(dtype=t.float64)"])
+def test_tensors_among_numbers_and_dtypes_of_sums(text):
+    ours, theirs = eval(text, {"t": gradus}), eval(text, {"t": torch})
+    same(ours, theirs)
+    assert str(ours.dtype).split(".")[-1] == str(theirs.dtype).split(".")[-1]
+
+
+@needs_torch
+def test_strides_of_shared_memory():
+    theirs = torch.arange(12.0).reshape(3, 4).t()
+    ours = gradus.from_dlpack(theirs)
+    assert ours.stride() == theirs.stride() and not ours.is_contiguous()
+    assert ours.contiguous().stride() == (3, 1) and ours[1:].shape == (3, 3)
+    same(ours, theirs)
+
+
+def test_weights_of_zero_are_drawn_last():
+    assert gradus.multinomial(gradus.tensor([0.0, 3.0]), 2).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="2 weights are fewer than the 3"):
+        gradus.multinomial(gradus.tensor([1.0, 1.0]), 3)
+
+
+def test_functions_of_the_package_are_pickled():
+    assert pickle.loads(pickle.dumps(gradus.sin)) is gradus.sin
+    assert pickle.loads(pickle.dumps(gradus.jit(gradus.sin)))(gradus.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_signatures_show_defaults():
+    for module in (gradus, gradus.nn.functional, gradus.linalg, gradus.special, gradus.Tensor):
+        for name in dir(module):
+            try:
+                shown = inspect.signature(getattr(module, name))
+            except (TypeError, ValueError):
+                continue
+            assert not any(p.default is ... for p in shown.parameters.values()), (name, shown)
+
+
+def test_writing_to_one_tensor_leaves_others():
+    x = gradus.arange(6.0).reshape(2, 3).clone()
+    whole, part, copy, array = x.detach(), x[1], x.clone(), x.numpy()
+    x[1, 2] = 9.0
+    assert whole.tolist() == x.tolist() and part.tolist() == [3.0, 4.0, 9.0]
+    assert copy.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] == array.tolist()
+    x[0] = x[1]
+    x[1, 0] = -1.0
+    assert x.tolist() == [[3.0, 4.0, 9.0], [-1.0, 4.0, 9.0]] and part.tolist() == [-1.0, 4.0, 9.0]
+    w = gradus.ones(3, requires_grad=True)
+    y = w * 2
+    square = y * y
+    y[0] = 5.0
+    square.sum().backward()
+    assert w.grad.tolist() == [8.0, 8.0, 8.0]
+    buffer = gradus.zeros(4)
+    buffer[1] = w[0] * 3
+    buffer[2] = 7.0
+    (gradient,) = gradus.autograd.grad(buffer.sum(), w)
+    assert gradient.tolist() == [3.0, 0.0, 0.0] and buffer.tolist() == [0.0, 3.0, 7.0, 0.0]
+
+
+def test_threads_take_turns_at_a_compiled_step():
+    def trained(threads):
+        gradus.manual_seed(0)
+        model = gradus.nn.Linear(16, 16)
+        optimizer = gradus.optim.Adam(model.parameters(), lr=0.01)
+        x = gradus.ones(8, 16)
+
+        @gradus.jit
+        def step():
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        errors = []
+
+        def work():
+            try:
+                for _ in range(60 // threads):
+                    step()
+            except Exception as error:
+                errors.append(error)
+
+        started = [threading.Thread(target=work) for _ in range(threads)]
+        for thread in started:
+            thread.start()
+        for thread in started:
+            thread.join()
+        assert not errors and optimizer.state[model.weight]["step"] == 60
+        return model.weight
+
+    assert trained(4).tolist() == trained(1).tolist()

@@ -353,7 +353,7 @@ fn core() -> BTreeSet<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor/src");
     let mut files: Vec<PathBuf> =
         fs::read_dir(source.join("func")).unwrap().map(|e| e.unwrap().path()).collect();
-    let topics = ["reduce", "contract", "movement", "index", "create", "ops", "random", "control"];
+    let topics = ["reduce", "contract", "movement", "index", "assign", "create", "ops", "random", "control"];
     files.extend(topics.map(|t| source.join(format!("{t}.rs"))));
     let mut out = BTreeSet::new();
     for file in files {

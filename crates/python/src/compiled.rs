@@ -213,6 +213,12 @@ impl Program {
         !self.changed.is_empty() || !self.twins.is_empty() || !self.compiled.written().is_empty()
     }
 
+    /// Whether two threads may not run it at once: it changes something, or something changes before it runs.
+    pub(crate) fn is_alone(&self) -> bool {
+        let changes = self.gradients.len() + self.rebound.len() + self.left.len() + self.before.len();
+        self.writes() || changes > 0
+    }
+
     /// Whether those arguments that it also found outside are just these.
     fn leaves_fit(&self, tensors: &[Tensor]) -> bool {
         if !self.differentiates && self.found_outside.is_empty() && !self.writes() {

@@ -119,16 +119,20 @@ impl Nested {
         for item in obj.try_iter()? {
             let item = item?;
             if let Ok(t) = item.cast::<PyTensor>() {
-                self.tensors.push(t.get().value(item.py())?);
+                self.push(t.get().value(item.py())?);
             } else if let Some(x) = element(&item, self.dtype)? {
                 if self.shape.len() != depth + 1 {
                     return Err(value_error(format!("a number among lists at depth {depth}")));
                 }
                 let own = dtype_of(&item, x);
+                if !self.tensors.is_empty() {
+                    self.push(Tensor::from_literal(&x.literal(own)));
+                    continue;
+                }
                 self.natural = Some(self.natural.map_or(own, |d| d.promote(own)));
                 self.flat.push(x);
             } else if item.hasattr("__dlpack__")? || item.hasattr("__array__")? {
-                self.tensors.push(array(&item, true)?);
+                self.push(array(&item, true)?);
             } else if item.is_instance_of::<PyList>()
                 || item.is_instance_of::<PyTuple>()
                 || item.hasattr("__len__")?
@@ -139,6 +143,13 @@ impl Nested {
             }
         }
         Ok(())
+    }
+
+    /// A tensor in a list; numbers before it are tensors then, too.
+    fn push(&mut self, t: Tensor) {
+        let natural = self.natural.unwrap_or(dtype::default_float());
+        self.tensors.extend(self.flat.drain(..).map(|n| Tensor::from_literal(&n.literal(natural))));
+        self.tensors.push(t);
     }
 
     fn tensor(self) -> PyResult<Tensor> {
@@ -184,14 +195,17 @@ impl Nested {
     /// Lists of tensors, stacked.
     fn stacked(self) -> PyResult<Tensor> {
         let whole = self.shape.iter().product::<usize>();
-        if !self.flat.is_empty() || whole != self.tensors.len() {
+        // Those of one element are numbers, as in PyTorch.
+        let single = self.tensors.iter().all(|t| t.numel() == 1);
+        let flat = |t: &Tensor| if single { t.reshape([0usize; 0]) } else { t.clone() };
+        let all: Vec<Tensor> = self.tensors.iter().map(flat).collect();
+        if whole != all.len() || all.iter().any(|t| t.shape() != all[0].shape()) {
             return Err(value_error("a list holds either tensors of one shape or numbers"));
         }
-        let refs: Vec<&Tensor> = self.tensors.iter().collect();
+        let refs: Vec<&Tensor> = all.iter().collect();
         // One alone would be a view.
         let rows = if let [one] = &refs[..] { one.unsqueeze(0).copied() } else { Tensor::stack(&refs, 0) };
-        let dims: Vec<usize> =
-            self.shape.iter().copied().chain(self.tensors[0].shape().iter().copied()).collect();
+        let dims: Vec<usize> = self.shape.iter().copied().chain(all[0].shape().iter().copied()).collect();
         let t = rows.reshape(dims).detach();
         raise(self.dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)).check().cloned())
     }

@@ -2,11 +2,12 @@
 
 use crate::convert::{array, copy_of, fits, tensor_of};
 use crate::dtype::{DTypeArg, default_float, of_number};
-use crate::error::{raise, type_error};
+use crate::error::{raise, type_error, value_error};
 use crate::tensor::PyTensor;
 use crate::value::{Count, Operand, PerAxis, T, extents, float, integer, integers, number};
 use gradus::mem::Storage;
 use gradus::{Aval, DType, Error, Kind, Memory, Number, Shape, Tensor};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
@@ -30,32 +31,30 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
     Ok(Shape::from(extents(integers(size)?)?))
 }
 
-fn full_of(dtype: DType, shape: Shape, n: Number) -> Tensor {
-    filled_with(Tensor::from_literal(&n.literal(dtype)).expand(&shape))
-}
-
-/// One number in memory of its own for each element, or that there is no room.
-fn filled_with(one: Tensor) -> Tensor {
-    match gradus::ir::reference::reserve(one.numel().saturating_mul(one.dtype().size())) {
-        Ok(()) => one.contiguous(),
-        Err(e) => Tensor::failed(e),
-    }
-}
-
-/// Up to so many bytes of zeros are copied, which takes less time than an operation that writes them.
+/// Up to so many bytes are copied, which takes less time than an operation that writes them.
 const FEW: usize = 256;
 
 /// From so many bytes on memory comes from the system as zeros, which nobody has to write.
 const FRESH: usize = 1 << 22;
 
-/// One number for each element of a type, or that there is no room.
-fn filled_of(aval: &Aval, value: f64) -> Tensor {
+/// One number for each element of a type, in memory of its own, or that there is no room.
+fn full_of(aval: &Aval, n: Number) -> Tensor {
+    let one = n.literal(aval.dtype);
+    let zero = matches!(n, Number::Bool(false) | Number::Int(0))
+        || matches!(n, Number::Float(x) if x.to_bits() == 0);
     let bytes = aval.shape.numel().saturating_mul(aval.dtype.size());
-    if value == 0.0 && bytes <= FEW && !gradus::is_tracing() {
-        return Tensor::from_bytes(aval, &[0; FEW][..bytes]);
+    if gradus::is_tracing() || (bytes > FEW && !(zero && bytes >= FRESH)) {
+        return match gradus::ir::reference::reserve(bytes) {
+            Ok(()) => Tensor::from_literal(&one).expand(&aval.shape).contiguous(),
+            Err(e) => Tensor::failed(e),
+        };
     }
-    if value != 0.0 || bytes < FRESH || gradus::is_tracing() {
-        return filled_with(Tensor::full_of(aval, value));
+    if bytes <= FEW {
+        let mut all = [0; FEW];
+        if !zero && let Ok(one) = Tensor::from_literal(&one).to_bytes() {
+            all[..bytes].chunks_exact_mut(one.len()).for_each(|place| place.copy_from_slice(&one));
+        }
+        return Tensor::from_bytes(aval, &all[..bytes]);
     }
     let storage = gradus::ir::reference::reserve(bytes).map(|()| Storage::zeroed(bytes));
     match storage {
@@ -118,7 +117,8 @@ pub(crate) fn as_tensor<'py>(
 #[doc = example!(from_numpy)]
 #[pyfunction]
 pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    if !array.hasattr("__array_interface__")? {
+    // Asked of the type, since an array would make one to answer.
+    if !array.get_type().hasattr(intern!(array.py(), "__array_interface__"))? {
         return Err(type_error(format!("expected a NumPy array, not {}", array.get_type().name()?)));
     }
     PyTensor::out(self::array(array, false)?)
@@ -167,7 +167,7 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let dtype = dtype.map_or(default_float(), |d| d.0);
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
-            made(filled_of(&Aval::new(dtype, shape), $value), requires_grad, device)
+            made(full_of(&Aval::new(dtype, shape), Number::Float($value)), requires_grad, device)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -183,7 +183,7 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let _ = memory_format;
             let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
-            made(filled_of(&Aval::new(dtype, input.0.shape()), $value), requires_grad, device)
+            made(full_of(&Aval::new(dtype, input.0.shape()), Number::Float($value)), requires_grad, device)
         }
 
         #[pymethods]
@@ -203,7 +203,7 @@ macro_rules! filled {
                     Some(d) => d.0,
                     None => self.dtype_now(py)?,
                 };
-                made(filled_of(&Aval::new(dtype, shape(size)?), $value), requires_grad, device)
+                made(full_of(&Aval::new(dtype, shape(size)?), Number::Float($value)), requires_grad, device)
             }
         }
     )*};
@@ -238,7 +238,7 @@ pub(crate) fn full(
     let size = size.extract::<PerAxis>()?.0;
     let dtype = dtype.map_or(of_number(n), |d| d.0);
     fits(n, dtype)?;
-    made(full_of(dtype, Shape::from(size), n), requires_grad, device)
+    made(full_of(&Aval::new(dtype, Shape::from(size)), n), requires_grad, device)
 }
 
 /// One value everywhere, with the type of another tensor.
@@ -256,7 +256,7 @@ pub(crate) fn full_like(
     let t = match fill_value {
         Operand::Number(n) => {
             fits(n, dtype)?;
-            full_of(dtype, input.0.shape(), n)
+            full_of(&Aval::new(dtype, input.0.shape()), n)
         }
         Operand::Tensor(t) => t.to_dtype(dtype).expand(input.0.shape()),
     };
@@ -287,9 +287,34 @@ pub(crate) fn arange(
         None => (Number::Int(0), one(start)?),
     };
     let step = step.map_or(Ok(Number::Int(1)), one)?;
-    let t = Tensor::arange(from, to, step);
-    let natural = if t.dtype().is_differentiable() { default_float() } else { t.dtype() };
-    made(t.to_dtype(dtype.map_or(natural, |d| d.0)), requires_grad, device)
+    let dtype = dtype.map(|d| d.0);
+    let t = match (from, to, step) {
+        (Number::Int(a), Number::Int(b), Number::Int(s)) if s != 0 => {
+            let n = (b as i128 - a as i128).signum() * s.signum() as i128;
+            let n = if n > 0 {
+                (b as i128 - a as i128).unsigned_abs().div_ceil(s.unsigned_abs() as u128)
+            } else {
+                0
+            };
+            match n <= FEW as u128 / 8 && !gradus::is_tracing() {
+                true => Tensor::from((0..n as i64).map(|i| a + i * s).collect::<Vec<i64>>()),
+                false => Tensor::arange(a, b, s),
+            }
+        }
+        (Number::Int(_), Number::Int(_), Number::Int(_)) => Tensor::arange(from, to, step),
+        _ => {
+            let (a, b, s) = (float(from), float(to), float(step));
+            let n = ((b - a) / s).ceil();
+            let why = "arange: start, end and step must be finite and the step not 0";
+            let n = if n.is_finite() { n.max(0.0) as usize } else { return Err(value_error(why)) };
+            let all = match n <= FEW / 8 && !gradus::is_tracing() {
+                true => Tensor::from((0..n).map(|i| i as f64 * s + a).collect::<Vec<f64>>()),
+                false => Tensor::iota(DType::F64, [n], 0).mul(s).add(a),
+            };
+            all.to_dtype(dtype.unwrap_or(default_float()))
+        }
+    };
+    made(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)), requires_grad, device)
 }
 
 /// Evenly spaced numbers from `start` to `end`, both included.
@@ -354,8 +379,18 @@ pub(crate) fn eye(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let (n, m) = (n.0, m.unwrap_or(n).0);
+    let own = dtype.map_or(default_float(), |d| d.0);
+    let bytes = n.saturating_mul(m).saturating_mul(own.size());
+    if bytes <= FEW && !gradus::is_tracing() {
+        let (mut all, one) =
+            ([0; FEW], raise(Tensor::from_literal(&Number::Int(1).literal(own)).to_bytes())?);
+        for place in (0..n.min(m)).map(|i| i * (m + 1) * own.size()) {
+            all[place..place + one.len()].copy_from_slice(&one);
+        }
+        return made(Tensor::from_bytes(&Aval::new(own, [n, m]), &all[..bytes]), requires_grad, device);
+    }
     let (rows, columns) = (Tensor::iota(DType::I64, [n, m], 0), Tensor::iota(DType::I64, [n, m], 1));
-    made(rows.eq(&columns).to_dtype(dtype.map_or(default_float(), |d| d.0)), requires_grad, device)
+    made(rows.eq(&columns).to_dtype(own), requires_grad, device)
 }
 
 /// The places of a triangle of a matrix, as two rows.

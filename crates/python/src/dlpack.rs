@@ -8,7 +8,9 @@ use gradus::mem::Storage;
 use gradus::{Aval, DType, Memory, Shape, Tensor};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
@@ -196,15 +198,16 @@ impl Drop for Taken {
 
 /// A tensor of another system's array: of the same memory, or of a copy.
 pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
-    let device: (i32, i32) = obj.call_method0("__dlpack_device__")?.extract()?;
+    let py = obj.py();
+    let device: (i32, i32) = obj.call_method0(intern!(py, "__dlpack_device__"))?.extract()?;
     if device.0 != CPU.0 {
         return Err(PyBufferError::new_err("only memory of the CPU can be shared"));
     }
-    let kept = pyo3::types::PyDict::new(obj.py());
-    kept.set_item("max_version", (1, 0))?;
-    let capsule = match obj.call_method("__dlpack__", (), Some(&kept)) {
+    let kept = pyo3::types::PyDict::new(py);
+    kept.set_item(intern!(py, "max_version"), (1, 0))?;
+    let capsule = match obj.call_method(intern!(py, "__dlpack__"), (), Some(&kept)) {
         Ok(c) => c,
-        Err(_) => obj.call_method0("__dlpack__")?, // from before there were versions
+        Err(_) => obj.call_method0(intern!(py, "__dlpack__"))?, // from before there were versions
     };
     let capsule = capsule.cast::<PyCapsule>().map_err(|_| type_error("__dlpack__ gave no capsule"))?;
     let versioned = capsule.is_valid_checked(Some(VERSIONED));
@@ -216,7 +219,7 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     // SAFETY: the capsule is a live one; renaming says that its contents have been taken.
     if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), name.as_ptr()) } != 0 {
         std::mem::forget(taken);
-        return Err(PyErr::fetch(obj.py()));
+        return Err(PyErr::fetch(py));
     }
     // SAFETY: by its name the pointer is to such a structure, ours since the renaming.
     let tensor = unsafe {
@@ -291,7 +294,8 @@ unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor
 
 /// A NumPy array of a tensor's memory, not to be written.
 pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = py.import("numpy")?;
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let numpy = NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?.bind(py);
     let t = t.detach();
     if t.dtype() == DType::BF16 {
         return Err(type_error("NumPy has no bfloat16; convert with float() first"));
@@ -302,7 +306,7 @@ pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyA
         let flat = numpy.call_method1("frombuffer", (bytes, crate::dtype::name(t.dtype())))?;
         return flat.call_method1("reshape", (t.shape().to_vec(),));
     }
-    let array = numpy.call_method1("from_dlpack", (crate::tensor::PyTensor::new(t),))?;
-    array.getattr("flags")?.setattr("writeable", false)?;
+    let array = numpy.call_method1(intern!(py, "from_dlpack"), (crate::tensor::PyTensor::new(t),))?;
+    array.getattr(intern!(py, "flags"))?.setattr(intern!(py, "writeable"), false)?;
     Ok(array)
 }

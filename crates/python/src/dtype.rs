@@ -155,6 +155,7 @@ impl PyDType {
 }
 
 /// An argument that says a dtype: one of ours, or Python's `float`, `int`, `bool`, `complex`.
+#[derive(Clone, Copy)]
 pub(crate) struct DTypeArg(pub(crate) DType);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {

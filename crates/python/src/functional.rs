@@ -13,12 +13,13 @@ use pyo3::types::PyTuple;
 
 /// A method of tensors and a function of the same name, in place if asked.
 macro_rules! activations {
-    ($($name:ident ($($arg:ident: $ty:ty = $default:expr),*) $doc:literal |$x:ident| $f:expr;)*) => {
+    ($($name:ident ($($arg:ident: $ty:ty = $default:tt),*) $(as $text:literal)? $doc:literal |$x:ident| $f:expr;)*) => {
         $(
             #[doc = $doc]
             #[doc = example!($name)]
             #[pyfunction]
-            #[pyo3(signature = (input, $($arg = $default,)* inplace=false))]
+            // Defaults as single tokens, since PyO3 shows no others.
+            #[pyo3(signature = (input, $($arg = $default,)* inplace=false) $(, text_signature = $text)?)]
             pub(crate) fn $name<'py>(input: &Bound<'py, PyTensor>, $($arg: $ty,)* inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
                 let py = input.py();
                 let new = compute(py, &input.get().value(py)?, |$x| $f);
@@ -43,7 +44,7 @@ activations! {
     leaky_relu(negative_slope: f64 = 0.01) "x where positive, else x times a slope." |x| x.leaky_relu(negative_slope);
     elu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x) - 1)." |x| x.elu(alpha);
     celu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x / alpha) - 1)." |x| x.celu(alpha);
-    hardtanh(min_val: f64 = -1.0, max_val: f64 = 1.0) "Clamped to a range." |x| x.hardtanh(min_val, max_val);
+    hardtanh(min_val: f64 = {-1.0}, max_val: f64 = 1.0) as "(input, min_val=-1.0, max_val=1.0, inplace=False)" "Clamped to a range." |x| x.hardtanh(min_val, max_val);
     softplus(beta: f64 = 1.0, threshold: f64 = 20.0) "log(1 + exp(beta x)) / beta." |x| x.softplus(beta, threshold);
     softshrink(lambd: f64 = 0.5) "Moved towards 0 by lambd." |x| x.softshrink(lambd);
     hardshrink(lambd: f64 = 0.5) "0 where |x| is at most lambd." |x| x.hardshrink(lambd);

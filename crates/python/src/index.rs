@@ -157,22 +157,27 @@ impl PyTensor {
         let x = slf.get().value(py)?;
         let places = places(&x, index)?;
         let number = crate::value::number(value)?;
+        let new = match number {
+            Some(n) => Tensor::from_literal(&n.literal(n.dtype_beside(x.dtype()))),
+            None => tensor_of(value, None)?,
+        };
+        if slf.get().replace_at(x, &places, &new) {
+            return Ok(());
+        }
+        let x = slf.get().value(py)?;
         if slf.get().is_expanded(py) && (is_view(&places) || number.is_some()) {
             // Element by element, since several elements of it may be one.
             let part = PyTensor::part_of(slf, View::At(places))?;
-            let new = tensor_of(value, None)?.to_dtype(x.dtype()).expand(part.value(py)?.shape());
+            let new = new.to_dtype(x.dtype()).expand(part.value(py)?.shape());
             return if number.is_some() { part.write_same(py, new) } else { part.write(py, new) };
         }
-        let value = match number {
-            Some(n) => {
-                if let Some(done) = fill(slf, &places, &Tensor::from_literal(&n.literal(x.dtype()))) {
-                    return done;
-                }
-                return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n))));
+        if let Some(n) = number {
+            if let Some(done) = fill(slf, &places, &Tensor::from_literal(&n.literal(x.dtype()))) {
+                return done;
             }
-            None => tensor_of(value, None)?,
-        };
-        let value: Tensor = value.to_dtype(x.dtype());
+            return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n))));
+        }
+        let value: Tensor = new.to_dtype(x.dtype());
         if value.rank() == 0
             && let Some(done) = fill(slf, &places, &value)
         {

@@ -9,6 +9,7 @@ use crate::guard::Guard;
 use crate::noted::{Argument, Found, Watch};
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
+use crate::turn::Turns;
 use crate::unary::Spelled;
 use gradus::{Compiled, Error, Tensor};
 use pyo3::prelude::*;
@@ -36,6 +37,7 @@ pub(crate) struct PyJit {
     programs: Mutex<Vec<Arc<Program>>>,
     /// For how many calls in a row there was no program, although there was one for arguments like theirs, or none could be kept.
     alone: AtomicUsize,
+    turns: Turns,
 }
 
 impl PyJit {
@@ -399,7 +401,12 @@ impl PyJit {
         if !f.is_callable() {
             return Err(crate::error::type_error("jit takes a function"));
         }
-        Ok(PyJit { f: f.unbind(), programs: Mutex::new(Vec::new()), alone: AtomicUsize::new(0) })
+        Ok(PyJit {
+            f: f.unbind(),
+            programs: Mutex::new(Vec::new()),
+            alone: AtomicUsize::new(0),
+            turns: Turns::default(),
+        })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -413,9 +420,17 @@ impl PyJit {
             return self.f.bind(py).call(args, kwargs);
         }
         let arguments = all(args, kwargs)?;
+        let last = self.programs().last().cloned();
+        // Also while there is no program, so that one is made for all who wait.
+        let turn = last.is_none_or(|p| p.is_alone()).then(|| self.turns.take(py)).transpose()?;
         let (program, tensors) = match self.known(&arguments)? {
-            Known::Program(program, tensors) => return program.call(&arguments, &tensors, false),
+            Known::Program(program, tensors) => {
+                let _turn =
+                    if turn.is_none() && program.is_alone() { Some(self.turns.take(py)?) } else { turn };
+                return program.call(&arguments, &tensors, false);
+            }
             _ if self.runs_plain() => {
+                drop(turn); // the function may wait for another
                 self.alone.fetch_add(1, Ordering::Relaxed);
                 return self.f.bind(py).call(args, kwargs);
             }

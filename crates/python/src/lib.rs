@@ -41,6 +41,7 @@ mod shape;
 mod tensor;
 mod transform;
 mod tree;
+mod turn;
 mod unary;
 mod value;
 mod view;

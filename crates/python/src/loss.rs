@@ -22,7 +22,7 @@ fn some(t: &Option<T>) -> Option<&Tensor> {
 }
 
 macro_rules! plain {
-    ($($name:ident $doc:literal ($($arg:ident: $ty:ty = $default:expr),*);)*) => {$(
+    ($($name:ident $doc:literal ($($arg:ident: $ty:ty = $default:tt),*);)*) => {$(
         #[doc = $doc]
         #[doc = example!($name)]
         #[pyfunction]

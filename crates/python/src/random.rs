@@ -250,9 +250,11 @@ pub(crate) fn randint(
     let mut numbers = Vec::new();
     let mut size = size.map(|s| s.0);
     for arg in args.iter() {
-        match crate::value::integer(&arg) {
-            Ok(i) => numbers.push(i),
-            Err(_) => size = Some(arg.extract::<crate::value::PerAxis>()?.0),
+        // Looked at first: what is no integer takes long to say so.
+        let sizes = arg.is_instance_of::<PyTuple>() || arg.is_instance_of::<pyo3::types::PyList>();
+        match if sizes { None } else { crate::value::integer(&arg).ok() } {
+            Some(i) => numbers.push(i),
+            None => size = Some(arg.extract::<crate::value::PerAxis>()?.0),
         }
     }
     let (low, high) = match (&numbers[..], low, high) {

@@ -7,6 +7,7 @@ use crate::value::{Dim, Operand, T};
 use gradus::{Axes, DType, Error, Kind, Tensor};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBool;
 
 fn cast(x: Tensor, dtype: Option<DTypeArg>) -> Tensor {
@@ -31,7 +32,8 @@ macro_rules! reductions {
             ) -> PyResult<PyTensor> {
                 let (x, dim) = (cast(self.value(py)?, dtype), dim.or(axis).unwrap_or(Dim(None)));
                 let keepdim = keepdim || keepdims; // NumPy's words for the same
-                result(py, &x, |x| if keepdim { x.$keep(dim) } else { x.$name(dim) })
+                let all = |x: &Tensor| if keepdim { x.$keep(dim) } else { x.$name(dim) };
+                result(py, &x, |x| cast(all(x), dtype)) // sums of truth values are numbers
             }
         )*}
     };
@@ -91,8 +93,9 @@ fn extreme(x: &Tensor, axis: isize, keepdim: bool, largest: bool) -> (Tensor, Te
 
 /// Two results under names, as PyTorch gives them.
 fn pair<'py>(py: Python<'py>, kind: &str, two: (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
-    let named = py.import("gradus._results")?.getattr(kind)?;
-    named.call1((PyTensor::out(two.0)?, PyTensor::out(two.1)?))
+    static RESULTS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = RESULTS.get_or_try_init(py, || py.import("gradus._results").map(Bound::unbind))?;
+    module.bind(py).getattr(kind)?.call1((PyTensor::out(two.0)?, PyTensor::out(two.1)?))
 }
 
 /// `max` and `min`: of everything, along an axis with positions, or of two tensors.

@@ -9,7 +9,7 @@ use crate::error::{forgotten, raise, raised};
 use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
-use gradus::{DType, Tensor};
+use gradus::{DType, Ix, Tensor};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -230,6 +230,15 @@ impl PyTensor {
         drop(old);
     }
 
+    /// Writes a part of the value that is here where it lies, if nobody else has it: whether that was so.
+    pub(crate) fn replace_at(&self, own: Tensor, places: &[Ix], new: &Tensor) -> bool {
+        drop(own); // it would be somebody else
+        let mut slot = self.slot();
+        let done = slot.alias.is_none() && slot.value.replace_at(places, new, BIG);
+        slot.changed += done as u64;
+        done
+    }
+
     /// Puts another value of the same type here, and into the place that this is a part of.
     pub(crate) fn write(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
         self.write_as(py, new, false)
@@ -281,6 +290,10 @@ impl PyTensor {
                 Ok(())
             }
             Some((of, false)) => {
+                drop(old);
+                if self.write_there(py, &of, &new)? {
+                    return Ok(());
+                }
                 let whole = of.get().value(py)?;
                 let (whole, detached) = match &self.slot().alias {
                     Some(alias) => (alias.how.replaced(&whole, &new)?, matches!(alias.how, View::Detached)),
@@ -291,6 +304,28 @@ impl PyTensor {
             }
             None => self.put(old, new),
         }
+    }
+
+    /// Writes a part where it lies in the place that it is of, if nobody else sees that: whether that was so.
+    fn write_there(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
+        let places = match &mut *self.slot() {
+            Slot { value, alias: Some(alias), .. } => match &alias.how {
+                View::At(places) if !new.is_traced() && !value.is_traced() => {
+                    let places = places.clone();
+                    // The part's own value would be somebody else.
+                    (*value, alias.seen) = (new.clone(), u64::MAX);
+                    places
+                }
+                _ => return Ok(false),
+            },
+            _ => return Ok(false),
+        };
+        let done = of.get().replace_at(of.get().value(py)?, &places, new);
+        let now = if done { of.get().stamp() } else { u64::MAX };
+        if let Some(alias) = &mut self.slot().alias {
+            alias.seen = now;
+        }
+        Ok(done)
     }
 
     fn put(&self, old: Tensor, new: Tensor) -> PyResult<()> {

@@ -6,7 +6,7 @@ use crate::execute::execute;
 use crate::row::Second;
 use crate::tape::Edge;
 use crate::tensor::{Inner, Tensor};
-use crate::{row, tape, trace};
+use crate::{recent, row, tape, trace};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::call::Call;
@@ -95,8 +95,14 @@ fn at_length(op: Op, ins: &[&Tensor], place: &'static Location<'static>) -> Resu
 }
 
 fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
+    if let Some(outs) = recent::run_op(op, ins) {
+        return outs;
+    }
     let datas = ins.iter().map(|t| t.concrete()).collect::<Result<Vec<Data>>>()?;
     let outs = execute(op, &datas)?;
+    if !tape::is_grad_enabled() || ins.iter().all(|t| !t.requires_grad()) {
+        return Ok(outs.into_iter().map(Tensor::data).collect());
+    }
     let (of_ins, of_outs): (Vec<&Data>, Vec<&Data>) = (datas.iter().collect(), outs.iter().collect());
     let node = tape::record(op, ins, &of_ins, &of_outs, place)?;
     let wrap = |(out, data): (usize, Data)| {

@@ -32,7 +32,7 @@ pub enum Number {
 
 impl Number {
     /// The dtype the number takes beside a tensor of this dtype.
-    pub(crate) fn dtype_beside(self, other: DType) -> DType {
+    pub fn dtype_beside(self, other: DType) -> DType {
         match self {
             Number::Complex(_) => other.complex(),
             Number::Float(_) if other.class() < Class::Float => DType::F32,
@@ -148,9 +148,23 @@ impl Tensor {
     #[track_caller]
     pub(crate) fn expand_to(&self, shape: &Shape) -> Tensor {
         if self.shape() == *shape {
-            self.clone()
-        } else {
-            apply1(Broadcast { shape: shape.clone() }, &[self])
+            return self.clone();
         }
+        let view = self.seen(|d| {
+            let own = &d.aval.shape;
+            let lead = shape.rank().checked_sub(own.rank())?;
+            let mut strides = vec![0; lead];
+            for (a, step) in d.strides().into_iter().enumerate() {
+                match own[a] {
+                    n if n == shape[lead + a] => strides.push(step),
+                    1 => strides.push(0),
+                    _ => return None,
+                }
+            }
+            Aval::new(d.aval.dtype, shape.clone()).checked().ok()?;
+            // Of no elements there is no first.
+            Some(d.with_layout(shape, strides, if shape.contains(&0) { 0 } else { d.offset }))
+        });
+        if let Some(view) = view { view } else { apply1(Broadcast { shape: shape.clone() }, &[self]) }
     }
 }

@@ -38,8 +38,12 @@ impl Tensor {
             let why = "differ: the last axis of the first must equal the second-to-last of the second";
             return Tensor::refuse("matmul", &[self, other], Error::shape(what, why));
         }
-        if a.rank() == 2 && b.rank() == 2 {
-            return self.product(other);
+        match (a.rank(), b.rank()) {
+            (2, 2) => return self.product(other),
+            (1, 1) => return self.dot_labels(other, "k", "k", ""),
+            (2, 1) => return self.dot_labels(other, "ik", "k", "i"),
+            (1, 2) => return self.dot_labels(other, "k", "kj", "j"),
+            _ => {}
         }
         // Fold the leading axes of a plain product into rows: one contraction without broadcasting.
         let (rows, columns) = (if a.rank() == 1 { "" } else { "i" }, if b.rank() == 1 { "" } else { "j" });

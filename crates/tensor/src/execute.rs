@@ -1,7 +1,8 @@
-//! Running one op on data: views share storage, all else is compiled once per types and layouts.
+//! Running one op on data: views share storage, few elements are moved by hand, all else is compiled once per types and layouts.
 
 use crate::data::Data;
 use crate::plan::Bounded;
+use crate::{moved, recent};
 use gradus_cpu::{Argument, Executable, Given, Layout, Pool};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::{Form, Scalar};
@@ -12,8 +13,9 @@ use std::sync::Arc;
 pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
     let outs = op.infer(&avals)?;
-    match op.def().form(&avals) {
-        Form::View(map) => return Ok(vec![ins[0].view(&map, &outs[0].shape)]),
+    let form = op.def().form(&avals);
+    match &form {
+        Form::View(map) => return Ok(vec![ins[0].view(map, &outs[0].shape)]),
         Form::Pointwise(Scalar::Identity) => return Ok(vec![ins[0].clone()]),
         Form::Reshape => {
             if let Some(view) = ins[0].reshaped(&outs[0].shape) {
@@ -22,10 +24,14 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         }
         _ => {}
     }
+    if let Some(moved) = moved::by_hand(&form, ins, &outs) {
+        return Ok(moved);
+    }
     // Operands too: what repeats takes no memory, but nobody waits for a walk over more than memory could hold.
     reserve(&avals)?;
     reserve(&outs)?;
     let executable = executable(op, ins, &avals)?;
+    recent::remember_op(op, ins, &outs, &executable);
     run(&executable, &mut ins.iter().map(argument).collect(), outs)
 }
 

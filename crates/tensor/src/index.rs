@@ -1,103 +1,117 @@
-//! Indexing: reading and assigning parts, gathering, scattering.
+//! Indexing: reading parts, gathering, scattering.
 
 use crate::apply::apply1;
 use crate::arg::{Arg, unify};
 use crate::axis::resolve;
+use crate::data::Data;
 use crate::place::{Index, Ix, bounds, complete, wrapped};
 use crate::tensor::Tensor;
 use crate::trace;
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::index::{Scatter, Take, astray};
 use gradus_ir::ops::movement::{Flip, Slice};
+use gradus_ir::reference::Offsets;
 use gradus_ir::{Class, DType, Error, Kind, Result, Shape};
 
-/// Integers, ranges and new axes as views; gives what integer tensors are left, with their axes.
-#[track_caller]
-fn basic(t: &Tensor, places: Vec<Ix>) -> Result<(Tensor, Vec<(usize, Tensor)>)> {
-    let shape = t.shape();
-    let rank = shape.rank();
-    let mut slice = Slice { start: vec![0; rank], stop: shape.to_vec(), step: vec![1; rank] };
-    let (mut flips, mut dims, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-    let mut from = Vec::with_capacity(rank); // the axis that each result axis is of
-    let mut axis = 0;
-    for place in places {
-        let new = matches!(place, Ix::New);
-        match place {
-            Ix::At(i) => {
-                let n = shape[axis];
-                let at = wrapped(i, n);
-                if at < 0 || at >= n as isize {
-                    return Err(Error::new(Kind::Index { index: i as i64, extent: n, from_end: true }));
-                }
-                (slice.start[axis], slice.stop[axis]) = (at as usize, at as usize + 1);
-            }
-            Ix::Range(a, b, by) => {
-                let (start, stop, step, backwards) = bounds(a, b, by, shape[axis])?;
-                (slice.start[axis], slice.stop[axis], slice.step[axis]) = (start, stop, step);
-                if backwards {
-                    flips.push(axis);
-                }
-                dims.push((stop - start).div_ceil(step));
-                from.push(Some(axis));
-            }
-            Ix::New => {
-                dims.push(1);
-                from.push(None);
-            }
-            Ix::Ids(t) => {
-                ids.push((dims.len(), t));
-                dims.push(shape[axis]);
-                from.push(Some(axis));
-            }
-            Ix::Rest | Ix::Mask(_) => return Err(Error::verify("an index was not completed")),
-        }
-        axis += !new as usize;
-    }
-    if let Some(view) = at_once(t, &slice, &flips, &dims, &from) {
-        return Ok((view, ids));
-    }
-    let whole = slice.start.iter().all(|&s| s == 0)
-        && slice.stop[..] == shape[..]
-        && slice.step.iter().all(|&s| s == 1);
-    let mut view = if whole { t.clone() } else { apply1(slice, &[t]) };
-    if !flips.is_empty() {
-        view = apply1(Flip { axes: flips }, &[&view]);
-    }
-    Ok((view.reshape(dims), ids))
+/// Up to so many positions are computed one by one, which takes less time than operations on them.
+const FEW: usize = 256;
+
+/// The integers, ranges and new axes of an index.
+pub(crate) struct Cut {
+    slice: Slice,
+    flips: Vec<usize>,
+    dims: Vec<usize>,
+    /// The axis that each result axis is of.
+    from: Vec<Option<usize>>,
 }
 
-/// The view of data that no gradient is recorded for, without an operation for it.
-fn at_once(
-    t: &Tensor,
-    slice: &Slice,
-    flips: &[usize],
-    dims: &[usize],
-    from: &[Option<usize>],
-) -> Option<Tensor> {
-    if t.requires_grad() && crate::tape::is_grad_enabled() {
-        return None;
+impl Cut {
+    /// Of a completed index into these extents; gives what integer tensors are left, with their axes.
+    pub(crate) fn of(shape: &Shape, places: Vec<Ix>) -> Result<(Cut, Vec<(usize, Tensor)>)> {
+        let rank = shape.rank();
+        let mut slice = Slice { start: vec![0; rank], stop: shape.to_vec(), step: vec![1; rank] };
+        let (mut flips, mut dims, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+        let mut from = Vec::with_capacity(rank);
+        let mut axis = 0;
+        for place in places {
+            let new = matches!(place, Ix::New);
+            match place {
+                Ix::At(i) => {
+                    let n = shape[axis];
+                    let at = wrapped(i, n);
+                    if at < 0 || at >= n as isize {
+                        return Err(Error::new(Kind::Index { index: i as i64, extent: n, from_end: true }));
+                    }
+                    (slice.start[axis], slice.stop[axis]) = (at as usize, at as usize + 1);
+                }
+                Ix::Range(a, b, by) => {
+                    let (start, stop, step, backwards) = bounds(a, b, by, shape[axis])?;
+                    (slice.start[axis], slice.stop[axis], slice.step[axis]) = (start, stop, step);
+                    if backwards {
+                        flips.push(axis);
+                    }
+                    dims.push((stop - start).div_ceil(step));
+                    from.push(Some(axis));
+                }
+                Ix::New => {
+                    dims.push(1);
+                    from.push(None);
+                }
+                Ix::Ids(t) => {
+                    ids.push((dims.len(), t));
+                    dims.push(shape[axis]);
+                    from.push(Some(axis));
+                }
+                Ix::Rest | Ix::Mask(_) => return Err(Error::verify("an index was not completed")),
+            }
+            axis += !new as usize;
+        }
+        Ok((Cut { slice, flips, dims, from }, ids))
     }
-    t.with_data(|d| {
+
+    /// Extents, strides and first element of the part of data.
+    pub(crate) fn layout(&self, d: &Data) -> (Shape, Vec<i64>, usize) {
         let own = d.strides();
         let mut offset =
-            d.offset as i64 + slice.start.iter().zip(&own).map(|(&at, s)| at as i64 * s).sum::<i64>();
-        let mut strides = Vec::with_capacity(dims.len());
-        for (&n, axis) in dims.iter().zip(from) {
+            d.offset as i64 + self.slice.start.iter().zip(&own).map(|(&at, s)| at as i64 * s).sum::<i64>();
+        let mut strides = Vec::with_capacity(self.dims.len());
+        for (&n, axis) in self.dims.iter().zip(&self.from) {
             let Some(a) = *axis else {
                 strides.push(0);
                 continue;
             };
-            let step = slice.step[a] as i64 * own[a];
-            let flipped = flips.contains(&a);
+            let step = self.slice.step[a] as i64 * own[a];
+            let flipped = self.flips.contains(&a);
             if flipped {
                 offset += (n as i64 - 1) * step;
             }
             strides.push(if flipped { -step } else { step });
         }
-        // An empty view has no first element; any offset inside will do.
-        let offset = if dims.contains(&0) { 0 } else { offset as usize };
-        Some(Tensor::data(d.with_layout(&dims.iter().copied().collect(), strides, offset)))
-    })
+        // An empty part has no first element; any offset inside will do.
+        let offset = if self.dims.contains(&0) { 0 } else { offset as usize };
+        (self.dims.iter().copied().collect(), strides, offset)
+    }
+
+    /// The part as a view: of data that no gradient is recorded for, without an operation for it.
+    #[track_caller]
+    fn view(self, t: &Tensor) -> Tensor {
+        let view = t.seen(|d| {
+            let (shape, strides, offset) = self.layout(d);
+            Some(d.with_layout(&shape, strides, offset))
+        });
+        if let Some(view) = view {
+            return view;
+        }
+        let slice = self.slice;
+        let whole = slice.start.iter().all(|&s| s == 0)
+            && slice.stop[..] == t.shape()[..]
+            && slice.step.iter().all(|&s| s == 1);
+        let mut view = if whole { t.clone() } else { apply1(slice, &[t]) };
+        if !self.flips.is_empty() {
+            view = apply1(Flip { axes: self.flips }, &[&view]);
+        }
+        view.reshape(self.dims)
+    }
 }
 
 /// Slices at integer tensors, which broadcast together. Their axes stand where the first was if all were
@@ -125,14 +139,17 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     let order: Vec<isize> = axes.iter().chain(&rest).map(|&a| a as isize).collect();
     let merged: usize = axes.iter().map(|&a| shape[a]).product();
     let dims: Vec<usize> = [merged].into_iter().chain(rest.iter().map(|&a| shape[a])).collect();
-    // Row-major position within the merged axes; outside of one axis is outside of all.
-    let mut position = index[0].1.clone();
-    for (axis, ids) in &index[1..] {
-        position = position * shape[*axis] as i64 + ids;
-    }
-    for (axis, ids) in &index {
-        position = ids.guarded(shape[*axis], &position);
-    }
+    let position = match merged_at_once(&shape, &index) {
+        Some(position) => position,
+        None => {
+            // Row-major position within the merged axes; outside of one axis is outside of all.
+            let mut position = index[0].1.clone();
+            for (axis, ids) in &index[1..] {
+                position = position * shape[*axis] as i64 + ids;
+            }
+            index.iter().fold(position, |position, (axis, ids)| ids.guarded(shape[*axis], &position))
+        }
+    };
     let taken = apply1(Take { axis: 0 }, &[&t.permute(order).reshape(dims), position.check()?]);
     let neighbours = axes.windows(2).all(|w| w[0] + 1 == w[1]);
     if !neighbours || axes[0] == 0 {
@@ -144,10 +161,24 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     Ok(taken.permute(back))
 }
 
+/// The same of few integers that are known and all of one shape.
+fn merged_at_once(shape: &Shape, index: &[(usize, Tensor)]) -> Option<Tensor> {
+    let own = index[0].1.shape();
+    if own.numel() > FEW || trace::is_tracing() || index.iter().any(|(_, ids)| ids.shape() != own) {
+        return None;
+    }
+    let mut position = vec![0; own.numel()];
+    for (axis, ids) in index {
+        let ids = ids.with_data(|d| d.to_vec::<i64>().ok())?;
+        position.iter_mut().zip(ids).for_each(|(p, i)| *p = *p * shape[*axis] as i64 + i);
+    }
+    Some(Tensor::from_slice(&position, own))
+}
+
 impl Tensor {
     /// Integers with negative ones counted from the end, as `i64`. Where they are known they are checked.
     #[track_caller]
-    fn wrapped_ids(&self, extent: usize) -> Result<Tensor> {
+    pub(crate) fn wrapped_ids(&self, extent: usize) -> Result<Tensor> {
         if self.check()?.dtype().class() != Class::Int {
             return Err(Error::dtype(self.dtype(), "indices are integers (or a bool mask)"));
         }
@@ -201,50 +232,10 @@ impl Tensor {
 
     #[track_caller]
     fn part(&self, places: Vec<Ix>) -> Result<Tensor> {
-        let (view, ids) = basic(self, complete(places, &self.shape())?)?;
-        if ids.is_empty() { Ok(view) } else { advanced(view, ids) }
-    }
-
-    /// With the part at an index replaced; the value broadcasts. Works on every tensor and gives a new one;
-    /// [`assign_`](Tensor::assign_) swaps a cell's value.
-    #[track_caller]
-    pub fn with_at<'a>(&self, index: impl Index, value: impl Into<Arg<'a>>) -> Tensor {
-        if self.error().is_some() {
-            return self.clone();
-        }
         let shape = self.shape();
-        let positions = Tensor::iota(DType::I64, [shape.numel()], 0).reshape(&shape).at(index);
-        if positions.error().is_some() {
-            return positions;
-        }
-        let value = match value.into() {
-            Arg::Tensor(t) => t.clone(),
-            Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_beside(self.dtype()))),
-        };
-        if value.dtype().is_complex() && !self.dtype().is_complex() {
-            let why = format!("cannot be assigned into {}; take `real()` or `abs()` of it", self.dtype());
-            return Tensor::refuse("with_at", &[self, &value], Error::dtype(value.dtype(), why));
-        }
-        // Leading axes of extent 1 that the part does not have are dropped.
-        let surplus = value.rank().saturating_sub(positions.rank());
-        let ones = value.shape().iter().take_while(|d| **d == 1).count().min(surplus);
-        let value = if ones > 0 { value.reshape(&value.shape()[ones..]) } else { value };
-        if value.shape().broadcast(&positions.shape()) != Some(positions.shape()) {
-            let why = format!("do not broadcast to those of the part, {}", positions.shape());
-            let e = Error::shape(format!("extents {}", value.shape()), why);
-            return Tensor::refuse("with_at", &[self, &value], e);
-        }
-        let updates = value.to_dtype(self.dtype()).expand_to(&positions.shape());
-        let scatter = Scatter { axis: 0, combine: None };
-        apply1(scatter, &[&self.reshape([-1]), &positions.reshape([-1]), &updates.reshape([-1])])
-            .reshape(&shape)
-    }
-
-    /// Replaces the part of a cell at an index.
-    #[track_caller]
-    pub fn assign_<'a>(&self, index: impl Index, value: impl Into<Arg<'a>>) -> Result<()> {
-        let new = self.data_().with_at(index, value).detach();
-        self.set_(new.check()?)
+        let (cut, ids) = Cut::of(&shape, complete(places, &shape)?)?;
+        let view = cut.view(self);
+        if ids.is_empty() { Ok(view) } else { advanced(view, ids) }
     }
 
     /// `len` elements of an axis from `start`.
@@ -266,26 +257,37 @@ impl Tensor {
     /// Positions of the non-zero elements, one row each (eager only: how many depends on the data).
     #[track_caller]
     pub fn nonzero(&self) -> Tensor {
+        let (shape, strides) = (self.shape(), self.shape().strides());
+        let place = |a: usize, i: usize| ((i / strides[a]) % shape[a]) as i64;
         match self.found() {
-            Ok(t) => t,
+            Ok(hits) => {
+                let rows: Vec<i64> =
+                    hits.iter().flat_map(|&i| (0..shape.rank()).map(move |a| place(a, i))).collect();
+                Tensor::from_slice(&rows, [hits.len(), shape.rank()])
+            }
             Err(e) => Tensor::refuse("nonzero", &[self], e),
         }
     }
 
+    /// The same, a tensor for every axis.
     #[track_caller]
-    fn found(&self) -> Result<Tensor> {
+    pub(crate) fn nonzero_by_axis(&self) -> Result<Vec<Tensor>> {
+        let (shape, strides, hits) = (self.shape(), self.shape().strides(), self.found()?);
+        let along =
+            |a: usize| hits.iter().map(|i| ((i / strides[a]) % shape[a]) as i64).collect::<Vec<i64>>();
+        Ok((0..shape.rank()).map(|a| Tensor::from(along(a))).collect())
+    }
+
+    /// Row-major positions of the non-zero elements.
+    #[track_caller]
+    fn found(&self) -> Result<Vec<usize>> {
         if trace::for_operands(&[self]).is_some() {
             let why =
                 "the extent of a mask or `nonzero` depends on the data, so it cannot be traced; use `select`";
             return Err(Error::trace(why));
         }
         let flags = self.to_dtype(DType::Bool).to_vec::<bool>()?;
-        let (shape, strides) = (self.shape(), self.shape().strides());
-        let hits: Vec<usize> = (0..flags.len()).filter(|&i| flags[i]).collect();
-        let row = |i: usize| (0..shape.rank()).map(move |a| (a, i));
-        let place = |(a, i): (usize, usize)| ((i / strides[a]) % shape[a]) as i64;
-        let rows: Vec<i64> = hits.iter().flat_map(|&i| row(i)).map(place).collect();
-        Ok(Tensor::from_slice(&rows, [hits.len(), shape.rank()]))
+        Ok((0..flags.len()).filter(|&i| flags[i]).collect())
     }
 
     /// Slices along an axis at integers.
@@ -411,6 +413,18 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
     if own.rank() != shape.rank() || (0..own.rank()).any(|a| a != axis && own[a] > shape[a]) {
         let why = format!("must have the rank of {shape} and be no larger off axis {axis}");
         return Err(Error::shape(format!("an index of extents {own}"), why));
+    }
+    // Few that are known are counted by hand.
+    if own.numel() <= FEW
+        && !trace::is_tracing()
+        && let Some(ids) = ids.with_data(|d| d.to_vec::<i64>().ok())
+    {
+        let (steps, mut at): (Vec<i64>, Vec<i64>) = (strides.iter().map(|&s| s as i64).collect(), ids);
+        let elsewhere: Vec<i64> = (0..own.rank()).map(|a| if a == axis { 0 } else { steps[a] }).collect();
+        at.iter_mut()
+            .zip(Offsets::new(&own, &elsewhere, 0))
+            .for_each(|(at, other)| *at = *at * steps[axis] + other);
+        return Ok(Tensor::from_slice(&at, own));
     }
     let along = |a: usize| if a == axis { ids.clone() } else { Tensor::iota(DType::I64, &own, a) };
     let terms = (0..own.rank()).map(|a| along(a) * strides[a] as i64);

@@ -3,6 +3,7 @@
 
 mod apply;
 mod arg;
+mod assign;
 mod axis;
 mod backward;
 mod cell;
@@ -19,6 +20,7 @@ pub mod func;
 mod hook;
 mod index;
 mod leaves;
+mod moved;
 mod movement;
 mod ops;
 mod place;

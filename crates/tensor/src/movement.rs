@@ -2,6 +2,7 @@
 
 use crate::apply::apply1;
 use crate::axis::{Axes, resolve};
+use crate::data::Data;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Concat, Flip, Pad, Permute, Reshape};
 use gradus_ir::{Error, Result, Shape};
@@ -68,6 +69,26 @@ fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
 }
 
 impl Tensor {
+    /// A view of data that no gradient is recorded for, without an operation for it.
+    pub(crate) fn seen(&self, how: impl FnOnce(&Data) -> Option<Data>) -> Option<Tensor> {
+        if self.requires_grad() && crate::tape::is_grad_enabled() {
+            return None;
+        }
+        self.with_data(|d| how(d).map(Tensor::data))
+    }
+
+    #[track_caller]
+    fn permuted(&self, axes: Vec<usize>) -> Tensor {
+        let view = self.seen(|d| {
+            let (shape, own) = (&d.aval.shape, d.strides());
+            let all = axes.len() == own.len() && (0..own.len()).all(|a| axes.contains(&a));
+            let dims: Shape = if all { axes.iter().map(|&a| shape[a]).collect() } else { return None };
+            Some(d.with_layout(&dims, axes.iter().map(|&a| own[a]).collect(), d.offset))
+        });
+        // No closure, in which the caller's line would be lost.
+        if let Some(view) = view { view } else { apply1(Permute { axes }, &[self]) }
+    }
+
     /// The same elements in row-major order under other extents, one of which may be -1. Without a copy where
     /// the layout allows it.
     #[track_caller]
@@ -75,7 +96,11 @@ impl Tensor {
         match filled(&dims.dims(), self.numel()) {
             _ if self.error().is_some() => self.clone(),
             Ok(shape) if shape == self.shape() => self.clone(),
-            Ok(shape) => apply1(Reshape { shape }, &[self]),
+            Ok(shape) => {
+                let fits = shape.checked_numel() == Some(self.numel());
+                let view = if fits { self.seen(|d| d.reshaped(&shape)) } else { None };
+                if let Some(view) = view { view } else { apply1(Reshape { shape }, &[self]) }
+            }
             Err(e) => Tensor::refuse("reshape", &[self], e),
         }
     }
@@ -85,7 +110,7 @@ impl Tensor {
     pub fn permute(&self, axes: impl Axes) -> Tensor {
         match axes.resolve(self.rank()) {
             _ if self.error().is_some() => self.clone(),
-            Ok(axes) => apply1(Permute { axes }, &[self]),
+            Ok(axes) => self.permuted(axes),
             Err(e) => Tensor::refuse("permute", &[self], e),
         }
     }
@@ -99,7 +124,7 @@ impl Tensor {
             (Ok(a), Ok(b)) => {
                 let mut axes: Vec<usize> = (0..rank).collect();
                 axes.swap(a, b);
-                apply1(Permute { axes }, &[self])
+                self.permuted(axes)
             }
             (Err(e), _) | (_, Err(e)) => Tensor::refuse("transpose", &[self], e),
         }

@@ -177,9 +177,7 @@ pub(crate) fn complete(places: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
                     let why = format!("must have the extents {} has from axis {axis} on", shape);
                     return Err(Error::shape(format!("mask {}", m.shape()), why));
                 }
-                let at = m.nonzero();
-                at.check()?;
-                out.extend((0..m.rank()).map(|a| Ix::Ids(at.narrow(1, a, 1).squeeze(1))));
+                out.extend(m.nonzero_by_axis().map_err(|e| e.called("nonzero"))?.into_iter().map(Ix::Ids));
             }
             other => out.push(other),
         }

@@ -96,11 +96,12 @@ impl Generator {
             let why = "must be a range of 1 to 2^32 integers";
             return Tensor::refuse("randint", &[], Error::value(format!("{low}..{high}"), why));
         };
-        self.bits(shape).to_dtype(DType::I64).remainder(range) + low
+        // Operands, so that one program serves all ranges.
+        let ins = [&self.bits(shape), &Tensor::from(range), &Tensor::from(low)];
+        region1("integers", vec![], &ins, |x| x[0].to_dtype(DType::I64).remainder(&x[1]) + &x[2])
     }
 
-    /// Positions drawn from the rows of non-negative weights (last axis), `i64`. Without replacement each row must
-    /// have at least `n` positive weights.
+    /// Positions drawn from the rows of non-negative weights (last axis), `i64`. Without replacement those of weight 0 come last.
     #[track_caller]
     pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
         match self.draw(weights, n, replacement) {
@@ -118,8 +119,12 @@ impl Generator {
         if k == 0 {
             return Err(Error::shape(format!("shape {shape}"), "has no weights to draw from"));
         }
+        if n > k && !replacement {
+            let why = format!("are fewer than the {n} to draw without replacement");
+            return Err(Error::value(format!("{k} weights"), why));
+        }
         if !weights.is_traced() && !crate::trace::is_tracing() {
-            validate(&w, if replacement { 1 } else { n })?;
+            validate(&w)?;
         }
         let wide: Shape = rows.iter().copied().chain([n]).collect();
         if replacement {
@@ -137,14 +142,13 @@ impl Generator {
     }
 }
 
-/// Weights must be finite, not negative, and at least `n` positive in each row.
-fn validate(w: &Tensor, n: usize) -> Result<()> {
+/// Weights must be finite, not negative, and one positive in each row.
+fn validate(w: &Tensor) -> Result<()> {
     if !w.ge(0.0).and(&w.is_finite()).all(()).item::<bool>()? {
         return Err(Error::value("weights", "must be finite and not negative"));
     }
-    let positive = w.gt(0.0).sum(-1);
-    if positive.lt(n as i64).any(()).item::<bool>()? {
-        return Err(Error::value("weights", format!("need at least {n} positive in every row")));
+    if w.gt(0.0).sum(-1).eq(0).any(()).item::<bool>()? {
+        return Err(Error::value("weights", "need at least 1 positive in every row"));
     }
     Ok(())
 }

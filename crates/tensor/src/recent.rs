@@ -1,4 +1,4 @@
-//! Composites that this thread called last on data: finding the program again takes less time than a small one does.
+//! Composites and ops that this thread called last on data: finding the program again takes less time than a small one does.
 
 use crate::data::Data;
 use crate::execute::{argument, executable_of, run as run_program};
@@ -11,11 +11,15 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// How many are remembered.
-const ROOM: usize = 64;
+const ROOM: usize = 256;
+
+enum What {
+    Composite(&'static str, Args),
+    Op(Op),
+}
 
 struct Recent {
-    name: &'static str,
-    args: Args,
+    what: What,
     ins: Few<Aval>,
     outs: Vec<Aval>,
     executable: Arc<Executable>,
@@ -45,10 +49,22 @@ fn plain(ins: &[&Tensor]) -> Option<Few<Data>> {
 /// The results of a composite that was called so before.
 pub(crate) fn run(name: &'static str, args: &Args, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
     let datas = plain(ins)?;
-    let at = place(name, &datas.first()?.aval);
-    let is = |r: &&Recent| {
-        std::ptr::eq(r.name, name) && r.args == *args && r.ins.iter().eq(datas.iter().map(|d| &d.aval))
-    };
+    let is = |what: &What| matches!(what, What::Composite(n, a) if std::ptr::eq(*n, name) && a == args);
+    found(place(name, &datas.first()?.aval), is, &datas)
+}
+
+/// The results of an op that was called so before.
+pub(crate) fn run_op(op: &Op, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
+    let at = ins.first()?.with_data(|d| Some(place(op.name(), &d.aval)))?;
+    let is = |what: &What| matches!(what, What::Op(own) if own == op);
+    // Most are not there, views for example: that is known before operands are counted.
+    let there = RECENT.try_with(|all| all.borrow()[at].as_ref().is_some_and(|r| is(&r.what))).ok()?;
+    if there { found(at, |_| true, &plain(ins)?) } else { None }
+}
+
+/// Runs what is remembered at a place, if it is this and for operands of such types.
+fn found(at: usize, is: impl Fn(&What) -> bool, datas: &[Data]) -> Option<Result<Vec<Tensor>>> {
+    let is = |r: &&Recent| is(&r.what) && r.ins.iter().eq(datas.iter().map(|d| &d.aval));
     let known = RECENT
         .try_with(|all| all.borrow()[at].as_ref().filter(is).map(|r| (r.executable.clone(), r.outs.clone())));
     let (executable, outs) = known.ok().flatten()?;
@@ -62,7 +78,20 @@ pub(crate) fn remember(name: &'static str, args: &Args, ins: &[&Tensor], op: &Op
     let Some(first) = datas.first() else { return };
     // What does not run fails in the ordinary way.
     let Ok(Some((executable, outs))) = executable_of(op, &datas) else { return };
+    let at = place(name, &first.aval);
+    keep(at, What::Composite(name, args.clone()), &datas, outs, executable);
+}
+
+/// Remembers the program of an op on data that are row-major; composites are remembered by their names.
+pub(crate) fn remember_op(op: &Op, datas: &[Data], outs: &[Aval], executable: &Arc<Executable>) {
+    let Some(first) = datas.first() else { return };
+    if !matches!(op, Op::Call(_)) && datas.iter().all(|d| d.strides.is_none()) {
+        keep(place(op.name(), &first.aval), What::Op(op.clone()), datas, outs.to_vec(), executable.clone());
+    }
+}
+
+fn keep(at: usize, what: What, datas: &[Data], outs: Vec<Aval>, executable: Arc<Executable>) {
     let ins = datas.iter().map(|d| d.aval.clone()).collect();
-    let recent = Recent { name, args: args.clone(), ins, outs, executable };
-    let _ = RECENT.try_with(|all| all.borrow_mut()[place(name, &first.aval)].replace(recent));
+    let recent = Recent { what, ins, outs, executable };
+    let _ = RECENT.try_with(|all| all.borrow_mut()[at].replace(recent));
 }

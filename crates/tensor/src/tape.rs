@@ -184,9 +184,6 @@ pub(crate) fn record(
     outs: &[&Data],
     place: &'static Location<'static>,
 ) -> Result<Option<Handle<Node>>> {
-    if !is_grad_enabled() || ins.iter().all(|t| !t.requires_grad()) {
-        return Ok(None);
-    }
     let flows = outs.iter().any(|d| d.aval.dtype.is_differentiable());
     if !flows || (op.def().derivative() == Derivative::Zero && !is_step(op)) {
         return Ok(None);

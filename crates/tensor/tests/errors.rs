@@ -211,7 +211,7 @@ fn doors() {
         Tensor::randint(3, 3, [2]) => "randint", "3..3";
         Tensor::randint(i64::MIN, i64::MAX, [2]) => "randint", "range";
         Tensor::from([-1.0, 2.0]).multinomial(1, true) => "multinomial", "not negative";
-        Tensor::from([0.0, 2.0]).multinomial(2, false) => "multinomial", "at least 2 positive";
+        Tensor::from([0.0, 2.0]).multinomial(3, false) => "multinomial", "fewer than the 3";
         Tensor::from(1.0).multinomial(1, true) => "multinomial", "a scalar";
         Tensor::iota(DType::Bool, [2], 0) => "iota", "bool";
         Tensor::iota(DType::I64, [2], 1) => "iota", "axis 1";

@@ -197,7 +197,7 @@ fn multinomial_refuses_what_is_no_weight() {
         (Tensor::from([1.0, f64::NAN]), 1, true, "must be finite and not negative"),
         (Tensor::from([1.0, f64::INFINITY]), 1, false, "must be finite and not negative"),
         (Tensor::from([0.0, 0.0]), 1, true, "at least 1 positive"),
-        (Tensor::from([[1.0, 2.0], [0.0, 1.0]]), 2, false, "at least 2 positive"),
+        (Tensor::from([[1.0, 2.0], [0.0, 1.0]]), 3, false, "2 weights are fewer than the 3"),
         (Tensor::from(1.0), 1, true, "has no weights"),
         (Tensor::zeros([2, 0]), 1, true, "has no weights to draw from"),
     ];
@@ -206,6 +206,8 @@ fn multinomial_refuses_what_is_no_weight() {
         assert!(e.contains("multinomial") && e.contains(says) && e.contains("random.rs"), "{e}");
     }
     assert_eq!(state(&g), [0; 4]);
+    // Weights of 0 come when nothing else is left.
+    assert_eq!(g.multinomial(&Tensor::from([0.0, 0.0, 2.0]), 2, false).to_vec::<i64>().unwrap(), [2, 0]);
 }
 
 /// Runs a traced function that draws, and checks that the state went in and came out.

@@ -24,6 +24,15 @@ def index_put(input, indices, values, accumulate=False):
     return result
 
 
+def index_reduce(input, dim, index, source, reduce, *, include_self=True):
+    """With slices of a source combined in at positions along an axis by "prod", "mean", "amax" or "amin"."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
+    shape = [1] * source.dim()
+    shape[dim] = -1
+    return input.scatter_reduce(dim, index.reshape(shape).expand(tuple(source.shape)), source, reduce, include_self=include_self)
+
+
 def masked_scatter(input, mask, source):
     """With the elements of a source, in order, where a mask holds."""
     result = input.clone()

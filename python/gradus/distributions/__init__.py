@@ -4,10 +4,12 @@ from . import constraints
 from .discrete import Bernoulli, Categorical, OneHotCategorical
 from .divergence import kl_divergence
 from .continuous import Normal, Uniform
+from .counted import Beta, Chi2, Dirichlet, Gamma, Poisson
 from .distribution import Distribution
 from .drawn import Cauchy, Exponential, Gumbel, HalfNormal, Laplace, LogNormal
 from .independent import Independent
 from .multivariate import MultivariateNormal
 
-__all__ = ["Bernoulli", "Categorical", "Cauchy", "Distribution", "Exponential", "Gumbel", "HalfNormal", "Independent", "Laplace",
-           "LogNormal", "MultivariateNormal", "Normal", "OneHotCategorical", "Uniform", "constraints", "kl_divergence"]
+__all__ = ["Bernoulli", "Beta", "Categorical", "Cauchy", "Chi2", "Dirichlet", "Distribution", "Exponential", "Gamma", "Gumbel",
+           "HalfNormal", "Independent", "Laplace", "LogNormal", "MultivariateNormal", "Normal", "OneHotCategorical", "Poisson",
+           "Uniform", "constraints", "kl_divergence"]

@@ -6,6 +6,7 @@ from .. import linalg
 from ..core import where
 from ..nn import functional as F
 from .continuous import Normal, Uniform
+from .counted import Beta, Dirichlet, Gamma, Poisson
 from .discrete import Bernoulli, Categorical, OneHotCategorical
 from .drawn import Exponential, HalfNormal, Laplace, LogNormal
 from .independent import Independent
@@ -72,5 +73,26 @@ def _multivariate(p, q):
     return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.loc.shape[-1])
 
 
+def _gamma(p, q):
+    a, b = p.concentration, q.concentration
+    return (b * (p.rate / q.rate).log() + b.lgamma() - a.lgamma() + (a - b) * a.digamma()
+            + (q.rate - p.rate) * (a / p.rate))
+
+
+def _dirichlet(p, q):
+    a, b = p.concentration, q.concentration
+    spread = ((a - b) * (a.digamma() - a.sum(-1, keepdim=True).digamma())).sum(-1)
+    return a.sum(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1) + spread
+
+
+def _beta(p, q):
+    return _dirichlet(p._shares(), q._shares())
+
+
+def _poisson(p, q):
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
 _TABLE = {MultivariateNormal: _multivariate, Normal: _normal, Uniform: _uniform, Categorical: _categorical, Bernoulli: _bernoulli,
-          Exponential: _exponential, HalfNormal: _half_normal, Laplace: _laplace}
+          Exponential: _exponential, HalfNormal: _half_normal, Laplace: _laplace, Gamma: _gamma, Dirichlet: _dirichlet, Beta: _beta,
+          Poisson: _poisson}

@@ -315,15 +315,23 @@ class _Traced:
         return [cell.to(p.dtype) for cell in cells]
 
     def _advance(self, cells, states, first):
-        """Counts a step; gives what takes it back."""
-        before = [{name: value for name, value in state.items() if not isinstance(value, Tensor)} for state in states]
+        """Counts a step; gives what takes it back. All states have taken equally many, so that one tells the numbers of all."""
+        one = states[0]
+        before = _numbers_of(one)
+        one["step"] += 1
+        values = self.optimizer._numbers(self.group, one)
+        now = _numbers_of(one)
         for state in states:
-            state["step"] += 1
-            values = self.optimizer._numbers(self.group, state)
-        with no_grad():
-            for cell, value in zip(cells, () if first else values):
-                cell.fill_(float(value))
-        return lambda: [state.update(old) for state, old in zip(states, before)]
+            state.update(now)
+        if not first:
+            with no_grad():
+                for cell, value in zip(cells, values):
+                    cell.fill_(float(value))
+        return lambda: [state.update(before) for state in states]
+
+
+def _numbers_of(state):
+    return {name: value for name, value in state.items() if not isinstance(value, Tensor)}
 
 
 def _cell(x):
