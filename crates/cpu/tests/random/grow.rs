@@ -116,11 +116,20 @@ impl<'g> Grower<'g> {
             10 => self.linear(a, b),
             11 => self.correlated(a, b),
             12 | 13 => self.attention(a, b),
-            14 => (a.flip(&[self.random.below(2)]), 0),
-            15 => self.shifted(a),
-            16 => self.exchanged(a, b),
-            _ => self.counted(a),
+            14 => self.counted(a),
+            _ => self.moved(a, b),
         }
+    }
+
+    /// Elements at other places, half of the time together with those that were there.
+    fn moved(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let moved = match self.random.below(4) {
+            0 => a.flip(&[self.random.below(2)]),
+            1 => self.shifted(a),
+            2 => self.exchanged(a, b),
+            _ => a.reshape([self.shape[1], self.shape[0]]).permute(&[1, 0]),
+        };
+        if self.random.below(2) == 0 { (moved, 0) } else { ((a + moved) * 0.5, FEW) }
     }
 
     /// Means along an axis, for every element, and their roundings.
@@ -206,24 +215,20 @@ impl<'g> Grower<'g> {
     }
 
     /// Some rows or columns further, zeros behind them.
-    fn shifted(&mut self, a: Var<'g>) -> Made<'g> {
+    fn shifted(&mut self, a: Var<'g>) -> Var<'g> {
         let (axis, by) = (self.random.below(2), 1 + self.random.below(3));
-        let mut space = vec![0; 2];
-        space[axis] = by as i64;
-        let rest = a.slice_axis(axis, by, self.shape[axis]);
-        let (low, high) = if self.random.below(2) == 0 { (space, vec![0; 2]) } else { (vec![0; 2], space) };
-        (rest.pad(low, high, vec![0; 2]), 0)
+        let (mut low, mut high) = (vec![0; 2], vec![0; 2]);
+        let zeros = if self.random.below(2) == 0 { &mut low } else { &mut high };
+        zeros[axis] = by as i64;
+        a.slice_axis(axis, by, self.shape[axis]).pad(low, high, vec![0; 2])
     }
 
-    /// The front of one behind the back of the other; or the same elements in another order.
-    fn exchanged(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
-        let axis = self.random.below(3);
-        if axis == 2 {
-            return (a.reshape([self.shape[1], self.shape[0]]).permute(&[1, 0]), 0);
-        }
+    /// The front of one behind the back of the other.
+    fn exchanged(&mut self, a: Var<'g>, b: Var<'g>) -> Var<'g> {
+        let axis = self.random.below(2);
         let (half, end) = (self.shape[axis] / 2, self.shape[axis]);
         let parts = [b.slice_axis(axis, half, end), a.slice_axis(axis, 0, half)];
-        (a.builder().apply1(Concat { axis }, &parts), 0)
+        a.builder().apply1(Concat { axis }, &parts)
     }
 
     fn counted(&mut self, a: Var<'g>) -> Made<'g> {
