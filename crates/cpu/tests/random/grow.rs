@@ -208,10 +208,17 @@ impl<'g> Grower<'g> {
         if self.weight.is_none() || rows % HEADS != 0 {
             return self.softmax(b);
         }
+        // Half of the time by where they are, which a slice does not know of itself.
+        let seen = match self.random.below(6) {
+            0 => self.shifted(b),
+            1 => self.exchanged(a, b),
+            2 => self.counted(b).0,
+            _ => b,
+        };
         let heads = |x: Var<'g>| x.reshape([HEADS, rows / HEADS, columns]);
-        let scores = heads(a).dot(heads(b), "bik", "bjk", "bij") * (0.25 / columns as f64);
-        let seen = shares(scores).dot(heads(a), "bij", "bjk", "bik");
-        (seen.reshape(&self.shape[..]) * 0.5, columns + 2 * rows / HEADS + FEW)
+        let scores = heads(a).dot(heads(seen), "bik", "bjk", "bij") * (0.25 / columns as f64);
+        let taken = shares(scores).dot(heads(a), "bij", "bjk", "bik");
+        (taken.reshape(&self.shape[..]) * 0.5, columns + 2 * rows / HEADS + 2 * FEW)
     }
 
     /// Some rows or columns further, zeros behind them.
