@@ -22,18 +22,21 @@ impl Program {
         }
         let equations = std::mem::take(&mut self.equations);
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
-        let equations = equations.into_iter().flat_map(|e| look.equation(e, faults)).collect();
-        let sinks = std::mem::take(&mut self.sinks);
+        let mut found = Vec::with_capacity(equations.len());
+        equations.into_iter().for_each(|e| look.equation(e, &mut found, faults));
+        let mut sinks = std::mem::take(&mut self.sinks);
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
-        let sinks = sinks.into_iter().map(|(p, e, s)| (p, look.expr(&e, faults), s)).collect();
-        (self.equations, self.sinks) = (equations, sinks);
+        sinks.iter_mut().for_each(|(_, e, _)| look.expr(e, faults));
+        (self.equations, self.sinks) = (found, sinks);
         self.name_sinks();
         self.resolve_functions(&params, faults);
         self.write_time_out();
-        self.define();
+        let uneven = self.define();
         self.check_names(faults);
         self.check_kinds(faults);
-        self.check_ranks(faults);
+        if uneven {
+            self.check_ranks(faults);
+        }
         self.check_params(faults);
         self.check_left_ranges(faults);
         self.check_times(faults);
@@ -51,13 +54,22 @@ impl Program {
     pub(super) fn looked_up(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         let defined = self.equations.iter().map(|e| e.target.name.clone()).collect();
         let params = self.params.iter().map(|(n, p)| (n.clone(), p.span)).collect();
-        Look { program: self, defined: &defined, params: &params, relation: false }.expr(e, faults)
+        let mut out = e.clone();
+        Look { program: self, defined: &defined, params: &params, relation: false }.expr(&mut out, faults);
+        out
+    }
+
+    /// What several equations define, in order.
+    fn joined(&self) -> Vec<&super::Definition> {
+        let mut out: Vec<_> = self.definitions.values().filter(|d| d.equations.len() > 1).collect();
+        out.sort_by_key(|d| d.equations[0]);
+        out
     }
 
     /// A range on the left is a name for all places of an axis: it does not choose some of them.
     fn check_left_ranges(&self, faults: &mut Vec<Diagnostic>) {
         let range = |p: &&Place| matches!(p.index, Index::Slice(None, ..));
-        for d in self.names.iter().filter_map(|n| self.definition(n)) {
+        for d in self.joined() {
             for at in 0..d.rank {
                 let own = || d.equations.iter().map(|i| &self.equations[*i].target);
                 let Some(first) = own().filter_map(|t| t.places.get(at)).find(range) else { continue };
@@ -80,7 +92,9 @@ impl Program {
             }
         }
         for name in &self.names {
-            if let (Some(d), Some(why)) = (self.definition(name), builtin::taken(name, false, self)) {
+            if let Some(why) = builtin::taken(name, false, self)
+                && let Some(d) = self.definition(name)
+            {
                 faults.push(Diagnostic::error(d.span, why).help(help("tensor")));
             }
         }
@@ -96,7 +110,8 @@ impl Program {
             }
             own.extend(f.params.iter().map(|p| p.name.clone()));
             let look = Look { program: self, defined: &own, params, relation: false };
-            let body: Vec<Equation> = f.body.iter().flat_map(|e| look.equation(e.clone(), faults)).collect();
+            let mut body = Vec::with_capacity(f.body.len());
+            f.body.iter().for_each(|e| look.equation(e.clone(), &mut body, faults));
             for r in body.iter().flat_map(Equation::reads) {
                 if !own.contains(&r.name) && !params.contains_key(&r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
@@ -137,7 +152,7 @@ impl Program {
 
     /// A name is a relation or a tensor on the left: what its equations are joined by must be clear.
     fn check_kinds(&self, faults: &mut Vec<Diagnostic>) {
-        for d in self.names.iter().filter_map(|n| self.definition(n)) {
+        for d in self.joined() {
             let mut targets = d.equations.iter().map(|i| &self.equations[*i].target);
             let Some(first) = targets.next() else { continue };
             if let Some(other) = targets.find(|t| t.relation != first.relation) {
@@ -271,21 +286,24 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// An equation with its names looked up; of a relation only then it is known which terms are truth values.
-    fn equation(&self, e: Equation, faults: &mut Vec<Diagnostic>) -> Vec<Equation> {
+    fn equation(&self, mut e: Equation, out: &mut Vec<Equation>, faults: &mut Vec<Diagnostic>) {
         let look = Look { relation: e.target.relation, ..*self };
-        let value = look.expr(&e.value, faults);
-        let guard = e.guard.as_ref().map(|g| look.expr(g, faults));
+        look.expr(&mut e.value, faults);
+        e.guard.iter_mut().for_each(|g| look.expr(g, faults));
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
             faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
         }
-        let e = Equation { value, guard, ..e };
-        if e.target.relation { super::collect::terms(&e) } else { vec![e] }
+        match e.target.relation {
+            true => out.extend(super::collect::terms(&e)),
+            false => out.push(e),
+        }
     }
 
-    fn expr(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+    fn expr(&self, e: &mut Expr, faults: &mut Vec<Diagnostic>) {
         if let Some(truth) = self.truth(e) {
-            return truth;
+            *e = truth;
+            return;
         }
         if let Kind::Ref(r) = &e.kind
             && r.name.contains("::")
@@ -296,20 +314,21 @@ impl Look<'_> {
                 let what = format!("there is no number `{}` in what is imported", r.name);
                 add_near(faults, Diagnostic::error(e.span, what), &r.name, numbers());
             }
-            return e.clone();
+            return;
         }
         let Kind::Call(call) = &e.kind else {
-            return e.map_parts(&mut |part| self.expr(part, faults));
+            return e.change_parts(&mut |part| self.expr(part, faults));
         };
         if self.defined.contains(&call.function) || self.is_input_relation(call) {
-            return self.relation(call, e, faults);
+            *e = self.relation(call, e, faults);
+            return;
         }
         // A bare name here is a word, such as `true`.
         let bare = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty());
-        let setting = |v: &Expr, faults: &mut _| if bare(v) { v.clone() } else { self.expr(v, faults) };
-        let named = call.named.iter().map(|(k, v)| (k.clone(), setting(v, faults))).collect();
-        let args = call.args.iter().map(|a| self.expr(a, faults)).collect();
-        self.call(Call { function: call.function.clone(), args, named }, e, faults)
+        let mut call = (**call).clone();
+        call.named.iter_mut().filter(|(_, v)| !bare(v)).for_each(|(_, v)| self.expr(v, faults));
+        call.args.iter_mut().for_each(|a| self.expr(a, faults));
+        *e = self.call(call, e, faults);
     }
 
     /// `true` and `false`, unless the program has something of that name.
