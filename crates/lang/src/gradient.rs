@@ -18,6 +18,7 @@ pub(crate) use needed::{Needed, condition, where_needed};
 
 use crate::ast::{Call, Equation, Expr, Function, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
+use crate::limit::MOST_CALLS;
 use crate::program::{Definition, Faults, Program};
 use crate::source::Span;
 use crate::time::moving;
@@ -87,6 +88,38 @@ impl Program {
             f.body.iter().for_each(|e| self.bodies(&e.value, out));
         }
         e.parts().into_iter().for_each(|p| self.bodies(p, out));
+    }
+
+    /// What cannot be run for all its calls is not looked through call by call either.
+    fn check_calls(&self) -> Result<(), Diagnostic> {
+        let mut known = BTreeMap::new();
+        let mut all = 0usize;
+        for e in &self.equations {
+            all = all.saturating_add(self.calls_in(&e.value, &mut known));
+            if all > MOST_CALLS {
+                let what = format!("the program calls its own functions more than {MOST_CALLS} times");
+                return Err(Diagnostic::error(e.value.span, what).here("called here"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many calls of the program's own functions an expression comes to; functions have known ones once looked at.
+    fn calls_in<'a>(&'a self, e: &'a Expr, known: &mut BTreeMap<&'a str, usize>) -> usize {
+        let own = match &e.kind {
+            Kind::Call(c) => self.functions.get(crate::builtin::stem(&c.function).0),
+            _ => None,
+        };
+        let here = own.map_or(0, |f| match known.get(&*f.name) {
+            Some(count) => *count,
+            None => {
+                let within = f.body.iter().map(|e| self.calls_in(&e.value, known));
+                let count = within.fold(1, usize::saturating_add);
+                known.insert(&f.name, count);
+                count
+            }
+        });
+        e.parts().into_iter().map(|p| self.calls_in(p, known)).fold(here, usize::saturating_add)
     }
 
     fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {
@@ -212,6 +245,7 @@ impl Program {
 
     /// The scalar to differentiate.
     pub fn loss(&self, options: &GradientOptions) -> Result<Name, Diagnostic> {
+        self.check_calls()?;
         let whole = Span::NOWHERE;
         let scalar = |n: &&Name| self.definition(n).is_some_and(|d| d.rank == 0 && !d.equations.is_empty());
         if let Some(name) = &options.loss {

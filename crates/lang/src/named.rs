@@ -161,8 +161,9 @@ impl Named {
             let i = self.axes.iter().position(|a| *a == name).unwrap_or(0);
             self.tensor = self.tensor.diagonal(0, i as isize, j as isize);
             self.axes.remove(j);
-            self.axes.remove(i);
-            self.axes.push(name);
+            // The diagonal comes out last, and lies where its name first appears.
+            let last = self.axes.len() as isize - 1;
+            self.tensor = self.tensor.movedim(last, i as isize);
         }
         self
     }

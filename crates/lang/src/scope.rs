@@ -3,6 +3,7 @@
 
 use crate::ast::{Expr, Index, Kind, Name, Place, Ref};
 pub(crate) use crate::names::Names;
+use crate::program::Program;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
@@ -88,9 +89,9 @@ pub(crate) fn bound_by(call: &crate::ast::Call) -> Names {
     out
 }
 
-/// The indices of an expression in order: those of the left side as they stand there, then the others as they appear.
-pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
-    let mut out: Vec<Name> = left.iter().filter(|n| among.contains(n)).cloned().collect();
+/// The indices of an expression as they appear.
+pub(crate) fn in_order(e: &Expr, among: &Names) -> Vec<Name> {
+    let mut out: Vec<Name> = Vec::new();
     for r in e.refs() {
         for k in keys(r) {
             if among.contains(&k) && !out.contains(&k) {
@@ -104,19 +105,69 @@ pub(crate) fn in_order(e: &Expr, left: &[Name], among: &Names) -> Vec<Name> {
     out
 }
 
+/// Every index that an expression may leave, in the order in which a function finds them whose argument it is: as they
+/// first appear in it, those of a call as that call gives them.
+fn appearing(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
+    match &e.kind {
+        Kind::Ref(r) => keys(r),
+        Kind::Of(_, index) => vec![index.clone()],
+        Kind::Call(call) => {
+            let one = |(a, keep): (&Expr, Names)| laid(a, &free(a, &keep, program), &keep, program);
+            let each: Vec<Vec<Name>> = call.args.iter().zip(kept_within(e, keep)).map(one).collect();
+            crate::builtin::laid_out(call, &each, program)
+        }
+        _ => {
+            let parts = e.parts().into_iter().zip(kept_within(e, keep));
+            let mut out = distinct(parts.flat_map(|(p, keep)| appearing(p, &keep, program)));
+            if let Kind::Reduce(_, axes, _) = &e.kind {
+                out.retain(|n| !axes.contains(n));
+            }
+            out
+        }
+    }
+}
+
+/// Names without repetition.
+pub(crate) fn distinct(names: impl IntoIterator<Item = Name>) -> Vec<Name> {
+    let mut out = Vec::new();
+    for name in names {
+        if !out.contains(&name) {
+            out.push(name);
+        }
+    }
+    out
+}
+
+/// Those of these indices that an expression leaves which keeps some, as they lie where it is an argument.
+pub(crate) fn laid(e: &Expr, among: &Names, keep: &Names, program: &Program) -> Vec<Name> {
+    let mut out = appearing(e, keep, program);
+    out.retain(|n| among.contains(n));
+    let rest: Vec<Name> = among.iter().filter(|n| !out.contains(n)).cloned().collect();
+    out.extend(rest);
+    out
+}
+
+/// The axes that an expression came out with, as they lie where it is an argument. What has a name from the left side only
+/// appears nowhere: the call that gave it knows where it belongs.
+pub(crate) fn relaid(e: &Expr, own: Vec<Name>, keep: &Names, program: &Program) -> Vec<Name> {
+    let mut out = appearing(e, keep, program);
+    out.retain(|n| own.contains(n));
+    if out.len() == own.len() { out } else { own }
+}
+
 /// The indices of an argument in the order in which a function finds them, where the call keeps these.
 pub(crate) fn names_of(
     arg: &Expr,
     args: &[Expr],
     left: &[Name],
     keep: &Names,
-    program: &crate::program::Program,
+    program: &Program,
 ) -> Vec<Name> {
     match &arg.kind {
         Kind::Ref(r) => keys(r),
         _ => {
             let around = beside(&keep.iter().chain(left).cloned().collect(), args, arg);
-            in_order(arg, left, &free(arg, &around, program))
+            laid(arg, &free(arg, &around, program), &around, program)
         }
     }
 }
@@ -172,7 +223,7 @@ pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
 }
 
 /// The indices that are left of an expression, given what is kept around it.
-pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
+pub(crate) fn free(e: &Expr, keep: &Names, program: &Program) -> Names {
     // What has no parts has no sums inside, whatever is kept around it.
     let each = |parts: &[Expr]| -> Vec<Names> {
         match parts.iter().all(Expr::is_single) {
@@ -220,7 +271,7 @@ pub(crate) fn free(e: &Expr, keep: &Names, program: &crate::program::Program) ->
 
 /// The indices that are left of a whole right side where they go away by something else than a sum: its outermost
 /// product leaves them to it.
-pub(crate) fn outermost(e: &Expr, keep: &Names, program: &crate::program::Program) -> Names {
+pub(crate) fn outermost(e: &Expr, keep: &Names, program: &Program) -> Names {
     match &e.kind {
         Kind::Product(factors) => {
             let around = besides(keep, factors);

@@ -1,5 +1,7 @@
 //! Gradient programs of every construct: equal to the graph's own gradient, and to central differences.
 
+#[path = "gradients/arguments.rs"]
+mod arguments;
 #[path = "gradients/called.rs"]
 mod called;
 #[path = "common/check.rs"]

@@ -241,7 +241,8 @@ fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
     if b.shape == Shape::Gather {
         return checked(Named::new(out.reshape([&n[..], &k, &r].concat()), there));
     }
-    checked(Named::new(out.reshape([&n[..], &[size], &r].concat()), whole))
+    let out = Named::new(out.reshape([&n[..], &[size], &r].concat()), whole);
+    checked(x.with(out.aligned(&x.axes)))
 }
 
 fn wrapped(axis: isize, rank: usize) -> usize {

@@ -1,9 +1,10 @@
 //! Which indices of its arguments a call leaves, as far as that is known before anything runs.
 
+use super::apply::{given, has_twins};
 use super::{Base, Callee, Shape, along, find, given_to};
 use crate::ast::{Call, Function, Kind, Name};
 use crate::program::Program;
-use crate::scope::{Names, bound_by, key, keys};
+use crate::scope::{Names, bound_by, distinct, key, keys};
 use crate::time::moving;
 use std::collections::HashMap;
 
@@ -115,4 +116,38 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         Shape::Positional => known(&callee, call, each).unwrap_or_else(all),
         _ => all(),
     }
+}
+
+/// The indices that come out of a call whose arguments have these, in the order in which they do, and maybe further ones that
+/// do not.
+pub(crate) fn laid_out(call: &Call, each: &[Vec<Name>], program: &Program) -> Vec<Name> {
+    let all = || distinct(each.iter().flatten().cloned());
+    let Some(callee) = find(&call.function, program) else { return all() };
+    if callee.order > 0 {
+        let by = differentiated(&callee, call).and_then(|at| each.get(at));
+        return by.cloned().unwrap_or_else(all);
+    }
+    let given = match &callee.base {
+        Base::User(f) => own_names(f, each),
+        Base::Table(b) if b.shape == Shape::Positional && !b.gives.is_empty() => {
+            given(b.gives, &each.iter().map(|names| &names[..]).collect::<Vec<_>>(), None)
+        }
+        Base::Table(b) if b.shape == Shape::Gather => gathered(call, each),
+        _ => None,
+    };
+    // Axes that are new are called as the left side calls them: no argument knows how.
+    let known = |names: &Vec<Name>| !has_twins(names);
+    match given.filter(known) {
+        Some(names) => names.into_iter().filter(|n| all().contains(n)).collect(),
+        None => distinct(all().into_iter().chain(bound_by(call))),
+    }
+}
+
+/// What comes out of looking up places: axes that both share, those of the places, then the others.
+fn gathered(call: &Call, each: &[Vec<Name>]) -> Option<Vec<Name>> {
+    let [x, ids, ..] = each else { return None };
+    let axis = bound_by(call).into_iter().next().or(x.last().cloned());
+    let (shared, rest): (Vec<Name>, Vec<Name>) =
+        x.iter().filter(|n| Some(*n) != axis.as_ref()).cloned().partition(|n| ids.contains(n));
+    Some(distinct([shared, ids.clone(), rest].concat()))
 }

@@ -12,7 +12,7 @@ mod table;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice};
-pub(crate) use leaves::{differentiated, leaves, own_names};
+pub(crate) use leaves::{differentiated, laid_out, leaves, own_names};
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};
 

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
 use crate::named::{Named, meeting};
 use crate::program::number;
-use crate::scope::{Names, besides, bound_by, in_order, key, keys, occurrences};
+use crate::scope::{Names, besides, bound_by, key, keys, occurrences, relaid};
 use crate::source::Span;
 use crate::time::moving;
 use crate::written::Written;
@@ -98,17 +98,17 @@ impl Term<'_> {
         let mut args = Vec::with_capacity(call.args.len());
         for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
             let mut value = self.mixed(&callee, call, &around, || self.eval(arg, &keep))?;
-            if !matches!(arg.kind, Kind::Ref(_)) {
-                // What is computed on the way has its indices as the left side has them, behind what a call or a branch
-                // brought: that is no function's own.
+            if !matches!(arg.kind, Kind::Ref(_)) && value.axes.len() > 1 {
+                // The indices of what is computed on the way lie as it is written, behind what a call or a branch brought:
+                // that is no function's own.
                 let own = occurrences(arg);
                 let brought = |a: &Name| {
                     let by_branch = || self.masks.borrow().iter().any(|m| m.axes.contains(a));
-                    !own.contains(a) && !self.left.contains(a) && (self.batch.contains(a) || by_branch())
+                    !own.contains(a) && (self.batch.contains(a) || by_branch())
                 };
                 let (mut order, said): (Vec<Name>, Vec<Name>) = value.axes.iter().cloned().partition(brought);
-                order.extend(in_order(arg, &self.left, &said.into_iter().collect()));
-                if order.len() == value.axes.len() && order != value.axes {
+                order.extend(relaid(arg, said, &keep, self.program));
+                if order != value.axes {
                     value = Named::new(value.aligned(&order), order);
                 }
             }

@@ -151,7 +151,7 @@ impl Walk<'_> {
         let mut taken: Names = all.iter().filter(|n| !inner(n)).cloned().collect();
         taken.extend(left.iter().cloned());
         let mut names = HashMap::new();
-        for name in in_order(&value, &[], &all).into_iter().filter(inner) {
+        for name in in_order(&value, &all).into_iter().filter(inner) {
             let new = fresh(name.trim_end_matches('\''), &taken);
             taken.insert(new.clone());
             names.insert(name, new);

@@ -110,8 +110,11 @@ impl Walk<'_> {
                     at.push("*".into());
                 }
                 _ => {
+                    // An index that stands twice is one axis, where it first appears; those of ranges got other names.
+                    if !places.iter().any(|p| key(p) == key(place)) {
+                        at.push(":".into());
+                    }
                     places.push(Place { dotted: false, ..place.clone() });
-                    at.push(":".into());
                 }
             }
         }

@@ -4,7 +4,7 @@
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Derivative};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, in_order, keys, occurrences};
+use crate::scope::{Names, besides, bound_by, free, keys, laid, occurrences};
 use crate::source::Span;
 use crate::time::moving;
 
@@ -68,13 +68,13 @@ impl Hold<'_> {
 
     /// A name for what is held, at its own indices.
     fn name(&mut self, value: &Expr, keep: &Names) -> Expr {
-        let left = keys(&self.equation.target);
         let time = moving(&self.equation.target.places).map(|t| t.0);
         let place = |n: &Name| match time {
             Some(t) if t == n => Place { index: Index::Time(n.clone(), 0), ..Place::named(n) },
             _ => Place::named(n),
         };
-        let places = in_order(value, &left, &free(value, keep, self.program)).iter().map(place).collect();
+        let places =
+            laid(value, &free(value, keep, self.program), keep, self.program).iter().map(place).collect();
         let name = Name::from(format!("Held_{}", self.found.len()));
         let target = Ref { name, places, relation: false, span: Span::default() };
         self.found.push(Equation {

@@ -1,7 +1,6 @@
 //! Calls within calls get names before they are differentiated, as if their parts had equations of their own: every value
 //! on the way is then computed once, and the next derivative differentiates a line for each instead of all of them again
-//! in every line. So do arguments by place that are no tensors yet: their axes lie as the left side has them, and other
-//! lines have other left sides.
+//! in every line. So do arguments by place that are no tensors yet.
 
 use super::along::sized;
 use super::branch::{Mask, behind, guard};
@@ -10,7 +9,7 @@ use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
 use crate::scope::{
-    Names, besides, bound_by, free, in_order, kept_within, keys, numbered, occurrences, outermost,
+    Names, besides, bound_by, free, kept_within, keys, laid, numbered, occurrences, outermost,
 };
 use crate::source::Span;
 use crate::time::moving;
@@ -157,7 +156,7 @@ impl Parts<'_> {
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), alone) in call.args.iter().zip(kept).zip(alone) {
             let new = self.still(a, &keep);
-            let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let names = laid(&new, &free(&new, &keep, self.program), &keep, self.program);
             let lies = callee.as_ref().is_some_and(|c| self.lies(c, &new, &names, &alone));
             args.push(if lies && !self.leans(&new) { self.named(new, names, &keep) } else { new });
         }
@@ -179,7 +178,7 @@ impl Parts<'_> {
         if list.shape.len() == names.len() { self.named(e.clone(), names, &Names::new()) } else { e.clone() }
     }
 
-    /// A call with names for those of its arguments that hold calls, or lie as the left side has them.
+    /// A call with names for those of its arguments that hold calls, or that it takes by place.
     fn arguments(&mut self, e: &Expr, call: &Call, callee: &Callee, keep: &Names) -> Expr {
         if matches!(callee.derivative_of(call), Derivative::None | Derivative::Stop) {
             let kept = kept_within(e, keep);
@@ -195,10 +194,8 @@ impl Parts<'_> {
         let (alone, kept) = (self.alone(call), besides(&around, &call.args));
         for (((a, keep), alone), still) in call.args.iter().zip(kept).zip(alone).zip(still) {
             let new = self.part(a, &keep);
-            let new = self.as_it_lies(a, new);
             let new = self.settled(&new, &keep);
-            // As they lie where the equation is computed, before its parts got names.
-            let names = in_order(a, &keys(&self.equation.target), &free(&new, &keep, self.program));
+            let names = laid(&new, &free(&new, &keep, self.program), &keep, self.program);
             let named = self.lies(callee, &new, &names, &alone) || !still && self.passes(&new);
             args.push(if named && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new });
         }
@@ -215,24 +212,14 @@ impl Parts<'_> {
         besides(&left, &call.args)
     }
 
-    /// Whether an argument with these names would be another on another line: by place its axes lie as the left side has them,
-    /// and what it keeps for what stands beside the call would be summed.
+    /// Whether an argument with these names is named: one by place of several axes is, and one that would be another on another
+    /// line, where what it keeps for what stands beside the call would be summed.
     fn lies(&self, callee: &Callee, new: &Expr, names: &[Name], alone: &Names) -> bool {
         if matches!(new.kind, Kind::Ref(_)) {
             return false;
         }
         let there = free(new, alone, self.program);
         callee.shape() == Shape::Positional && names.len() > 1 || names.iter().any(|n| !there.contains(n))
-    }
-
-    /// An argument that got a name, with its axes as the function finds those of what is computed on the way.
-    fn as_it_lies(&mut self, a: &Expr, new: Expr) -> Expr {
-        let own = match &new.kind {
-            Kind::Ref(r) if !matches!(a.kind, Kind::Ref(_)) => keys(r),
-            _ => return new,
-        };
-        let order = in_order(a, &keys(&self.equation.target), &own.iter().cloned().collect());
-        if order == own { new } else { self.named(new, order, &Names::new()) }
     }
 
     /// The names of what comes out of a call that has them from the left side, as far as that can be said before sizes are
@@ -246,7 +233,7 @@ impl Parts<'_> {
         let around = left.iter().chain(keep).cloned().collect();
         let of = |a: &Expr| match &a.kind {
             Kind::Ref(r) => keys(r),
-            _ => in_order(a, &left, &free(a, &around, self.program)),
+            _ => laid(a, &free(a, &around, self.program), &around, self.program),
         };
         let named = settled(self.program, self.equation, callee, call, keep);
         let axis = named.into_iter().find(|(k, _)| &**k == "axis");

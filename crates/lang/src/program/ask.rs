@@ -10,7 +10,7 @@ impl Program {
     /// The equations that give an expression a name, and that name at its indices.
     pub(super) fn named(&self, name: Name, value: &Expr) -> (Ref, Vec<Equation>) {
         let open = free(value, &Names::new(), self);
-        let places = in_order(value, &[], &open).iter().map(crate::ast::Place::named).collect();
+        let places = in_order(value, &open).iter().map(crate::ast::Place::named).collect();
         let target = Ref { name, places, relation: false, span: value.span };
         let equation = Equation {
             target: target.clone(),
