@@ -460,8 +460,8 @@ impl PyTensor {
 
     /// How often the value was changed in place.
     #[getter]
-    fn _version(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.value(py)?.version())
+    fn _version(&self) -> u64 {
+        self.stamp()
     }
 
     /// Whether this is a value of a function being traced.

@@ -1,7 +1,7 @@
 //! `x[…]` and `x[…] = y`: integers, ranges, None, Ellipsis, masks and integer arrays.
 
 use crate::convert::{array, tensor_of};
-use crate::error::{said, type_error};
+use crate::error::{runtime_error, said, type_error};
 use crate::tensor::{PyTensor, compute};
 use crate::unary::Spelled;
 use crate::value::integer;
@@ -21,6 +21,13 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
             let end = slice.getattr(name)?;
             if end.is_none() {
                 return Ok(None);
+            }
+            if let Ok(t) = end.cast::<PyTensor>()
+                && t.get().value(obj.py())?.is_traced()
+            {
+                let why = "a slice that ends at a value of a traced function has an extent that is not known; of `n` elements \
+                           from `i` on it is: x[i + gradus.arange(n)]";
+                return Err(runtime_error(why));
             }
             // Beyond all ends is at the end.
             if end.is_instance_of::<PyInt>() && end.extract::<i64>().is_err() {
@@ -129,6 +136,19 @@ fn fill(whole: &Bound<'_, PyTensor>, places: &[Ix], value: &Tensor) -> Option<Py
     Some(part.write(whole.py(), x.masked_fill(&mask.reshape(dims), value)))
 }
 
+/// Writes to a part. Large tensors are copied without Python's lock: if others have written meanwhile, again.
+fn put_at(whole: &Bound<'_, PyTensor>, places: Vec<Ix>, value: Arg<'_>) -> PyResult<()> {
+    let (py, place) = (whole.py(), whole.get());
+    loop {
+        let (seen, x) = (place.stamp(), place.value(py)?);
+        let new = compute(py, &x, |x| x.with_at(places.clone(), value));
+        drop(x);
+        if place.write_since(py, seen, new, false)? {
+            return Ok(());
+        }
+    }
+}
+
 /// What an index gave: one of another shape or dtype than fits is a wrong index.
 fn fitting(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
@@ -165,17 +185,18 @@ impl PyTensor {
             return Ok(());
         }
         let x = slf.get().value(py)?;
-        if slf.get().is_expanded(py) && (is_view(&places) || number.is_some()) {
-            // Element by element, since several elements of it may be one.
+        if slf.get().repeats(py) {
+            // Element by element, since several elements of it may be one: of those that are chosen one by one the last stays.
+            let same = number.is_some() || !is_view(&places);
             let part = PyTensor::part_of(slf, View::At(places))?;
             let new = new.to_dtype(x.dtype()).expand(part.value(py)?.shape());
-            return if number.is_some() { part.write_same(py, new) } else { part.write(py, new) };
+            return if same { part.write_same(py, new) } else { part.write(py, new) };
         }
         if let Some(n) = number {
             if let Some(done) = fill(slf, &places, &Tensor::from_literal(&n.literal(x.dtype()))) {
                 return done;
             }
-            return slf.get().write(py, compute(py, &x, |x| x.with_at(places, Arg::Number(n))));
+            return put_at(slf, places, Arg::Number(n));
         }
         let value: Tensor = new.to_dtype(x.dtype());
         if value.rank() == 0
@@ -183,7 +204,7 @@ impl PyTensor {
         {
             return done;
         }
-        slf.get().write(py, compute(py, &x, |x| x.with_at(places, &value)))
+        put_at(slf, places, Arg::Tensor(&value))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -420,13 +420,11 @@ impl PyJit {
             return self.f.bind(py).call(args, kwargs);
         }
         let arguments = all(args, kwargs)?;
-        let last = self.programs().last().cloned();
-        // Also while there is no program, so that one is made for all who wait.
-        let turn = last.is_none_or(|p| p.is_alone()).then(|| self.turns.take(py)).transpose()?;
+        // Whether a program fits is asked in turn, so that it still does when it runs, and one is made for all who wait.
+        let turn = self.turns.take(py)?;
         let (program, tensors) = match self.known(&arguments)? {
             Known::Program(program, tensors) => {
-                let _turn =
-                    if turn.is_none() && program.is_alone() { Some(self.turns.take(py)?) } else { turn };
+                let _turn = program.is_alone().then_some(turn);
                 return program.call(&arguments, &tensors, false);
             }
             _ if self.runs_plain() => {

@@ -4,7 +4,7 @@ use crate::error::{raise, value_error};
 use crate::shape::axis_of;
 use crate::tensor::PyTensor;
 use crate::value::{Operand, T};
-use gradus::Tensor;
+use gradus::{Number, Tensor};
 use pyo3::prelude::*;
 
 /// Methods that give a tensor with some elements replaced, and their forms in place.
@@ -68,8 +68,16 @@ impl PyTensor {
         value: Operand,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+        // One number takes the dtype of what it is written to.
+        let value = match value {
+            Operand::Number(n) if x.dtype().is_complex() || !matches!(n, Number::Complex(_)) => {
+                crate::convert::fits(n, x.dtype())?;
+                Operand::Tensor(Tensor::from_literal(&n.literal(x.dtype())))
+            }
+            other => other,
+        };
         let new = x.masked_fill(&mask.0, value.arg());
-        if !slf.get().is_expanded(py) {
+        if !slf.get().repeats(py) {
             slf.get().write(py, new)?;
             return Ok(slf);
         }

@@ -158,12 +158,13 @@ impl PyTensor {
     /// Axes moved to other places.
     #[doc = example!(movedim)]
     fn movedim(slf: &Bound<'_, PyTensor>, source: Dim, destination: Dim) -> PyResult<PyTensor> {
+        use gradus::Axes;
         let x = slf.get().value(slf.py())?;
         raise(x.movedim(source.clone(), destination.clone()).check())?;
         let rank = x.rank() as isize;
-        let places =
-            |d: Dim| d.0.unwrap_or_else(|| (0..rank).collect()).into_iter().map(|a| a.rem_euclid(rank));
-        let (from, to): (Vec<isize>, Vec<isize>) = (places(source).collect(), places(destination).collect());
+        let places = |d: Dim| raise(d.resolve(x.rank())).map(|all| all.into_iter().map(|a| a as isize));
+        let (from, to): (Vec<isize>, Vec<isize>) =
+            (places(source)?.collect(), places(destination)?.collect());
         let mut rest = (0..rank).filter(|a| !from.contains(a));
         let place = |j: isize| to.iter().position(|t| *t == j).map(|k| from[k]).or_else(|| rest.next());
         PyTensor::part_of(slf, View::Permute((0..rank).filter_map(place).collect()))

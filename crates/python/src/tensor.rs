@@ -39,6 +39,8 @@ struct Alias {
     how: View,
     /// The other's stamp when `value` was read from it.
     seen: u64,
+    /// Whether how `value` was computed is known here alone: it was written to what was detached from the other.
+    own: bool,
 }
 
 /// When a place that is made now is.
@@ -76,7 +78,7 @@ impl PyTensor {
             return Err(raised(e));
         }
         let seen = of.get().stamp();
-        let alias = Some(Box::new(Alias { of: of.clone().unbind(), how, seen }));
+        let alias = Some(Box::new(Alias { of: of.clone().unbind(), how, seen, own: false }));
         Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias })))
     }
 
@@ -128,15 +130,16 @@ impl PyTensor {
         all
     }
 
-    /// Whether it is a part of an expanded tensor.
-    pub(crate) fn is_expanded(&self, py: Python<'_>) -> bool {
-        self.ancestry(py).iter().any(|(_, how)| matches!(how, View::Expand(_)))
+    /// Whether it is a part of a view whose elements may be one in memory: of an expanded tensor, or of overlapping windows.
+    pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
+        self.ancestry(py).iter().any(|(_, how)| matches!(how, View::Expand(_) | View::Picked(_, true)))
     }
 
-    /// Puts elements into the place that they are of, if they are all different ones there or all the `same`; of an expanded tensor.
-    fn write_elements(&self, py: Python<'_>, new: &Tensor, same: bool) -> PyResult<()> {
+    /// Puts elements into the place that they are of, if they are all different ones there or `same` says that it does not
+    /// matter; of what [`repeats`](PyTensor::repeats).
+    fn write_elements(&self, py: Python<'_>, seen: u64, new: &Tensor, same: bool) -> PyResult<bool> {
         let chain = self.ancestry(py);
-        let Some((root, _)) = chain.last() else { return Ok(()) };
+        let Some((root, _)) = chain.last() else { return Ok(true) };
         let whole = root.get().value(py)?;
         let keeps = chain.iter().all(|(_, how)| how.keeps_elements());
         let places = gradus::outside_traces(|| {
@@ -146,12 +149,11 @@ impl PyTensor {
         let mut known = std::collections::HashSet::new();
         let mut each_once = |all: Vec<i64>| all.into_iter().all(|p| known.insert(p));
         if !keeps || !(same || each_once(raise(places.to_vec::<i64>())?)) {
-            let why =
-                "several elements of an expanded tensor are one in memory; clone() it before writing to it";
+            let why = "several elements of the view are one in memory; clone() it before writing to it";
             return Err(crate::error::runtime_error(why));
         }
         let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&places)], &new.reshape([-1i64]));
-        root.get().write(py, flat.reshape(whole.shape()))
+        root.get().write_since(py, seen, flat.reshape(whole.shape()), false)
     }
 
     /// Makes this a part of another place.
@@ -166,8 +168,8 @@ impl PyTensor {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves whenever what is read here may have changed.
-    fn stamp(&self) -> u64 {
+    /// Counts changes of what is read here.
+    pub(crate) fn stamp(&self) -> u64 {
         let slot = self.slot();
         match &slot.alias {
             Some(alias) if !matches!(alias.how, View::Gradient) => alias.of.get().stamp(),
@@ -191,18 +193,30 @@ impl PyTensor {
             return Ok(slot.value.clone());
         }
         let (now, of) = (alias.of.get().stamp(), alias.of.clone_ref(py));
-        if now == alias.seen && !slot.value.is_traced() && !compiling {
+        let traced = slot.value.is_traced();
+        let lasts = match alias.own {
+            true if traced => slot.value.detach().error().is_none(), // its trace goes on
+            true => !gradus::is_tracing(),
+            false => !traced && !compiling,
+        };
+        if now == alias.seen && lasts {
             return Ok(slot.value.clone());
         }
         drop(slot); // the other place has a lock of its own, and never looks back
         let whole = of.get().value(py)?;
         let mut slot = self.slot();
-        if let Some(alias) = &mut slot.alias {
+        if let Slot { value, alias: Some(alias), .. } = &mut *slot {
             let part = alias.how.of(&whole);
             // What is read without recording, or traced, is not what others will want to read.
             let lasting = gradus::is_grad_enabled() && !gradus::is_tracing();
+            // Written by others: other elements, computed as before.
+            let part = if alias.own { value.replaced_by(&part) } else { part };
+            if alias.own && gradus::is_tracing() {
+                return raise(part.check().cloned());
+            }
             alias.seen = if lasting { now } else { u64::MAX };
-            slot.value = part;
+            alias.own &= !part.is_leaf();
+            *value = part;
         }
         raise(slot.value.check().cloned())
     }
@@ -225,7 +239,7 @@ impl PyTensor {
     pub(crate) fn rebind(&self, value: Tensor) {
         let mut slot = self.slot();
         let old = (std::mem::replace(&mut slot.value, value), slot.alias.take());
-        slot.changed += 1;
+        slot.changed += 1 + old.0.version();
         drop(slot);
         drop(old);
     }
@@ -250,6 +264,12 @@ impl PyTensor {
     }
 
     fn write_as(&self, py: Python<'_>, new: Tensor, same: bool) -> PyResult<()> {
+        while !self.write_since(py, self.stamp(), new.clone(), same)? {}
+        Ok(())
+    }
+
+    /// Puts another value here, unless other threads have written since this stamp, whose parts would be lost: whether it did.
+    pub(crate) fn write_since(&self, py: Python<'_>, seen: u64, new: Tensor, same: bool) -> PyResult<bool> {
         let old = self.value(py)?;
         let new = owned(new);
         raise(new.check())?;
@@ -270,15 +290,14 @@ impl PyTensor {
             return Err(crate::error::runtime_error(why));
         }
         let new = new.to_dtype(old.dtype());
-        if self.is_expanded(py) {
-            return self.write_elements(py, &new, same);
-        }
         let aliased = {
             let slot = self.slot();
-            slot.alias.as_ref().map(|alias| (alias.of.clone_ref(py), matches!(alias.how, View::Gradient)))
+            slot.alias.as_ref().map(|alias| (alias.of.clone_ref(py), alias.how.clone()))
         };
         match aliased {
-            Some((of, true)) => {
+            Some((of, View::Detached)) => self.write_detached(py, &of, seen, (old, new), same),
+            Some(_) if self.repeats(py) => self.write_elements(py, seen, &new, same),
+            Some((of, View::Gradient)) => {
                 let leaf = with_gradient(of.get(), of.get().value(py)?);
                 if leaf.grad().is_some_and(|g| g.is_same(&old)) {
                     raise(leaf.set_grad(Some(&new)))?;
@@ -287,23 +306,49 @@ impl PyTensor {
                     self.slot().value = new;
                 }
                 self.slot().changed += 1;
-                Ok(())
+                Ok(true)
             }
-            Some((of, false)) => {
+            Some((of, how)) => {
                 drop(old);
                 if self.write_there(py, &of, &new)? {
-                    return Ok(());
+                    return Ok(true);
                 }
-                let whole = of.get().value(py)?;
-                let (whole, detached) = match &self.slot().alias {
-                    Some(alias) => (alias.how.replaced(&whole, &new)?, matches!(alias.how, View::Detached)),
-                    None => (new, false),
-                };
-                let _mode = detached.then(|| gradus::set_grad_enabled(false));
-                of.get().write(py, whole)
+                let whole = how.replaced(&of.get().value(py)?, &new)?;
+                of.get().write_since(py, seen, whole, false)
             }
-            None => self.put(old, new),
+            None if self.stamp() != seen => Ok(false),
+            None => self.put(old, new).map(|()| true),
         }
+    }
+
+    /// Elements go where this was detached from, and how they were computed stays here.
+    fn write_detached(
+        &self,
+        py: Python<'_>,
+        of: &Py<PyTensor>,
+        seen: u64,
+        (old, new): (Tensor, Tensor),
+        same: bool,
+    ) -> PyResult<bool> {
+        let recording = gradus::is_grad_enabled();
+        let kept = if recording { new.clone() } else { old.replaced_by(&new) };
+        let own = if kept.is_traced() { recording } else { !kept.is_leaf() };
+        drop(old);
+        let elements = new.detach();
+        drop(new);
+        let kept = own.then_some(kept); // it would be somebody else who has the elements
+        let mode = gradus::set_grad_enabled(false);
+        let done = of.get().write_since(py, seen, elements, same)?;
+        drop(mode);
+        let now = of.get().stamp();
+        if let (Slot { value, alias: Some(alias), .. }, true) = (&mut *self.slot(), done) {
+            alias.own = own;
+            alias.seen = if own { now } else { u64::MAX };
+            if let Some(kept) = kept {
+                *value = kept;
+            }
+        }
+        Ok(done)
     }
 
     /// Writes a part where it lies in the place that it is of, if nobody else sees that: whether that was so.
@@ -331,7 +376,7 @@ impl PyTensor {
     fn put(&self, old: Tensor, new: Tensor) -> PyResult<()> {
         if old.is_cell() {
             raise(old.set_and_stay_(&new))?;
-            self.slot().changed += 1;
+            self.slot().changed += gradus::is_tracing() as u64; // the cell itself counts what happens now
             return Ok(());
         }
         let born = self.slot().born;
@@ -362,8 +407,14 @@ impl PyTensor {
     }
 }
 
-/// A value in memory of its own: what is written to an array later must not change tensors that were set to it.
+/// A value of its own: what is written later to a leaf that it is, or to an array that it shares memory with, must not change
+/// tensors that were set to it.
 pub(crate) fn owned(value: Tensor) -> Tensor {
+    let recorded = || value.requires_grad() && gradus::is_grad_enabled();
+    let value = if value.is_cell() && !recorded() { value.detach() } else { value };
+    if value.is_cell() {
+        return value.copied();
+    }
     let foreign = !value.is_traced() && value.memory().is_ok_and(|m| m.storage.is_foreign());
     if foreign { value.copied() } else { value }
 }

@@ -16,8 +16,9 @@ pub(crate) enum View {
     Reshape(Vec<i64>),
     Permute(Vec<isize>),
     Expand(Vec<usize>),
-    /// Elements picked by a function that computes nothing: diagonals, windows, walks through memory.
-    Picked(Pick),
+    /// Elements picked by a function that computes nothing: diagonals, windows, walks through memory; and whether some may be
+    /// picked more than once.
+    Picked(Pick, bool),
     /// Matrices transposed and conjugated.
     Adjoint,
     Real,
@@ -62,7 +63,7 @@ impl View {
             View::Reshape(dims) => whole.reshape(dims.clone()),
             View::Permute(axes) => whole.permute(axes.clone()),
             View::Expand(shape) => whole.expand(shape.clone()),
-            View::Picked(pick) => pick(whole),
+            View::Picked(pick, _) => pick(whole),
             View::Adjoint => whole.adjoint(),
             View::Real => whole.real(),
             View::Imag => whole.imag(),
@@ -102,7 +103,7 @@ impl View {
                 part.permute(back)
             }
             View::Expand(_) => return Err(runtime_error("an expanded tensor is written element by element")),
-            View::Picked(pick) => {
+            View::Picked(pick, _) => {
                 let places = pick(&counted(whole)).reshape([-1i64]);
                 let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&places)], &part.reshape([-1i64]));
                 flat.reshape(whole.shape())
@@ -129,14 +130,14 @@ impl PyTensor {
     #[doc = example!(diagonal)]
     #[pyo3(signature = (offset=0, dim1=0, dim2=1))]
     fn diagonal(slf: &Bound<'_, PyTensor>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
-        PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.diagonal(offset, dim1, dim2))))
+        PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.diagonal(offset, dim1, dim2)), false))
     }
 
     /// Windows along an axis, as a new last axis.
     #[doc = example!(unfold)]
     fn unfold(slf: &Bound<'_, PyTensor>, dimension: isize, size: Count, step: Count) -> PyResult<PyTensor> {
         let (size, step) = (size.0, step.0);
-        PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.unfold(dimension, size, step))))
+        PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.unfold(dimension, size, step)), step < size))
     }
 
     /// Matrices transposed and conjugated.
@@ -230,8 +231,10 @@ impl PyTensor {
             );
             return Err(runtime_error(why));
         }
+        let different = places.iter().collect::<std::collections::HashSet<_>>().len();
+        let repeats = different < places.len();
         let places = gradus::outside_traces(|| Tensor::from(places).reshape(size));
         let pick = move |x: &Tensor| x.reshape([-1i64]).at(vec![Ix::from(&places)]);
-        PyTensor::part_of(&root, View::Picked(Arc::new(pick)))
+        PyTensor::part_of(&root, View::Picked(Arc::new(pick), repeats))
     }
 }

@@ -275,3 +275,11 @@ from .margin import (  # noqa: E402, F401
 )
 
 _documented(globals())
+
+
+def __getattr__(name):
+    """All other functions of tensors are here too, by the names that they have in `gradus`."""
+    found = None if name.startswith("_") else getattr(_core, name, None)
+    if not callable(found) or isinstance(found, type):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
