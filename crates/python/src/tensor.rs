@@ -364,8 +364,7 @@ impl PyTensor {
 
 /// A value in memory of its own: what is written to an array later must not change tensors that were set to it.
 pub(crate) fn owned(value: Tensor) -> Tensor {
-    let foreign = !value.is_traced() && value.memory().is_ok_and(|m| m.storage.is_foreign());
-    if foreign { value.copied() } else { value }
+    if value.is_foreign() { value.copied() } else { value }
 }
 
 /// Elements from which on Python's lock is worth releasing.
