@@ -319,6 +319,28 @@ impl Expr {
         Expr { kind, span: self.span }
     }
 
+    /// Changes every part where it stands.
+    pub(crate) fn change_parts(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        match &mut self.kind {
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => {}
+            Kind::List(parts) | Kind::Product(parts) | Kind::Sum(parts) => parts.iter_mut().for_each(f),
+            Kind::Call(call) => {
+                call.args.iter_mut().for_each(&mut *f);
+                call.named.iter_mut().for_each(|(_, e)| f(e));
+            }
+            Kind::Quotient(two)
+            | Kind::Power(two)
+            | Kind::Compare(_, two)
+            | Kind::And(two)
+            | Kind::Or(two) => two.iter_mut().for_each(f),
+            Kind::Choose(three) => three.iter_mut().for_each(f),
+            Kind::Negative(one) | Kind::Not(one) | Kind::Reduce(_, _, one) => f(one),
+            Kind::Case(cases, otherwise) => {
+                cases.iter_mut().flatten().chain(otherwise.as_deref_mut()).for_each(f);
+            }
+        }
+    }
+
     /// Whether a function of an index itself stands in it.
     pub(crate) fn is_of_index(&self) -> bool {
         matches!(self.kind, Kind::Of(..)) || self.any_part(Expr::is_of_index)

@@ -109,16 +109,18 @@ impl Program {
         }
         let (reached, wanted) = (self.reached_from(&loss), self.leading_to(&options.wrt));
         self.check_ends(&reached)?;
-        let mut plain = self.clone();
-        plain.equations.iter_mut().for_each(|e| e.value = branch::as_choice(&e.value, self));
-        let named = plain.with_parts(&reached.intersection(&wanted).cloned().collect());
-        let (program, parts) = named.as_ref().map_or((&plain, &[][..]), |(program, parts)| (program, parts));
-        let mut wanted = program.leading_to(&options.wrt);
+        let choosing = self.with_choices();
+        let plain = choosing.as_ref().unwrap_or(self);
+        let named = plain.with_parts(|n| reached.contains(n) && wanted.contains(n));
+        let (program, parts) = named.as_ref().map_or((plain, &[][..]), |(program, parts)| (program, parts));
+        let (reached, mut wanted) = match std::ptr::eq(program, self) {
+            true => (reached, wanted),
+            false => (program.reached_from(&loss), program.leading_to(&options.wrt)),
+        };
         // Lists that got a name have no gradient that anyone asked for.
         for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
             wanted.remove(&list.target.name);
         }
-        let reached = program.reached_from(&loss);
         let flowing: Vec<&Equation> =
             program.equations.iter().filter(|e| reached.contains(&e.target.name)).collect();
         let known: HashSet<Name> = options.complex.iter().cloned().collect();
@@ -131,11 +133,12 @@ impl Program {
                 format!("take a part of it: Total = real({loss}), and differentiate that (--loss Total)");
             return Err(vec![Diagnostic::error(at, what).help(help)]);
         }
-        let gradients: Vec<Name> = complex.iter().map(|n| format!("{}{n}", self.prefix()).into()).collect();
+        let prefix = self.prefix();
+        let gradients: Vec<Name> = complex.iter().map(|n| format!("{prefix}{n}").into()).collect();
         complex.extend(gradients);
         let mut walk = back::Walk {
             program,
-            prefix: self.prefix(),
+            prefix: prefix.clone(),
             needed: where_needed(&flowing, |n| *n == loss, program),
             reached,
             wanted,
@@ -162,8 +165,7 @@ impl Program {
         }
         let (lines, blocked) = (without_nothing(walk.lines, &walk.prefix, program), walk.blocked);
         doubtful.extend(walk.doubtful);
-        let prefix = self.prefix();
-        let with: HashSet<Name> = lines.iter().map(|e| e.target.name.clone()).collect();
+        let with: HashSet<&str> = lines.iter().map(|e| &*e.target.name).collect();
         if !walk.refused.is_empty() {
             return Err(walk.refused);
         }
@@ -171,7 +173,7 @@ impl Program {
             return Err(vec![d]);
         }
         let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
-        if let Some(name) = options.wrt.iter().find(|n| !with.contains(&gradient_of(n))) {
+        if let Some(name) = options.wrt.iter().find(|n| !with.contains(&*gradient_of(n))) {
             if !blocked.is_empty() {
                 return Err(blocked);
             }
@@ -183,10 +185,11 @@ impl Program {
             .names
             .iter()
             .map(|n| (n.clone(), gradient_of(n)))
-            .filter(|(_, g)| with.contains(g))
+            .filter(|(_, g)| with.contains(&**g))
             .collect();
         let lines = if options.merged { merge::merged(lines) } else { lines };
-        let equations = [parts::read(parts, &lines), lines].concat();
+        let mut equations = parts::read(parts, &lines);
+        equations.extend(lines);
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
         warnings.extend(doubtful);
@@ -230,14 +233,14 @@ impl Program {
             }
             return Ok(name.clone());
         }
+        if let Some(loss) = self.names.iter().find(|n| n.eq_ignore_ascii_case("loss") && scalar(n)) {
+            return Ok(loss.clone());
+        }
         let outputs = self.outputs();
         let known = options.complex.iter().cloned().collect();
         let complex = complex::complex_among(&self.equations, known, self);
-        let mut candidates: Vec<&Name> =
+        let candidates: Vec<&Name> =
             outputs.iter().filter(scalar).filter(|n| !complex.contains(*n)).collect();
-        if let Some(loss) = self.names.iter().filter(scalar).find(|n| n.eq_ignore_ascii_case("loss")) {
-            candidates = vec![loss];
-        }
         let larger = |n: &&Name| n.eq_ignore_ascii_case("loss") && !self.is_input(n);
         let larger = self.names.iter().find(larger).and_then(|n| Some((n, self.definition(n)?)));
         match (&candidates[..], larger) {
@@ -255,20 +258,28 @@ impl Program {
         }
     }
 
+    /// The program with its choices that are written as calls as ones that are not, if it has any.
+    fn with_choices(&self) -> Option<Program> {
+        if !self.equations.iter().any(|e| branch::chooses(&e.value, self)) {
+            return None;
+        }
+        let mut out = self.clone();
+        out.equations.iter_mut().for_each(|e| branch::as_choice(&mut e.value, self));
+        Some(out)
+    }
+
     /// The names that a loss depends on in a way that has a derivative.
-    fn reached_from(&self, loss: &Name) -> HashSet<Name> {
-        let mut reached: HashSet<Name> = HashSet::new();
-        let mut work = vec![loss.clone()];
+    fn reached_from<'a>(&'a self, loss: &'a Name) -> HashSet<Name> {
+        let mut reached: HashSet<Name> = HashSet::with_capacity(self.names.len());
+        let mut work = vec![loss];
         while let Some(name) = work.pop() {
             if !reached.insert(name.clone()) {
                 continue;
             }
             // Nothing flows through a threshold.
-            let own = self.definition(&name).filter(|d| !d.relation);
+            let own = self.definition(name).filter(|d| !d.relation);
             for i in own.iter().flat_map(|d| &d.equations) {
-                let mut through = Vec::new();
-                back::flowing(&self.equations[*i].value, self, &mut through);
-                work.extend(through);
+                back::flowing(&self.equations[*i].value, self, &mut work);
             }
         }
         reached
@@ -338,26 +349,19 @@ fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
 }
 
 /// An equation that was derived from what stands at a place: whatever is wrong with it is shown there.
-fn line(target: Ref, value: Expr, span: Span) -> Equation {
+fn line(target: Ref, mut value: Expr, span: Span) -> Equation {
     let target = Ref { span, ..target };
-    Equation {
-        target,
-        guard: None,
-        projection: Projection::Sum,
-        value: derived(&value, span),
-        local: false,
-        span,
-    }
+    stand(&mut value, span);
+    Equation { target, guard: None, projection: Projection::Sum, value, local: false, span }
 }
 
-/// An expression with everything that stands nowhere at a place.
-fn derived(e: &Expr, span: Span) -> Expr {
+/// Gives everything in an expression that stands nowhere a place.
+fn stand(e: &mut Expr, span: Span) {
     let own = |s: Span| if s == Span::default() { span } else { s };
-    let mut out = e.map_parts(&mut |p| derived(p, span));
-    out.span = own(e.span);
-    if let Kind::Ref(r) = &mut out.kind {
+    e.change_parts(&mut |p| stand(p, span));
+    e.span = own(e.span);
+    if let Kind::Ref(r) = &mut e.kind {
         r.span = own(r.span);
         r.places.iter_mut().for_each(|p| p.span = own(p.span));
     }
-    out
 }

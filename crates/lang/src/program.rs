@@ -218,6 +218,11 @@ impl Equation {
         refs.extend(self.guard.iter().flat_map(Expr::refs));
         refs
     }
+
+    /// Whether something holds for one of them.
+    pub(crate) fn any_read<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
+        self.value.any_ref(f) || self.guard.as_ref().is_some_and(|g| g.any_ref(f))
+    }
 }
 
 /// All that is wrong with a program, with the texts it is about.

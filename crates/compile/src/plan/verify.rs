@@ -136,12 +136,14 @@ impl Plan {
         for (o, (&b, dtype)) in c.buffers.iter().zip(types).enumerate() {
             self.reaches(b, dtype, c.ends(o))?;
         }
+        let numel = c.products() * c.m.0 * c.n.0;
         let (extents, strides): (Vec<usize>, Vec<i64>) = c.axes(2).unzip();
-        if !(Layout { offset: 0, strides }).is_injective(&extents) || (c.n.0 > 1 && c.n.1[1] != 1) {
+        if !(Layout { offset: 0, strides }).is_injective(&extents)
+            || (numel > 0 && c.n.0 > 1 && c.n.1[1] != 1)
+        {
             return Err("a product whose elements do not lie in rows".into());
         }
         let Some(finish) = &c.finish else { return Ok(()) };
-        let numel = c.products() * c.m.0 * c.n.0;
         if finish.parallel < finish.axes.len() || finish.rows() != numel {
             return Err(format!("what follows a product of {numel} elements runs over others"));
         }

@@ -177,13 +177,13 @@ impl<M: Machine> Body<M> {
             Step::Compute(n) => self.compute(e, step, n),
             Step::Keep(n, buffer) => {
                 let from = self.reg(e, Arg::Node(n));
-                let to = e.elements_at(e.lowered.accesses.len() + buffer, self.copy);
+                let to = e.elements_at(e.lowered.sizes.len() + buffer, self.copy);
                 M::store(&mut e.asm, from, to, self.lanes);
                 self.end(e, step);
             }
             Step::Recall(n, buffer) => {
                 let to = self.fresh();
-                let from = e.elements_at(e.lowered.accesses.len() + buffer, self.copy);
+                let from = e.elements_at(e.lowered.sizes.len() + buffer, self.copy);
                 M::load(&mut e.asm, to, from, self.lanes);
                 self.of.insert(n, to);
             }

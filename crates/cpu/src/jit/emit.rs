@@ -66,7 +66,7 @@ impl Table {
 pub(super) fn emit<M: Machine>(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Vec<u8>, Table)> {
     let folds = |t: &Turn| t.elements.iter().filter(|s| matches!(s, Step::Fold(_))).count();
     let folds = if M::HOLDS_FOLDS { 0 } else { turns.iter().map(folds).max().unwrap_or(0) };
-    let accesses = lowered.accesses.len() + kept;
+    let accesses = lowered.sizes.len() + kept;
     let table = Table { accesses, folded: M::FOLDED, lanes: M::LANES, folds: folds * APART / 2, slots: 0 };
     let mut e = Emitter::<M>::new(lowered, table);
     SAVED.iter().for_each(|r| e.asm.push(*r));
@@ -144,7 +144,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
 
     /// Elements of an access, for one of the vectors of a round.
     pub(super) fn elements_at(&mut self, access: usize, copy: usize) -> Mem {
-        let size = self.lowered.accesses.get(access).map_or(4, |a| a.1);
+        let size = self.lowered.sizes.get(access).copied().unwrap_or(4);
         Mem::Indexed(self.pointer(access), size.trailing_zeros() as u8, (copy * M::LANES * size) as i32)
     }
 

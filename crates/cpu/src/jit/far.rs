@@ -6,7 +6,7 @@ use crate::vector::circular;
 use crate::vector::number::Single;
 
 /// What code calls for numbers too large for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Far {
     Sin,
     Cos,

@@ -13,19 +13,19 @@ const LONGEST_ROW: usize = 8192;
 /// Most nodes of a kernel: beyond, registers do not last and looking for equal ones takes long.
 const MOST: usize = 1000;
 
-/// A kernel as nodes.
-#[derive(Debug)]
+/// A kernel as nodes. It says nothing of extents and places: code of equal ones is the same.
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lowered {
     pub(super) nodes: Vec<Node>,
-    /// What is read and written, and the bytes of an element.
-    pub(super) accesses: Vec<(Access, usize)>,
+    /// The bytes of an element of each access.
+    pub(super) sizes: Vec<usize>,
     pub(super) stores: Vec<Store>,
     /// Whether rows have one element, which is read and written without a mask: what the next row then reads is there sooner.
     pub(super) single: bool,
 }
 
 /// A write.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Store {
     pub(super) node: usize,
     pub(super) access: usize,
@@ -39,8 +39,8 @@ enum Typed<'n> {
     Mask(Mask<'n>),
 }
 
-/// The nodes of a kernel whose last axis is the row.
-pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Lowered> {
+/// The nodes of a kernel whose last axis is the row, and its accesses.
+pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<(Lowered, Vec<Access>)> {
     let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
     let inner = *kernel.axes.last()?;
     let rows = kernel.axes.len() - reduces as usize;
@@ -111,7 +111,8 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
     }
     drop(typed);
     let nodes = nodes.take();
-    (nodes.len() <= MOST).then_some(Lowered { nodes, accesses, stores, single: inner == 1 })
+    let (accesses, sizes) = accesses.into_iter().unzip();
+    (nodes.len() <= MOST).then_some((Lowered { nodes, sizes, stores, single: inner == 1 }, accesses))
 }
 
 fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>> {

@@ -8,7 +8,7 @@ use super::node::Fold;
 pub(super) const APART: usize = 64;
 
 /// Which lanes are there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Lanes {
     All,
     /// The first, as [`Machine::rest`] found.
@@ -16,7 +16,7 @@ pub(super) enum Lanes {
 }
 
 /// An operation on truth values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Logic {
     And,
     Or,

@@ -18,15 +18,17 @@ mod machine;
 mod memory;
 mod node;
 mod schedule;
+mod shared;
 #[cfg(test)]
 mod tests;
 
 use crate::feature::Isa;
 use columns::Columns;
-use emit::{Table, emit};
+use emit::Table;
 use gradus_compile::{Access, Kernel, Layout};
 use gradus_ir::DType;
-use memory::Pages;
+use shared::Shared;
+use std::sync::Arc;
 
 /// What runs a kernel.
 #[derive(Debug)]
@@ -51,7 +53,7 @@ impl Native {
 
     /// Instructions per element, about; along columns it is not known.
     pub(crate) fn instructions(&self) -> usize {
-        if let Native::Rows(code, _) = self { code.nodes } else { 0 }
+        if let Native::Rows(code, _) = self { code.shared.nodes } else { 0 }
     }
 
     /// Bytes of memory that a run needs for itself.
@@ -125,16 +127,11 @@ impl Native {
 /// The code of a kernel along rows.
 #[derive(Debug)]
 pub(crate) struct Code {
-    pages: Pages,
+    shared: Arc<Shared>,
     /// Extents; the last axis is the row.
     axes: Vec<usize>,
     /// What is read and written, and the bytes of an element.
     accesses: Vec<(Access, usize)>,
-    /// Row buffers.
-    kept: usize,
-    table: Table,
-    /// Values per element and row.
-    nodes: usize,
 }
 
 /// Row buffers start at cache lines.
@@ -142,15 +139,9 @@ const ALIGN: usize = 64;
 
 impl Code {
     fn new(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Code> {
-        let lowered = lower::lower(isa, kernel, buffers)?;
-        let (turns, kept) = schedule::schedule(&lowered);
-        let (code, table) = match isa.vectors() {
-            Isa::Avx512 => emit::<avx512::Avx512>(&lowered, &turns, kept)?,
-            Isa::Avx2 => emit::<avx2::Avx2>(&lowered, &turns, kept)?,
-            _ => return None,
-        };
-        let (accesses, nodes) = (lowered.accesses, lowered.nodes.len());
-        Some(Code { pages: Pages::new(&code)?, axes: kernel.axes.clone(), accesses, kept, table, nodes })
+        let (lowered, accesses) = lower::lower(isa, kernel, buffers)?;
+        let accesses = accesses.into_iter().zip(lowered.sizes.iter().copied()).collect();
+        Some(Code { shared: shared::shared(isa, lowered)?, axes: kernel.axes.clone(), accesses })
     }
 
     fn row(&self) -> usize {
@@ -158,7 +149,7 @@ impl Code {
     }
 
     fn table_bytes(&self) -> usize {
-        (8 * self.table.words()).next_multiple_of(ALIGN)
+        (8 * self.shared.table.words()).next_multiple_of(ALIGN)
     }
 
     fn row_bytes(&self) -> usize {
@@ -166,7 +157,7 @@ impl Code {
     }
 
     fn scratch(&self) -> usize {
-        self.table_bytes() + self.kept * self.row_bytes()
+        self.table_bytes() + self.shared.kept * self.row_bytes()
     }
 
     /// Runs a range of indices, in row-major order; if the kernel reduces, whole rows.
@@ -250,12 +241,12 @@ impl Code {
         if rows == 0 {
             return;
         }
-        let (table, words) = (self.table, scratch.cast::<u64>());
+        let (table, words) = (self.shared.table, scratch.cast::<u64>());
         // SAFETY: scratch memory has room for the table and the row buffers; the code reads and writes accesses at
         // indices of the kernel only, which lie in their buffers.
         unsafe {
             let put = |word: usize, value: u64| words.add(word).write(value);
-            for k in 0..self.kept {
+            for k in 0..self.shared.kept {
                 let buffer = scratch.add(self.table_bytes() + k * self.row_bytes());
                 put(table.pointer(self.accesses.len() + k), buffer as u64);
                 put(table.pitch(self.accesses.len() + k), 0);
@@ -274,7 +265,7 @@ impl Code {
                 put(table.pointer(a), memory[access.buffer].wrapping_offset(bytes as isize) as u64);
                 put(table.pitch(a), (pitch * *size as i64) as u64);
             }
-            let run: extern "sysv64" fn(*mut u64) = std::mem::transmute(self.pages.start());
+            let run: extern "sysv64" fn(*mut u64) = std::mem::transmute(self.shared.pages.start());
             run(words);
         }
     }

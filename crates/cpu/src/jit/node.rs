@@ -6,7 +6,7 @@ use super::machine::Logic;
 use std::cell::RefCell;
 
 /// What a node is computed by. Forms say which operands may be in memory: the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Action {
     /// An element, by its access.
     Load(usize),
@@ -32,7 +32,7 @@ pub(super) enum Action {
 }
 
 /// How elements of a row become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Fold {
     Sum,
     Max,
@@ -52,14 +52,14 @@ impl Fold {
 }
 
 /// An operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Arg {
     Node(usize),
     Number(u32),
 }
 
 /// A node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Node {
     pub(super) op: Action,
     pub(super) args: Vec<Arg>,

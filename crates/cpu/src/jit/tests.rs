@@ -7,6 +7,7 @@ use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::ops::pointwise::find;
 use gradus_ir::ops::{Combine, Scalar};
 use gradus_ir::{DType, Literal};
+use std::sync::Arc;
 
 const UNARY: [&str; 20] = [
     "neg",
@@ -334,6 +335,29 @@ fn in_place() {
         }
         case.check(random, "in place");
     }
+}
+
+#[test]
+fn code_of_other_extents_is_the_same() {
+    let random = &mut Random(7);
+    let mut of = |rows: usize, row: usize, scale: f32| {
+        let mut case = Case::new(&[rows, row], 2);
+        let x = case.load(random, 3, &[row as i64 + 2, 1], DType::F32);
+        let y = case.number(scale);
+        let sum = case.row("mul", &[x, y]);
+        case.store(random, 1, &[row as i64, 1], sum);
+        let sizes: Vec<(DType, usize)> = case.buffers.iter().map(|(d, b)| (*d, b.len() / d.size())).collect();
+        match Native::new(&case.kernel, &sizes) {
+            Some(Native::Rows(code, _)) => Some(code.shared),
+            other => panic!("{other:?}"),
+        }
+    };
+    if Isa::best() == Isa::Portable {
+        return;
+    }
+    let (first, other, differs) = (of(4, 50, 0.5), of(9, 333, 0.5), of(4, 50, 0.25));
+    assert_eq!(first.as_ref().map(Arc::as_ptr), other.as_ref().map(Arc::as_ptr));
+    assert_ne!(first.as_ref().map(Arc::as_ptr), differs.as_ref().map(Arc::as_ptr));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::scope::{
 };
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 pub(super) struct Walk<'a> {
     pub(super) program: &'a Program,
@@ -33,7 +34,7 @@ pub(super) struct Walk<'a> {
     /// Where a derivative is there, but hardly what is meant.
     pub(super) doubtful: Vec<Diagnostic>,
     /// The equation at hand.
-    pub(super) equation: Option<Equation>,
+    pub(super) equation: Option<Arc<Equation>>,
     /// Where what is differentiated stands.
     pub(super) at: Span,
     /// The tensors whose gradients have all moments.
@@ -119,10 +120,16 @@ impl Walk<'_> {
         if value.is_single() || !value.any_part(|p| !p.is_single()) {
             return value;
         }
-        let outer = self.outer.iter().filter(|n| !keep.contains(n));
-        let all = keep.iter().chain(outer).cloned().collect();
+        let outer: Vec<&Name> = self.outer.iter().filter(|n| !keep.contains(n)).collect();
+        if outer.is_empty() {
+            return value;
+        }
         let here = outermost(&value, keep, self.program);
-        let is_lost = |n: &Name| self.outer.contains(n) && !here.contains(n) && !keep.contains(n);
+        if outer.iter().all(|n| here.contains(n)) {
+            return value;
+        }
+        let is_lost = |n: &Name| outer.contains(&n) && !here.contains(n);
+        let all = keep.iter().chain(outer.iter().copied()).cloned().collect();
         let lost: Vec<Name> = outermost(&value, &all, self.program).into_iter().filter(is_lost).collect();
         match lost.is_empty() {
             true => value,
@@ -132,6 +139,9 @@ impl Walk<'_> {
 
     /// The names that were introduced for inner sums, with no more primes than this line needs.
     fn with_few_primes(&self, target: &Ref, value: Expr) -> Expr {
+        if self.introduced.is_empty() {
+            return value;
+        }
         let (all, left) = (occurrences(&value), keys(target));
         // What the left side is called by is no inner sum, whatever those of other lines are called.
         let inner = |n: &Name| self.introduced.contains(n) && !left.contains(n);
@@ -158,15 +168,14 @@ impl Walk<'_> {
         {
             return;
         }
-        let mut e = with_named_ranges(e);
-        let mut keep: Names = keys(&e.target).into_iter().collect();
-        let within = occurrences(&e.value);
-        e.value = {
-            let around = keep.iter().cloned().chain(e.guard.iter().flat_map(occurrences)).collect();
-            movable(self.program, &e, &e.value, &around)
-        };
-        keep.extend(within);
-        e.guard = e.guard.as_ref().map(|g| movable(self.program, &e, g, &keep));
+        let e = with_named_ranges(e);
+        let left: Names = keys(&e.target).into_iter().collect();
+        let mut keep = left.clone();
+        keep.extend(e.guard.iter().flat_map(occurrences));
+        let value = movable(self.program, &e, &e.value, &keep);
+        let around = || left.union(&occurrences(&e.value)).cloned().collect();
+        let guard = e.guard.as_ref().map(|g| movable(self.program, &e, g, &around()));
+        let e = Arc::new(Equation { target: e.target.clone(), guard, value, ..*e });
         self.at = e.span;
         self.equation = Some(e.clone());
         self.introduced = Names::new();
@@ -179,9 +188,6 @@ impl Walk<'_> {
             return;
         }
         let mut ct = reference(self.name(target), plain(&e.target.places));
-        let left: Names = keys(&e.target).into_iter().collect();
-        let mut keep = left.clone();
-        keep.extend(e.guard.iter().flat_map(occurrences));
         // Only parts of parts have sums that could be another line's.
         let nested = e.value.any_part(|p| !p.is_single());
         self.outer = if nested { outermost(&e.value, &keep, self.program) } else { Names::new() };
@@ -503,9 +509,9 @@ fn multiplies(e: &Expr, needed: &Needed) -> bool {
 }
 
 /// The names of tensors through which a derivative flows.
-pub(super) fn flowing(e: &Expr, program: &Program, out: &mut Vec<Name>) {
+pub(super) fn flowing<'e>(e: &'e Expr, program: &Program, out: &mut Vec<&'e Name>) {
     match &e.kind {
-        Kind::Ref(r) => out.push(r.name.clone()),
+        Kind::Ref(r) => out.push(&r.name),
         Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
         Kind::Choose(three) => three[1..].iter().for_each(|p| flowing(p, program, out)),
         Kind::Case(cases, otherwise) => {

@@ -98,13 +98,19 @@ pub(super) fn branches<'e>(
     out
 }
 
-/// A choice that is written as a call, as one that is not.
-pub(super) fn as_choice(e: &Expr, program: &Program) -> Expr {
-    let out = e.map_parts(&mut |p| as_choice(p, program));
-    let Kind::Call(c) = &out.kind else { return out };
-    match builtin::choice(c, program) {
-        Some(choice) => choice.at(e.span),
-        None => out,
+/// Whether a choice is written as a call.
+pub(super) fn chooses(e: &Expr, program: &Program) -> bool {
+    matches!(&e.kind, Kind::Call(c) if builtin::choice(c, program).is_some())
+        || e.any_part(|p| chooses(p, program))
+}
+
+/// Makes a choice that is written as a call one that is not.
+pub(super) fn as_choice(e: &mut Expr, program: &Program) {
+    e.change_parts(&mut |p| as_choice(p, program));
+    if let Kind::Call(c) = &e.kind
+        && let Some(choice) = builtin::choice(c, program)
+    {
+        e.kind = choice;
     }
 }
 

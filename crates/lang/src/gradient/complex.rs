@@ -16,6 +16,10 @@ pub(super) fn complex_among(
     program: &Program,
 ) -> HashSet<Name> {
     let mut found = known;
+    // Most programs have no complex numbers at all.
+    if !equations.iter().any(|e| is_complex(&e.value, &found, program)) {
+        return found;
+    }
     let mut readers: HashMap<&Name, Vec<&Equation>> = HashMap::new();
     for e in equations {
         e.value.refs().iter().for_each(|r| readers.entry(&r.name).or_default().push(e));

@@ -14,20 +14,22 @@ use crate::scope::{
 };
 use crate::source::Span;
 use crate::time::moving;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 impl Program {
     /// The program with names for such arguments, and what defines those names. Only equations of
     /// these names are looked at.
-    pub(super) fn with_parts(&self, among: &HashSet<Name>) -> Option<(Program, Vec<Equation>)> {
+    pub(super) fn with_parts(&self, among: impl Fn(&Name) -> bool) -> Option<(Program, Vec<Equation>)> {
         let (mut equations, mut found) = (Vec::with_capacity(self.equations.len()), Vec::new());
         let mut taken: HashSet<Name> = HashSet::new();
         for e in &self.equations {
             let relation = |n: &Name| self.definition(n).is_some_and(|d| d.relation);
             let number = |n: &Name| self.params.iter().any(|p| p.0 == *n);
-            let flows = || e.value.refs().iter().any(|r| !relation(&r.name) && !number(&r.name));
-            if !among.contains(&e.target.name) || relation(&e.target.name) || !flows() {
-                equations.push(e.clone());
+            let flows = || e.value.any_ref(&mut |r| !relation(&r.name) && !number(&r.name));
+            let looked_at = e.guard.is_some() || !is_flat(&e.value);
+            if !looked_at || !among(&e.target.name) || relation(&e.target.name) || !flows() {
+                equations.push(Cow::Borrowed(e));
                 continue;
             }
             let mut around: Names = keys(&e.target).into_iter().collect();
@@ -38,25 +40,28 @@ impl Program {
             let guard = e.guard.as_ref().map(|g| parts.still(g, &beside));
             parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
             let value = parts.part(&e.value, &around);
+            if parts.found.is_empty() {
+                equations.push(Cow::Borrowed(e));
+                continue;
+            }
             // What parts kept for arguments of a call is still kept where these have gone with it.
-            let moved = !parts.found.is_empty();
-            let before = if moved { outermost(&e.value, &around, self) } else { Names::new() };
+            let before = outermost(&e.value, &around, self);
             let all = around.union(&before).cloned().collect();
-            let here = if moved { outermost(&value, &around, self) } else { Names::new() };
+            let here = outermost(&value, &around, self);
             let is_lost = |n: &Name| before.contains(n) && !around.contains(n) && !here.contains(n);
-            let there = if moved { outermost(&value, &all, self) } else { Names::new() };
-            let lost: Vec<Name> = there.into_iter().filter(is_lost).collect();
+            let lost: Vec<Name> = outermost(&value, &all, self).into_iter().filter(is_lost).collect();
             let value = match lost.is_empty() {
                 true => value,
                 false => Kind::Reduce(e.projection, lost, Box::new(value)).at(e.value.span),
             };
             found.extend(parts.found.iter().cloned());
-            equations.append(&mut parts.found);
-            equations.push(Equation { value, guard, ..e.clone() });
+            equations.extend(parts.found.into_iter().map(Cow::Owned));
+            equations.push(Cow::Owned(Equation { target: e.target.clone(), value, guard, ..*e }));
         }
         if found.is_empty() {
             return None;
         }
+        let equations = equations.into_iter().map(Cow::into_owned).collect();
         let program = Program { equations, ..self.clone() };
         Some((program.again().ok()?, found))
     }
@@ -64,6 +69,9 @@ impl Program {
 
 /// Those parts that some lines read, directly or through others, which stand behind what they read.
 pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
+    if parts.is_empty() {
+        return Vec::new();
+    }
     let mut needed: HashSet<&Name> = lines.iter().flat_map(Equation::reads).map(|r| &r.name).collect();
     let mut out: Vec<Equation> = Vec::new();
     for part in parts.iter().rev() {
@@ -74,6 +82,11 @@ pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
     }
     out.reverse();
     out
+}
+
+/// Whether an expression has no parts that could get names.
+fn is_flat(e: &Expr) -> bool {
+    e.is_single() || matches!(e.kind, Kind::Product(_) | Kind::Sum(_)) && !e.any_part(|p| !p.is_single())
 }
 
 pub(super) struct Parts<'a> {
@@ -92,9 +105,7 @@ impl Parts<'_> {
         let whole = std::ptr::eq(e, &self.equation.value)
             && self.equation.guard.is_none()
             && self.equation.projection == Projection::Sum;
-        if e.is_single()
-            || matches!(e.kind, Kind::Product(_) | Kind::Sum(_)) && !e.any_part(|p| !p.is_single())
-        {
+        if is_flat(e) {
             return e.clone();
         }
         match &e.kind {

@@ -2,6 +2,7 @@
 
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::scope::{fresh, key, keys, occurrences, renamed};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Whether an expression is a product of tensors and numbers, in which an index can be moved. A range has no offset that
@@ -50,10 +51,10 @@ pub(super) fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
 
 /// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
 /// same text get the same names.
-pub(super) fn with_named_ranges(e: &Equation) -> Equation {
+pub(super) fn with_named_ranges(e: &Equation) -> Cow<'_, Equation> {
     let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
     if e.target.places.iter().all(from_start) {
-        return e.clone();
+        return Cow::Borrowed(e);
     }
     let mut taken = occurrences(&e.value);
     taken.extend(keys(&e.target));
@@ -71,5 +72,5 @@ pub(super) fn with_named_ranges(e: &Equation) -> Equation {
     };
     let target = Ref { places: e.target.places.iter().map(renamed_place).collect(), ..e.target.clone() };
     let guard = e.guard.as_ref().map(|g| renamed(g, &names));
-    Equation { target, guard, value: renamed(&e.value, &names), ..e.clone() }
+    Cow::Owned(Equation { target, guard, value: renamed(&e.value, &names), ..*e })
 }

@@ -105,10 +105,12 @@ impl Program {
         self.functions.insert(f.name.clone(), Arc::new(Function { body, ..f }));
     }
 
-    /// The names in order of appearance, and what the equations say of each.
-    pub(super) fn define(&mut self) {
-        let mut names = Vec::new();
+    /// The names in order of appearance, and what the equations say of each; whether some name has fewer indices here than there.
+    pub(super) fn define(&mut self) -> bool {
+        let mut names = Vec::with_capacity(self.equations.len());
         let mut definitions = std::mem::take(&mut self.definitions);
+        definitions.reserve(self.equations.len());
+        let mut uneven = false;
         let params: HashSet<&Name> = self.params.iter().map(|p| &p.0).collect();
         for (at, e) in self.equations.iter().enumerate() {
             let mut note = |r: &Ref, defines: bool| {
@@ -119,6 +121,7 @@ impl Program {
                     names.push(r.name.clone());
                     Definition { span: r.span, rank: r.places.len(), ..Definition::default() }
                 });
+                uneven |= d.rank != r.places.len();
                 let first = d.equations.is_empty() && (defines || d.places.is_empty());
                 if first {
                     d.span = r.span;
@@ -136,9 +139,10 @@ impl Program {
                 d.time = d.time.or(r.places.iter().position(is_time));
             };
             note(&e.target, true);
-            for r in e.reads() {
+            e.any_read(&mut |r| {
                 note(r, false);
-            }
+                false
+            });
         }
         for (_, value, _) in &self.sinks {
             for r in value.refs() {
@@ -156,6 +160,7 @@ impl Program {
         }
         self.definitions = definitions;
         self.names = names;
+        uneven
     }
 }
 

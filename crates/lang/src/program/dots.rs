@@ -18,6 +18,9 @@ impl Program {
             faults.push(fault.and(first.span, "the first").help(MEANS));
             return;
         }
+        if first.is_none() && !e.any_read(&mut |r| r.places.iter().any(|p| p.dotted)) {
+            return;
+        }
         let axis = first.and_then(key);
         for place in e.reads().into_iter().flat_map(|r| &r.places).filter(|p| p.dotted) {
             if key(place) != axis {

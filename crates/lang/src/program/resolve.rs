@@ -22,20 +22,24 @@ impl Program {
         }
         let equations = std::mem::take(&mut self.equations);
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
-        let equations = equations.into_iter().flat_map(|e| look.equation(e, faults)).collect();
-        let sinks = std::mem::take(&mut self.sinks);
+        let mut found = Vec::with_capacity(equations.len());
+        equations.into_iter().for_each(|e| look.equation(e, &mut found, faults));
+        let mut sinks = std::mem::take(&mut self.sinks);
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
-        let sinks = sinks.into_iter().map(|(p, e, s)| (p, look.expr(&e, faults), s)).collect();
-        (self.equations, self.sinks) = (equations, sinks);
+        sinks.iter_mut().for_each(|(_, e, _)| look.expr(e, faults));
+        (self.equations, self.sinks) = (found, sinks);
         self.name_sinks();
         self.resolve_functions(&params, faults);
         self.write_time_out();
-        self.define();
+        let uneven = self.define();
         self.check_names(faults);
-        self.check_kinds(faults);
-        self.check_ranks(faults);
+        let joined = self.joined();
+        self.check_left_ranges(&joined, faults);
+        self.check_kinds(&joined, faults);
+        if uneven {
+            self.check_ranks(faults);
+        }
         self.check_params(faults);
-        self.check_left_ranges(faults);
         self.check_times(faults);
         self.check_negation(faults);
         for (name, span) in &self.exports {
@@ -51,13 +55,22 @@ impl Program {
     pub(super) fn looked_up(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         let defined = self.equations.iter().map(|e| e.target.name.clone()).collect();
         let params = self.params.iter().map(|(n, p)| (n.clone(), p.span)).collect();
-        Look { program: self, defined: &defined, params: &params, relation: false }.expr(e, faults)
+        let mut out = e.clone();
+        Look { program: self, defined: &defined, params: &params, relation: false }.expr(&mut out, faults);
+        out
+    }
+
+    /// What several equations define, in order.
+    fn joined(&self) -> Vec<&super::Definition> {
+        let mut out: Vec<_> = self.definitions.values().filter(|d| d.equations.len() > 1).collect();
+        out.sort_by_key(|d| d.equations[0]);
+        out
     }
 
     /// A range on the left is a name for all places of an axis: it does not choose some of them.
-    fn check_left_ranges(&self, faults: &mut Vec<Diagnostic>) {
+    fn check_left_ranges(&self, joined: &[&super::Definition], faults: &mut Vec<Diagnostic>) {
         let range = |p: &&Place| matches!(p.index, Index::Slice(None, ..));
-        for d in self.names.iter().filter_map(|n| self.definition(n)) {
+        for d in joined {
             for at in 0..d.rank {
                 let own = || d.equations.iter().map(|i| &self.equations[*i].target);
                 let Some(first) = own().filter_map(|t| t.places.get(at)).find(range) else { continue };
@@ -80,7 +93,9 @@ impl Program {
             }
         }
         for name in &self.names {
-            if let (Some(d), Some(why)) = (self.definition(name), builtin::taken(name, false, self)) {
+            if let Some(why) = builtin::taken(name, false, self)
+                && let Some(d) = self.definition(name)
+            {
                 faults.push(Diagnostic::error(d.span, why).help(help("tensor")));
             }
         }
@@ -96,7 +111,8 @@ impl Program {
             }
             own.extend(f.params.iter().map(|p| p.name.clone()));
             let look = Look { program: self, defined: &own, params, relation: false };
-            let body: Vec<Equation> = f.body.iter().flat_map(|e| look.equation(e.clone(), faults)).collect();
+            let mut body = Vec::with_capacity(f.body.len());
+            f.body.iter().for_each(|e| look.equation(e.clone(), &mut body, faults));
             for r in body.iter().flat_map(Equation::reads) {
                 if !own.contains(&r.name) && !params.contains_key(&r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
@@ -136,8 +152,8 @@ impl Program {
     }
 
     /// A name is a relation or a tensor on the left: what its equations are joined by must be clear.
-    fn check_kinds(&self, faults: &mut Vec<Diagnostic>) {
-        for d in self.names.iter().filter_map(|n| self.definition(n)) {
+    fn check_kinds(&self, joined: &[&super::Definition], faults: &mut Vec<Diagnostic>) {
+        for d in joined {
             let mut targets = d.equations.iter().map(|i| &self.equations[*i].target);
             let Some(first) = targets.next() else { continue };
             if let Some(other) = targets.find(|t| t.relation != first.relation) {
@@ -175,7 +191,7 @@ impl Program {
         }
     }
 
-    fn check_params(&mut self, faults: &mut Vec<Diagnostic>) {
+    fn check_params(&self, faults: &mut Vec<Diagnostic>) {
         let numbers = match self.numbers(&HashMap::new()) {
             Ok(numbers) => numbers,
             Err(fault) => return faults.push(fault),
@@ -271,21 +287,24 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// An equation with its names looked up; of a relation only then it is known which terms are truth values.
-    fn equation(&self, e: Equation, faults: &mut Vec<Diagnostic>) -> Vec<Equation> {
+    fn equation(&self, mut e: Equation, out: &mut Vec<Equation>, faults: &mut Vec<Diagnostic>) {
         let look = Look { relation: e.target.relation, ..*self };
-        let value = look.expr(&e.value, faults);
-        let guard = e.guard.as_ref().map(|g| look.expr(g, faults));
+        look.expr(&mut e.value, faults);
+        e.guard.iter_mut().for_each(|g| look.expr(g, faults));
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
             faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
         }
-        let e = Equation { value, guard, ..e };
-        if e.target.relation { super::collect::terms(&e) } else { vec![e] }
+        match e.target.relation {
+            true => out.extend(super::collect::terms(&e)),
+            false => out.push(e),
+        }
     }
 
-    fn expr(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+    fn expr(&self, e: &mut Expr, faults: &mut Vec<Diagnostic>) {
         if let Some(truth) = self.truth(e) {
-            return truth;
+            *e = truth;
+            return;
         }
         if let Kind::Ref(r) = &e.kind
             && r.name.contains("::")
@@ -296,20 +315,24 @@ impl Look<'_> {
                 let what = format!("there is no number `{}` in what is imported", r.name);
                 add_near(faults, Diagnostic::error(e.span, what), &r.name, numbers());
             }
-            return e.clone();
+            return;
         }
         let Kind::Call(call) = &e.kind else {
-            return e.map_parts(&mut |part| self.expr(part, faults));
+            return e.change_parts(&mut |part| self.expr(part, faults));
         };
         if self.defined.contains(&call.function) || self.is_input_relation(call) {
-            return self.relation(call, e, faults);
+            *e = self.relation(call, e, faults);
+            return;
         }
         // A bare name here is a word, such as `true`.
         let bare = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty());
-        let setting = |v: &Expr, faults: &mut _| if bare(v) { v.clone() } else { self.expr(v, faults) };
-        let named = call.named.iter().map(|(k, v)| (k.clone(), setting(v, faults))).collect();
-        let args = call.args.iter().map(|a| self.expr(a, faults)).collect();
-        self.call(Call { function: call.function.clone(), args, named }, e, faults)
+        let span = e.span;
+        let Kind::Call(call) = &mut e.kind else { return };
+        call.named.iter_mut().filter(|(_, v)| !bare(v)).for_each(|(_, v)| self.expr(v, faults));
+        call.args.iter_mut().for_each(|a| self.expr(a, faults));
+        if let Some(of_index) = self.call(call, span, faults) {
+            e.kind = of_index;
+        }
     }
 
     /// `true` and `false`, unless the program has something of that name.
@@ -343,10 +366,11 @@ impl Look<'_> {
         Kind::Ref(Ref { name: call.function.clone(), places, relation: true, span: e.span }).at(e.span)
     }
 
-    fn call(&self, mut call: Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+    /// Writes a call out, unless something is wrong with it; what it is instead, if it is one of an index itself.
+    fn call(&self, call: &mut Call, span: Span, faults: &mut Vec<Diagnostic>) -> Option<Kind> {
         if call.function.eq_ignore_ascii_case("const") && call.args.len() == 1 && call.named.is_empty() {
             call.function = "const".into();
-            return Kind::Call(Box::new(call)).at(e.span);
+            return None;
         }
         if call.function.eq_ignore_ascii_case("const") {
             let what = format!(
@@ -355,10 +379,10 @@ impl Look<'_> {
             );
             let all: Vec<String> = call.args.iter().map(Expr::to_string).collect();
             let listed = call.args.iter().all(|a| matches!(a.kind, Kind::Number(_))) && all.len() > 1;
-            let fault = Diagnostic::error(e.span, what);
+            let fault = Diagnostic::error(span, what);
             let list = || format!("write const([{}])", all.join(", "));
             faults.push(if listed { fault.help(list()) } else { fault });
-            return e.clone();
+            return None;
         }
         if call.function.eq_ignore_ascii_case("softmax") && call.named.iter().any(|(k, _)| &**k == "mask") {
             call.function = "masked_softmax".into();
@@ -366,28 +390,23 @@ impl Look<'_> {
         let Some(callee) = builtin::find(&call.function, self.program) else {
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
-            let fault = Diagnostic::error(e.span, what);
+            let fault = Diagnostic::error(span, what);
             match builtin::instead(&call.function) {
                 Some(why) => faults.push(fault.help(why)),
                 None => add_near(faults, fault, &call.function, builtin::names().chain(user)),
             }
-            return e.clone();
+            return None;
         };
         call.function = callee.name();
         if callee.is_of_index() {
-            return self.of_index(&call, e, faults);
+            return self.of_index(call, span, faults);
         }
-        match self.arranged(&callee, &call, e) {
-            Ok(call) => Kind::Call(Box::new(call)).at(e.span),
-            Err(fault) => {
-                faults.push(fault);
-                e.clone()
-            }
-        }
+        faults.extend(self.arrange(&callee, call, span).err());
+        None
     }
 
     /// `even(i)`, `odd(axis="i")`.
-    fn of_index(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
+    fn of_index(&self, call: &Call, span: Span, faults: &mut Vec<Diagnostic>) -> Option<Kind> {
         let given = match (&call.args[..], &call.named[..]) {
             ([one], []) => Some(one),
             ([], [(key, one)]) if &**key == "axis" => Some(one),
@@ -398,41 +417,36 @@ impl Look<'_> {
             Kind::Text(t) => Some(t.clone()),
             _ => None,
         });
-        match index {
-            Some(index) => Kind::Of(call.function.clone(), index).at(e.span),
-            None => {
-                let what = format!("`{}` takes one index", call.function);
-                faults.push(Diagnostic::error(e.span, what).help(format!("write {}(i)", call.function)));
-                e.clone()
-            }
+        if index.is_none() {
+            let what = format!("`{}` takes one index", call.function);
+            faults.push(Diagnostic::error(span, what).help(format!("write {}(i)", call.function)));
         }
+        index.map(|index| Kind::Of(call.function.clone(), index))
     }
 
-    /// The call with its tensors in order and everything else under its keyword, or what is wrong with it.
-    fn arranged(&self, callee: &Callee, call: &Call, e: &Expr) -> Result<Call, Diagnostic> {
+    /// Brings the tensors of a call in order and everything else under its keyword, or says what is wrong with it.
+    fn arrange(&self, callee: &Callee, call: &mut Call, at: Span) -> Result<(), Diagnostic> {
         let signature = callee.signature();
         let is = || format!("it is {}", signature.text(&call.function));
         let params = callee.params();
         let many = params.first().is_some_and(|p| p.is_many());
-        let (mut args, mut named) = (call.args.clone(), Vec::new());
-        if !many && args.len() > params.len() {
-            let spare = args.split_off(params.len());
-            if spare.len() > signature.settings().len() {
-                let what = format!("`{}` cannot take {} arguments", call.function, call.args.len());
-                return Err(Diagnostic::error(e.span, what).help(is()));
-            }
-            let keyed = signature.settings().zip(spare);
-            named.extend(keyed.map(|(key, value)| (Name::from(key), self.word(&value))));
+        let own = if many { call.args.len() } else { call.args.len().min(params.len()) };
+        let (spare, mut by_name) = (&call.args[own..], Vec::new());
+        if spare.len() > signature.settings().len() {
+            let what = format!("`{}` cannot take {} arguments", call.function, call.args.len());
+            return Err(Diagnostic::error(at, what).help(is()));
         }
+        let keyed = signature.settings().zip(spare);
+        let mut named: Vec<_> = keyed.map(|(key, value)| (Name::from(key), self.word(value))).collect();
         for (key, value) in &call.named {
             if signature.is_param(key) && !many {
-                let at = params.iter().position(|p| p.name == *key);
-                if at != Some(args.len()) {
+                let place = params.iter().position(|p| p.name == *key);
+                if place != Some(own + by_name.len()) {
                     let what =
                         format!("`{key}` cannot be given here: it is given already, or one before it is not");
                     return Err(Diagnostic::error(value.span, what).help(is()));
                 }
-                args.push(value.clone());
+                by_name.push(value.clone());
             } else if signature.takes(key) && !named.iter().any(|(k, _)| k == key) {
                 named.push((key.clone(), self.word(value)));
             } else {
@@ -446,15 +460,18 @@ impl Look<'_> {
         }
         for key in callee.keys() {
             let given = named.iter().find(|(k, _)| **k == *key.name).map(|(_, value)| value);
-            let span = given.map_or(e.span, |value| value.span);
+            let span = given.map_or(at, |value| value.span);
             key.literally(given).map_err(|fault| Diagnostic::error(span, fault.to_string()).help(is()))?;
         }
-        if args.len() < signature.least() {
-            let what =
-                format!("`{}` needs {} arguments, {} given", call.function, signature.least(), args.len());
-            return Err(Diagnostic::error(e.span, what).help(is()));
+        let count = own + by_name.len();
+        if count < signature.least() {
+            let what = format!("`{}` needs {} arguments, {count} given", call.function, signature.least());
+            return Err(Diagnostic::error(at, what).help(is()));
         }
-        Ok(Call { function: call.function.clone(), args, named })
+        call.args.truncate(own);
+        call.args.extend(by_name);
+        call.named = named;
+        Ok(())
     }
 
     /// Where a keyword stands: before its value.

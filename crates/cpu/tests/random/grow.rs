@@ -1,0 +1,254 @@
+//! Random graphs large enough for every pass of the compiler, whose rounding errors are known.
+//!
+//! All values stay within -1 and 1, and no step moves its result further than the most that an operand was moved. So
+//! errors only add: whoever computes such a graph with another order of sums is off by at most what the steps round,
+//! and every step says how often that is.
+
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::movement::Concat;
+use gradus_ir::ops::reduce::Max;
+use gradus_ir::{Aval, DType, Graph, Literal, Shape};
+
+/// Rows and columns. Each reaches something that the others do not: attention whose scores are sliced, sums along
+/// columns of values that no cache holds, rows in parts, reductions in two turns, tails of vectors.
+pub(crate) const SHAPES: [[usize; 2]; 8] =
+    [[768, 64], [64, 500], [256, 257], [3, 9000], [4096, 257], [1024, 128], [16, 4001], [2048, 48]];
+
+/// Most terms of a product: the reference takes its time for them.
+const MOST_TERMS: usize = 1 << 25;
+/// Attention has so many heads.
+const HEADS: usize = 8;
+/// Most roundings of a few operations and functions, by the device and by the reference.
+const FEW: usize = 24;
+
+/// A graph with inputs for it.
+pub(crate) struct Grown {
+    pub(crate) graph: Graph,
+    /// The same, but every step's value is an output, behind those of the graph.
+    pub(crate) open: Graph,
+    pub(crate) inputs: Vec<Literal>,
+    /// How far its outputs may be from the reference's.
+    pub(crate) bound: f64,
+}
+
+/// Numbers with a fixed sequence per seed (splitmix).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) % n as u64) as usize
+    }
+
+    /// Within -1 and 1.
+    fn number(&mut self) -> f64 {
+        self.below(1 << 20) as f64 / (1 << 19) as f64 - 1.0
+    }
+}
+
+/// A value and how often it was rounded on the way from the operands.
+type Made<'g> = (Var<'g>, usize);
+
+struct Grower<'g> {
+    random: Random,
+    shape: Shape,
+    /// Columns to columns: half of a value and a little of every other. None if products would be large.
+    weight: Option<Var<'g>>,
+    values: Vec<Var<'g>>,
+    /// Some results of reductions.
+    reduced: Vec<Var<'g>>,
+}
+
+/// The graph of a seed.
+pub(crate) fn grow(dtype: DType, seed: u64) -> Grown {
+    let g = Builder::new();
+    let mut random = Random(seed);
+    let shape: Shape = SHAPES[seed as usize % SHAPES.len()].into();
+    let products = shape.numel() * shape[1] <= MOST_TERMS;
+    let columns = if products { shape[1] } else { 1 };
+    let types = [shape.clone(), shape.clone(), [columns, columns].into()].map(|s| Aval::new(dtype, s));
+    let given: Vec<Var<'_>> = types.iter().map(|t| g.input("x", t.clone())).collect();
+    let part = 0.5 / columns as f64;
+    let weight = |i: usize, x: f64| if i / columns == i % columns { 0.5 } else { part * x };
+    let mut literal = |t: &Aval, of: &dyn Fn(usize, f64) -> f64| {
+        let data = (0..t.shape.numel()).map(|i| of(i, random.number())).collect();
+        Literal::floats(dtype, &t.shape, data).unwrap().rounded()
+    };
+    let inputs =
+        vec![literal(&types[0], &|_, x| x), literal(&types[1], &|_, x| x), literal(&types[2], &weight)];
+    let (weight, values) = (products.then_some(given[2]), given[..2].to_vec());
+    let mut grower = Grower { random, shape, weight, values, reduced: Vec::new() };
+    let mut roundings = FEW;
+    for _ in 0..4 + grower.random.below(10) {
+        let (value, more) = grower.step();
+        grower.values.push(value);
+        roundings += more;
+    }
+    let Grower { mut random, values, reduced, .. } = grower;
+    let n = values.len();
+    let mut outputs = vec![values[n - 1], values[n - 1 - random.below(4)], values[random.below(n)]];
+    outputs.extend(reduced.into_iter().take(2));
+    let graph = g.finish(&outputs).unwrap();
+    outputs.extend(values);
+    Grown { graph, open: g.finish(&outputs).unwrap(), inputs, bound: roundings as f64 * dtype.epsilon() }
+}
+
+impl<'g> Grower<'g> {
+    fn step(&mut self) -> Made<'g> {
+        let n = self.values.len();
+        // Half of the time one of the latest, so that graphs grow deep and not only wide.
+        let back = if self.random.below(2) == 0 { n } else { n.min(3) };
+        let a = self.values[n - 1 - self.random.below(back)];
+        let b = self.values[self.random.below(n)];
+        match self.random.below(18) {
+            0 => ((a + b) * 0.5, FEW),
+            1 => (a * b * 0.5, FEW),
+            2 => (a.tanh(), FEW),
+            3 => ((-(a * a)).exp(), FEW),
+            4 => self.centred(a, b),
+            5 => self.scaled(a, b),
+            6 => self.by_both(a, b),
+            7 => self.by_all(a, b),
+            8 => self.below_the_top(a, b),
+            9 => self.softmax(a),
+            10 => self.linear(a, b),
+            11 => self.correlated(a, b),
+            12 | 13 => self.attention(a, b),
+            14 => self.counted(a),
+            _ => self.moved(a, b),
+        }
+    }
+
+    /// Elements at other places, half of the time together with those that were there.
+    fn moved(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let moved = match self.random.below(4) {
+            0 => a.flip(&[self.random.below(2)]),
+            1 => self.shifted(a),
+            2 => self.exchanged(a, b),
+            _ => a.reshape([self.shape[1], self.shape[0]]).permute(&[1, 0]),
+        };
+        if self.random.below(2) == 0 { (moved, 0) } else { ((a + moved) * 0.5, FEW) }
+    }
+
+    /// Means along an axis, for every element, and their roundings.
+    fn mean(&mut self, a: Var<'g>, axis: usize) -> Made<'g> {
+        let mean = a.sum(&[axis]) * (1.0 / self.shape[axis] as f64);
+        if self.random.below(3) == 0 {
+            self.reduced.push(mean);
+        }
+        // Sums along rows are made of 64 sums; those along columns may be one.
+        let terms = if axis == 1 { self.shape[1] / 64 + 64 } else { self.shape[0] };
+        (mean.spread(&[axis], &self.shape), terms + FEW)
+    }
+
+    fn centred(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let (mean, roundings) = self.mean(a, 1);
+        ((b - mean) * 0.5, roundings)
+    }
+
+    fn scaled(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let (mean, roundings) = self.mean(a, 0);
+        ((b * mean + a) * 0.25, roundings)
+    }
+
+    /// By means of rows and of columns.
+    fn by_both(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let ((row, some), (column, more)) = (self.mean(a, 1), self.mean(b, 0));
+        ((row.tanh() * column + a) * 0.25, some + more)
+    }
+
+    /// By the mean of all.
+    fn by_all(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let mean = a.sum(&[0, 1]) * (1.0 / self.shape.numel() as f64);
+        ((b + mean.spread(&[0, 1], &self.shape)) * 0.5, self.shape[0] + self.shape[1] + FEW)
+    }
+
+    fn below_the_top(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let top = a.builder().apply1(Max { axes: vec![1] }, &[a]).spread(&[1], &self.shape);
+        ((a - top).exp() * b * 0.25, FEW)
+    }
+
+    /// Of numbers within -1 and 1, so no share is more than e² times the mean.
+    fn softmax(&mut self, a: Var<'g>) -> Made<'g> {
+        let columns = self.shape[1];
+        (shares(a) * (columns as f64 / 16.0), columns / 64 + 64 + FEW)
+    }
+
+    /// A product with what follows it, which may be another.
+    fn linear(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let Some(weight) = self.weight else { return self.centred(b, a) };
+        let times = |x: Var<'g>| x.dot(weight, "ik", "kj", "ij");
+        let product = times(a);
+        let made = match self.random.below(4) {
+            0 => product,
+            1 => product.tanh(),
+            2 => (product + b) * 0.5,
+            _ => times(product),
+        };
+        (made, 2 * self.shape[1] + FEW)
+    }
+
+    /// A product summed along rows, and another of it.
+    fn correlated(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let [rows, columns] = [self.shape[0], self.shape[1]];
+        if self.weight.is_none() {
+            return self.scaled(b, a);
+        }
+        let inner = (a.dot(b, "ij", "ik", "jk") * (1.0 / rows as f64)).tanh();
+        let outer = a.dot(inner, "ik", "kj", "ij") * (1.0 / columns as f64);
+        // Three operands of slope 1, of which one counts twice.
+        ((outer + b) * 0.25, rows + columns + FEW)
+    }
+
+    /// Every head has some rows, which look at each other.
+    fn attention(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
+        let [rows, columns] = [self.shape[0], self.shape[1]];
+        if self.weight.is_none() || rows % HEADS != 0 {
+            return self.softmax(b);
+        }
+        // Half of the time by where they are, which a slice does not know of itself.
+        let seen = match self.random.below(6) {
+            0 => self.shifted(b),
+            1 => self.exchanged(a, b),
+            2 => self.counted(b).0,
+            _ => b,
+        };
+        let heads = |x: Var<'g>| x.reshape([HEADS, rows / HEADS, columns]);
+        let scores = heads(a).dot(heads(seen), "bik", "bjk", "bij") * (0.25 / columns as f64);
+        let taken = shares(scores).dot(heads(a), "bij", "bjk", "bik");
+        (taken.reshape(&self.shape[..]) * 0.5, columns + 2 * rows / HEADS + 2 * FEW)
+    }
+
+    /// Some rows or columns further, zeros behind them.
+    fn shifted(&mut self, a: Var<'g>) -> Var<'g> {
+        let (axis, by) = (self.random.below(2), 1 + self.random.below(3));
+        let (mut low, mut high) = (vec![0; 2], vec![0; 2]);
+        let zeros = if self.random.below(2) == 0 { &mut low } else { &mut high };
+        zeros[axis] = by as i64;
+        a.slice_axis(axis, by, self.shape[axis]).pad(low, high, vec![0; 2])
+    }
+
+    /// The front of one behind the back of the other.
+    fn exchanged(&mut self, a: Var<'g>, b: Var<'g>) -> Var<'g> {
+        let axis = self.random.below(2);
+        let (half, end) = (self.shape[axis] / 2, self.shape[axis]);
+        let parts = [b.slice_axis(axis, half, end), a.slice_axis(axis, 0, half)];
+        a.builder().apply1(Concat { axis }, &parts)
+    }
+
+    fn counted(&mut self, a: Var<'g>) -> Made<'g> {
+        let axis = self.random.below(2);
+        let at = a.builder().iota(a.dtype(), &self.shape, axis);
+        ((a + at * (1.0 / self.shape[axis] as f64)) * 0.5, FEW)
+    }
+}
+
+/// Exponentials as shares of their sum along the last axis.
+fn shares(x: Var<'_>) -> Var<'_> {
+    let (shape, last) = (x.shape(), x.rank() - 1);
+    let top = x.builder().apply1(Max { axes: vec![last] }, &[x]).spread(&[last], &shape);
+    let e = (x - top).exp();
+    e / e.sum(&[last]).spread(&[last], &shape)
+}

@@ -1,0 +1,135 @@
+//! Random graphs: simplified, fused, sliced, computed again and put over each other, values are those of one op at a time.
+
+mod grow;
+mod reached;
+
+use gradus_compile::{Options, Place, Plan, Step, compile, rules, simplify};
+use gradus_cpu::{Executable, Pool, evaluate_on};
+use gradus_ir::graph::Builder;
+use gradus_ir::{DType, Graph, Literal, Op, reference};
+use grow::{Grown, grow};
+use reached::{ALL, reached};
+use std::sync::Arc;
+
+/// Graphs of each dtype: all of them, both dtypes at once, take some twenty seconds.
+const SEEDS: u64 = 48;
+
+#[test]
+fn graphs_of_f32() {
+    check(DType::F32);
+}
+
+#[test]
+fn graphs_of_f64() {
+    check(DType::F64);
+}
+
+/// Checks the graphs of all seeds, and that there is no pass that they do not reach.
+fn check(dtype: DType) {
+    let mut seen = [false; ALL.len()];
+    for seed in 0..SEEDS {
+        let new = checked(dtype, seed);
+        seen.iter_mut().zip(new).for_each(|(seen, new)| *seen |= new);
+    }
+    let missed: Vec<&str> =
+        ALL.into_iter().zip(seen).filter(|(_, seen)| !seen).map(|(what, _)| what).collect();
+    assert!(missed.is_empty(), "no graph of {dtype} has {missed:?}");
+}
+
+/// Checks the graph of a seed; tells what its plan reaches.
+fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
+    let Grown { graph, open, inputs, bound } = grow(dtype, seed);
+    let plan = compile(&graph).unwrap();
+    let free = simplify(&graph, &Options { also: rules().iter().map(|r| r.name).collect() }).unwrap();
+    let native = |plan: &Plan| Executable::of(plan.clone()).unwrap();
+    let run = |executable: &Executable, graph: &Graph, threads: usize| {
+        evaluate_on(&Pool::new(threads), executable, graph, &inputs).unwrap()
+    };
+    let poisoned = native(&plan).poisoned();
+    let interpreted = Executable::interpreted(plan.clone()).unwrap().poisoned();
+    let first = run(&poisoned, &graph, 1);
+    let same = [
+        ("on 2 threads", run(&poisoned, &graph, 2)),
+        ("on 3 threads", run(&poisoned, &graph, 3)),
+        ("interpreted on 1 thread", run(&interpreted, &graph, 1)),
+        ("interpreted on 3 threads", run(&interpreted, &graph, 3)),
+        ("with room for everything", run(&native(&roomy(&plan)), &graph, 2)),
+    ];
+    let unfused = [
+        ("with all values given out", run(&native(&compile(&open).unwrap()), &open, 2)),
+        ("one op at a time", one_by_one(&graph, &inputs)),
+    ];
+    let right = reference::evaluate(&graph, &inputs).unwrap();
+    let near = [
+        ("as it is", first.clone()),
+        ("with rules that round", run(&native(&compile(&free.graph).unwrap()), &graph, 2)),
+    ];
+    // How a product orders its sums depends on where its operands lie and on its rows, which slices have fewer of. All
+    // else has the same bits in every plan.
+    let products = graph.nodes().iter().any(|n| matches!(n.op, Op::Dot(_)));
+    let (expected, off) = if products { (&right, bound) } else { (&first, 0.0) };
+    for (ways, expected, off) in
+        [(&same[..], &first, 0.0), (&unfused[..], expected, off), (&near[..], &right, bound)]
+    {
+        for (how, found) in ways {
+            if let Err(why) = agree(found, expected, off) {
+                panic!("seed {seed} of {dtype}, {how}: {why}\n{graph}\n{plan}");
+            }
+        }
+    }
+    reached(&graph, &plan, &free)
+}
+
+/// Refuses outputs that are further than this from the expected ones; 0 asks for the same bits.
+fn agree(found: &[Literal], expected: &[Literal], bound: f64) -> Result<(), String> {
+    assert!(found.len() >= expected.len());
+    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_eq!(found.aval(), expected.aval());
+        for (i, (x, y)) in found.f().iter().zip(expected.f()).enumerate() {
+            let close = x.to_bits() == y.to_bits() || (bound > 0.0 && (x - y).abs() <= bound);
+            if !close {
+                return Err(format!("element {i} of output {k} is {x}, not {y} within {bound:e}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The plan with memory planning undone: temporaries lie apart, and no argument is written to.
+fn roomy(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.donors.fill(None);
+    plan.arena = 0;
+    for buffer in &mut plan.buffers {
+        let bytes = buffer.bytes().next_multiple_of(64);
+        if let Place::Arena(at) = &mut buffer.place {
+            *at = plan.arena;
+            plan.arena += bytes;
+        }
+    }
+    for step in &mut plan.steps {
+        if let Step::Slices { control, .. } = step {
+            control.plans.iter_mut().for_each(|p| *p = Arc::new(roomy(p)));
+        }
+    }
+    plan
+}
+
+/// The outputs of a graph whose ops are compiled by themselves: nothing is fused, and no rule sees more than one.
+fn one_by_one(graph: &Graph, inputs: &[Literal]) -> Vec<Literal> {
+    let mut inputs = inputs.iter();
+    let mut values: Vec<Literal> = Vec::new();
+    for node in graph.nodes() {
+        if let Op::Input(_) = node.op {
+            values.extend(inputs.next().cloned());
+            continue;
+        }
+        let operands: Vec<Literal> = node.ins.iter().map(|id| values[id.node as usize].clone()).collect();
+        let b = Builder::new();
+        let ins: Vec<_> = operands.iter().map(|l| b.input("x", l.aval().clone())).collect();
+        let one = b.finish(&[b.apply1(node.op.clone(), &ins)]).unwrap();
+        let executable = Executable::new(&one).unwrap();
+        values.extend(evaluate_on(Pool::global(), &executable, &one, &operands).unwrap());
+    }
+    graph.outputs().iter().map(|id| values[id.node as usize].clone()).collect()
+}

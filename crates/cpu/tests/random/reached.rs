@@ -1,0 +1,89 @@
+//! What the compiler did to a graph, read off its plan.
+
+use gradus_compile::{Kernel, Operation, Options, Plan, Simplified, Step, rules, simplify};
+use gradus_ir::Graph;
+use gradus_ir::ops::Scalar;
+
+/// Everything that some random graph must reach.
+pub(crate) const ALL: [&str; 10] = [
+    "slices of products",
+    "slices of sums along columns",
+    "a kernel by columns",
+    "rows in parts",
+    "a product that is finished in place",
+    "a reduction in two turns",
+    "a value computed again",
+    "a temporary in the place of another",
+    "an output in the place of an argument",
+    "a rule that rounds",
+];
+
+/// Rows longer than this are walked in parts.
+const LONG: usize = 8192;
+
+/// Which of all this a graph reaches, by its plan and by all rules of simplification.
+pub(crate) fn reached(graph: &Graph, plan: &Plan, free: &Simplified) -> [bool; ALL.len()] {
+    let (steps, kernels) = (steps(plan), kernels(plan));
+    let product = |s: &Step| matches!(s, Step::Contract(_));
+    let by_columns = |s: &Step| matches!(s, Step::Kernel(k) if k.columns);
+    let slices = |is: fn(&Step) -> bool, products: bool| {
+        let bodies = steps.iter().filter_map(|s| match s {
+            Step::Slices { control, .. } => Some(&control.plans[0].steps),
+            _ => None,
+        });
+        bodies.filter(|body| body.iter().any(product) == products).any(|body| body.iter().any(is))
+    };
+    // Of these, lowering and fusing add none.
+    let function = |name: &str| ["exp", "tanh"].contains(&name);
+    let simple = simplify(graph, &Options::default()).unwrap().graph;
+    let wanted = |is: &dyn Fn(&str) -> bool| simple.nodes().iter().filter(|n| is(n.op.name())).count();
+    let done = |is: &dyn Fn(&Operation) -> bool| {
+        kernels.iter().flat_map(|k| &k.body).filter(|inst| is(&inst.op)).count()
+    };
+    let rounds = |name: &str| rules().iter().any(|r| r.name == name && !r.exact);
+    [
+        slices(product, true),
+        slices(by_columns, false),
+        steps.iter().any(|s| by_columns(s)),
+        kernels.iter().any(|k| !k.columns && k.row_length() > LONG),
+        steps.iter().any(|s| matches!(s, Step::Contract(c) if c.finish.is_some())),
+        done(&|op| matches!(op, Operation::Reduce(_))) > wanted(&|name| ["sum", "max"].contains(&name)),
+        done(&|op| matches!(op, Operation::Scalar(Scalar::Row(row)) if function(row.name)))
+            > wanted(&function),
+        taken_over(plan),
+        plan.donors.iter().any(Option::is_some),
+        free.fired.iter().any(|(name, _)| rounds(name)),
+    ]
+}
+
+/// Steps, those of slices included.
+fn steps(plan: &Plan) -> Vec<&Step> {
+    let mut all: Vec<&Step> = plan.steps.iter().collect();
+    for step in &plan.steps {
+        if let Step::Slices { control, .. } = step {
+            all.extend(control.plans.iter().flat_map(|p| steps(p)));
+        }
+    }
+    all
+}
+
+fn kernels(plan: &Plan) -> Vec<&Kernel> {
+    let mut all = Vec::new();
+    for step in steps(plan) {
+        match step {
+            Step::Kernel(k) => all.push(k),
+            Step::Contract(c) => all.extend(&c.finish),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Whether a step writes a temporary over one that it reads.
+fn taken_over(plan: &Plan) -> bool {
+    let lives = plan.lives();
+    let over = |&(_, at, from, _): &(usize, usize, usize, usize)| {
+        lives.iter().any(|&(_, other, before, until)| at == other && before < from && until == from)
+    };
+    lives.iter().any(over)
+}
