@@ -1,33 +1,16 @@
 //! What a tensor is: its type, its elements as Python's, its gradient.
 
-use crate::convert::{copy_of, item, to_list};
+use crate::convert::{class, copy_of, item, size, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, compute, owned};
 use crate::unary::Spelled;
 use crate::value::{Operand, T};
 use crate::view::View;
-use gradus::{DType, Tensor};
+use gradus::{DType, Number, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
-
-/// A class that is written in Python.
-fn class<'py>(
-    py: Python<'py>,
-    lock: &'static PyOnceLock<Py<PyAny>>,
-    module: &str,
-    name: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let class = lock.get_or_try_init(py, || Ok::<_, PyErr>(py.import(module)?.getattr(name)?.unbind()))?;
-    Ok(class.bind(py).clone())
-}
-
-/// Extents as `gradus.Size`.
-pub(crate) fn size<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
-    static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    class(py, &SIZE, "gradus._results", "Size")?.call1((PyTuple::new(py, shape)?,))
-}
 
 #[pymethods]
 impl PyTensor {
@@ -61,7 +44,7 @@ impl PyTensor {
     /// The extents.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        size(py, &self.value(py)?.shape())
+        size(py, self.value(py)?.shape())
     }
 
     /// The extents, or one of them.
@@ -70,7 +53,7 @@ impl PyTensor {
     fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         let shape = self.value(py)?.shape();
         match dim {
-            None => size(py, &shape),
+            None => size(py, shape),
             Some(d) => {
                 use gradus::Axes;
                 let a = raise(d.resolve(shape.rank()))?[0];
@@ -176,7 +159,7 @@ impl PyTensor {
             let why = "a Tensor that requires grad has no array; call detach().numpy(), or numpy(force=True)";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
-        crate::dlpack::numpy(slf.py(), &x)
+        crate::array::numpy(slf.py(), &x)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -368,7 +351,9 @@ impl PyTensor {
     /// In place: zeros.
     #[doc = example!(zero_)]
     fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
-        let zeros = slf.get().value(slf.py())?.zeros_like();
+        let x = slf.get().value(slf.py())?;
+        let zeros = crate::create::few_of(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
+        drop(x);
         slf.get().write_same(slf.py(), zeros)?;
         Ok(slf)
     }

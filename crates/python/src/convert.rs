@@ -9,7 +9,9 @@ use gradus::ir::literal::Data;
 use gradus::{Aval, DType, Literal, Number, Shape, Tensor};
 use num_complex::Complex;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use std::sync::{Mutex, PoisonError};
 
 /// Deepest nesting of lists; a list that holds itself ends here.
 const DEEPEST: usize = 64;
@@ -249,31 +251,54 @@ struct Elements<'py> {
 }
 
 impl<'py> Elements<'py> {
-    fn next(&mut self) -> PyResult<Bound<'py, PyAny>> {
-        let py = self.py;
+    /// Reads more if all that was read is given.
+    fn refill(&mut self) -> PyResult<()> {
         if self.given == self.read.data().len() {
-            py.detach(std::thread::yield_now); // others may have the lock
-            py.check_signals()?;
+            self.py.detach(std::thread::yield_now); // others may have the lock
+            self.py.check_signals()?;
             let count = AT_ONCE.min(self.flat.numel() - self.next);
             self.read = raise(self.flat.narrow(0, self.next, count).to_literal())?;
             (self.next, self.given) = (self.next + count, 0);
         }
-        let (i, dtype) = (self.given, self.read.dtype());
+        Ok(())
+    }
+
+    fn next(&mut self) -> PyResult<Bound<'py, PyAny>> {
+        self.refill()?;
+        let (py, i) = (self.py, self.given);
         self.given += 1;
-        Ok(match dtype {
-            d if d.is_complex() => {
-                let z = self.read.c()[i];
-                PyComplex::from_doubles(py, z.re, z.im).into_any()
+        Ok(match self.read.data() {
+            Data::C(all) => PyComplex::from_doubles(py, all[i].re, all[i].im).into_any(),
+            Data::F(all) => PyFloat::new(py, all[i]).into_any(),
+            Data::I(all) if self.read.dtype() == DType::Bool => {
+                PyBool::new(py, all[i] != 0).to_owned().into_any()
             }
-            d if d.is_differentiable() => self.read.f()[i].into_pyobject(py)?.into_any(),
-            DType::Bool => (self.read.i()[i] != 0).into_pyobject(py)?.to_owned().into_any(),
-            _ => self.read.i()[i].into_pyobject(py)?.into_any(),
+            Data::I(all) => all[i].into_pyobject(py)?.into_any(),
         })
+    }
+
+    /// The next `n`: at once if they have been read.
+    fn row(&mut self, n: usize) -> PyResult<Bound<'py, PyList>> {
+        let (py, from) = (self.py, self.given);
+        let read = from..from + n;
+        self.given += n;
+        match self.read.data() {
+            Data::F(all) if read.end <= all.len() => PyList::new(py, &all[read]),
+            Data::I(all) if read.end <= all.len() && self.read.dtype() != DType::Bool => {
+                PyList::new(py, &all[read])
+            }
+            _ => {
+                self.given = from;
+                let items = (0..n).map(|_| self.next()).collect::<PyResult<Vec<_>>>()?;
+                PyList::new(py, items)
+            }
+        }
     }
 
     fn nested(&mut self, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
         match shape.split_first() {
             None => self.next(),
+            Some((&n, [])) => self.row(n).map(Bound::into_any),
             Some((&n, rest)) => {
                 let items = (0..n).map(|_| self.nested(rest)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyList::new(self.py, items)?.into_any())
@@ -300,4 +325,31 @@ pub(crate) fn item<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAn
         return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
     }
     to_list(py, &t.reshape(Vec::<i64>::new()))
+}
+
+/// A class that is written in Python.
+pub(crate) fn class<'py>(
+    py: Python<'py>,
+    lock: &'static PyOnceLock<Py<PyAny>>,
+    module: &str,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let class = lock.get_or_try_init(py, || Ok::<_, PyErr>(py.import(module)?.getattr(name)?.unbind()))?;
+    Ok(class.bind(py).clone())
+}
+
+/// Extents as `gradus.Size`: the one that was made of them last, since programs ask again and again.
+pub(crate) fn size<'py>(py: Python<'py>, shape: Shape) -> PyResult<Bound<'py, PyAny>> {
+    const ROOM: usize = 64;
+    static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static MADE: Mutex<[Option<(Shape, Py<PyAny>)>; ROOM]> = Mutex::new([const { None }; ROOM]);
+    let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = shape.iter().fold(shape.rank(), |at, d| at.wrapping_mul(31).wrapping_add(*d)) % ROOM;
+    if let Some((_, known)) = made()[at].as_ref().filter(|(of, _)| *of == shape) {
+        return Ok(known.bind(py).clone());
+    }
+    let new = class(py, &SIZE, "gradus._results", "Size")?.call1((PyTuple::new(py, &*shape)?,))?;
+    let before = made()[at].replace((shape, new.clone().unbind()));
+    drop(before); // not while others wait
+    Ok(new)
 }

@@ -7,7 +7,6 @@ use crate::tensor::PyTensor;
 use crate::value::{Count, Operand, PerAxis, T, extents, float, integer, integers, number};
 use gradus::mem::Storage;
 use gradus::{Aval, DType, Error, Kind, Memory, Number, Shape, Tensor};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
@@ -36,6 +35,12 @@ const FEW: usize = 256;
 
 /// From so many bytes on memory comes from the system as zeros, which nobody has to write.
 const FRESH: usize = 1 << 22;
+
+/// One number for each element of a tensor's type, if they are few: written, since repeating one takes longer.
+pub(crate) fn few_of(x: &Tensor, n: Number) -> Option<Tensor> {
+    let aval = x.aval().filter(|a| a.shape.numel().saturating_mul(a.dtype.size()) <= FEW)?;
+    (!gradus::is_tracing()).then(|| full_of(&aval, n))
+}
 
 /// One number for each element of a type, in memory of its own, or that there is no room.
 fn full_of(aval: &Aval, n: Number) -> Tensor {
@@ -117,11 +122,13 @@ pub(crate) fn as_tensor<'py>(
 #[doc = example!(from_numpy)]
 #[pyfunction]
 pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    // Asked of the type, since an array would make one to answer.
-    if !array.get_type().hasattr(intern!(array.py(), "__array_interface__"))? {
+    if !crate::array::is_array(array)? {
         return Err(type_error(format!("expected a NumPy array, not {}", array.get_type().name()?)));
     }
-    PyTensor::out(self::array(array, false)?)
+    match crate::array::taken(array)? {
+        Some(t) => PyTensor::out(t),
+        None => PyTensor::out(self::array(array, false)?),
+    }
 }
 
 /// A tensor of the memory of anything with `__dlpack__`.

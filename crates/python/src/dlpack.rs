@@ -1,4 +1,4 @@
-//! Memory shared with other systems by DLPack: the only unsafe code of this crate.
+//! Memory shared with other systems by DLPack.
 //!
 //! An exported capsule holds a clone of the storage, so that nobody writes to it and it lives as long as the receiver
 //! wants. An imported tensor holds what the other side exported, and tells it when the last tensor that sees it is gone.
@@ -10,7 +10,6 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
@@ -290,23 +289,4 @@ unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor
     };
     let Some(storage) = storage else { return Err(pyo3::exceptions::PyMemoryError::new_err("no memory")) };
     raise(Tensor::from_memory(Memory { storage, offset, strides, aval }).check().cloned())
-}
-
-/// A NumPy array of a tensor's memory, not to be written.
-pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let numpy = NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?.bind(py);
-    let t = t.detach();
-    if t.dtype() == DType::BF16 {
-        return Err(type_error("NumPy has no bfloat16; convert with float() first"));
-    }
-    let memory = raise(t.memory())?;
-    if memory.aval.shape.numel() == 0 || memory.aval.dtype == DType::Bool {
-        let bytes = pyo3::types::PyBytes::new(py, &raise(t.to_bytes())?);
-        let flat = numpy.call_method1("frombuffer", (bytes, crate::dtype::name(t.dtype())))?;
-        return flat.call_method1("reshape", (t.shape().to_vec(),));
-    }
-    let array = numpy.call_method1(intern!(py, "from_dlpack"), (crate::tensor::PyTensor::new(t),))?;
-    array.getattr(intern!(py, "flags"))?.setattr(intern!(py, "writeable"), false)?;
-    Ok(array)
 }

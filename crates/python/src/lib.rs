@@ -11,6 +11,7 @@
 #[macro_use]
 mod examples;
 
+mod array;
 mod attributes;
 mod call;
 mod compiled;

@@ -415,8 +415,7 @@ pub(crate) fn owned(value: Tensor) -> Tensor {
     if value.is_cell() {
         return value.copied();
     }
-    let foreign = !value.is_traced() && value.memory().is_ok_and(|m| m.storage.is_foreign());
-    if foreign { value.copied() } else { value }
+    if value.is_foreign() { value.copied() } else { value }
 }
 
 /// Elements from which on Python's lock is worth releasing.

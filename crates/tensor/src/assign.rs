@@ -9,7 +9,7 @@ use crate::tensor::{Inner, Tensor};
 use crate::{tape, trace};
 use gradus_ir::ops::index::Scatter;
 use gradus_ir::reference::{self, Offsets};
-use gradus_ir::{C, DType, Error, Result};
+use gradus_ir::{C, DType, Error, Result, Shape};
 use gradus_mem::{Pod, Storage};
 
 /// Elements of tensors in which parts are looked for one by one.
@@ -91,12 +91,8 @@ impl Tensor {
         let (shape, to) = match chosen {
             true if data.aval.shape.numel() > LITTLE => return None,
             true => {
-                let n = data.aval.shape.numel();
-                let positions = match (places, data.aval.rank()) {
-                    ([Ix::Ids(ids)], 1) => ids.wrapped_ids(n).ok()?,
-                    _ => Tensor::iota(DType::I64, [n], 0).reshape(&data.aval.shape).at(places.to_vec()),
-                };
-                (positions.check().ok()?.shape(), To::Places(positions.to_vec::<i64>().ok()?, data.offset))
+                let (shape, positions) = chosen_of(&data.aval.shape, places)?;
+                (shape, To::Places(positions, data.offset))
             }
             false => {
                 let places = complete(places.to_vec(), &data.aval.shape).ok()?;
@@ -143,6 +139,21 @@ impl Tensor {
             Some(Tensor::data(Data::row_major(storage, &d.aval)))
         })
     }
+}
+
+/// The shape of what masks and integer tensors choose, and where each of it is in row-major order.
+fn chosen_of(shape: &Shape, places: &[Ix]) -> Option<(Shape, Vec<i64>)> {
+    let n = shape.numel();
+    let positions = match places {
+        [Ix::Mask(mask)] if mask.shape() == *shape => {
+            let flags = mask.to_vec::<bool>().ok()?;
+            let on: Vec<i64> = (0..).zip(flags).filter(|(_, on)| *on).map(|(i, _)| i).collect();
+            return Some((Shape::from([on.len()]), on));
+        }
+        [Ix::Ids(ids)] if shape.rank() == 1 => ids.wrapped_ids(n).ok()?,
+        _ => Tensor::iota(DType::I64, [n], 0).reshape(shape).at(places.to_vec()),
+    };
+    Some((positions.check().ok()?.shape(), positions.to_vec().ok()?))
 }
 
 /// Copies elements of a value: walks row by row, since most rows have no gaps.

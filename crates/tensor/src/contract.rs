@@ -39,10 +39,10 @@ impl Tensor {
             return Tensor::refuse("matmul", &[self, other], Error::shape(what, why));
         }
         match (a.rank(), b.rank()) {
-            (2, 2) => return self.product(other),
-            (1, 1) => return self.dot_labels(other, "k", "k", ""),
-            (2, 1) => return self.dot_labels(other, "ik", "k", "i"),
-            (1, 2) => return self.dot_labels(other, "k", "kj", "j"),
+            (2, 2) => return self.product(other, ["ik", "kj", "ij"]),
+            (1, 1) => return self.product(other, ["k", "k", ""]),
+            (2, 1) => return self.product(other, ["ik", "k", "i"]),
+            (1, 2) => return self.product(other, ["k", "kj", "j"]),
             _ => {}
         }
         // Fold the leading axes of a plain product into rows: one contraction without broadcasting.
@@ -79,17 +79,17 @@ impl Tensor {
         )
     }
 
-    /// The product of two matrices that fit.
+    /// The product of two matrices or vectors that fit; their ranks say the labels.
     #[track_caller]
-    fn product(&self, other: &Tensor) -> Tensor {
+    fn product(&self, other: &Tensor, [lhs, rhs, out]: [&str; 3]) -> Tensor {
         let (name, ins) = ("matmul", [self, other]);
         if let Some(outs) = recent::run(name, &Vec::new(), &ins) {
             return outs.map_or_else(Tensor::failed, |mut outs| outs.swap_remove(0));
         }
         if self.dtype() == other.dtype() && self.dtype() != DType::Bool {
-            recent::remember(name, &Vec::new(), &ins, &Dot::new("ik", "kj", "ij").into());
+            recent::remember(name, &Vec::new(), &ins, &Dot::new(lhs, rhs, out).into());
         }
-        self.dot_labels(other, "ik", "kj", "ij")
+        self.dot_labels(other, lhs, rhs, out)
     }
 
     /// Contraction by an equation such as `"bij,bjk->bik"`, over any number of tensors, in the order that keeps

@@ -1,7 +1,7 @@
 //! To and from `Vec`, nested arrays, slices, numbers and `ndarray`.
 
 use crate::data::{Data, Element};
-use crate::tensor::Tensor;
+use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Aval, Error, Result, Shape};
 use gradus_mem::Storage;
 use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
@@ -108,6 +108,15 @@ impl Tensor {
         let data = self.concrete().map_err(|e| e.or_at(std::panic::Location::caller()))?;
         let (strides, offset) = (data.strides(), data.offset * data.aval.dtype.size());
         Ok(Memory { storage: data.storage, offset, strides, aval: data.aval })
+    }
+
+    /// Whether the elements lie in memory of another system.
+    pub fn is_foreign(&self) -> bool {
+        match &*self.0 {
+            Inner::Data(d, _) => d.storage.is_foreign(),
+            Inner::Cell(c) => c.value().is_foreign(),
+            _ => false,
+        }
     }
 
     /// A tensor of elements that lie somewhere already. Strides that leave the storage are refused.

@@ -4,11 +4,12 @@
 //! become part of the graph.
 
 use crate::apply::{apply_n, apply1};
+use crate::data::{Data, Element};
 use crate::region::region1;
 use crate::tensor::Tensor;
-use gradus_ir::ops::pointwise::Cast;
+use gradus_ir::ops::pointwise::{self, Cast};
 use gradus_ir::ops::source::RandomBits;
-use gradus_ir::{DType, Error, Result, Shape, stop};
+use gradus_ir::{DType, Error, Result, Shape, philox, stop};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A stream of random numbers.
@@ -35,6 +36,26 @@ pub fn manual_seed(seed: u64) {
 /// The upper 24 bits of words as numbers from 0 to before 1.
 fn uniform(bits: &Tensor) -> Tensor {
     apply1(Cast { to: DType::F32 }, &[&bits.shr(8)]) * (1.0 / (1u32 << 24) as f64)
+}
+
+/// Up to so many numbers are drawn by hand, where finding programs would take longer.
+const FEW: usize = 256;
+
+/// The same of one word.
+fn uniform_of(word: u32) -> f32 {
+    (word >> 8) as f32 * (1.0 / (1u32 << 24) as f32)
+}
+
+/// A function of numbers, as the table of rows has it.
+type Function = fn(&[f64]) -> f64;
+
+/// Of one word the number of the standard normal distribution.
+fn normal_of(word: u32) -> f32 {
+    // The meaning of the op, which programs compute too.
+    static ERFINV: LazyLock<Option<Function>> =
+        LazyLock::new(|| pointwise::rows().find(|row| row.name == "erfinv")?.float);
+    let middle = (uniform_of(word) as f64 + 0.5 / (1u32 << 24) as f64) * 2.0 - 1.0;
+    ERFINV.map_or(f32::NAN, |erfinv| (erfinv(&[middle]) * std::f64::consts::SQRT_2) as f32)
 }
 
 fn state_of(seed: u64) -> Tensor {
@@ -71,15 +92,35 @@ impl Generator {
         }
     }
 
+    /// Few numbers, each of a word, without programs. Anything else, errors included, is left to these.
+    fn few<T: Element>(&self, shape: &Shape, of: impl Fn(u32) -> T) -> Option<Tensor> {
+        let n = shape.checked_numel().filter(|n| *n <= FEW && !crate::trace::is_tracing())?;
+        let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        let state: [u32; 4] = self.state.with_held(|d| d.to_vec().ok())?.try_into().ok()?;
+        let mut all = Vec::with_capacity(n);
+        philox::fill_bits(state, |word| all.push(of(word)), n);
+        let drawn = Data::new(shape.clone(), &all).ok()?;
+        self.state.set_(&Tensor::from(philox::advance(state, n))).ok()?;
+        Some(Tensor::data(drawn))
+    }
+
     /// Uniform on [0, 1) in `f32`: the upper 24 bits of a word.
     #[track_caller]
     pub fn rand(&self, shape: impl Into<Shape>) -> Tensor {
+        let shape = shape.into();
+        if let Some(few) = self.few(&shape, uniform_of) {
+            return few;
+        }
         region1("uniform", vec![], &[&self.bits(shape)], |bits| uniform(&bits[0]))
     }
 
     /// Standard normal in `f32`, by inverting the distribution at the middle of each of 2²⁴ cells.
     #[track_caller]
     pub fn randn(&self, shape: impl Into<Shape>) -> Tensor {
+        let shape = shape.into();
+        if let Some(few) = self.few(&shape, normal_of) {
+            return few;
+        }
         // One pass over memory, not one for each of the steps.
         region1("normal", vec![], &[&self.bits(shape)], |bits| {
             let middle = (uniform(&bits[0]).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64) * 2.0 - 1.0;
@@ -96,6 +137,10 @@ impl Generator {
             let why = "must be a range of 1 to 2^32 integers";
             return Tensor::refuse("randint", &[], Error::value(format!("{low}..{high}"), why));
         };
+        let shape = shape.into();
+        if let Some(few) = self.few(&shape, |word| i64::from(word) % range + low) {
+            return few;
+        }
         // Operands, so that one program serves all ranges.
         let ins = [&self.bits(shape), &Tensor::from(range), &Tensor::from(low)];
         region1("integers", vec![], &ins, |x| x[0].to_dtype(DType::I64).remainder(&x[1]) + &x[2])

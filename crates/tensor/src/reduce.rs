@@ -2,7 +2,9 @@
 
 use crate::apply::{apply_n, apply1};
 use crate::axis::{Axes, resolve};
+use crate::data::{Data, Element};
 use crate::tensor::Tensor;
+use crate::{tape, trace};
 use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::{Combine, Op, reduce};
@@ -170,7 +172,51 @@ impl Tensor {
             let e = Tensor::refuse("topk", &[self], Error::value(format!("k = {k}"), why));
             return (e.clone(), e);
         }
+        if let Some(few) = self.few_topk(k, axis, largest) {
+            return few;
+        }
         let (values, positions) = self.sort(axis, largest);
         (values.narrow(axis, 0, k), positions.narrow(axis, 0, k))
     }
+
+    /// Of few elements by hand, along the last axis, if nothing is recorded.
+    fn few_topk(&self, k: usize, axis: isize, largest: bool) -> Option<(Tensor, Tensor)> {
+        let last = resolve(axis, self.rank()).ok()? + 1 == self.rank();
+        if !last || trace::is_tracing() || (self.requires_grad() && tape::is_grad_enabled()) {
+            return None;
+        }
+        self.with_data(|d| match d.aval.dtype {
+            DType::F32 => first_of_lines::<f32>(d, k, largest),
+            DType::F64 => first_of_lines::<f64>(d, k, largest),
+            DType::I64 => first_of_lines::<i64>(d, k, largest),
+            _ => None,
+        })
+    }
+}
+
+/// Elements that are sorted by hand.
+const FEW: usize = 256;
+
+/// The first `k` of each line in order, as `Sort` has it, and where they were.
+fn first_of_lines<T: Element + PartialOrd>(d: &Data, k: usize, largest: bool) -> Option<(Tensor, Tensor)> {
+    let (&n, outer) = d.aval.shape.split_last()?;
+    if n == 0 || d.aval.shape.numel() > FEW {
+        return None;
+    }
+    let all = d.to_vec::<T>().ok()?;
+    // Only NaN is not comparable, even with itself.
+    let is_nan = |x: &T| x.partial_cmp(x).is_none();
+    let order = |a: &T, b: &T| a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)));
+    let (mut values, mut positions) = (Vec::new(), Vec::new());
+    let mut places: Vec<usize> = Vec::with_capacity(n);
+    for line in all.chunks(n) {
+        places.clear();
+        places.extend(0..n);
+        places.sort_by(|&a, &b| if largest { order(&line[b], &line[a]) } else { order(&line[a], &line[b]) });
+        values.extend(places[..k].iter().map(|&p| line[p]));
+        positions.extend(places[..k].iter().map(|&p| p as i64));
+    }
+    let shape: Shape = outer.iter().copied().chain([k]).collect();
+    let positions = Data::new(shape.clone(), &positions).ok()?;
+    Some((Tensor::data(Data::new(shape, &values).ok()?), Tensor::data(positions)))
 }

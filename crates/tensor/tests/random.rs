@@ -300,3 +300,25 @@ fn attention_drops_weights_and_keeps_their_gradient() {
     y.sum(()).backward().unwrap();
     assert_eq!(f64s(&v.grad().unwrap()), kept.iter().map(|k| k / 4.0).collect::<Vec<_>>());
 }
+
+/// Few numbers are drawn by hand, many by programs: the few are the first of the many, and both go on at the same place.
+#[test]
+fn few_numbers_are_the_first_of_many() {
+    fn drawn<T: gradus_tensor::Element>(
+        n: usize,
+        draw: impl Fn(&Generator, usize) -> Tensor,
+    ) -> (Vec<T>, Vec<u32>) {
+        let g = Generator::new(7);
+        g.bits([12]);
+        (draw(&g, n).to_vec().unwrap(), g.bits([1]).to_vec().unwrap())
+    }
+    // 256 is the most that is drawn by hand.
+    for n in [1, 8, 256] {
+        assert_eq!(drawn::<f32>(n, |g, n| g.rand([n])).0, drawn::<f32>(4096, |g, n| g.rand([n])).0[..n]);
+        assert_eq!(drawn::<f32>(n, |g, n| g.randn([n])).0, drawn::<f32>(4096, |g, n| g.randn([n])).0[..n]);
+        let whole = |g: &Generator, n: usize| g.randint(-3, 1_000_003, [n]);
+        assert_eq!(drawn::<i64>(n, whole).0, drawn::<i64>(4096, whole).0[..n]);
+        let after = drawn::<u32>(n, |g, n| g.bits([n])).1;
+        assert_eq!(drawn::<f32>(n, |g, n| g.randn([n])).1, after);
+    }
+}

@@ -56,9 +56,8 @@ impl Tensor {
                 return Err(Error::dtype(self.dtype(), "classes are integers"));
             }
             if !self.is_traced() && !crate::trace::is_tracing() {
-                let ids = self.detach().to_dtype(DType::I64);
-                let outside = ids.lt(0).or(&ids.ge(classes as i64));
-                if outside.any(()).item::<bool>()? {
+                let ids = self.detach().to_dtype(DType::I64).to_vec::<i64>()?;
+                if ids.iter().any(|i| !(0..classes as i64).contains(i)) {
                     let why = format!("is negative or not below the number of classes, {classes}");
                     return Err(Error::value("an integer", why));
                 }
