@@ -342,7 +342,8 @@ pub(crate) fn class<'py>(
 pub(crate) fn size<'py>(py: Python<'py>, shape: Shape) -> PyResult<Bound<'py, PyAny>> {
     const ROOM: usize = 64;
     static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static MADE: Mutex<[Option<(Shape, Py<PyAny>)>; ROOM]> = Mutex::new([const { None }; ROOM]);
+    type Made = Option<(Shape, Py<PyAny>)>;
+    static MADE: Mutex<[Made; ROOM]> = Mutex::new([const { None }; ROOM]);
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let at = shape.iter().fold(shape.rank(), |at, d| at.wrapping_mul(31).wrapping_add(*d)) % ROOM;
     if let Some((_, known)) = made()[at].as_ref().filter(|(of, _)| *of == shape) {
