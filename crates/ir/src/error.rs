@@ -245,7 +245,7 @@ impl fmt::Display for Kind {
             Kind::Value { what, why } => write!(f, "{what} {why}"),
             Kind::Gradient { why } | Kind::Trace { why } => f.write_str(why),
             Kind::Text { line, column, why } => write!(f, "line {line}, column {column}: {why}"),
-            Kind::Verify { why } => write!(f, "graph is not well formed: {why}"),
+            Kind::Verify { why } => write!(f, "not well formed: {why}"),
             Kind::File { path, why } => write!(f, "{path}: {why}"),
             Kind::Interrupted => f.write_str("stopped on request"),
             Kind::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be had"),

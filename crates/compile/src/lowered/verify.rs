@@ -3,6 +3,7 @@
 use super::{Lowered, Origin, Unit};
 use crate::group::{Group, Member, Value};
 use crate::kernel::Level;
+use crate::plan::reaches;
 use gradus_ir::{DType, Error, Result};
 
 impl Lowered {
@@ -104,12 +105,7 @@ impl Lowered {
 
     /// A value is of this type and has elements at these places.
     fn holds(&self, v: Value, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
-        let aval = &self.values[v].0;
-        let inside = ends.is_none_or(|(low, high)| low >= 0 && high < aval.shape.numel() as i64);
-        if inside && aval.dtype == dtype {
-            Ok(())
-        } else {
-            Err(format!("v{v}: {aval} is used as {dtype} at {ends:?}"))
-        }
+        let own = &self.values[v].0;
+        reaches((own.dtype, own.shape.numel()), dtype, ends).map_err(|what| format!("v{v}: {what}"))
     }
 }

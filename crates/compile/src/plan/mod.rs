@@ -3,6 +3,8 @@
 mod print;
 mod verify;
 
+pub(crate) use verify::reaches;
+
 use crate::contraction::Contraction;
 use crate::kernel::{Kernel, Level, Store};
 use crate::layout::Layout;

@@ -152,14 +152,8 @@ impl Plan {
 
     /// A buffer is of this type and has elements at these places.
     fn reaches(&self, b: usize, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
-        let buffer = &self.buffers[b];
-        let inside = ends.is_none_or(|(low, high)| low >= 0 && high < buffer.numel as i64);
-        let (own, numel) = (buffer.dtype, buffer.numel);
-        if inside && own == dtype {
-            Ok(())
-        } else {
-            Err(format!("b{b}: {own}[{numel}] is used as {dtype} at {ends:?}"))
-        }
+        let own = &self.buffers[b];
+        reaches((own.dtype, own.numel), dtype, ends).map_err(|what| format!("b{b}: {what}"))
     }
 
     /// A buffer is of this type and has this many elements.
@@ -278,5 +272,19 @@ impl Plan {
             }
         }
         Ok(())
+    }
+}
+
+/// So many elements of a type are used as another, from one place to another.
+pub(crate) fn reaches(
+    (own, numel): (DType, usize),
+    dtype: DType,
+    ends: Option<(i64, i64)>,
+) -> Result<(), String> {
+    let inside = ends.is_none_or(|(low, high)| low >= 0 && high < numel as i64);
+    if inside && own == dtype {
+        Ok(())
+    } else {
+        Err(format!("{own}[{numel}] is used as {dtype} at {ends:?}"))
     }
 }

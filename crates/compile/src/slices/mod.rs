@@ -41,7 +41,7 @@ struct Run {
 
 /// Replaces runs of steps by their slices.
 pub(crate) fn slice(plan: &mut Plan) {
-    recompute(plan);
+    read_less(plan);
     let runs = runs(plan);
     for run in runs.into_iter().rev() {
         let Some(step) = taken(plan, &run) else { continue };
@@ -357,7 +357,7 @@ fn taken(plan: &Plan, run: &Run) -> Option<Step> {
 }
 
 /// Lets runs compute again what they read of earlier runs, where they read all that it follows from and it is large.
-fn recompute(plan: &mut Plan) {
+fn read_less(plan: &mut Plan) {
     let (runs, users) = (runs(plan), users(plan));
     // The latest first, so that earlier steps keep their numbers.
     for later in runs.iter().rev() {

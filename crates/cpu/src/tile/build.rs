@@ -175,10 +175,9 @@ impl Program {
         }
         for (s, store) in self.stores.iter().enumerate() {
             let line = &mut self.code[store.value];
-            let element = line.level == Level::Element;
-            let made = matches!(line.task, Task::Loop(_)) && (element || self.walk == Walk::Rows);
+            let made = matches!(line.task, Task::Loop(_)) && line.level == Level::Element;
             let whole = store.place.is_whole && line.kind.is_stored_as(store.place.dtype);
-            if made && whole && line.into.is_none() && store.value >= loads_end && element {
+            if made && whole && line.into.is_none() && store.value >= loads_end {
                 line.into = Some(s);
             }
         }
