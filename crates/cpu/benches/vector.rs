@@ -111,8 +111,8 @@ fn main() {
     conversion("bf16_f32", |isa| on(isa).bf16_f32);
     conversion("f32_f16", |isa| on(isa).f32_f16);
     conversion("f16_f32", |isa| on(isa).f16_f32);
-    conversion("f32_i32", |isa| on(isa).f32_i32);
-    conversion("f64_i32", |isa| on(isa).f64_i32);
-    conversion("i32_f32", |isa| on(isa).i32_f32);
+    conversion("f32_i64", |isa| on(isa).f32_i64);
+    conversion("f64_i64", |isa| on(isa).f64_i64);
+    conversion("i64_f32", |isa| on(isa).i64_f32);
     conversion("mask_f32", |isa| on(isa).mask_f32);
 }

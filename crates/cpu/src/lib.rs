@@ -30,6 +30,6 @@ pub use executable::{Argument, Executable, evaluate, evaluate_on};
 pub use feature::Isa;
 pub use gradus_compile::{Given, Layout, Plan, amount};
 pub use interrupt::ask_to_stop;
-pub use map::{map1, map2, map2_by, map2_scalar};
+pub use map::{map_in_place, map1, map2, map2_by, map2_scalar};
 pub use pool::Pool;
 pub use roof::Roof;

@@ -34,6 +34,12 @@ pub fn map1<T: Pod>(f: Unary<T>, x: &[T]) -> Option<Storage> {
     filled(x.len(), |at, to, n| unsafe { f(x.as_ptr().wrapping_add(at), to, n) })
 }
 
+/// `f(x)` for each, in its place.
+pub fn map_in_place<T: Pod>(f: Unary<T>, x: &mut [T]) {
+    // SAFETY: result and operand are the same elements.
+    unsafe { f(x.as_ptr(), x.as_mut_ptr(), x.len()) }
+}
+
 /// `f(x, y)` for each pair; `None` if memory cannot be had.
 pub fn map2<T: Pod>(f: &Binary<T>, x: &[T], y: &[T]) -> Option<Storage> {
     let n = x.len().min(y.len());

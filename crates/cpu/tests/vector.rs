@@ -176,6 +176,9 @@ fn hyperbolic() {
 fn error_functions() {
     check("erf", 1.5, libm::erf);
     check("erfc", 0.51, libm::erfc);
+    // The meaning of the row, which is checked where it is written.
+    let erfinv = gradus_ir::ops::pointwise::rows().find(|row| row.name == "erfinv").unwrap().float.unwrap();
+    check("erfinv", 0.51, |x| erfinv(&[x]));
 }
 
 /// Small numbers that are a little random (a fixed sequence).
@@ -293,7 +296,7 @@ fn functions_of_two() {
 #[test]
 fn every_name_was_checked() {
     let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
-    assert_eq!((unary.len(), binary.len()), (33, 10));
+    assert_eq!((unary.len(), binary.len()), (34, 10));
     // Of these, `vector_loops.rs` checks the arithmetic.
     let (unary, binary) = loops_on::<f64>(Isa::Portable).unwrap().names();
     assert_eq!((unary.len(), binary.len()), (11 + 4, 7));

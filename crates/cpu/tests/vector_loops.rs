@@ -264,12 +264,17 @@ fn whole_numbers() {
         let ints = ints_on(*isa).unwrap();
         let (mut y, mut m) = (vec![9; n], vec![9; n]);
         type Sum = fn(i64, i64) -> i64;
-        let rules: [(&str, Sum); 5] = [
+        let rules: [(&str, Sum); 10] = [
             ("add", i64::wrapping_add),
             ("sub", i64::wrapping_sub),
             ("mul", i64::wrapping_mul),
             ("maximum", Ord::max),
             ("minimum", Ord::min),
+            ("and", |a, b| a & b),
+            ("or", |a, b| a | b),
+            ("xor", |a, b| a ^ b),
+            ("shl", |a, b| if (0..64).contains(&b) { a << b } else { 0 }),
+            ("shr", |a, b| if (0..64).contains(&b) { a >> b } else { a >> 63 }),
         ];
         for (name, rule) in rules {
             let f = ints.binary(name).unwrap();
@@ -284,6 +289,24 @@ fn whole_numbers() {
             unsafe { (f.sv)(-3, b.as_ptr(), y.as_mut_ptr(), n) };
             assert_eq!(y, b.iter().map(|b| rule(-3, *b)).collect::<Vec<_>>(), "{name} on {isa:?}");
         }
+        type One = fn(i64) -> i64;
+        let rules: [(&str, One); 5] = [
+            ("neg", i64::wrapping_neg),
+            ("abs", i64::wrapping_abs),
+            ("sign", i64::signum),
+            ("square", |a| a.wrapping_mul(a)),
+            ("not", |a| !a),
+        ];
+        for (name, rule) in rules {
+            // SAFETY: all have `n` elements.
+            unsafe { ints.unary(name).unwrap()(a.as_ptr(), y.as_mut_ptr(), n) };
+            assert_eq!(y, a.iter().map(|a| rule(*a)).collect::<Vec<_>>(), "{name} on {isa:?}");
+        }
+        // SAFETY: there are `n` elements.
+        let folds =
+            unsafe { [(ints.sum)(a.as_ptr(), n), (ints.max)(a.as_ptr(), n), (ints.min)(a.as_ptr(), n)] };
+        let sum = a.iter().fold(0, |x: i64, y| x.wrapping_add(*y));
+        assert_eq!(folds, [sum, *a.iter().max().unwrap(), *a.iter().min().unwrap()], "{isa:?}");
         type Rule = fn(&i64, &i64) -> bool;
         let rules: [(&str, Rule); 6] = [
             ("eq", i64::eq),
@@ -432,8 +455,9 @@ fn conversions() {
         }
     }
     singles.extend([65_519.996, 65_520.0, 2.0_f32.powi(-25), 2.0_f32.powi(-24), f32::NAN, -0.0]);
-    let ints: Vec<i32> =
-        (0..100_000).map(|i: i32| i.wrapping_mul(42_949_673)).chain([i32::MIN, i32::MAX]).collect();
+    let mut ints: Vec<i64> = (0..100_000).map(|i: i32| i64::from(i.wrapping_mul(42_949_673))).collect();
+    ints.extend((0..100_000).map(|i: i64| i.wrapping_mul(184_467_440_737_095_517)));
+    ints.extend([i64::MIN, i64::MAX, i32::MIN.into(), i32::MAX.into(), -1, 0, 1 << 53 | 1]);
     let doubles: Vec<f64> = singles.iter().map(|x| f64::from(*x) * 1.000_000_031).collect();
     let bytes: Vec<u8> = (0..=255).collect();
     for isa in Isa::available() {
@@ -449,26 +473,45 @@ fn conversions() {
             );
         }
         let (bf16, f16) = (converted(to.f32_bf16, &singles), converted(to.f32_f16, &singles));
-        let (i32s, f64s) = (converted(to.f32_i32, &singles), converted(to.f32_f64, &singles));
+        let (i64s, f64s) = (converted(to.f32_i64, &singles), converted(to.f32_f64, &singles));
         let mask = converted(to.f32_mask, &singles);
         for (i, x) in singles.iter().enumerate() {
             assert_eq!(bf16[i], half::bf16::from_f32(*x).to_bits(), "{x:e} on {isa:?}");
             assert_eq!(f16[i], half::f16::from_f32(*x).to_bits(), "{x:e} on {isa:?}");
-            assert_eq!((i32s[i], f64s[i].bits()), (*x as i32, f64::from(*x).bits()), "{x:e} on {isa:?}");
+            assert_eq!((i64s[i], f64s[i].bits()), (*x as i64, f64::from(*x).bits()), "{x:e} on {isa:?}");
             assert_eq!(mask[i], u8::from(*x != 0.0), "{x:e} on {isa:?}");
         }
-        let (f32s, i32s) = (converted(to.f64_f32, &doubles), converted(to.f64_i32, &doubles));
+        let (f32s, i64s) = (converted(to.f64_f32, &doubles), converted(to.f64_i64, &doubles));
         let mask = converted(to.f64_mask, &doubles);
         for (i, x) in doubles.iter().enumerate() {
-            let got = (f32s[i].bits(), i32s[i], mask[i]);
-            assert_eq!(got, ((*x as f32).bits(), *x as i32, u8::from(*x != 0.0)), "{x:e} on {isa:?}");
+            let got = (f32s[i].bits(), i64s[i], mask[i]);
+            assert_eq!(got, ((*x as f32).bits(), *x as i64, u8::from(*x != 0.0)), "{x:e} on {isa:?}");
         }
-        let (f32s, f64s) = (converted(to.i32_f32, &ints), converted(to.i32_f64, &ints));
+        let (f32s, f64s) = (converted(to.i64_f32, &ints), converted(to.i64_f64, &ints));
+        let narrow = (
+            converted(to.i64_i8, &ints),
+            converted(to.i64_u8, &ints),
+            converted(to.i64_i32, &ints),
+            converted(to.i64_u32, &ints),
+        );
+        let wrapped = [to.wrap_i8, to.wrap_u8, to.wrap_i32, to.wrap_u32].map(|f| converted(f, &ints));
+        let widened = [
+            converted(to.i8_i64, &narrow.0),
+            converted(to.u8_i64, &narrow.1),
+            converted(to.i32_i64, &narrow.2),
+            converted(to.u32_i64, &narrow.3),
+        ];
+        let mask = converted(to.i64_mask, &ints);
         for (i, x) in ints.iter().enumerate() {
-            assert_eq!((f32s[i], f64s[i]), (*x as f32, f64::from(*x)), "{x} on {isa:?}");
+            assert_eq!((f32s[i], f64s[i]), (*x as f32, *x as f64), "{x} on {isa:?}");
+            assert_eq!(mask[i], u8::from(*x != 0), "{x} on {isa:?}");
+            let want = [*x as i8 as i64, *x as u8 as i64, *x as i32 as i64, *x as u32 as i64];
+            assert_eq!([0, 1, 2, 3].map(|k: usize| wrapped[k][i]), want, "{x} on {isa:?}");
+            assert_eq!([0, 1, 2, 3].map(|k: usize| widened[k][i]), want, "{x} on {isa:?}");
         }
         let want: Vec<f32> = (0..=255).map(|m| f32::from(u8::from(m != 0))).collect();
         assert_eq!(converted(to.mask_f32, &bytes), want);
+        assert_eq!(converted(to.mask_i64, &bytes), want.iter().map(|x| *x as i64).collect::<Vec<_>>());
         assert_eq!(converted(to.mask_f64, &bytes), want.iter().map(|x| f64::from(*x)).collect::<Vec<_>>());
     }
 }

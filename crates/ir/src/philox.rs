@@ -26,7 +26,7 @@ pub const BLOCK: usize = 4;
 const ROUNDS: usize = 10;
 
 /// The high and the low half of the 64-bit product of two words.
-#[inline]
+#[inline(always)]
 fn mul_hi_lo(a: u32, b: u32) -> (u32, u32) {
     let product = u64::from(a) * u64::from(b);
     ((product >> 32) as u32, product as u32)
@@ -49,7 +49,7 @@ pub(crate) fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 const LANES: usize = 8;
 
 /// The same of consecutive counters, word by word of all blocks, so that each step is one over several numbers.
-#[inline]
+#[inline(always)]
 fn philox4x32_lanes(first: u64, key: [u32; 2]) -> [[u32; LANES]; BLOCK] {
     let block = |lane: usize| first.wrapping_add(lane as u64);
     let counters = [from_fn(|lane| block(lane) as u32), from_fn(|lane| (block(lane) >> 32) as u32)];
@@ -77,6 +77,9 @@ fn offset(state: [u32; 4]) -> u64 {
 ///
 /// Element `i` is word `i % 4` of the block whose counter is `offset + i / 4`, as a 64-bit number that
 /// wraps, in counter words 0 (low) and 1 (high); counter words 2 and 3 are zero.
+///
+/// Always part of its caller, which may be compiled for more instructions than every machine has.
+#[inline(always)]
 pub fn fill_bits(state: [u32; 4], mut out: impl FnMut(u32), n: usize) {
     let key = [state[0], state[1]];
     let mut block = offset(state);

@@ -5,6 +5,7 @@ use crate::arg::{Arg, unify};
 use crate::axis::resolve;
 use crate::data::Data;
 use crate::place::{Index, Ix, bounds, complete, wrapped};
+use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use crate::trace;
 use gradus_ir::ops::Combine;
@@ -426,8 +427,15 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
             .for_each(|(at, other)| *at = *at * steps[axis] + other);
         return Ok(Tensor::from_slice(&at, own));
     }
-    let along = |a: usize| if a == axis { ids.clone() } else { Tensor::iota(DType::I64, &own, a) };
-    let terms = (0..own.rank()).map(|a| along(a) * strides[a] as i64);
-    let position = terms.reduce(|x, y| x + y).unwrap_or_else(|| ids.clone());
-    Ok(ids.guarded(shape[axis], &position))
+    let position = |ids: &Tensor| {
+        let along = |a: usize| if a == axis { ids.clone() } else { Tensor::iota(DType::I64, &own, a) };
+        let terms = (0..own.rank()).map(|a| along(a) * strides[a] as i64);
+        terms.reduce(|x, y| x + y).unwrap_or_else(|| ids.clone())
+    };
+    if ids.is_traced() {
+        return Ok(ids.guarded(shape[axis], &position(ids)));
+    }
+    // One pass over memory, not one for each of the steps.
+    let args = vec![arg("axis", axis), arg("shape", shape.to_vec())];
+    Ok(region1("positions", args, &[ids], |x| position(&x[0])))
 }

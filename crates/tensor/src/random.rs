@@ -7,7 +7,8 @@ use crate::apply::{apply_n, apply1};
 use crate::data::{Data, Element};
 use crate::region::region1;
 use crate::tensor::Tensor;
-use gradus_ir::ops::pointwise::{self, Cast};
+use gradus_cpu::{map_in_place, vector};
+use gradus_ir::ops::pointwise::Cast;
 use gradus_ir::ops::source::RandomBits;
 use gradus_ir::{DType, Error, Result, Shape, philox, stop};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -33,29 +34,37 @@ pub fn manual_seed(seed: u64) {
     DEFAULT.seed(seed);
 }
 
-/// The upper 24 bits of words as numbers from 0 to before 1.
+/// A word's upper 24 bits are a number from 0 to before 1, in steps of this.
+const STEP: f64 = 1.0 / (1u32 << 24) as f64;
+
+/// Numbers from 0 to before 1, of words.
 fn uniform(bits: &Tensor) -> Tensor {
-    apply1(Cast { to: DType::F32 }, &[&bits.shr(8)]) * (1.0 / (1u32 << 24) as f64)
+    apply1(Cast { to: DType::F32 }, &[&bits.shr(8)]) * STEP
+}
+
+/// Numbers of the standard normal distribution, which is inverted at the middle of each step: `f32` holds that without
+/// rounding, stretched to -1 and 1.
+fn normal(bits: &Tensor) -> Tensor {
+    (uniform(bits) * 2.0 - (1.0 - STEP)).erfinv() * std::f64::consts::SQRT_2
 }
 
 /// Up to so many numbers are drawn by hand, where finding programs would take longer.
 const FEW: usize = 256;
 
-/// The same of one word.
-fn uniform_of(word: u32) -> f32 {
-    (word >> 8) as f32 * (1.0 / (1u32 << 24) as f32)
+/// [`uniform`] of one word.
+fn uniform_of(word: &u32) -> f32 {
+    (word >> 8) as f32 * STEP as f32
 }
 
-/// A function of numbers, as the table of rows has it.
-type Function = fn(&[f64]) -> f64;
-
-/// Of one word the number of the standard normal distribution.
-fn normal_of(word: u32) -> f32 {
-    // The meaning of the op, which programs compute too.
-    static ERFINV: LazyLock<Option<Function>> =
-        LazyLock::new(|| pointwise::rows().find(|row| row.name == "erfinv")?.float);
-    let middle = (uniform_of(word) as f64 + 0.5 / (1u32 << 24) as f64) * 2.0 - 1.0;
-    ERFINV.map_or(f32::NAN, |erfinv| (erfinv(&[middle]) * std::f64::consts::SQRT_2) as f32)
+/// [`normal`] of words, by the same loops.
+fn normal_of(words: &[u32]) -> Vec<f32> {
+    let middle = |word| uniform_of(word) * 2.0 - (1.0 - STEP) as f32;
+    let mut all: Vec<f32> = words.iter().map(middle).collect();
+    if let Some(erfinv) = vector::loops::<f32>().unary("erfinv") {
+        map_in_place(erfinv, &mut all);
+    }
+    all.iter_mut().for_each(|x| *x *= std::f32::consts::SQRT_2);
+    all
 }
 
 fn state_of(seed: u64) -> Tensor {
@@ -93,13 +102,13 @@ impl Generator {
     }
 
     /// Few numbers, each of a word, without programs. Anything else, errors included, is left to these.
-    fn few<T: Element>(&self, shape: &Shape, of: impl Fn(u32) -> T) -> Option<Tensor> {
+    fn few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
         let n = shape.checked_numel().filter(|n| *n <= FEW && !crate::trace::is_tracing())?;
         let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
         let state: [u32; 4] = self.state.with_held(|d| d.to_vec().ok())?.try_into().ok()?;
-        let mut all = Vec::with_capacity(n);
-        philox::fill_bits(state, |word| all.push(of(word)), n);
-        let drawn = Data::new(shape.clone(), &all).ok()?;
+        let mut words = Vec::with_capacity(n);
+        philox::fill_bits(state, |word| words.push(word), n);
+        let drawn = Data::new(shape.clone(), &of(&words)).ok()?;
         self.state.set_(&Tensor::from(philox::advance(state, n))).ok()?;
         Some(Tensor::data(drawn))
     }
@@ -108,7 +117,7 @@ impl Generator {
     #[track_caller]
     pub fn rand(&self, shape: impl Into<Shape>) -> Tensor {
         let shape = shape.into();
-        if let Some(few) = self.few(&shape, uniform_of) {
+        if let Some(few) = self.few(&shape, |words| words.iter().map(uniform_of).collect()) {
             return few;
         }
         region1("uniform", vec![], &[&self.bits(shape)], |bits| uniform(&bits[0]))
@@ -121,11 +130,7 @@ impl Generator {
         if let Some(few) = self.few(&shape, normal_of) {
             return few;
         }
-        // One pass over memory, not one for each of the steps.
-        region1("normal", vec![], &[&self.bits(shape)], |bits| {
-            let middle = (uniform(&bits[0]).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64) * 2.0 - 1.0;
-            (middle.erfinv() * std::f64::consts::SQRT_2).to_dtype(DType::F32)
-        })
+        region1("normal", vec![], &[&self.bits(shape)], |bits| normal(&bits[0]))
     }
 
     /// Integers from `low` until before `high`, `i64`. The bias of taking 32 bits modulo the range is below
@@ -138,7 +143,8 @@ impl Generator {
             return Tensor::refuse("randint", &[], Error::value(format!("{low}..{high}"), why));
         };
         let shape = shape.into();
-        if let Some(few) = self.few(&shape, |word| i64::from(word) % range + low) {
+        let of = |word: &u32| i64::from(*word) % range + low;
+        if let Some(few) = self.few(&shape, |words| words.iter().map(of).collect()) {
             return few;
         }
         // Operands, so that one program serves all ranges.

@@ -1,6 +1,7 @@
 //! Random words: every block of them is known from its number, so any thread can fill any part.
 
 use super::Call;
+use crate::Isa;
 use gradus_ir::{Result, philox};
 
 /// # Safety
@@ -14,17 +15,39 @@ pub(super) unsafe fn fill(call: &Call<'_>) -> Result<bool> {
     let blocks = n.div_ceil(philox::BLOCK);
     call.parts(blocks, 8 * philox::BLOCK * size_of::<u32>(), |from, to| {
         let (from, to) = (from * philox::BLOCK, (to * philox::BLOCK).min(n));
-        let mut at = from;
-        let put = |word| {
-            // SAFETY: the words of these blocks are this task's.
-            unsafe { out.at(at).write(word) };
-            at += 1;
-        };
-        philox::fill_bits(philox::advance(state, from), put, to - from);
+        // SAFETY: the words of these blocks are this task's.
+        let words = unsafe { out.slice(from, to - from) };
+        write(philox::advance(state, from), words);
     });
     for (i, word) in philox::advance(state, n).into_iter().enumerate() {
         // SAFETY: the next state has four words.
         unsafe { call.result::<u32>(1).at(i).write(word) };
     }
     Ok(true)
+}
+
+/// The first words of the stream at a state.
+fn write(state: [u32; 4], words: &mut [u32]) {
+    #[inline(always)]
+    fn all(state: [u32; 4], words: &mut [u32]) {
+        let (n, mut places) = (words.len(), words.iter_mut());
+        let put = |word| {
+            if let Some(place) = places.next() {
+                *place = word;
+            }
+        };
+        philox::fill_bits(state, put, n);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if Isa::best() >= Isa::Avx2 {
+        /// # Safety
+        /// The machine has AVX2.
+        #[target_feature(enable = "avx2")]
+        unsafe fn vectors(state: [u32; 4], words: &mut [u32]) {
+            all(state, words);
+        }
+        // SAFETY: it has.
+        return unsafe { vectors(state, words) };
+    }
+    all(state, words);
 }

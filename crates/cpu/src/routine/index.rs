@@ -117,6 +117,53 @@ const NONE: u32 = u32::MAX;
 /// Elements of a slice that are combined at a time.
 const BLOCK: usize = 64;
 
+/// Updates to this part of all elements or more are not told apart by where they go.
+const FEW: usize = 8;
+/// Elements whose sums are kept at a time.
+const SPAN: usize = 1 << 15;
+
+/// Single elements: a span of them is combined at a time, by all updates in their order.
+unsafe fn write_each<T: Element>(
+    call: &Call<'_>,
+    index: &[i64],
+    combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
+) {
+    let n = call.of(0).shape.numel();
+    let (base, out) = (Out(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
+    // SAFETY: elements are of the operand's dtype.
+    let updates = unsafe { call.operand::<T>(2) };
+    let spans = n.div_ceil(SPAN);
+    // Which updates go to which span, in their order: counted first, then laid down.
+    let mut ends = vec![0usize; spans + 1];
+    index.iter().for_each(|i| ends[*i as usize / SPAN + 1] += 1);
+    (0..spans).for_each(|s| ends[s + 1] += ends[s]);
+    let (mut next, mut sorted) = (ends.clone(), vec![0u32; index.len()]);
+    for (u, i) in index.iter().enumerate() {
+        let place = &mut next[*i as usize / SPAN];
+        sorted[*place] = u as u32;
+        *place += 1;
+    }
+    call.parts(spans, SPAN * size_of::<T::Carrier>(), |from, to| {
+        let mut sums = vec![T::Carrier::default(); SPAN];
+        for span in from..to {
+            let first = span * SPAN;
+            let count = SPAN.min(n - first);
+            for (k, sum) in sums[..count].iter_mut().enumerate() {
+                // SAFETY: the element exists, and is this task's.
+                *sum = unsafe { base.at(first + k).read() }.up();
+            }
+            for u in &sorted[ends[span]..ends[span + 1]] {
+                let sum = &mut sums[index[*u as usize] as usize - first];
+                *sum = combine(*sum, updates[*u as usize].up());
+            }
+            for (k, sum) in sums[..count].iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { out.at(first + k).write(T::down(*sum)) };
+            }
+        }
+    });
+}
+
 /// Slices without updates are those of the base. Every other is combined from its updates, in their order, by the task
 /// that has the first of them: which task that is does not matter.
 unsafe fn write<T: Element>(
@@ -126,6 +173,10 @@ unsafe fn write<T: Element>(
     combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
 ) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
+    if rows * width == 1 && index.len() >= n / FEW {
+        // SAFETY: the caller's promise.
+        return unsafe { write_each::<T>(call, index, combine) };
+    }
     // The first update of each slice, and the next one after each update.
     let (mut first, mut next) = (vec![NONE; n], vec![NONE; index.len()]);
     for (u, &i) in index.iter().enumerate().rev() {

@@ -3,6 +3,7 @@
 use super::Kind;
 use super::lanes::{Loop, loop_of};
 use super::memory::{Pieces, Place, check};
+use super::transposed::Transposed;
 use crate::jit::Native;
 use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::ops::Combine;
@@ -43,6 +44,8 @@ pub(crate) struct Program {
     /// Lines of each turn over a row: those per element, then those per row.
     pub(super) turns: Vec<(Vec<usize>, Vec<usize>)>,
     pub(super) scratch: usize,
+    /// All of it, if it is a copy across.
+    pub(super) transposed: Option<Transposed>,
     /// Code that does the same.
     pub(crate) native: Option<Native>,
 }
@@ -138,8 +141,10 @@ impl Program {
             stores,
             turns: Vec::new(),
             scratch: 0,
+            transposed: None,
             native: None,
         };
+        program.transposed = Transposed::of(&program.code, &program.stores).filter(|_| row == 1);
         program.turns = program.turns_over_a_row();
         program.write_in_place();
         program.allocate(elements, tile);

@@ -134,6 +134,19 @@ pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usi
                     return to.cast::<f64>().add(at).write(y);
                 }
             }
+            Kind::I64 => {
+                let loops = vector::ints();
+                let fold = match combine {
+                    Combine::Sum => Some(loops.sum),
+                    // Over nothing the least and the greatest are those of the dtype.
+                    Combine::Max if n > 0 => Some(loops.max),
+                    Combine::Min if n > 0 => Some(loops.min),
+                    _ => None,
+                };
+                if let Some(f) = fold {
+                    return to.cast::<i64>().add(at).write(dtype.wrap(f(x.cast(), n)));
+                }
+            }
             _ => {}
         }
         scalar::reduce(combine, dtype, x, n, to, at);
@@ -162,6 +175,11 @@ pub(super) unsafe fn accumulate(combine: Combine, dtype: DType, x: *const u8, to
             }
             Kind::F64 => {
                 if let Some(f) = vector::loops::<f64>().binary(name) {
+                    return (f.vv)(to.cast(), x.cast(), to.cast(), n);
+                }
+            }
+            Kind::I64 if dtype == DType::I64 => {
+                if let Some(f) = vector::ints().binary(name) {
                     return (f.vv)(to.cast(), x.cast(), to.cast(), n);
                 }
             }

@@ -1,6 +1,7 @@
 //! Moving elements between memory and registers: runs along the last axis, converted on the way.
 
 use super::Kind;
+use crate::vector::{Convert, conversions};
 use gradus_compile::{Access, Kernel, Layout, Piece};
 use gradus_ir::{C, DType, Error, Result};
 use half::{bf16, f16};
@@ -183,10 +184,35 @@ unsafe fn read_rows(
             }
         }
     }
-    let at = rows;
+    /// The same of runs without gaps, by a loop with vectors.
+    ///
+    /// # Safety
+    /// As for [`each`].
+    unsafe fn along<S, R>(
+        from: *const u8,
+        (at, rows, pitch): (i64, usize, i64),
+        to: *mut u8,
+        n: usize,
+        f: Convert<S, R>,
+    ) {
+        for row in 0..rows {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.cast::<S>().offset((at + row as i64 * pitch) as isize);
+                f(from, to.cast::<R>().add(row * n), n);
+            }
+        }
+    }
+    let (at, all) = (rows, conversions());
     // SAFETY: as above.
     unsafe {
         match dtype {
+            DType::BF16 if step == 1 => along(from, at, to, n, all.bf16_f32),
+            DType::F16 if step == 1 => along(from, at, to, n, all.f16_f32),
+            DType::I8 if step == 1 => along(from, at, to, n, all.i8_i64),
+            DType::U8 if step == 1 => along(from, at, to, n, all.u8_i64),
+            DType::I32 if step == 1 => along(from, at, to, n, all.i32_i64),
+            DType::U32 if step == 1 => along(from, at, to, n, all.u32_i64),
             DType::F32 => each(from, at, step, to, n, |x: f32| x),
             DType::F64 => each(from, at, step, to, n, |x: f64| x),
             DType::BF16 => each(from, at, step, to, n, |x: bf16| x.to_f32()),
@@ -228,9 +254,24 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
             }
         }
     }
+    /// The same of a run without gaps, by a loop with vectors.
+    ///
+    /// # Safety
+    /// As for [`each`].
+    unsafe fn along<R, S>(from: *const u8, to: *mut u8, at: i64, n: usize, f: Convert<R, S>) {
+        // SAFETY: the caller's promise.
+        unsafe { f(from.cast(), to.cast::<S>().offset(at as isize), n) }
+    }
+    let all = conversions();
     // SAFETY: as above.
     unsafe {
         match dtype {
+            DType::BF16 if step == 1 => along(from, to, at, n, all.f32_bf16),
+            DType::F16 if step == 1 => along(from, to, at, n, all.f32_f16),
+            DType::I8 if step == 1 => along(from, to, at, n, all.i64_i8),
+            DType::U8 if step == 1 => along(from, to, at, n, all.i64_u8),
+            DType::I32 if step == 1 => along(from, to, at, n, all.i64_i32),
+            DType::U32 if step == 1 => along(from, to, at, n, all.i64_u32),
             DType::F32 => each(from, to, at, step, n, |x: f32| x),
             DType::F64 => each(from, to, at, step, n, |x: f64| x),
             DType::BF16 => each(from, to, at, step, n, bf16::from_f32),

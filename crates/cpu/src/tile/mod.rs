@@ -9,6 +9,7 @@ mod loops;
 pub(crate) mod memory;
 mod run;
 mod scalar;
+mod transposed;
 
 pub(crate) use build::Program;
 pub(crate) use run::Memory;

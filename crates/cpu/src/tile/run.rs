@@ -7,6 +7,7 @@ use super::memory::{Place, read_range, runs, write};
 use super::{Kind, scalar};
 use crate::Pool;
 use gradus_compile::Level;
+use gradus_ir::DType;
 use std::cell::RefCell;
 
 /// Below this many elements times lines a second thread does not pay.
@@ -92,6 +93,10 @@ impl Program {
     /// # Safety
     /// As for [`Program::run`].
     pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
+        if let Some(copy) = &self.transposed {
+            // SAFETY: the caller's promise.
+            return unsafe { copy.run(memory, from, count) };
+        }
         if let Some(code) = &self.native {
             return with_lines(code.scratch(), |scratch| {
                 // SAFETY: the caller's promise; scratch memory is made of lines.
@@ -396,12 +401,16 @@ impl Tile<'_> {
                     let first = self.offset(place, fixed);
                     block.each(|before, from| {
                         runs(axes, strides, first, from, block.count, |k, at, n| {
-                            for j in 0..n {
-                                let (x, i) = (at + j as i64 * step, before + k + j);
-                                match line.kind {
-                                    Kind::F32 => to.cast::<f32>().add(i).write(x as f32),
-                                    Kind::F64 => to.cast::<f64>().add(i).write(x as f64),
-                                    _ => to.cast::<i64>().add(i).write(place.dtype.wrap(x)),
+                            let to = to.add((before + k) * line.kind.size());
+                            let all = (0..n).map(|j| (j, at + j as i64 * step));
+                            match line.kind {
+                                Kind::F32 => all.for_each(|(j, x)| to.cast::<f32>().add(j).write(x as f32)),
+                                Kind::F64 => all.for_each(|(j, x)| to.cast::<f64>().add(j).write(x as f64)),
+                                _ if place.dtype == DType::I64 => {
+                                    all.for_each(|(j, x)| to.cast::<i64>().add(j).write(x))
+                                }
+                                _ => {
+                                    all.for_each(|(j, x)| to.cast::<i64>().add(j).write(place.dtype.wrap(x)))
                                 }
                             }
                         });
@@ -435,11 +444,15 @@ impl Tile<'_> {
                     let x = self.registers[l.args[0].line];
                     std::ptr::copy(x, to, cover.block.all() * line.kind.size());
                 }
+                Func::Convert(f) => f.apply(self.registers[l.args[0].line], to, cover.block.all()),
                 Func::Each { scalar, from, to: dtype } => {
                     let args: Vec<*const u8> =
                         l.args.iter().map(|a| self.registers[a.line].cast_const()).collect();
                     scalar::each(*scalar, from, &args, *dtype, to, cover.block.all());
                 }
+            }
+            if let Some(narrow) = l.narrow {
+                narrow.apply(to.cast(), cover.block.all());
             }
         }
     }
@@ -457,7 +470,6 @@ impl Tile<'_> {
             match lanes {
                 Lanes::Unary(f) => f(x(0), to.cast(), count),
                 Lanes::Test(f) => f(x(0), to, count),
-                Lanes::OfBool(f) => f(self.registers[args[0].line], to.cast(), count),
                 Lanes::Binary(f) => {
                     let numbers = (args[0].number, args[1].number);
                     binary(

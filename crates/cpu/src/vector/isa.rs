@@ -2,7 +2,7 @@
 
 use super::block::{self, Splat};
 use super::number::Plain;
-use super::{Binary, Compare, Conversions, Each, Fma, Isa, Loops, Select};
+use super::{Binary, Compare, Conversions, Each, Fma, Ints, Isa, Loops, Select};
 use super::{circular, double, half, number, single, wide};
 
 /// The set of loops compiled for an instruction set.
@@ -10,7 +10,7 @@ pub struct Set {
     pub(super) f32: Loops<f32>,
     pub(super) f64: Loops<f64>,
     pub(super) masks: Each<u8>,
-    pub(super) ints: Each<i64>,
+    pub(super) ints: Ints,
     pub(super) conversions: Conversions,
 }
 
@@ -197,6 +197,7 @@ macro_rules! instance {
                         tanh(x) = single::tanh(Plain::<FUSED>(x)).0;
                         erf(x) = single::erf(Plain::<FUSED>(x)).0;
                         erfc(x) = wide::erfc::<FUSED>(x);
+                        erfinv(x) = wide::erfinv::<FUSED>(x);
                         sin(x) = circular::sin(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_sin(x);
                         cos(x) = circular::cos(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_cos(x);
                         tan(x) = circular::tan(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_tan(x);
@@ -263,17 +264,33 @@ macro_rules! instance {
                     compare: &[],
                     select: selects!($attr, u8),
                 },
-                ints: Each {
-                    unary: &[],
-                    binary: binary! { $attr, Binary, i64 => i64,
-                        add(a, b) = a.wrapping_add(b);
-                        sub(a, b) = a.wrapping_sub(b);
-                        mul(a, b) = a.wrapping_mul(b);
-                        maximum(a, b) = a.max(b);
-                        minimum(a, b) = a.min(b);
+                ints: Ints {
+                    each: Each {
+                        unary: unary! { $attr, i64 => i64,
+                            neg(x) = x.wrapping_neg();
+                            abs(x) = x.wrapping_abs();
+                            sign(x) = x.signum();
+                            square(x) = x.wrapping_mul(x);
+                            not(x) = !x;
+                        },
+                        binary: binary! { $attr, Binary, i64 => i64,
+                            add(a, b) = a.wrapping_add(b);
+                            sub(a, b) = a.wrapping_sub(b);
+                            mul(a, b) = a.wrapping_mul(b);
+                            maximum(a, b) = a.max(b);
+                            minimum(a, b) = a.min(b);
+                            and(a, b) = a & b;
+                            or(a, b) = a | b;
+                            xor(a, b) = a ^ b;
+                            shl(a, b) = if (0..64).contains(&b) { a.wrapping_shl(b as u32) } else { 0 };
+                            shr(a, b) = a >> if (0..64).contains(&b) { b } else { 63 };
+                        },
+                        compare: comparisons!($attr, i64),
+                        select: selects!($attr, i64),
                     },
-                    compare: comparisons!($attr, i64),
-                    select: selects!($attr, i64),
+                    sum: kernel!($attr fn(x: *const i64, n: usize) -> i64, block::fold(x, n, 0, i64::wrapping_add)),
+                    max: kernel!($attr fn(x: *const i64, n: usize) -> i64, block::fold(x, n, i64::MIN, i64::max)),
+                    min: kernel!($attr fn(x: *const i64, n: usize) -> i64, block::fold(x, n, i64::MAX, i64::min)),
                 },
                 conversions: Conversions {
             f32_f64: convert!($attr, f32 => f64, |x| f64::from(x)),
@@ -282,14 +299,28 @@ macro_rules! instance {
             bf16_f32: convert!($attr, u16 => f32, |x| half::from_bf16(x)),
             f32_f16: convert!($attr, f32 => u16, |x| half::to_f16(x)),
             f16_f32: convert!($attr, u16 => f32, |x| half::from_f16(x)),
-            f32_i32: convert!($attr, f32 => i32, |x| single::to_i32(x)),
-            i32_f32: convert!($attr, i32 => f32, |x| x as f32),
-            f64_i32: convert!($attr, f64 => i32, |x| wide::to_i32(x)),
-            i32_f64: convert!($attr, i32 => f64, |x| f64::from(x)),
             f32_mask: convert!($attr, f32 => u8, |x| u8::from(x != 0.0)),
             mask_f32: convert!($attr, u8 => f32, |x| if x != 0 { 1.0 } else { 0.0 }),
             f64_mask: convert!($attr, f64 => u8, |x| u8::from(x != 0.0)),
             mask_f64: convert!($attr, u8 => f64, |x| if x != 0 { 1.0 } else { 0.0 }),
+            i64_mask: convert!($attr, i64 => u8, |x| u8::from(x != 0)),
+            mask_i64: convert!($attr, u8 => i64, |x| i64::from(x != 0)),
+            i64_f32: convert!($attr, i64 => f32, |x| x as f32),
+            f32_i64: convert!($attr, f32 => i64, |x| single::to_i64(x)),
+            i64_f64: convert!($attr, i64 => f64, |x| x as f64),
+            f64_i64: convert!($attr, f64 => i64, |x| wide::to_i64(x)),
+            i8_i64: convert!($attr, i8 => i64, |x| i64::from(x)),
+            i64_i8: convert!($attr, i64 => i8, |x| x as i8),
+            u8_i64: convert!($attr, u8 => i64, |x| i64::from(x)),
+            i64_u8: convert!($attr, i64 => u8, |x| x as u8),
+            i32_i64: convert!($attr, i32 => i64, |x| i64::from(x)),
+            i64_i32: convert!($attr, i64 => i32, |x| x as i32),
+            u32_i64: convert!($attr, u32 => i64, |x| i64::from(x)),
+            i64_u32: convert!($attr, i64 => u32, |x| x as u32),
+            wrap_i8: convert!($attr, i64 => i64, |x| i64::from(x as i8)),
+            wrap_u8: convert!($attr, i64 => i64, |x| i64::from(x as u8)),
+            wrap_i32: convert!($attr, i64 => i64, |x| i64::from(x as i32)),
+            wrap_u32: convert!($attr, i64 => i64, |x| i64::from(x as u32)),
                 },
             };
         }

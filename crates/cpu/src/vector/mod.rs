@@ -158,7 +158,26 @@ impl<T: Copy> Each<T> {
     }
 }
 
-/// Conversions, as `cast` defines them. `bf16` and `f16` are their bits.
+/// The loops over whole numbers: those of all elements, and the order of a sum does not matter.
+#[derive(Debug)]
+pub struct Ints {
+    each: Each<i64>,
+    /// The sum, which wraps.
+    pub sum: unsafe fn(*const i64, usize) -> i64,
+    /// The largest; over nothing the least there is.
+    pub max: unsafe fn(*const i64, usize) -> i64,
+    /// The smallest; over nothing the greatest there is.
+    pub min: unsafe fn(*const i64, usize) -> i64,
+}
+
+impl Deref for Ints {
+    type Target = Each<i64>;
+    fn deref(&self) -> &Each<i64> {
+        &self.each
+    }
+}
+
+/// Conversions, as `cast` defines them; `wrap` is what is left in so many bits. `bf16` and `f16` are their bits.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the names say it: from, to")]
 pub struct Conversions {
@@ -168,14 +187,28 @@ pub struct Conversions {
     pub bf16_f32: Convert<u16, f32>,
     pub f32_f16: Convert<f32, u16>,
     pub f16_f32: Convert<u16, f32>,
-    pub f32_i32: Convert<f32, i32>,
-    pub i32_f32: Convert<i32, f32>,
-    pub f64_i32: Convert<f64, i32>,
-    pub i32_f64: Convert<i32, f64>,
     pub f32_mask: Convert<f32, u8>,
     pub mask_f32: Convert<u8, f32>,
     pub f64_mask: Convert<f64, u8>,
     pub mask_f64: Convert<u8, f64>,
+    pub i64_mask: Convert<i64, u8>,
+    pub mask_i64: Convert<u8, i64>,
+    pub i64_f32: Convert<i64, f32>,
+    pub f32_i64: Convert<f32, i64>,
+    pub i64_f64: Convert<i64, f64>,
+    pub f64_i64: Convert<f64, i64>,
+    pub i8_i64: Convert<i8, i64>,
+    pub i64_i8: Convert<i64, i8>,
+    pub u8_i64: Convert<u8, i64>,
+    pub i64_u8: Convert<i64, u8>,
+    pub i32_i64: Convert<i32, i64>,
+    pub i64_i32: Convert<i64, i32>,
+    pub u32_i64: Convert<u32, i64>,
+    pub i64_u32: Convert<i64, u32>,
+    pub wrap_i8: Unary<i64>,
+    pub wrap_u8: Unary<i64>,
+    pub wrap_i32: Unary<i64>,
+    pub wrap_u32: Unary<i64>,
 }
 
 /// An element type that has loops.
@@ -218,12 +251,12 @@ pub fn masks_on(isa: Isa) -> Option<&'static Each<u8>> {
 }
 
 /// The loops over whole numbers for the best instruction set of this machine.
-pub fn ints() -> &'static Each<i64> {
+pub fn ints() -> &'static Ints {
     &isa::set(Isa::best()).ints
 }
 
 /// The loops over whole numbers for an instruction set, if this machine can run it.
-pub fn ints_on(isa: Isa) -> Option<&'static Each<i64>> {
+pub fn ints_on(isa: Isa) -> Option<&'static Ints> {
     Isa::available().contains(&isa).then(|| &isa::set(isa).ints)
 }
 

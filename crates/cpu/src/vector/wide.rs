@@ -148,6 +148,24 @@ pub(super) fn erfc<const FUSED: bool>(x: f32) -> f32 {
     (if x < 0.0 { 2.0 - y } else { y }) as f32
 }
 
+/// The inverse of the error function over its operand: a polynomial in `-ln(1 - x²)`, in the tails in the root of that.
+#[inline(always)]
+pub(super) fn erfinv<const FUSED: bool>(x: f32) -> f32 {
+    let a = f64::from(x);
+    let w = -ln_1p::<FUSED>(-a * a);
+    let near = poly!(w - 2.5; 1.5014093511307305, 0.24664027679467995, -0.004177318038629429,
+        -0.0012527081133214758, 0.00021825107431143112, -4.99585510328485e-6, -3.4174044823114227e-6,
+        4.786352613808378e-7, 1.378055207145411e-8, -1.0852875909728537e-8, 8.200569104598616e-10,
+        1.2294079606051944e-10, -2.0530249162321265e-11);
+    let far = poly!(w.sqrt() - 3.2; 3.033636574427253, 1.004692452981864, 0.005973167472190697,
+        -0.004294480887869134, 0.0029508589589772975, -0.001990433918166454, 0.0010781708109807882,
+        -0.00036686942163679246, -1.123555630072924e-5, 0.00010941684471366624, -5.561355304965282e-5,
+        -3.843195120236482e-6, 8.204833356617727e-6);
+    let y = a * if w < 5.0 { near } else { far };
+    let y = if a.abs() == 1.0 { a * f64::INFINITY } else { y };
+    (if a.abs() <= 1.0 { y } else { f64::NAN }) as f32
+}
+
 /// The angle of the point `(x, y)`, from -pi to pi.
 #[inline(always)]
 fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
@@ -219,12 +237,13 @@ pub(super) fn pow<const FUSED: bool>(a: f32, b: f32) -> f32 {
     if b == 0.0 { 1.0 } else { r }
 }
 
-/// Truncated and saturated, NaN to 0: `x as i32`, which the compiler does not turn into vectors.
+/// Truncated and saturated, NaN to 0: `x as i64`, which the compiler does not turn into vectors.
 #[inline(always)]
-pub(super) fn to_i32(x: f64) -> i32 {
-    let x = if x.is_nan() { 0.0 } else { x };
-    let x = if x < f64::from(i32::MIN) { f64::from(i32::MIN) } else { x };
-    let x = if x > f64::from(i32::MAX) { f64::from(i32::MAX) } else { x };
+pub(super) fn to_i64(x: f64) -> i64 {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    let inside = if x.abs() < END { x } else { 0.0 };
     // SAFETY: the number is in range.
-    unsafe { x.to_int_unchecked::<i32>() }
+    let n = unsafe { inside.to_int_unchecked::<i64>() };
+    let n = if x <= -END { i64::MIN } else { n };
+    if x >= END { i64::MAX } else { n }
 }
