@@ -2,6 +2,7 @@
 //! and written whole while it is near.
 
 use super::build::{Line, Task, Write};
+use super::lanes::Func;
 use super::run::Memory;
 
 /// Rows and columns of a block: a line of memory of `f32` each way, but few enough that lines a power of two apart do not
@@ -28,9 +29,12 @@ pub(super) struct Transposed {
 impl Transposed {
     /// A program that is such a copy.
     pub(super) fn of(code: &[Line], stores: &[Write]) -> Option<Transposed> {
-        let ([Line { task: Task::Load(place), .. }], [store]) = (code, stores) else { return None };
+        let ([Line { task: Task::Load(place), .. }, rest @ ..], [store]) = (code, stores) else {
+            return None;
+        };
+        let same = |line: &Line| matches!(&line.task, Task::Loop(l) if matches!(l.func, Func::Copy));
         let own = &store.place;
-        if !own.is_whole || own.dtype != place.dtype {
+        if !rest.iter().all(same) || !own.is_whole || own.dtype != place.dtype {
             return None;
         }
         let outer: Vec<(usize, i64)> =
