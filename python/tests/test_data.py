@@ -126,7 +126,7 @@ def test_loader_of_iterables_and_wrong_options():
 def test_collate():
     Point = collections.namedtuple("Point", "x y")
     out = default_collate([Point(gradus.ones(2), "a"), Point(gradus.zeros(2), "b")])
-    assert isinstance(out, Point) and out.x.tolist() == [[1.0, 1.0], [0.0, 0.0]] and out.y == ["a", "b"]
+    assert isinstance(out, Point) and out.x.tolist() == [[1.0, 1.0], [0.0, 0.0]] and out.y == ("a", "b")
     out = default_collate([{"n": 1, "f": 0.5, "a": np.ones(2, np.float32)}] * 2)
     assert out["n"].dtype == gradus.int64 and out["f"].dtype == gradus.float64 and tuple(out["a"].shape) == (2, 2)
     assert out["a"].dtype == gradus.float32

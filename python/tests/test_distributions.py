@@ -118,3 +118,64 @@ def test_rates_of_poisson_draws():
     assert abs(share[1].item() - 0.6065) < 0.015  # exp(-0.5)
     with pytest.raises(RuntimeError, match="non-negative"):
         gradus.poisson(gradus.tensor([-1.0]))
+
+
+def test_gamma_draws_move_with_their_concentration():
+    """Beside finite differences of how likely smaller draws are, which is `x` and `a` alone: 1 - exp(-x) sum(x^k / k!) at whole `a`."""
+    d = gradus.distributions
+    gradus.manual_seed(5)
+    a = gradus.tensor([0.02, 0.7, 1.0, 3.0, 40.0, 2000.0], dtype=gradus.float64, requires_grad=True)
+    draws = d.Gamma(a, 2.0).rsample((20000,))
+    draws.mean(0).sum().backward()  # the mean is a / 2
+    assert (a.grad - 0.5).abs().max().item() < 0.02
+    a.grad = None
+    (d.Gamma(a, 2.0).rsample((40000,)) ** 2).mean(0).sum().backward()  # of the square it is a (a + 1) / 4
+    assert ((a.grad - (2 * a.detach() + 1) / 4) / a.grad).abs().max().item() < 0.06
+    shares = d.Beta(a[1:4], a[2:5]).rsample((20000,))
+    a.grad = None
+    shares.mean(0).sum().backward()
+    one, zero = a.detach()[1:4], a.detach()[2:5]
+    expected = gradus.zeros(6, dtype=gradus.float64)
+    expected[1:4] += zero / (one + zero) ** 2
+    expected[2:5] -= one / (one + zero) ** 2
+    assert (a.grad - expected).abs().max().item() < 0.01
+    parts = d.Dirichlet(a[1:4]).rsample((3,))
+    assert parts.requires_grad and (parts.sum(-1) - 1).abs().max().item() < 1e-9
+
+
+@needs_torch
+def test_slopes_of_gamma_draws():
+    from gradus.distributions.counted import _moves
+
+    a = torch.tensor([0.01, 0.3, 1.0, 1.7, 8.0, 60.0, 900.0, 5e3, 1e6], dtype=torch.float64)
+    x = torch.distributions.Gamma(a, 1.0).sample((200,)).clamp(min=1e-290)
+    found = _moves(gradus.tensor(a.numpy()).expand(200, 9), gradus.tensor(x.numpy()))
+    below, step = torch.special.gammainc, 1e-4 * a
+    slope = (below(a - step, x) - below(a + step, x)) / (2 * step) / torch.distributions.Gamma(a, 1.0).log_prob(x).exp()
+    assert ((torch.tensor(found.numpy()) / slope - 1).abs().quantile(0.9, 0)[:7] < 1e-5).all()  # differences are no better beyond
+    assert ((torch.tensor(found.numpy()) / torch._standard_gamma_grad(a.expand(200, 9), x) - 1).abs() < 1e-3).all()
+
+
+@needs_torch
+def test_made_of_others():
+    found = []
+    for t in (gradus, torch):
+        d = t.distributions
+        m = t.tensor([0.3, -0.5], dtype=t.float64, requires_grad=True)
+        s, w = t.tensor([0.7, 1.3], dtype=t.float64), t.tensor([[0.1, 0.9], [0.4, 0.6]], dtype=t.float64)
+        x = t.tensor([[0.2, -0.9], [0.5, 0.1]], dtype=t.float64)
+        squashed = d.TransformedDistribution(d.Normal(m, s), [d.TanhTransform(cache_size=1)])
+        squashed.log_prob(x).sum().backward()
+        draw = squashed.rsample((3,))
+        at_ends = d.TransformedDistribution(d.Normal(m + 40, s), [d.TanhTransform(cache_size=1)])
+        assert bool(at_ends.log_prob(at_ends.rsample()).isfinite().all())  # the inverse is known where rounding loses it
+        whole = d.TransformedDistribution(d.Independent(d.Normal(m, s), 1), [d.AffineTransform(1.0, -2.0), d.SigmoidTransform()])
+        grown = d.ComposeTransform([d.AffineTransform(0.5, w[0]), d.ExpTransform()])
+        mixed = d.MixtureSameFamily(d.Categorical(w), d.Normal(t.stack([m, m + 1]), t.stack([s, s])))
+        points = d.MixtureSameFamily(d.Categorical(logits=w[0]), d.Independent(d.Normal(t.stack([m, m + 1]), t.stack([s, s])), 1))
+        shapes = [draw.shape, whole.rsample((3,)).shape, mixed.sample((5,)).shape, points.sample((5, 6)).shape, points.sample().shape]
+        found.append([squashed.log_prob(x), squashed.cdf(x), squashed.icdf(x.abs()), m.grad, whole.log_prob(x.abs()),
+                      d.TransformedDistribution(d.Normal(m, s), grown).log_prob(x.abs()), mixed.mean, mixed.variance, mixed.log_prob(x),
+                      mixed.cdf(x), points.mean, points.variance, points.log_prob(x), t.tensor([len(s) for s in shapes])])
+        assert draw.requires_grad and [tuple(s) for s in shapes] == [(3, 2), (3, 2), (5, 2), (5, 6, 2), (2,)]
+    same(*found, rtol=1e-9)

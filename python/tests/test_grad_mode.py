@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradus
-from oracle import array
+from oracle import array, torch
 
 
 def test_contexts_nest_and_come_back():
@@ -117,3 +117,51 @@ def test_compositions_are_methods():
     for order in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
         m = np.array([[1.0, -2.0, 0.5], [3.0, 4.0, -1.0]])
         np.testing.assert_allclose(array(gradus.linalg.norm(gradus.tensor(m), order)), np.linalg.norm(m, order), rtol=1e-10)
+
+
+@pytest.mark.parametrize("t", [gradus] + ([torch] if torch else []), ids=lambda t: t.__name__)
+def test_views_made_without_recording_are_leaves(t):
+    for whole in (t.ones(3, requires_grad=True), t.ones(3, requires_grad=True) * 2):
+        for view in (lambda w: w[:2], lambda w: w[...], lambda w: w.view(-1), lambda w: w.unsqueeze(0)):
+            with t.no_grad():
+                part = view(whole)
+            assert part.requires_grad and part.is_leaf
+            whole.retain_grad()
+            (part * 3).sum().backward()
+            assert whole.grad is None
+            assert view(whole).requires_grad and not view(whole).is_leaf
+        with t.no_grad():
+            part = whole.view(-1)
+            part += 1
+        assert part.tolist() == whole.tolist() == [whole[0].item()] * 3
+    with t.no_grad():
+        part = whole[:2]
+    with pytest.raises(RuntimeError, match="no_grad"):
+        part += 1
+
+
+def test_views_made_without_recording_inside_of_jit():
+    w = gradus.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+    def loss():
+        with gradus.no_grad():
+            part = w[:2]
+        return (part * w[:2]).sum()
+
+    @gradus.jit
+    def compiled():
+        w.grad = None
+        loss().backward()
+
+    for run in (compiled, compiled, lambda: loss().backward()):
+        w.grad = None
+        run()
+        assert w.grad.tolist() == [1.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("t", [gradus] + ([torch] if torch else []), ids=lambda t: t.__name__)
+def test_derivatives_that_are_zero_are_known(t):
+    x = t.tensor([1.0, -2.0], requires_grad=True)
+    (g,) = t.autograd.grad(t.relu(x).sum(), x, create_graph=True)
+    g.sum().backward()
+    assert g.tolist() == [1.0, 0.0] and x.grad.tolist() == [0.0, 0.0]

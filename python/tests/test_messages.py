@@ -228,3 +228,13 @@ def test_messages_name_what_was_called():
         assert re.search(words, text), text
     assert str(program.grad("L", "W")) == str(program.grad("L", ["W"]))
     assert list(program.run(W=gradus.ones(2), X=gradus.ones(2), only="L")) == ["L"]
+
+
+def test_a_wrong_class_is_named_as_it_was_given():
+    loss = gradus.jit(gradus.nn.functional.cross_entropy)
+    for wrong in (-1, 5, -7):
+        with pytest.raises(IndexError, match=f"index {wrong} is out of range for extent 5"):
+            loss(gradus.zeros(4, 5), gradus.tensor([0, wrong, 2, 3]))
+    assert abs(loss(gradus.zeros(4, 5), gradus.tensor([0, -100, 2, 3])).item() - 1.6094379) < 1e-6
+    with pytest.raises(ValueError, match="at least 1"):
+        gradus.multinomial(gradus.ones(3), 0)

@@ -282,3 +282,102 @@ def test_slices_from_traced_places_say_how_they_are_written():
         gradus.jit(lambda x, i: x[i:])(gradus.arange(4.0), gradus.tensor(1))
     taken = gradus.jit(lambda x, i: x[i + gradus.arange(2)])(gradus.arange(4.0), gradus.tensor(1))
     assert taken.tolist() == [1, 2]
+
+
+def test_threads_that_read_parameters_wait_for_the_step():
+    gradus.manual_seed(3)
+    model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
+    optimiser, start = gradus.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9), threading.Barrier(3)
+
+    @gradus.jit
+    def step(x, y):
+        optimiser.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimiser.step()
+        return loss
+
+    x, y = gradus.randn(128, 64), gradus.randint(0, 4, (128,))
+    step(x, y)
+    failed, running = [], [True]
+
+    def read():
+        start.wait()
+        while running:
+            try:
+                assert tuple(model[0].weight.shape) == (256, 64)
+                assert model[0].weight[3].sum().isfinite() and len(model.state_dict()) == 4
+                assert model(x[:2]).shape == (2, 4)
+            except Exception as error:
+                failed.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for t in readers:
+        t.start()
+    start.wait()
+    losses = [step(x, y).item() for _ in range(40)]
+    running.clear()
+    for t in readers:
+        t.join(60)
+    assert not failed and not any(t.is_alive() for t in readers) and losses[-1] < losses[0]
+
+
+def _parts_stay(t):
+    p = t.nn.Parameter(t.tensor([1.0, 2.0]))
+    kept, part, recorded = p.data, p.detach()[1:], p * 1
+    p.data = t.tensor([5.0, 6.0])
+    assert kept.tolist() == [1.0, 2.0] and part.tolist() == [2.0] and recorded.tolist() == [1.0, 2.0] and p.tolist() == [5.0, 6.0]
+    kept += 1
+    assert part.tolist() == [3.0] and p.tolist() == [5.0, 6.0] and p.requires_grad and p.is_leaf
+    p.data = kept
+    assert p.tolist() == [2.0, 3.0]
+    view = p[:1]
+    p.data = t.tensor([7.0, 8.0])
+    (view * 3).sum().backward()
+    assert view.tolist() == [2.0] and p.grad.tolist() == [3.0, 0.0]
+
+
+def _overwritten(t):
+    for write in (lambda y: y.zero_(), lambda y: y.fill_(2.0), lambda y: y.copy_(t.zeros(2)), lambda y: y.copy_(t.ones(2).requires_grad_())):
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        write(y)
+        assert y.requires_grad and not y.is_leaf
+        (y * y).sum().backward()
+        assert x.grad.tolist() == [0.0, 0.0]
+
+
+def _elements_alone(t):
+    w = t.ones(2, requires_grad=True)
+    computed, kept = w * 2, t.zeros(2)
+    apart = computed.detach()
+    with t.no_grad():
+        kept.copy_(computed)
+        apart.copy_(computed)
+    assert not kept.requires_grad and not apart.requires_grad and kept.tolist() == [2.0, 2.0]
+    (kept * w).sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0]
+
+
+def _truth_values_of_numbers(t):
+    mask = t.tensor([True, False, True])
+    assert t.full((2,), 2, dtype=t.bool).tolist() == [True, True]
+    assert t.tensor([False, False, True]).masked_fill_(mask, 2).tolist() == [True, False, True]
+    assert t.zeros(3, dtype=t.bool).index_fill_(0, t.tensor([1]), 2).tolist() == [False, True, False]
+    assert t.tensor([1, 2, 3]).masked_fill(mask, 2.7).tolist() == [2, 2, 2]
+    assert t.tensor([1, 2, 3]).masked_fill_(mask, t.tensor(2.7)).tolist() == [2, 2, 2]
+
+
+def _rows_chosen_in_large_tensors(t):
+    x = t.zeros(300, 50)
+    x[[1, -1]] = t.ones(2, 50)
+    x[t.tensor([[3, 4], [4, 5]])] = 2.0
+    assert x.sum().item() == 400 and x[3:6, 0].tolist() == [2.0, 2.0, 2.0] and x[299].sum().item() == 50
+    x[x > 1.5] = 7.0
+    assert x.sum().item() == 1150
+
+
+@pytest.mark.parametrize("check", [_parts_stay, _overwritten, _elements_alone, _truth_values_of_numbers, _rows_chosen_in_large_tensors])
+@pytest.mark.parametrize("package", [gradus] + ([torch] if torch else []), ids=lambda package: package.__name__)
+def test_written_as_in_pytorch(check, package):
+    check(package)

@@ -3,7 +3,7 @@
 use crate::convert::{class, copy_of, item, size, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
-use crate::tensor::{PyTensor, compute, owned};
+use crate::tensor::{PyTensor, compute, overwriting, owned};
 use crate::unary::Spelled;
 use crate::value::{Operand, T};
 use crate::view::View;
@@ -264,6 +264,8 @@ impl PyTensor {
     #[setter(data)]
     fn set_data(&self, py: Python<'_>, new: T) -> PyResult<()> {
         let (old, new) = (self.value(py)?, owned(new.0.detach()));
+        raise(new.check())?;
+        self.leave(py, &old)?;
         if old.aval() == new.aval() && old.is_leaf() {
             let _mode = gradus::set_grad_enabled(false);
             return self.write(py, new);
@@ -344,7 +346,7 @@ impl PyTensor {
         let _ = non_blocking;
         let x = slf.get().value(slf.py())?;
         let new = src.0.to_dtype(x.dtype()).expand(x.shape());
-        slf.get().write(slf.py(), new)?;
+        slf.get().write(slf.py(), if new.requires_grad() { overwriting(&x, new) } else { new })?;
         Ok(slf)
     }
 

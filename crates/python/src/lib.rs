@@ -136,6 +136,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         gradus::ask_to_stop(crate::error::stop_wanted);
+        gradus::wait_with(|wait| Python::attach(|py| py.detach(wait)));
         gradus::trace_lines(crate::error::line);
         for (name, dtype) in crate::dtype::NAMES {
             module.add(*name, PyDType::object(module.py(), *dtype)?)?;

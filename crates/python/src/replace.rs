@@ -57,7 +57,8 @@ impl PyTensor {
     /// `value` where the mask holds.
     #[doc = example!(masked_fill)]
     fn masked_fill(&self, py: Python<'_>, mask: T, value: Operand) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.masked_fill(&mask.0, value.arg()))
+        let x = self.value(py)?;
+        PyTensor::out(x.masked_fill(&mask.0, filling(&x, value)?.arg()))
     }
 
     /// In place: `value` where the mask holds; where several elements are one in memory, where it holds for any of them.
@@ -68,14 +69,7 @@ impl PyTensor {
         value: Operand,
     ) -> PyResult<Bound<'py, PyTensor>> {
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
-        // One number takes the dtype of what it is written to.
-        let value = match value {
-            Operand::Number(n) if x.dtype().is_complex() || !matches!(n, Number::Complex(_)) => {
-                crate::convert::fits(n, x.dtype())?;
-                Operand::Tensor(Tensor::from_literal(&n.literal(x.dtype())))
-            }
-            other => other,
-        };
+        let value = filling(&x, value)?;
         let new = x.masked_fill(&mask.0, value.arg());
         if !slf.get().repeats(py) {
             slf.get().write(py, new)?;
@@ -93,6 +87,20 @@ impl PyTensor {
         root.get().write(py, whole.masked_fill(&hits.reshape(whole.shape()).gt(0), value.arg()))?;
         Ok(slf)
     }
+}
+
+/// One number that takes the dtype of what it is written to.
+fn filling(x: &Tensor, value: Operand) -> PyResult<Operand> {
+    Ok(match value {
+        Operand::Number(n) if x.dtype().is_complex() || !matches!(n, Number::Complex(_)) => {
+            crate::convert::fits(n, x.dtype())?;
+            Operand::Tensor(Tensor::from_literal(&n.literal(x.dtype())))
+        }
+        Operand::Tensor(t) if t.rank() == 0 && (x.dtype().is_complex() || !t.dtype().is_complex()) => {
+            Operand::Tensor(t.to_dtype(x.dtype()))
+        }
+        other => other,
+    })
 }
 
 fn filled(x: &Tensor, dim: isize, index: &Tensor, value: &Operand) -> Tensor {

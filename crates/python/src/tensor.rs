@@ -11,7 +11,7 @@ use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Ix, Tensor};
 use pyo3::prelude::*;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A multi-dimensional array of one element type, with automatic differentiation.
 ///
@@ -31,16 +31,44 @@ struct Slot {
     /// How many traces had begun when this place was made, if it was made in one.
     born: u64,
     alias: Option<Box<Alias>>,
+    /// What parts of this leaf look at.
+    left: Option<Left>,
 }
+
+/// Where the elements of a leaf are that was given others (`p.data = x`): its parts stay with them.
+type Left = Arc<OnceLock<Py<PyTensor>>>;
 
 /// Which part of another place this is.
 struct Alias {
     of: Py<PyTensor>,
+    left: Option<Left>,
     how: View,
     /// The other's stamp when `value` was read from it.
     seen: u64,
     /// Whether how `value` was computed is known here alone: it was written to what was detached from the other.
     own: bool,
+    /// Whether it was made while operations were recorded.
+    recorded: bool,
+}
+
+/// The part of a place. One that was made without recording is a leaf, as in PyTorch: no gradient passes to the whole.
+fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
+    let part = how.of(whole);
+    // All of a leaf is a view of it all the same, and not the leaf.
+    let all = recorded && part.is_same(whole) && part.is_cell() && !matches!(how, View::Real);
+    match recorded || part.error().is_some() {
+        true if all && part.requires_grad() && !gradus::is_tracing() => part.unsqueeze(0).squeeze(0),
+        true => part,
+        false if part.is_traced() => part.stop_gradient(),
+        false
+            if whole.requires_grad()
+                && part.dtype().is_differentiable()
+                && !matches!(how, View::Detached) =>
+        {
+            part.detach().requires_grad_()
+        }
+        false => part.detach(),
+    }
 }
 
 /// When a place that is made now is.
@@ -51,7 +79,7 @@ fn born() -> u64 {
 impl PyTensor {
     /// A place of its own.
     pub(crate) fn new(value: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias: None }))
+        PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias: None, left: None }))
     }
 
     /// A place of its own, unless the value is a failure.
@@ -70,7 +98,7 @@ impl PyTensor {
     /// A part of another place.
     pub(crate) fn part_of(of: &Bound<'_, PyTensor>, how: View) -> PyResult<PyTensor> {
         let whole = of.get().value(of.py())?;
-        PyTensor::part_as(of, how.of(&whole), how)
+        PyTensor::part_as(of, part(&how, &whole, gradus::is_grad_enabled()), how)
     }
 
     fn part_as(of: &Bound<'_, PyTensor>, value: Tensor, how: View) -> PyResult<PyTensor> {
@@ -78,8 +106,16 @@ impl PyTensor {
             return Err(raised(e));
         }
         let seen = of.get().stamp();
-        let alias = Some(Box::new(Alias { of: of.clone().unbind(), how, seen, own: false }));
-        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias })))
+        let recorded = gradus::is_grad_enabled();
+        let left = match &mut *of.get().slot() {
+            Slot { value, left, .. } if value.is_cell() && !matches!(how, View::Gradient) => {
+                Some(left.get_or_insert_default().clone())
+            }
+            _ => None,
+        };
+        let alias = Alias { of: of.clone().unbind(), left, how, seen, own: false, recorded };
+        let alias = Some(Box::new(alias));
+        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias, left: None })))
     }
 
     /// The gradient of a leaf or of a tensor that retains it.
@@ -165,7 +201,24 @@ impl PyTensor {
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Slot { value, alias: Some(alias), .. } = &mut *slot
+            && let Some(there) = alias.left.as_ref().and_then(|left| left.get())
+        {
+            alias.of = Python::attach(|py| there.clone_ref(py));
+            alias.own |= !value.is_leaf();
+            (alias.left, alias.seen) = (None, u64::MAX);
+        }
+        slot
+    }
+
+    /// Leaves the elements of this leaf to its parts, before it is given others.
+    pub(crate) fn leave(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
+        let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
+        if let Some(left) = left {
+            let _ = left.set(Py::new(py, PyTensor::new(old.detach()))?);
+        }
+        Ok(())
     }
 
     /// Counts changes of what is read here.
@@ -192,7 +245,7 @@ impl PyTensor {
         if matches!(alias.how, View::Gradient) {
             return Ok(slot.value.clone());
         }
-        let (now, of) = (alias.of.get().stamp(), alias.of.clone_ref(py));
+        let now = alias.of.get().stamp();
         let traced = slot.value.is_traced();
         let lasts = match alias.own {
             true if traced => slot.value.detach().error().is_none(), // its trace goes on
@@ -202,13 +255,13 @@ impl PyTensor {
         if now == alias.seen && lasts {
             return Ok(slot.value.clone());
         }
-        drop(slot); // the other place has a lock of its own, and never looks back
-        let whole = of.get().value(py)?;
+        let (of, how, recorded) = (alias.of.clone_ref(py), alias.how.clone(), alias.recorded);
+        drop(slot); // the other place has a lock of its own, and never looks back; reading it may take a while
+        let part = part(&how, &of.get().value(py)?, recorded);
         let mut slot = self.slot();
         if let Slot { value, alias: Some(alias), .. } = &mut *slot {
-            let part = alias.how.of(&whole);
             // What is read without recording, or traced, is not what others will want to read.
-            let lasting = gradus::is_grad_enabled() && !gradus::is_tracing();
+            let lasting = (gradus::is_grad_enabled() || !recorded) && !gradus::is_tracing();
             // Written by others: other elements, computed as before.
             let part = if alias.own { value.replaced_by(&part) } else { part };
             if alias.own && gradus::is_tracing() {
@@ -271,7 +324,8 @@ impl PyTensor {
     /// Puts another value here, unless other threads have written since this stamp, whose parts would be lost: whether it did.
     pub(crate) fn write_since(&self, py: Python<'_>, seen: u64, new: Tensor, same: bool) -> PyResult<bool> {
         let old = self.value(py)?;
-        let new = owned(new);
+        // What is written without recording is elements alone.
+        let new = owned(if gradus::is_grad_enabled() { new } else { new.detach() });
         raise(new.check())?;
         if new.shape() != old.shape() {
             let why = format!(
@@ -292,6 +346,12 @@ impl PyTensor {
         let new = new.to_dtype(old.dtype());
         let aliased = {
             let slot = self.slot();
+            let unrecorded = slot.alias.as_ref().is_some_and(|alias| !alias.recorded);
+            if unrecorded && gradus::is_grad_enabled() && old.requires_grad() {
+                let why = "a view that was made under no_grad is changed in place where gradients are recorded; do both under \
+                           no_grad, or neither";
+                return Err(crate::error::runtime_error(why));
+            }
             slot.alias.as_ref().map(|alias| (alias.of.clone_ref(py), alias.how.clone()))
         };
         match aliased {
@@ -386,8 +446,12 @@ impl PyTensor {
             self.rebind(cell.clone());
             return raise(cell.set_(&new));
         }
-        // Without recording, a value is replaced and not where it comes from.
-        self.rebind(if gradus::is_grad_enabled() { new } else { old.replaced_by(&new) });
+        // Without recording, a value is replaced and not where it comes from; with it, zeros flow back to what was overwritten.
+        self.rebind(match gradus::is_grad_enabled() {
+            true if !new.requires_grad() => overwriting(&old, new),
+            true => new,
+            false => old.replaced_by(&new),
+        });
         Ok(())
     }
 
@@ -405,6 +469,16 @@ impl PyTensor {
         slf.get().rebind(Tensor::failed(gradus::Error::value(what, rest)));
         slf
     }
+}
+
+/// What an inner tensor is overwritten with; behind it is what was there, to which zeros flow back.
+pub(crate) fn overwriting(old: &Tensor, new: Tensor) -> Tensor {
+    let gone = old.is_leaf() || old.is_traced() || !gradus::is_grad_enabled();
+    if gone || new.error().is_some() {
+        return new;
+    }
+    let none = old.reshape([-1i64]).at(vec![Ix::from(..0)]).sum(());
+    new + none
 }
 
 /// A value of its own: what is written later to a leaf that it is, or to an array that it shares memory with, must not change

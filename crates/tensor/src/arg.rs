@@ -81,6 +81,7 @@ impl Number {
     pub fn literal(self, dtype: DType) -> Literal {
         match self {
             Number::Bool(b) => Literal::int_scalar(dtype, b as i64),
+            Number::Int(i) if dtype == DType::Bool => Literal::int_scalar(dtype, i64::from(i != 0)),
             Number::Int(i) => Literal::int_scalar(dtype, i),
             Number::Float(x) => Literal::scalar(dtype, x),
             Number::Complex(z) if dtype.is_complex() => {

@@ -73,7 +73,7 @@ impl Tensor {
     }
 
     /// Writes a part of up to `most` elements where it lies, if nobody else can see it: no other tensor shares the memory, and
-    /// nothing is recorded. Whether that was so. Of masks and integer tensors only where there is little.
+    /// nothing is recorded. Whether that was so. Of masks and integer tensors beside other places only where there is little.
     pub fn replace_at(&mut self, places: &[Ix], value: &Tensor, most: usize) -> bool {
         self.try_replace(places, value, most).is_some()
     }
@@ -89,7 +89,7 @@ impl Tensor {
         }
         let chosen = places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)));
         let (shape, to) = match chosen {
-            true if data.aval.shape.numel() > LITTLE => return None,
+            true if data.aval.shape.numel() > LITTLE && !is_simple(&data.aval.shape, places) => return None,
             true => {
                 let (shape, positions) = chosen_of(&data.aval.shape, places)?;
                 (shape, To::Places(positions, data.offset))
@@ -141,6 +141,15 @@ impl Tensor {
     }
 }
 
+/// Whether positions can be told without looking at every element: those of a mask of all, and of slices along the first axis.
+fn is_simple(shape: &Shape, places: &[Ix]) -> bool {
+    match places {
+        [Ix::Mask(mask)] => mask.shape() == *shape,
+        [Ix::Ids(_)] => true,
+        _ => false,
+    }
+}
+
 /// The shape of what masks and integer tensors choose, and where each of it is in row-major order.
 fn chosen_of(shape: &Shape, places: &[Ix]) -> Option<(Shape, Vec<i64>)> {
     let n = shape.numel();
@@ -150,7 +159,13 @@ fn chosen_of(shape: &Shape, places: &[Ix]) -> Option<(Shape, Vec<i64>)> {
             let on: Vec<i64> = (0..).zip(flags).filter(|(_, on)| *on).map(|(i, _)| i).collect();
             return Some((Shape::from([on.len()]), on));
         }
-        [Ix::Ids(ids)] if shape.rank() == 1 => ids.wrapped_ids(n).ok()?,
+        [Ix::Ids(ids)] => {
+            let (&rows, slice) = shape.split_first()?;
+            let (ids, each) = (ids.wrapped_ids(rows).ok()?, slice.iter().product::<usize>() as i64);
+            let first: Vec<i64> = ids.check().ok()?.to_vec().ok()?;
+            let places = first.into_iter().flat_map(|i| i * each..(i + 1) * each).collect();
+            return Some((ids.shape().iter().chain(slice).copied().collect(), places));
+        }
         _ => Tensor::iota(DType::I64, [n], 0).reshape(shape).at(places.to_vec()),
     };
     Some((positions.check().ok()?.shape(), positions.to_vec().ok()?))

@@ -10,7 +10,8 @@ use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Aval, DType, Error, Result};
 use gradus_mem::Handle;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// A handle on a cell's state; `detached` handles do not take part in autograd.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ const LITTLE: usize = 2048;
 
 struct Shared {
     state: Mutex<State>,
+    /// Told when a value that somebody waits for is back.
+    back: Condvar,
     /// Changes only while the state is locked.
     version: AtomicU64,
     requires_grad: AtomicBool,
@@ -33,14 +36,36 @@ struct State {
     value: Tensor,
     grad: Option<Tensor>,
     hooks: Vec<Hook>,
+    /// Which compiled step has the value, and of which type it is; how many threads wait for it.
+    out: Option<(ThreadId, Aval)>,
+    waiting: usize,
+}
+
+impl State {
+    /// Whether another thread has the value and will bring it back.
+    fn is_elsewhere(&self) -> bool {
+        self.out.as_ref().is_some_and(|(by, _)| *by != thread::current().id())
+    }
+}
+
+/// How a thread waits.
+type Aside = fn(&mut (dyn FnMut() + Send));
+
+static ASIDE: OnceLock<Aside> = OnceLock::new();
+
+/// From now on threads that wait for a cell wait inside of this, which lets go of locks that others need to come to an end.
+/// Only the first call counts.
+pub fn wait_with(aside: Aside) {
+    let _ = ASIDE.set(aside);
 }
 
 impl Cell {
     /// A cell holding this data.
     pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
-        let state = Mutex::new(State { value, grad: None, hooks: Vec::new() });
+        let state = State { value, grad: None, hooks: Vec::new(), out: None, waiting: 0 };
         let (version, requires_grad) = (AtomicU64::new(0), AtomicBool::new(requires_grad));
-        Cell { shared: Handle::new(Shared { state, version, requires_grad }), detached: false }
+        let shared = Shared { state: Mutex::new(state), back: Condvar::new(), version, requires_grad };
+        Cell { shared: Handle::new(shared), detached: false }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -48,12 +73,40 @@ impl Cell {
     }
 
     pub(crate) fn aval(&self) -> Aval {
+        let state = self.state();
+        let known = state.out.as_ref().map(|(_, aval)| aval.clone()).or_else(|| state.value.aval());
         // A cell never holds a failure, so its value always has a type.
-        self.state().value.aval().unwrap_or_else(|| Aval::scalar(gradus_ir::DType::F32))
+        known.unwrap_or_else(|| Aval::scalar(gradus_ir::DType::F32))
     }
 
+    /// The value; while a compiled step of another thread has it, that is waited for.
     pub(crate) fn value(&self) -> Tensor {
-        self.state().value.clone()
+        loop {
+            if let Some(value) = self.value_now() {
+                return value;
+            }
+            self.wait();
+        }
+    }
+
+    /// The value, unless another thread has it.
+    pub(crate) fn value_now(&self) -> Option<Tensor> {
+        let state = self.state();
+        (!state.is_elsewhere()).then(|| state.value.clone())
+    }
+
+    /// Waits until no other thread has the value.
+    pub(crate) fn wait(&self) {
+        let mut wait = || {
+            let mut state = self.state();
+            state.waiting += 1;
+            let until = self.shared.back.wait_while(state, |state| state.is_elsewhere());
+            until.unwrap_or_else(PoisonError::into_inner).waiting -= 1;
+        };
+        match ASIDE.get() {
+            Some(aside) => aside(&mut wait),
+            None => wait(),
+        }
     }
 
     /// Hands over the value as data. If there is little of it, nobody else can read or write the cell meanwhile, the
@@ -133,17 +186,20 @@ impl Cell {
         same
     }
 
-    /// The value, taken out so that nobody else holds it. Until [`put_back`](Cell::put_back) or [`set`](Cell::set),
-    /// whoever reads the cell gets a failure that says so.
-    pub(crate) fn take(&self) -> Result<Data> {
+    /// The value, taken out so that nobody else holds it, unless another thread has. Until [`put_back`](Cell::put_back) other
+    /// threads that read or set it wait, and this one gets a failure that says so.
+    pub(crate) fn take(&self) -> Result<Option<Data>> {
         let busy = Error::value("a cell", "is being updated by a compiled step");
-        let value = std::mem::replace(&mut self.state().value, Tensor::failed(busy));
-        let data = value.concrete();
-        if data.is_err() {
-            // Somebody else has it: they will put it back.
-            self.state().value = value;
+        let mut state = self.state();
+        if state.is_elsewhere() {
+            return Ok(None);
         }
-        data
+        let data = state.value.concrete()?;
+        state.out = Some((thread::current().id(), data.aval.clone()));
+        let shared = std::mem::replace(&mut state.value, Tensor::failed(busy));
+        drop(state);
+        drop(shared);
+        Ok(Some(data))
     }
 
     /// Gives a cell its value, or a new one, after `take`.
@@ -151,6 +207,10 @@ impl Cell {
         let mut state = self.state();
         self.shared.version.fetch_add(changed as u64, Ordering::Release);
         let old = std::mem::replace(&mut state.value, Tensor::data(data));
+        state.out = None;
+        if state.waiting > 0 {
+            self.shared.back.notify_all();
+        }
         drop(state);
         drop(old);
     }
@@ -158,6 +218,9 @@ impl Cell {
     /// Swaps the value; the type stays.
     pub(crate) fn set(&self, value: &Tensor) -> Result<()> {
         let data = value.concrete()?;
+        while self.value_now().is_none() {
+            self.wait();
+        }
         let own = self.aval();
         if data.aval != own {
             return Err(Error::shape(

@@ -134,6 +134,29 @@ impl Compiled {
     }
 
     fn run_with(&self, ins: &[&Tensor], run: Run<'_>) -> Result<Vec<Tensor>> {
+        let mut taken = loop {
+            match self.gather(ins)? {
+                Ok(taken) => break taken,
+                // With nothing in hand that the other may need.
+                Err(elsewhere) => elsewhere.wait(),
+            }
+        };
+        let storages = run(&self.executable, &mut taken.arguments)?;
+        let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
+        let mut outs: Vec<Data> =
+            storages.into_iter().zip(self.traced.graph.output_avals()).map(data).collect();
+        let written = outs.split_off(outs.len() - self.traced.written.len());
+        taken.cells.clear();
+        for (t, data) in self.traced.written.iter().zip(written) {
+            if let Some(cell) = t.as_cell() {
+                cell.put_back(data, true);
+            }
+        }
+        Ok(outs.into_iter().map(Tensor::data).collect())
+    }
+
+    /// What a run is given, or the cell whose value another thread has.
+    fn gather(&self, ins: &[&Tensor]) -> Result<std::result::Result<Taken, &Cell>> {
         let mut arguments = Vec::with_capacity(ins.len() + self.traced.captured.len());
         for t in ins {
             arguments.push(argument(&row_major(&t.check()?.concrete()?)?));
@@ -153,23 +176,16 @@ impl Compiled {
                 return Err(Error::shape(format!("a cell of type {now}"), why));
             }
             if self.traced.written.iter().any(|w| w.is_same(t)) {
-                taken.take(cell)?;
+                if !taken.take(cell)? {
+                    return Ok(Err(cell));
+                }
+            } else if let Some(value) = cell.value_now() {
+                taken.arguments.push(argument(&row_major(&value.concrete()?)?));
             } else {
-                taken.arguments.push(argument(&row_major(&cell.value().concrete()?)?));
+                return Ok(Err(cell));
             }
         }
-        let storages = run(&self.executable, &mut taken.arguments)?;
-        let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
-        let mut outs: Vec<Data> =
-            storages.into_iter().zip(self.traced.graph.output_avals()).map(data).collect();
-        let written = outs.split_off(outs.len() - self.traced.written.len());
-        taken.cells.clear();
-        for (t, data) in self.traced.written.iter().zip(written) {
-            if let Some(cell) = t.as_cell() {
-                cell.put_back(data, true);
-            }
-        }
-        Ok(outs.into_iter().map(Tensor::data).collect())
+        Ok(Ok(taken))
     }
 }
 
@@ -180,8 +196,9 @@ struct Taken {
 }
 
 impl Taken {
-    fn take(&mut self, cell: &Cell) -> Result<()> {
-        let data = cell.take()?;
+    /// Takes a cell's value, unless another thread has it.
+    fn take(&mut self, cell: &Cell) -> Result<bool> {
+        let Some(data) = cell.take()? else { return Ok(false) };
         let aval = data.aval.clone();
         let whole = match row_major(&data) {
             Ok(whole) => whole,
@@ -194,7 +211,7 @@ impl Taken {
         self.cells.push((cell.clone(), self.arguments.len(), aval));
         let offset = whole.offset * whole.aval.dtype.size();
         self.arguments.push(Argument { storage: whole.storage, offset });
-        Ok(())
+        Ok(true)
     }
 }
 

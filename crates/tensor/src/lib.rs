@@ -41,6 +41,7 @@ pub use apply::{apply, apply_n, apply1, call, try_apply};
 pub use arg::{Arg, Number};
 pub use axis::{All, Axes};
 pub use backward::Backward;
+pub use cell::wait_with;
 pub use compiled::{Compiled, Jit, compile, compile_graph, jit};
 pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use convert::Memory;

@@ -4,7 +4,6 @@
 use crate::data::Data;
 use crate::few::Few;
 use crate::row::Program;
-use crate::tape::is_step;
 use crate::tensor::Tensor;
 use gradus_ir::graph::{Builder, StableHasher, Var};
 use gradus_ir::ops::call::Call;
@@ -166,12 +165,15 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let gs: Vec<(usize, Var<'_>)> = outs.iter().enumerate().filter_map(ct).collect();
     let mut cts = vec![None; outs.len()];
     gs.iter().for_each(|(k, g)| cts[*k] = Some(*g));
-    let grads = match is_step(op) {
-        true => ins.iter().zip(needs).map(|(a, n)| n.then(|| b.zeros(a))).collect(),
-        false => pull(&b, op, &Rule { ins: &xs, outs: &ys }, &cts, needs),
+    let pulled = pull(&b, op, &Rule { ins: &xs, outs: &ys }, &cts, needs);
+    // Of what was recorded a derivative is known: where nothing flows (`floor`, where a gradient of `relu` bends) it is zero.
+    let flows = pulled.iter().any(Option::is_some);
+    let known = |(i, g): (usize, Option<_>)| {
+        let zero = || (!flows && needs[i]).then(|| b.zeros(&ins[i]));
+        Some((i, g.or_else(zero)?))
     };
     let (writes, results): (Vec<usize>, Vec<Var<'_>>) =
-        grads.into_iter().enumerate().filter_map(|(i, g)| Some((i, g?))).unzip();
+        pulled.into_iter().enumerate().filter_map(known).unzip();
     let (graph, used) = b.finish(&results)?.without_unused_inputs()?;
     let (used_in, rest) = used.split_at(ins.len());
     let (used_out, used_ct) = rest.split_at(outs.len());

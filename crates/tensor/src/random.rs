@@ -170,6 +170,9 @@ impl Generator {
         if k == 0 {
             return Err(Error::shape(format!("shape {shape}"), "has no weights to draw from"));
         }
+        if n == 0 {
+            return Err(Error::value("0 draws", "are none; ask for at least 1"));
+        }
         if n > k && !replacement {
             let why = format!("are fewer than the {n} to draw without replacement");
             return Err(Error::value(format!("{k} weights"), why));

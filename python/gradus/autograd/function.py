@@ -6,10 +6,20 @@ from .. import _native
 from ..core import Tensor, no_grad
 
 
+#: What is said where a traced function looks at elements.
+_TRACED = "has no elements while"
+
+
+class _NeedsElements(RuntimeError):
+    """A function that cannot be traced."""
+
+
 class FunctionCtx:
     """What a `Function` keeps for its backward pass."""
 
     saved_tensors = ()
+    _flat = _dirty = ()
+    _zeros = True
 
     def __init__(self, needs_input_grad=()):
         #: Which arguments of `apply` are tensors that require gradients.
@@ -20,17 +30,27 @@ class FunctionCtx:
         self.saved_tensors = tensors
 
     def mark_non_differentiable(self, *tensors):
-        """Nothing to do: what has no gradient gets none."""
+        """These results have no gradient."""
+        self._flat = tensors
+
+    def mark_dirty(self, *tensors):
+        """These arguments were changed in place, and are results."""
+        if any(t._is_traced for t in tensors):
+            raise _NeedsElements
+        self._dirty = tensors
 
     def set_materialize_grads(self, value):
-        """Nothing to do: gradients that nobody asks for are zeros."""
+        """Whether gradients of results that nobody uses are zeros, or `None`; in a traced function they are zeros."""
+        self._zeros = value
 
 
 class Function:
-    """An operation with a gradient of its own: a class with static `forward(ctx, …)` and `backward(ctx, …)`.
+    """An operation with a gradient of its own: a class with static `forward(ctx, …)` and `backward(ctx, …)`; or with `forward(…)`
+    and `setup_context(ctx, inputs, output)`.
 
     Both are traced, so gradients of gradients work, and both run under every transform. `backward` sees what `forward` kept
-    in `ctx`: `forward` is traced once more for it.
+    in `ctx`: `forward` is traced once more for it. If one of them looks at elements (`if x > 0`, NumPy), both are run as they
+    are instead, outside of transforms and with first derivatives alone.
 
     >>> import gradus
     >>> class Cube(gradus.autograd.Function):
@@ -48,6 +68,11 @@ class Function:
     12.0
     """
 
+    #: Whether it has looked at elements.
+    _looks = False
+    #: Keeps what `backward` needs, where `forward` takes no `ctx`.
+    setup_context = None
+
     @classmethod
     def apply(cls, *args):
         """The result of `forward`; what is no tensor is handed through."""
@@ -58,7 +83,11 @@ class Function:
             given = list(args)
             for i, t in zip(places, tensors):
                 given[i] = t
-            return cls.forward(ctx, *given)
+            if cls.setup_context is None:
+                return cls.forward(ctx, *given)
+            output = cls.forward(*given)
+            cls.setup_context(ctx, tuple(given), output)
+            return output
 
         several = []
 
@@ -70,15 +99,70 @@ class Function:
         def rule(tensors, _, cotangents):
             ctx = FunctionCtx(needs)
             forward(ctx, tensors)
-            grads = cls.backward(ctx, *cotangents)
-            grads = grads if isinstance(grads, tuple) else (grads,)
-            if len(grads) != len(args):
-                raise RuntimeError(f"{cls.__name__}.backward gave {len(grads)} gradients for {len(args)} arguments")
+            grads = cls._gradients(cls.backward(ctx, *cotangents), len(args))
             pairs = ((grads[i], t) for i, t in zip(places, tensors))
             return [_native.zeros_like(t) if g is None else g for g, t in pairs]
 
-        found = _native._custom_vjp([args[i] for i in places], outputs, rule)
-        return tuple(found) if several[0] else found[0]
+        if not cls._looks or _native.is_tracing():
+            try:
+                found = _native._custom_vjp([args[i] for i in places], outputs, rule)
+                return tuple(found) if several[0] else found[0]
+            except RuntimeError as error:
+                if _native.is_tracing() or not (isinstance(error, _NeedsElements) or _TRACED in str(error)):
+                    raise
+                cls._looks = True
+        return cls._as_it_is(args, needs, forward)
+
+    @classmethod
+    def _as_it_is(cls, args, needs, forward):
+        """Runs `forward` on elements. Gradients of results are noted as they come; gates behind them, one for each argument, are
+        told by hooks what `backward` makes of them."""
+        ctx, recorded = FunctionCtx(needs), any(needs) and _native.is_grad_enabled()
+        gates = {i: args[i].unsqueeze(0) for i, needed in enumerate(needs) if needed and recorded}
+        with no_grad():
+            found = forward(ctx, [a for a in args if isinstance(a, Tensor)])
+        if not recorded:
+            return found
+        results = list(found) if isinstance(found, tuple) else [found]
+        types = [(tuple(r.shape), r.dtype) if isinstance(r, Tensor) else None for r in results]
+        come, given = [None] * len(results), []
+
+        def note(k, g):
+            given.clear()
+            come[k] = g
+
+        def open_gate(i, zeros):
+            if _native.is_grad_enabled():
+                raise RuntimeError(f"{cls.__name__} looks at elements: its gradients cannot be differentiated again")
+            if not given:
+                missing = (_native.zeros(t[0], dtype=t[1]) if t and ctx._zeros else None for t in types)
+                given.append(cls._gradients(cls.backward(ctx, *(m if g is None else g for g, m in zip(come, missing))), len(args)))
+                come[:] = [None] * len(come)
+            return zeros if given[0][i] is None else given[0][i].unsqueeze(0)
+
+        for i, gate in gates.items():
+            gate.register_hook(functools.partial(open_gate, i))
+        none = sum(gate.reshape(-1)[:0].sum().real for gate in gates.values())  # 0, behind which the gates are
+        for k, r in enumerate(results):
+            if not isinstance(r, Tensor) or not (r.is_floating_point() or r.is_complex()) or any(r is t for t in ctx._flat):
+                continue
+            own = r.detach() + none.to(r.dtype)
+            own.register_hook(functools.partial(note, k))
+            dirty = any(r is t for t in ctx._dirty)
+            if dirty and r.is_leaf and r.requires_grad:
+                raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+            results[k] = r._become(own) if dirty else own
+        return tuple(results) if isinstance(found, tuple) else results[0]
+
+    @classmethod
+    def _gradients(cls, grads, count):
+        """What `backward` gave for as many arguments."""
+        grads = grads if isinstance(grads, tuple) else (grads,)
+        while len(grads) > count and grads[-1] is None:  # for arguments that were left out
+            grads = grads[:-1]
+        if len(grads) != count:
+            raise RuntimeError(f"{cls.__name__}.backward gave {len(grads)} gradients for {count} arguments")
+        return grads
 
 
 def once_differentiable(fn):

@@ -28,13 +28,13 @@ def default_collate(batch):
     if isinstance(first, int):
         return tensor(list(batch))
     if isinstance(first, (str, bytes)):
-        return list(batch)
+        return batch
     if isinstance(first, Mapping):
         return {key: default_collate([item[key] for item in batch]) for key in first}
     if isinstance(first, Sequence):
         if any(len(item) != len(first) for item in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        parts = [default_collate(list(column)) for column in zip(*batch)]
+        parts = [default_collate(column) for column in zip(*batch)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
     raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}")
 

@@ -1,6 +1,6 @@
 """How often things happen, how long one waits for several of them, and shares of a whole."""
 
-from ..core import no_grad, ones, poisson, rand, randn, stack, where, zeros
+from ..core import is_grad_enabled, no_grad, ones, poisson, rand, randn, stack, where, zeros
 from ..nn import functional as F
 from . import constraints
 from .distribution import Distribution, numbers
@@ -21,11 +21,30 @@ def _gamma(concentration):
         found = where(missing & kept, d * cube, found)
         missing = missing & ~kept
     smaller = (1 - rand(shape, dtype=wide.dtype)).log() / wide
-    return (found.clamp(min=1e-300).log() + where(wide < 1, smaller, 0.0)).exp()
+    x = (found.clamp(min=1e-300).log() + where(wide < 1, smaller, 0.0)).exp()
+    if not concentration.requires_grad or not is_grad_enabled():
+        return x
+    with no_grad():
+        slope = _moves(wide, x)
+    return x + slope * (concentration.double() - wide)
+
+
+def _moves(a, x):
+    """How fast a gamma draw `x` moves with its concentration `a` if its rank among all draws stays: how likely smaller draws are is
+    a series in `x`, and both its derivatives are too. Where `a` is large, the cube root of a draw is all but normal."""
+    large = a > 1e3
+    few, draws = where(large, 1.0, a), where(large, 1.0, x)
+    term, above = draws / few, (few + 1).digamma() - draws.log()
+    total, n = zeros(tuple(a.shape), dtype=a.dtype), 1
+    while bool((term.abs() * (above.abs() + 1) > 1e-17 * total.abs()).any()) and n < 1000:
+        total = total + term * above
+        term, above, n = term * draws / (few + n), above + 1 / (few + n), n + 1
+    root = (x / a) ** (1 / 3)
+    return where(large, root**3 + root**2 * (1 / (6 * a) - 1.5 * (root - 1)), total)
 
 
 class _Sampled(Distribution):
-    """One whose draws do not let gradients through."""
+    """One whose draws are made by `_draw`."""
 
     def sample(self, sample_shape=()):
         """A draw from each."""
@@ -41,7 +60,19 @@ class _Sampled(Distribution):
         return self._log_prob(value)
 
 
-class Gamma(_Sampled):
+class _OfGamma(_Sampled):
+    """One whose draws are made of gamma draws, which let gradients through."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape=()):
+        """A draw from each that gradients of the parameters pass through."""
+        shape = self._extended(sample_shape)
+        own = self._draw(*[getattr(self, name).expand(shape) for name in self._parts])
+        return own.to(getattr(self, next(iter(self._parts))).dtype)
+
+
+class Gamma(_OfGamma):
     """How long one waits for `concentration` of what happens `rate` times in one unit of time.
 
     >>> import gradus
@@ -106,7 +137,7 @@ class Chi2(Gamma):
         return self.concentration * 2
 
 
-class Dirichlet(_Sampled):
+class Dirichlet(_OfGamma):
     """Shares of a whole, along the last axis.
 
     >>> import gradus
@@ -158,7 +189,7 @@ class Dirichlet(_Sampled):
         return a.lgamma().sum(-1) - whole.lgamma() - (n - whole) * whole.digamma() - ((a - 1) * a.digamma()).sum(-1)
 
 
-class Beta(_Sampled):
+class Beta(_OfGamma):
     """A share of a whole.
 
     >>> import gradus

@@ -87,8 +87,8 @@ fn targets(target: &Tensor, weight: Option<&Tensor>, ignore: i64, count: usize, 
     let target = target.to_dtype(DType::I64);
     let ignored = target.eq(ignore);
     let safe = ignored.select(0, &target);
-    // A negative class is an error, not one counted from the end.
-    let safe = safe.lt(0).select(count, &safe);
+    // A negative class is an error, not one counted from the end: counted from there it is itself again, and outside.
+    let safe = safe.lt(0).select(&(&safe - count as i64), &safe);
     let weights = match weight {
         Some(w) => ignored.select(0.0, &w.index_select(0, &safe)),
         None => ignored.not().to_dtype(dtype),

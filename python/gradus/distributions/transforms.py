@@ -1,0 +1,186 @@
+"""Functions with inverses that move draws, and how much they stretch."""
+
+import math
+
+from ..core import Tensor, as_tensor
+from ..nn import functional as F
+from . import constraints
+
+
+class Transform:
+    """A function `y = f(x)` with an inverse (`.inv`); `log_abs_det_jacobian(x, y)` says how much it stretches around `x`.
+
+    >>> import gradus
+    >>> exp = gradus.distributions.ExpTransform()
+    >>> exp(gradus.tensor(0.0)).item(), exp.inv(gradus.tensor(1.0)).item()
+    (1.0, 0.0)
+    """
+
+    bijective = True
+    codomain = constraints.real
+
+    def __init__(self, cache_size=0):
+        self._cache_size, self._last = cache_size, (None, None)
+
+    def __call__(self, x):
+        y = self._call(x)
+        if self._cache_size:  # the inverse of what came out last is known, also where it would be lost by rounding
+            self._last = x, y
+        return y
+
+    def _invert(self, y):
+        return self._last[0] if self._last[1] is y else self._inverse(y)
+
+    @property
+    def inv(self):
+        """The inverse."""
+        return _Inverse(self)
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
+class _Inverse(Transform):
+    def __init__(self, of):
+        super().__init__()
+        self._of = of
+
+    def _call(self, y):
+        return self._of._invert(y)
+
+    def _inverse(self, x):
+        return self._of(x)
+
+    def log_abs_det_jacobian(self, y, x):
+        """Minus that of what it inverts."""
+        return -self._of.log_abs_det_jacobian(x, y)
+
+    @property
+    def inv(self):
+        """What it inverts."""
+        return self._of
+
+
+class ExpTransform(Transform):
+    """The exponential.
+
+    >>> import gradus
+    >>> gradus.distributions.ExpTransform()(gradus.zeros(1))
+    tensor([1.])
+    """
+
+    codomain = constraints.positive
+
+    def _call(self, x):
+        return x.exp()
+
+    def _inverse(self, y):
+        return y.log()
+
+    def log_abs_det_jacobian(self, x, y):
+        """The logarithm of the slope."""
+        return x
+
+
+class SigmoidTransform(Transform):
+    """The logistic function.
+
+    >>> import gradus
+    >>> gradus.distributions.SigmoidTransform()(gradus.zeros(1))
+    tensor([0.5000])
+    """
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x):
+        return x.sigmoid()
+
+    def _inverse(self, y):
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x, y):
+        """The logarithm of the slope."""
+        return -F.softplus(-x) - F.softplus(x)
+
+
+class TanhTransform(Transform):
+    """The hyperbolic tangent.
+
+    >>> import gradus
+    >>> gradus.distributions.TanhTransform()(gradus.zeros(1))
+    tensor([0.])
+    """
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x):
+        return x.tanh()
+
+    def _inverse(self, y):
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x, y):
+        """The logarithm of the slope."""
+        return 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x))
+
+
+class AffineTransform(Transform):
+    """`loc + scale * x`, of the last `event_dim` axes at once.
+
+    >>> import gradus
+    >>> gradus.distributions.AffineTransform(1.0, 2.0)(gradus.ones(1))
+    tensor([3.])
+    """
+
+    def __init__(self, loc, scale, event_dim=0, cache_size=0):
+        super().__init__(cache_size)
+        self.loc, self.scale, self.event_dim = loc, scale, event_dim
+
+    def _call(self, x):
+        return self.loc + self.scale * x
+
+    def _inverse(self, y):
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x, y):
+        """The logarithm of the slope."""
+        slope = self.scale if isinstance(self.scale, Tensor) else as_tensor(self.scale, dtype=x.dtype)
+        slope = slope.abs().log().expand(x.shape)
+        return slope.flatten(-self.event_dim).sum(-1) if self.event_dim else slope
+
+
+class ComposeTransform(Transform):
+    """Several, one after another.
+
+    >>> import gradus
+    >>> from gradus.distributions import AffineTransform, ComposeTransform, ExpTransform
+    >>> ComposeTransform([AffineTransform(0.0, 2.0), ExpTransform()])(gradus.zeros(1))
+    tensor([1.])
+    """
+
+    def __init__(self, parts, cache_size=0):
+        super().__init__(cache_size)
+        self.parts = list(parts)
+
+    @property
+    def codomain(self):
+        """Where its values are."""
+        return self.parts[-1].codomain if self.parts else constraints.real
+
+    def _call(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def _inverse(self, y):
+        for part in reversed(self.parts):
+            y = part._invert(y)
+        return y
+
+    def log_abs_det_jacobian(self, x, y):
+        """The sum of all."""
+        total = 0.0
+        for part in self.parts:
+            out = part(x)
+            total, x = total + part.log_abs_det_jacobian(x, out), out
+        return total
