@@ -86,7 +86,9 @@ impl Tensor {
             }
             let n = ((b as i128 - a as i128) * s.signum() as i128).max(0).div_euclid(1);
             let n = (n + s.unsigned_abs() as i128 - 1) / s.unsigned_abs() as i128;
-            return Tensor::iota(DType::I64, [n as usize], 0) * s + a;
+            let steps = Tensor::iota(DType::I64, [n as usize], 0);
+            let steps = if s == 1 { steps } else { steps * s };
+            return if a == 0 { steps } else { steps + a };
         }
         let float = |n: Number| match n {
             Number::Int(i) => i as f64,

@@ -116,6 +116,12 @@ impl Data {
         self.read(None, T::load)
     }
 
+    /// Whole numbers that lie in row-major order, without a copy.
+    pub(crate) fn ints(&self) -> Option<&[i64]> {
+        let plain = self.aval.dtype == DType::I64 && self.strides.is_none();
+        plain.then(|| &self.storage.as_slice::<i64>()[self.offset..][..self.aval.shape.numel()])
+    }
+
     /// Elements in row-major order as they lie in memory.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         let size = self.aval.dtype.size();

@@ -185,12 +185,19 @@ impl Tensor {
         }
         let ids = self.to_dtype(DType::I64);
         if trace::for_operands(&[&ids]).is_none() {
-            let known = ids.to_vec::<i64>()?;
             let n = extent as i64;
-            if let Some(&index) = known.iter().find(|i| !(-n..n).contains(*i)) {
+            // The least (or 0) and the greatest (or -1).
+            let ends = |all: &[i64]| {
+                all.iter().fold((0, -1), |(low, high): (i64, i64), i| (low.min(*i), high.max(*i)))
+            };
+            let known = ids.with_data(|d| d.ints().map(ends));
+            let (low, high) = known.map_or_else(|| ids.to_vec::<i64>().map(|all| ends(&all)), Ok)?;
+            if low < -n || high >= n {
+                let known = ids.to_vec::<i64>()?;
+                let index = known.into_iter().find(|i| !(-n..n).contains(i)).unwrap_or(high);
                 return Err(Error::new(Kind::Index { index, extent, from_end: true }));
             }
-            if known.iter().all(|i| *i >= 0) {
+            if low >= 0 {
                 return Ok(ids);
             }
         }
