@@ -100,6 +100,17 @@ def test_compiled_functions_are_read_as_equations():
     assert "Y = T1[i]" in text and "Grad_x[i] = x[i] + x[i]" in text
 
 
+def test_a_function_and_its_gradient_are_one_program():
+    x, w = gradus.tensor([[0.5, -1.0, 2.0], [0.3, 0.1, -0.7]]), gradus.tensor([0.2, -0.4, 0.9])
+    f = lambda x, w: ((x @ w).tanh() * (x * x).sum(1).exp()).sum()
+    text = gradus.jit(f).equations(x, w, grad=True)
+    found = gradus.Program(text).run(x=x, y=w)
+    assert sorted(found) == ["Grad_x", "Grad_y", "Y"]
+    expected = [f(x, w), *gradus.grad(f, argnums=(0, 1))(x, w)]
+    for name, value in zip(["Y", "Grad_x", "Grad_y"], expected):
+        np.testing.assert_allclose(found[name].numpy(), value.numpy(), rtol=1e-5, err_msg=text)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_signal_stops_a_loop(compiled):

@@ -150,3 +150,27 @@ def test_the_scalar_comes_first():
         p.grad("Y")
     assert "Grad_W" in str(p.grad(wrt=["W"])) and "Grad_X" not in str(p.grad("Loss", ["W"]))
     assert "run" in gradus.Program.explain.__doc__
+
+
+def test_sizes_of_guards_come_from_the_right_or_from_axis():
+    guarded = gradus.Program("Y[i] when X[i] > 0 = 2 X[i]\nZ[i] when index(i) > 0 = 7\naxis i = 3")
+    found = guarded.run(X=gradus.tensor([1.0, -1.0, 3.0]))
+    assert found["Y"].tolist() == [2, 0, 6] and found["Z"].tolist() == [0, 7, 7]
+    with pytest.raises(ValueError, match="the size of index `i` is not known"):
+        gradus.Program("Z[i] when index(i) > 0 = 7").run()
+    with pytest.raises(ValueError, match="index `i` has size"):
+        guarded.run(X=gradus.ones(4))
+
+
+def test_complex_inputs_are_named():
+    p = gradus.Program("P[i] = Z[i] W[i]\nLoss = norm(P[i])")
+    z, w = np.array([1 + 2j, 0.5 - 1j]), np.array([0.7, 0.4])
+    given = {"Z": gradus.tensor(z), "W": gradus.tensor(w)}
+    found = p.grad(complex=["Z"]).run(given, only=["Grad_Z", "Grad_W"])
+    size = np.sqrt((abs(z * w) ** 2).sum())
+    np.testing.assert_allclose(found["Grad_Z"].numpy(), z * w * w / size, rtol=1e-5)
+    np.testing.assert_allclose(found["Grad_W"].numpy(), abs(z) ** 2 * w / size, rtol=1e-5)
+    with pytest.raises(ValueError, match="takes inputs for real ones that are complex"):
+        p.grad().run(given, only=["Grad_W"])
+    with pytest.raises(ValueError, match="there is no input `Q` to be complex"):
+        p.grad(complex=["Q"])

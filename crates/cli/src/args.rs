@@ -170,6 +170,11 @@ fn pair(text: &str) -> Result<Pair, String> {
     }
 }
 
+/// A number of times.
+fn count(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a whole number, 0 or more".to_string())
+}
+
 /// A number that is not negative.
 fn size(text: &str) -> Result<f64, String> {
     let x: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
@@ -196,10 +201,10 @@ pub(crate) struct Given {
     #[arg(long = "temperature", value_name = "NAME=T", value_parser = pair)]
     pub(crate) temperatures: Vec<Pair>,
     /// How many steps virtual time has; of one that ends by a condition, at most
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) steps: Option<usize>,
     /// How many rounds a fixpoint may take
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) rounds: Option<usize>,
     /// How far numbers may still have to go when a fixpoint counts as reached, relative to their size; without, 1e-6, and 1e-12 in f64
     #[arg(long, value_name = "X", value_parser = size)]

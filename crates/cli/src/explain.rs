@@ -4,6 +4,7 @@ use crate::args::ExplainArgs;
 use crate::given::Ready;
 use crate::{Done, Terminal, open, run, show};
 use gradus::files::atomic;
+use gradus::ir::Builder;
 use gradus::ir::ops::Form;
 use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use gradus::lang::{Lowered, Program, Settings};
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     let (lowered, inputs) = without_constants(program, &wanted, &values, &ready)?;
     if let Some(path) = &args.svg {
-        atomic::write(path, &[gradus::draw::svg(&lowered.graph).as_bytes()])?;
+        atomic::write(path, &[gradus::draw::svg(&drawn(&lowered)?).as_bytes()])?;
     }
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
@@ -46,14 +47,45 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
         }
     }
     let whole = Cost::of(&lowered, &inputs)?;
+    let open_ended = repeats(&lowered.graph);
     match args.json {
         true => {
             let equations: Vec<Value> = lines.iter().map(Line::json).collect();
-            writeln!(terminal.out, "{}", json!({"equations": equations, "program": whole.json()}))?;
+            let all = json!({"equations": equations, "program": whole.json(), "one_round": open_ended});
+            writeln!(terminal.out, "{all}")?;
         }
-        false => write!(terminal.out, "{}", text(&lines, &whole))?,
+        false => {
+            write!(terminal.out, "{}", text(&lines, &whole))?;
+            if open_ended {
+                let why = "how often a fixpoint, or a time that goes on while something holds, is repeated depends on values";
+                writeln!(terminal.out, "FLOPs and bytes are those of one round: {why}")?;
+            }
+        }
     }
     Ok(())
+}
+
+/// The graph as it is drawn: its inputs have the names of the program, and what is said about fixpoints is no part of it.
+fn drawn(lowered: &Lowered) -> Done<Graph> {
+    let b = Builder::new();
+    let named = lowered.inputs.iter().zip(lowered.graph.input_avals());
+    let ins: Vec<_> = named.map(|(name, aval)| b.input(name, aval)).collect();
+    let outs = b.inline(&lowered.graph, &ins);
+    Ok(b.finish(&outs[..lowered.outputs.len()])?)
+}
+
+/// Whether something in a graph is repeated as often as values decide.
+fn repeats(graph: &Graph) -> bool {
+    graph.nodes().iter().any(|node| {
+        let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+        match node.op.def().form(&ins) {
+            Form::While(_) => true,
+            Form::Region(body) => repeats(&body),
+            Form::Switch(branches) => branches.iter().any(|b| repeats(b)),
+            Form::Scan(scan) => repeats(&scan.body),
+            _ => false,
+        }
+    })
 }
 
 fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {

@@ -68,7 +68,8 @@ impl Given {
                 None => format!("there is no parameter or input `{}` to set", p.name),
             };
             let names = program.params.iter().map(|(n, _)| n).chain(program.inputs()).map(|n| &**n);
-            faults.push(Diagnostic::error(place, what).nearest(&p.name, names));
+            let open = names.filter(|n| !given.iter().any(|p| p.name == **n));
+            faults.push(Diagnostic::error(place, what).nearest(&p.name, open));
         }
         if faults.is_empty() { Ok(settings) } else { Err(settings.faults(program, faults).into()) }
     }

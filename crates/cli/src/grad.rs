@@ -17,6 +17,8 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     };
     let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt", "--complex"]);
     let gradient = program.gradient(&options).map_err(pointed)?;
+    // What cannot run has no gradient that can.
+    program.check_sizes()?;
     open::warn(program, &gradient.warnings, terminal);
     let mut text = String::new();
     if !args.gradients_only {

@@ -73,7 +73,8 @@ pub(crate) fn wanted(program: &Program, only: &[String], given: &Given) -> Done<
     let mut faults = Vec::new();
     for name in only.iter().filter(|n| program.definition(n.trim()).is_none()) {
         let fault = Diagnostic::error(Span::NOWHERE, format!("there is no tensor `{}` to give", name.trim()));
-        faults.push(fault.nearest(name, program.names.iter().map(|n| &**n)));
+        let others = program.names.iter().map(|n| &**n).filter(|n| !only.iter().any(|o| o.trim() == *n));
+        faults.push(fault.nearest(name.trim(), others));
     }
     match faults.is_empty() {
         true => {

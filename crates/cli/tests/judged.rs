@@ -244,7 +244,12 @@ fn explain_counts_what_is_really_computed() {
     let svg = folder.0.join("p.svg").display().to_string();
     let text = output("", &["explain", &seed("mlp.eq"), "--svg", &svg]);
     assert!(text.contains("einsum   hd,bd->bh") && text.contains("the program as one plan"), "{text}");
-    assert!(folder.read("p.svg").starts_with("<svg"));
+    let drawn = folder.read("p.svg");
+    assert!(drawn.starts_with("<svg") && drawn.contains("Input"), "{drawn}");
+    let rounds = "X = 0.5 X + A\nA = 1";
+    assert!(output(rounds, &["explain", "-"]).contains("FLOPs and bytes are those of one round"));
+    assert_eq!(json(&output(rounds, &["explain", "-", "--json"]))["one_round"], true);
+    assert_eq!(value["one_round"], false);
     // Parameters are numbers, and equations over time cost what all their steps cost: 3 × (2 × 2 × 2).
     let stepped = json(&output(STEPS, &["explain", "-", "--set", "H=[1,1]", "--json"]));
     let of = |name: &str| {

@@ -182,3 +182,25 @@ fn digits_of_doubles() {
     let shown = output("X = 1 / 3\nY[i] = const([0.1, 0.25])", &["run", "-", "--f64"]);
     assert!(shown.contains("0.3333333333333333\n") && shown.contains("[0.1  0.25]"), "{shown}");
 }
+
+/// What cannot run has no gradient.
+#[test]
+fn gradients_of_sizes_that_clash() {
+    let text = "A[i] = const([1, 2])\nB[i] = const([1, 2, 3])\nLoss = A[i] B[i] X[j]";
+    let found = gradus_with(text, &["grad", "-"]);
+    assert!(found.code == 1 && found.out.is_empty(), "{} {}", found.out, found.err);
+    assert!(found.err.contains("index `i` has size 3 in `B`, but 2 elsewhere"), "{}", found.err);
+    assert_eq!(gradus_with("Loss = A[i] B[i] X[j]", &["grad", "-"]).code, 0);
+}
+
+/// Suggestions are names that are there, and not given already.
+#[test]
+fn names_that_are_not_suggested() {
+    let text = "Grad_W = 1\nY = 2 Grad_W";
+    let found = gradus_with(text, &["run", "-", "--only", "Grad_W,Grad_P"]);
+    assert!(found.code == 2 && !found.err.contains("did you mean"), "{}", found.err);
+    let missing = gradus_with("Y = Alpha + Alphb", &["run", "-"]);
+    assert!(missing.code == 1 && !missing.err.contains("did you mean"), "{}", missing.err);
+    let steps = gradus_with("S[*t+1] = S[*t] + 1", &["run", "-", "--steps", "-5"]);
+    assert!(steps.code == 2 && steps.err.contains("expected a whole number, 0 or more"), "{}", steps.err);
+}

@@ -8,6 +8,7 @@ pub(crate) use call::NOW;
 pub(crate) use reference::window;
 
 use crate::ast::{Array, Comparison, Equation, Expr, Index, Kind, Name, Projection};
+use crate::builtin;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::named::{Named, contracted, meeting, pointwise, union};
 use crate::program::Program;
@@ -115,11 +116,15 @@ pub(crate) fn fault(span: Span, e: &Error) -> Fault {
 
 /// What an op says, in words of the language: a place that is not there.
 pub(crate) fn in_words(text: &str, called: Option<&str>) -> String {
+    let no_program = Program::default();
     let place = || {
         let (before, behind) = text.split_once("index ")?;
         let (place, behind) = behind.split_once(" is out of range for extent ")?;
         let places: usize = behind.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-        let who = match called.or(before.split_once(':').map(|(function, _)| function)) {
+        // What the core calls it is no word of a program.
+        let own =
+            before.split_once(':').map(|(op, _)| op).filter(|op| builtin::find(op, &no_program).is_some());
+        let who = match called.or(own) {
             Some(function) => format!("`{function}` is given"),
             None => "this reads".into(),
         };

@@ -3,6 +3,7 @@
 //! Only index algebra is differentiated here. For a call, the line calls the function's gradient, which is the core's.
 
 mod along;
+mod assumed;
 mod back;
 mod branch;
 mod complex;

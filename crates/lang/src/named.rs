@@ -187,13 +187,18 @@ pub(crate) fn new_axis(at: usize) -> Name {
 }
 
 /// An axis that nothing names meets nothing: beside an index that the call lacks, who knows what was meant.
-fn check_meeting(operands: &[Named]) -> Result<()> {
+pub(crate) fn check_meeting(operands: &[Named]) -> Result<()> {
     let nameless = |n: &&Named| n.axes.iter().any(|a| a.contains(' '));
     let Some(call) = operands.iter().find(nameless) else { return Ok(()) };
-    match operands.iter().flat_map(|o| &o.axes).find(|a| !call.axes.contains(a)) {
+    let others = union(operands.iter().filter(|o| !nameless(o)));
+    let count = call.axes.iter().filter(|a| a.contains(' ')).count();
+    match others.iter().find(|a| !call.axes.contains(a)) {
         Some(index) => {
-            let why =
-                format!("has an axis without a name beside index `{index}`: give it an equation of its own");
+            let what = if count == 1 { "an axis".into() } else { format!("{count} axes") };
+            let names = if others.len() == count { others.join(", ") } else { "…".into() };
+            let why = format!(
+                "gives {what} that nothing names beside index `{index}`: give it an equation of its own, New[{names}] = …"
+            );
             Err(Error::value("a call", why))
         }
         None => Ok(()),

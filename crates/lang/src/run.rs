@@ -175,13 +175,22 @@ impl Program {
         };
         let mut found = Vec::new();
         let traced = gradus_tensor::trace_function(&[], |_: &[Tensor]| {
-            let unknown = self.inputs().chain(bad).map(|n| (n.clone(), None));
+            let from_files = self.equations.iter().filter(|e| matches!(e.value.kind, Kind::Text(_)));
+            let from_files = from_files.map(|e| &e.target.name);
+            let unknown = self.inputs().chain(bad).chain(from_files).map(|n| (n.clone(), None));
             let mut solver = Solver::new(self, &options, &self.equations, unknown.collect(), Vec::new());
             solver.solve();
             found = solver.faults;
             vec![Tensor::full([], 0.0f32)]
         });
         if traced.is_ok() { found } else { Vec::new() }
+    }
+
+    /// Whether something is wrong with sizes whatever the inputs are, as far as that can be told before steps are known.
+    pub fn check_sizes(&self) -> Result<(), Faults> {
+        let timed = self.definitions.values().any(|d| d.time.is_some());
+        let faults = if timed { Vec::new() } else { self.faults_beside(&HashSet::new()) };
+        if faults.is_empty() { Ok(()) } else { Err(Faults { sources: self.sources.clone(), faults }) }
     }
 
     /// The graph of a program for inputs of these types.
@@ -193,6 +202,8 @@ impl Program {
     ) -> Result<Lowered, Faults> {
         let faulty = |faults: Vec<Diagnostic>| settings.faults(self, faults);
         let mut before = self.check_inputs(inputs, settings, wanted);
+        let complex = inputs.iter().filter(|(_, a)| a.dtype.is_complex()).map(|(n, _)| n.clone());
+        before.extend(self.taken_for_real(&complex.collect::<Vec<_>>(), wanted));
         let options = self.options(inputs, settings, &mut before);
         let Some(options) = options else { return Err(faulty(before)) };
         let names: Vec<Name> = inputs.keys().cloned().collect();
@@ -445,7 +456,9 @@ impl Program {
         for name in self.inputs().filter(|n| needed.contains(*n) && !inputs.contains_key(*n)) {
             let Some(d) = self.definition(name) else { continue };
             let what = format!("`{name}` has no equation, so it is an input, and none was given");
-            let others = self.names.iter().filter(|n| *n != name).map(|n| &**n);
+            // What is missing itself was not meant.
+            let is_there = |n: &&Name| !self.is_input(n) || inputs.contains_key(*n);
+            let others = self.names.iter().filter(is_there).map(|n| &**n);
             let fault = Diagnostic::error(d.span, what);
             if d.rank == 0 && indices.contains(name) {
                 let own = |e: &&Equation| e.target.relation && crate::scope::keys(&e.target).contains(name);
@@ -472,7 +485,8 @@ impl Program {
             let place = told.into_iter().find(|p| *p != Span::NOWHERE).unwrap_or(Span::NOWHERE);
             let Some(d) = self.definition(name) else {
                 let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
-                add_near(&mut faults, fault, name, self.inputs().map(|n| &**n));
+                let open = self.inputs().filter(|n| !inputs.contains_key(*n)).map(|n| &**n);
+                add_near(&mut faults, fault, name, open);
                 continue;
             };
             let source = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));

@@ -105,28 +105,6 @@ pub(crate) fn in_order(e: &Expr, among: &Names) -> Vec<Name> {
     out
 }
 
-/// Every index that an expression may leave, in the order in which a function finds them whose argument it is: as they
-/// first appear in it, those of a call as that call gives them.
-fn appearing(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
-    match &e.kind {
-        Kind::Ref(r) => keys(r),
-        Kind::Of(_, index) => vec![index.clone()],
-        Kind::Call(call) => {
-            let one = |(a, keep): (&Expr, Names)| laid(a, &free(a, &keep, program), &keep, program);
-            let each: Vec<Vec<Name>> = call.args.iter().zip(kept_within(e, keep)).map(one).collect();
-            crate::builtin::laid_out(call, &each, program)
-        }
-        _ => {
-            let parts = e.parts().into_iter().zip(kept_within(e, keep));
-            let mut out = distinct(parts.flat_map(|(p, keep)| appearing(p, &keep, program)));
-            if let Kind::Reduce(_, axes, _) = &e.kind {
-                out.retain(|n| !axes.contains(n));
-            }
-            out
-        }
-    }
-}
-
 /// Names without repetition.
 pub(crate) fn distinct(names: impl IntoIterator<Item = Name>) -> Vec<Name> {
     let mut out = Vec::new();
@@ -138,19 +116,44 @@ pub(crate) fn distinct(names: impl IntoIterator<Item = Name>) -> Vec<Name> {
     out
 }
 
-/// Those of these indices that an expression leaves which keeps some, as they lie where it is an argument.
-pub(crate) fn laid(e: &Expr, among: &Names, keep: &Names, program: &Program) -> Vec<Name> {
-    let mut out = appearing(e, keep, program);
-    out.retain(|n| among.contains(n));
-    let rest: Vec<Name> = among.iter().filter(|n| !out.contains(n)).cloned().collect();
-    out.extend(rest);
-    out
+/// The indices that are left of an expression, given what is kept around it, as they lie where it is an argument: as they
+/// first appear in it, those of a call as that call gives them.
+pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
+    match &e.kind {
+        Kind::Ref(r) => return keys(r),
+        Kind::Of(_, index) => return vec![index.clone()],
+        Kind::Number(_) | Kind::Text(_) | Kind::Array(_) => return Vec::new(),
+        _ => {}
+    }
+    let parts = match &e.kind {
+        Kind::Call(call) => call.args.iter().collect(),
+        _ => e.parts(),
+    };
+    // What has no parts has no sums inside, whatever is kept around it.
+    let each: Vec<Vec<Name>> = match parts.iter().all(|p| p.is_single()) {
+        true => parts.iter().map(|p| laid(p, keep, program)).collect(),
+        false => parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| laid(p, &keep, program)).collect(),
+    };
+    match &e.kind {
+        Kind::Call(call) => {
+            let left = crate::builtin::leaves(call, &each, program);
+            let mut out = crate::builtin::laid_out(call, &each, program);
+            out.retain(|n| left.contains(n));
+            distinct(out.into_iter().chain(left))
+        }
+        Kind::Product(_) => {
+            let once = |n: &Name| each.iter().filter(|names| names.contains(n)).count() < 2;
+            distinct(each.iter().flatten().filter(|n| keep.contains(n) || once(n)).cloned())
+        }
+        Kind::Reduce(_, axes, _) => distinct(each.into_iter().flatten().filter(|n| !axes.contains(n))),
+        _ => distinct(each.into_iter().flatten()),
+    }
 }
 
 /// The axes that an expression came out with, as they lie where it is an argument. What has a name from the left side only
 /// appears nowhere: the call that gave it knows where it belongs.
 pub(crate) fn relaid(e: &Expr, own: Vec<Name>, keep: &Names, program: &Program) -> Vec<Name> {
-    let mut out = appearing(e, keep, program);
+    let mut out = laid(e, keep, program);
     out.retain(|n| own.contains(n));
     if out.len() == own.len() { out } else { own }
 }
@@ -167,7 +170,7 @@ pub(crate) fn names_of(
         Kind::Ref(r) => keys(r),
         _ => {
             let around = beside(&keep.iter().chain(left).cloned().collect(), args, arg);
-            laid(arg, &free(arg, &around, program), &around, program)
+            laid(arg, &around, program)
         }
     }
 }
@@ -224,49 +227,7 @@ pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
 
 /// The indices that are left of an expression, given what is kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &Program) -> Names {
-    // What has no parts has no sums inside, whatever is kept around it.
-    let each = |parts: &[Expr]| -> Vec<Names> {
-        match parts.iter().all(Expr::is_single) {
-            true => parts.iter().map(occurrences).collect(),
-            false => parts.iter().zip(besides(keep, parts)).map(|(p, a)| free(p, &a, program)).collect(),
-        }
-    };
-    let join = |parts: &[Expr]| {
-        let mut all = each(parts).into_iter();
-        let mut out = all.next().unwrap_or_default();
-        all.for_each(|names| out.extend(names));
-        out
-    };
-    match &e.kind {
-        Kind::Ref(_) | Kind::Of(..) => occurrences(e),
-        Kind::Product(factors) => {
-            let each = each(factors);
-            let times = |name: &Name| each.iter().filter(|s| s.contains(name)).count();
-            let all: Names = each.iter().flatten().cloned().collect();
-            all.into_iter().filter(|n| keep.contains(n) || times(n) < 2).collect()
-        }
-        Kind::Reduce(_, axes, body) => {
-            let mut around = keep.clone();
-            around.extend(axes.iter().cloned());
-            free(body, &around, program).into_iter().filter(|n| !axes.contains(n)).collect()
-        }
-        Kind::Call(call) => {
-            let mut around = keep.clone();
-            around.extend(bound_by(call));
-            let one = |(arg, around)| free(arg, &around, program);
-            let each: Vec<Names> = call.args.iter().zip(besides(&around, &call.args)).map(one).collect();
-            crate::builtin::leaves(call, &each, program)
-        }
-        Kind::Quotient(p) | Kind::Power(p) | Kind::Compare(_, p) | Kind::And(p) | Kind::Or(p) => join(&p[..]),
-        Kind::Choose(p) => join(&p[..]),
-        Kind::Sum(p) | Kind::List(p) => join(p),
-        Kind::Negative(one) | Kind::Not(one) => free(one, keep, program),
-        Kind::Case(..) => {
-            let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-            join(&parts)
-        }
-        Kind::Number(_) | Kind::Text(_) | Kind::Array(_) => Names::new(),
-    }
+    laid(e, keep, program).into_iter().collect()
 }
 
 /// The indices that are left of a whole right side where they go away by something else than a sum: its outermost

@@ -259,6 +259,12 @@ fn hostile_programs_are_refused_in_time() {
         text.push_str(&format!("fn f{i}(a) -> y {{ y = f{p}(a) + f{p}(a) }}\n", p = i - 1));
     }
     refused(&format!("{text}Y = f39(1)"), "calls its own functions more than");
+    // Neither is a gradient of them written.
+    let start = Instant::now();
+    let twice = Program::parse(Source::new("hostile", format!("{text}Loss = f39(X)"))).unwrap();
+    let said = twice.gradient(&GradientOptions::default()).unwrap_err().render(false);
+    assert!(said.contains("calls its own functions more than 100000 times"), "{said}");
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     // A chain of calls as long as a program can be.
     let chain: String =
         (0..10_000).map(|i| format!("fn f{i}(a) -> y {{ y = f{}(a) + 1 }}\n", i + 1)).collect();

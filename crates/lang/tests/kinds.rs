@@ -83,16 +83,26 @@ fn real_rules_for_complex_numbers() {
         let found = load(&format!("{text}\n{lines}")).run(&inputs, &settings, &["Grad_Z".into()]);
         found.map(|mut f| f.remove("Grad_Z").unwrap()).map_err(|f| f.to_string())
     };
-    for text in ["Loss = abs(Z[i] Z[i])", "Y[i] = exp(Z[i])\nLoss = abs(Y[i])"] {
-        let said = run(text, &[]).unwrap_err();
-        assert!(said.contains("is no factor") && said.contains("--complex"), "{said}");
-        assert!(run(text, &["Z"]).is_ok(), "{text}");
+    let product = "W[i] = const([0.7, 0.4])\nP[i] = Z[i] W[i]\n";
+    for text in [
+        "Loss = abs(Z[i] Z[i])".into(),
+        "Y[i] = exp(Z[i])\nLoss = abs(Y[i])".into(),
+        "Loss = abs(Z[i])".into(),
+        "P[i] = Z[i] Z[i]\nLoss = norm(P[i])".into(),
+        format!("{product}Loss = norm(P[i]) norm(W[i]) + abs(Z[0])"),
+        format!("{product}M[i,j] = P[i] conj(P[j])\nE[k] = eigvalsh(M[i,j])\nLoss = E[1]"),
+    ] {
+        let said = run(&text, &[]).unwrap_err();
+        assert!(
+            said.contains("takes inputs for real ones") && said.contains("--complex Z"),
+            "{text}\n{said}"
+        );
+        assert!(run(&text, &["Z"]).is_ok(), "{text}");
     }
-    // Straight from the input there is but one rule.
-    let alone = "Loss = abs(Z[i])";
-    let (a, b) = (run(alone, &[]).unwrap(), run(alone, &["Z"]).unwrap());
-    let far = (&a - &b).abs().max(()).item::<f64>().unwrap();
-    assert!(far < 1e-15, "{a} {b}");
+    // What is the same for both is not refused.
+    let linear = "Y[i] = 2 Z[i]\nLoss = norm(Y[i])";
+    let (a, b) = (run(linear, &[]).unwrap(), run(linear, &["Z"]).unwrap());
+    assert_eq!((&a - &b).abs().max(()).item::<f64>().unwrap(), 0.0, "{a} {b}");
 }
 
 /// Moments that a name does not have are 0, on either side; whole numbers that are none are refused.
@@ -382,6 +392,16 @@ fn complex_gradients_as_lines() {
     }
     let first = format!("{text}\n{gradient}").replace("Grad_", "G_").replace("Loss", "First");
     check::check_with(&format!("{first}Loss = G_A[i] G_A[i]"), &[("A", &[2])], None);
+    // What flows back into a real cotangent beside complex numbers is real.
+    for text in [
+        "Z[i] = complex(A[i], 2)\nLoss = abs(Z[i]) A[i]",
+        "R[k] = rfft(A[i])\nY[i] = irfft(R[k])\nZ[i] = complex(Y[i], 2)\nLoss = abs(Z[i]) A[i]",
+        "Z[i] = complex(A[i], 2)\nP[i] = Z[i] Z[i] A[i]\nLoss = A[0] norm(P[i])",
+    ] {
+        let gradient = check::check_with(text, &[("A", &[4])], None);
+        let first = format!("{text}\n{gradient}").replace("Grad_", "G_").replace("Loss", "First");
+        check::check_with(&format!("{first}Loss = G_A[i] G_A[i] A[i]"), &[("A", &[4])], None);
+    }
     let refused = load("Z = complex(A, 1)\nLoss = Z Z").gradient(&Default::default()).unwrap_err();
     assert!(refused.to_string().contains("`Loss` is a complex number"), "{refused}");
 }

@@ -32,6 +32,15 @@ impl PyGraph {
         let float = |(_, id): &&(String, Id)| self.0.aval(*id).dtype.is_differentiable();
         self.0.inputs().iter().filter(float).cloned().collect()
     }
+
+    /// Itself, with the gradients of the first output behind the others.
+    fn with_gradient(&self) -> PyResult<Graph> {
+        let Some(loss) = self.0.outputs().first().copied() else {
+            return Err(crate::error::value_error("a graph without outputs has no gradient"));
+        };
+        let wrt = self.floats().into_iter().map(|(_, id)| id);
+        raise(transform::grad_with_loss(&self.0, loss, wrt, Unreachable::Zeros))
+    }
 }
 
 #[pymethods]
@@ -55,28 +64,21 @@ impl PyGraph {
         gradus::draw::dot(&self.0)
     }
 
-    /// The graph as equations; with `grad`, followed by those of the gradient of its first output, a scalar.
+    /// The graph as equations; with `grad`, those of the gradient of its first output, a scalar, are of the same program.
     #[pyo3(signature = (grad=false))]
     pub(crate) fn equations(&self, grad: bool) -> PyResult<String> {
-        let stem = self.output_names();
-        let names: Vec<&str> = stem.iter().map(String::as_str).collect();
-        let own = raise(gradus::lang::raise(&self.0, &names))?;
-        if !grad {
-            return Ok(own);
+        let mut names = self.output_names();
+        let both = if grad { Some(self.with_gradient()?) } else { None };
+        if grad {
+            names.extend(self.floats().iter().map(|(name, _)| format!("Grad_{name}")));
         }
-        let gradient = self.gradient()?;
-        let wrt: Vec<String> = self.floats().iter().map(|(name, _)| format!("Grad_{name}")).collect();
-        let names: Vec<&str> = wrt.iter().map(String::as_str).collect();
-        Ok(format!("{own}\n# the gradient\n{}", raise(gradus::lang::raise(&gradient.0, &names))?))
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        raise(gradus::lang::raise(both.as_ref().unwrap_or(&self.0), &names))
     }
 
     /// The graph of the gradient of the first output, a scalar, for all inputs of floats.
     fn gradient(&self) -> PyResult<PyGraph> {
-        let Some(loss) = self.0.outputs().first().copied() else {
-            return Err(crate::error::value_error("a graph without outputs has no gradient"));
-        };
-        let wrt = self.floats().into_iter().map(|(_, id)| id);
-        let both = raise(transform::grad_with_loss(&self.0, loss, wrt, Unreachable::Zeros))?;
+        let both = self.with_gradient()?;
         let gradients: Vec<usize> = (self.0.outputs().len()..both.outputs().len()).collect();
         Ok(PyGraph(Arc::new(raise(both.with_outputs(&gradients))?)))
     }

@@ -33,7 +33,9 @@ fn faulty(faults: Faults) -> PyErr {
     {
         text = format!("{before}run({name}=…){after}");
     }
-    for (option, open, close) in [("--wrt ", "wrt=['", "']"), ("--loss ", "loss='", "'")] {
+    let options =
+        [("--wrt ", "wrt=['", "']"), ("--complex ", "complex=['", "']"), ("--loss ", "loss='", "'")];
+    for (option, open, close) in options {
         while let Some((before, rest)) = text.split_once(option) {
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
             text = format!("{before}{open}{}{close}{}", &rest[..end], &rest[end..]);
@@ -75,7 +77,8 @@ impl PyProgram {
         let mut all = BTreeMap::new();
         for (name, value) in inputs.into_iter().flatten().chain(named.into_iter().flatten()) {
             let t = tensor_of(&value, None)?;
-            let t = if t.dtype().is_differentiable() { t.to_dtype(float) } else { t };
+            let own = if t.dtype().is_complex() { float.complex() } else { float };
+            let t = if t.dtype().is_differentiable() { t.to_dtype(own) } else { t };
             all.insert(Name::from(name.extract::<String>()?.as_str()), t);
         }
         let set = set.unwrap_or_default().into_iter().map(|(k, v)| (Name::from(k.as_str()), v)).collect();

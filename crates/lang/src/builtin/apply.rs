@@ -5,7 +5,7 @@ use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
 use crate::ast::{Function, Name, Projection};
 use crate::limit::{MOST_OPERATIONS, fits};
-use crate::named::{Named, new_axis, pointwise, union};
+use crate::named::{Named, check_meeting, new_axis, pointwise, union};
 use gradus_ir::ops::pointwise::Pointwise;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};
@@ -132,6 +132,9 @@ impl Callee {
         };
         let args = &taken(b, args);
         let run = |t: &[Tensor]| run(b, t, s);
+        if matches!(b.shape, Shape::Along | Shape::Resize | Shape::Grow | Shape::Reduce | Shape::ReduceOne) {
+            check_meeting(args)?;
+        }
         match b.shape {
             Shape::Pointwise => checked(pointwise(args, |t| spread(t, |t| (b.apply)(t, s)))),
             Shape::OfIndex => checked(Named::new(run(&[args[0].tensor.clone()])?, args[0].axes.clone())),

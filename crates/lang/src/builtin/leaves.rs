@@ -9,7 +9,7 @@ use crate::time::moving;
 use std::collections::HashMap;
 
 /// The indices that come out of a function by place, where the table and its arguments say so.
-fn known(callee: &Callee, call: &Call, each: &[Names]) -> Option<Names> {
+fn known(callee: &Callee, call: &Call, each: &[Vec<Name>]) -> Option<Names> {
     if let Base::User(f) = &callee.base {
         return known_of_own(f, call, each);
     }
@@ -20,29 +20,19 @@ fn known(callee: &Callee, call: &Call, each: &[Names]) -> Option<Names> {
 
 /// The same of a function of the program's own: axes before those that it names stay, and of these what its result has. Time
 /// for which it has no place stays too: it is called at every moment.
-fn known_of_own(f: &Function, call: &Call, each: &[Names]) -> Option<Names> {
+fn known_of_own(f: &Function, call: &Call, each: &[Vec<Name>]) -> Option<Names> {
     let left = keys(&f.result);
     let (mut out, mut taken) = (Names::new(), Names::new());
     for ((param, arg), names) in f.params.iter().zip(&call.args).zip(each) {
-        let own = match &arg.kind {
-            _ if param.places.is_empty() => {
-                out.extend(names.iter().cloned());
-                continue;
-            }
-            Kind::Ref(r) => Some(r),
-            // All that it has is the function's own, in whatever order.
-            _ if param.places.len() == 1 && names.iter().count() == 1 => None,
-            _ => return None,
-        };
-        let mut own_keys = own.map_or_else(|| names.iter().cloned().collect(), keys);
-        let time = own.and_then(|r| moving(&r.places)).filter(|_| own_keys.len() > param.places.len());
-        if let Some((time, _)) = time {
-            own_keys.retain(|k| k != time);
+        let mut own = names.clone();
+        let spare = own.len() > param.places.len();
+        if let Some((time, _)) = arg.refs().into_iter().filter(|_| spare).find_map(|r| moving(&r.places)) {
+            own.retain(|k| k != time);
             out.insert(time.clone());
         }
-        let spare = own_keys.len().checked_sub(param.places.len())?;
-        out.extend(own_keys[..spare].iter().cloned());
-        for (place, name) in param.places.iter().filter_map(key).zip(&own_keys[spare..]) {
+        let spare = own.len().checked_sub(param.places.len())?;
+        out.extend(own[..spare].iter().cloned());
+        for (place, name) in param.places.iter().filter_map(key).zip(&own[spare..]) {
             // An index of several parameters is called as the first of them has it.
             if !taken.contains(&place) && left.contains(&place) {
                 out.insert(name.clone());
@@ -92,12 +82,13 @@ pub(crate) fn differentiated(callee: &Callee, call: &Call) -> Option<usize> {
 }
 
 /// The indices that a call leaves of those that its arguments have.
-pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
+pub(crate) fn leaves(call: &Call, each: &[Vec<Name>], program: &Program) -> Names {
     let all = || each.iter().flatten().cloned().collect::<Names>();
     let Some(callee) = find(&call.function, program) else { return all() };
     let setting = |key: &str| call.named.iter().find(|(k, _)| &**k == key).map(|(_, v)| &v.kind);
     if callee.order > 0 {
-        return differentiated(&callee, call).and_then(|at| each.get(at)).cloned().unwrap_or_else(all);
+        let by = differentiated(&callee, call).and_then(|at| each.get(at));
+        return by.map_or_else(all, |names| names.iter().cloned().collect());
     }
     if callee.gives_one_number(call) {
         return Names::new();
@@ -112,7 +103,7 @@ pub(crate) fn leaves(call: &Call, each: &[Names], program: &Program) -> Names {
         Shape::Reduce => without(named),
         Shape::ReduceOne | Shape::Gather => without(named),
         Shape::Grow => all().into_iter().chain(named).collect(),
-        Shape::Scatter => each.first().cloned().unwrap_or_default(),
+        Shape::Scatter => each.first().into_iter().flatten().cloned().collect(),
         Shape::Positional => known(&callee, call, each).unwrap_or_else(all),
         _ => all(),
     }

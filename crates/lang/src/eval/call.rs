@@ -26,6 +26,35 @@ fn no_complex(function: &Name, span: Span) -> Fault {
     fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into()
 }
 
+/// What a function refuses, under its own name, and what it was given: operands of ops are no words of a program.
+fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
+    let whole = in_words(e.to_string().lines().next().unwrap_or_default(), Some(function));
+    let why = whole.rsplit_once(" (operands ").map_or(&*whole, |(why, _)| why);
+    let is_op = |op: &str| op.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let why = why.split_once(": ").filter(|(op, _)| is_op(op)).map_or(why, |(_, why)| why);
+    if why.starts_with('`') {
+        return Diagnostic::error(span, why.to_string()).into();
+    }
+    let name = |a: &Name| if a.contains(' ') { "?".to_string() } else { a.to_string() };
+    let one = |a: &Named| match a.axes.is_empty() {
+        true => "a number".to_string(),
+        false => {
+            let names: Vec<String> = a.axes.iter().map(name).collect();
+            format!("[{}] of shape {}", names.join(", "), a.tensor.shape())
+        }
+    };
+    let given: Vec<String> = args.iter().map(one).collect();
+    let what = match why.strip_prefix(function).filter(|rest| rest.starts_with(' ')) {
+        Some(rest) => format!("`{function}`{rest}"),
+        None => format!("`{function}`: {why}"),
+    };
+    let fault = Diagnostic::error(span, what);
+    match given.is_empty() {
+        true => fault.into(),
+        false => fault.help(format!("it is given {}", given.join(" and "))).into(),
+    }
+}
+
 impl Term<'_> {
     pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
         if let Some(moment) = self.at_hand(index).filter(|_| &**function != "size") {
@@ -133,19 +162,9 @@ impl Term<'_> {
         }
         let is_complex = |(_, v): &(&Expr, &Named)| v.tensor.dtype().is_complex();
         let complex = call.args.iter().zip(&args).find(is_complex).map(|(a, _)| a.span);
-        if let Some((arg, at)) = call.args.first().zip(complex)
-            && callee.order > 0
-            && !pulled
-            && matches!(&callee.base, Base::Row(row) if row.name == "abs")
-            && !matches!(&arg.kind, Kind::Ref(r) if self.program.is_input(&r.name))
-        {
-            // What stands behind this factor is a rule of real numbers, which is another for complex ones.
-            let what =
-                format!("`{}` of a complex number is no factor of what comes before it", call.function);
-            let help = "the gradient of a complex input is another: gradus grad --complex NAME writes it; by hand, \
-                abs_grad(z, g, wrt=\"x\")";
-            return Err(Diagnostic::error(at, what).here("complex").help(help).into());
-        }
+        // What meets complex numbers becomes one, and what flows back into it is real again.
+        let by = (callee.order > 0).then(|| builtin::differentiated(&callee, call)).flatten();
+        let real_again = by.and_then(|at| args.get(at)).is_some_and(|x| !x.tensor.dtype().is_complex());
         let args = self.meeting(&callee, &params, &args);
         let axes = match (callee.shape(), args.first()) {
             (shape, Some(first)) if shape.has_axes() => self.axes(&given, &callee, first, call)?,
@@ -166,6 +185,10 @@ impl Term<'_> {
         let around = Around { left: &self.left, whole, own: &own };
         let apply = || callee.apply(&args, &settings, &around);
         let result = if callee.order == 0 { apply() } else { self.options.derived(apply) };
+        let result = result.map(|value| match real_again && value.tensor.dtype().is_complex() {
+            true => value.with(value.tensor.real()),
+            false => value,
+        });
         // Functions that take numbers as they are leave whole ones whole, but for two that then are others.
         let closed = callee.order == 0 && !matches!(&*call.function, "div" | "pow");
         let is_number = |i: &usize| params.get(*i).is_some_and(|p| p.takes == Takes::Any);
@@ -190,6 +213,7 @@ impl Term<'_> {
                     let help = format!("it is {}", callee.signature().text(&call.function));
                     Diagnostic::error(span, what).help(help).into()
                 }
+                _ if matches!(callee.base, Base::Table(_)) => refused(&call.function, &args, span, &x),
                 _ => fault(span, &x),
             }),
         }

@@ -207,7 +207,8 @@ impl Walk<'_> {
             if !gone.is_empty() {
                 keep.extend(gone.iter().cloned());
                 // Where the guard does not hold, 0 is among what goes away.
-                let body = chosen(&masks, self.apart(&e.value, &keep));
+                let body = self.apart(&e.value, &keep);
+                let body = chosen(&self.masks_apart(&masks), body);
                 ct = reduced(e.projection, body, self.fitting(&e.value, ct), &gone);
             }
         }
@@ -239,7 +240,10 @@ impl Walk<'_> {
                 self.blocked.push(fault.here("a threshold").help(help));
             }
             Kind::Ref(r) if self.masks.is_empty() => self.contribute(r, ct),
-            Kind::Ref(r) => self.contribute(r, self.chosen(ct, &keys(r).into_iter().collect())),
+            Kind::Ref(r) => {
+                let ct = self.chosen(ct, &keys(r).into_iter().collect());
+                self.contribute(r, ct);
+            }
             Kind::Product(factors) => {
                 let kept = kept(keep, factors);
                 for (i, factor) in factors.iter().enumerate() {
@@ -293,7 +297,8 @@ impl Walk<'_> {
                 if *how == Projection::Sum {
                     return self.back(body, ct, &around);
                 }
-                let ct = reduced(*how, self.apart(body, &around), self.chosen(ct, &around), axes);
+                let ct = self.chosen(ct, &around);
+                let ct = reduced(*how, self.apart(body, &around), ct, axes);
                 self.enter(body, ct, &around);
             }
             Kind::Call(c) => self.through(e, c, ct, keep),
@@ -316,7 +321,7 @@ impl Walk<'_> {
         }
     }
 
-    fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
+    pub(super) fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return e.clone() };
         let left = free(e, keep, self.program);
         let mut taken = occurrences(&equation.value);
@@ -352,7 +357,8 @@ impl Walk<'_> {
         }
         let around: Names = nb.union(&ne).cloned().collect();
         let own = free(base, &nb, self.program).union(&free(exponent, &ne, self.program)).cloned().collect();
-        let ct = self.summed_outside(self.chosen(ct, &around), &own);
+        let ct = self.chosen(ct, &around);
+        let ct = self.summed_outside(ct, &own);
         for (part, name, keep) in [(base, "x", nb), (exponent, "y", ne)] {
             let args = vec![x.clone(), y.clone(), ct.clone()];
             let ct = call("pow_grad".into(), args, vec![("wrt".into(), text(name))]);

@@ -158,22 +158,30 @@ impl Walk<'_> {
 
     /// A cotangent where the branches at hand are taken, beside which these indices stand. What a condition sums over stays
     /// apart where it stands; on another line only a sum around it says so.
-    pub(super) fn chosen(&self, ct: Expr, around: &Names) -> Expr {
+    pub(super) fn chosen(&mut self, ct: Expr, around: &Names) -> Expr {
         if self.masks.is_empty() {
             return ct;
         }
         let mut beside = occurrences(&ct);
         beside.extend(around.iter().cloned());
+        let masks = self.masks.clone();
+        let masks = self.masks_apart(&masks);
         let lost = |m: &Mask| {
             let here = free(&m.condition, &beside, self.program);
             m.indices.iter().filter(|n| !here.contains(n)).cloned().collect::<Vec<_>>()
         };
-        let lost: Names = self.masks.iter().flat_map(lost).collect();
-        let ct = chosen(&self.masks, ct);
+        let lost: Names = masks.iter().flat_map(lost).collect();
+        let ct = chosen(&masks, ct);
         match lost.is_empty() {
             true => ct,
             false => Kind::Reduce(Projection::Sum, lost.into_iter().collect(), Box::new(ct)).bare(),
         }
+    }
+
+    /// Conditions for one more place: what they sum over is called otherwise there, or it would meet the same elsewhere.
+    pub(super) fn masks_apart(&mut self, masks: &[Mask]) -> Vec<Mask> {
+        let apart = |m: &Mask| Mask { condition: self.copy(&m.condition, &m.indices), ..m.clone() };
+        masks.iter().map(apart).collect()
     }
 
     /// Goes back through a call. Where its derivative is no mere factor, its cotangent is chosen before: what the call mixes,

@@ -4,7 +4,7 @@
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Derivative};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, keys, laid, occurrences};
+use crate::scope::{Names, besides, bound_by, keys, laid, occurrences};
 use crate::source::Span;
 use crate::time::moving;
 
@@ -73,8 +73,7 @@ impl Hold<'_> {
             Some(t) if t == n => Place { index: Index::Time(n.clone(), 0), ..Place::named(n) },
             _ => Place::named(n),
         };
-        let places =
-            laid(value, &free(value, keep, self.program), keep, self.program).iter().map(place).collect();
+        let places = laid(value, keep, self.program).iter().map(place).collect();
         let name = Name::from(format!("Held_{}", self.found.len()));
         let target = Ref { name, places, relation: false, span: Span::default() };
         self.found.push(Equation {

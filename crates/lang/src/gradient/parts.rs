@@ -35,7 +35,9 @@ impl Program {
             around.extend(e.guard.iter().flat_map(occurrences));
             let (found_here, masks) = (Vec::new(), Vec::new());
             let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: found_here, masks };
-            let beside: Names = around.union(&occurrences(&e.value)).cloned().collect();
+            // What a guard has twice itself is summed in it, unless the rest of the equation has it as well.
+            let left: Names = keys(&e.target).into_iter().collect();
+            let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
             let guard = e.guard.as_ref().map(|g| parts.still(g, &beside));
             parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
             let value = parts.part(&e.value, &around);
@@ -43,6 +45,15 @@ impl Program {
                 equations.push(Cow::Borrowed(e));
                 continue;
             }
+            // A guard that kept an index for what has a name by now gets one too.
+            let there: Names = left.union(&occurrences(&value)).cloned().collect();
+            let guard = guard.map(|g| match free(&g, &there, self) == free(&g, &beside, self) {
+                true => g,
+                false => {
+                    let names = laid(&g, &beside, self);
+                    parts.named(g, names, &beside)
+                }
+            });
             // What parts kept for arguments of a call is still kept where these have gone with it.
             let before = outermost(&e.value, &around, self);
             let all = around.union(&before).cloned().collect();
@@ -156,7 +167,7 @@ impl Parts<'_> {
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), alone) in call.args.iter().zip(kept).zip(alone) {
             let new = self.still(a, &keep);
-            let names = laid(&new, &free(&new, &keep, self.program), &keep, self.program);
+            let names = laid(&new, &keep, self.program);
             let lies = callee.as_ref().is_some_and(|c| self.lies(c, &new, &names, &alone));
             args.push(if lies && !self.leans(&new) { self.named(new, names, &keep) } else { new });
         }
@@ -195,7 +206,7 @@ impl Parts<'_> {
         for (((a, keep), alone), still) in call.args.iter().zip(kept).zip(alone).zip(still) {
             let new = self.part(a, &keep);
             let new = self.settled(&new, &keep);
-            let names = laid(&new, &free(&new, &keep, self.program), &keep, self.program);
+            let names = laid(&new, &keep, self.program);
             let named = self.lies(callee, &new, &names, &alone) || !still && self.passes(&new);
             args.push(if named && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new });
         }
@@ -233,7 +244,7 @@ impl Parts<'_> {
         let around = left.iter().chain(keep).cloned().collect();
         let of = |a: &Expr| match &a.kind {
             Kind::Ref(r) => keys(r),
-            _ => laid(a, &free(a, &around, self.program), &around, self.program),
+            _ => laid(a, &around, self.program),
         };
         let named = settled(self.program, self.equation, callee, call, keep);
         let axis = named.into_iter().find(|(k, _)| &**k == "axis");

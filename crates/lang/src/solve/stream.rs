@@ -10,6 +10,7 @@ use crate::limit::fits;
 use crate::named::{Named, common};
 use crate::order::components;
 use crate::program::Program;
+use crate::scope::{Names, laid};
 use crate::source::Span;
 use crate::time::{from_moment, is_timed, moving};
 use crate::verdict::{Counts, Judged, Verdict};
@@ -35,11 +36,10 @@ fn loops(e: &Equation, names: &Group) -> bool {
 pub(crate) fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
     let without = |call: &Call| {
         let Some(f) = program.functions.get(builtin::stem(&call.function).0) else { return false };
-        let lacks = |(arg, param): (&Expr, &Ref)| match &arg.kind {
-            Kind::Ref(r) => {
-                r.places.len() > param.places.len() && moving(&r.places).is_some_and(|t| t.0 == time)
-            }
-            _ => false,
+        let lacks = |(arg, param): (&Expr, &Ref)| {
+            let moves = arg.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
+            let keep = || Names::from_iter([time.clone()]);
+            moves && laid(arg, &keep(), program).len() > param.places.len()
         };
         call.args.iter().zip(&f.params).any(lacks)
     };
@@ -88,9 +88,21 @@ impl<'a> Solver<'a> {
         if let Some(own) = order.iter().find(|c| c.len() > 1 || now[c[0]].contains(&c[0])) {
             let span = self.own(group[own[0]]).first().map_or(span, |e| e.span);
             let what = format!("`{}` needs itself at the same moment", names[own[0]]);
-            return Err(Diagnostic::error(span, what)
-                .help("a state is written one step ahead: H[i,*t+1] = …")
-                .into());
+            let target = self.own(group[own[0]]).first().map(|e| &e.target);
+            let with = |index: &dyn Fn(&Name) -> Index| {
+                let place = |p: &Place| match &p.index {
+                    Index::Time(t, 0) => index(t).to_string(),
+                    other => other.to_string(),
+                };
+                let places = target.iter().flat_map(|t| &t.places).map(place);
+                format!("{}[{}] = …", names[own[0]], places.collect::<Vec<_>>().join(","))
+            };
+            let ahead = with(&|t| Index::Time(t.clone(), 1));
+            let laid_out = with(&|t| Index::Named(t.clone(), 0));
+            let help = format!(
+                "a state is written one step ahead: {ahead}; what is to come to rest at each moment has a plain index: {laid_out}"
+            );
+            return Err(Diagnostic::error(span, what).help(help).into());
         }
         let order: Vec<usize> = order.into_iter().flatten().collect();
         let sizes = self.group_sizes(group)?;

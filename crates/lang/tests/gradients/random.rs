@@ -1,8 +1,8 @@
 //! Random equations of ranges, offsets and functions with indices of their own: gradients, plain and merged, of all that run.
 
-use crate::check::{check_with, load, settings};
-use gradus_lang::GradientOptions;
+use crate::check::{check_with, load, numbers, settings};
 use gradus_lang::ast::Name;
+use gradus_lang::{GradientOptions, Program, Source};
 use gradus_tensor::Tensor;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -64,4 +64,94 @@ fn random_equations() {
         }
     }
     assert!(ran * 4 >= cases, "{ran} of {cases} ran");
+}
+
+const MORE: &str = "fn g(a) -> y { y = sin(a) + 0.5 a }\n\
+    fn s(a[x]) -> y { y = a[x] a[x] }\n\
+    fn f(a[x]) -> o[y] { o[y] = a[y=::-1] a[y] a[y] }\n\
+    fn h(a[x], b[y]) -> c[y] { c[y] = a[x] b[y] index(y) size(x) }\n\
+    fn w(a[x], b[x]) -> y[x] { y[x] = a[x] b[x+1] }\n";
+
+fn index() -> impl Strategy<Value = &'static str> {
+    select(vec!["r", "s", "q"])
+}
+
+fn wide_place() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => index().prop_map(String::from),
+        1 => index().prop_map(|i| format!("{i}=::-1")),
+        1 => index().prop_map(|i| format!("{i}+1")),
+        1 => index().prop_map(|i| format!("{i}-1")),
+        1 => select(vec!["0", "-1", "2"]).prop_map(String::from),
+    ]
+}
+
+/// Everything in everything: choices, reductions, quotients and calls.
+fn wide() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        (select(vec!["V", "U"]), wide_place()).prop_map(|(n, p)| format!("{n}[{p}]")),
+        (select(vec!["M", "N"]), wide_place(), wide_place()).prop_map(|(n, p, q)| format!("{n}[{p},{q}]")),
+    ];
+    leaf.prop_recursive(4, 12, 2, |inner| {
+        let e = || inner.clone();
+        prop_oneof![
+            4 => (e(), e()).prop_map(|(a, b)| format!("{a} {b}")),
+            2 => (e(), select(vec!["+", "-"]), e()).prop_map(|(a, o, b)| format!("({a} {o} {b})")),
+            1 => (e(), e()).prop_map(|(a, b)| format!("({a}) / (2 + ({b}) ** 2)")),
+            1 => (e(), e()).prop_map(|(a, b)| format!("(2 + ({a}) ** 2) ** sin({b})")),
+            2 => (e(), e(), e()).prop_map(|(c, a, b)| format!("({c} > 0.4 ? {a} : {b})")),
+            1 => (e(), e(), e()).prop_map(|(c, a, b)| format!("case {{ {c} > 0.4 -> {a}, {a} > 0.3 -> {b} }}")),
+            2 => (select(vec!["sum", "max", "prod", "avg", "min"]), index(), e())
+                .prop_map(|(h, i, a)| format!("reduce({h}, {i}) ({a})")),
+            1 => (select(vec!["sum", "max", "prod", "mean", "logsumexp"]), index(), e())
+                .prop_map(|(h, i, a)| format!("{h}({a}, axis=\"{i}\")")),
+            2 => (select(vec!["softmax", "cumsum", "lnorm"]), e()).prop_map(|(f, a)| format!("{f}({a})")),
+            1 => (select(vec!["softmax", "cumsum"]), index(), e()).prop_map(|(f, i, a)| format!("{f}({a}, axis=\"{i}\")")),
+            2 => (select(vec!["sin", "tanh", "exp"]), e()).prop_map(|(f, a)| format!("{f}({a})")),
+            2 => (select(vec!["g", "s", "f"]), e()).prop_map(|(f, a)| format!("{f}({a})")),
+            2 => (select(vec!["h", "w"]), e(), e()).prop_map(|(f, a, b)| format!("{f}({a}, {b})")),
+        ]
+    })
+}
+
+fn wide_program() -> impl Strategy<Value = String> {
+    let left = select(vec!["", "[r]", "[s]", "[r,s]", "[s.,q]", "[k]"]);
+    let how = select(vec!["=", "=", "=", "max=", "min=", "avg=", "prod="]);
+    let guard = select(vec!["", "", "", " when U[s] > 0.5", " when M[s,q] V[q] > 0.5"]);
+    (left, guard, how, wide()).prop_map(|(l, guard, how, e)| {
+        let read = l.replace('.', "");
+        format!("{MORE}T{l}{guard} {how} {e}\nLoss = tanh(T{read}) + U[r] V[r] + M[i,j] N[i,j]")
+    })
+}
+
+/// Random choices, guards and reductions of everything.
+#[test]
+fn random_choices() {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
+    let mut runner = TestRunner::deterministic();
+    let shapes: [(&str, &[usize]); 4] = [("V", &[3]), ("U", &[3]), ("M", &[3, 3]), ("N", &[3, 3])];
+    let one = |(n, s): &(&str, &[usize])| {
+        (Name::from(*n), Tensor::from_slice(&numbers(n, s.iter().product()), s.to_vec()))
+    };
+    let inputs: BTreeMap<Name, Tensor> = shapes.iter().map(one).collect();
+    let (mut ran, mut wrong) = (0, Vec::new());
+    for case in 0..cases {
+        let text = wide_program().new_tree(&mut runner).unwrap().current();
+        // Not all that is made up has a meaning.
+        let Ok(program) = Program::parse(Source::new("test", &text)) else { continue };
+        let Ok(out) = program.run(&inputs, &settings(None), &["Loss".into()]) else { continue };
+        let finite = out[&Name::from("Loss")].item::<f64>().unwrap().is_finite();
+        if finite && program.gradient(&GradientOptions::default()).is_ok() {
+            ran += 1;
+            if std::panic::catch_unwind(|| check_with(&text, &shapes, None)).is_err() {
+                wrong.push(format!("{case}: {}", text.lines().nth(5).unwrap_or_default()));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty() && ran * 4 >= cases,
+        "{} of {ran} are wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
