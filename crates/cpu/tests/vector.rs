@@ -290,16 +290,20 @@ fn functions_of_two() {
     check2("hypot", 0.51, f64::hypot);
     check2("atan2", 0.51, f64::atan2);
     check2("pow", 0.51, f64::powf);
+    for name in ["fmod", "remainder", "floor_div"] {
+        let row = gradus_ir::ops::pointwise::rows().find(|row| row.name == name).unwrap().float.unwrap();
+        check2(name, 0.5, |a, b| row(&[a, b]));
+    }
 }
 
 /// A new row needs a check above.
 #[test]
 fn every_name_was_checked() {
     let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
-    assert_eq!((unary.len(), binary.len()), (34, 10));
+    assert_eq!((unary.len(), binary.len()), (34, 13));
     // Of these, `vector_loops.rs` checks the arithmetic.
     let (unary, binary) = loops_on::<f64>(Isa::Portable).unwrap().names();
-    assert_eq!((unary.len(), binary.len()), (11 + 4, 7));
+    assert_eq!((unary.len(), binary.len()), (11 + 6, 10));
 }
 
 /// How far two results are apart, in units of the last place of `f64`, counting what lies between.
@@ -352,4 +356,6 @@ fn functions_of_f64() {
     // The reference has two roundings more.
     check_f64("sigmoid", 3.0, sigmoid);
     check_f64("tanh", 3.0, libm::tanh);
+    check_f64("sin", 2.0, f64::sin);
+    check_f64("cos", 2.0, f64::cos);
 }

@@ -2,6 +2,7 @@
 
 use super::element::{Element, Ordered, with_element};
 use super::{Call, Out, around};
+use crate::vector;
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
 use gradus_ir::{DType, Result, stop};
@@ -112,8 +113,14 @@ unsafe fn walk<T: Element, const N: usize>(
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> Result<bool> {
+    let last = axis + 1 == call.of(0).shape.rank();
     // SAFETY: the caller's promise, at the type of the elements.
     unsafe {
+        match call.of(0).dtype {
+            DType::F32 if last => return first_extreme::<f32>(call, largest),
+            DType::F64 if last => return first_extreme::<f64>(call, largest),
+            _ => {}
+        }
         with_element!(call.of(0).dtype,
             T => if largest {
                 extreme::<T>(call, axis, |x| x.rank())
@@ -124,6 +131,39 @@ pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> 
             Z => return Ok(false)
         );
     }
+    Ok(true)
+}
+
+/// The first place of the extreme along each line of the last axis: that is found first, by a loop with vectors.
+unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
+    call: &Call<'_>,
+    largest: bool,
+) -> Result<bool> {
+    let shape = &call.of(0).shape;
+    let (rows, n, _) = around(shape, shape.rank() - 1);
+    if n == 0 {
+        return Ok(false);
+    }
+    // SAFETY: elements are of the operand's dtype.
+    let x = unsafe { call.operand::<T>(0) };
+    let out: Out<i64> = call.result(0);
+    let loops = vector::loops::<T>();
+    let extreme = if largest { loops.max } else { loops.min };
+    call.parts(rows, n * size_of::<T>() + 8, |from, to| {
+        for r in from..to {
+            let line = &x[r * n..][..n];
+            // SAFETY: the line has so many elements, and is this task's.
+            unsafe {
+                let best = extreme(line.as_ptr(), n);
+                let is_best = |x: &T| *x == best || best.is_nan() && x.is_nan();
+                // Blocks are asked whole, without leaving early.
+                let near = line.chunks(BLOCK).position(|c| c.iter().fold(false, |any, x| any | is_best(x)));
+                let first = near.unwrap_or(0) * BLOCK;
+                let place = line[first..].iter().position(is_best).unwrap_or(0);
+                out.at(r).write((first + place) as i64);
+            }
+        }
+    });
     Ok(true)
 }
 

@@ -132,21 +132,31 @@ impl<T: Copy + Default> Source for Splat<T> {
     }
 }
 
-/// `y = f(a, b)`.
+/// `y = f(a, b)`, or `slow` as for [`map`].
 #[inline(always)]
 pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
-    a: A,
-    b: B,
+    (a, b): (A, B),
     y: *mut U,
     n: usize,
     f: impl Fn(A::Item, B::Item) -> U,
+    far: impl Fn(A::Item, B::Item) -> bool,
+    slow: impl Fn(A::Item, B::Item) -> U,
 ) {
     blocks!(n, |i, N| {
         // SAFETY: the block lies within the operands.
         let (a, b) = unsafe { (a.block::<N>(i), b.block::<N>(i)) };
         let mut r = [U::default(); N];
+        let mut any = false;
         for j in 0..N {
             r[j] = f(a[j], b[j]);
+            any |= far(a[j], b[j]);
+        }
+        if any {
+            for j in 0..N {
+                if far(a[j], b[j]) {
+                    r[j] = slow(a[j], b[j]);
+                }
+            }
         }
         // SAFETY: the block lies within the result.
         unsafe { store(r, y.add(i)) };

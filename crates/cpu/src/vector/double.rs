@@ -1,4 +1,4 @@
-//! The functions of `f64` that programs call most, without branches, within 2 ulp. Others are left to the
+//! The functions of `f64` that programs call most, without branches, within 2 ulp; remainders, which are exact. Others are left to the
 //! rows of the catalog, one element at a time.
 //!
 //! The same methods as in `single.rs`, with polynomials for 53 bits.
@@ -88,4 +88,79 @@ pub(super) fn log<const FUSED: bool>(x: f64) -> f64 {
     let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
     let y = if x == f64::INFINITY { x } else { y };
     if (x < 0.0) | x.is_nan() { f64::NAN } else { y }
+}
+
+/// Angles larger than this need more of pi than the reduction below has.
+pub(super) const FAR: f64 = 1e5;
+
+// pi/2 in three parts, each what is left of it, cut off: positive all, so that no zero changes its sign.
+const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
+const QUARTER_MID: f64 = 6.123233995736765e-17;
+const QUARTER_LOW: f64 = 1.082856673921914e-32;
+
+/// The sine of an angle after so many further quarter turns. The first difference is exact where products are rounded once
+/// with their sums; elsewhere this is not asked.
+#[inline(always)]
+fn wave<const FUSED: bool>(x: f64, further: u64) -> f64 {
+    let t = fma::<FUSED>(x, std::f64::consts::FRAC_2_PI, ROUND);
+    let n = t - ROUND;
+    let r = fma::<FUSED>(n, -QUARTER, x);
+    let r = fma::<FUSED>(n, -QUARTER_LOW, fma::<FUSED>(n, -QUARTER_MID, r));
+    let z = r * r;
+    let p = poly!(z; -0.16666666666666666, 0.008333333333333331, -0.00019841269841264821,
+        2.7557319219150783e-06, -2.5052106167335705e-08, 1.6058521349954986e-10, -7.586094789672621e-13);
+    let q = poly!(z; 0.041666666666666664, -0.0013888888888888887, 2.480158730158451e-05,
+        -2.755731922129809e-07, 2.0876755754879594e-09, -1.1470455178216906e-11, 4.745537017319258e-14);
+    // Zero as it is, with its sign.
+    let sine = if r == 0.0 { r } else { fma::<FUSED>(r * z, p, r) };
+    let cosine = fma::<FUSED>(z, fma::<FUSED>(z, q, -0.5), 1.0);
+    let turns = t.to_bits().wrapping_add(further);
+    let y = if turns & 1 == 0 { sine } else { cosine };
+    f64::from_bits(y.to_bits() ^ (turns & 2) << 62)
+}
+
+#[inline(always)]
+pub(super) fn sin<const FUSED: bool>(x: f64) -> f64 {
+    wave::<FUSED>(x, 0)
+}
+
+#[inline(always)]
+pub(super) fn cos<const FUSED: bool>(x: f64) -> f64 {
+    wave::<FUSED>(x, 1)
+}
+
+/// Quotients from here on are not exact to the last whole number.
+const WHOLE: f64 = 4_503_599_627_370_496.0;
+
+/// Whether [`fmod`] and what follows from it do not hold.
+#[inline(always)]
+pub(super) fn is_far<const FUSED: bool>(a: f64, b: f64) -> bool {
+    // Also where there is no quotient, or none that is smaller than infinity is left of.
+    !(FUSED && (a / b).abs() < WHOLE && b.abs() < f64::INFINITY)
+}
+
+/// The remainder of division towards zero, exact: what is left after the quotient, which may be one too many or too few.
+#[inline(always)]
+pub(super) fn fmod<const FUSED: bool>(a: f64, b: f64) -> f64 {
+    let (x, d) = (a.abs(), b.abs());
+    let r = fma::<FUSED>(-(x / d).trunc(), d, x);
+    let r = if r < 0.0 { r + d } else { r };
+    let r = if r >= d { r - d } else { r };
+    r.copysign(a)
+}
+
+/// The remainder of division downwards.
+#[inline(always)]
+pub(super) fn remainder<const FUSED: bool>(a: f64, b: f64) -> f64 {
+    let r = fmod::<FUSED>(a, b);
+    if (r != 0.0) & ((r < 0.0) != (b < 0.0)) { r + b } else { r }
+}
+
+/// The quotient that [`remainder`] leaves.
+#[inline(always)]
+pub(super) fn floor_div<const FUSED: bool>(a: f64, b: f64) -> f64 {
+    let r = fmod::<FUSED>(a, b);
+    let down = if (r != 0.0) & ((r < 0.0) != (b < 0.0)) { 1.0 } else { 0.0 };
+    let q = (a - r) / b - down;
+    if q == 0.0 { 0.0_f64.copysign(a / b) } else { q.round_ties_even() }
 }

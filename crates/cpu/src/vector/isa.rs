@@ -4,6 +4,7 @@ use super::block::{self, Splat};
 use super::number::Plain;
 use super::{Binary, Compare, Conversions, Each, Fma, Ints, Isa, Loops, Select};
 use super::{circular, double, half, number, single, wide};
+use gradus_ir::ops::pointwise::arith::{floor_div_float, remainder_float};
 
 /// The set of loops compiled for an instruction set.
 pub struct Set {
@@ -55,15 +56,24 @@ macro_rules! unary {
 }
 
 macro_rules! binary {
-    ($attr:tt, $kind:ident, $t:ty => $u:ty, $($name:ident($a:ident, $b:ident) = $body:expr;)*) => {
-        &[$((stringify!($name), $kind {
+    ($attr:tt, $kind:ident, $t:ty => $u:ty, $($name:ident($a:ident, $b:ident) = $body:expr $(, $far:expr => $slow:expr)?;)*) => {
+        &[$((stringify!($name), binary!(@one $attr, $kind, $t => $u, ($a, $b) = $body $(, $far => $slow)?))),*]
+    };
+    (@one $attr:tt, $kind:ident, $t:ty => $u:ty, ($a:ident, $b:ident) = $body:expr) => {
+        binary!(@all $attr, $kind, $t => $u, ($a, $b) = $body, |_: $t, _: $t| false, f)
+    };
+    (@one $attr:tt, $kind:ident, $t:ty => $u:ty, ($a:ident, $b:ident) = $body:expr, $far:expr => $slow:expr) => {
+        binary!(@all $attr, $kind, $t => $u, ($a, $b) = $body, |$a: $t, $b: $t| $far, |$a: $t, $b: $t| $slow)
+    };
+    (@all $attr:tt, $kind:ident, $t:ty => $u:ty, ($a:ident, $b:ident) = $body:expr, $far:expr, $slow:expr) => {
+        $kind {
             vv: kernel!($attr fn(a: *const $t, b: *const $t, y: *mut $u, n: usize),
-                block::map2(a, b, y, n, f), fn f($a: $t, $b: $t) -> $u { $body }),
+                block::map2((a, b), y, n, f, $far, $slow), fn f($a: $t, $b: $t) -> $u { $body }),
             vs: kernel!($attr fn(a: *const $t, b: $t, y: *mut $u, n: usize),
-                block::map2(a, Splat(b), y, n, f), fn f($a: $t, $b: $t) -> $u { $body }),
+                block::map2((a, Splat(b)), y, n, f, $far, $slow), fn f($a: $t, $b: $t) -> $u { $body }),
             sv: kernel!($attr fn(a: $t, b: *const $t, y: *mut $u, n: usize),
-                block::map2(Splat(a), b, y, n, f), fn f($a: $t, $b: $t) -> $u { $body }),
-        })),*]
+                block::map2((Splat(a), b), y, n, f, $far, $slow), fn f($a: $t, $b: $t) -> $u { $body }),
+        }
     };
 }
 
@@ -221,6 +231,12 @@ macro_rules! instance {
                         hypot(a, b) = wide::hypot(a, b);
                         atan2(a, b) = wide::atan2::<FUSED>(a, b);
                         pow(a, b) = wide::pow::<FUSED>(a, b);
+                        fmod(a, b) = double::fmod::<FUSED>(a.into(), b.into()) as f32,
+                            double::is_far::<FUSED>(a.into(), b.into()) => (f64::from(a) % f64::from(b)) as f32;
+                        remainder(a, b) = double::remainder::<FUSED>(a.into(), b.into()) as f32,
+                            double::is_far::<FUSED>(a.into(), b.into()) => remainder_float(a.into(), b.into()) as f32;
+                        floor_div(a, b) = double::floor_div::<FUSED>(a.into(), b.into()) as f32,
+                            double::is_far::<FUSED>(a.into(), b.into()) => floor_div_float(a.into(), b.into()) as f32;
                     }
                 },
                 f64: loops! { $attr, f64, wide::fma::<FUSED>,
@@ -240,6 +256,8 @@ macro_rules! instance {
                         log(x) = double::log::<FUSED>(x);
                         sigmoid(x) = double::sigmoid::<FUSED>(x);
                         tanh(x) = double::tanh::<FUSED>(x);
+                        sin(x) = double::sin::<FUSED>(x), !FUSED || x.abs() > double::FAR => x.sin();
+                        cos(x) = double::cos::<FUSED>(x), !FUSED || x.abs() > double::FAR => x.cos();
                     },
                     binary! { $attr, Binary, f64 => f64,
                         add(a, b) = a + b;
@@ -249,6 +267,12 @@ macro_rules! instance {
                         maximum(a, b) = larger(a, b);
                         minimum(a, b) = smaller(a, b);
                         copysign(a, b) = a.copysign(b);
+                        fmod(a, b) = double::fmod::<FUSED>(a, b),
+                            double::is_far::<FUSED>(a, b) => a % b;
+                        remainder(a, b) = double::remainder::<FUSED>(a, b),
+                            double::is_far::<FUSED>(a, b) => remainder_float(a, b);
+                        floor_div(a, b) = double::floor_div::<FUSED>(a, b),
+                            double::is_far::<FUSED>(a, b) => floor_div_float(a, b);
                     }
                 },
                 masks: Each {

@@ -162,7 +162,8 @@ macro_rules! arith_rows {
 }
 arith_rows!(define_rows);
 
-fn remainder_float(a: f64, b: f64) -> f64 {
+/// What `remainder` means for floats.
+pub fn remainder_float(a: f64, b: f64) -> f64 {
     let r = a % b;
     if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
 }
@@ -172,8 +173,9 @@ fn remainder_int(a: i64, b: i64) -> i64 {
     if b != 0 && r != 0 && (r < 0) != (b < 0) { r + b } else { r }
 }
 
-/// The quotient that `remainder_float` leaves, which is exact, where the rounded quotient may be one too many.
-fn floor_div_float(a: f64, b: f64) -> f64 {
+/// What `floor_div` means for floats: the quotient that `remainder_float` leaves, which is exact, where the rounded quotient
+/// may be one too many.
+pub fn floor_div_float(a: f64, b: f64) -> f64 {
     if b == 0.0 {
         return a / b;
     }
