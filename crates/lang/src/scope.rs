@@ -146,6 +146,16 @@ pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
             distinct(each.iter().flatten().filter(|n| keep.contains(n) || once(n)).cloned())
         }
         Kind::Reduce(_, axes, _) => distinct(each.into_iter().flatten().filter(|n| !axes.contains(n))),
+        // A choice lies as what it chooses from; conditions, every other part, come after that.
+        Kind::Choose(_) | Kind::Case(..) => {
+            let conditions = match &e.kind {
+                Kind::Case(cases, _) => 2 * cases.len(),
+                _ => 2,
+            };
+            let is_value = |(i, _): &(usize, _)| *i >= conditions || i % 2 == 1;
+            let (values, conditions): (Vec<_>, Vec<_>) = each.into_iter().enumerate().partition(is_value);
+            distinct(values.into_iter().chain(conditions).flat_map(|(_, names)| names))
+        }
         _ => distinct(each.into_iter().flatten()),
     }
 }

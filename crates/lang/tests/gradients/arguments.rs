@@ -78,7 +78,7 @@ fn products_lie_as_they_are_written() {
         ("Y[j,i] = softmax(V[j] A[i,j])", "T[j,i] = V[j] A[i,j]\nY[j,i] = softmax(T[j,i])"),
         (
             "Y[j,i] = cumsum(V[j] > 0.5 ? A[i,j] : 0)",
-            "T[j,i] = V[j] > 0.5 ? A[i,j] : 0\nY[j,i] = cumsum(T[j,i])",
+            "T[i,j] = V[j] > 0.5 ? A[i,j] : 0\nY[j,i] = cumsum(T[i,j])",
         ),
         ("Y[j,i] = cumsum(2 triu(A[i,j]))", "T[i,j] = 2 triu(A[i,j])\nY[j,i] = cumsum(T[i,j])"),
         ("Y[l] = solve(2 transpose(A[i,l]), V[j])", "T[j,l] = 2 A[l,j]\nY[l] = solve(T[j,l], V[j])"),

@@ -113,6 +113,21 @@ fn sums_around_what_is_left() {
     }
 }
 
+/// What is asked before a choice is made has no say in how the cotangent of a call lies.
+#[test]
+fn calls_by_place_under_conditions() {
+    let ins: &[(&str, &[usize])] = &[("V", &[3]), ("U", &[3]), ("M", &[3, 3]), ("N", &[3, 3])];
+    for line in [
+        "T[r,s] when U[s] > 0.5 = f(lnorm(M[s=::-1,r]))",
+        "T[r,s] when M[s,q] V[q] > 0.5 = f(softmax(N[s,r=::-1]))",
+        "T[r,s] = f(U[s] > 0.5 ? M[r,s] : N[r,s])",
+        "T[r,s] = f(case { U[s] > 0.5 -> M[r,s], V[s] > 0.2 -> N[s,r], default -> V[r] })",
+    ] {
+        let more = "Loss = T[r,s] T[r,s] M[r,s] + U[r] V[r] + N[i,j] N[i,j]";
+        check_with(&format!("{BACK}{line}\n{more}"), ins, None);
+    }
+}
+
 /// A new index under the name of another, of another size.
 #[test]
 fn new_indices_called_as_others() {
