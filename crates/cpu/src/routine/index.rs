@@ -144,7 +144,7 @@ unsafe fn write_each<T: Element>(
         *place += 1;
     }
     call.parts(spans, SPAN * size_of::<T::Carrier>(), |from, to| {
-        let mut sums = vec![T::Carrier::default(); SPAN];
+        let mut sums: Vec<T::Carrier> = std::iter::repeat_n(T::Carrier::default(), SPAN).collect();
         for span in from..to {
             let first = span * SPAN;
             let count = SPAN.min(n - first);
