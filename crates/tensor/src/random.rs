@@ -11,14 +11,12 @@ use gradus_cpu::{map_in_place, vector};
 use gradus_ir::ops::pointwise::Cast;
 use gradus_ir::ops::source::RandomBits;
 use gradus_ir::{DType, Error, Result, Shape, philox, stop};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 /// A stream of random numbers.
 #[derive(Clone)]
 pub struct Generator {
     state: Tensor,
-    /// Two threads never draw the same words.
-    drawing: Arc<Mutex<()>>,
 }
 
 impl std::fmt::Debug for Generator {
@@ -74,7 +72,7 @@ fn state_of(seed: u64) -> Tensor {
 impl Generator {
     /// The stream of a seed.
     pub fn new(seed: u64) -> Generator {
-        Generator { state: state_of(seed).cell(), drawing: Arc::default() }
+        Generator { state: state_of(seed).cell() }
     }
 
     /// Restarts at a seed.
@@ -91,10 +89,14 @@ impl Generator {
     /// Random words.
     #[track_caller]
     pub fn bits(&self, shape: impl Into<Shape>) -> Tensor {
-        let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
         // A guard, not a closure: in a closure the caller's line would be lost.
         let _quiet = stop::quiet();
-        let [bits, next] = apply_n(RandomBits { shape: shape.into() }, &[&self.state]);
+        let shape = shape.into();
+        if let Some(state) = shape.checked_numel().and_then(|n| self.moved_on(n)) {
+            let [bits, _] = apply_n(RandomBits { shape }, &[&Tensor::from(state)]);
+            return bits;
+        }
+        let [bits, next] = apply_n(RandomBits { shape }, &[&self.state]);
         match next.check().and_then(|next| self.state.set_(next)) {
             Ok(()) => bits,
             Err(e) => Tensor::failed(e),
@@ -103,14 +105,21 @@ impl Generator {
 
     /// Few numbers, each of a word, without programs. Anything else, errors included, is left to these.
     fn few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
-        let n = shape.checked_numel().filter(|n| *n <= FEW && !crate::trace::is_tracing())?;
-        let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        let state: [u32; 4] = self.state.with_held(|d| d.to_vec().ok())?.try_into().ok()?;
+        let n = shape.checked_numel().filter(|n| *n <= FEW)?;
+        let state = self.moved_on(n)?;
         let mut words = Vec::with_capacity(n);
         philox::fill_bits(state, |word| words.push(word), n);
-        let drawn = Data::new(shape.clone(), &of(&words)).ok()?;
-        self.state.set_(&Tensor::from(philox::advance(state, n))).ok()?;
-        Some(Tensor::data(drawn))
+        Data::new(shape.clone(), &of(&words)).ok().map(Tensor::data)
+    }
+
+    /// The state, which goes on by so many words: two threads never draw the same. In a trace that is part of the graph.
+    fn moved_on(&self, n: usize) -> Option<[u32; 4]> {
+        let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
+        cell.update(|now| {
+            let state: [u32; 4] = now.to_vec().ok()?.try_into().ok()?;
+            let next = Data::new([4].into(), &philox::advance(state, n)).ok()?;
+            Some((next, state))
+        })
     }
 
     /// Uniform on [0, 1) in `f32`: the upper 24 bits of a word.

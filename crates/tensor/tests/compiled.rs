@@ -163,3 +163,44 @@ fn transforms_of_functions_that_write() {
     let again = gradus_tensor::checkpoint(&[&leaf], noisy).unwrap().remove(0);
     assert_ne!(again.to_vec::<f32>().unwrap(), kept.to_vec::<f32>().unwrap());
 }
+
+/// A copy across that goes through fewer bits on the way is no mere copy.
+#[test]
+fn transposed_through_narrow_numbers() {
+    use gradus_ir::DType;
+    let x = Tensor::arange(0, 40 * 24, 1).reshape([40, 24]).to_dtype(DType::I32);
+    let step = compile(&[&x], |v| v[0].t().to_dtype(DType::I8).to_dtype(DType::I32)).unwrap();
+    let found = step.run(&[&x]).unwrap()[0].to_vec::<i32>().unwrap();
+    let want: Vec<i32> = (0..24 * 40).map(|i| ((i % 40 * 24 + i / 40) as i8).into()).collect();
+    assert_eq!(found, want);
+    let step = compile(&[&x], |v| v[0].t().contiguous()).unwrap();
+    let found = step.run(&[&x]).unwrap()[0].to_vec::<i32>().unwrap();
+    let want: Vec<i32> = (0..24 * 40).map(|i| i % 40 * 24 + i / 40).collect();
+    assert_eq!(found, want);
+}
+
+/// Threads that draw beside compiled steps that draw neither wait for each other nor get the same words.
+#[test]
+fn draws_beside_steps_that_draw() {
+    let g = Generator::new(3);
+    let x = Tensor::ones([64]);
+    let drawn: Vec<f32> = std::thread::scope(|s| {
+        let (g, x) = (&g, &x);
+        let steps = s.spawn(move || {
+            let step = compile(&[x], |v| &v[0] * g.rand([64])).unwrap();
+            let once = |_| step.run(&[x]).unwrap()[0].to_vec::<f32>().unwrap();
+            (0..50).flat_map(once).collect::<Vec<f32>>()
+        });
+        let eager = [4usize, 300].map(|n| {
+            s.spawn(move || (0..50).flat_map(|_| g.rand([n]).to_vec::<f32>().unwrap()).collect::<Vec<f32>>())
+        });
+        let mut all = steps.join().unwrap();
+        eager.into_iter().for_each(|e| all.extend(e.join().unwrap()));
+        all
+    });
+    // Of 18400 numbers of 24 bits some ten are equal by chance; a repeated draw has four at least, a step 64.
+    let mut bits: Vec<u32> = drawn.iter().map(|x| x.to_bits()).collect();
+    bits.sort_unstable();
+    let same = bits.windows(2).filter(|w| w[0] == w[1]).count();
+    assert!(same < 40, "{same} of {}", drawn.len());
+}

@@ -32,7 +32,7 @@ impl Transposed {
         let ([Line { task: Task::Load(place), .. }, rest @ ..], [store]) = (code, stores) else {
             return None;
         };
-        let same = |line: &Line| matches!(&line.task, Task::Loop(l) if matches!(l.func, Func::Copy));
+        let same = |line: &Line| matches!(&line.task, Task::Loop(l) if matches!(l.func, Func::Copy) && l.narrow.is_none());
         let own = &store.place;
         if !rest.iter().all(same) || !own.is_whole || own.dtype != place.dtype {
             return None;
