@@ -65,6 +65,10 @@ fn normal_of(words: &[u32]) -> Vec<f32> {
     all
 }
 
+fn words_of(state: &Data) -> Option<[u32; 4]> {
+    state.to_vec().ok()?.try_into().ok()
+}
+
 fn state_of(seed: u64) -> Tensor {
     Tensor::from([seed as u32, (seed >> 32) as u32, 0, 0])
 }
@@ -92,9 +96,13 @@ impl Generator {
         // A guard, not a closure: in a closure the caller's line would be lost.
         let _quiet = stop::quiet();
         let shape = shape.into();
-        if let Some(state) = shape.checked_numel().and_then(|n| self.moved_on(n)) {
-            let [bits, _] = apply_n(RandomBits { shape }, &[&Tensor::from(state)]);
-            return bits;
+        // Again where another thread has drawn these meanwhile.
+        while let (Some(n), Some(state)) = (shape.checked_numel(), self.now()) {
+            let [bits, _] = apply_n(RandomBits { shape: shape.clone() }, &[&Tensor::from(state)]);
+            // What could not be drawn leaves the state as it was.
+            if bits.error().is_some() || self.moved_on(n, Some(state)).is_some() {
+                return bits;
+            }
         }
         let [bits, next] = apply_n(RandomBits { shape }, &[&self.state]);
         match next.check().and_then(|next| self.state.set_(next)) {
@@ -106,17 +114,23 @@ impl Generator {
     /// Few numbers, each of a word, without programs. Anything else, errors included, is left to these.
     fn few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
         let n = shape.checked_numel().filter(|n| *n <= FEW)?;
-        let state = self.moved_on(n)?;
+        let state = self.moved_on(n, None)?;
         let mut words = Vec::with_capacity(n);
         philox::fill_bits(state, |word| words.push(word), n);
         Data::new(shape.clone(), &of(&words)).ok().map(Tensor::data)
     }
 
-    /// The state, which goes on by so many words: two threads never draw the same. In a trace that is part of the graph.
-    fn moved_on(&self, n: usize) -> Option<[u32; 4]> {
+    /// The state; in a trace it is part of the graph.
+    fn now(&self) -> Option<[u32; 4]> {
+        let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
+        cell.value().as_data().and_then(words_of)
+    }
+
+    /// The state, which goes on by so many words, so that two threads never draw the same: any, or only this one.
+    fn moved_on(&self, n: usize, only: Option<[u32; 4]>) -> Option<[u32; 4]> {
         let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
         cell.update(|now| {
-            let state: [u32; 4] = now.to_vec().ok()?.try_into().ok()?;
+            let state = words_of(now).filter(|state| only.is_none_or(|only| only == *state))?;
             let next = Data::new([4].into(), &philox::advance(state, n)).ok()?;
             Some((next, state))
         })
