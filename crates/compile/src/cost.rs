@@ -128,9 +128,9 @@ impl Plan {
             let each: Vec<String> = self.simplified.iter().map(|(rule, n)| format!("{rule} ×{n}")).collect();
             let _ = writeln!(out, "simplified: {}", each.join(", "));
         }
-        let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        for (what, why) in &self.apart {
-            *reasons.entry((why, what)).or_default() += 1;
+        let mut reasons: BTreeMap<(&str, String), usize> = BTreeMap::new();
+        for apart in &self.apart {
+            *reasons.entry((apart.why, apart.what())).or_default() += 1;
         }
         for ((why, what), n) in reasons {
             let times = if n > 1 { format!(" (×{n})") } else { String::new() };

@@ -5,6 +5,7 @@ use crate::layout::{Layout, cut, refine, same_steps};
 use gradus_ir::ops::{Combine, Scalar};
 use gradus_ir::{DType, Literal, Shape};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// More instructions than this would not help memory and would crowd the caches.
 const MOST_MEMBERS: usize = 160;
@@ -85,19 +86,20 @@ pub(crate) struct Group {
     pub(crate) space: Vec<usize>,
     /// Which of them are reduced, once anything is.
     pub(crate) reduced: Option<Vec<bool>>,
-    pub(crate) members: Vec<(Member, Level)>,
+    /// What they compute, in order; shared, as groups are tried with one more member over and over.
+    pub(crate) members: Vec<(Arc<Member>, Level)>,
 }
 
 impl Group {
     /// A group of one.
-    pub(crate) fn of(member: Member) -> Group {
+    pub(crate) fn of(member: Arc<Member>) -> Group {
         let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
         let empty = Group { space, reduced: None, members: Vec::new() };
         // A member always fits a group that has nothing but its own axes.
         empty.joined(&member).unwrap_or_else(|_| Group { members: vec![(member, Level::Element)], ..empty })
     }
 
-    pub(crate) fn find(&self, value: Value) -> Option<&(Member, Level)> {
+    pub(crate) fn find(&self, value: Value) -> Option<&(Arc<Member>, Level)> {
         self.members.iter().find(|(m, _)| m.value == value)
     }
 
@@ -165,7 +167,7 @@ impl Group {
     }
 
     /// This group with one more member, or why that cannot be.
-    pub(crate) fn joined(&self, member: &Member) -> Result<Group, &'static str> {
+    pub(crate) fn joined(&self, member: &Arc<Member>) -> Result<Group, &'static str> {
         // Full groups are asked most often: not a copy for nothing.
         if self.members.len() >= MOST_MEMBERS {
             return Err(TOO_LONG);
@@ -176,7 +178,10 @@ impl Group {
     }
 
     /// Takes one more member; a group that could not is of no use any more.
-    fn join(&mut self, member: &Member) -> Result<(), &'static str> {
+    pub(crate) fn join(&mut self, member: &Arc<Member>) -> Result<(), &'static str> {
+        if self.members.len() >= MOST_MEMBERS {
+            return Err(TOO_LONG);
+        }
         let whole = self.fit(&member.space, Level::Element).is_some();
         let level = match (&member.task, whole) {
             (Task::Reduce(_, axes), true) => {
@@ -233,7 +238,7 @@ impl Group {
                 return Ok(group);
             }
         }
-        let mut all: Vec<&Member> = self.members.iter().chain(&other.members).map(|(m, _)| m).collect();
+        let mut all: Vec<&Arc<Member>> = self.members.iter().chain(&other.members).map(|(m, _)| m).collect();
         all.sort_by_key(|m| m.value);
         // The larger space first: what runs over rows alone must find rows.
         let numel = |g: &Group| g.space.iter().product::<usize>();

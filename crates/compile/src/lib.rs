@@ -26,6 +26,7 @@ pub use contraction::Contraction;
 pub use cost::{Work, amount};
 pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
+pub use lowered::Apart;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
@@ -48,7 +49,7 @@ pub fn compile(graph: &Graph) -> Result<Plan> {
 /// The plan of a graph whose inputs lie as given.
 pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
     let Simplified { graph, fired, .. } =
-        simplify(&loops::lightened(&graph.inlined()?)?, &Options::default())?;
+        simplify(&loops::lightened(graph.inlined()?)?, &Options::default())?;
     let mut lowered = lower::lower(&graph, given)?;
     checked(|| lowered.verify())?;
     recompute::recompute(&mut lowered);

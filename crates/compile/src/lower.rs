@@ -4,11 +4,12 @@ use crate::Given;
 use crate::contraction::{Operand, Unfit, matched};
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::layout::Layout;
-use crate::lowered::{Lowered, Origin, Unit};
+use crate::lowered::{Apart, Lowered, Origin, Unit};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
 use gradus_ir::reference::MOST_BYTES;
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
+use std::sync::Arc;
 
 /// Fewer parallel indices than this leave cores idle: such reductions are done in two turns.
 const FEW_ROWS: usize = 64;
@@ -133,12 +134,12 @@ impl Lowering<'_> {
         let value = self.new_value(out.clone(), Origin::Computed);
         let member =
             Member { value, task, args, space: space.clone(), shape: out.shape.clone(), dtype: out.dtype };
-        self.place(member);
+        self.place(Arc::new(member));
         self.whole(value)
     }
 
     /// Joins the groups that compute its operands, as many as can be, or starts a new one.
-    fn place(&mut self, member: Member) {
+    fn place(&mut self, member: Arc<Member>) {
         let value = member.value;
         let mut producers: Vec<usize> =
             member.args.iter().filter_map(View::value).filter_map(|v| self.to.home[v]).collect();
@@ -170,7 +171,7 @@ impl Lowering<'_> {
                     }
                     joined = Some((own, group));
                 }
-                Err(why) => self.to.apart.push((member.describe(), why)),
+                Err(why) => self.to.apart.push(Apart { member: member.clone(), why }),
             }
         }
         let unit = match joined {
@@ -396,14 +397,14 @@ impl Lowering<'_> {
     fn copied_beside(&mut self, view: &View, aval: &Aval) -> Value {
         let value = self.new_value(aval.clone(), Origin::Computed);
         let (shape, dtype) = (aval.shape.clone(), aval.dtype);
-        let member = Member {
+        let member = Arc::new(Member {
             value,
             task: Task::Scalar(Scalar::Identity),
             args: vec![view.clone()],
             space: shape.clone(),
             shape,
             dtype,
-        };
+        });
         let producers = self.producers(&view.value().into_iter().collect::<Vec<_>>());
         let joined = self.to.units.iter().enumerate().find_map(|(u, unit)| match unit {
             Unit::Group(group)

@@ -9,6 +9,7 @@ use crate::lowered::{Lowered, Origin, Unit};
 use gradus_ir::ops::Scalar;
 use gradus_ir::stop;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// Values smaller than this do not matter.
 const FEW: usize = 1 << 12;
@@ -86,7 +87,7 @@ struct Recipe<'a> {
     lowered: &'a Lowered,
     readers: &'a BTreeMap<Value, BTreeSet<usize>>,
     value: Value,
-    members: BTreeMap<Value, Member>,
+    members: BTreeMap<Value, Arc<Member>>,
     /// Large values in memory that it reads.
     leaves: BTreeSet<Value>,
     work: usize,
@@ -138,7 +139,7 @@ fn computing(
     lowered: &mut Lowered,
     group: &Group,
     value: Value,
-    members: &BTreeMap<Value, Member>,
+    members: &BTreeMap<Value, Arc<Member>>,
 ) -> Option<Group> {
     let mut renamed: HashMap<Value, Value> = HashMap::new();
     let mut new = Group { members: Vec::new(), ..group.clone() };
@@ -157,14 +158,16 @@ fn computing(
         let copy = lowered.values.len();
         lowered.values.push((lowered.values[*v].0.clone(), Origin::Computed));
         lowered.home.push(None);
-        let member = Member { value: copy, ..rename(&renamed, member) };
+        let member = Arc::new(Member { value: copy, ..rename(&renamed, member) });
         renamed.insert(*v, copy);
-        new = new.joined(&member).ok()?;
+        new.join(&member).ok()?;
     }
     // Only the value itself is replaced: the group may read others of its recipe in other places.
     let only: HashMap<Value, Value> = renamed.get(&value).map(|c| (value, *c)).into_iter().collect();
     for (member, level) in &group.members {
-        new = new.joined(&rename(&only, member)).ok()?;
+        let reads = member.args.iter().any(|a| a.value() == Some(value));
+        let member = if reads { Arc::new(rename(&only, member)) } else { member.clone() };
+        new.join(&member).ok()?;
         if new.members.last().map(|m| m.1) != Some(*level) {
             return None;
         }

@@ -23,12 +23,12 @@ use std::sync::Arc;
 const SMALL: usize = 64;
 
 /// The same graph with lighter loops.
-pub(crate) fn lightened(graph: &Graph) -> Result<Graph> {
+pub(crate) fn lightened(graph: Graph) -> Result<Graph> {
     if !graph.nodes().iter().any(|n| matches!(n.op, Op::Scan(_))) {
-        return Ok(graph.clone());
+        return Ok(graph);
     }
-    let together = together(graph)?;
-    let graph = rebuilt(graph, |b, i, values, operands| match together.get(&i) {
+    let together = together(&graph)?;
+    let graph = rebuilt(&graph, |b, i, values, operands| match together.get(&i) {
         // Its steps are taken by an earlier one.
         Some(Together::In(first, outs)) => Ok(Some(outs.iter().map(|&k| values[*first][k]).collect())),
         Some(Together::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),

@@ -7,8 +7,9 @@ mod verify;
 
 use crate::contraction::Contraction;
 use crate::depend::Depend;
-use crate::group::{Group, Value};
+use crate::group::{Group, Member, Value};
 use gradus_ir::{Aval, Literal, Op, graph};
+use std::sync::Arc;
 
 /// A graph as units of work over values.
 #[derive(Debug, Default)]
@@ -22,8 +23,23 @@ pub(crate) struct Lowered {
     pub(crate) outputs: Vec<Value>,
     /// The unit that computes each value.
     pub(crate) home: Vec<Option<usize>>,
-    /// Why ops did not fuse: the op and the reason.
-    pub(crate) apart: Vec<(String, &'static str)>,
+    /// What did not fuse.
+    pub(crate) apart: Vec<Apart>,
+}
+
+/// An op that did not join the loop nest of an operand, and why. It becomes text only where someone reads it.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    pub(crate) member: Arc<Member>,
+    /// The reason.
+    pub why: &'static str,
+}
+
+impl Apart {
+    /// The op and its shape.
+    pub fn what(&self) -> String {
+        self.member.describe()
+    }
 }
 
 /// Where a value comes from.

@@ -8,6 +8,7 @@ pub(crate) use verify::reaches;
 use crate::contraction::Contraction;
 use crate::kernel::{Kernel, Level, Store};
 use crate::layout::Layout;
+use crate::lowered::Apart;
 use gradus_ir::graph::Origin;
 use gradus_ir::{Aval, DType, Literal, Op};
 use std::collections::HashMap;
@@ -31,7 +32,7 @@ pub struct Plan {
     /// Which rules of simplification fired before, and how often.
     pub simplified: Vec<(&'static str, usize)>,
     /// What did not join the loop nest of an operand, and why.
-    pub apart: Vec<(String, &'static str)>,
+    pub apart: Vec<Apart>,
 }
 
 /// Row-major elements somewhere.

@@ -103,21 +103,24 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
     }
     let on: Vec<&Rule> = rules.iter().filter(|r| r.exact || options.also.contains(&r.name)).collect();
     let mut fired = vec![0; on.len()];
-    let mut graph = graph.clone();
+    let mut simpler: Option<Graph> = None;
     let mut rounds = 0;
     while rounds < ROUNDS {
         rounds += 1;
-        let mut pass = Pass::new(&on, &graph);
-        let next = pass.run(&graph)?;
+        let graph = simpler.as_ref().unwrap_or(graph);
+        let mut pass = Pass::new(&on, graph);
+        let next = pass.run(graph)?;
         fired.iter_mut().zip(&pass.fired).for_each(|(all, now)| *all += now);
-        let done = pass.fired.iter().all(|&n| n == 0);
-        graph = if done { graph } else { next };
-        if done || !pass.refused.get() {
+        if pass.fired.iter().all(|&n| n == 0) {
+            break;
+        }
+        simpler = Some(next);
+        if !pass.refused.get() {
             break;
         }
     }
     let fired = on.iter().zip(fired).filter(|(_, n)| *n > 0).map(|(r, n)| (r.name, n)).collect();
-    Ok(Simplified { graph, fired, rounds })
+    Ok(Simplified { graph: simpler.unwrap_or_else(|| graph.clone()), fired, rounds })
 }
 
 /// What rules see: the values so far.

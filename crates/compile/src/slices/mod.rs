@@ -23,8 +23,8 @@ const LEAST: usize = 1 << 18;
 const SMALL: usize = 1 << 14;
 /// Nor should it be larger: it is to stay in cache.
 const CACHE: usize = 1 << 19;
-/// What is computed again instead of stored is this large, in bytes: smaller values stay in some cache.
-const LARGE: usize = 1 << 24;
+/// What is computed again instead of stored is this large, in bytes: smaller values stay in the cache of a core.
+const LARGE: usize = 1 << 21;
 /// Most operations for an element that is computed again instead of stored and loaded.
 const MOST_WORK: f64 = 600.0;
 

@@ -4,7 +4,7 @@ use super::{Graph, Id, Node, Origin, StableHasher, Var};
 use crate::ops::{Op, source};
 use crate::{Aval, Error, Literal, Result};
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A graph under construction, shared by the values in it.
@@ -18,7 +18,7 @@ pub struct Builder(Mutex<State>);
 struct State {
     nodes: Vec<Node>,
     /// Nodes by the hash of what they apply to what; one whose hash is taken has the next that is free.
-    known: HashMap<u64, u32>,
+    known: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
     /// The names of inputs, each with the first number behind it that may be free.
     names: HashMap<String, usize>,
     inputs: Vec<(String, Id)>,
@@ -26,6 +26,22 @@ struct State {
     /// Where nodes come from that are made now.
     origin: Option<Origin>,
     error: Option<Error>,
+}
+
+/// The hash of a key that is one already.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn write(&mut self, _: &[u8]) {}
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// An op, what is derived from it, and the conditions: which operands are given and which results are wanted.
