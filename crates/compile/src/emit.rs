@@ -220,15 +220,8 @@ impl Emitter<'_> {
         let all = 0..group.space.len();
         let order: Vec<usize> = all.clone().filter(|a| !reduced(a)).chain(all.filter(reduced)).collect();
         let parallel = order.iter().filter(|a| !reduced(a)).count();
-        let mut body = Body {
-            emitter: self,
-            group,
-            order: &order,
-            parallel,
-            insts: vec![],
-            known: HashMap::new(),
-            of: HashMap::new(),
-        };
+        let mut body =
+            Body { emitter: self, group, order: &order, parallel, insts: vec![], of: HashMap::new() };
         let mut stores = Vec::new();
         for (member, level) in &group.members {
             let value = body.member(member, *level);
@@ -281,8 +274,6 @@ struct Body<'e, 'a> {
     order: &'e [usize],
     parallel: usize,
     insts: Vec<Inst>,
-    /// Loads and constants that are there already.
-    known: HashMap<String, usize>,
     /// The instruction of each member's value.
     of: HashMap<Value, usize>,
 }
@@ -305,13 +296,19 @@ impl Body<'_, '_> {
 
     /// As `push`, once for each thing read.
     fn push_once(&mut self, inst: Inst) -> usize {
-        let key = format!("{:?}{:?}", inst.op, inst.dtype);
-        if let Some(&i) = self.known.get(&key) {
-            return i;
+        let same = |other: &Inst| {
+            other.dtype == inst.dtype
+                && match (&other.op, &inst.op) {
+                    (Operation::Constant(a), Operation::Constant(b)) => a == b,
+                    (Operation::Load(a), Operation::Load(b)) => a == b,
+                    (Operation::Index(a), Operation::Index(b)) => a == b,
+                    _ => false,
+                }
+        };
+        match self.insts.iter().position(same) {
+            Some(known) => known,
+            None => self.push(inst),
         }
-        let i = self.push(inst);
-        self.known.insert(key, i);
-        i
     }
 
     fn member(&mut self, member: &Member, level: Level) -> usize {

@@ -223,9 +223,11 @@ struct Pass<'r> {
 
 impl<'r> Pass<'r> {
     fn new(rules: &'r [&'r Rule], graph: &Graph) -> Pass<'r> {
-        let uses = Vec::with_capacity(graph.nodes().len());
+        let nodes = graph.nodes().len();
         let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], Cell::new(false));
-        Pass { rules, b: Builder::new(), simple, uses, fired, refused }
+        // Rules bring some more.
+        let b = Builder::with_room(nodes + nodes / 4);
+        Pass { rules, b, simple, uses: Vec::with_capacity(nodes), fired, refused }
     }
 
     fn run(&mut self, graph: &Graph) -> Result<Graph> {

@@ -21,7 +21,8 @@ pub(super) struct Shared {
     pub(super) nodes: usize,
 }
 
-type Known = HashMap<(Isa, Lowered), Arc<Shared>>;
+/// By nodes: their code, or that they have none, which takes as long to find out.
+type Known = HashMap<(Isa, Lowered), Option<Arc<Shared>>>;
 
 /// Most that is kept for kernels to come, a page or more each; then all of it is forgotten, and made again when wanted.
 const MOST: usize = 4096;
@@ -36,16 +37,16 @@ fn known() -> MutexGuard<'static, Option<Known>> {
 pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     let key = (isa.vectors(), lowered);
     if let Some(shared) = known().as_ref().and_then(|k| k.get(&key)) {
-        return Some(shared.clone());
+        return shared.clone();
     }
-    let shared = Arc::new(Shared::new(key.0, &key.1)?);
+    let shared = Shared::new(key.0, &key.1).map(Arc::new);
     let mut known = known();
     let all = known.get_or_insert_default();
     if all.len() >= MOST {
         all.clear();
     }
     // Another thread may have been faster: its code is the same.
-    Some(all.entry(key).or_insert(shared).clone())
+    all.entry(key).or_insert(shared).clone()
 }
 
 impl Shared {

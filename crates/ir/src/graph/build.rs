@@ -69,6 +69,12 @@ impl Builder {
         Builder::default()
     }
 
+    /// An empty graph with room for about so many nodes.
+    pub fn with_room(nodes: usize) -> Builder {
+        let known = HashMap::with_capacity_and_hasher(nodes, BuildHasherDefault::default());
+        Builder(Mutex::new(State { nodes: Vec::with_capacity(nodes), known, ..State::default() }))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -275,7 +281,7 @@ impl Builder {
         let is_input = |i: &usize| matches!(s.nodes[*i].op, Op::Input(_));
         let order = (0..s.nodes.len()).filter(is_input).chain((0..s.nodes.len()).filter(|i| !is_input(i)));
         let mut place = vec![0u32; s.nodes.len()];
-        let mut nodes = Vec::new();
+        let mut nodes = Vec::with_capacity(live.iter().filter(|l| **l).count());
         let moved = |place: &[u32], id: &Id| Id { node: place[id.node as usize], out: id.out };
         for i in order.filter(|&i| live[i]) {
             let node = &s.nodes[i];

@@ -12,7 +12,7 @@ impl Graph {
     /// values; not what a checkpoint computes again, which stays behind its barriers. Names, regions' own gradients and
     /// the marks of checkpoints not yet differentiated are lost: differentiate first.
     pub fn inlined(&self) -> Result<Graph> {
-        let b = Builder::new();
+        let b = Builder::with_room(self.nodes().len());
         let ins: Vec<Var<'_>> =
             self.inputs().iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
         let outs = inline_into(&b, self, &ins)?;
