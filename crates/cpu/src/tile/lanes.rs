@@ -96,66 +96,49 @@ pub(super) enum Lanes<T> {
     Select(Select<T>),
 }
 
-/// A conversion between registers.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Conversion {
-    F32F64(Convert<f32, f64>),
-    F64F32(Convert<f64, f32>),
-    F32I64(Convert<f32, i64>),
-    I64F32(Convert<i64, f32>),
-    F64I64(Convert<f64, i64>),
-    I64F64(Convert<i64, f64>),
-    F32Bool(Convert<f32, u8>),
-    BoolF32(Convert<u8, f32>),
-    F64Bool(Convert<f64, u8>),
-    BoolF64(Convert<u8, f64>),
-    I64Bool(Convert<i64, u8>),
-    BoolI64(Convert<u8, i64>),
-}
+/// The conversions between registers, one to a row: between which kinds, which numbers these are, and by which loop.
+macro_rules! conversions {
+    ($($name:ident: $from:ident ($x:ty) to $to:ident ($y:ty) by $by:ident;)*) => {
+        /// A conversion between registers.
+        #[derive(Clone, Copy, Debug)]
+        pub(super) enum Conversion {
+            $($name(Convert<$x, $y>),)*
+        }
 
-impl Conversion {
-    fn between(from: Kind, to: Kind) -> Option<Conversion> {
-        use Conversion::*;
-        let all = vector::conversions();
-        Some(match (from, to) {
-            (Kind::F32, Kind::F64) => F32F64(all.f32_f64),
-            (Kind::F64, Kind::F32) => F64F32(all.f64_f32),
-            (Kind::F32, Kind::I64) => F32I64(all.f32_i64),
-            (Kind::I64, Kind::F32) => I64F32(all.i64_f32),
-            (Kind::F64, Kind::I64) => F64I64(all.f64_i64),
-            (Kind::I64, Kind::F64) => I64F64(all.i64_f64),
-            (Kind::F32, Kind::Bool) => F32Bool(all.f32_mask),
-            (Kind::Bool, Kind::F32) => BoolF32(all.mask_f32),
-            (Kind::F64, Kind::Bool) => F64Bool(all.f64_mask),
-            (Kind::Bool, Kind::F64) => BoolF64(all.mask_f64),
-            (Kind::I64, Kind::Bool) => I64Bool(all.i64_mask),
-            (Kind::Bool, Kind::I64) => BoolI64(all.mask_i64),
-            _ => return None,
-        })
-    }
+        impl Conversion {
+            fn between(from: Kind, to: Kind) -> Option<Conversion> {
+                let all = vector::conversions();
+                Some(match (from, to) {
+                    $((Kind::$from, Kind::$to) => Conversion::$name(all.$by),)*
+                    _ => return None,
+                })
+            }
 
-    /// # Safety
-    /// There are so many elements, and there is room for as many.
-    pub(super) unsafe fn apply(self, x: *const u8, to: *mut u8, n: usize) {
-        use Conversion::*;
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self {
-                F32F64(f) => f(x.cast(), to.cast(), n),
-                F64F32(f) => f(x.cast(), to.cast(), n),
-                F32I64(f) => f(x.cast(), to.cast(), n),
-                I64F32(f) => f(x.cast(), to.cast(), n),
-                F64I64(f) => f(x.cast(), to.cast(), n),
-                I64F64(f) => f(x.cast(), to.cast(), n),
-                F32Bool(f) => f(x.cast(), to.cast(), n),
-                BoolF32(f) => f(x.cast(), to.cast(), n),
-                F64Bool(f) => f(x.cast(), to.cast(), n),
-                BoolF64(f) => f(x.cast(), to.cast(), n),
-                I64Bool(f) => f(x.cast(), to.cast(), n),
-                BoolI64(f) => f(x.cast(), to.cast(), n),
+            /// # Safety
+            /// There are so many elements, and there is room for as many.
+            pub(super) unsafe fn apply(self, x: *const u8, to: *mut u8, n: usize) {
+                match self {
+                    // SAFETY: the caller's promise.
+                    $(Conversion::$name(f) => unsafe { f(x.cast(), to.cast(), n) },)*
+                }
             }
         }
-    }
+    };
+}
+
+conversions! {
+    F32F64: F32 (f32) to F64 (f64) by f32_f64;
+    F64F32: F64 (f64) to F32 (f32) by f64_f32;
+    F32I64: F32 (f32) to I64 (i64) by f32_i64;
+    I64F32: I64 (i64) to F32 (f32) by i64_f32;
+    F64I64: F64 (f64) to I64 (i64) by f64_i64;
+    I64F64: I64 (i64) to F64 (f64) by i64_f64;
+    F32Bool: F32 (f32) to Bool (u8) by f32_mask;
+    BoolF32: Bool (u8) to F32 (f32) by mask_f32;
+    F64Bool: F64 (f64) to Bool (u8) by f64_mask;
+    BoolF64: Bool (u8) to F64 (f64) by mask_f64;
+    I64Bool: I64 (i64) to Bool (u8) by i64_mask;
+    BoolI64: Bool (u8) to I64 (i64) by mask_i64;
 }
 
 impl Loop {

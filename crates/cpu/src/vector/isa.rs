@@ -330,7 +330,7 @@ macro_rules! instance {
             i64_mask: convert!($attr, i64 => u8, |x| u8::from(x != 0)),
             mask_i64: convert!($attr, u8 => i64, |x| i64::from(x != 0)),
             i64_f32: convert!($attr, i64 => f32, |x| x as f32),
-            f32_i64: convert!($attr, f32 => i64, |x| single::to_i64(x)),
+            f32_i64: convert!($attr, f32 => i64, |x| wide::to_i64(f64::from(x))),
             i64_f64: convert!($attr, i64 => f64, |x| x as f64),
             f64_i64: convert!($attr, f64 => i64, |x| wide::to_i64(x)),
             i8_i64: convert!($attr, i8 => i64, |x| i64::from(x)),

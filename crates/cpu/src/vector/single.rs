@@ -129,14 +129,3 @@ pub(crate) fn log<N: Single>(x: N) -> N {
     let y = N::select(x.lt(0.0), f32::NAN, y);
     N::select(x.is_nan(), f32::NAN, y)
 }
-
-/// Truncated and saturated, NaN to 0: `x as i64`, which the compiler does not turn into vectors.
-#[inline(always)]
-pub(super) fn to_i64(x: f32) -> i64 {
-    const END: f32 = 9_223_372_036_854_775_808.0;
-    let inside = if x.abs() < END { x } else { 0.0 };
-    // SAFETY: the number is in range.
-    let n = unsafe { inside.to_int_unchecked::<i64>() };
-    let n = if x <= -END { i64::MIN } else { n };
-    if x >= END { i64::MAX } else { n }
-}
