@@ -165,6 +165,33 @@ fn scatter_combines_in_order() {
     }
 }
 
+/// Many updates of single elements: in any order, in the order of their places, and but for the first or the last in it.
+#[test]
+fn many_updates_of_elements() {
+    let mut r = Random(7);
+    let (places, count) = (100_000, 50_000);
+    let any = r.indices(DType::I64, places, [count]);
+    let mut rising = any.i().to_vec();
+    rising.sort_unstable();
+    let (mut first, mut last) = (rising.clone(), rising.clone());
+    first[0] = places as i64 - 1;
+    last[count - 1] = 0;
+    for dtype in [DType::F32, DType::BF16, DType::I64] {
+        let (base, updates) = (r.numbers(dtype, [places]), r.numbers(dtype, [count]));
+        for index in [any.i(), &rising, &first, &last] {
+            let index = Literal::new(any.aval().clone(), index.to_vec()).expect("as many");
+            let ins = [base.clone(), index, updates.clone()];
+            exactly(Scatter { axis: 0, combine: Some(Combine::Sum) }, &ins);
+            exactly(Scatter { axis: 0, combine: None }, &ins);
+        }
+    }
+    last[count - 2] = places as i64;
+    let index = Literal::new(any.aval().clone(), last).expect("as many");
+    let ins = [r.numbers(DType::F32, [places]), index, r.numbers(DType::F32, [count])];
+    refused(Scatter { axis: 0, combine: Some(Combine::Sum) }, &ins);
+    refused(Take { axis: 0 }, &ins[..2]);
+}
+
 #[test]
 fn bits_are_the_stream() {
     for (state, n) in [([1, 2, 3, 4], 100_003), ([9, 8, u32::MAX as i64, 7], 70_000), ([0, 0, 0, 0], 0)] {

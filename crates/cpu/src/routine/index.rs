@@ -7,6 +7,7 @@ use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
 use gradus_ir::{DType, Error, Result};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The integers of operand 1, if all are indices of the extent.
 unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> {
@@ -16,12 +17,22 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
         Cow::Borrowed(unsafe { call.operand::<i64>(1) })
     } else {
         let mut own = vec![0i64; aval.shape.numel()];
-        let from = call.memory.0[call.routine.ins[1]];
-        // SAFETY: integers of every dtype are read as i64.
-        unsafe { memory::read(aval.dtype, from, 0, 1, own.as_mut_ptr().cast(), own.len()) };
+        let (from, to) = (Out(call.memory.0[call.routine.ins[1]]), Out(own.as_mut_ptr()));
+        call.parts(own.len(), size_of::<i64>(), |first, last| {
+            let from = from.at(first * aval.dtype.size());
+            // SAFETY: integers of every dtype are read as i64, these by this task.
+            unsafe { memory::read(aval.dtype, from, 0, 1, to.at(first).cast(), last - first) };
+        });
         Cow::Owned(own)
     };
-    match all.iter().find(|&&i| i < 0 || i >= extent as i64) {
+    let astray = AtomicBool::new(false);
+    call.parts(all.len(), size_of::<i64>(), |first, last| {
+        // All of them, as a search that ends at the first is no loop with vectors.
+        let some = all[first..last].iter().fold(false, |some, i| some | (*i as u64 >= extent as u64));
+        astray.fetch_or(some, Ordering::Relaxed);
+    });
+    let first = || all.iter().find(|&&i| i < 0 || i >= extent as i64);
+    match astray.into_inner().then(first).flatten() {
         Some(&index) => Err(Error::index(index, extent)),
         None => Ok(all),
     }
@@ -121,6 +132,8 @@ const BLOCK: usize = 64;
 const FEW: usize = 8;
 /// Elements whose sums are kept at a time.
 const SPAN: usize = 1 << 15;
+/// Updates that are sorted at a time.
+const PIECE: usize = 1 << 14;
 
 /// Single elements: a span of them is combined at a time, by all updates in their order.
 unsafe fn write_each<T: Element>(
@@ -133,16 +146,7 @@ unsafe fn write_each<T: Element>(
     // SAFETY: elements are of the operand's dtype.
     let updates = unsafe { call.operand::<T>(2) };
     let spans = n.div_ceil(SPAN);
-    // Which updates go to which span, in their order: counted first, then laid down.
-    let mut ends = vec![0usize; spans + 1];
-    index.iter().for_each(|i| ends[*i as usize / SPAN + 1] += 1);
-    (0..spans).for_each(|s| ends[s + 1] += ends[s]);
-    let (mut next, mut sorted) = (ends.clone(), vec![0u32; index.len()]);
-    for (u, i) in index.iter().enumerate() {
-        let place = &mut next[*i as usize / SPAN];
-        sorted[*place] = u as u32;
-        *place += 1;
-    }
+    let (ends, order) = by_span(call, index, spans);
     call.parts(spans, SPAN * size_of::<T::Carrier>(), |from, to| {
         let mut sums: Vec<T::Carrier> = std::iter::repeat_n(T::Carrier::default(), SPAN).collect();
         for span in from..to {
@@ -152,9 +156,13 @@ unsafe fn write_each<T: Element>(
                 // SAFETY: the element exists, and is this task's.
                 *sum = unsafe { base.at(first + k).read() }.up();
             }
-            for u in &sorted[ends[span]..ends[span + 1]] {
-                let sum = &mut sums[index[*u as usize] as usize - first];
-                *sum = combine(*sum, updates[*u as usize].up());
+            let mut update = |u: usize| {
+                let sum = &mut sums[index[u] as usize - first];
+                *sum = combine(*sum, updates[u].up());
+            };
+            match &order {
+                Some(order) => order[ends[span]..ends[span + 1]].iter().for_each(|u| update(*u as usize)),
+                None => (ends[span]..ends[span + 1]).for_each(update),
             }
             for (k, sum) in sums[..count].iter().enumerate() {
                 // SAFETY: as above.
@@ -162,6 +170,56 @@ unsafe fn write_each<T: Element>(
             }
         }
     });
+}
+
+/// Which updates go to which span: where those of each span begin among all, and all in the order of their spans, unless
+/// that is their own. Those of one span stay in their order.
+fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<Vec<u32>>) {
+    let pieces: Vec<&[i64]> = index.chunks(PIECE).collect();
+    // Per piece and span, how many; then where they go.
+    let mut counts = vec![0usize; pieces.len() * spans];
+    let (places, sorted) = (Out(counts.as_mut_ptr()), AtomicBool::new(true));
+    call.parts(pieces.len(), PIECE * size_of::<i64>(), |from, to| {
+        for (piece, at) in pieces[from..to].iter().zip(from..) {
+            // SAFETY: the counts of the piece are this task's.
+            let counts = unsafe { places.slice(at * spans, spans) };
+            let mut last = at.checked_sub(1).and_then(|a| pieces[a].last()).map_or(0, |i| *i as usize / SPAN);
+            let mut rising = true;
+            for i in *piece {
+                let span = *i as usize / SPAN;
+                counts[span] += 1;
+                rising &= span >= last;
+                last = span;
+            }
+            sorted.fetch_and(rising, Ordering::Relaxed);
+        }
+    });
+    let (mut ends, mut next) = (Vec::with_capacity(spans + 1), 0);
+    for span in 0..spans {
+        ends.push(next);
+        for count in counts.iter_mut().skip(span).step_by(spans) {
+            next += std::mem::replace(count, next);
+        }
+    }
+    ends.push(next);
+    if sorted.into_inner() {
+        return (ends, None);
+    }
+    let mut order = vec![0u32; index.len()];
+    let (places, out) = (Out(counts.as_mut_ptr()), Out(order.as_mut_ptr()));
+    call.parts(pieces.len(), PIECE * size_of::<i64>(), |from, to| {
+        for (piece, at) in pieces[from..to].iter().zip(from..) {
+            // SAFETY: the places of the piece are this task's.
+            let next = unsafe { places.slice(at * spans, spans) };
+            for (i, u) in piece.iter().zip(at * PIECE..) {
+                let place = &mut next[*i as usize / SPAN];
+                // SAFETY: every update has a place of its own, below their number.
+                unsafe { out.at(*place).write(u as u32) };
+                *place += 1;
+            }
+        }
+    });
+    (ends, Some(order))
 }
 
 /// Slices without updates are those of the base. Every other is combined from its updates, in their order, by the task
