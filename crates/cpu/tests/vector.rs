@@ -175,7 +175,7 @@ fn hyperbolic() {
 #[test]
 fn error_functions() {
     check("erf", 1.5, libm::erf);
-    check("erfc", 0.51, libm::erfc);
+    check("erfc", 2.0, libm::erfc);
     // The meaning of the row, which is checked where it is written.
     let erfinv = gradus_ir::ops::pointwise::rows().find(|row| row.name == "erfinv").unwrap().float.unwrap();
     check("erfinv", 0.51, |x| erfinv(&[x]));

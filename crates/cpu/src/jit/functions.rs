@@ -222,7 +222,7 @@ fn one<'n>() -> Value<'n> {
     1.0.into()
 }
 
-const UNARY: [(&str, Unary); 17] = [
+const UNARY: [(&str, Unary); 18] = [
     ("neg", |x| -x),
     ("reciprocal", |x| one() / x),
     ("square", |x| x * x),
@@ -240,6 +240,7 @@ const UNARY: [(&str, Unary); 17] = [
     ("sigmoid", |x| single::sigmoid(x)),
     ("tanh", |x| single::tanh(x)),
     ("erf", |x| single::erf(x)),
+    ("erfc", |x| single::erfc(x)),
 ];
 
 const BINARY: [(&str, Binary); 7] = [

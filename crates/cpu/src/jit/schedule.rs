@@ -117,12 +117,11 @@ impl Schedule<'_> {
             });
             return steps.push(Step::Recall(n, buffer));
         }
-        // Masks last: there are few registers for them.
-        for masks in [false, true] {
-            node.nodes()
-                .filter(|&a| self.nodes[a].is_mask() == masks)
-                .for_each(|a| self.visit(a, done, steps));
-        }
+        // In the order in which they were written, which is how functions keep few values alive at a time; masks last, as
+        // there are few registers for them.
+        let mut operands: Vec<usize> = node.nodes().collect();
+        operands.sort_unstable_by_key(|&a| (self.nodes[a].is_mask(), a));
+        operands.into_iter().for_each(|a| self.visit(a, done, steps));
         steps.push(Step::Compute(n));
     }
 

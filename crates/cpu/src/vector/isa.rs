@@ -206,7 +206,7 @@ macro_rules! instance {
                         sigmoid(x) = single::sigmoid(Plain::<FUSED>(x)).0;
                         tanh(x) = single::tanh(Plain::<FUSED>(x)).0;
                         erf(x) = single::erf(Plain::<FUSED>(x)).0;
-                        erfc(x) = wide::erfc::<FUSED>(x);
+                        erfc(x) = single::erfc(Plain::<FUSED>(x)).0;
                         erfinv(x) = wide::erfinv::<FUSED>(x);
                         sin(x) = circular::sin(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_sin(x);
                         cos(x) = circular::cos(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_cos(x);

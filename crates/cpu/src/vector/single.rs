@@ -25,8 +25,13 @@ fn exp_parts<N: Single>(x: N) -> (N, N) {
     let t = x.fma(LOG2_E, ROUND);
     let n = t - ROUND.into();
     let r = n.fma(-LN2_LO, n.fma(-LN2_HI, x));
-    let q = horner!(N; r; 0.5, 0.166_665_76, 0.041_666_552, 0.008_363_293, 0.001_392_632_6);
-    ((r * r).fma(q, r), t)
+    ((r * r).fma(exp_rest(r), r), t)
+}
+
+/// `(exp(r) - 1 - r) / r²` for numbers up to the half of ln 2.
+#[inline(always)]
+fn exp_rest<N: Single>(r: N) -> N {
+    horner!(N; r; 0.5, 0.166_665_76, 0.041_666_552, 0.008_363_293, 0.001_392_632_6)
 }
 
 /// `2^n` as two factors, as it may be out of range when the result is not. `t` is `n + ROUND`.
@@ -107,6 +112,44 @@ pub(crate) fn erf<N: Single>(x: N) -> N {
         -0.004_762_626, 0.000_597_585_75, -4.616_386e-5, 1.643_063_7e-6);
     let large = N::from(1.0) - exp_near(log);
     N::select(a.lt(0.92), small, large).copysign(x)
+}
+
+/// `exp(-a²)` times what that leaves, a polynomial in `1 / (2 + a)` times that. What each step rounds away is carried along:
+/// the square would lose as many bits as its exponential has.
+#[inline(always)]
+pub(crate) fn erfc<N: Single>(x: N) -> N {
+    let two = N::from(2.0);
+    // Beyond, the result is 0 or 2.
+    let a = N::select(x.abs().gt(10.2), 10.2, x.abs());
+    let sum = a + two;
+    let back = sum - a;
+    let low = (a - (sum - back)) + (two - back);
+    let u = N::from(1.0) / sum;
+    // What `u` lacks of the inverse, as a part of it; and how much of that the whole lacks then.
+    let lack = u.fma(-low, u.fused(-sum, 1.0));
+    let lack = lack * u.fma(2.812_712_2, 0.952_851_83);
+    let v = u.fused(3.571_428_5, -0.785_714_27);
+    let p = horner!(N; v; 0.331_933_68, 0.064_253_6, -0.026_775_744, -0.014_781_794, 0.004_218_102, 0.003_125_142_5,
+        -0.001_330_565_2, -0.000_518_685_7, 0.000_475_656_44, -9.953_657e-5);
+    let p = v.fused(p, 0.696_419_6);
+    let first = N::from(0.943_080_54);
+    let product = p * v;
+    let rest = first + product;
+    let rest_low = ((first - rest) + product) + (p.fused(v, -product) + 7.327_241_5e-9.into());
+    let whole = u * rest;
+    let whole_low = u.fma(rest_low, u.fused(rest, -whole));
+    let square = a * a;
+    let lost = a.fused(a, -square);
+    let t = square.fma(-LOG2_E, ROUND);
+    let n = t - ROUND.into();
+    // The exponential is (1 + near + far + r²·q)·2^n, of which `near` is exact.
+    let near = n.fma(-LN2_HI, -square);
+    let far = n.fma(-LN2_LO, -lost);
+    let r = near + far;
+    let q = exp_rest(r);
+    let small = (r * r).fma(q, far + lack.fma(r, lack));
+    let y = (whole + whole.fused(near, whole.fma(small, whole_low))).scaled(t);
+    N::select(x.lt(0.0), two - y, y)
 }
 
 #[inline(always)]

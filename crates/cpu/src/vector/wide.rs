@@ -134,20 +134,6 @@ pub(super) fn atanh<const FUSED: bool>(x: f32) -> f32 {
     ((0.5 * ln_1p::<FUSED>((a + a) / (1.0 - a))) as f32).copysign(x)
 }
 
-/// `exp(-x²)` times a power of an exponential of a polynomial in `2 / (2 + x)`, which is smooth up to infinity.
-#[inline(always)]
-pub(super) fn erfc<const FUSED: bool>(x: f32) -> f32 {
-    let a = f64::from(x.abs());
-    // Beyond, the result is 0 or 2.
-    let a = if a > 10.2 { 10.2 } else { a };
-    let t = 2.0 / (2.0 + a);
-    let q = poly!(t; -1.2655033632783756, 0.9997010699552543, 0.3795609931036667, 0.042175807937072256,
-        0.1586846550499512, -1.151651524038029, 2.8519953327088894, -6.0724785387214855, 8.91985321218669,
-        -8.195866035849674, 4.568362137431376, -1.4286569404000555, 0.1938231941762607);
-    let y = t * exp2::<FUSED>(fma::<FUSED>(-a, a, q) * LOG2_E);
-    (if x < 0.0 { 2.0 - y } else { y }) as f32
-}
-
 /// The inverse of the error function over its operand: a polynomial in `-ln(1 - x²)`, in the tails in the root of that.
 #[inline(always)]
 pub(super) fn erfinv<const FUSED: bool>(x: f32) -> f32 {
