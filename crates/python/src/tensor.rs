@@ -299,9 +299,14 @@ impl PyTensor {
 
     /// Writes a part of the value that is here where it lies, if nobody else has it: whether that was so.
     pub(crate) fn replace_at(&self, own: Tensor, places: &[Ix], new: &Tensor) -> bool {
+        if !self.is_whole() {
+            return false;
+        }
+        // Before the place is locked: what is looked up here may have to wait for others, who may want to read it meanwhile.
+        let Some(patch) = own.patch_at(places, new, BIG) else { return false };
         drop(own); // it would be somebody else
         let mut slot = self.slot();
-        let done = slot.alias.is_none() && slot.value.replace_at(places, new, BIG);
+        let done = slot.alias.is_none() && patch.write(&mut slot.value);
         slot.changed += done as u64;
         done
     }
