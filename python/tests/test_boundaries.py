@@ -123,3 +123,16 @@ def test_a_signal_stops_a_loop(compiled):
     with pytest.raises(KeyboardInterrupt):
         (gradus.jit(forever) if compiled else forever)(x)
     assert time.monotonic() - start < 30 and x.item() == 0
+
+
+@pytest.mark.parametrize("dtype", "bool uint8 int8 int32 int64 float16 float32 float64 complex64 complex128".split())
+def test_arrays_of_all_dtypes_and_layouts(dtype):
+    x = gradus.arange(12).reshape(3, 4).to(getattr(gradus, dtype))
+    for part in (x, x.t(), x[1:, ::2], x[0, 0], x[:0], x[:, :1].expand(3, 4)):
+        a = part.numpy()
+        assert a.dtype is np.dtype(dtype) and a.shape == tuple(part.shape) and a.tolist() == part.tolist()
+        assert not a.flags.writeable and not a.flags.owndata
+        with pytest.raises(ValueError):
+            a.flags.writeable = True
+    a = gradus.ones(4).to(x.dtype).numpy()  # which lives longer than the tensor
+    assert gradus.zeros(4).to(x.dtype).numpy().tolist() == [0] * 4 and a.tolist() == [1] * 4

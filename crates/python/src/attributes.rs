@@ -353,10 +353,12 @@ impl PyTensor {
     /// In place: zeros.
     #[doc = example!(zero_)]
     fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
-        let x = slf.get().value(slf.py())?;
-        let zeros = crate::create::few_of(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
-        drop(x);
-        slf.get().write_same(slf.py(), zeros)?;
+        if !slf.get().zero_here() {
+            let x = slf.get().value(slf.py())?;
+            let zeros = crate::create::few_of(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
+            drop(x);
+            slf.get().write_same(slf.py(), zeros)?;
+        }
         Ok(slf)
     }
 

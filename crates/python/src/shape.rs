@@ -28,7 +28,10 @@ fn shape(slf: &Bound<'_, PyTensor>) -> PyResult<Vec<i64>> {
 
 /// A list of tensors.
 pub(crate) fn tensors(obj: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
-    obj.try_iter()?.map(|t| Ok(t?.extract::<T>()?.0)).collect()
+    match obj.cast_exact::<PyList>() {
+        Ok(list) => list.iter().map(|t| Ok(t.extract::<T>()?.0)).collect(),
+        Err(_) => obj.try_iter()?.map(|t| Ok(t?.extract::<T>()?.0)).collect(),
+    }
 }
 
 /// Parts along an axis, each a view.
@@ -458,8 +461,6 @@ impl PyTensor {
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
     let all = self::tensors(tensors)?;
-    let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
-    let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
     let refs: Vec<&Tensor> = all.iter().collect();
     PyTensor::out(Tensor::cat(&refs, axis.unwrap_or(dim)))
 }
@@ -470,8 +471,6 @@ pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
     let all = self::tensors(tensors)?;
-    let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
-    let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
     let refs: Vec<&Tensor> = all.iter().collect();
     PyTensor::out(Tensor::stack(&refs, axis.unwrap_or(dim)))
 }

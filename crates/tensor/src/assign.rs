@@ -138,6 +138,18 @@ impl Tensor {
 }
 
 impl Patch {
+    /// Makes up to `most` elements zeros where they lie, if nobody else can see that: whether that was so.
+    pub fn zeros(tensor: &mut Tensor, most: usize) -> bool {
+        let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
+            return false;
+        };
+        let (n, size) = (data.aval.shape.numel(), data.aval.dtype.size());
+        let all = if n <= most { data.storage.get_mut_slice::<u8>() } else { None };
+        let Some(all) = all else { return false };
+        all[data.offset * size..(data.offset + n) * size].fill(0);
+        true
+    }
+
     /// Writes into a tensor where it lies, if nobody else can see that: no other tensor shares the memory, and it is of the
     /// type that this was made for. Whether that was so.
     pub fn write(&self, tensor: &mut Tensor) -> bool {
