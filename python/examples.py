@@ -9,6 +9,7 @@ A method in place and the function of the same name as a method have the example
 """
 
 import contextlib
+import inspect
 import io
 import re
 import sys
@@ -501,7 +502,7 @@ def is_python(name):
     """Whether some module has a function of that name that is written in Python."""
     modules = (gradus, gradus.composed, gradus.nn.functional, gradus.linalg, gradus.fft, gradus.nn.init)
     found = [getattr(module, name, None) for module in modules] + [getattr(Tensor, name, None)]
-    return any(hasattr(f, "__code__") and not is_native(getattr(getattr(f, "__wrapped__", None), "__name__", "")) for f in found)
+    return any(hasattr(inspect.unwrap(f), "__code__") for f in found if callable(f))
 
 
 def files():

@@ -49,10 +49,15 @@ impl PyTensor {
 
     /// The extents, or one of them.
     #[doc = example!(size)]
-    #[pyo3(signature = (dim=None))]
-    fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn size<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Option<isize>,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let shape = self.value(py)?.shape();
-        match dim {
+        match dim.or(axis) {
             None => size(py, shape),
             Some(d) => {
                 use gradus::Axes;

@@ -1,6 +1,7 @@
 """Functions that are only composed of others, under PyTorch's names, by topic."""
 
 from .._examples import documented as _documented
+from ..keywords import with_numpy_words as _with_numpy_words
 from . import bessel, create, index, movement, pointwise, product, reduce, spectrum, whole
 
 #: Those that PyTorch offers as functions only.
@@ -14,7 +15,7 @@ __all__ = []
 for _module in (pointwise, reduce, movement, index, product, create, bessel, spectrum, whole):
     for _name, _value in list(vars(_module).items()):
         if not _name.startswith("_") and getattr(_value, "__module__", None) == _module.__name__:
-            globals()[_name] = _value
+            globals()[_name] = _with_numpy_words(_value)
             __all__.append(_name)
 
 _documented({name: globals()[name] for name in __all__})
