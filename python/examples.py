@@ -435,6 +435,10 @@ ifftshift | fft.ifftshift(v)
 irfft | fft.irfft(fft.rfft(v), n=3)
 rfft | fft.rfft(v).real
 rfft2 | fft.rfft2(m).real
+irfft2 | fft.irfft2(fft.rfft2(m), s=(2, 2))
+irfftn | fft.irfftn(fft.rfftn(m), s=(2, 2))
+hfft | fft.hfft(fft.ihfft(v), n=3)
+ihfft | fft.ihfft(v).real
 rfftfreq | fft.rfftfreq(4)
 rfftn | fft.rfftn(m).real
 constant_ | init.constant_(gradus.empty(2), 3.0)
