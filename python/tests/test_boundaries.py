@@ -136,3 +136,30 @@ def test_arrays_of_all_dtypes_and_layouts(dtype):
             a.flags.writeable = True
     a = gradus.ones(4).to(x.dtype).numpy()  # which lives longer than the tensor
     assert gradus.zeros(4).to(x.dtype).numpy().tolist() == [0] * 4 and a.tolist() == [1] * 4
+
+
+def test_other_threads_run_while_kernels_do():
+    x, done, turns = gradus.randn(1500, 1500), threading.Event(), 0
+
+    def work():
+        for _ in range(3):
+            gradus.mm(x, x)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while not done.is_set():
+        turns += 1
+        time.sleep(0.001)
+    worker.join()
+    assert turns > 10, turns  # with Python's lock held, a turn or two between products
+
+
+def test_memory_is_shared_both_ways():
+    a = np.arange(6, dtype="float32").reshape(2, 3)
+    array = getattr(np, "from_dlpack", None) or np._from_dlpack  # as older versions call it
+    x = gradus.from_dlpack(a)
+    assert array(x).ctypes.data == x.data_ptr() == a.ctypes.data
+    assert gradus.from_numpy(a).data_ptr() == a.ctypes.data and gradus.as_tensor(a).numpy().ctypes.data == a.ctypes.data
+    part = gradus.arange(6.0).reshape(2, 3)[:, 1:]
+    assert array(part).ctypes.data == part.data_ptr() and array(part).tolist() == [[1, 2], [4, 5]]
