@@ -360,6 +360,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.cuda.amp import autocast, GradScaler, custom_fwd
 from torch.nn.utils import prune
 import torch.nn.utils.prune as prune; prune.l1_unstructured
+import torch; torch.jit.ignore(lambda x: x), torch.jit.unused(lambda x: x), torch.jit.is_scripting(), torch.jit.ScriptModule
 """
 
 
