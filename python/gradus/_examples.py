@@ -50,6 +50,7 @@ EXAMPLES = {
     'cuda': '>>> import gradus\n>>> gradus.cuda.is_available()\nFalse',
     'cumprod_': '>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.cumprod_(0)\ntensor([ 1., -2., -6.])',
     'cumsum_': '>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.cumsum_(0)\ntensor([ 1., -1.,  2.])',
+    'cumulative_trapezoid': '>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> gradus.cumulative_trapezoid(v)\ntensor([-0.5000,  0.0000])',
     'data_ptr': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.data_ptr() == u.data_ptr()\nTrue',
     'diagflat': '>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.diagflat()\ntensor([[ 1.,  0.,  0.],\n        [ 0., -2.,  0.],\n        [ 0.,  0.,  3.]])',
     'diagonal_scatter': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.diagonal_scatter(u)\ntensor([[0.2500, 2.0000],\n        [3.0000, 0.5000]])',

@@ -245,3 +245,13 @@ def test_soft_choices_let_gradients_through():
         logits.grad = None
         draws[:, 0].mean().backward()
         assert logits.grad[0].item() > 0.1 and logits.grad[2].item() < -0.05
+
+
+@needs_torch
+def test_softplus_moves_draws_above_zero():
+    found = []
+    for t in (gradus, torch):
+        d, x = t.distributions, t.tensor([0.05, 0.7, 3.0], dtype=t.float64)
+        positive = d.TransformedDistribution(d.Normal(t.tensor(0.2, dtype=t.float64), 1.5), d.SoftplusTransform())
+        found.append([positive.log_prob(x), d.SoftplusTransform().inv(x), positive.cdf(x)])
+    same(*found)

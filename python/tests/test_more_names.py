@@ -97,7 +97,8 @@ std(x, axis=1) | var(x, axis=0, keepdims=True) | logsumexp(x, axis=1) | softmax(
 cumsum(x, axis=0) | cumprod(x, axis=1) | cummax(x, axis=0) | cummin(x, axis=1) | logcumsumexp(x, axis=1) | sort(x, axis=0) | argsort(x, axis=0)
 topk(x, 2, axis=0) | count_nonzero(x, axis=1) | squeeze(x, axis=0) | unsqueeze(x, axis=1) | chunk(x, 2, axis=1) | unbind(x, axis=1) | repeat_interleave(x, 2, axis=0)
 take_along_dim(x, argsort(x, 0), axis=0) | cross(x, x + 1, axis=1) | diff(x, axis=1) | nansum(x, axis=0) | nanmean(x, axis=1, keepdims=True) | kthvalue(x, 2, axis=0)
-mode(x, axis=1) | aminmax(x, axis=1) | std_mean(x, axis=0) | var_mean(x, axis=1, keepdims=True) | tensor_split(x, 2, axis=0) | trapezoid(x, axis=1)
+mode(x, axis=1) | aminmax(x, axis=1) | std_mean(x, axis=0) | var_mean(x, axis=1, keepdims=True) | tensor_split(x, 2, axis=0) | trapezoid(x, axis=1) | cumulative_trapezoid(x, axis=0)
+trapezoid(x, sort(x * x, 0)[0], dim=0) | cumulative_trapezoid(x, sort(x * x, 0)[0], dim=0) | trapezoid(x, x[:, 0], dim=0)
 """
 
 
@@ -105,7 +106,7 @@ mode(x, axis=1) | aminmax(x, axis=1) | std_mean(x, axis=0) | var_mean(x, axis=1,
 @pytest.mark.parametrize("text", [t.strip() for t in NUMPY_WORDS.replace("\n", "|").split("|") if t.strip()])
 def test_axes_in_words_of_numpy(text):
     values = np.random.default_rng(3).standard_normal((4, 3))
-    names = ("argsort", text.partition("(")[0])
+    names = ("argsort", "sort", text.partition("(")[0])
     run = lambda t: eval(text, {**{name: getattr(t, name) for name in names}, "x": t.tensor(values)})  # noqa: E731
     same(run(gradus), run(torch), what=text)
     name, rest = text.split("(x, ", 1)

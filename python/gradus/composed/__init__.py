@@ -7,7 +7,7 @@ from . import bessel, create, index, movement, pointwise, product, reduce, spect
 #: Those that PyTorch offers as functions only.
 FUNCTIONS_ONLY = {
     *(name for name, value in vars(create).items() if getattr(value, "__module__", None) == create.__name__),
-    "block_diag", "broadcast_shapes", "cartesian_prod", "chain_matmul", "channel_shuffle", "multi_dot", "trapezoid", "trapz",
+    "block_diag", "broadcast_shapes", "cartesian_prod", "chain_matmul", "channel_shuffle", "multi_dot", "trapezoid", "trapz", "cumulative_trapezoid",
     "vander", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "pdist", "isin", "view_as_real", "view_as_complex", "promote_types", "result_type", "can_cast", "gradient", "fake_quantize_per_tensor_affine",
 }
 

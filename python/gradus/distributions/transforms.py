@@ -108,6 +108,19 @@ class TanhTransform(_Pointwise):
     _log_slope = staticmethod(lambda x: 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x)))
 
 
+class SoftplusTransform(_Pointwise):
+    """`log(1 + exp(x))`.
+
+    >>> import gradus
+    >>> gradus.distributions.SoftplusTransform()(gradus.zeros(1))
+    tensor([0.6931])
+    """
+
+    codomain = constraints.positive
+    _call, _inverse = staticmethod(F.softplus), staticmethod(lambda y: (-(-y).expm1()).log() + y)
+    _log_slope = staticmethod(lambda x: -F.softplus(-x))
+
+
 class AffineTransform(Transform):
     """`loc + scale * x`, of the last `event_dim` axes at once.
 
