@@ -9,6 +9,7 @@ A method in place and the function of the same name as a method have the example
 """
 
 import contextlib
+import inspect
 import io
 import re
 import sys
@@ -351,6 +352,7 @@ svdvals | gradus.linalg.svdvals(s)
 switch | gradus.switch(gradus.tensor(1), [lambda x: x, lambda x: -x], u)
 tensordot | gradus.tensordot(m, m, dims=2)
 threshold | F.threshold(v, 0.5, 9.0)
+cumulative_trapezoid | gradus.cumulative_trapezoid(v)
 trapezoid | gradus.trapezoid(v)
 trapz | gradus.trapz(v)
 tril_indices | gradus.tril_indices(2, 2)
@@ -434,6 +436,10 @@ ifftshift | fft.ifftshift(v)
 irfft | fft.irfft(fft.rfft(v), n=3)
 rfft | fft.rfft(v).real
 rfft2 | fft.rfft2(m).real
+irfft2 | fft.irfft2(fft.rfft2(m), s=(2, 2))
+irfftn | fft.irfftn(fft.rfftn(m), s=(2, 2))
+hfft | fft.hfft(fft.ihfft(v), n=3)
+ihfft | fft.ihfft(v).real
 rfftfreq | fft.rfftfreq(4)
 rfftn | fft.rfftn(m).real
 constant_ | init.constant_(gradus.empty(2), 3.0)
@@ -501,7 +507,7 @@ def is_python(name):
     """Whether some module has a function of that name that is written in Python."""
     modules = (gradus, gradus.composed, gradus.nn.functional, gradus.linalg, gradus.fft, gradus.nn.init)
     found = [getattr(module, name, None) for module in modules] + [getattr(Tensor, name, None)]
-    return any(hasattr(f, "__code__") and not is_native(getattr(getattr(f, "__wrapped__", None), "__name__", "")) for f in found)
+    return any(hasattr(inspect.unwrap(f), "__code__") for f in found if callable(f))
 
 
 def files():

@@ -185,7 +185,11 @@ def plain_class(cls):
             continue
         if name == "__getattr__":
             continue
-        if callable(getattr(cls, name)):
+        if isinstance(inspect.getattr_static(cls, name), staticmethod):
+            lines += ["    @staticmethod", f"    def {name}(*args: Any, **kwargs: Any) -> Any: ..."]
+        elif isinstance(getattr(cls, name), type):
+            lines.append(f"    {name}: Any")
+        elif callable(getattr(cls, name)):
             gives = cls.__name__ if cls.__name__ == "Generator" and name == "manual_seed" else "Any"
             arguments = parameters(getattr(cls, name), f"{cls.__name__}.{name}", True)
             lines.append(f"    def {name}(self{', ' + arguments if arguments else ''}) -> {gives}: ...")

@@ -13,8 +13,8 @@ from ._results import Size
 from .core import *  # noqa: F403
 from .settings import *  # noqa: F403
 from .transforms import *  # noqa: F403
-from . import amp, autograd, backends, cuda, data, distributions, fft, func, linalg, nn, optim, random, special, testing, utils
-from .amp import GradScaler, autocast
+from . import amp, autograd, backends, cuda, data, distributed, distributions, fft, func, linalg, nn, optim, random, special, testing, utils
+from .amp import GradScaler, autocast, is_autocast_enabled
 from .compiled import compile
 from .nn import functional
 from .nn.functional import ctc_loss, embedding_bag

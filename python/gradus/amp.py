@@ -1,5 +1,7 @@
 """Mixed precision as PyTorch programs write it. Here everything is computed in the dtype it has, so nothing is cast or scaled."""
 
+import functools
+
 from .grad_mode import _decorated
 
 
@@ -25,6 +27,39 @@ class autocast:
 
     def __call__(self, function):
         return _decorated(function, lambda: autocast(*self._arguments))
+
+
+def is_autocast_enabled(device_type=None):
+    """`False`: nothing is computed in another dtype than tensors have.
+
+    >>> import gradus
+    >>> with gradus.autocast("cpu"):
+    ...     gradus.is_autocast_enabled()
+    False
+    """
+    return False
+
+
+def custom_fwd(fwd=None, *, device_type=None, cast_inputs=None):
+    """For the `forward` of an `autograd.Function`: nothing is done, since nothing is cast.
+
+    >>> import gradus
+    >>> @gradus.amp.custom_fwd(device_type="cpu")
+    ... def forward(ctx, x):
+    ...     return x
+    """
+    return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs) if fwd is None else fwd
+
+
+def custom_bwd(bwd=None, *, device_type=None):
+    """For the `backward` of an `autograd.Function`: nothing is done.
+
+    >>> import gradus
+    >>> @gradus.amp.custom_bwd(device_type="cpu")
+    ... def backward(ctx, grad):
+    ...     return grad
+    """
+    return functools.partial(custom_bwd, device_type=device_type) if bwd is None else bwd
 
 
 class GradScaler:

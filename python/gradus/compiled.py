@@ -28,3 +28,23 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         model.forward = jit(model.forward)
         return model
     return jit(model)
+
+
+def _as_it_is(obj=None, *args, **kwargs):
+    """What PyTorch would translate or leave out of a translation; here it stays a function of Python. Also with arguments first.
+
+    >>> import gradus
+    >>> @gradus.jit.script
+    ... def f(x):
+    ...     return x * 2 if x.sum() > 0 else x
+    >>> f(gradus.ones(2))
+    tensor([2., 2.])
+    """
+    return obj if callable(obj) else _as_it_is
+
+
+# What PyTorch has in a module of that name. None of it traces, since scripts may look at values.
+for _name in ("script", "trace", "freeze", "ignore", "unused", "export"):
+    setattr(jit, _name, staticmethod(_as_it_is))
+jit.is_scripting = jit.is_tracing = staticmethod(lambda: False)
+jit.ScriptModule = Module

@@ -1,9 +1,8 @@
 """Fourier transforms, under PyTorch's names."""
 
+from . import _native
 from ._examples import documented as _documented
-from ._native import (  # noqa: F401
-    arange, cat, fft, fftn, fftshift, float32, ifft, ifftn, ifftshift, irfft, rfft, rfftn,
-)
+from ._native import arange, cat, fft, fftshift, float32, ifft, ifftshift, irfft, rfft, zeros  # noqa: F401
 
 
 def fftfreq(n, d=1.0, *, dtype=None, device=None):
@@ -22,18 +21,90 @@ def rfftfreq(n, d=1.0, *, dtype=None, device=None):
     return arange(0, n // 2 + 1, dtype=float32 if dtype is None else dtype, device=device) * (1.0 / (n * d))
 
 
-def fft2(input, dim=(-2, -1), norm=None):
+def _axes(input, s, dim):
+    """The axes, and an extent for each: -1 leaves it as it is."""
+    if dim is None:
+        dim = range(0 if s is None else input.dim() - len(s), input.dim())
+    dim = (dim,) if isinstance(dim, int) else tuple(dim)
+    s = (-1,) * len(dim) if s is None else (s,) if isinstance(s, int) else tuple(s)
+    if len(s) != len(dim):
+        raise RuntimeError("When given, dim and shape arguments must have the same length")
+    return dim, s
+
+
+def _sized(input, s, dim):
+    """Cut, or filled up with zeros."""
+    for n, axis in zip(s, dim):
+        own = input.shape[axis]
+        if n == 0 or n < -1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+        if -1 < n < own:
+            input = input.narrow(axis, 0, n)
+        elif n > own:
+            shape = list(input.shape)
+            shape[axis] = n - own
+            input = cat([input, zeros(shape, dtype=input.dtype)], axis)
+    return input
+
+
+def fftn(input, s=None, dim=None, norm=None):
+    """Along axes, which are first made `s` long."""
+    dim, s = _axes(input, s, dim)
+    return _native.fftn(_sized(input, s, dim), dim, norm)
+
+
+def ifftn(input, s=None, dim=None, norm=None):
+    """Along axes, backwards."""
+    dim, s = _axes(input, s, dim)
+    return _native.ifftn(_sized(input, s, dim), dim, norm)
+
+
+def rfftn(input, s=None, dim=None, norm=None):
+    """Of real numbers, along axes: half of the last."""
+    dim, s = _axes(input, s, dim)
+    return _native.rfftn(_sized(input, s, dim), dim, norm)
+
+
+def irfftn(input, s=None, dim=None, norm=None):
+    """The real numbers that have this spectrum, of which half of the last axis is given."""
+    dim, s = _axes(input, s, dim)
+    if dim[:-1]:
+        input = _native.ifftn(_sized(input, s[:-1], dim[:-1]), dim[:-1], norm)
+    return irfft(input, None if s[-1] == -1 else s[-1], dim[-1], norm)
+
+
+def fft2(input, s=None, dim=(-2, -1), norm=None):
     """Over two axes."""
-    return fftn(input, dim=dim, norm=norm)
+    return fftn(input, s, dim, norm)
 
 
-def ifft2(input, dim=(-2, -1), norm=None):
+def ifft2(input, s=None, dim=(-2, -1), norm=None):
     """Over two axes, backwards."""
-    return ifftn(input, dim=dim, norm=norm)
+    return ifftn(input, s, dim, norm)
 
 
-def rfft2(input, dim=(-2, -1), norm=None):
+def rfft2(input, s=None, dim=(-2, -1), norm=None):
     """Of real numbers, over two axes."""
-    return rfftn(input, dim=dim, norm=norm)
+    return rfftn(input, s, dim, norm)
+
+
+def irfft2(input, s=None, dim=(-2, -1), norm=None):
+    """The real numbers that have this spectrum over two axes."""
+    return irfftn(input, s, dim, norm)
+
+
+#: Which way of scaling is the other one backwards.
+_OTHER = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def hfft(input, n=None, dim=-1, norm=None):
+    """The real spectrum of a signal that is its own conjugate backwards, of which half is given."""
+    return irfft(input.conj(), n, dim, _OTHER[norm])
+
+
+def ihfft(input, n=None, dim=-1, norm=None):
+    """Half of the signal that has this real spectrum."""
+    return rfft(input, n, dim, _OTHER[norm]).conj()
+
 
 _documented(globals())

@@ -1,4 +1,4 @@
-"""Functions that take their first argument as `input=` too, and where to write their result as `out=`."""
+"""Functions that take their first argument as `input=` too, where to write their result as `out=`, and NumPy's words for axes."""
 
 import functools
 
@@ -28,6 +28,25 @@ def _no_tensor(function, error, args):
     if args and isinstance(args[0], _NO_TENSORS) and getattr(error, "obj", args[0]) is args[0]:
         return TypeError(f"{function.__name__}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
     return error
+
+
+#: NumPy's words, which PyTorch knows too.
+_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def with_numpy_words(function):
+    """The function, which takes `axis=` for `dim=` and `keepdims=` for `keepdim=` where it has these."""
+    code = getattr(function, "__code__", None)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
+    words = {word: name for word, name in _NUMPY.items() if name in names and word not in names}
+    if not words:
+        return function
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return function(*args, **{words.get(name, name): value for name, value in kwargs.items()} if kwargs else kwargs)
+
+    return call
 
 
 def with_keywords(function, first="input", spread=None):

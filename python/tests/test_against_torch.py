@@ -114,6 +114,9 @@ CASES += [
     ("t.linalg.qr(x)[1].abs()", [f(5, 3)]), ("t.linalg.svdvals(x)", [f(4, 3)]), ("t.linalg.eigvalsh(x)", [spd(4, 4)]), ("t.linalg.pinv(x)", [f(4, 3)]), ("t.linalg.matrix_power(x, 3)", [f(3, 3)]), ("t.linalg.matrix_power(x, -2)", [spd(3, 3)]),
     ("t.matrix_exp(x)", [f(3, 3)]), ("t.linalg.norm(x)", [f(3, 4)]), ("t.linalg.vector_norm(x, 3)", [f(3, 4)]), ("t.linalg.matrix_norm(x)", [f(3, 4)]), ("t.linalg.solve_triangular(x, y, upper=True)", [np.triu(spd(3, 3)), f(3, 2)]), ("t.linalg.lstsq(x, y).solution", [f(5, 3), f(5, 2)], {"grad": False}),
     # Fourier transforms
+    ("t.fft.fftn(x, s=(4, 3), dim=(0, 2)).abs()", [f(3, 2, 5)]), ("t.fft.rfftn(x, (4, 6)).abs()", [f(2, 3, 8)]), ("t.fft.irfft2(t.fft.rfft2(x) * 2, s=(3, 7))", [f(2, 3, 7)]),
+    ("t.fft.irfftn(t.fft.rfftn(x), norm='ortho')", [f(3, 4, 6)]), ("t.fft.irfftn(t.fft.fft(x), dim=1)", [f(3, 4)]), ("t.fft.fft2(x, (2, 9)).imag", [f(3, 4)]),
+    ("t.fft.ifft2(x, dim=(0, 2), norm='forward').real", [f(3, 2, 4)]), ("t.fft.hfft(t.fft.fft(x), n=5)", [f(3, 4)]), ("t.fft.ihfft(x, norm='ortho').abs()", [f(3, 6)]),
     ("t.fft.fft(x).abs()", [f(3, 8)]), ("t.fft.rfft(x, n=6).real", [f(3, 8)]), ("t.fft.ifft(t.fft.fft(x)).real", [f(8)]), ("t.fft.irfft(t.fft.rfft(x), n=7)", [f(2, 7)]), ("t.fft.fft2(x).imag", [f(3, 4)]), ("t.fft.fftn(x, dim=(0, 1)).real", [f(3, 4, 2)]),
     ("t.fft.fftshift(x)", [f(5)]), ("t.fft.ifftshift(x, dim=1)", [f(2, 5)]), ("t.fft.fftfreq(7, 0.5, dtype=t.float64)", []), ("t.fft.rfftfreq(8, dtype=t.float64)", []), ("t.fft.fftfreq(6, dtype=t.float64)", []),
     # layers as functions

@@ -123,3 +123,43 @@ def test_a_signal_stops_a_loop(compiled):
     with pytest.raises(KeyboardInterrupt):
         (gradus.jit(forever) if compiled else forever)(x)
     assert time.monotonic() - start < 30 and x.item() == 0
+
+
+@pytest.mark.parametrize("dtype", "bool uint8 int8 int32 int64 float16 float32 float64 complex64 complex128".split())
+def test_arrays_of_all_dtypes_and_layouts(dtype):
+    x = gradus.arange(12).reshape(3, 4).to(getattr(gradus, dtype))
+    for part in (x, x.t(), x[1:, ::2], x[0, 0], x[:0], x[:, :1].expand(3, 4)):
+        a = part.numpy()
+        assert a.dtype is np.dtype(dtype) and a.shape == tuple(part.shape) and a.tolist() == part.tolist()
+        assert not a.flags.writeable and not a.flags.owndata
+        with pytest.raises(ValueError):
+            a.flags.writeable = True
+    a = gradus.ones(4).to(x.dtype).numpy()  # which lives longer than the tensor
+    assert gradus.zeros(4).to(x.dtype).numpy().tolist() == [0] * 4 and a.tolist() == [1] * 4
+
+
+def test_other_threads_run_while_kernels_do():
+    x, done, turns = gradus.randn(1500, 1500), threading.Event(), 0
+
+    def work():
+        for _ in range(3):
+            gradus.mm(x, x)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while not done.is_set():
+        turns += 1
+        time.sleep(0.001)
+    worker.join()
+    assert turns > 10, turns  # with Python's lock held, a turn or two between products
+
+
+def test_memory_is_shared_both_ways():
+    a = np.arange(6, dtype="float32").reshape(2, 3)
+    array = getattr(np, "from_dlpack", None) or np._from_dlpack  # as older versions call it
+    x = gradus.from_dlpack(a)
+    assert array(x).ctypes.data == x.data_ptr() == a.ctypes.data
+    assert gradus.from_numpy(a).data_ptr() == a.ctypes.data and gradus.as_tensor(a).numpy().ctypes.data == a.ctypes.data
+    part = gradus.arange(6.0).reshape(2, 3)[:, 1:]
+    assert array(part).ctypes.data == part.data_ptr() and array(part).tolist() == [[1, 2], [4, 5]]

@@ -1,5 +1,7 @@
 """Distributions beside PyTorch's: densities, shares, moments, and what draws look like."""
 
+import re
+
 import pytest
 
 import gradus
@@ -179,3 +181,77 @@ def test_made_of_others():
                       mixed.cdf(x), points.mean, points.variance, points.log_prob(x), t.tensor([len(s) for s in shapes])])
         assert draw.requires_grad and [tuple(s) for s in shapes] == [(3, 2), (3, 2), (5, 2), (5, 6, 2), (2,)]
     same(*found, rtol=1e-9)
+
+
+#: What it is made of, and where its density is looked at.
+WIDER = {
+    "StudentT(r + 2, m, r)": [0.3, 1.2], "InverseGamma(r + 2, r)": [0.3, 1.2], "Weibull(r, r + 0.5)": [0.3, 1.2], "Pareto(r, r + 2.5)": [1.5, 2.2],
+    "HalfCauchy(r)": [0.3, 1.2], "Binomial(5, probs=r / 3)": [2.0, 5.0], "Binomial(t.tensor([4.0, 4.0]), logits=m)": [0.0, 3.0],
+    "NegativeBinomial(r * 3, probs=r / 3)": [2.0, 0.0], "NegativeBinomial(2, logits=m)": [2.0, 7.0], "Geometric(r / 3)": [0.0, 3.0], "Geometric(logits=m)": [1.0, 3.0],
+    "Multinomial(4, probs=r)": [[1.0, 3.0], [4.0, 0.0]], "Multinomial(3, logits=m)": [[0.0, 3.0], [2.0, 1.0]],
+    "RelaxedBernoulli(t.tensor(0.7), probs=r / 3)": [0.3, 0.9], "RelaxedBernoulli(t.tensor(0.4), logits=m)": [0.2, 0.6],
+    "RelaxedOneHotCategorical(t.tensor(0.7), logits=r)": [[0.3, 0.7], [0.1, 0.9]], "OneHotCategoricalStraightThrough(probs=r)": [[0.0, 1.0], [1.0, 0.0]],
+}
+
+
+def answer(made, ask, x):
+    """What a distribution says, or `None` if it does not know."""
+    try:
+        value = getattr(made, ask)
+        return value() if ask == "entropy" else value(x.clamp(0.1, 0.9) if ask == "icdf" else x) if ask in ("cdf", "icdf") else value
+    except (NotImplementedError, AttributeError):
+        return None
+
+
+@needs_torch
+@pytest.mark.parametrize("text", WIDER)
+def test_wider_distributions(text):
+    found = []
+    for t in (gradus, torch):
+        given = parameters(t)
+        made = eval(f"d.{text}", {"d": t.distributions, "t": t, **given})
+        x = t.tensor(WIDER[text], dtype=t.float64)
+        values = [made.log_prob(x), made.expand((2, *made.batch_shape)).log_prob(x), t.tensor(made.sample((4, 3)).shape)]
+        if re.search(r"\br\b", text):
+            values[0].sum().backward()
+            values.append(given["r"].grad)
+        found.append(values + [answer(made, ask, x) for ask in ("mean", "variance", "mode", "entropy", "cdf", "icdf")])
+    ours, theirs = found
+    if "InverseGamma" in text:  # of which PyTorch knows shares too
+        theirs[8] = None
+    same([a for a, b in zip(ours, theirs) if b is not None], theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["StudentT(r + 6, 1.0, 2.0)", "InverseGamma(r + 6, 2.0)", "Weibull(2.0, r + 1)", "Pareto(1.0, r + 6)", "Binomial(5, r / 3)", "Binomial(1000, r / 3)",
+                                  "NegativeBinomial(r * 4, 0.4)", "Geometric(r / 3)", "Multinomial(6, r)"])
+def test_draws_of_wider_distributions(text):
+    gradus.manual_seed(4)
+    r = gradus.tensor([0.3, 2.5], dtype=gradus.float64)
+    made = eval(f"d.{text}", {"d": gradus.distributions, "r": r})
+    draws, n = made.sample((40000,)), 40000
+    assert bool(made.support.check(draws).all())
+    assert ((draws.mean(0) - made.mean) / (made.variance / n).sqrt()).abs().max().item() < 4
+    assert ((draws.var(0) - made.variance) / made.variance).abs().max().item() < 0.12
+
+
+def test_soft_choices_let_gradients_through():
+    gradus.manual_seed(5)
+    logits = gradus.tensor([0.5, -1.0, 1.0], requires_grad=True)
+    for made in (gradus.distributions.RelaxedOneHotCategorical(gradus.tensor(0.3), logits=logits),
+                 gradus.distributions.OneHotCategoricalStraightThrough(logits=logits)):
+        draws = made.rsample((20000,))
+        assert (draws.sum(-1) - 1).abs().max().item() < 1e-4
+        assert (draws.argmax(-1) == 0).float().mean().item() == pytest.approx(logits.softmax(-1)[0].item(), abs=0.015)
+        logits.grad = None
+        draws[:, 0].mean().backward()
+        assert logits.grad[0].item() > 0.1 and logits.grad[2].item() < -0.05
+
+
+@needs_torch
+def test_softplus_moves_draws_above_zero():
+    found = []
+    for t in (gradus, torch):
+        d, x = t.distributions, t.tensor([0.05, 0.7, 3.0], dtype=t.float64)
+        positive = d.TransformedDistribution(d.Normal(t.tensor(0.2, dtype=t.float64), 1.5), d.SoftplusTransform())
+        found.append([positive.log_prob(x), d.SoftplusTransform().inv(x), positive.cdf(x)])
+    same(*found)

@@ -76,6 +76,16 @@ def test_examples_of_native_classes_run():
     assert runner.failures == 0, "".join(report)
 
 
+def test_a_compiled_function_reads_as_the_function():
+    def f(x):
+        """Twice as much."""
+        return 2 * x
+
+    compiled = gradus.jit(f)
+    assert compiled.__doc__ == "Twice as much." and compiled.__name__ == "f" and gradus.jit(lambda x: x).__doc__ is None
+    assert compiled(gradus.ones(1)).item() == 2 and "program" in gradus.jit.__doc__
+
+
 def test_examples_of_native_functions_run():
     runner, report = doctest.DocTestRunner(), []
     for name, value in public():

@@ -284,3 +284,19 @@ def test_wrong_arguments_say_so():
         nn.Dropout(1.5)
     with pytest.raises(NotImplementedError, match="forward"):
         nn.Module()(1)
+
+
+def test_hooks_that_are_called_also_after_errors():
+    class Fails(nn.Module):
+        def forward(self, x):
+            raise ValueError("no")
+
+    layer, seen = Fails(), []
+    layer.register_forward_hook(lambda module, args, output: seen.append(("usual", output)))
+    layer.register_forward_hook(lambda module, args, output: seen.append(("always", output)), always_call=True)
+    with pytest.raises(ValueError, match="no"):
+        layer(gradus.ones(1))
+    assert seen == [("always", None)]
+    layer = nn.Identity()
+    layer.register_forward_hook(lambda module, args, kwargs, output: output + 1, always_call=True, with_kwargs=True)
+    assert layer(gradus.ones(1)).item() == 2

@@ -87,4 +87,35 @@ def test_negative_defaults_are_shown():
     for function, argument, expected in [(gradus.functional.cross_entropy, "ignore_index", -100), (gradus.functional.nll_loss, "ignore_index", -100),
                                          (gradus.Tensor.topk, "dim", -1), (gradus.Tensor.sort, "dim", -1), (gradus.Tensor.flatten, "end_dim", -1), (gradus.fft.fft, "dim", -1)]:
         assert inspect.signature(function).parameters[argument].default == expected
-    assert list(inspect.signature(gradus.Tensor.topk).parameters) == ["self", "k", "dim", "largest", "sorted"]
+    assert list(inspect.signature(gradus.Tensor.topk).parameters) == ["self", "k", "dim", "largest", "sorted", "axis"]
+
+
+#: Calls with NumPy's words for axes, as functions and methods of a matrix.
+NUMPY_WORDS = """
+sum(x, axis=1, keepdims=True) | mean(x, axis=0) | max(x, axis=1) | min(x, axis=0, keepdims=True) | argmax(x, axis=1) | argmin(x, axis=0, keepdims=True)
+std(x, axis=1) | var(x, axis=0, keepdims=True) | logsumexp(x, axis=1) | softmax(x, axis=0) | log_softmax(x, axis=1) | median(x, axis=1)
+cumsum(x, axis=0) | cumprod(x, axis=1) | cummax(x, axis=0) | cummin(x, axis=1) | logcumsumexp(x, axis=1) | sort(x, axis=0) | argsort(x, axis=0)
+topk(x, 2, axis=0) | count_nonzero(x, axis=1) | squeeze(x, axis=0) | unsqueeze(x, axis=1) | chunk(x, 2, axis=1) | unbind(x, axis=1) | repeat_interleave(x, 2, axis=0)
+take_along_dim(x, argsort(x, 0), axis=0) | cross(x, x + 1, axis=1) | diff(x, axis=1) | nansum(x, axis=0) | nanmean(x, axis=1, keepdims=True) | kthvalue(x, 2, axis=0)
+mode(x, axis=1) | aminmax(x, axis=1) | std_mean(x, axis=0) | var_mean(x, axis=1, keepdims=True) | tensor_split(x, 2, axis=0) | trapezoid(x, axis=1) | cumulative_trapezoid(x, axis=0)
+trapezoid(x, sort(x * x, 0)[0], dim=0) | cumulative_trapezoid(x, sort(x * x, 0)[0], dim=0) | trapezoid(x, x[:, 0], dim=0)
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize("text", [t.strip() for t in NUMPY_WORDS.replace("\n", "|").split("|") if t.strip()])
+def test_axes_in_words_of_numpy(text):
+    values = np.random.default_rng(3).standard_normal((4, 3))
+    names = ("argsort", "sort", text.partition("(")[0])
+    run = lambda t: eval(text, {**{name: getattr(t, name) for name in names}, "x": t.tensor(values)})  # noqa: E731
+    same(run(gradus), run(torch), what=text)
+    name, rest = text.split("(x, ", 1)
+    if hasattr(torch.Tensor, name):
+        run = lambda t: eval(f"x.{name}({rest}", {"argsort": t.argsort, "x": t.tensor(values)})  # noqa: E731
+        same(run(gradus), run(torch), what=text)
+
+
+def test_an_axis_that_is_missing():
+    for name in ("cumsum", "unsqueeze", "logsumexp", "cummax"):
+        with pytest.raises(TypeError, match="dim"):
+            getattr(gradus.ones(2, 2), name)()

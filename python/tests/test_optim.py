@@ -221,3 +221,22 @@ def test_every_optimiser_learns():
         for _ in range(60):
             opt.step(closure)
         assert float(closure()) < 0.9 * first and math.isfinite(first), name
+
+
+@needs_torch
+@pytest.mark.parametrize("options", [{"line_search_fn": "strong_wolfe"}, {"lr": 0.3}, {"line_search_fn": "strong_wolfe", "maximize": True}, {"line_search_fn": "strong_wolfe", "max_eval": 3}])
+def test_lbfgs_in_a_narrow_valley(options):
+    runs = []
+    for library in (gradus, torch):
+        x = library.tensor([-1.2, 1.0], dtype=library.float64, requires_grad=True)
+        opt = library.optim.LBFGS([x], max_iter=10, history_size=5, **options)
+
+        def closure():
+            opt.zero_grad()
+            loss = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+            loss = -loss if options.get("maximize") else loss
+            loss.backward()
+            return loss
+
+        runs.append([opt.step(closure).item() for _ in range(3)] + x.tolist())
+    np.testing.assert_allclose(*runs, rtol=1e-6)

@@ -1,5 +1,7 @@
 """Whose elements change when a tensor is written to, and where that is recorded; beside PyTorch where it is installed."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -217,30 +219,27 @@ ELEMENTS = {
 }
 
 
-@pytest.mark.parametrize("size", [8, 1 << 16])
-@pytest.mark.parametrize("write", ELEMENTS)
-def test_threads_write_elements_of_their_own(write, size):
-    s, failed = gradus.zeros(size), []
+def together(*works):
+    """Runs functions in a thread each, begun at once; what they raise is raised."""
+    start, failed = threading.Barrier(len(works)), []
 
-    def work(k):
+    def run(work):
+        start.wait()
         try:
-            for _ in range(50):
-                ELEMENTS[write](s, k)
+            work()
         except Exception as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
     for t in threads:
         t.start()
     for t in threads:
-        t.join()
-    assert not failed and s[:8].tolist() == [50] * 8
+        t.join(60)
+    assert not failed and not any(t.is_alive() for t in threads), failed
 
 
-def test_first_calls_of_a_compiled_step_by_several_threads():
-    gradus.manual_seed(0)
-    model = nn.Sequential(nn.Linear(8, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 4))
-    optimiser = gradus.optim.Adam(model.parameters(), 1e-3)
+def training(model, optimiser):
+    """A compiled step."""
 
     @gradus.jit
     def step(x, y):
@@ -250,21 +249,35 @@ def test_first_calls_of_a_compiled_step_by_several_threads():
         optimiser.step()
         return loss
 
-    x, y, losses, failed = gradus.randn(16, 8), gradus.randint(0, 4, (16,)), [], []
+    return step
+
+
+@pytest.mark.parametrize("size", [8, 1 << 16])
+@pytest.mark.parametrize("write", ELEMENTS)
+def test_threads_write_elements_of_their_own(write, size):
+    s = gradus.zeros(size)
+
+    def work(k):
+        for _ in range(50):
+            ELEMENTS[write](s, k)
+
+    together(*(lambda k=k: work(k) for k in range(8)))
+    assert s[:8].tolist() == [50] * 8
+
+
+def test_first_calls_of_a_compiled_step_by_several_threads():
+    gradus.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 4))
+    optimiser = gradus.optim.Adam(model.parameters(), 1e-3)
+    step, losses = training(model, optimiser), []
+    x, y = gradus.randn(16, 8), gradus.randint(0, 4, (16,))
 
     def work():
-        try:
-            for n in (16, 16, 8, 16, 4, 8):
-                losses.append(step(x[:n], y[:n]).item())
-        except Exception as error:
-            failed.append(error)
+        for n in (16, 16, 8, 16, 4, 8):
+            losses.append(step(x[:n], y[:n]).item())
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not failed and len(losses) == 24
+    together(*[work] * 4)
+    assert len(losses) == 24
     assert model[1].num_batches_tracked.item() == 24
     assert optimiser.state_dict()["state"][0]["step"] == 24
 
@@ -287,39 +300,67 @@ def test_slices_from_traced_places_say_how_they_are_written():
 def test_threads_that_read_parameters_wait_for_the_step():
     gradus.manual_seed(3)
     model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
-    optimiser, start = gradus.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9), threading.Barrier(3)
-
-    @gradus.jit
-    def step(x, y):
-        optimiser.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimiser.step()
-        return loss
-
+    step = training(model, gradus.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9))
     x, y = gradus.randn(128, 64), gradus.randint(0, 4, (128,))
-    step(x, y)
-    failed, running = [], [True]
+    losses, done = [step(x, y).item()], threading.Event()
 
     def read():
-        start.wait()
-        while running:
-            try:
-                assert tuple(model[0].weight.shape) == (256, 64)
-                assert model[0].weight[3].sum().isfinite() and len(model.state_dict()) == 4
-                assert model(x[:2]).shape == (2, 4)
-            except Exception as error:
-                failed.append(error)
+        while not done.is_set():
+            assert tuple(model[0].weight.shape) == (256, 64)
+            assert model[0].weight[3].sum().isfinite() and len(model.state_dict()) == 4
+            assert model(x[:2]).shape == (2, 4)
 
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    for t in readers:
-        t.start()
-    start.wait()
-    losses = [step(x, y).item() for _ in range(40)]
-    running.clear()
-    for t in readers:
-        t.join(60)
-    assert not failed and not any(t.is_alive() for t in readers) and losses[-1] < losses[0]
+    def train():
+        losses.extend(step(x, y).item() for _ in range(40))
+        done.set()
+
+    together(train, read, read)
+    assert losses[-1] < losses[0]
+
+
+#: One thread's step has the parameter, another writes it into a tensor that a third reads.
+THREE = """
+import threading
+import gradus
+
+p, x, done = gradus.nn.Parameter(gradus.ones(64, 64)), gradus.zeros(2, 64, 64), threading.Event()
+
+@gradus.jit
+def step():
+    with gradus.no_grad():
+        y = p
+        for _ in range(100):
+            y = (y @ p).tanh()
+        p.add_(y * 1e-6)
+
+def steps():
+    for _ in range(50):
+        step()
+    done.set()
+
+def writes():
+    with gradus.no_grad():
+        while not done.is_set():
+            x[0] = p
+
+def reads():
+    while not done.is_set():
+        x.sum().item()
+
+step()
+threads = [threading.Thread(target=f) for f in (steps, writes, reads)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+print(x[1].sum().item())
+"""
+
+
+def test_who_waits_for_a_step_keeps_nobody_from_reading():
+    # In a process of its own: threads that wait for each other have Python's lock.
+    run = subprocess.run([sys.executable, "-c", THREE], capture_output=True, text=True, timeout=100)
+    assert run.stdout == "0.0\n", run.stderr
 
 
 def _parts_stay(t):
@@ -375,6 +416,8 @@ def _rows_chosen_in_large_tensors(t):
     assert x.sum().item() == 400 and x[3:6, 0].tolist() == [2.0, 2.0, 2.0] and x[299].sum().item() == 50
     x[x > 1.5] = 7.0
     assert x.sum().item() == 1150
+    x[t.arange(300) % 3 == 0] = t.arange(50.0)
+    assert x[0].sum().item() == 1225 and x[4].sum().item() == 350 and x[297, 1].item() == 1
 
 
 @pytest.mark.parametrize("check", [_parts_stay, _overwritten, _elements_alone, _truth_values_of_numbers, _rows_chosen_in_large_tensors])

@@ -18,6 +18,7 @@ def generator():
     return module
 
 
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python does not know what native classes are called with")
 def test_stubs_are_up_to_date():
     stale = [path.name for path, text in generator().files().items() if not path.exists() or path.read_text() != text]
     assert not stale, f"run `python python/stubs.py`: {stale}"

@@ -341,3 +341,90 @@ def test_a_condition_that_is_known():
     both = gradus.jit(lambda p, x, y: gradus.cond(p, lambda a, b: a + b, lambda a, b: a * b, (x, y)))
     assert both(gradus.tensor(True), gradus.tensor(3.0), gradus.tensor(4.0)).item() == 7
     assert both(gradus.tensor(False), gradus.tensor(3.0), gradus.tensor(4.0)).item() == 12
+
+
+IMPORTS = """
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.distributed import init_process_group, destroy_process_group
+import torch.distributed as dist; dist.is_initialized()
+from torch.utils.data.distributed import DistributedSampler
+from torch.utils.data.dataset import Dataset, random_split
+from torch.utils.data.sampler import SubsetRandomSampler
+from torch.utils.data.dataloader import default_collate
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.conv import _ConvNd, Conv2d
+from torch.nn.modules.loss import _Loss, _WeightedLoss
+from torch.nn.modules.utils import _pair, _single, _triple, _ntuple
+from torch.nn.modules import Module, Linear
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.cuda.amp import autocast, GradScaler, custom_fwd
+from torch.nn.utils import prune
+import torch.nn.utils.prune as prune; prune.l1_unstructured
+import torch; torch.jit.ignore(lambda x: x), torch.jit.unused(lambda x: x), torch.jit.is_scripting(), torch.jit.ScriptModule
+"""
+
+
+@pytest.mark.parametrize("line", [line for line in IMPORTS.splitlines() if line])
+def test_imports_that_programs_begin_with(line):
+    exec(line.replace("torch", "gradus"), {})
+    if pytorch is not None:
+        exec(line, {})
+
+
+def parts_of_layers(t):
+    import importlib
+
+    modules = importlib.import_module(f"{t.__name__}.nn.modules")
+
+    class Mine(modules.loss._WeightedLoss):
+        def forward(self, x):
+            return x.mean() if self.reduction == "mean" else x
+
+    loss = Mine(t.ones(2), reduction="none")
+    kinds = [isinstance(t.nn.BatchNorm2d(2), modules.batchnorm._BatchNorm), isinstance(t.nn.ConvTranspose1d(1, 1, 2), modules.conv._ConvNd)]
+    return loss(t.tensor(V)), list(loss.state_dict()), kinds, modules.utils._pair(3), modules.utils._triple([1, 2, 3]), modules.Linear is t.nn.Linear
+
+
+def shares_of_processes(t):
+    sampler = t.utils.data.distributed.DistributedSampler
+    parts = [list(sampler(range(7), num_replicas=3, rank=k, shuffle=False, drop_last=d)) for k in range(3) for d in (False, True)]
+    mixed = [sampler(range(8), num_replicas=2, rank=k, seed=3) for k in range(2)]
+    for part in mixed:
+        part.set_epoch(4)
+    return parts, sorted(i for part in mixed for i in part), [len(part) for part in mixed]
+
+
+def pruned(t):
+    prune = importlib.import_module(f"{t.__name__}.nn.utils.prune")
+
+    def layer(k):
+        made = t.nn.Linear(4, 3).double()
+        made.load_state_dict({"weight": t.tensor(A * k), "bias": t.tensor(V[:3])})
+        return made
+
+    m, a, b, out = layer(1), layer(2), layer(-3), []
+    for change in (lambda: prune.l1_unstructured(m, "weight", amount=0.5), lambda: prune.l1_unstructured(m, "weight", amount=2),
+                   lambda: prune.ln_structured(m, "weight", amount=0.4, n=2, dim=0), lambda: prune.custom_from_mask(m, "bias", t.tensor([1, 0, 1])),
+                   lambda: prune.global_unstructured([(a, "weight"), (b, "weight")], pruning_method=prune.L1Unstructured, amount=0.3),
+                   lambda: prune.global_unstructured([(a, "weight"), (b, "weight")], pruning_method=prune.L1Unstructured, amount=4)):
+        change()
+        out += [m(t.tensor(A)), a.weight, b.weight, sorted(m.state_dict())]
+    m(t.tensor(A)).sum().backward()
+    out += [m.weight_orig.grad, prune.is_pruned(m)]
+    prune.remove(m, "weight")
+    prune.remove(m, "bias")
+    with pytest.raises(ValueError, match="has to be pruned"):
+        prune.remove(m, "bias")
+    return out, m.weight, sorted(m.state_dict()), prune.is_pruned(m)
+
+
+@pytest.mark.parametrize("program", [parts_of_layers, shares_of_processes, pruned], ids=lambda f: f.__name__)
+def test_more_programs(program):
+    found = program(gradus)
+    if pytorch is not None:
+        importlib.import_module("torch.utils.data.distributed")
+        assert str(flattened(found)) == str(flattened(program(pytorch)))
+
+
+def flattened(x):
+    return [flattened(part) for part in x] if isinstance(x, (list, tuple)) else x.tolist() if hasattr(x, "tolist") else x

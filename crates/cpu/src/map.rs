@@ -1,7 +1,7 @@
 //! One loop over whole arrays: what a single eager operation needs, without a kernel around it.
 
 use crate::Pool;
-use crate::vector::{Binary, Unary};
+use crate::vector::{Binary, Convert, Unary};
 use gradus_mem::{Pod, Storage};
 
 /// Elements that one thread does at least.
@@ -29,7 +29,7 @@ struct Shared<T>(*mut T);
 unsafe impl<T> Sync for Shared<T> {}
 
 /// `f(x)` for each; `None` if memory cannot be had.
-pub fn map1<T: Pod>(f: Unary<T>, x: &[T]) -> Option<Storage> {
+pub fn map1<T: Pod, U: Pod>(f: Convert<T, U>, x: &[T]) -> Option<Storage> {
     // SAFETY: pieces lie in the operand and in the new storage.
     filled(x.len(), |at, to, n| unsafe { f(x.as_ptr().wrapping_add(at), to, n) })
 }
@@ -41,20 +41,20 @@ pub fn map_in_place<T: Pod>(f: Unary<T>, x: &mut [T]) {
 }
 
 /// `f(x, y)` for each pair; `None` if memory cannot be had.
-pub fn map2<T: Pod>(f: &Binary<T>, x: &[T], y: &[T]) -> Option<Storage> {
+pub fn map2<T: Pod, U: Pod>(f: &Binary<T, U>, x: &[T], y: &[T]) -> Option<Storage> {
     let n = x.len().min(y.len());
     // SAFETY: as above.
     filled(n, |at, to, n| unsafe { (f.vv)(x.as_ptr().wrapping_add(at), y.as_ptr().wrapping_add(at), to, n) })
 }
 
 /// `f(x, y)` for each `x`; `None` if memory cannot be had.
-pub fn map2_scalar<T: Pod>(f: &Binary<T>, x: &[T], y: T) -> Option<Storage> {
+pub fn map2_scalar<T: Pod, U: Pod>(f: &Binary<T, U>, x: &[T], y: T) -> Option<Storage> {
     // SAFETY: as above.
     filled(x.len(), |at, to, n| unsafe { (f.vs)(x.as_ptr().wrapping_add(at), y, to, n) })
 }
 
 /// `f(x, y)` for each `y`; `None` if memory cannot be had.
-pub fn map2_by<T: Pod>(f: &Binary<T>, x: T, y: &[T]) -> Option<Storage> {
+pub fn map2_by<T: Pod, U: Pod>(f: &Binary<T, U>, x: T, y: &[T]) -> Option<Storage> {
     // SAFETY: as above.
     filled(y.len(), |at, to, n| unsafe { (f.sv)(x, y.as_ptr().wrapping_add(at), to, n) })
 }

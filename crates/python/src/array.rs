@@ -1,4 +1,4 @@
-//! Memory shared with NumPy by its array structure, in fewer steps than by DLPack, which is for everybody else.
+//! Memory shared with NumPy by its own structures, in fewer steps than by DLPack, which is for everybody else.
 //!
 //! An array of ours holds a clone of the storage, so that nobody writes to it and it lives as long as the array. A tensor of
 //! theirs holds what the array gave, and with it the array.
@@ -11,7 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_long, c_void};
 use std::ptr::NonNull;
 
 /// Flags of NumPy's.
@@ -36,68 +36,24 @@ struct Interface {
     descr: *mut ffi::PyObject,
 }
 
-/// NumPy's kind of each dtype; with the size it says which.
-const KINDS: &[(DType, u8)] = &[
-    (DType::I8, b'i'),
-    (DType::I32, b'i'),
-    (DType::I64, b'i'),
-    (DType::U8, b'u'),
-    (DType::U32, b'u'),
-    (DType::F16, b'f'),
-    (DType::F32, b'f'),
-    (DType::F64, b'f'),
-    (DType::C64, b'c'),
-    (DType::C128, b'c'),
-    (DType::Bool, b'b'),
+/// NumPy's kind of each dtype, which with the size says which, and its number.
+const KINDS: &[(DType, u8, c_int)] = &[
+    (DType::I8, b'i', 1),
+    (DType::I32, b'i', 5),
+    (DType::I64, b'i', if size_of::<c_long>() == 8 { 7 } else { 9 }),
+    (DType::U8, b'u', 2),
+    (DType::U32, b'u', 6),
+    (DType::F16, b'f', 23),
+    (DType::F32, b'f', 11),
+    (DType::F64, b'f', 12),
+    (DType::C64, b'c', 14),
+    (DType::C128, b'c', 15),
+    (DType::Bool, b'b', 0),
 ];
 
 /// What an array of ours is of.
 #[pyclass(frozen, module = "gradus")]
-struct Shared {
-    memory: Memory,
-    shape: Vec<isize>,
-    /// In bytes.
-    strides: Vec<isize>,
-    kind: u8,
-}
-
-/// Frees the structure and lets go of what it describes.
-unsafe extern "C" fn free(capsule: *mut ffi::PyObject) {
-    // SAFETY: Python calls this once with a capsule of `__array_struct__`, which made the box and counted an owner.
-    unsafe {
-        drop(Box::from_raw(ffi::PyCapsule_GetPointer(capsule, std::ptr::null()).cast::<Interface>()));
-        ffi::Py_DecRef(ffi::PyCapsule_GetContext(capsule).cast());
-    }
-}
-
-#[pymethods]
-impl Shared {
-    #[getter]
-    fn __array_struct__<'py>(slf: &Bound<'py, Shared>) -> PyResult<Bound<'py, PyAny>> {
-        let own = slf.get();
-        let all = Interface {
-            two: 2,
-            nd: own.shape.len() as i32,
-            kind: own.kind,
-            size: own.memory.aval.dtype.size() as i32,
-            flags: ALIGNED | NATIVE,
-            shape: own.shape.as_ptr().cast_mut(),
-            strides: own.strides.as_ptr().cast_mut(),
-            data: own.memory.storage.as_ptr().wrapping_add(own.memory.offset).cast(),
-            descr: std::ptr::null_mut(),
-        };
-        // SAFETY: what the structure points at is never changed and lives as long as `slf`, of which the capsule is an owner.
-        unsafe {
-            let all = Box::into_raw(Box::new(all));
-            let capsule = ffi::PyCapsule_New(all.cast(), std::ptr::null(), None);
-            let capsule =
-                Bound::from_owned_ptr_or_err(slf.py(), capsule).inspect_err(|_| drop(Box::from_raw(all)))?;
-            ffi::PyCapsule_SetContext(capsule.as_ptr(), slf.clone().into_ptr().cast());
-            ffi::PyCapsule_SetDestructor(capsule.as_ptr(), Some(free));
-            Ok(capsule)
-        }
-    }
-}
+struct Shared(#[expect(dead_code, reason = "it lives as long as the array")] Memory);
 
 /// Something of NumPy's.
 fn of_numpy<'py>(
@@ -109,18 +65,78 @@ fn of_numpy<'py>(
     Ok(it.bind(py).clone())
 }
 
+/// NumPy's table of functions for code in C, where each has the same place in all versions.
+struct Functions(NonNull<c_void>);
+
+// SAFETY: a table of constants in a library that is never unloaded.
+unsafe impl Send for Functions {}
+// SAFETY: as above.
+unsafe impl Sync for Functions {}
+
+impl Functions {
+    fn of(py: Python<'_>) -> PyResult<&'static Functions> {
+        static FUNCTIONS: PyOnceLock<Functions> = PyOnceLock::new();
+        FUNCTIONS.get_or_try_init(py, || {
+            let module = py.import("numpy._core._multiarray_umath");
+            let module = module.or_else(|_| py.import("numpy.core._multiarray_umath"))?; // before NumPy 2
+            let table = module.getattr("_ARRAY_API")?.cast_into::<PyCapsule>()?;
+            Ok(Functions(table.pointer_checked(None)?))
+        })
+    }
+
+    /// What stands at a place of the table.
+    ///
+    /// # Safety
+    ///
+    /// It is one of `T`, which is a pointer.
+    unsafe fn at<T: Copy>(&self, place: usize) -> T {
+        // SAFETY: the table is an array of pointers, longer than all places that are asked for.
+        unsafe { self.0.cast::<T>().add(place).read() }
+    }
+}
+
+/// `PyArray_Type`, `PyArray_DescrFromType`, `PyArray_NewFromDescr`, `PyArray_SetBaseObject`.
+const TYPE: usize = 2;
+const DTYPE_OF: usize = 45;
+const NEW: usize = 94;
+const SET_BASE: usize = 282;
+type DTypeOf = unsafe extern "C" fn(c_int) -> *mut ffi::PyObject;
+type New = unsafe extern "C" fn(
+    *mut ffi::PyTypeObject,
+    *mut ffi::PyObject,
+    c_int,
+    *const isize,
+    *const isize,
+    *mut c_void,
+    c_int,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+type SetBase = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> c_int;
+
 /// A NumPy array of a tensor's memory, not to be written.
 pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let memory = raise(t.memory())?;
     let dtype = memory.aval.dtype;
-    let Some(&(_, kind)) = KINDS.iter().find(|(d, _)| *d == dtype) else {
+    let Some(&(_, _, number)) = KINDS.iter().find(|(d, ..)| *d == dtype) else {
         return Err(type_error("NumPy has no bfloat16; convert with float() first"));
     };
-    let shape = memory.aval.shape.iter().map(|&d| d as isize).collect();
-    let strides = memory.strides.iter().map(|&s| s as isize * dtype.size() as isize).collect();
-    let shared = Bound::new(py, Shared { memory, shape, strides, kind })?;
-    of_numpy(py, &ASARRAY, "asarray")?.call1((shared,))
+    let shape: Vec<isize> = memory.aval.shape.iter().map(|&d| d as isize).collect();
+    let strides: Vec<isize> = memory.strides.iter().map(|&s| s as isize * dtype.size() as isize).collect();
+    let data = memory.storage.as_ptr().wrapping_add(memory.offset).cast();
+    let (all, rank) = (Functions::of(py)?, shape.len() as c_int);
+    let owner = Bound::new(py, Shared(memory))?;
+    // SAFETY: these are the functions of these names, called with as many extents and strides as there are axes; the array
+    // takes the dtype and its base over. Elements lie where strides lead, within storage that the base holds.
+    unsafe {
+        let dtype = all.at::<DTypeOf>(DTYPE_OF)(number);
+        let (shape, strides, none) = (shape.as_ptr(), strides.as_ptr(), std::ptr::null_mut());
+        let array = all.at::<New>(NEW)(all.at(TYPE), dtype, rank, shape, strides, data, ALIGNED, none);
+        let array = Bound::from_owned_ptr_or_err(py, array)?;
+        match all.at::<SetBase>(SET_BASE)(array.as_ptr(), owner.into_ptr()) {
+            0 => Ok(array),
+            _ => Err(PyErr::fetch(py)),
+        }
+    }
 }
 
 /// Whether it is an array of NumPy's, or says that it is like one.
@@ -145,9 +161,9 @@ pub(crate) fn taken(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     // SAFETY: NumPy's own array gives a structure of this kind, which lives as long as the capsule.
     let all = unsafe { all.as_ref() };
     let (size, nd) = (all.size as isize, all.nd as usize);
-    let known = KINDS.iter().find(|(d, kind)| *kind == all.kind && d.size() as isize == size);
+    let known = KINDS.iter().find(|(d, kind, _)| *kind == all.kind && d.size() as isize == size);
     let plain = all.flags & (ALIGNED | NATIVE | WRITEABLE) == ALIGNED | NATIVE | WRITEABLE;
-    let Some(&(dtype, _)) = known.filter(|(d, _)| plain && nd <= MOST_AXES && *d != DType::Bool) else {
+    let Some(&(dtype, ..)) = known.filter(|(d, ..)| plain && nd <= MOST_AXES && *d != DType::Bool) else {
         return Ok(None);
     };
     let (mut shape, mut strides, mut first, mut last) = (Vec::new(), Vec::new(), 0, 0);

@@ -49,10 +49,15 @@ impl PyTensor {
 
     /// The extents, or one of them.
     #[doc = example!(size)]
-    #[pyo3(signature = (dim=None))]
-    fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn size<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Option<isize>,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let shape = self.value(py)?.shape();
-        match dim {
+        match dim.or(axis) {
             None => size(py, shape),
             Some(d) => {
                 use gradus::Axes;
@@ -353,10 +358,12 @@ impl PyTensor {
     /// In place: zeros.
     #[doc = example!(zero_)]
     fn zero_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
-        let x = slf.get().value(slf.py())?;
-        let zeros = crate::create::few_of(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
-        drop(x);
-        slf.get().write_same(slf.py(), zeros)?;
+        if !slf.get().zero_here() {
+            let x = slf.get().value(slf.py())?;
+            let zeros = crate::create::few_of(&x, Number::Int(0)).unwrap_or_else(|| x.zeros_like());
+            drop(x);
+            slf.get().write_same(slf.py(), zeros)?;
+        }
         Ok(slf)
     }
 

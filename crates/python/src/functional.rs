@@ -96,9 +96,15 @@ macro_rules! along {
         impl PyTensor {$(
             #[doc = $doc]
             #[doc = example!($name)]
-            #[pyo3(signature = (dim=None, dtype=None))]
-            fn $name(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<crate::dtype::DTypeArg>) -> PyResult<PyTensor> {
-                let (x, dim) = (self.value(py)?, dim.unwrap_or(-1));
+            #[pyo3(signature = (dim=None, dtype=None, *, axis=None))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                dim: Option<isize>,
+                dtype: Option<crate::dtype::DTypeArg>,
+                axis: Option<isize>,
+            ) -> PyResult<PyTensor> {
+                let (x, dim) = (self.value(py)?, dim.or(axis).unwrap_or(-1));
                 let x = dtype.map_or_else(|| x.clone(), |d| x.to_dtype(d.0));
                 result(py, &x, |x| x.$name(dim))
             }

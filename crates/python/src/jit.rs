@@ -409,6 +409,11 @@ impl PyJit {
         })
     }
 
+    /// It reads as the function does; not by a getter, which would be the class's own `__doc__` too.
+    fn __init__(slf: &Bound<'_, PyJit>, f: &Bound<'_, PyAny>) -> PyResult<()> {
+        slf.setattr("__doc__", f.getattr("__doc__")?)
+    }
+
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
         &self,
@@ -508,11 +513,6 @@ impl PyJit {
     #[getter]
     fn __name__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.f.bind(py).getattr("__name__")
-    }
-
-    #[getter]
-    fn __doc__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.f.bind(py).getattr("__doc__")
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -3,7 +3,7 @@
 use crate::dtype::DTypeArg;
 use crate::error::{raise, value_error};
 use crate::tensor::{PyTensor, compute, result};
-use crate::value::{Dim, Operand, T};
+use crate::value::{Dim, Operand, T, either};
 use gradus::{Axes, DType, Error, Kind, Tensor};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -145,42 +145,58 @@ impl PyTensor {
     /// >>> import gradus
     /// >>> gradus.tensor([[1., 5.], [7., 2.]]).max(dim=1).indices
     /// tensor([1, 0])
-    #[pyo3(signature = (dim=None, keepdim=false, *, keepdims=false))]
+    #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn max<'py>(
         &self,
         py: Python<'py>,
         dim: Option<&Bound<'py, PyAny>>,
         keepdim: bool,
+        axis: Option<&Bound<'py, PyAny>>,
         keepdims: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        extremes(self, py, dim, keepdim || keepdims, true)
+        extremes(self, py, dim.or(axis), keepdim || keepdims, true)
     }
 
     /// The smallest of everything; with `dim`, values and indices along it; with a tensor, the smaller of both.
     #[doc = example!(min)]
-    #[pyo3(signature = (dim=None, keepdim=false, *, keepdims=false))]
+    #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn min<'py>(
         &self,
         py: Python<'py>,
         dim: Option<&Bound<'py, PyAny>>,
         keepdim: bool,
+        axis: Option<&Bound<'py, PyAny>>,
         keepdims: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        extremes(self, py, dim, keepdim || keepdims, false)
+        extremes(self, py, dim.or(axis), keepdim || keepdims, false)
     }
 
     /// The position of the largest, in all or along an axis.
     #[doc = example!(argmax)]
-    #[pyo3(signature = (dim=None, keepdim=false))]
-    fn argmax(&self, py: Python<'_>, dim: Option<isize>, keepdim: bool) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| position(x, dim, keepdim, true))
+    #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
+    fn argmax(
+        &self,
+        py: Python<'_>,
+        dim: Option<isize>,
+        keepdim: bool,
+        axis: Option<isize>,
+        keepdims: bool,
+    ) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| position(x, dim.or(axis), keepdim || keepdims, true))
     }
 
     /// The position of the smallest, in all or along an axis.
     #[doc = example!(argmin)]
-    #[pyo3(signature = (dim=None, keepdim=false))]
-    fn argmin(&self, py: Python<'_>, dim: Option<isize>, keepdim: bool) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| position(x, dim, keepdim, false))
+    #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
+    fn argmin(
+        &self,
+        py: Python<'_>,
+        dim: Option<isize>,
+        keepdim: bool,
+        axis: Option<isize>,
+        keepdims: bool,
+    ) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| position(x, dim.or(axis), keepdim || keepdims, false))
     }
 
     /// The norm of order `p` ("fro" is 2) over axes, or of everything.
@@ -207,57 +223,89 @@ impl PyTensor {
 
     /// log(sum(exp(x))) over axes, without overflow.
     #[doc = example!(logsumexp)]
-    #[pyo3(signature = (dim, keepdim=false))]
-    fn logsumexp(&self, py: Python<'_>, dim: Dim, keepdim: bool) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.logsumexp(dim, keepdim))
+    #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
+    fn logsumexp(
+        &self,
+        py: Python<'_>,
+        dim: Option<Dim>,
+        keepdim: bool,
+        axis: Option<Dim>,
+        keepdims: bool,
+    ) -> PyResult<PyTensor> {
+        let dim = either(dim, axis, "logsumexp")?;
+        result(py, &self.value(py)?, |x| x.logsumexp(dim, keepdim || keepdims))
     }
 
     /// Sums of all elements up to each.
     #[doc = example!(cumsum)]
-    #[pyo3(signature = (dim, *, dtype=None))]
-    fn cumsum(&self, py: Python<'_>, dim: isize, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+    #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
+    fn cumsum(
+        &self,
+        py: Python<'_>,
+        dim: Option<isize>,
+        dtype: Option<DTypeArg>,
+        axis: Option<isize>,
+    ) -> PyResult<PyTensor> {
+        let dim = either(dim, axis, "cumsum")?;
         result(py, &cast(self.value(py)?, dtype), |x| x.cumsum(dim))
     }
 
     /// Products of all elements up to each.
     #[doc = example!(cumprod)]
-    #[pyo3(signature = (dim, *, dtype=None))]
-    fn cumprod(&self, py: Python<'_>, dim: isize, dtype: Option<DTypeArg>) -> PyResult<PyTensor> {
+    #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
+    fn cumprod(
+        &self,
+        py: Python<'_>,
+        dim: Option<isize>,
+        dtype: Option<DTypeArg>,
+        axis: Option<isize>,
+    ) -> PyResult<PyTensor> {
+        let dim = either(dim, axis, "cumprod")?;
         result(py, &cast(self.value(py)?, dtype), |x| x.cumprod(dim))
     }
 
     /// The logarithms of the sums of the exponentials up to each element.
     #[doc = example!(logcumsumexp)]
-    fn logcumsumexp(&self, py: Python<'_>, dim: isize) -> PyResult<PyTensor> {
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn logcumsumexp(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
+        let dim = either(dim, axis, "logcumsumexp")?;
         result(py, &self.value(py)?, |x| x.logcumsumexp(dim))
     }
 
     /// Sorted along an axis, with the positions elements come from.
     #[doc = example!(sort)]
-    #[pyo3(signature = (dim=-1, descending=false, stable=true), text_signature = "($self, dim=-1, descending=False, stable=True)")]
+    #[pyo3(signature = (dim=-1, descending=false, stable=true, *, axis=None), text_signature = "($self, dim=-1, descending=False, stable=True, *, axis=None)")]
     fn sort<'py>(
         &self,
         py: Python<'py>,
         dim: isize,
         descending: bool,
         stable: bool,
+        axis: Option<isize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = stable; // sorting always is
-        let two = compute(py, &self.value(py)?, |x| x.sort(dim, descending));
+        let two = compute(py, &self.value(py)?, |x| x.sort(axis.unwrap_or(dim), descending));
         pair(py, "sort", two)
     }
 
     /// The positions that sort along an axis.
     #[doc = example!(argsort)]
-    #[pyo3(signature = (dim=-1, descending=false, stable=true), text_signature = "($self, dim=-1, descending=False, stable=True)")]
-    fn argsort(&self, py: Python<'_>, dim: isize, descending: bool, stable: bool) -> PyResult<PyTensor> {
+    #[pyo3(signature = (dim=-1, descending=false, stable=true, *, axis=None), text_signature = "($self, dim=-1, descending=False, stable=True, *, axis=None)")]
+    fn argsort(
+        &self,
+        py: Python<'_>,
+        dim: isize,
+        descending: bool,
+        stable: bool,
+        axis: Option<isize>,
+    ) -> PyResult<PyTensor> {
         let _ = stable;
-        result(py, &self.value(py)?, |x| x.argsort(dim, descending))
+        result(py, &self.value(py)?, |x| x.argsort(axis.unwrap_or(dim), descending))
     }
 
     /// The `k` largest along an axis, with their positions.
     #[doc = example!(topk)]
-    #[pyo3(signature = (k, dim=-1, largest=true, sorted=true), text_signature = "($self, k, dim=-1, largest=True, sorted=True)")]
+    #[pyo3(signature = (k, dim=-1, largest=true, sorted=true, *, axis=None), text_signature = "($self, k, dim=-1, largest=True, sorted=True, *, axis=None)")]
     fn topk<'py>(
         &self,
         py: Python<'py>,
@@ -265,17 +313,25 @@ impl PyTensor {
         dim: isize,
         largest: bool,
         sorted: bool,
+        axis: Option<isize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = sorted;
-        let two = compute(py, &self.value(py)?, |x| x.topk(k.0, dim, largest));
+        let two = compute(py, &self.value(py)?, |x| x.topk(k.0, axis.unwrap_or(dim), largest));
         pair(py, "topk", two)
     }
 
     /// The median: of an even number of elements the lower of the two in the middle.
     #[doc = example!(median)]
-    #[pyo3(signature = (dim=None, keepdim=false))]
-    fn median<'py>(&self, py: Python<'py>, dim: Option<isize>, keepdim: bool) -> PyResult<Bound<'py, PyAny>> {
-        let x = self.value(py)?;
+    #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
+    fn median<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Option<isize>,
+        keepdim: bool,
+        axis: Option<isize>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (x, dim, keepdim) = (self.value(py)?, dim.or(axis), keepdim || keepdims);
         let middle = |x: &Tensor, a: isize| {
             let at = x.dim(a).saturating_sub(1) / 2;
             let (values, positions) = x.sort(a, false);
@@ -293,9 +349,9 @@ impl PyTensor {
 
     /// How many elements are not 0.
     #[doc = example!(count_nonzero)]
-    #[pyo3(signature = (dim=None))]
-    fn count_nonzero(&self, py: Python<'_>, dim: Option<Dim>) -> PyResult<PyTensor> {
-        let dim = dim.unwrap_or(Dim(None));
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn count_nonzero(&self, py: Python<'_>, dim: Option<Dim>, axis: Option<Dim>) -> PyResult<PyTensor> {
+        let dim = dim.or(axis).unwrap_or(Dim(None));
         result(py, &self.value(py)?, |x| x.to_dtype(DType::Bool).sum(dim))
     }
 
@@ -373,7 +429,7 @@ macro_rules! spreads {
         impl PyTensor {$(
             #[doc = $doc]
             #[doc = example!($name)]
-            #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, keepdims=false))]
+            #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, axis=None, keepdims=false))]
             fn $name(
                 &self,
                 py: Python<'_>,
@@ -381,9 +437,10 @@ macro_rules! spreads {
                 unbiased: Option<bool>,
                 keepdim: bool,
                 correction: Option<f64>,
+                axis: Option<&Bound<'_, PyAny>>,
                 keepdims: bool,
             ) -> PyResult<PyTensor> {
-                let (dim, unbiased) = spread_over(dim, unbiased)?;
+                let (dim, unbiased) = spread_over(dim.or(axis), unbiased)?;
                 let c = corrected(unbiased, correction);
                 result(py, &self.value(py)?, |x| if keepdim || keepdims { x.$keep(dim, c) } else { x.$name(dim, c) })
             }
@@ -402,8 +459,14 @@ macro_rules! along_with_positions {
         impl PyTensor {$(
             #[doc = $doc]
             #[doc = example!($name)]
-            fn $name<'py>(&self, py: Python<'py>, dim: isize) -> PyResult<Bound<'py, PyAny>> {
-                let x = self.value(py)?;
+            #[pyo3(signature = (dim=None, *, axis=None))]
+            fn $name<'py>(
+                &self,
+                py: Python<'py>,
+                dim: Option<isize>,
+                axis: Option<isize>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let (x, dim) = (self.value(py)?, either(dim, axis, stringify!($name))?);
                 let values = if $largest { x.cummax(dim) } else { x.cummin(dim) };
                 // The last position so far at which the extreme stood.
                 let n = x.rank().max(1);

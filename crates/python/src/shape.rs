@@ -2,7 +2,7 @@
 
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, result};
-use crate::value::{Count, Dim, Operand, PerAxis, T, extents, integers, list};
+use crate::value::{Count, Dim, Operand, PerAxis, T, either, extents, integers, list};
 use crate::view::View;
 use gradus::{DType, Dims, Ix, Tensor};
 use pyo3::prelude::*;
@@ -28,7 +28,10 @@ fn shape(slf: &Bound<'_, PyTensor>) -> PyResult<Vec<i64>> {
 
 /// A list of tensors.
 pub(crate) fn tensors(obj: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
-    obj.try_iter()?.map(|t| Ok(t?.extract::<T>()?.0)).collect()
+    match obj.cast_exact::<PyList>() {
+        Ok(list) => list.iter().map(|t| Ok(t.extract::<T>()?.0)).collect(),
+        Err(_) => obj.try_iter()?.map(|t| Ok(t?.extract::<T>()?.0)).collect(),
+    }
 }
 
 /// Parts along an axis, each a view.
@@ -194,18 +197,20 @@ impl PyTensor {
 
     /// Without axes of extent 1: all, or these.
     #[doc = example!(squeeze)]
-    #[pyo3(signature = (dim=None))]
-    fn squeeze(slf: &Bound<'_, PyTensor>, dim: Option<Dim>) -> PyResult<PyTensor> {
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn squeeze(slf: &Bound<'_, PyTensor>, dim: Option<Dim>, axis: Option<Dim>) -> PyResult<PyTensor> {
         use gradus::Axes;
         let x = slf.get().value(slf.py())?;
-        let axes = raise(dim.unwrap_or(Dim(None)).resolve(x.rank()))?;
+        let axes = raise(dim.or(axis).unwrap_or(Dim(None)).resolve(x.rank()))?;
         let kept = |(a, &d): (usize, &usize)| (d != 1 || !axes.contains(&a)).then_some(d as i64);
         reshaped(slf, x.shape().iter().enumerate().filter_map(kept).collect())
     }
 
     /// With a new axis of extent 1.
     #[doc = example!(unsqueeze)]
-    fn unsqueeze(slf: &Bound<'_, PyTensor>, dim: isize) -> PyResult<PyTensor> {
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn unsqueeze(slf: &Bound<'_, PyTensor>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
+        let dim = either(dim, axis, "unsqueeze")?;
         let mut dims = shape(slf)?;
         let at = if dim < 0 { dim + dims.len() as isize + 1 } else { dim };
         if at < 0 || at as usize > dims.len() {
@@ -292,10 +297,15 @@ impl PyTensor {
 
     /// At most this many parts of one size along an axis.
     #[doc = example!(chunk)]
-    #[pyo3(signature = (chunks, dim=0))]
-    fn chunk(slf: &Bound<'_, PyTensor>, chunks: Count, dim: isize) -> PyResult<Vec<PyTensor>> {
+    #[pyo3(signature = (chunks, dim=0, *, axis=None))]
+    fn chunk(
+        slf: &Bound<'_, PyTensor>,
+        chunks: Count,
+        dim: isize,
+        axis: Option<isize>,
+    ) -> PyResult<Vec<PyTensor>> {
         let chunks = chunks.0;
-        let a = axis(slf, dim)?;
+        let a = self::axis(slf, axis.unwrap_or(dim))?;
         if chunks == 0 {
             return Err(value_error("at least one chunk"));
         }
@@ -307,9 +317,13 @@ impl PyTensor {
 
     /// The parts at each position of an axis.
     #[doc = example!(unbind)]
-    #[pyo3(signature = (dim=0))]
-    fn unbind<'py>(slf: &Bound<'py, PyTensor>, dim: isize) -> PyResult<Bound<'py, PyTuple>> {
-        let a = axis(slf, dim)?;
+    #[pyo3(signature = (dim=0, *, axis=None))]
+    fn unbind<'py>(
+        slf: &Bound<'py, PyTensor>,
+        dim: isize,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let a = self::axis(slf, axis.unwrap_or(dim))?;
         let n = shape(slf)?[a] as isize;
         let part = |i: isize| {
             let mut places = vec![Ix::from(..); a];
@@ -337,18 +351,19 @@ impl PyTensor {
 
     /// Each element repeated.
     #[doc = example!(repeat_interleave)]
-    #[pyo3(signature = (repeats, dim=None))]
+    #[pyo3(signature = (repeats, dim=None, *, axis=None))]
     fn repeat_interleave(
         &self,
         py: Python<'_>,
         repeats: &Bound<'_, PyAny>,
         dim: Option<isize>,
+        axis: Option<isize>,
     ) -> PyResult<PyTensor> {
         let repeats = match repeats.extract::<T>() {
             Ok(t) => extents(raise(t.0.to_dtype(DType::I64).to_vec::<i64>())?)?,
             Err(_) => repeats.extract::<PerAxis>()?.0,
         };
-        result(py, &self.value(py)?, |x| x.repeat_interleave(repeats, dim))
+        result(py, &self.value(py)?, |x| x.repeat_interleave(repeats, dim.or(axis)))
     }
 
     /// With axes in reverse order of elements.
@@ -425,9 +440,15 @@ impl PyTensor {
 
     /// Elements at positions along an axis, where tensor and positions broadcast.
     #[doc = example!(take_along_dim)]
-    #[pyo3(signature = (indices, dim=None))]
-    fn take_along_dim(&self, py: Python<'_>, indices: T, dim: Option<isize>) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.take_along_dim(&indices.0, dim))
+    #[pyo3(signature = (indices, dim=None, *, axis=None))]
+    fn take_along_dim(
+        &self,
+        py: Python<'_>,
+        indices: T,
+        dim: Option<isize>,
+        axis: Option<isize>,
+    ) -> PyResult<PyTensor> {
+        result(py, &self.value(py)?, |x| x.take_along_dim(&indices.0, dim.or(axis)))
     }
 
     /// The elements where the mask holds, as a vector.
@@ -446,9 +467,9 @@ impl PyTensor {
 
     /// The vector product along an axis of extent 3.
     #[doc = example!(cross)]
-    #[pyo3(signature = (other, dim=-1), text_signature = "($self, other, dim=-1)")]
-    fn cross(&self, py: Python<'_>, other: T, dim: isize) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.cross(&other.0, dim))
+    #[pyo3(signature = (other, dim=-1, *, axis=None), text_signature = "($self, other, dim=-1, *, axis=None)")]
+    fn cross(&self, py: Python<'_>, other: T, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
+        PyTensor::out(self.value(py)?.cross(&other.0, axis.unwrap_or(dim)))
     }
 }
 
@@ -458,8 +479,6 @@ impl PyTensor {
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
     let all = self::tensors(tensors)?;
-    let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
-    let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
     let refs: Vec<&Tensor> = all.iter().collect();
     PyTensor::out(Tensor::cat(&refs, axis.unwrap_or(dim)))
 }
@@ -470,8 +489,6 @@ pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
     let all = self::tensors(tensors)?;
-    let dtype = all.iter().map(|t| t.dtype()).reduce(|a, b| a.promote(b));
-    let all: Vec<Tensor> = all.iter().map(|t| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d))).collect();
     let refs: Vec<&Tensor> = all.iter().collect();
     PyTensor::out(Tensor::stack(&refs, axis.unwrap_or(dim)))
 }

@@ -9,7 +9,7 @@ use crate::error::{forgotten, raise, raised};
 use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
-use gradus::{DType, Ix, Tensor};
+use gradus::{DType, Ix, Patch, Tensor};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -299,9 +299,22 @@ impl PyTensor {
 
     /// Writes a part of the value that is here where it lies, if nobody else has it: whether that was so.
     pub(crate) fn replace_at(&self, own: Tensor, places: &[Ix], new: &Tensor) -> bool {
+        if !self.is_whole() {
+            return false;
+        }
+        // Before the place is locked: what is looked up here may have to wait for others, who may want to read it meanwhile.
+        let Some(patch) = own.patch_at(places, new, BIG) else { return false };
         drop(own); // it would be somebody else
         let mut slot = self.slot();
-        let done = slot.alias.is_none() && slot.value.replace_at(places, new, BIG);
+        let done = slot.alias.is_none() && patch.write(&mut slot.value);
+        slot.changed += done as u64;
+        done
+    }
+
+    /// Makes the elements zeros where they lie, if there is little to do and nobody else has them: whether that was so.
+    pub(crate) fn zero_here(&self) -> bool {
+        let mut slot = self.slot();
+        let done = slot.alias.is_none() && !gradus::is_tracing() && Patch::zeros(&mut slot.value, BIG);
         slot.changed += done as u64;
         done
     }

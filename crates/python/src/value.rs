@@ -157,6 +157,11 @@ impl Axes for Dim {
     }
 }
 
+/// An axis, which NumPy's users may call by NumPy's word.
+pub(crate) fn either<D>(dim: Option<D>, axis: Option<D>, name: &str) -> PyResult<D> {
+    dim.or(axis).ok_or_else(|| type_error(format!("{name}() missing 1 required positional argument: 'dim'")))
+}
+
 /// One number for every axis, or one for each.
 pub(crate) struct PerAxis(pub(crate) Vec<usize>);
 

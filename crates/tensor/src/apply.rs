@@ -10,7 +10,7 @@ use crate::{recent, row, tape, trace};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::call::Call;
-use gradus_ir::{Aval, Error, Graph, Op, Result};
+use gradus_ir::{Aval, DType, Error, Graph, Op, Result};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -66,6 +66,9 @@ fn row_on_data(
     place: &'static Location<'static>,
 ) -> Option<Tensor> {
     let (storage, plans) = row::run(row, a, b)?;
+    if row.predicate {
+        return Some(Tensor::data(Data::row_major(storage, &a.aval.with_dtype(DType::Bool))));
+    }
     let value = |i: usize| match (i, b) {
         (0, _) => Tensor::with(|| Inner::Data(a.clone(), None)),
         (_, Second::Data(b)) => Tensor::with(|| Inner::Data(b.clone(), None)),

@@ -9,7 +9,7 @@ use crate::tensor::{Inner, Tensor};
 use crate::{tape, trace};
 use gradus_ir::ops::index::Scatter;
 use gradus_ir::reference::{self, Offsets};
-use gradus_ir::{C, DType, Error, Result, Shape};
+use gradus_ir::{Aval, C, DType, Error, Result, Shape};
 use gradus_mem::{Pod, Storage};
 
 /// Elements of tensors in which parts are looked for one by one.
@@ -19,8 +19,19 @@ const LITTLE: usize = 4096;
 enum To {
     /// Along these strides, from a first.
     Walk(Vec<i64>, i64),
-    /// Each to its own place behind a first.
-    Places(Vec<i64>, usize),
+    /// Runs of these extents without gaps, each from its own place on.
+    Runs(Vec<i64>, Shape),
+}
+
+/// Elements and where they go in tensors of one type: all that has to be looked up, so that writing them takes a moment and
+/// waits for nobody.
+pub struct Patch {
+    of: Aval,
+    offset: usize,
+    shape: Shape,
+    to: To,
+    value: Data,
+    steps: Vec<i64>,
 }
 
 impl Tensor {
@@ -37,7 +48,7 @@ impl Tensor {
             Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_beside(self.dtype()))),
         };
         if let Some(mut copy) = self.copy_to_write()
-            && copy.replace_at(&places, &value, usize::MAX)
+            && copy.patch_at(&places, &value, usize::MAX).is_some_and(|patch| patch.write(&mut copy))
         {
             return copy;
         }
@@ -72,31 +83,23 @@ impl Tensor {
         self.set_(new.check()?)
     }
 
-    /// Writes a part of up to `most` elements where it lies, if nobody else can see it: no other tensor shares the memory, and
-    /// nothing is recorded. Whether that was so. Of masks and integer tensors beside other places only where there is little.
-    pub fn replace_at(&mut self, places: &[Ix], value: &Tensor, most: usize) -> bool {
-        self.try_replace(places, value, most).is_some()
-    }
-
-    fn try_replace(&mut self, places: &[Ix], value: &Tensor, most: usize) -> Option<()> {
+    /// What replaces a part of up to `most` elements where it lies, if nothing is recorded. Of masks and integer tensors
+    /// beside other places only where there is little.
+    pub fn patch_at(&self, places: &[Ix], value: &Tensor, most: usize) -> Option<Patch> {
         if trace::is_tracing() || (value.requires_grad() && tape::is_grad_enabled()) {
             return None;
         }
-        let Inner::Data(data @ Data { strides: None, .. }, None) = self.0.get_mut()? else { return None };
-        let dtype = data.aval.dtype;
+        let Inner::Data(data @ Data { strides: None, .. }, None) = &*self.0 else { return None };
+        let (dtype, whole) = (data.aval.dtype, &data.aval.shape);
         if value.dtype().is_complex() && !dtype.is_complex() {
             return None;
         }
         let chosen = places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)));
         let (shape, to) = match chosen {
-            true if data.aval.shape.numel() > LITTLE && !is_simple(&data.aval.shape, places) => return None,
-            true => {
-                let (shape, positions) = chosen_of(&data.aval.shape, places)?;
-                (shape, To::Places(positions, data.offset))
-            }
+            true => chosen_of(whole, places, most)?,
             false => {
-                let places = complete(places.to_vec(), &data.aval.shape).ok()?;
-                let (shape, strides, offset) = Cut::of(&data.aval.shape, places).ok()?.0.layout(data);
+                let places = complete(places.to_vec(), whole).ok()?;
+                let (shape, strides, offset) = Cut::of(whole, places).ok()?.0.layout(data);
                 (shape, To::Walk(strides, offset as i64))
             }
         };
@@ -114,14 +117,7 @@ impl Tensor {
                 _ => return None,
             }
         }
-        let from = (&value, &steps[..]);
-        match dtype.size() {
-            1 => copied::<u8>(&shape, &mut data.storage, to, from),
-            2 => copied::<u16>(&shape, &mut data.storage, to, from),
-            4 => copied::<u32>(&shape, &mut data.storage, to, from),
-            8 => copied::<u64>(&shape, &mut data.storage, to, from),
-            _ => copied::<C>(&shape, &mut data.storage, to, from),
-        }
+        Some(Patch { of: data.aval.clone(), offset: data.offset, shape, to, value, steps })
     }
 
     /// Its elements in memory of their own, if they are known and nothing would be recorded.
@@ -141,63 +137,107 @@ impl Tensor {
     }
 }
 
-/// Whether positions can be told without looking at every element: those of a mask of all, and of slices along the first axis.
-fn is_simple(shape: &Shape, places: &[Ix]) -> bool {
-    match places {
-        [Ix::Mask(mask)] => mask.shape() == *shape,
-        [Ix::Ids(_)] => true,
-        _ => false,
+impl Patch {
+    /// Makes up to `most` elements zeros where they lie, if nobody else can see that: whether that was so.
+    pub fn zeros(tensor: &mut Tensor, most: usize) -> bool {
+        let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
+            return false;
+        };
+        let (n, size) = (data.aval.shape.numel(), data.aval.dtype.size());
+        let all = if n <= most { data.storage.get_mut_slice::<u8>() } else { None };
+        let Some(all) = all else { return false };
+        all[data.offset * size..(data.offset + n) * size].fill(0);
+        true
+    }
+
+    /// Writes into a tensor where it lies, if nobody else can see that: no other tensor shares the memory, and it is of the
+    /// type that this was made for. Whether that was so.
+    pub fn write(&self, tensor: &mut Tensor) -> bool {
+        let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
+            return false;
+        };
+        if data.aval != self.of || data.offset != self.offset {
+            return false;
+        }
+        let done = match self.of.dtype.size() {
+            1 => self.copied::<u8>(&mut data.storage),
+            2 => self.copied::<u16>(&mut data.storage),
+            4 => self.copied::<u32>(&mut data.storage),
+            8 => self.copied::<u64>(&mut data.storage),
+            _ => self.copied::<C>(&mut data.storage),
+        };
+        done.is_some()
+    }
+
+    fn copied<E: Pod>(&self, storage: &mut Storage) -> Option<()> {
+        let Patch { shape, steps, value, .. } = self;
+        let (all, into) = (value.storage.as_slice::<E>(), storage.get_mut_slice::<E>()?);
+        let first = value.offset as i64;
+        match &self.to {
+            To::Walk(strides, offset) => walked(shape, (into, strides, *offset), (all, steps, first)),
+            To::Runs(places, run) => {
+                let (outer, inner) = steps.split_at(shape.rank() - run.rank());
+                let strides: Vec<i64> = run.strides().iter().map(|&s| s as i64).collect();
+                for (&i, j) in places.iter().zip(Offsets::new(&shape[..outer.len()], outer, first)) {
+                    walked(run, (into, &strides, self.offset as i64 + i), (all, inner, j));
+                }
+            }
+        }
+        Some(())
     }
 }
 
-/// The shape of what masks and integer tensors choose, and where each of it is in row-major order.
-fn chosen_of(shape: &Shape, places: &[Ix]) -> Option<(Shape, Vec<i64>)> {
-    let n = shape.numel();
-    let positions = match places {
-        [Ix::Mask(mask)] if mask.shape() == *shape => {
+/// The shape of what masks and integer tensors choose, and where each of it is in row-major order; nothing where every element
+/// of a large tensor would have to be looked at for that.
+fn chosen_of(shape: &Shape, places: &[Ix], most: usize) -> Option<(Shape, To)> {
+    let slice = |axes: usize| -> (Shape, i64) {
+        let run: Shape = shape[axes..].iter().copied().collect();
+        let each = run.numel() as i64;
+        (run, each)
+    };
+    let (shape, first, run) = match places {
+        // One truth value has no axes to choose along.
+        [Ix::Mask(mask)] if shape.starts_with(&mask.shape()) && (mask.rank() > 0 || shape.is_empty()) => {
+            let (run, each) = slice(mask.rank());
             let flags = mask.to_vec::<bool>().ok()?;
-            let on: Vec<i64> = (0..).zip(flags).filter(|(_, on)| *on).map(|(i, _)| i).collect();
-            return Some((Shape::from([on.len()]), on));
+            let on: Vec<i64> = (0..).zip(flags).filter(|(_, on)| *on).map(|(i, _)| i * each).collect();
+            (Shape::from([on.len()]), on, run)
         }
         [Ix::Ids(ids)] => {
-            let (&rows, slice) = shape.split_first()?;
-            let (ids, each) = (ids.wrapped_ids(rows).ok()?, slice.iter().product::<usize>() as i64);
-            let first: Vec<i64> = ids.check().ok()?.to_vec().ok()?;
-            let places = first.into_iter().flat_map(|i| i * each..(i + 1) * each).collect();
-            return Some((ids.shape().iter().chain(slice).copied().collect(), places));
+            let (&rows, (run, each)) = (shape.first()?, slice(1));
+            if ids.numel().saturating_mul(run.numel()) > most {
+                return None;
+            }
+            let ids = ids.wrapped_ids(rows).ok()?;
+            let mut first: Vec<i64> = ids.check().ok()?.to_vec().ok()?;
+            first.iter_mut().for_each(|i| *i *= each);
+            (ids.shape(), first, run)
         }
-        _ => Tensor::iota(DType::I64, [n], 0).reshape(shape).at(places.to_vec()),
+        _ if shape.numel() > LITTLE => return None,
+        _ => {
+            let all = Tensor::iota(DType::I64, [shape.numel()], 0).reshape(shape).at(places.to_vec());
+            (all.check().ok()?.shape(), all.to_vec().ok()?, Shape::scalar())
+        }
     };
-    Some((positions.check().ok()?.shape(), positions.to_vec().ok()?))
+    Some((shape.iter().chain(run.iter()).copied().collect(), To::Runs(first, run)))
 }
 
-/// Copies elements of a value: walks row by row, since most rows have no gaps.
-fn copied<E: Pod>(shape: &[usize], storage: &mut Storage, to: To, from: (&Data, &[i64])) -> Option<()> {
-    let (value, steps) = from;
-    let (all, into) = (value.storage.as_slice::<E>(), storage.get_mut_slice::<E>()?);
-    let first = value.offset as i64;
-    let (strides, offset) = match to {
-        To::Places(places, offset) => {
-            let each = places.iter().zip(Offsets::new(shape, steps, first));
-            each.for_each(|(&i, j)| into[offset + i as usize] = all[j as usize]);
-            return Some(());
-        }
-        To::Walk(strides, offset) => (strides, offset),
-    };
+/// Copies elements along strides: row by row, since most rows have no gaps.
+fn walked<E: Pod>(shape: &[usize], to: (&mut [E], &[i64], i64), from: (&[E], &[i64], i64)) {
+    let ((into, strides, offset), (all, steps, first)) = (to, from);
     let Some((&n, outer)) = shape.split_last() else {
-        into[offset as usize] = all[value.offset];
-        return Some(());
+        into[offset as usize] = all[first as usize];
+        return;
     };
     if shape.contains(&0) {
-        return Some(());
+        return;
     }
     let (a, b) = (strides[outer.len()], steps[outer.len()]);
-    for (i, j) in Offsets::new(outer, &strides, offset).zip(Offsets::new(outer, steps, first)) {
+    for (i, j) in Offsets::new(outer, strides, offset).zip(Offsets::new(outer, steps, first)) {
         match (a, b, i as usize, j as usize) {
             (1, 1, i, j) => into[i..i + n].copy_from_slice(&all[j..j + n]),
             (1, 0, i, j) => into[i..i + n].fill(all[j]),
             _ => (0..n as i64).for_each(|k| into[(i + k * a) as usize] = all[(j + k * b) as usize]),
         }
     }
-    Some(())
 }

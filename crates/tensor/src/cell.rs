@@ -344,10 +344,18 @@ impl Tensor {
                 let why = format!("a leaf that requires gradients cannot become {dtype}");
                 return Err(Error::gradient(why));
             }
-            let value = cell.value().to_dtype(dtype).concrete()?;
-            cell.set_grad(None);
-            cell.put_back(value, true);
-            Ok(())
+            loop {
+                let before = cell.value();
+                let data = before.to_dtype(dtype).concrete()?;
+                let mut state = cell.here();
+                // Unless a step has had it meanwhile.
+                if state.value.is_same(&before) {
+                    let grad = state.grad.take();
+                    cell.put(state, data, true);
+                    drop(grad);
+                    return Ok(());
+                }
+            }
         };
         convert().map_err(|e: Error| e.or_at(place))
     }

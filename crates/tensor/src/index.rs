@@ -7,7 +7,7 @@ use crate::data::Data;
 use crate::place::{Index, Ix, bounds, complete, wrapped};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
-use crate::trace;
+use crate::{moved, trace};
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::index::{Scatter, Take, astray};
 use gradus_ir::ops::movement::{Flip, Slice};
@@ -311,6 +311,11 @@ impl Tensor {
     /// than this tensor on the other axes.
     #[track_caller]
     pub fn gather(&self, axis: isize, index: &Tensor) -> Tensor {
+        if let Ok(axis) = resolve(axis, self.rank())
+            && let Some(few) = moved::gathered(self, axis, index)
+        {
+            return few;
+        }
         match self.indexed(axis, index).and_then(|(axis, ids)| flat_positions(&self.shape(), axis, &ids)) {
             Ok(at) => apply1(Take { axis: 0 }, &[&self.reshape([-1]), &at]),
             Err(e) => Tensor::refuse("gather", &[self, index], e),
@@ -327,6 +332,12 @@ impl Tensor {
         source: &Tensor,
         combine: Option<Combine>,
     ) -> Tensor {
+        if combine.is_none()
+            && let Ok(axis) = resolve(axis, self.rank())
+            && let Some(few) = moved::scattered(self, axis, index, source)
+        {
+            return few;
+        }
         let fitting = || {
             let (axis, ids) = self.indexed(axis, index)?;
             let (own, needed) = (source.check()?.shape(), ids.shape());

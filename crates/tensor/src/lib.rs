@@ -39,6 +39,7 @@ mod transform;
 
 pub use apply::{apply, apply_n, apply1, call, try_apply};
 pub use arg::{Arg, Number};
+pub use assign::Patch;
 pub use axis::{All, Axes};
 pub use backward::Backward;
 pub use cell::wait_with;

@@ -1,9 +1,12 @@
 //! Few elements moved by hand, where finding a program for it and running it would take longer than the moves.
 
 use crate::data::Data;
+use crate::recent::plain;
+use crate::tensor::Tensor;
+use crate::{tape, trace};
 use gradus_ir::ops::Form;
 use gradus_ir::reference::Offsets;
-use gradus_ir::{Aval, C, DType, philox};
+use gradus_ir::{Aval, C, DType, Shape, philox};
 use gradus_mem::{Pod, Storage};
 
 /// Results of up to so many bytes.
@@ -25,6 +28,116 @@ pub(crate) fn by_hand(form: &Form, ins: &[Data], outs: &[Aval]) -> Option<Vec<Da
         _ => moved::<C>(form, ins, out),
     };
     storage.map(|storage| vec![Data::row_major(storage, out)])
+}
+
+/// Tensors one after the other along an axis, or along a new one before it, if they are few elements of one type that lie in
+/// rows and nothing is recorded.
+pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tensor> {
+    let parts = plain(tensors)?;
+    let Aval { dtype, shape } = &parts.first()?.aval;
+    let fits = |d: &Data| {
+        let own = &d.aval.shape;
+        let same = |a: usize| own[a] == shape[a] || (a == axis && !new);
+        d.aval.dtype == *dtype && own.rank() == shape.rank() && (0..shape.rank()).all(same)
+    };
+    if !parts.iter().all(fits) {
+        return None;
+    }
+    let (before, after) = shape.split_at(axis);
+    let along = if new { parts.len() } else { parts.iter().map(|d| d.aval.shape[axis]).sum() };
+    let after = if new { after } else { &after[1..] };
+    let shape: Shape = before.iter().chain(&[along]).chain(after).copied().collect();
+    let rows: usize = before.iter().product();
+    let bytes = shape.checked_numel()?.checked_mul(dtype.size()).filter(|&bytes| bytes <= FEW)?;
+    let mut result = Storage::zeroed(bytes)?;
+    let (to, mut first) = (result.get_mut_slice::<u8>()?, 0);
+    for part in parts.iter() {
+        let from = &part.storage.as_slice::<u8>()[part.offset * dtype.size()..];
+        let own = part.aval.shape[axis..].iter().product::<usize>() * dtype.size();
+        for row in 0..rows {
+            let at = row * (bytes / rows) + first;
+            to[at..at + own].copy_from_slice(&from[row * own..(row + 1) * own]);
+        }
+        first += own;
+    }
+    Some(Tensor::data(Data::row_major(result, &Aval::new(*dtype, shape))))
+}
+
+/// Where indices along an axis point in row-major order, if they are few, inside of the axis and known.
+fn pointed(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
+    let own = &ids.aval.shape;
+    if own.rank() != shape.rank() || (0..own.rank()).any(|a| a != axis && own[a] > shape[a]) {
+        return None;
+    }
+    let along = positions(ids, shape[axis])?;
+    let mut steps: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
+    let step = std::mem::replace(&mut steps[axis], 0);
+    Some(along.iter().zip(Offsets::new(own, &steps, 0)).map(|(id, at)| (at + id * step) as usize).collect())
+}
+
+/// Whether an operation on these would be recorded, or belongs to a trace.
+fn is_recorded(ins: &[&Tensor]) -> bool {
+    trace::is_tracing() || (tape::is_grad_enabled() && ins.iter().any(|t| t.requires_grad()))
+}
+
+/// One element per index along an axis, if they are few and nothing is recorded.
+pub(crate) fn gathered(x: &Tensor, axis: usize, ids: &Tensor) -> Option<Tensor> {
+    if is_recorded(&[x]) {
+        return None;
+    }
+    let of = |x: &Data, ids: &Data| {
+        let at = pointed(&x.aval.shape, axis, ids)?;
+        let storage = match x.aval.dtype.size() {
+            _ if x.strides.is_some() => None,
+            1 => taken::<u8>(x, &at),
+            2 => taken::<u16>(x, &at),
+            4 => taken::<u32>(x, &at),
+            8 => taken::<u64>(x, &at),
+            _ => taken::<C>(x, &at),
+        };
+        Some(Tensor::data(Data::row_major(storage?, &Aval::new(x.aval.dtype, ids.aval.shape.clone()))))
+    };
+    x.with_data(|x| ids.with_data(|ids| of(x, ids)))
+}
+
+fn taken<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
+    let all = &x.storage.as_slice::<E>()[x.offset..];
+    Storage::from_fn(at.len(), |i| all[at[i]])
+}
+
+/// With elements replaced at indices along an axis, if they are few and nothing is recorded.
+pub(crate) fn scattered(x: &Tensor, axis: usize, ids: &Tensor, source: &Tensor) -> Option<Tensor> {
+    if is_recorded(&[x, source]) {
+        return None;
+    }
+    let of = |x: &Data, ids: &Data, new: &Data| {
+        let (needed, own) = (&ids.aval.shape, &new.aval.shape);
+        let fits =
+            own.rank() == needed.rank() && own.iter().zip(&needed[..]).all(|(have, need)| have >= need);
+        let few = x.aval.shape.checked_numel()?.checked_mul(x.aval.dtype.size())? <= FEW;
+        if !fits || !few || x.strides.is_some() || new.aval.dtype != x.aval.dtype {
+            return None;
+        }
+        let at = pointed(&x.aval.shape, axis, ids)?;
+        let storage = match x.aval.dtype.size() {
+            1 => put::<u8>(x, &at, needed, new),
+            2 => put::<u16>(x, &at, needed, new),
+            4 => put::<u32>(x, &at, needed, new),
+            8 => put::<u64>(x, &at, needed, new),
+            _ => put::<C>(x, &at, needed, new),
+        };
+        Some(Tensor::data(Data::row_major(storage?, &x.aval)))
+    };
+    x.with_data(|x| ids.with_data(|ids| source.with_data(|new| of(x, ids, new))))
+}
+
+fn put<E: Pod>(x: &Data, at: &[usize], shape: &Shape, new: &Data) -> Option<Storage> {
+    let mut result = Storage::from_slice(&x.storage.as_slice::<E>()[x.offset..][..x.aval.shape.numel()])?;
+    let (to, all) = (result.get_mut_slice::<E>()?, new.storage.as_slice::<E>());
+    let steps = new.strides();
+    let from = Offsets::new(shape, &steps, new.offset as i64);
+    at.iter().zip(from).for_each(|(&i, j)| to[i] = all[j as usize]);
+    Some(result)
 }
 
 fn drawn(state: &Data, outs: &[Aval]) -> Option<Vec<Data>> {

@@ -3,6 +3,7 @@
 use crate::apply::apply1;
 use crate::axis::{Axes, resolve};
 use crate::data::Data;
+use crate::moved;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Concat, Flip, Pad, Permute, Reshape};
 use gradus_ir::{Error, Result, Shape};
@@ -245,6 +246,11 @@ impl Tensor {
         let Some(first) = tensors.first() else {
             return Tensor::refuse("cat", &[], Error::value("cat", "needs at least one tensor"));
         };
+        if let Ok(axis) = resolve(axis, first.rank())
+            && let Some(few) = moved::joined(tensors, axis, false)
+        {
+            return few;
+        }
         let dtype = tensors.iter().fold(first.dtype(), |d, t| d.promote(t.dtype()));
         let cast: Vec<Tensor> = tensors.iter().map(|t| t.to_dtype(dtype)).collect();
         match resolve(axis, first.rank()) {
@@ -271,9 +277,13 @@ impl Tensor {
             return Tensor::refuse("stack", &[], Error::value("stack", "needs at least one tensor"));
         };
         let axis = match resolve(axis, first.rank() + 1) {
-            Ok(axis) => axis as isize,
+            Ok(axis) => axis,
             Err(e) => return Tensor::refuse("stack", tensors, e),
         };
+        if let Some(few) = moved::joined(tensors, axis, true) {
+            return few;
+        }
+        let axis = axis as isize;
         if let Some(other) = tensors.iter().find(|t| t.shape() != first.shape()) {
             let what = format!("extents {} and {}", first.shape(), other.shape());
             return Tensor::refuse("stack", tensors, Error::shape(what, "differ"));

@@ -37,7 +37,7 @@ fn place(name: &str, first: &Aval) -> usize {
 }
 
 /// The operands, if they are row-major data that nothing is recorded for.
-fn plain(ins: &[&Tensor]) -> Option<Few<Data>> {
+pub(crate) fn plain(ins: &[&Tensor]) -> Option<Few<Data>> {
     let recording = crate::tape::is_grad_enabled();
     let one = |t: &&Tensor| match recording && t.requires_grad() {
         true => None,

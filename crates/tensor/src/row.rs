@@ -2,7 +2,7 @@
 
 use crate::data::Data;
 use crate::plan::RowPlans;
-use gradus_cpu::vector::{self, Binary, Unary};
+use gradus_cpu::vector::{self, Binary, Compare, Test, Unary};
 use gradus_cpu::{map1, map2, map2_by, map2_scalar};
 use gradus_ir::graph::{Graph, Id};
 use gradus_ir::ops::{Form, Pointwise, Scalar, pointwise};
@@ -17,6 +17,9 @@ use std::sync::LazyLock;
 enum Lanes<T> {
     Unary(Unary<T>),
     Binary(Binary<T>),
+    /// These give truth values.
+    Test(Test<T>),
+    Compare(Compare<T>),
 }
 
 /// An operand of a loop.
@@ -49,6 +52,10 @@ impl<T: Pod> Lanes<T> {
             (Lanes::Binary(f), Line(x), Some(Line(y))) => map2(f, x, y),
             (Lanes::Binary(f), Line(x), Some(One(y))) => map2_scalar(f, x, y),
             (Lanes::Binary(f), One(x), Some(Line(y))) => map2_by(f, x, y),
+            (Lanes::Test(f), Line(x), None) => map1(*f, x),
+            (Lanes::Compare(f), Line(x), Some(Line(y))) => map2(f, x, y),
+            (Lanes::Compare(f), Line(x), Some(One(y))) => map2_scalar(f, x, y),
+            (Lanes::Compare(f), One(x), Some(Line(y))) => map2_by(f, x, y),
             _ => None,
         }
     }
@@ -66,6 +73,8 @@ fn table<T: vector::Element>() -> Table<T> {
         let lanes = match (row.predicate, row.arity) {
             (false, 1) => loops.unary(row.name).map(Lanes::Unary),
             (false, 2) => loops.binary(row.name).map(Lanes::Binary),
+            (true, 1) => loops.test(row.name).map(Lanes::Test),
+            (true, 2) => loops.compare(row.name).map(Lanes::Compare),
             _ => None,
         };
         Some((address(row), (lanes?, RowPlans::default())))
@@ -102,8 +111,8 @@ pub(crate) enum Second<'a> {
 }
 
 /// A row of the table on one or two `f32` or `f64` operands of one type, each row-major or one repeated element.
-/// Anything else, errors included, is left to the compiler. The result has the type of the operands; with it come the
-/// row's gradients.
+/// Anything else, errors included, is left to the compiler. The result has the type of the operands, or truth values;
+/// with it come the row's gradients.
 pub(crate) fn run(
     row: &'static Pointwise,
     first: &Data,

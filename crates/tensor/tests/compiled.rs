@@ -204,3 +204,24 @@ fn draws_beside_steps_that_draw() {
     let same = bits.windows(2).filter(|w| w[0] == w[1]).count();
     assert!(same < 40, "{same} of {}", drawn.len());
 }
+
+/// A cell that is converted between a step's reading and its writing would lose what the step did.
+#[test]
+fn steps_survive_conversions_by_other_threads() {
+    let w = Tensor::zeros([4096]).cell();
+    let step = compile(&[], |_| {
+        w.add_(1.0);
+        Tensor::from(0.0f32)
+    });
+    let (step, done) = (step.unwrap(), std::sync::atomic::AtomicBool::new(false));
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                w.convert_(gradus_ir::DType::F32).unwrap();
+            }
+        });
+        (0..2000).for_each(|_| drop(step.run(&[]).unwrap()));
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(w.to_vec::<f32>().unwrap(), [2000.0; 4096]);
+}

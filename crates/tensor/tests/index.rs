@@ -386,3 +386,36 @@ fn traced_equals_eager() {
     let e = trace(&[&x], |t| t[0].at(&t[0].gt(3))).unwrap_err().to_string();
     assert!(e.contains("depends on the data") && e.contains("`select`") && e.contains("index.rs"), "{e}");
 }
+
+/// Few elements are moved by hand, recorded ones by programs: both are the same, or the same error.
+#[test]
+fn moved_by_hand_as_by_programs() {
+    let x = floats(&[2, 3, 4]);
+    let part = x.at((.., 1..2)) * 10.0;
+    let ids = Tensor::from_slice(&[2i64, 0, 1, 1, -1, 2], [1, 3, 2]);
+    let wrong = Tensor::from_slice(&[3i64], [1, 1, 1]);
+    let new = Tensor::from(-1.0f32);
+    type Move<'a> = &'a dyn Fn(&Tensor) -> Tensor;
+    let moves: [(&str, Move<'_>); 12] = [
+        ("gather", &|x| x.gather(1, &ids)),
+        ("gather of a part", &|x| x.at((.., .., 1..)).gather(2, &ids.abs())),
+        ("gather too far", &|x| x.gather(1, &wrong)),
+        ("gather by flat ids", &|x| x.gather(1, &ids.reshape([-1]))),
+        ("scatter", &|x| x.scatter(1, &ids.abs(), &x.at((..1, .., ..2)))),
+        ("scatter one number", &|x| x.scatter(-1, &ids.abs(), &new.expand([1, 3, 2]))),
+        ("scatter too little", &|x| x.scatter(1, &ids, &new.expand([1, 3, 1]))),
+        ("cat", &|x| Tensor::cat(&[x, &part, x], 1)),
+        ("cat of other extents", &|x| Tensor::cat(&[x, &part], 2)),
+        ("cat of other dtypes", &|x| Tensor::cat(&[x, &ids.expand([2, 3, 2])], -1)),
+        ("stack", &|x| Tensor::stack(&[x, &(x * 2.0)], 1)),
+        ("stack at the end", &|x| Tensor::stack(&[&x.at(0), &x.at(1), &x.at(0)], -1)),
+    ];
+    for (name, f) in moves {
+        let (by_hand, by_program) = (f(&x), f(&x.requires_grad_()));
+        assert_eq!(by_hand.shape(), by_program.shape(), "{name}");
+        let text = |t: &Tensor| {
+            t.detach().to_vec::<f32>().map_err(|e| e.to_string().lines().next().map(String::from))
+        };
+        assert_eq!(text(&by_hand), text(&by_program), "{name}");
+    }
+}

@@ -44,6 +44,16 @@ def hvp(func, inputs, v):
     return func(*listed(inputs)), found if several else found[0]
 
 
+def vhp(func, inputs, v):
+    """`func(inputs)`, a scalar, and the product of `v` with its Hessian, which is the same as that of the Hessian with `v`.
+
+    >>> import gradus
+    >>> gradus.autograd.functional.vhp(lambda x: x**3, gradus.tensor(2.0), gradus.tensor(1.0))
+    (tensor(8.), tensor(12.))
+    """
+    return hvp(func, inputs, v)
+
+
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The derivatives of every element of `func(inputs)`; of a tuple of inputs, a tuple.
 

@@ -167,18 +167,27 @@ def msort(input):
     return input.sort(0)[0]
 
 
-def trapezoid(y, x=None, *, dx=1.0, dim=-1):
-    """The integral of a line through points."""
+def _pieces(y, x, dx, dim):
+    """The areas between points of a line."""
     n = y.shape[dim]
     means = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
     if x is None:
-        return means.sum(dim) * dx
-    widths = diff(x)
-    if widths.dim() == 1:
-        shape = [1] * y.dim()
-        shape[dim] = -1
-        widths = widths.reshape(shape)
-    return (means * widths).sum(dim)
+        return means * dx
+    if x.dim() > 1:
+        return means * diff(x, dim=dim)
+    shape = [1] * y.dim()
+    shape[dim] = -1
+    return means * diff(x).reshape(shape)
+
+
+def trapezoid(y, x=None, *, dx=1.0, dim=-1):
+    """The integral of a line through points."""
+    return _pieces(y, x, dx, dim).sum(dim)
+
+
+def cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1):
+    """The integral of a line through points up to each but the first."""
+    return _pieces(y, x, dx, dim).cumsum(dim)
 
 
 trapz = trapezoid

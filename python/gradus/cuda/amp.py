@@ -1,3 +1,3 @@
 """Where older PyTorch programs look for `autocast` and `GradScaler`."""
 
-from ..amp import GradScaler, autocast  # noqa: F401
+from ..amp import GradScaler, autocast, custom_bwd, custom_fwd  # noqa: F401

@@ -2,7 +2,7 @@
 
 import itertools
 
-from ..core import as_tensor, float64, multinomial, randint, randperm
+from ..core import Generator, as_tensor, float64, multinomial, randint, randperm
 
 
 class Sampler:
@@ -110,6 +110,37 @@ class WeightedRandomSampler(Sampler):
     def __iter__(self):
         draws = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
         yield from draws.tolist()
+
+    def __len__(self):
+        return self.num_samples
+
+
+class DistributedSampler(Sampler):
+    """The items of one of several processes: every `num_replicas`-th of all, from the `rank`-th on.
+
+    >>> import gradus
+    >>> list(gradus.data.DistributedSampler("abcde", num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
+    """
+
+    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+        self.num_replicas, self.rank = 1 if num_replicas is None else num_replicas, rank or 0
+        if not 0 <= self.rank < self.num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {self.num_replicas - 1}]")
+        self.dataset, self.shuffle, self.seed, self.drop_last, self.epoch = dataset, shuffle, seed, drop_last, 0
+        n = len(dataset)
+        self.num_samples = n // self.num_replicas if drop_last else -(-n // self.num_replicas)
+        self.total_size = self.num_samples * self.num_replicas
+
+    def set_epoch(self, epoch):
+        """From now on the order is that of another pass."""
+        self.epoch = epoch
+
+    def __iter__(self):
+        n = len(self.dataset)
+        numbers = randperm(n, generator=Generator().manual_seed(self.seed + self.epoch)).tolist() if self.shuffle else range(n)
+        numbers = itertools.islice(itertools.cycle(numbers), self.total_size)  # each process has as many
+        return itertools.islice(numbers, self.rank, None, self.num_replicas)
 
     def __len__(self):
         return self.num_samples

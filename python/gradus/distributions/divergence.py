@@ -21,6 +21,9 @@ def kl_divergence(p, q):
     >>> kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0)).item()
     0.5
     """
+    for (one, other), divergence in reversed(_REGISTERED.items()):
+        if isinstance(p, one) and isinstance(q, other):
+            return divergence(p, q)
     if isinstance(p, Independent) and isinstance(q, Independent):
         if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
             raise NotImplementedError("the divergence of draws taken along other axes is not known")
@@ -30,6 +33,29 @@ def kl_divergence(p, q):
         if alike and isinstance(p, kind) and isinstance(q, kind):
             return divergence(p, q)
     raise NotImplementedError(f"the divergence of {type(p).__name__} from {type(q).__name__} is not known")
+
+
+#: What users have registered, by both classes.
+_REGISTERED = {}
+
+
+def register_kl(type_p, type_q):
+    """A decorator: from now on a function gives the divergence of one kind of distribution from another.
+
+    >>> import gradus
+    >>> from gradus.distributions import Normal, Uniform, kl_divergence, register_kl
+    >>> @register_kl(Uniform, Normal)
+    ... def between(p, q):
+    ...     return -p.entropy() - q.log_prob(p.mean) + p.variance / (2 * q.scale**2)
+    >>> round(kl_divergence(Uniform(-1.0, 1.0), Normal(0.0, 1.0)).item(), 4)
+    0.3925
+    """
+
+    def keep(function):
+        _REGISTERED[type_p, type_q] = function
+        return function
+
+    return keep
 
 
 def _normal(p, q):

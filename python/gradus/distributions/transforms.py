@@ -61,7 +61,15 @@ class _Inverse(Transform):
         return self._of
 
 
-class ExpTransform(Transform):
+class _Pointwise(Transform):
+    """Of each element by itself: a class says the function, its inverse, and the logarithm of the slope at `x`."""
+
+    def log_abs_det_jacobian(self, x, y):
+        """The logarithm of the slope."""
+        return self._log_slope(x)
+
+
+class ExpTransform(_Pointwise):
     """The exponential.
 
     >>> import gradus
@@ -70,19 +78,11 @@ class ExpTransform(Transform):
     """
 
     codomain = constraints.positive
-
-    def _call(self, x):
-        return x.exp()
-
-    def _inverse(self, y):
-        return y.log()
-
-    def log_abs_det_jacobian(self, x, y):
-        """The logarithm of the slope."""
-        return x
+    _call, _inverse = staticmethod(Tensor.exp), staticmethod(Tensor.log)
+    _log_slope = staticmethod(lambda x: x)
 
 
-class SigmoidTransform(Transform):
+class SigmoidTransform(_Pointwise):
     """The logistic function.
 
     >>> import gradus
@@ -91,19 +91,11 @@ class SigmoidTransform(Transform):
     """
 
     codomain = constraints.unit_interval
-
-    def _call(self, x):
-        return x.sigmoid()
-
-    def _inverse(self, y):
-        return y.log() - (-y).log1p()
-
-    def log_abs_det_jacobian(self, x, y):
-        """The logarithm of the slope."""
-        return -F.softplus(-x) - F.softplus(x)
+    _call, _inverse = staticmethod(Tensor.sigmoid), staticmethod(lambda y: y.log() - (-y).log1p())
+    _log_slope = staticmethod(lambda x: -F.softplus(-x) - F.softplus(x))
 
 
-class TanhTransform(Transform):
+class TanhTransform(_Pointwise):
     """The hyperbolic tangent.
 
     >>> import gradus
@@ -112,16 +104,21 @@ class TanhTransform(Transform):
     """
 
     codomain = constraints.interval(-1.0, 1.0)
+    _call, _inverse = staticmethod(Tensor.tanh), staticmethod(Tensor.atanh)
+    _log_slope = staticmethod(lambda x: 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x)))
 
-    def _call(self, x):
-        return x.tanh()
 
-    def _inverse(self, y):
-        return y.atanh()
+class SoftplusTransform(_Pointwise):
+    """`log(1 + exp(x))`.
 
-    def log_abs_det_jacobian(self, x, y):
-        """The logarithm of the slope."""
-        return 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x))
+    >>> import gradus
+    >>> gradus.distributions.SoftplusTransform()(gradus.zeros(1))
+    tensor([0.6931])
+    """
+
+    codomain = constraints.positive
+    _call, _inverse = staticmethod(F.softplus), staticmethod(lambda y: (-(-y).expm1()).log() + y)
+    _log_slope = staticmethod(lambda x: -F.softplus(-x))
 
 
 class AffineTransform(Transform):

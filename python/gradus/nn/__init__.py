@@ -22,6 +22,6 @@ from .stateless import functional_call
 from .transformer import (
     Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
 )
-from . import utils  # behind the layers, which it changes
+from . import modules, utils  # behind the layers, which these name and change
 
 __all__ = sorted(name for name in dir() if not name.startswith("_"))

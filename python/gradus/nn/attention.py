@@ -1,4 +1,7 @@
-"""Attention with several heads."""
+"""Attention with several heads, and the choice of how to compute it, of which there is one."""
+
+import contextlib
+import enum
 
 from ..core import empty
 from . import functional as F
@@ -68,3 +71,33 @@ class MultiheadAttention(Module):
             attn_mask, self.in_proj_weight is None, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
             average_attn_weights=average_attn_weights, is_causal=is_causal)
         return (y.transpose(0, 1) if swap else y), weights
+
+
+class SDPBackend(enum.IntEnum):
+    """The ways in which PyTorch computes attention.
+
+    >>> from gradus.nn.attention import SDPBackend
+    >>> SDPBackend.MATH.name
+    'MATH'
+    """
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextlib.contextmanager
+def sdpa_kernel(backends, set_priority=False):
+    """A context in which PyTorch computes attention in one of these ways; here it changes nothing.
+
+    >>> import gradus
+    >>> from gradus.nn.attention import SDPBackend, sdpa_kernel
+    >>> x = gradus.ones(1, 1, 2, 4)
+    >>> with sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
+    ...     tuple(gradus.functional.scaled_dot_product_attention(x, x, x).shape)
+    (1, 1, 2, 4)
+    """
+    yield

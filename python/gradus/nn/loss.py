@@ -1,6 +1,26 @@
 """Losses: a line each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
 
+from .module import Module
 from .tables import remembering, with_values
+
+
+class _Loss(Module):
+    """What PyTorch's users derive losses of their own from."""
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+        super().__init__()
+        if size_average is not None or reduce is not None:  # as PyTorch reads its old words
+            reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+        self.reduction = reduction
+
+
+class _WeightedLoss(_Loss):
+    """One with a weight for each class."""
+
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
 
 _R = "reduction='mean'"
 

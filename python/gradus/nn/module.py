@@ -73,11 +73,19 @@ class Module(Members):
         backward = BackwardHooks(self) if self._backward_hooks or self._backward_pre_hooks else None
         if backward:
             args = backward.watched_inputs(args)
-        result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_hooks.values()):
-            changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if changed is not None:
-                result = changed
+        left, result = list(self._forward_hooks.values()), None
+        try:
+            result = self.forward(*args, **kwargs)
+            while left:
+                hook, with_kwargs, _ = left.pop(0)
+                changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                if changed is not None:
+                    result = changed
+        except Exception:
+            for hook, with_kwargs, always in left:
+                if always:
+                    hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            raise
         return backward.watched_outputs(result) if backward else result
 
     # --- registration -------------------------------------------------------------------------------------------
@@ -188,8 +196,9 @@ class Module(Members):
 
     register_module = add_module
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Calls `hook(module, args, output)` after every forward; what it returns, if anything, is the output.
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Calls `hook(module, args, output)` after every forward; what it returns, if anything, is the output. With `always_call`
+        it is called, with no output, also where the forward raises.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)
@@ -197,7 +206,7 @@ class Module(Members):
         >>> layer(gradus.ones(1, 2)).sum().item()
         3.0
         """
-        return RemovableHandle(self._forward_hooks, (hook, with_kwargs), prepend)
+        return RemovableHandle(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls `hook(module, args)` before every forward; what it returns, if anything, are the arguments.

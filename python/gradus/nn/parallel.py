@@ -18,3 +18,13 @@ class DataParallel(Module):
 
     def forward(self, *inputs, **kwargs):
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(DataParallel):
+    """An error: there are no other processes (`gradus.distributed`). It is there so that programs which would use it can be imported.
+
+    >>> from gradus.nn.parallel import DistributedDataParallel as DDP
+    """
+
+    def __init__(self, module, device_ids=None, **options):
+        raise RuntimeError("DistributedDataParallel: no process group is initialized, and none can be: processes do not train together here")

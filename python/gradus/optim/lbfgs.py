@@ -24,7 +24,7 @@ class LBFGS(Optimizer):
     """
 
     def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9,
-                 history_size=100, line_search_fn=None):
+                 history_size=100, line_search_fn=None, *, maximize=False):
         if lr < 0:
             raise ValueError(f"Invalid learning rate: {lr}")
         if line_search_fn not in (None, "strong_wolfe"):
@@ -32,14 +32,15 @@ class LBFGS(Optimizer):
         max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_eval, tolerance_grad=tolerance_grad,
                                       tolerance_change=tolerance_change, history_size=history_size,
-                                      line_search_fn=line_search_fn))
+                                      line_search_fn=line_search_fn, maximize=maximize))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
     def _gradient(self):
-        """All gradients as one vector."""
-        return cat([(zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
+        """All gradients as one vector, of minus the loss where that is to grow."""
+        all = cat([(zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
+        return -all if self.param_groups[0]["maximize"] else all
 
     def _move(self, direction, distance, origin=None):
         """Moves all parameters along a direction, from an origin if given."""
@@ -79,9 +80,9 @@ class LBFGS(Optimizer):
             raise RuntimeError("LBFGS looks at losses while it steps, so it cannot be part of a compiled function")
         group, state = self.param_groups[0], self.state[self._params[0]]
         tolerance, most = group["tolerance_change"], group["max_iter"]
-        closure = enable_grad()(closure)
+        closure, sign = enable_grad()(closure), -1.0 if group["maximize"] else 1.0
         first = closure()
-        loss, gradient, evaluations = float(first), self._gradient(), 1
+        loss, gradient, evaluations = sign * float(first), self._gradient(), 1
         if gradient.abs().max().item() <= group["tolerance_grad"]:
             return first
         for name in ("old_dirs", "old_stps", "ro"):
@@ -102,11 +103,12 @@ class LBFGS(Optimizer):
 
                 def at(distance):
                     self._move(direction, distance, origin)
-                    value = float(closure())
+                    value = sign * float(closure())
                     found = self._gradient()
                     return Point(distance, value, (found * direction).sum().item(), found)
 
-                found, taken = search(Point(0.0, loss, slope, gradient), length, direction.abs().max().item(), tolerance, at)
+                size, left = direction.abs().max().item(), group["max_eval"] - evaluations
+                found, taken = search(Point(0.0, loss, slope, gradient), length, size, tolerance, at, left)
                 self._move(direction, found.at, origin)
                 state["t"] = length = found.at
                 loss, gradient = found.value, found.gradient
@@ -114,7 +116,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(direction, length)
                 if iteration < most:
-                    loss = float(closure())
+                    loss = sign * float(closure())
                     gradient = self._gradient()
                     evaluations += 1
             if (iteration == most or evaluations >= group["max_eval"]

@@ -11,13 +11,13 @@ Point = namedtuple("Point", ["at", "value", "slope", "gradient"])
 
 _DECREASE = 1e-4  # decrease that is asked for, as a part of what the slope promises
 _CURVATURE = 0.9  # slope that may be left, as a part of the first
-_MOST = 25  # evaluations
 
 
-def search(first, guess, size, tolerance, evaluate):
+def search(first, guess, size, tolerance, evaluate, limit):
     """A point that meets the conditions, or the best found, and how many evaluations it took.
 
-    `size` is the largest element of the direction; distances that change no parameter by `tolerance` are alike.
+    `size` is the largest element of the direction; distances that change no parameter by `tolerance` are alike. After `limit`
+    evaluations the first is not one of, the best found is taken.
     """
 
     def high(p):
@@ -28,7 +28,7 @@ def search(first, guess, size, tolerance, evaluate):
 
     last, new, taken = first, evaluate(guess), 1
     while True:
-        if taken > _MOST:
+        if taken > limit:
             ends = [first, new]
             break
         if high(new) or (taken > 2 and new.value >= last.value):
@@ -45,7 +45,7 @@ def search(first, guess, size, tolerance, evaluate):
 
     low = int(ends[0].value > ends[1].value)  # which end is better
     slow = False
-    while taken <= _MOST and abs(ends[1].at - ends[0].at) * size >= tolerance:
+    while taken <= limit and abs(ends[1].at - ends[0].at) * size >= tolerance:
         least, most = sorted(end.at for end in ends)
         at = _least(*ends)
         margin = 0.1 * (most - least)

@@ -32,7 +32,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
         &["at", "narrow", "split", "split_with_sizes", "chunk", "unbind"],
         "places and ranges are indices: X[i,0], X[i,0:2]",
     ),
-    (&["with_at", "assign_", "replace_at"], "a part has an equation of its own: Y[0] = 5"),
+    (&["with_at", "assign_", "patch_at", "write"], "a part has an equation of its own: Y[0] = 5"),
     (&["index_select", "take", "take_along_dim"], "gather(x, ids, axis=)"),
     (
         &["index_add", "index_copy", "scatter_with"],

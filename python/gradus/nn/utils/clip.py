@@ -50,13 +50,27 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     >>> [round(g, 4) for g in w.grad.tolist()]
     [0.6, 0.8]
     """
-    grads = _gradients(parameters)
-    total = get_total_norm(grads, norm_type, error_if_nonfinite)
-    # No branch on the norm, so that the device is not waited for and a trace sees the same program.
-    scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-    for grad in grads:
-        grad.mul_(scale.to(grad.dtype))
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
     return total
+
+
+@no_grad()
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scales all gradients by what makes `total_norm` at most `max_norm`.
+
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.ones(1))
+    >>> w.grad = gradus.tensor([4.0])
+    >>> gradus.nn.utils.clip_grads_with_norm_([w], 1.0, gradus.tensor(8.0))
+    >>> w.grad
+    tensor([0.5000])
+    """
+    # No branch on the norm, so that the device is not waited for and a trace sees the same program.
+    scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for grad in _gradients(parameters):
+        grad.mul_(scale.to(grad.dtype))
 
 
 @no_grad()

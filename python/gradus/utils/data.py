@@ -1,4 +1,0 @@
-"""`gradus.data` under the name that PyTorch programs import."""
-
-from ..data import *  # noqa: F403
-from ..data import __all__  # noqa: F401

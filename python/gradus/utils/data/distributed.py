@@ -1,0 +1,3 @@
+"""Where PyTorch programs look for the sampler of one of several processes."""
+
+from ...data import DistributedSampler  # noqa: F401
