@@ -197,7 +197,7 @@ impl Walk<'_> {
         let leaning = builtin::leaning(&e.value, self.program);
         let own = |c: &Call| self.program.functions.contains_key(&c.function);
         let chosen_later = infinite && leaning.is_none_or(own);
-        let elsewhere = condition(&e, &self.needed).filter(|_| chosen_later);
+        let elsewhere = condition(&e, &self.needed).filter(|c| chosen_later && e.guard.as_ref() != Some(c));
         let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
         let masks: Vec<Mask> = masks.collect();
         if e.projection != Projection::Sum {
@@ -295,9 +295,15 @@ impl Walk<'_> {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
                 if *how == Projection::Sum {
-                    return self.back(body, ct, &around);
+                    // Nothing in the cotangent says that they are kept within the body.
+                    let before = self.outer.clone();
+                    self.outer.extend(axes.iter().cloned());
+                    self.back(body, ct, &around);
+                    self.outer = before;
+                    return;
                 }
                 let ct = self.chosen(ct, &around);
+                let ct = self.summed_outside(ct, &free(e, keep, self.program));
                 let ct = reduced(*how, self.apart(body, &around), ct, axes);
                 self.enter(body, ct, &around);
             }

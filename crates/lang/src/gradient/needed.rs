@@ -1,7 +1,7 @@
 //! Where names are needed: what only branches read counts where they are taken, so its derivative, which may be infinite
 //! elsewhere, has no say there. The same as if it were written in the branch.
 
-use super::branch::{Mask, behind, branches, guard};
+use super::branch::{Mask, behind, branches, guard, joined};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin;
 use crate::order::components;
@@ -64,8 +64,7 @@ pub(crate) fn where_needed(
         }
         let mut all: Vec<Expr> = Vec::new();
         let everywhere = readers[one].iter().any(|e| !read_in(e, name, &out, program, &mut all));
-        let either =
-            all.into_iter().reduce(|a, b| if a == b { a } else { Kind::Or(Box::new([a, b])).bare() });
+        let either = joined(all, |n| n.starts_with('#'), Kind::Or);
         if let Some(either) = either.filter(|_| !everywhere) {
             out.insert(name.clone(), either);
         }
