@@ -4,7 +4,7 @@
 
 use super::along::sized;
 use super::branch::{Mask, behind, guard};
-use super::settled::{own_result, settled};
+use super::settled::{own_result, settled, step_of};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
@@ -226,7 +226,13 @@ impl Parts<'_> {
         if let Some(masks) = masks {
             self.masks = masks;
         }
-        let (function, named) = (call.function.clone(), call.named.clone());
+        // At a moment time is no axis; without the call that has a name now, it may be one.
+        let at_moment = callee.shape().has_axes() && step_of(self.program, self.equation).is_some();
+        let named = match at_moment {
+            true => settled(self.program, self.equation, callee, call, keep),
+            false => call.named.clone(),
+        };
+        let function = call.function.clone();
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
     }
 
