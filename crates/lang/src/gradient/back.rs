@@ -197,7 +197,7 @@ impl Walk<'_> {
         let leaning = builtin::leaning(&e.value, self.program);
         let own = |c: &Call| self.program.functions.contains_key(&c.function);
         let chosen_later = infinite && leaning.is_none_or(own);
-        let elsewhere = condition(&e, &self.needed).filter(|c| chosen_later && e.guard.as_ref() != Some(c));
+        let elsewhere = condition(&e, &self.needed).filter(|_| chosen_later);
         let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
         let masks: Vec<Mask> = masks.collect();
         if e.projection != Projection::Sum {

@@ -66,20 +66,21 @@ pub(super) fn chosen(masks: &[Mask], ct: Expr) -> Expr {
     masks.iter().rev().fold(ct, |ct, mask| mask.on(ct))
 }
 
-/// Where some branches are taken, for something with these indices.
-pub(super) fn guard(masks: &[Mask], names: &[Name]) -> Option<Expr> {
+/// Where some branches are taken, for something with these indices, beside what has others.
+pub(super) fn guard(masks: &[Mask], names: &[Name], beside: Names) -> Option<Expr> {
     let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
-    joined(each.collect(), |n| names.contains(n), Kind::And)
+    joined(each.collect(), |n| names.contains(n), Kind::And, beside)
 }
 
-/// Conditions with these indices as one. What each of them sums over is called otherwise than in the others: an index that
-/// two of them have would be kept for the other.
+/// Conditions with these indices as one. What each of them sums over is called otherwise than in the others, and than what
+/// is taken: an index that two have would be kept for the other.
 pub(super) fn joined(
     conditions: Vec<Expr>,
     index: impl Fn(&Name) -> bool,
     join: impl Fn(Box<[Expr; 2]>) -> Kind,
+    mut taken: Names,
 ) -> Option<Expr> {
-    let (mut taken, mut apart): (Names, Vec<Expr>) = Default::default();
+    let mut apart: Vec<Expr> = Vec::new();
     for (i, condition) in conditions.iter().enumerate() {
         if conditions[..i].contains(condition) {
             continue;

@@ -296,7 +296,7 @@ impl Parts<'_> {
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
         let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
-        let (before, guard) = (self.found.len(), guard(&masks, &names));
+        let (before, guard) = (self.found.len(), guard(&masks, &names, occurrences(&value)));
         let out = self.named(value, names, keep);
         self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
         out

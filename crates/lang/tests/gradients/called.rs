@@ -164,6 +164,9 @@ fn conditions_that_sum_over_one_index() {
         "T[s] when M[s,q] V[q] > 0.5 = w(N[s=::-1,-1] cumsum(tanh(N[r,s]), axis=\"r\"), U[s])",
         "T[s] when M[s,q] V[q] > 0.5 = U[r] sin((2 + N[s,s+1] ** 2) ** sin(cumsum(U[r])))",
         "E[s] = exp(U[s])\nT[s] = (M[s,q] V[q] > 0.5 ? E[s] : 0) + (N[s,q] U[q] > 0.9 ? sin(E[s]) : V[s])",
+        // A condition that comes from elsewhere, to where its index means another.
+        "E[s] = exp(U[s]) / (2 + M[s,q] V[q])\nT[s] = M[s,q] V[q] > 0.5 ? log(E[s]) : 0",
+        "T[s] = M[s,q] V[q] > 0.5 ? sin(tanh(U[s]) exp(M[s,q] V[q])) : 0",
         "E[s] = exp(U[s])\nT[s] when N[s,q] U[q] > 0.9 = M[s,q] V[q] > 0.5 ? log(E[s]) : 0",
     ] {
         check_with(&format!("{own}{text}\nLoss = tanh(T[s]) + U[r] V[r] + M[i,j] N[i,j]"), shapes, None);
