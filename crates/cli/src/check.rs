@@ -20,7 +20,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let program = &opened.program;
     let wanted: Vec<Name> = program.outputs();
     let mut random = Random(Generator::new(args.seed));
-    let mut ready = args.given.ready_in(&opened, &wanted, DType::F64)?;
+    let mut ready = args.given.ready_in(&opened, &wanted, DType::F64, true)?;
     random.fill(program, &wanted, &mut ready)?;
     let equations = program.equations.len();
     // Differences of what is not quite at rest are off by a lot.

@@ -1,24 +1,26 @@
 //! `gradus explain`: what every equation costs on its own, and what the program costs as one plan.
 
+mod unfolded;
+
 use crate::args::ExplainArgs;
-use crate::given::Ready;
 use crate::{Done, Terminal, open, run, show};
 use gradus::files::atomic;
 use gradus::ir::Builder;
 use gradus::ir::ops::Form;
 use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Ref};
-use gradus::lang::{Lowered, Program, Settings};
+use gradus::lang::{Faults, Lowered, Program, Settings};
 use gradus::{Aval, Compiled, Graph, Tensor};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
+use unfolded::Unfolded;
 
 /// How many times a plan runs; the shortest time counts.
 const RUNS: usize = 5;
 
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
-    let opened = open::program(&args.file, terminal)?;
+    let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
     let wanted = run::wanted(program, &args.only, &args.given)?;
     let ready = args.given.ready(&opened, &wanted)?;
@@ -36,31 +38,28 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
             *t = at_all_steps(t, axis as isize, d.rank, steps);
         }
     }
-    let (lowered, inputs) = without_constants(program, &wanted, &values, &ready)?;
+    let unfolded = Unfolded::new(program, &values, &ready)?;
+    let (lowered, inputs) = unfolded.lowered(&wanted)?;
     if let Some(path) = &args.svg {
         atomic::write(path, &[gradus::draw::svg(&drawn(&lowered)?).as_bytes()])?;
     }
+    let rounds = if repeats(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if !matches!(e.value.kind, Kind::Text(_)) {
-            lines.push(Line::new(program, e, &values, &settings_of(e, &ready.settings, steps))?);
+            let line = Line::new(program, e, &values, &settings_of(e, &ready.settings, steps))?;
+            // A state begins once.
+            let begins = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
+            lines.push(line.repeated(rounds.get(&e.target.name).copied().filter(|_| !begins)));
         }
     }
     let whole = Cost::of(&lowered, &inputs)?;
-    let open_ended = repeats(&lowered.graph);
     match args.json {
         true => {
             let equations: Vec<Value> = lines.iter().map(Line::json).collect();
-            let all = json!({"equations": equations, "program": whole.json(), "one_round": open_ended});
-            writeln!(terminal.out, "{all}")?;
+            writeln!(terminal.out, "{}", json!({"equations": equations, "program": whole.json()}))?;
         }
-        false => {
-            write!(terminal.out, "{}", text(&lines, &whole))?;
-            if open_ended {
-                let why = "how often a fixpoint, or a time that goes on while something holds, is repeated depends on values";
-                writeln!(terminal.out, "FLOPs and bytes are those of one round: {why}")?;
-            }
-        }
+        false => write!(terminal.out, "{}", text(&lines, &whole))?,
     }
     Ok(())
 }
@@ -100,32 +99,29 @@ fn at_all_steps(t: &Tensor, axis: isize, rank: usize, steps: usize) -> Tensor {
     moments.expand(extents).contiguous()
 }
 
-/// The program's graph with its constants as inputs: what depends on them alone would be computed before it is compiled, and
-/// nothing would be left to explain.
-fn without_constants(
+/// One equation of a program under another name.
+fn alone(
     program: &Program,
-    wanted: &[Name],
+    e: &Equation,
+    target: Ref,
     values: &BTreeMap<Name, Tensor>,
-    ready: &Ready,
-) -> Done<(Lowered, BTreeMap<Name, Tensor>)> {
-    let computes = |name: &Name| {
-        let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
-        own.iter().any(|i| !program.equations[*i].reads().is_empty())
+) -> Result<Program, Faults> {
+    // A term may lack an index of the left side, whose size then its neighbours know.
+    let mut axes = program.axes.clone();
+    let extents = values.get(&e.target.name).map(|t| t.shape().to_vec()).unwrap_or_default();
+    for (place, n) in e.target.places.iter().zip(extents) {
+        if let Index::Named(name, 0) = &place.index {
+            axes.entry(name.clone()).or_insert((Kind::Number(n as f64).bare(), place.span));
+        }
+    }
+    let around = Program {
+        sources: program.sources.clone(),
+        functions: program.functions.clone(),
+        axes,
+        params: program.params.clone(),
+        ..Program::default()
     };
-    let mut open = program.clone();
-    open.equations.retain(|e| computes(&e.target.name));
-    open.exports.clear();
-    open.sinks.clear();
-    let open = open.extended(&[])?;
-    let wanted: Vec<Name> = wanted.iter().filter(|n| computes(n)).cloned().collect();
-    let needed = open.needed(&wanted);
-    let given = |n: &Name| needed.contains(n) && (open.is_input(n) || ready.inputs.contains_key(n));
-    let inputs: BTreeMap<Name, Tensor> = values
-        .iter()
-        .filter(|(n, _)| given(n))
-        .map(|(n, t)| (n.clone(), ready.inputs.get(n).unwrap_or(t).clone()))
-        .collect();
-    Ok((open.lower(&avals(&inputs), &ready.settings, &wanted)?, inputs))
+    around.extended(&[Equation { target, ..e.clone() }])
 }
 
 /// What running something costs.
@@ -143,11 +139,11 @@ impl Cost {
     fn of(lowered: &Lowered, inputs: &BTreeMap<Name, Tensor>) -> Done<Cost> {
         let compiled = lowered.compiled()?;
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let time = fastest(&compiled, &ins)?;
+        let measured = compiled.measured(&ins)?;
         Ok(Cost {
-            flops: compiled.flops() as u64,
-            bytes: compiled.bytes() as u64,
-            time,
+            flops: measured.flops,
+            bytes: measured.bytes,
+            time: fastest(&compiled, &ins)?,
             steps: compiled.steps(),
             arena: compiled.arena(),
             order: order(&lowered.graph.inlined()?),
@@ -212,6 +208,7 @@ struct Line {
     line: usize,
     shape: Vec<usize>,
     cost: Cost,
+    rounds: Option<u64>,
 }
 
 impl Line {
@@ -223,23 +220,8 @@ impl Line {
     ) -> Done<Line> {
         // Under another name, so that what it reads of itself is an input: one round of a fixpoint.
         let name = Name::from(format!("{} of one equation", e.target.name));
-        let alone = Equation { target: Ref { name: name.clone(), ..e.target.clone() }, ..e.clone() };
-        // A term may lack an index of the left side, whose size then its neighbours know.
-        let mut axes = program.axes.clone();
-        let extents = values.get(&e.target.name).map(|t| t.shape().to_vec()).unwrap_or_default();
-        for (place, n) in e.target.places.iter().zip(extents) {
-            if let Index::Named(name, 0) = &place.index {
-                axes.entry(name.clone()).or_insert((Kind::Number(n as f64).bare(), place.span));
-            }
-        }
-        let around = Program {
-            sources: program.sources.clone(),
-            functions: program.functions.clone(),
-            axes,
-            params: program.params.clone(),
-            ..Program::default()
-        };
-        let one = around.extended(&[alone])?;
+        let target = Ref { name: name.clone(), ..e.target.clone() };
+        let one = alone(program, e, target, values)?;
         let reads = e.reads();
         let inputs: BTreeMap<Name, Tensor> = values
             .iter()
@@ -250,7 +232,17 @@ impl Line {
         let shape = lowered.graph.output_avals().first().map(|a| a.shape.to_vec()).unwrap_or_default();
         let cost = Cost::of(&lowered, &inputs)?;
         let line = program.sources.first().map_or(0, |s| s.position(e.span.start).0);
-        Ok(Line { text: shortened(&e.to_string()), einsum: einsum(e), line, shape, cost })
+        Ok(Line { text: shortened(&e.to_string()), einsum: einsum(e), line, shape, cost, rounds: None })
+    }
+
+    /// The same so many times, where it is a round of something.
+    fn repeated(mut self, rounds: Option<u64>) -> Line {
+        self.rounds = rounds;
+        let n = rounds.unwrap_or(1);
+        self.cost.flops *= n;
+        self.cost.bytes *= n;
+        self.cost.time = self.cost.time.mul_f64(n as f64);
+        self
     }
 
     fn json(&self) -> Value {
@@ -263,6 +255,7 @@ impl Line {
             object.insert("einsum".into(), json!(self.einsum));
             object.insert("order".into(), json!(order));
             object.insert("shape".into(), json!(self.shape));
+            object.insert("rounds".into(), json!(self.rounds.unwrap_or(1)));
         }
         value
     }
@@ -348,7 +341,8 @@ fn text(lines: &[Line], whole: &Cost) -> String {
         }
         let _ = writeln!(
             out,
-            "    {} FLOPs, {} bytes, {:?}, {}",
+            "    {}{} FLOPs, {} bytes, {:?}, {}",
+            line.rounds.map(|n| format!("{n} rounds: ")).unwrap_or_default(),
             line.cost.flops,
             line.cost.bytes,
             line.cost.time,

@@ -5,10 +5,10 @@ use crate::open::Opened;
 use crate::{Done, Failure};
 use gradus::files::{self, Wanted, json, table::Facts};
 use gradus::lang::ast::{Index, Kind, Name, Place};
-use gradus::lang::{Diagnostic, Faults, Program, Settings};
-use gradus::{DType, Tensor};
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use gradus::lang::{Diagnostic, Faults, Program, Settings, Span, Unsound};
+use gradus::{Aval, DType, Tensor};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 /// Settings and inputs of a run.
 pub(crate) struct Ready {
@@ -77,34 +77,100 @@ impl Given {
     /// Everything that these names of a program need.
     pub(crate) fn ready(&self, opened: &Opened, wanted: &[Name]) -> Done<Ready> {
         let float = if self.f64 { DType::F64 } else { DType::F32 };
-        self.ready_in(opened, wanted, float)
+        self.ready_in(opened, wanted, float, false)
     }
 
-    /// The same with numbers of this dtype.
-    pub(crate) fn ready_in(&self, opened: &Opened, wanted: &[Name], float: DType) -> Done<Ready> {
+    /// The same with numbers of this dtype; what is not given may be drawn.
+    pub(crate) fn ready_in(
+        &self,
+        opened: &Opened,
+        wanted: &[Name],
+        float: DType,
+        drawn: bool,
+    ) -> Done<Ready> {
         let program = &opened.program;
         let settings = self.settings(program, float)?;
-        let mut inputs = BTreeMap::new();
+        let mut found = self.read(program, &opened.folder, wanted, &settings)?;
+        if found.faults.is_empty() {
+            return Ok(Ready { settings, inputs: found.inputs });
+        }
+        if drawn {
+            found.unread.extend(program.inputs().filter(|n| !found.inputs.contains_key(*n)).cloned());
+        }
+        found.faults.extend(program.faults_besides(&found.types(), &found.unread, &settings, wanted));
+        found.faults.sort_by_key(Diagnostic::span);
+        Err(settings.faults(program, found.faults).into())
+    }
+
+    /// What is wrong with a program that cannot run, and with what it is given.
+    pub(crate) fn faults(&self, unsound: Box<Unsound>, folder: &Path, only: &[String]) -> Faults {
+        let program = unsound.program();
+        let float = if self.f64 { DType::F64 } else { DType::F32 };
+        // Where what is exported is not there, all that is there may have been meant.
+        let there = program.exports.iter().all(|(n, _)| program.definition(n).is_some());
+        let wanted: Vec<Name> = match only.is_empty() {
+            true if there => program.outputs(),
+            true => program.names.clone(),
+            false => only.iter().map(|n| n.trim().into()).collect(),
+        };
+        let given = self.settings(program, float).and_then(|settings| {
+            let found = self.read(program, folder, &wanted, &settings)?;
+            Ok((settings, found))
+        });
+        // What the command line says may be for a line that could not be read.
+        let Ok((settings, found)) = given else { return unsound.faults() };
+        let mut faults = unsound.faults_given(&found.types(), &found.unread, &settings, &wanted);
+        faults.faults.extend(found.faults);
+        faults.faults.sort_by_key(Diagnostic::span);
+        faults
+    }
+
+    /// All inputs that can be read, and what is wrong with the others.
+    fn read(&self, program: &Program, folder: &Path, wanted: &[Name], settings: &Settings) -> Done<Found> {
+        let mut found = Found::default();
         for p in self.set.iter().filter(|p| Self::is_tensor(program, p)) {
             let name: Name = p.name.as_str().into();
             let whole = program.reads_as_given(&name);
-            inputs.insert(name, tensor(p, whole)?);
+            found.inputs.insert(name, tensor(p, whole)?);
         }
         for p in &self.inputs {
             let name: Name = p.name.as_str().into();
-            inputs.insert(
-                name.clone(),
-                files::read(
-                    Path::new(&p.value),
-                    &asked(program, &name, &extents(program, &name, &settings)),
-                )?,
-            );
+            let read =
+                files::read(Path::new(&p.value), &asked(program, &name, &extents(program, &name, settings)));
+            found.keep(name, Span::NOWHERE, read);
         }
-        sources(opened, wanted, &settings, &mut inputs)?;
-        for (name, t) in &mut inputs {
-            *t = t.to_dtype(program.input_dtype(name, t.dtype(), float));
+        sources(program, folder, wanted, settings, &mut found);
+        for (name, t) in &mut found.inputs {
+            *t = t.to_dtype(program.input_dtype(name, t.dtype(), settings.float));
         }
-        Ok(Ready { settings, inputs })
+        Ok(found)
+    }
+}
+
+/// What was read.
+#[derive(Default)]
+struct Found {
+    inputs: BTreeMap<Name, Tensor>,
+    faults: Vec<Diagnostic>,
+    /// The names that could not be.
+    unread: HashSet<Name>,
+}
+
+impl Found {
+    fn keep(&mut self, name: Name, place: Span, read: gradus::Result<Tensor>) {
+        match read {
+            Ok(t) => drop(self.inputs.insert(name, t)),
+            Err(e) => self.fail(name, place, &e),
+        }
+    }
+
+    fn fail(&mut self, name: Name, place: Span, e: &gradus::Error) {
+        self.faults.push(Diagnostic::error(place, crate::first_line(&e.to_string())));
+        self.unread.insert(name);
+    }
+
+    fn types(&self) -> BTreeMap<Name, Aval> {
+        self.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
     }
 }
 
@@ -143,42 +209,30 @@ pub(crate) fn declared(
 
 /// Reads the files that needed names are given by, except those that were given otherwise. All facts speak of one domain:
 /// axes of relations that have no declared size have that of the largest number in any of the files.
-fn sources(
-    opened: &Opened,
-    wanted: &[Name],
-    settings: &Settings,
-    inputs: &mut BTreeMap<Name, Tensor>,
-) -> Done {
-    let program = &opened.program;
+fn sources(program: &Program, folder: &Path, wanted: &[Name], settings: &Settings, found: &mut Found) {
     let needed = program.needed(wanted);
-    let mut facts: HashMap<Name, Facts> = HashMap::new();
+    let mut facts: BTreeMap<Name, (Facts, Span)> = BTreeMap::new();
     for e in &program.equations {
         let (Kind::Text(text), name) = (&e.value.kind, &e.target.name) else { continue };
-        if inputs.contains_key(name) || !needed.contains(name) {
+        if found.inputs.contains_key(name) || found.unread.contains(name) || !needed.contains(name) {
             continue;
         }
-        let path: PathBuf = opened.folder.join(&**text);
-        let at = |failure: gradus::Error| {
-            let why = crate::first_line(&failure.to_string());
-            Failure::Program(Faults {
-                sources: program.sources.clone(),
-                faults: vec![Diagnostic::error(e.value.span, why)],
-            })
-        };
+        let (path, at) = (folder.join(&**text), e.value.span);
         if program.definition(name).is_some_and(|d| d.relation)
             && matches!(&*files::ending(&path), "csv" | "tsv")
         {
-            facts.insert(name.clone(), Facts::read(&path).map_err(at)?);
+            match Facts::read(&path) {
+                Ok(read) => drop(facts.insert(name.clone(), (read, at))),
+                Err(e) => found.fail(name.clone(), at, &e),
+            }
         } else {
-            let tensor =
-                files::read(&path, &asked(program, name, &extents(program, name, settings))).map_err(at)?;
-            inputs.insert(name.clone(), tensor);
+            let read = files::read(&path, &asked(program, name, &extents(program, name, settings)));
+            found.keep(name.clone(), at, read);
         }
     }
-    let domain = facts.values().map(Facts::domain).max().unwrap_or(0);
-    for (name, facts) in facts {
-        let tensor = facts.tensor(&extents(program, &name, settings), domain)?;
-        inputs.insert(name, tensor);
+    let domain = facts.values().map(|f| f.0.domain()).max().unwrap_or(0);
+    for (name, (facts, at)) in facts {
+        let tensor = facts.tensor(&extents(program, &name, settings), domain);
+        found.keep(name, at, tensor);
     }
-    Ok(())
 }

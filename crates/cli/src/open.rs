@@ -1,7 +1,8 @@
 //! Programs from files and from standard input, with what they import.
 
+use crate::args::Given;
 use crate::{Done, Failure, Terminal};
-use gradus::lang::{Diagnostic, Faults, Loader, Program, Source};
+use gradus::lang::{Diagnostic, Faults, Loader, Program, Source, Unsound};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -50,9 +51,27 @@ pub(crate) fn folder(file: &Path) -> PathBuf {
 
 /// A program, checked as far as that goes without sizes; what is doubtful is said.
 pub(crate) fn program(file: &Path, terminal: &mut Terminal<'_>) -> Done<Opened> {
+    opened(file, terminal, |unsound, _| unsound.faults())
+}
+
+/// A program to be run with what it is given: if it is wrong, what is wrong with that is said as well.
+pub(crate) fn program_for(
+    file: &Path,
+    given: &Given,
+    only: &[String],
+    terminal: &mut Terminal<'_>,
+) -> Done<Opened> {
+    opened(file, terminal, |unsound, folder| given.faults(unsound, folder, only))
+}
+
+fn opened(
+    file: &Path,
+    terminal: &mut Terminal<'_>,
+    faults: impl FnOnce(Box<Unsound>, &Path) -> Faults,
+) -> Done<Opened> {
     let source = text(file, terminal)?;
     let folder = folder(file);
-    let program = Program::load(source, &Beside(&folder))?;
+    let program = Program::read(source, &Beside(&folder)).map_err(|unsound| faults(unsound, &folder))?;
     warn(&program, &program.warnings, terminal);
     Ok(Opened { program, folder })
 }

@@ -19,7 +19,7 @@ struct Sink<'a> {
 }
 
 pub(crate) fn run(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
-    let opened = open::program(&args.file, terminal)?;
+    let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
     let shown = wanted(program, &args.only, &args.given)?;
     let sinks = match &args.out {

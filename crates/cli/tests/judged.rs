@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Folder, STEPS, gradus_with, json, output, seed};
+use serde_json::Value;
 
 #[test]
 fn check_says_whether_gradients_are_right() {
@@ -246,10 +247,6 @@ fn explain_counts_what_is_really_computed() {
     assert!(text.contains("einsum   hd,bd->bh") && text.contains("the program as one plan"), "{text}");
     let drawn = folder.read("p.svg");
     assert!(drawn.starts_with("<svg") && drawn.contains("Input"), "{drawn}");
-    let rounds = "X = 0.5 X + A\nA = 1";
-    assert!(output(rounds, &["explain", "-"]).contains("FLOPs and bytes are those of one round"));
-    assert_eq!(json(&output(rounds, &["explain", "-", "--json"]))["one_round"], true);
-    assert_eq!(value["one_round"], false);
     // Parameters are numbers, and equations over time cost what all their steps cost: 3 × (2 × 2 × 2).
     let stepped = json(&output(STEPS, &["explain", "-", "--set", "H=[1,1]", "--json"]));
     let of = |name: &str| {
@@ -265,6 +262,34 @@ fn explain_counts_what_is_really_computed() {
     let text =
         output("param rate = 0.5\nconst K = 2\nX[i] = const([1,2])\nY[i] = rate K X[i]", &["explain", "-"]);
     assert!(text.contains("4: Y[i] = rate K X[i]"), "{text}");
+}
+
+/// What is repeated as often as values decide counts as often as it was.
+#[test]
+fn explain_counts_rounds() {
+    let counted = |text: &str, name: &str| {
+        let value = json(&output(text, &["explain", "-", "--json"]));
+        let mut own = value["equations"].as_array().unwrap().iter();
+        let one = own.find(|e| e["equation"].as_str().unwrap().starts_with(name)).unwrap();
+        let of = |v: &Value, key: &str| v[key].as_u64().unwrap();
+        (of(one, "rounds"), of(one, "flops"), of(&value["program"], "flops"))
+    };
+    // A product of 2 × 2 and a factor each: 10 operations a round, and those that watch it come to rest in the plan.
+    let rank = "A[i,j] = const([[0,0.5],[1,0.5]])\nR[i] = 0.85 A[i,j] R[j] + 0.075\nZ = R[i] R[i]";
+    let (rounds, flops, whole) = counted(rank, "R[");
+    assert!(rounds > 20 && flops == 10 * rounds && whole > 12 * rounds, "{rounds} {flops} {whole}");
+    assert_eq!(counted(rank, "Z").0, 1);
+    // The 111 steps of 27, and the one place where they begin.
+    let collatz = "axis t while Go\nN[*0] = cast(27, to=\"i64\")\nK[*0] = 0\nGo[*t] = N[*t] != 1\n\
+        N[*t+1] = remainder(N[*t], 2) == 0 ? floor_div(N[*t], 2) : 3 N[*t] + 1\nK[*t+1] = K[*t] + 1";
+    assert_eq!(counted(collatz, "N[*t+1]").0, 111);
+    assert_eq!(counted(collatz, "Go").1, 111);
+    assert_eq!(counted(collatz, "N[*0]").0, 1);
+    // A chain of 4 needs as many rounds, of whole relations since the factor is a number.
+    let chain = "E[x,y] = const([[0,1,0,0],[0,0,1,0],[0,0,0,1],[0,0,0,0]])\nAnc(x,y) = E[x,y]\nAnc(x,z) = E[x,y] Anc(y,z)";
+    assert_eq!(counted(chain, "Anc(x, z)").0, 3);
+    let text = output(rank, &["explain", "-"]);
+    assert!(text.contains(&format!("{rounds} rounds: {flops} FLOPs")), "{text}");
 }
 
 /// A tie is an edge, also where edges work against each other; an edge excuses the places that have it and no others.

@@ -204,3 +204,48 @@ fn names_that_are_not_suggested() {
     let steps = gradus_with("S[*t+1] = S[*t] + 1", &["run", "-", "--steps", "-5"]);
     assert!(steps.code == 2 && steps.err.contains("expected a whole number, 0 or more"), "{}", steps.err);
 }
+
+/// One run says all that is wrong: with names, files, inputs and sizes, but nothing that only follows from it.
+#[test]
+fn faults_of_all_kinds_at_once() {
+    let said = |text: &str, args: &[&str]| {
+        let found = gradus_with(text, &[&["run", "-"], args].concat());
+        let errors = found.err.lines().filter_map(|l| l.strip_prefix("error: "));
+        (found.code, errors.map(str::to_string).collect::<Vec<_>>())
+    };
+    let files = "A[i] = \"no-such-1.npy\"\nB[i] = \"no-such-2.npy\"\nY[i] = A[i] B[i] C[i] D[i]\n\
+        Z[i] = const([1,2]) + const([1,2,3])\nV[i] = 2 Y[i] Z[i]";
+    let (code, errors) = said(files, &["--input", "D=no-such-3.npy"]);
+    let begin = [
+        "./no-such-1.npy: ",
+        "./no-such-2.npy: ",
+        "`C` has no equation",
+        "index `i` of `Z` has size 3",
+        "no-such-3.npy: ",
+    ];
+    assert!(code == 1 && errors.len() == 5, "{errors:?}");
+    assert!(begin.iter().zip(&errors).all(|(b, e)| e.starts_with(b)), "{errors:?}");
+    // A call of nothing, a line that cannot be read and an export of nothing: what they would have given is not missing.
+    let names =
+        "Y[i] = Bee[i] + tanhh(B[i])\nP[i] = (2 B[i]\nQ[i] = P[i] + Y[i]\nR[i] = B[i] X[j]\nexport YY";
+    let (code, errors) = said(names, &["--set", "B=[1, 2]"]);
+    let begin = [
+        "`Bee` has no equation",
+        "there is no function `tanhh`",
+        "this `(` is never closed",
+        "`X` has no equation",
+        "`YY` is exported",
+    ];
+    assert!(code == 1 && errors.len() == 5, "{errors:?}");
+    assert!(begin.iter().zip(&errors).all(|(b, e)| e.starts_with(b)), "{errors:?}");
+    // What is given counts, and how long time is may be what could not be read.
+    let sizes = "Y[i] = tanhh(A[i])\nZ[i] = A[i] B[i]";
+    let (_, errors) = said(sizes, &["--set", "A=[1, 2]", "--set", "B=[1, 2, 3]"]);
+    assert!(errors.len() == 2 && errors[1].starts_with("index `i` has size 3 in `B`, but 2"), "{errors:?}");
+    let time = "X[*t] = \"no-such.npy\"\nS[*t+1] = S[*t] + X[*t] W";
+    let (_, errors) = said(time, &[]);
+    assert!(errors.len() == 2 && errors[1].starts_with("`W` has no equation"), "{errors:?}");
+    // Nothing is missing that `check` draws.
+    let drawn = gradus_with("A[i] = \"no-such.npy\"\nY[i] = A[i] B[i]", &["check", "-"]);
+    assert!(drawn.code == 1 && !drawn.err.contains("`B`"), "{}", drawn.err);
+}

@@ -26,7 +26,7 @@ impl std::ops::Add for Work {
 
 impl Work {
     /// So many times the work.
-    fn times(self, n: usize) -> Work {
+    pub fn times(self, n: usize) -> Work {
         Work { flops: self.flops * n as f64, bytes: self.bytes * n as f64 }
     }
 }

@@ -11,7 +11,7 @@ use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
 use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, stop};
 use gradus_mem::Storage;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A compiled graph. Safe to run from several threads at once.
@@ -23,6 +23,8 @@ pub struct Executable {
     arenas: Arenas,
     /// Per step, the places that are filled with rubbish before it; none but for tests.
     poison: Vec<Vec<(usize, usize)>>,
+    /// How often it has run: of the step of a loop, how many turns that has taken.
+    runs: AtomicU64,
 }
 
 /// What a step needs beside its description.
@@ -72,6 +74,15 @@ impl Work {
             other => other,
         }
     }
+}
+
+/// What runs have done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// Operations and bytes.
+    pub work: gradus_compile::Work,
+    /// Turns of the plan's own loops that go on while a condition holds.
+    pub turns: u64,
 }
 
 /// A value given to a run: row-major elements from an offset on.
@@ -136,7 +147,14 @@ impl Executable {
                 constants.push((b, storage));
             }
         }
-        Ok(Executable { plan, work, constants, arenas: Arenas::new(), poison: Vec::new() })
+        Ok(Executable {
+            plan,
+            work,
+            constants,
+            arenas: Arenas::new(),
+            poison: Vec::new(),
+            runs: AtomicU64::new(0),
+        })
     }
 
     /// The same, filling every temporary with rubbish before the step that first writes it: if memory is planned wrongly,
@@ -164,6 +182,24 @@ impl Executable {
     /// The plan that is run.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The work of all runs so far, as it was done: of loops every turn, of choices what was taken.
+    pub fn done(&self) -> Done {
+        let runs = self.runs.load(Ordering::Relaxed);
+        let mut done = Done::default();
+        for (step, work) in self.plan.steps.iter().zip(&self.work) {
+            match work {
+                Work::Nested(inside) => {
+                    inside.iter().for_each(|e| done.work = done.work + e.done().work);
+                    if let (Step::While { .. }, [_, body]) = (step, &inside[..]) {
+                        done.turns += body.runs.load(Ordering::Relaxed);
+                    }
+                }
+                _ => done.work = done.work + step.work(&self.plan).times(runs as usize),
+            }
+        }
+        done
     }
 
     /// Runs it on arguments that lie as it was compiled for; gives the storages of its outputs. Arguments that nobody
@@ -263,7 +299,7 @@ impl Executable {
         for (b, storage) in &self.constants {
             table[*b] = storage.as_ptr();
         }
-        Ok(Session { executable: self, arena, table, slices })
+        Ok(Session { executable: self, arena, table, slices, runs: 0 })
     }
 
     fn arena(&self) -> Result<Option<Storage>> {
@@ -312,6 +348,7 @@ pub(crate) struct Session<'e> {
     table: Vec<*mut u8>,
     /// Per step of slices, one session for each thread.
     slices: Vec<Vec<Session<'e>>>,
+    runs: u64,
 }
 
 // SAFETY: a session uses the memory that its pointers lead to only while it runs, when its caller promises that it may.
@@ -346,6 +383,7 @@ impl Session<'_> {
         mut times: Option<&mut Vec<Duration>>,
         alone: bool,
     ) -> Result<()> {
+        self.runs += 1;
         let plan = &self.executable.plan;
         plan.inputs.iter().zip(ins).for_each(|(&b, p)| self.table[b] = p);
         plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
@@ -381,6 +419,7 @@ impl Session<'_> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
+        self.executable.runs.fetch_add(self.runs, Ordering::Relaxed);
         if let Some(arena) = self.arena.take() {
             self.executable.arenas.put(arena);
         }

@@ -26,7 +26,7 @@ mod routine;
 mod tile;
 pub mod vector;
 
-pub use executable::{Argument, Executable, evaluate, evaluate_on};
+pub use executable::{Argument, Done, Executable, evaluate, evaluate_on};
 pub use feature::Isa;
 pub use gradus_compile::{Given, Layout, Plan, amount};
 pub use interrupt::ask_to_stop;

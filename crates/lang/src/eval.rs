@@ -373,16 +373,13 @@ impl<'a> Term<'a> {
             }
             Kind::Not(one) => not(&real(self.eval(one, keep)?, one.span, "is no truth value")?.truth()),
             Kind::Choose(three) => {
-                let condition = truth(0, &three[..])?;
-                let yes = self.taken(std::slice::from_ref(&condition), || part(1, &three[..]))?;
-                let no = self.taken(&[not(&condition)], || part(2, &three[..]))?;
-                let choose = |both: &[Named]| {
-                    pointwise(&[std::slice::from_ref(&condition), both].concat(), |t| t[0].select(t[1], t[2]))
-                };
-                let both = meeting(&[yes, no], float);
-                choose(&both).of_no_kind(&both, |both| Some(choose(both)))
+                let [condition, yes, no] = &**three;
+                self.cases(e, &[[condition, yes]], Some(no), keep)?
             }
-            Kind::Case(cases, otherwise) => self.cases(e, cases, otherwise.as_deref(), keep)?,
+            Kind::Case(cases, otherwise) => {
+                let cases: Vec<[&Expr; 2]> = cases.iter().map(|[c, v]| [c, v]).collect();
+                self.cases(e, &cases, otherwise.as_deref(), keep)?
+            }
             Kind::Reduce(how, axes, body) => {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());

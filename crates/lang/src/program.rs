@@ -13,8 +13,11 @@ pub use block::Local;
 pub(crate) use resolve::number;
 
 use crate::ast::{Equation, Expr, Function, Name, Ref, Statement};
-use crate::diagnostic::{Diagnostic, Result, rendered};
+use crate::diagnostic::{Diagnostic, rendered};
+use crate::parse::Parsed;
+use crate::run::Settings;
 use crate::source::{Source, Span};
+use gradus_ir::Aval;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -106,39 +109,29 @@ impl Program {
 
     /// A program with what it imports, checked as far as that goes without sizes.
     pub fn load(source: Source, loader: &dyn Loader) -> std::result::Result<Program, Faults> {
+        Program::read(source, loader).map_err(|unsound| unsound.faults())
+    }
+
+    /// The same; of one that is wrong, with what could be read of it.
+    pub fn read(source: Source, loader: &dyn Loader) -> std::result::Result<Program, Box<Unsound>> {
         let mut program = Program { sources: vec![source], ..Program::default() };
-        match program.build(loader) {
-            Ok(()) => Ok(program),
-            Err(faults) => Err(Faults { sources: program.sources, faults }),
-        }
-    }
-
-    fn build(&mut self, loader: &dyn Loader) -> Result<()> {
-        let mut parsed = crate::parse::parse_all(&self.sources[0], 0);
-        self.statements = std::mem::take(&mut parsed.statements);
+        let mut parsed = crate::parse::parse_all(&program.sources[0], 0);
+        program.statements = std::mem::take(&mut parsed.statements);
         let mut faults = Vec::new();
-        self.collect(loader, &mut faults);
-        self.resolve(&mut faults);
-        self.warnings.extend(self.doubtful_sums());
-        self.warnings.extend(self.doubtful_ends());
-        // Of names in lines that could not be read nothing is known, so nothing is wrong with them either.
-        let known =
-            |d: &Diagnostic| !d.message.split('`').skip(1).step_by(2).any(|n| parsed.skipped.contains(n));
+        program.collect(loader, &mut faults);
+        program.resolve(&mut faults);
+        program.warnings.extend(program.doubtful_sums());
+        program.warnings.extend(program.doubtful_ends());
+        if faults.is_empty() && parsed.faults.is_empty() {
+            return Ok(program);
+        }
         // All that is wrong counts here, said or not: a function that calls itself must not be called.
-        let more = match faults.is_empty() && parsed.faults.is_empty() {
-            true => return Ok(()),
-            false => self.more_faults(&faults, &parsed),
-        };
-        faults.retain(known);
-        faults.extend(more.into_iter().filter(known).chain(parsed.faults));
-        faults.sort_by_key(Diagnostic::span);
-        faults.truncate(crate::parse::MOST_FAULTS);
-        Err(faults)
+        let unknown = program.concerned(&faults, &parsed);
+        Err(Box::new(Unsound { program, faults, unknown, parsed }))
     }
 
-    /// What is wrong with sizes in equations that have nothing to do with those faults; a declaration with a fault may
-    /// concern all of them.
-    fn more_faults(&self, faults: &[Diagnostic], parsed: &crate::parse::Parsed) -> Vec<Diagnostic> {
+    /// The names that faults are about; nothing if a declaration has one, which may concern all of them.
+    fn concerned(&self, faults: &[Diagnostic], parsed: &Parsed) -> Option<HashSet<Name>> {
         // Terms of one equation begin at the same place, and equations do not overlap.
         let mut begin: BTreeMap<(u32, u32), Vec<&Equation>> = BTreeMap::new();
         for e in &self.equations {
@@ -156,12 +149,10 @@ impl Program {
             match at(fault) {
                 Some(name) => bad.insert(name),
                 None if exports.contains(&fault.span()) => false,
-                None => return Vec::new(),
+                None => return None,
             };
         }
-        // How many steps there are is not known yet.
-        let timed = self.definitions.values().any(|d| d.time.is_some());
-        if timed { Vec::new() } else { self.faults_beside(&bad) }
+        Some(bad)
     }
 
     /// The same, looked up again after equations were added.
@@ -222,6 +213,60 @@ impl Equation {
     /// Whether something holds for one of them.
     pub(crate) fn any_read<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         self.value.any_ref(f) || self.guard.as_ref().is_some_and(|g| g.any_ref(f))
+    }
+}
+
+/// A program that something is wrong with, as far as it could be read.
+pub struct Unsound {
+    program: Program,
+    faults: Vec<Diagnostic>,
+    /// The names that it is about, if that is known.
+    unknown: Option<HashSet<Name>>,
+    parsed: Parsed,
+}
+
+impl Unsound {
+    /// What could be read.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What is wrong, with sizes too where that does not depend on inputs.
+    pub fn faults(self) -> Faults {
+        // How many steps there are is not known yet.
+        let timed = self.program.definitions.values().any(|d| d.time.is_some());
+        let more = match &self.unknown {
+            Some(unknown) if !timed => self.program.faults_beside(unknown),
+            _ => Vec::new(),
+        };
+        self.and(more)
+    }
+
+    /// What is wrong, with inputs and sizes too; besides names that could not be read, those that could not be given are
+    /// unknown.
+    pub fn faults_given(
+        self,
+        inputs: &BTreeMap<Name, Aval>,
+        unread: &HashSet<Name>,
+        settings: &Settings,
+        wanted: &[Name],
+    ) -> Faults {
+        let Some(unknown) = &self.unknown else { return self.faults() };
+        let unknown = unknown.union(unread).cloned().collect();
+        let more = self.program.faults_besides(inputs, &unknown, settings, wanted);
+        let faults = self.and(more);
+        Faults { sources: faults.sources.into_iter().chain(settings.command.clone()).collect(), ..faults }
+    }
+
+    fn and(self, more: Vec<Diagnostic>) -> Faults {
+        let Unsound { program, mut faults, parsed, .. } = self;
+        faults.extend(more);
+        // Of names in lines that could not be read nothing is known, so nothing is wrong with them either.
+        faults.retain(|d| !d.message.split('`').skip(1).step_by(2).any(|n| parsed.skipped.contains(n)));
+        faults.extend(parsed.faults);
+        faults.sort_by_key(Diagnostic::span);
+        faults.truncate(crate::parse::MOST_FAULTS);
+        Faults { sources: program.sources, faults }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Running programs: options, inputs, and the graph that everything is lowered to.
 
-use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::ast::{Expr, Kind, Name};
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values, in_words, window};
@@ -10,23 +10,13 @@ use crate::solve::Solver;
 use crate::source::{Source, Span};
 use crate::time::moving;
 use crate::verdict::{Judged, Verdict};
-use gradus_ir::{Aval, Class, DType, Graph};
-use gradus_tensor::{Compiled, Tensor, compile_graph};
+use gradus_ir::{Aval, DType, Graph};
+use gradus_tensor::{Compiled, Tensor, TracedFunction, compile_graph};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-
-/// Words of other languages that look like names, and what they are here.
-const ELSEWHERE: [(&str, &str); 6] = [
-    ("if", "a choice is written c ? x : y"),
-    ("else", "a choice is written c ? x : y"),
-    ("and", "both is written a && b"),
-    ("or", "either is written a || b"),
-    ("not", "the opposite is written !a"),
-    ("pi", "write its digits: const pi = 3.141592653589793"),
-];
 
 /// How a program runs.
 #[derive(Clone, Debug)]
@@ -166,24 +156,47 @@ pub struct Lowered {
     sources: Vec<Source>,
 }
 
+/// Equations that were solved.
+struct Solved {
+    traced: gradus_ir::Result<TracedFunction>,
+    faults: Vec<Diagnostic>,
+    /// The names that were wanted and have a value.
+    outputs: Vec<Name>,
+    verdicts: Vec<Verdict>,
+}
+
 impl Program {
     /// What is wrong with sizes whatever the inputs are, where some names have no meaning: said besides what is wrong
     /// with those.
     pub(crate) fn faults_beside(&self, bad: &HashSet<Name>) -> Vec<Diagnostic> {
-        let Some(options) = self.options(&BTreeMap::new(), &Settings::default(), &mut Vec::new()) else {
+        let none = BTreeMap::new();
+        let Some(options) = self.options(&none, &Settings::default(), &mut Vec::new()) else {
             return Vec::new();
         };
-        let mut found = Vec::new();
-        let traced = gradus_tensor::trace_function(&[], |_: &[Tensor]| {
-            let from_files = self.equations.iter().filter(|e| matches!(e.value.kind, Kind::Text(_)));
-            let from_files = from_files.map(|e| &e.target.name);
-            let unknown = self.inputs().chain(bad).chain(from_files).map(|n| (n.clone(), None));
-            let mut solver = Solver::new(self, &options, &self.equations, unknown.collect(), Vec::new());
-            solver.solve();
-            found = solver.faults;
-            vec![Tensor::full([], 0.0f32)]
-        });
-        if traced.is_ok() { found } else { Vec::new() }
+        let from_files = self.equations.iter().filter(|e| matches!(e.value.kind, Kind::Text(_)));
+        let from_files = from_files.map(|e| &e.target.name);
+        let unknown = self.inputs().chain(bad).chain(from_files).cloned().collect();
+        self.solved(&none, &unknown, &options, None).faults
+    }
+
+    /// What is wrong with inputs and sizes, as far as it does not concern names of which nothing is known: said besides
+    /// what is wrong with those.
+    pub fn faults_besides(
+        &self,
+        inputs: &BTreeMap<Name, Aval>,
+        unknown: &HashSet<Name>,
+        settings: &Settings,
+        wanted: &[Name],
+    ) -> Vec<Diagnostic> {
+        let mut faults = self.check_inputs(inputs, unknown, settings, wanted);
+        // How many steps there are may be what the unknown would say.
+        if self.definitions.values().any(|d| d.time.is_some()) {
+            return faults;
+        }
+        if let Some(options) = self.options(inputs, settings, &mut faults) {
+            faults.extend(self.solved(inputs, unknown, &options, Some(wanted)).faults);
+        }
+        faults
     }
 
     /// Whether something is wrong with sizes whatever the inputs are, as far as that can be told before steps are known.
@@ -201,52 +214,25 @@ impl Program {
         wanted: &[Name],
     ) -> Result<Lowered, Faults> {
         let faulty = |faults: Vec<Diagnostic>| settings.faults(self, faults);
-        let mut before = self.check_inputs(inputs, settings, wanted);
+        let mut faults = self.check_inputs(inputs, &HashSet::new(), settings, wanted);
         let complex = inputs.iter().filter(|(_, a)| a.dtype.is_complex()).map(|(n, _)| n.clone());
-        before.extend(self.taken_for_real(&complex.collect::<Vec<_>>(), wanted));
-        let options = self.options(inputs, settings, &mut before);
-        let Some(options) = options else { return Err(faulty(before)) };
-        let names: Vec<Name> = inputs.keys().cloned().collect();
-        let avals: Vec<Aval> = inputs.values().cloned().collect();
-        let mut found: (Vec<Diagnostic>, Vec<Name>, Vec<Verdict>) = Default::default();
-        let traced = gradus_tensor::trace_function(&avals, |nodes: &[Tensor]| {
-            let mut values: Values = HashMap::new();
-            for (name, node) in names.iter().zip(nodes) {
-                let own = self.input_dtype(name, node.dtype(), options.float);
-                values.insert(name.clone(), Some(Value::new(node.to_dtype(own))));
-            }
-            // What is wrong with inputs is said; what needs them has no value, and the rest is looked at as well.
-            let usable = |n: &&Name| inputs.get(*n).is_some_and(|a| self.fits_input(n, a));
-            for name in self.inputs().filter(|n| !usable(n)) {
-                values.insert(name.clone(), None);
-            }
-            let mut solver = Solver::new(self, &options, &self.equations, values, Vec::new());
-            solver.only(wanted);
-            solver.solve();
-            let mut outputs = Vec::new();
-            for name in wanted {
-                if let Some(Some(value)) = solver.values.get(name) {
-                    found.1.push(name.clone());
-                    outputs.push(self.shown(name, value));
-                }
-            }
-            solver.verdicts.append(&mut options.verdicts.borrow_mut());
-            outputs.extend(solver.verdicts.iter().map(|v| v.verdict.clone()));
-            (found.0, found.2) = (solver.faults, solver.verdicts);
-            outputs
-        });
-        let (faults, outputs, verdicts) = found;
-        before.extend(faults);
-        if !before.is_empty() {
-            return Err(faulty(before));
+        faults.extend(self.taken_for_real(&complex.collect::<Vec<_>>(), wanted));
+        let options = self.options(inputs, settings, &mut faults);
+        let Some(options) = options else { return Err(faulty(faults)) };
+        let solved = self.solved(inputs, &HashSet::new(), &options, Some(wanted));
+        faults.extend(solved.faults);
+        if !faults.is_empty() {
+            return Err(faulty(faults));
         }
+        let (outputs, verdicts) = (solved.outputs, solved.verdicts);
         if let Some(name) = wanted.iter().find(|n| !outputs.contains(n)) {
             let at = self.definition(name).map(|d| d.span).unwrap_or_default();
             return Err(faulty(vec![Diagnostic::error(at, format!("`{name}` has no value"))]));
         }
+        let traced = solved.traced;
         let traced = traced.map_err(|e| faulty(vec![Diagnostic::error(Span::NOWHERE, e.to_string())]))?;
         Ok(Lowered {
-            inputs: names,
+            inputs: inputs.keys().cloned().collect(),
             outputs,
             graph: traced.graph,
             verdicts: verdicts.into_iter().map(|v| (v.judged, v.name, v.span)).collect(),
@@ -254,6 +240,48 @@ impl Program {
             allow_unconverged: settings.allow_unconverged,
             sources: self.sources.clone(),
         })
+    }
+
+    /// All equations solved for inputs of these types, or those that some names need. What is unknown has no value, nor
+    /// has what needs it, and nothing is wrong with that.
+    fn solved(
+        &self,
+        inputs: &BTreeMap<Name, Aval>,
+        unknown: &HashSet<Name>,
+        options: &Options,
+        wanted: Option<&[Name]>,
+    ) -> Solved {
+        let (mut faults, mut outputs, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
+        let avals: Vec<Aval> = inputs.values().cloned().collect();
+        let traced = gradus_tensor::trace_function(&avals, |nodes: &[Tensor]| {
+            let mut values: Values = HashMap::new();
+            for (name, node) in inputs.keys().zip(nodes) {
+                let own = self.input_dtype(name, node.dtype(), options.float);
+                values.insert(name.clone(), Some(Value::new(node.to_dtype(own))));
+            }
+            // What is wrong with inputs is said; what needs them has no value, and the rest is looked at as well.
+            let usable = |n: &&Name| inputs.get(*n).is_some_and(|a| self.fits_input(n, a));
+            for name in self.inputs().filter(|n| !usable(n)).chain(unknown) {
+                values.insert(name.clone(), None);
+            }
+            let mut solver = Solver::new(self, options, &self.equations, values, Vec::new());
+            if let Some(wanted) = wanted {
+                solver.only(wanted);
+            }
+            solver.solve();
+            let mut given = Vec::new();
+            for name in wanted.unwrap_or_default() {
+                if let Some(Some(value)) = solver.values.get(name) {
+                    outputs.push(name.clone());
+                    given.push(self.shown(name, value));
+                }
+            }
+            solver.verdicts.append(&mut options.verdicts.borrow_mut());
+            given.extend(solver.verdicts.iter().map(|v| v.verdict.clone()));
+            (faults, verdicts) = (solver.faults, solver.verdicts);
+            given
+        });
+        Solved { traced, faults, outputs, verdicts }
     }
 
     /// The calls of functions that take places, among what these names need.
@@ -391,146 +419,6 @@ impl Program {
             let what = format!("{who} has a temperature");
             faults.push(Diagnostic::error(place, what).help("sig(x) without one of its own has it"));
         }
-    }
-
-    /// The dtype that an input has in the program: floats are the program's own and whole numbers have all bits, unless
-    /// nothing but `cast` and other functions that take numbers as they are read it.
-    pub fn input_dtype(&self, name: &Name, given: DType, float: DType) -> DType {
-        let own = match given.class() {
-            Class::Bool => DType::Bool,
-            Class::Int => DType::I64,
-            Class::Float => float,
-            Class::Complex => float.complex(),
-        };
-        if own != given && self.reads_as_given(name) { given } else { own }
-    }
-
-    /// The smallest kind of floats that some number of a program is held as, where its own are of this one.
-    pub fn least_float(&self, float: DType) -> DType {
-        fn casts(e: &Expr, least: DType) -> DType {
-            let own = match &e.kind {
-                Kind::Call(c) if &*c.function == "cast" => c.named.iter().find_map(|(_, v)| match &v.kind {
-                    Kind::Text(to) => DType::parse(to).filter(|d| d.class() == Class::Float),
-                    _ => None,
-                }),
-                _ => None,
-            };
-            let least = own.filter(|d| d.epsilon() > least.epsilon()).unwrap_or(least);
-            e.parts().into_iter().fold(least, |least, p| casts(p, least))
-        }
-        let bodies = self.functions.values().flat_map(|f| &f.body);
-        self.equations.iter().chain(bodies).fold(float, |least, e| casts(&e.value, least))
-    }
-
-    /// Whether nothing but `cast` and other functions that take numbers as they are read a name.
-    pub fn reads_as_given(&self, name: &Name) -> bool {
-        let mut parts = self.equations.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
-        parts.all(|e| builtin::reads_as_given(e, name, self))
-    }
-
-    /// How many axes an input of a name has: of a state, what it begins with.
-    fn input_rank(&self, d: &Definition) -> usize {
-        let file = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
-        d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
-    }
-
-    fn fits_input(&self, name: &Name, aval: &Aval) -> bool {
-        self.definition(name).is_some_and(|d| self.input_rank(d) == aval.shape.rank())
-    }
-
-    /// Every input that is needed is given, nothing else is, and it has as many axes as indices.
-    fn check_inputs(
-        &self,
-        inputs: &BTreeMap<Name, Aval>,
-        settings: &Settings,
-        wanted: &[Name],
-    ) -> Vec<Diagnostic> {
-        let mut faults = Vec::new();
-        let needed = self.needed(wanted);
-        let places = self
-            .equations
-            .iter()
-            .flat_map(|e| e.reads().into_iter().chain([&e.target]))
-            .flat_map(|r| &r.places);
-        let indices: HashSet<Name> = places.filter_map(crate::scope::key).collect();
-        for name in self.inputs().filter(|n| needed.contains(*n) && !inputs.contains_key(*n)) {
-            let Some(d) = self.definition(name) else { continue };
-            let what = format!("`{name}` has no equation, so it is an input, and none was given");
-            // What is missing itself was not meant.
-            let is_there = |n: &&Name| !self.is_input(n) || inputs.contains_key(*n);
-            let others = self.names.iter().filter(is_there).map(|n| &**n);
-            let fault = Diagnostic::error(d.span, what);
-            if d.rank == 0 && indices.contains(name) {
-                let own = |e: &&Equation| e.target.relation && crate::scope::keys(&e.target).contains(name);
-                let help = match self.equations.iter().find(own).map(|e| &e.target) {
-                    Some(left) => format!(
-                        "`{name}` is an index of the relation `{}`; a function is fn {}({name}) -> y {{ y = … }}",
-                        left.name, left.name
-                    ),
-                    None => format!("`{name}` is an index: index({name}) is its place, as a number"),
-                };
-                faults.push(fault.help(help));
-                continue;
-            }
-            let elsewhere = ELSEWHERE.iter().find(|(word, _)| **word == **name).map(|(_, here)| *here);
-            let give = match self.ends_with_a_block(name) {
-                true => format!("the `{name}` that `let` gives ends with its block"),
-                false if elsewhere.is_some() => elsewhere.unwrap_or_default().to_string(),
-                false => format!("give it (--input {name}=FILE), or define it"),
-            };
-            add_near(&mut faults, fault.help(give), name, others);
-        }
-        for (name, aval) in inputs {
-            let told = ["--input", "--set"].map(|o| settings.place(&format!("{o} {name}="), self));
-            let place = told.into_iter().find(|p| *p != Span::NOWHERE).unwrap_or(Span::NOWHERE);
-            let Some(d) = self.definition(name) else {
-                let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
-                let open = self.inputs().filter(|n| !inputs.contains_key(*n)).map(|n| &**n);
-                add_near(&mut faults, fault, name, open);
-                continue;
-            };
-            let source = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
-            let given = d.equations.iter().all(source);
-            if !given && !self.is_state(name) {
-                let what = format!("`{name}` has an equation and cannot be given as an input");
-                faults.push(Diagnostic::error(d.span, what));
-            }
-            let begins = |i: &&usize| {
-                let places = &self.equations[**i].target.places;
-                places.iter().any(|p| matches!(p.index, Index::Moment(0)))
-            };
-            if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
-                let what = format!("`{name}` is given, but it has a start in the program");
-                faults.push(Diagnostic::error(place, what).and(self.equations[*i].span, "its start"));
-            }
-            let expected = self.input_rank(d);
-            if !self.fits_input(name, aval) {
-                let expected = crate::eval::indices(expected);
-                let what = format!("the input `{name}` has shape {}, but {expected} here", aval.shape);
-                faults.push(Diagnostic::error(d.span, what));
-            }
-        }
-        faults
-    }
-
-    /// The names that these need, themselves included.
-    pub fn needed(&self, wanted: &[Name]) -> HashSet<Name> {
-        let mut needed: HashSet<Name> = HashSet::new();
-        let mut work: Vec<Name> = wanted.to_vec();
-        while let Some(name) = work.pop() {
-            // A parameter is a number that is known, and no name of a tensor.
-            let Some(d) = self.definition(&name).filter(|_| !needed.contains(&name)) else { continue };
-            for i in &d.equations {
-                let e = &self.equations[*i];
-                work.extend(e.reads().iter().map(|r| r.name.clone()));
-                // What says when its time ends.
-                work.extend(
-                    moving(&e.target.places).and_then(|t| self.times.get(t.0)).map(|go| go.0.clone()),
-                );
-            }
-            needed.insert(name);
-        }
-        needed
     }
 }
 

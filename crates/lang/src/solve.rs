@@ -138,7 +138,7 @@ impl<'a> Solver<'a> {
             }
             let recursive = group.len() > 1 || needs[group[0]].contains(&group[0]);
             let outcome = match (recursive, self.moves(&group)) {
-                (false, true) if self.own(group[0]).iter().any(|e| self.is_by_moment(e)) => {
+                (false, true) if self.own(group[0]).iter().any(|e| self.program.is_by_moment(e)) => {
                     self.stream(&group)
                 }
                 (false, _) => self.plain(group[0]),

@@ -128,6 +128,26 @@ fn every_builtin_has_a_case() {
     assert!(without.is_empty(), "{without:?}");
 }
 
+/// Builtins that no derivative passes through, and why; all others are differentiated twice (`gradients`).
+const WITHOUT_DERIVATIVE: &[(&str, &[&str])] = &[
+    ("it is constant but for jumps", &["step", "tucker_dense", "is_close", "any", "all"]),
+    ("it gives places", &["argmax", "argmin", "argsort", "one_hot", "random_bits"]),
+    (
+        "it is of sizes and settings alone",
+        &["arange", "causal_mask", "even", "eye", "fftfreq", "index", "linspace", "odd", "rfftfreq", "size"],
+    ),
+    ("that is what it says", &["stop_gradient", "ones_like", "zeros_like"]),
+];
+
+#[test]
+fn every_other_builtin_is_differentiated() {
+    let cases = cases();
+    let smooth: BTreeSet<&str> = cases.iter().filter(|c| c.smooth).map(|c| c.name).collect();
+    let flat: BTreeSet<&str> = cases.iter().map(|c| c.name).filter(|n| !smooth.contains(n)).collect();
+    let listed: BTreeSet<&str> = WITHOUT_DERIVATIVE.iter().flat_map(|(_, names)| *names).copied().collect();
+    assert_eq!(flat, listed);
+}
+
 /// A program with a loss that weighs every number of the result by itself and its square.
 fn with_loss(case: &Case) -> (String, Vec<(&'static str, Vec<usize>)>) {
     let Case { before, left, call, .. } = case;

@@ -169,6 +169,22 @@ fn moments_ahead_from_two_places() {
     );
 }
 
+/// What adds up behind the last moment, or moment by moment, comes back from all places, wherever the first of it lies.
+#[test]
+fn places_that_add_up_over_time() {
+    let shapes: &[(&str, &[usize])] = &[("W", &[3, 3]), ("X", &[3, 4])];
+    let own = "fn f(a) -> y { y = sin(a) + 0.5 a }\naxis i = 3\naxis j = 3\n";
+    for text in [
+        "G[*t+1] = tanh(W[i,i-1] / (2 + W[i,i] ** 2) f(X[0,*t]) + 0.3 G[*t])\nLoss = G[*-1]",
+        "G[*t+1] = tanh(W[i,i] X[j,*t+1] X[i+1,*t+1] + 0.3 G[*t])\nLoss = G[*-1] + X[i+1,*t+1]",
+        // The axis of a function at a moment is no time, whether the equation needs itself or calls another function.
+        "H[i,*t+1] = softmax(f(X[i,*t])) + 0.1 W[i,j] H[j,*t]\nLoss = sin(H[0,*-1])",
+        "H[i,*t] = softmax(f(X[i,*t])) W[i,0]\nLoss = sin(H[0,*-1])",
+    ] {
+        check(&format!("{own}{text} + W[i,j] X[i,*t]"), shapes);
+    }
+}
+
 /// Names of time are names of indices: each equation has its own, and primes make another.
 #[test]
 fn names_of_time() {

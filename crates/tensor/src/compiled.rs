@@ -23,6 +23,17 @@ pub struct Compiled {
     types: Vec<Aval>,
 }
 
+/// What a run took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Scalar operations.
+    pub flops: u64,
+    /// Bytes that the steps read and wrote, in each step every buffer once.
+    pub bytes: u64,
+    /// Turns of the outermost loops that go on while a condition holds.
+    pub turns: u64,
+}
+
 /// Compiles a function at the types of these tensors.
 ///
 /// Cells that the function reads are read anew at each run; cells that it writes are written when a run has ended, in
@@ -92,14 +103,18 @@ impl Compiled {
         self.executable.plan().arena
     }
 
-    /// Scalar operations of a run; a loop until a condition fails counts one turn.
-    pub fn flops(&self) -> f64 {
-        self.executable.plan().work().flops
-    }
-
-    /// Bytes that the steps of a run read and write, in each step every buffer once.
-    pub fn bytes(&self) -> f64 {
-        self.executable.plan().work().bytes
+    /// Runs it and says what that took: operations and bytes of every turn of its loops and of the branches taken, and how
+    /// many turns those loops took that go on while a condition holds. Nobody else must run it meanwhile.
+    #[track_caller]
+    pub fn measured(&self, ins: &[&Tensor]) -> Result<Measured> {
+        let before = self.executable.done();
+        self.run(ins)?;
+        let after = self.executable.done();
+        Ok(Measured {
+            flops: (after.work.flops - before.work.flops) as u64,
+            bytes: (after.work.bytes - before.work.bytes) as u64,
+            turns: after.turns - before.turns,
+        })
     }
 
     /// What each step of the plan is, in order.

@@ -43,7 +43,7 @@ pub use assign::Patch;
 pub use axis::{All, Axes};
 pub use backward::Backward;
 pub use cell::wait_with;
-pub use compiled::{Compiled, Jit, compile, compile_graph, jit};
+pub use compiled::{Compiled, Jit, Measured, compile, compile_graph, jit};
 pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use convert::Memory;
 pub use data::Element;

@@ -1,7 +1,7 @@
 //! Compiled functions: what they say of themselves, and that equal ones are compiled once.
 
 use gradus_tensor::autograd::grad;
-use gradus_tensor::{Backward, Generator, Tensor, compile, no_grad};
+use gradus_tensor::{Backward, Generator, Tensor, compile, cond, no_grad, while_loop};
 
 #[test]
 fn explain_tells_work_and_memory() {
@@ -224,4 +224,30 @@ fn steps_survive_conversions_by_other_threads() {
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     assert_eq!(w.to_vec::<f32>().unwrap(), [2000.0; 4096]);
+}
+
+/// Work as it was done: of a loop every turn, of a choice what was taken.
+#[test]
+fn work_as_it_was_done() {
+    let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], [4]);
+    let n = Tensor::from_slice(&[7i64], []);
+    let looped = compile(&[&x, &n], |v| {
+        let more = |c: &[Tensor]| c[1].gt(0i64);
+        let step = |c: &[Tensor]| vec![&c[0] * &c[0], &c[1] - 1i64];
+        while_loop(&[&v[0], &v[1]], None, more, step).unwrap()
+    })
+    .unwrap();
+    let small = Tensor::from_slice(&[3i64], []);
+    let (seven, three) = (looped.measured(&[&x, &n]).unwrap(), looped.measured(&[&x, &small]).unwrap());
+    assert_eq!((seven.turns, three.turns), (7, 3));
+    // Four products and a difference a turn, a comparison before each and one more.
+    assert_eq!(seven.flops - three.flops, 4 * (4 + 1 + 1));
+    assert!(seven.bytes > 2 * three.bytes);
+    let chosen = compile(&[&x, &n], |v| {
+        let more = |v: &[Tensor]| vec![(&v[0] * &v[0]).exp().tanh().sin()];
+        cond(&v[1].gt(5i64), &[&v[0]], more, |v: &[Tensor]| vec![&v[0] + 1.0]).unwrap()
+    })
+    .unwrap();
+    let [much, little] = [&n, &small].map(|n| chosen.measured(&[&x, n]).unwrap().flops);
+    assert_eq!(much - little, 4 * 3);
 }

@@ -4,7 +4,7 @@ use super::{Eval, Fault, Term, real};
 use crate::ast::{Call, Expr, Kind, Name};
 use crate::builtin::{self, Callee, Mixes};
 use crate::named::{Named, meeting, pointwise};
-use crate::scope::{Names, besides, bound_by, names_of};
+use crate::scope::{Names, besides, bound_by, distinct, names_of, occurrences};
 use crate::time::moving;
 use gradus_ir::Class;
 
@@ -100,7 +100,7 @@ impl Term<'_> {
     pub(super) fn cases(
         &self,
         e: &Expr,
-        cases: &[[Expr; 2]],
+        cases: &[[&Expr; 2]],
         otherwise: Option<&Expr>,
         keep: &Names,
     ) -> Eval<Named> {
@@ -130,6 +130,14 @@ impl Term<'_> {
             Some(choices.iter().zip(values).rev().fold(last.clone(), choose))
         };
         let values = meeting(&values, float);
-        Ok(chosen(&values).ok_or(Fault::Silent)?.of_no_kind(&values, chosen))
+        let value = chosen(&values).ok_or(Fault::Silent)?;
+        // It lies as what it chooses from; what only conditions have comes after that.
+        let own = occurrences(e);
+        let by_condition = |a: &&Name| {
+            self.options.is_derived() && !own.contains(a) && choices.iter().any(|c| c.axes.contains(a))
+        };
+        let of_values = values.iter().flat_map(|v| &v.axes).filter(|a| !by_condition(a));
+        let order = distinct(of_values.chain(choices.iter().flat_map(|c| &c.axes)).cloned());
+        Ok(Named::new(value.aligned(&order), order).of_no_kind(&values, chosen))
     }
 }

@@ -72,7 +72,9 @@ impl Term<'_> {
         };
         let own = is_time(self.equation) || self.program.equations.iter().any(is_time);
         let time = own.then_some(self.options.steps);
-        let declared = time.or(self.options.axes.get(index).map(|a| a.0));
+        // Where nothing else says how far a primed index goes, the name that it has its primes behind does.
+        let base = || self.options.axes.get(index.trim_end_matches('\''));
+        let declared = time.or(self.options.axes.get(index).or_else(base).map(|a| a.0));
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
         let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
         let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared).or(beside) else {

@@ -17,7 +17,9 @@ fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
             // A function of the program's own that leaves an index leaves it as it is.
             let stays = || free(e, &Names::from_iter([index.clone()]), program).contains(index);
             let own = matches!(callee.base, Base::User(_)) && !builtin::leans(c, program) && stays();
-            let by_name = own || matches!(callee.shape(), Shape::Pointwise | Shape::Along);
+            // Nor does a reduction touch what it leaves.
+            let left = || matches!(callee.shape(), Shape::Reduce | Shape::ReduceOne) && stays();
+            let by_name = own || matches!(callee.shape(), Shape::Pointwise | Shape::Along) || left();
             c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
         }
         _ => e.parts().into_iter().find_map(|p| having(p, index, program)),

@@ -295,9 +295,15 @@ impl Walk<'_> {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
                 if *how == Projection::Sum {
-                    return self.back(body, ct, &around);
+                    // Nothing in the cotangent says that they are kept within the body.
+                    let before = self.outer.clone();
+                    self.outer.extend(axes.iter().cloned());
+                    self.back(body, ct, &around);
+                    self.outer = before;
+                    return;
                 }
                 let ct = self.chosen(ct, &around);
+                let ct = self.summed_outside(ct, &free(e, keep, self.program));
                 let ct = reduced(*how, self.apart(body, &around), ct, axes);
                 self.enter(body, ct, &around);
             }

@@ -10,7 +10,8 @@ use super::settled::{names_in, settled};
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection};
 use crate::builtin::{self, Base, Callee, Mixes};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, kept_within, occurrences};
+use crate::scope::{Names, besides, bound_by, free, fresh, kept_within, occurrences, renamed};
+use std::collections::HashMap;
 
 /// A condition, and whether a branch is taken where it holds or where it does not.
 #[derive(Clone)]
@@ -65,10 +66,37 @@ pub(super) fn chosen(masks: &[Mask], ct: Expr) -> Expr {
     masks.iter().rev().fold(ct, |ct, mask| mask.on(ct))
 }
 
-/// Where some branches are taken, for something with these indices.
-pub(super) fn guard(masks: &[Mask], names: &[Name]) -> Option<Expr> {
+/// Where some branches are taken, for something with these indices, beside what has others.
+pub(super) fn guard(masks: &[Mask], names: &[Name], beside: Names) -> Option<Expr> {
     let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
-    each.reduce(|a, b| Kind::And(Box::new([a, b])).bare())
+    joined(each.collect(), |n| names.contains(n), Kind::And, beside)
+}
+
+/// Conditions with these indices as one. What each of them sums over is called otherwise than in the others, and than what
+/// is taken: an index that two have would be kept for the other.
+pub(super) fn joined(
+    conditions: Vec<Expr>,
+    index: impl Fn(&Name) -> bool,
+    join: impl Fn(Box<[Expr; 2]>) -> Kind,
+    mut taken: Names,
+) -> Option<Expr> {
+    let mut apart: Vec<Expr> = Vec::new();
+    for (i, condition) in conditions.iter().enumerate() {
+        if conditions[..i].contains(condition) {
+            continue;
+        }
+        let own = occurrences(condition);
+        let met: Vec<Name> = own.iter().filter(|n| !index(n) && taken.contains(n)).cloned().collect();
+        taken.extend(own);
+        let mut names = HashMap::new();
+        for name in met {
+            let new = fresh(&name, &taken);
+            taken.insert(new.clone());
+            names.insert(name, new);
+        }
+        apart.push(renamed(condition, &names));
+    }
+    apart.into_iter().reduce(|a, b| join(Box::new([a, b])).bare())
 }
 
 /// The values of a choice with the conditions of each: of cases, those before do not hold.

@@ -3,7 +3,7 @@
 use super::back::{Walk, call, plain, reference, text, times};
 use super::shift::{at_hand, shiftable, shifted, unmoved};
 use crate::ast::{Expr, Index, Name, Place, Ref};
-use crate::scope::{free, fresh, key, keys, occurrences};
+use crate::scope::{Names, free, fresh, key, keys, occurrences};
 use crate::solve::calls_at;
 use crate::source::Span;
 use crate::time::moving;
@@ -48,7 +48,7 @@ impl Walk<'_> {
         if by > self.last_moment(&r.name) {
             // Moments behind the last one that the tensor has are read as 0, so nothing flows into them: they end here.
             let ahead = Name::from(format!("{name}_ahead"));
-            let now: Vec<Place> = places.iter().map(at_hand).collect();
+            let now: Vec<Place> = self.all_places(&r.name, &places).iter().map(at_hand).collect();
             self.emit(Ref { name: ahead.clone(), places, relation: false, span: Span::default() }, ct);
             // All that is read ahead adds up there, and comes back once.
             if !self.ahead.insert(ahead.clone()) {
@@ -62,16 +62,40 @@ impl Walk<'_> {
         if let Some(time) = time.filter(|t| moving(&places).is_none() && calls_at(&ct, t, self.program)) {
             let steps = Name::from(format!("{name}_steps"));
             let now = Place { index: Index::Time(time, 0), dotted: false, span: Span::default() };
-            let at: Vec<Place> = places.iter().cloned().chain([now]).collect();
-            let target =
-                Ref { name: steps.clone(), places: at.clone(), relation: false, span: Span::default() };
-            self.emit(target, ct);
+            let at: Vec<Place> = places.iter().cloned().chain([now.clone()]).collect();
+            self.emit(Ref { name: steps.clone(), places: at, relation: false, span: Span::default() }, ct);
             if !self.ahead.insert(steps.clone()) {
                 return;
             }
-            ct = reference(steps, at);
+            places = self.all_places(&r.name, &places);
+            ct = reference(steps, places.iter().cloned().chain([now]).collect());
         }
         self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
+    }
+
+    /// Indices for all places of a tensor: these, unless they leave some out.
+    fn all_places(&self, name: &Name, places: &[Place]) -> Vec<Place> {
+        let named = |p: &Place| match &p.index {
+            Index::Named(n, 0) => Some(n.clone()),
+            _ => None,
+        };
+        let timed = |p: &Place| matches!(p.index, Index::Time(..));
+        let plain: Vec<Option<Name>> = places.iter().filter(|p| !timed(p)).map(named).collect();
+        let distinct = (1..plain.len()).all(|i| !plain[..i].contains(&plain[i]));
+        if distinct && plain.iter().all(Option::is_some) {
+            return places.to_vec();
+        }
+        let own = self.program.definition(name).map(|d| &d.places[..]).unwrap_or_default();
+        let mut taken: Names = places.iter().filter(|p| timed(p)).filter_map(key).collect();
+        let mut one = |(i, p): (usize, &Place)| {
+            if timed(p) {
+                return p.clone();
+            }
+            let new = fresh(&own.get(i).and_then(named).unwrap_or_else(|| "i".into()), &taken);
+            taken.insert(new.clone());
+            Place::named(&new)
+        };
+        places.iter().enumerate().map(&mut one).collect()
     }
 
     /// The left sides of a tensor's equations, if it moves with time.

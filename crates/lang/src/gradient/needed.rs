@@ -1,12 +1,12 @@
 //! Where names are needed: what only branches read counts where they are taken, so its derivative, which may be infinite
 //! elsewhere, has no say there. The same as if it were written in the branch.
 
-use super::branch::{Mask, behind, branches, guard};
+use super::branch::{Mask, behind, branches, guard, joined};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin;
 use crate::order::components;
 use crate::program::Program;
-use crate::scope::{Names, besides, key, keys, occurrences, renamed};
+use crate::scope::{Names, besides, fresh, key, keys, occurrences, renamed};
 use std::collections::{HashMap, HashSet};
 
 /// Conditions by name; their indices are those of the left side, by place.
@@ -64,8 +64,7 @@ pub(crate) fn where_needed(
         }
         let mut all: Vec<Expr> = Vec::new();
         let everywhere = readers[one].iter().any(|e| !read_in(e, name, &out, program, &mut all));
-        let either =
-            all.into_iter().reduce(|a, b| if a == b { a } else { Kind::Or(Box::new([a, b])).bare() });
+        let either = joined(all, |n| n.starts_with('#'), Kind::Or, Names::new());
         if let Some(either) = either.filter(|_| !everywhere) {
             out.insert(name.clone(), either);
         }
@@ -73,13 +72,27 @@ pub(crate) fn where_needed(
     out
 }
 
-/// The condition under which an equation's value is needed, in its own indices, unless one of them means something else in it.
+/// The condition under which an equation's value is needed, in its own indices, unless that is its guard.
 pub(crate) fn condition(e: &Equation, needed: &Needed) -> Option<Expr> {
     let condition = needed.get(&e.target.name)?;
-    let keys = plain_keys(&e.target.places)?;
+    let own = plain_keys(&e.target.places)?;
+    let mut names: HashMap<Name, Name> = own.iter().enumerate().map(|(p, k)| (at(p), k.clone())).collect();
+    if e.guard.as_ref() == Some(&renamed(condition, &names)) {
+        return None;
+    }
+    // What it sums over is none of the equation's indices.
+    let mut taken = occurrences(&e.value);
+    taken.extend(own);
+    taken.extend(e.guard.iter().flat_map(occurrences));
     let inside = occurrences(condition);
-    let names: HashMap<Name, Name> = keys.iter().enumerate().map(|(p, k)| (at(p), k.clone())).collect();
-    (!keys.iter().any(|k| inside.contains(k))).then(|| renamed(condition, &names))
+    let met: Vec<Name> = inside.iter().filter(|n| taken.contains(n)).cloned().collect();
+    taken.extend(inside);
+    for name in met {
+        let new = fresh(&name, &taken);
+        taken.insert(new.clone());
+        names.insert(name, new);
+    }
+    Some(renamed(condition, &names))
 }
 
 /// The conditions under which an equation reads a name, into `all`; whether there is one at every reading.
@@ -136,7 +149,7 @@ impl Readings<'_> {
 
     fn note(&mut self, r: &Ref, masks: &[Mask]) {
         let found = plain_keys(&r.places).and_then(|keys| {
-            let condition = guard(masks, &keys)?;
+            let condition = guard(masks, &keys, Names::new())?;
             let names = keys.into_iter().enumerate().map(|(p, k)| (k, at(p))).collect();
             Some(renamed(&condition, &names))
         });

@@ -4,7 +4,7 @@
 
 use super::along::sized;
 use super::branch::{Mask, behind, guard};
-use super::settled::{own_result, settled};
+use super::settled::{own_result, settled, step_of};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
@@ -136,6 +136,19 @@ impl Parts<'_> {
             _ => {}
         }
         let mut kept = kept_within(e, keep).into_iter();
+        // A power of something that is no number is a call to its derivative.
+        if let Kind::Power(two) = &e.kind
+            && !matches!(two[1].kind, Kind::Number(_))
+        {
+            let mut alone = self.alone(&two[..], Names::new()).into_iter();
+            return e.map_parts(&mut |p| {
+                let (keep, alone) = (kept.next().unwrap_or_default(), alone.next().unwrap_or_default());
+                let new = self.part(p, &keep);
+                let (names, there) = (laid(&new, &keep, self.program), free(&new, &alone, self.program));
+                let lost = !new.is_single() && names.iter().any(|n| !there.contains(n));
+                if lost && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new }
+            });
+        }
         let masks = self.masks.clone();
         if let Kind::Reduce(_, axes, _) = &e.kind {
             // Its indices are its own, whatever those of conditions around it are called.
@@ -163,7 +176,7 @@ impl Parts<'_> {
             return self.list(e, list);
         }
         let callee = builtin::find(&call.function, self.program);
-        let alone = self.alone(call);
+        let alone = self.alone(&call.args, bound_by(call));
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), alone) in call.args.iter().zip(kept).zip(alone) {
             let new = self.still(a, &keep);
@@ -202,7 +215,7 @@ impl Parts<'_> {
         let behind = behind(&self.masks, self.program, self.equation, callee, call, keep);
         let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
-        let (alone, kept) = (self.alone(call), besides(&around, &call.args));
+        let (alone, kept) = (self.alone(&call.args, bound_by(call)), besides(&around, &call.args));
         for (((a, keep), alone), still) in call.args.iter().zip(kept).zip(alone).zip(still) {
             let new = self.part(a, &keep);
             let new = self.settled(&new, &keep);
@@ -213,14 +226,22 @@ impl Parts<'_> {
         if let Some(masks) = masks {
             self.masks = masks;
         }
-        let (function, named) = (call.function.clone(), call.named.clone());
+        // At a moment time is no axis; without the call that has a name now, it may be one.
+        let at_moment = callee.shape().has_axes() && step_of(self.program, self.equation).is_some();
+        let named = match at_moment {
+            true => settled(self.program, self.equation, callee, call, keep),
+            false => call.named.clone(),
+        };
+        let function = call.function.clone();
         Kind::Call(Box::new(Call { function, args, named })).at(e.span)
     }
 
-    /// What arguments of a call keep that stands alone.
-    fn alone(&self, call: &Call) -> Vec<Names> {
-        let left = keys(&self.equation.target).into_iter().chain(bound_by(call)).collect();
-        besides(&left, &call.args)
+    /// What arguments of a call keep that stands alone, where those of them that are no tensors yet may get names.
+    fn alone(&self, args: &[Expr], bound: Names) -> Vec<Names> {
+        let left: Names = keys(&self.equation.target).into_iter().chain(bound).collect();
+        let single = |i: usize| args.iter().enumerate().filter(move |(j, a)| *j != i && a.is_single());
+        let beside = |i: usize| single(i).flat_map(|(_, a)| occurrences(a)).chain(left.iter().cloned());
+        (0..args.len()).map(|i| beside(i).collect()).collect()
     }
 
     /// Whether an argument with these names is named: one by place of several axes is, and one that would be another on another
@@ -275,7 +296,7 @@ impl Parts<'_> {
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
         let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
-        let (before, guard) = (self.found.len(), guard(&masks, &names));
+        let (before, guard) = (self.found.len(), guard(&masks, &names, occurrences(&value)));
         let out = self.named(value, names, keep);
         self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
         out

@@ -4,7 +4,6 @@ use crate::ast::{Call, Equation, Expr, Function, Kind, Name};
 use crate::builtin::{self, Callee};
 use crate::program::Program;
 use crate::scope::{Names, kept_within, key, keys, names_of};
-use crate::solve::calls_at;
 use crate::time::moving;
 
 fn text(t: &str) -> Expr {
@@ -63,11 +62,12 @@ fn follows(callee: &Callee, c: &Call) -> bool {
     callee.has_temperature(c) && !c.named.iter().any(|(k, _)| &**k == "like")
 }
 
-/// The time of an equation that is taken step by step, since it needs itself: there it is no axis.
-fn step_of<'a>(program: &Program, equation: &'a Equation) -> Option<&'a Name> {
+/// The time of an equation that is taken step by step: there it is no axis.
+pub(super) fn step_of<'a>(program: &Program, equation: &'a Equation) -> Option<&'a Name> {
     let (time, _) = moving(&equation.target.places)?;
-    let reads: Vec<Name> = equation.reads().iter().map(|r| r.name.clone()).collect();
-    program.needed(&reads).contains(&equation.target.name).then_some(time)
+    let reads = || -> Vec<Name> { equation.reads().iter().map(|r| r.name.clone()).collect() };
+    let loops = || program.needed(&reads()).contains(&equation.target.name);
+    (program.is_by_moment(equation) || loops()).then_some(time)
 }
 
 /// The indices of an argument where its equation is computed.
@@ -97,8 +97,7 @@ pub(super) fn own_result(
     let mut left = keys(&equation.target);
     let names = |a: &Expr| names_of(a, &c.args, &left, keep, program);
     let mut args: Vec<Vec<Name>> = c.args.iter().map(names).collect();
-    let by_moment = |t: &&Name| step_of(program, equation).is_some() || calls_at(&equation.value, t, program);
-    if let Some(time) = moving(&equation.target.places).map(|t| t.0).filter(by_moment) {
+    if let Some(time) = step_of(program, equation) {
         args.iter_mut().chain([&mut left]).for_each(|names| names.retain(|n| n != time));
     }
     Some((builtin::own_names(f, &args)?, left))

@@ -360,7 +360,9 @@ impl Look<'_> {
         let places = if call.named.is_empty() { places_of(&call.args) } else { None };
         let Some(places) = places else {
             let what = format!("`{}` is a tensor of this program; indices must stand here", call.function);
-            faults.push(Diagnostic::error(e.span, what).help("write A * (…) to multiply"));
+            faults.push(
+                Diagnostic::error(e.span, what).help(format!("write {} * (…) to multiply", call.function)),
+            );
             return e.clone();
         };
         Kind::Ref(Ref { name: call.function.clone(), places, relation: true, span: e.span }).at(e.span)

@@ -54,16 +54,20 @@ struct Edge {
     lag: i64,
 }
 
-impl<'a> Solver<'a> {
-    /// Whether an equation is evaluated moment by moment though it may not need itself.
-    pub(super) fn is_by_moment(&self, e: &Equation) -> bool {
+impl Program {
+    /// Whether an equation is evaluated moment by moment though it may not need itself: for a function that is called so, or
+    /// since its time ends by a condition.
+    pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
         let Some((time, _)) = moving(&e.target.places) else { return false };
         let mut parts = [&e.value].into_iter().chain(&e.guard);
-        !self.program.functions.is_empty() && parts.any(|p| calls_at(p, time, self.program))
+        let called = !self.functions.is_empty() && parts.any(|p| calls_at(p, time, self));
+        called || self.times.contains_key(time)
     }
+}
 
+impl<'a> Solver<'a> {
     fn steps(&self, e: &Equation, names: &Group) -> bool {
-        loops(e, names) || self.is_by_moment(e) || self.is_endless(e)
+        loops(e, names) || self.program.is_by_moment(e)
     }
 
     /// Whether an equation moves with a time that ends by a condition.

@@ -154,3 +154,52 @@ fn named_ranges() {
         "H[i,*0] = V[i]\nH[s,*t+1] = tanh(H[s=::-1,*t]) U[s] + V[s]\nLoss = H[r,*-1] H[r,*-1] + exp(V[s])";
     check_with(state, &[("V", &[3]), ("U", &[3])], Some(3));
 }
+
+/// Conditions that are joined sum apart: an index that two of them sum over is none of what they choose.
+#[test]
+fn conditions_that_sum_over_one_index() {
+    let shapes: &[(&str, &[usize])] = &[("M", &[3, 3]), ("N", &[3, 3]), ("U", &[3]), ("V", &[3])];
+    let own = "fn w(a[x], b[x]) -> y[x] { y[x] = a[x] b[x+1] }\n";
+    for text in [
+        "T[s] when M[s,q] V[q] > 0.5 = w(N[s=::-1,-1] cumsum(tanh(N[r,s]), axis=\"r\"), U[s])",
+        "T[s] when M[s,q] V[q] > 0.5 = U[r] sin((2 + N[s,s+1] ** 2) ** sin(cumsum(U[r])))",
+        "E[s] = exp(U[s])\nT[s] = (M[s,q] V[q] > 0.5 ? E[s] : 0) + (N[s,q] U[q] > 0.9 ? sin(E[s]) : V[s])",
+        // A condition that comes from elsewhere, to where its index means another.
+        "E[s] = exp(U[s]) / (2 + M[s,q] V[q])\nT[s] = M[s,q] V[q] > 0.5 ? log(E[s]) : 0",
+        "T[s] = M[s,q] V[q] > 0.5 ? sin(tanh(U[s]) exp(M[s,q] V[q])) : 0",
+        "E[s] = exp(U[s])\nT[s] when N[s,q] U[q] > 0.9 = M[s,q] V[q] > 0.5 ? log(E[s]) : 0",
+    ] {
+        check_with(&format!("{own}{text}\nLoss = tanh(T[s]) + U[r] V[r] + M[i,j] N[i,j]"), shapes, None);
+    }
+}
+
+/// What is kept for an argument of a call, or by a sum around it, is summed around all of a line.
+#[test]
+fn sums_around_powers() {
+    let shapes: &[(&str, &[usize])] = &[("M", &[3, 3]), ("U", &[3]), ("V", &[3])];
+    let own = "fn f(a[x]) -> o[y] { o[y] = a[y=::-1] a[y] a[y] }\n";
+    for text in [
+        "T[k] = (2 + (softmax(V[q+1], axis=\"q\") M[q,s]) ** 2) ** sin(f(U[q]))",
+        "T[k] = hypot(softmax(V[q+1], axis=\"q\") M[q,s], f(U[q]))",
+        "T[k] = reduce(sum, q) ((2 + (V[q] M[q,k]) ** 2) ** sin(U[k]))",
+        "T[k] = exp(reduce(sum, q) ((2 + (V[q] M[q,k]) ** 2) ** sin(U[k])) / 20)",
+    ] {
+        check_with(&format!("{own}{text}\nLoss = sin(T[k] / 9) + U[r] V[r] M[r,s]"), shapes, None);
+    }
+}
+
+/// How often something is repeated is told by what a reduction leaves, and a choice around a mean is summed before it.
+#[test]
+fn repeated_beside_reductions() {
+    let shapes: &[(&str, &[usize])] = &[("M", &[3, 3]), ("N", &[3, 4]), ("U", &[3]), ("V", &[3])];
+    for text in [
+        "T[r,s] = (mean(cumsum(N[s,q]), axis=\"s\") - M[s,r])",
+        "T[s] = (U[r] sum(N[s,q], axis=\"s\") + M[s,s])",
+        "T[s] when U[s] > 0.5 = (M[0,s] > 0.4 ? mean(N[r,q], axis=\"r\") : M[r+1,r+1])",
+        "T[s] = (M[s,s+1] M[s=::-1,-1] > 0.4 ? M[r=::-1,q] M[r,s] : reduce(avg, s) (M[q-1,s=::-1] V[s-1]))",
+    ] {
+        let places = text.split_once(" ").unwrap().0;
+        let text = format!("{text}\nLoss = tanh({places}) + U[r] V[r] + M[i,j] V[j] + N[i,j]");
+        check_with(&text, shapes, None);
+    }
+}

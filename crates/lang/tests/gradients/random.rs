@@ -1,14 +1,16 @@
 //! Random equations of ranges, offsets and functions with indices of their own: gradients, plain and merged, of all that run.
 
 use crate::check::{check_with, load, numbers, settings};
+use gradus_ir::{Aval, transform};
 use gradus_lang::ast::Name;
-use gradus_lang::{GradientOptions, Program, Source};
-use gradus_tensor::Tensor;
+use gradus_lang::{GradientOptions, Program, Source, raise};
+use gradus_tensor::{Tensor, compile_graph};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const FUNCTIONS: &str = "fn f(a[x]) -> o[y] { o[y] = a[y=::-1] a[y] a[y] }\n\
     fn g(a[x]) -> o[x,z] { o[x,z] = a[x] sin(a[z-1]) }\n";
@@ -124,6 +126,27 @@ fn wide_program() -> impl Strategy<Value = String> {
     })
 }
 
+/// The gradient of a loss as the core derives it, as equations again: the same values.
+fn raised(program: &Program, inputs: &BTreeMap<Name, Tensor>) {
+    let avals: BTreeMap<Name, Aval> = inputs.iter().map(|(n, t)| (n.clone(), t.aval().unwrap())).collect();
+    let lowered = program.lower(&avals, &settings(None), &["Loss".into()]).unwrap();
+    let graph = transform::vjp(&lowered.graph, &(0..inputs.len()).collect::<Vec<_>>()).unwrap();
+    let text = raise(&graph, &[]).unwrap();
+    let again = load(&text);
+    let names: Vec<Name> = graph.inputs().iter().map(|(n, _)| n.as_str().into()).collect();
+    let mut ins: Vec<Tensor> = lowered.inputs.iter().map(|n| inputs[n].clone()).collect();
+    ins.extend(graph.input_avals()[ins.len()..].iter().map(|a| Tensor::zeros_of(a) + 1.0));
+    let direct = compile_graph(&Arc::new(graph)).unwrap().run(&ins.iter().collect::<Vec<_>>()).unwrap();
+    let given = names.into_iter().zip(ins).filter(|(n, _)| again.is_input(n)).collect();
+    let outputs = again.outputs();
+    let found = again.run(&given, &settings(None), &outputs).unwrap_or_else(|f| panic!("{text}\n{f}"));
+    for (name, direct) in outputs.iter().zip(&direct) {
+        let far = (&found[name] - direct).abs().max(()).item::<f64>().unwrap();
+        let most = direct.abs().max(()).item::<f64>().unwrap();
+        assert!(far <= 1e-12 * (1.0 + most), "{name}: {far}\n{text}");
+    }
+}
+
 /// Random choices, guards and reductions of everything.
 #[test]
 fn random_choices() {
@@ -143,7 +166,14 @@ fn random_choices() {
         let finite = out[&Name::from("Loss")].item::<f64>().unwrap().is_finite();
         if finite && program.gradient(&GradientOptions::default()).is_ok() {
             ran += 1;
-            if std::panic::catch_unwind(|| check_with(&text, &shapes, None)).is_err() {
+            let holds = || {
+                check_with(&text, &shapes, None);
+                // Every eighth, since it takes as long as all the rest.
+                if ran % 8 == 0 {
+                    raised(&program, &inputs);
+                }
+            };
+            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(holds)).is_err() {
                 wrong.push(format!("{case}: {}", text.lines().nth(5).unwrap_or_default()));
             }
         }

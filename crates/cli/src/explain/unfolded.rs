@@ -1,0 +1,133 @@
+//! A program with its constants as inputs: what depends on them alone would be computed before it is compiled, and nothing
+//! would be left to explain.
+
+use super::{alone, avals};
+use crate::Done;
+use crate::given::Ready;
+use gradus::Tensor;
+use gradus::lang::ast::{Equation, Index, Kind, Name, Place, Ref};
+use gradus::lang::{Lowered, Program, Settings, Span};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+pub(super) struct Unfolded<'a> {
+    program: Program,
+    /// The values of all names, and of constants.
+    values: BTreeMap<Name, Tensor>,
+    ready: &'a Ready,
+}
+
+/// A graph and what it is given.
+pub(super) type Given = (Lowered, BTreeMap<Name, Tensor>);
+
+impl<'a> Unfolded<'a> {
+    pub(super) fn new(
+        program: &Program,
+        values: &BTreeMap<Name, Tensor>,
+        ready: &'a Ready,
+    ) -> Done<Unfolded<'a>> {
+        let mut open = program.clone();
+        open.equations.retain(|e| computes(program, &e.target.name));
+        open.exports.clear();
+        open.sinks.clear();
+        let mut values = values.clone();
+        for (i, e) in open.equations.iter_mut().enumerate().filter(|(_, e)| e.reads().is_empty()) {
+            let name = Name::from(format!("constant {i}"));
+            if let Some((places, value)) = constant(program, e, &name, &values, &ready.settings) {
+                let span = e.value.span;
+                e.value = Kind::Ref(Ref { name: name.clone(), places, relation: false, span }).at(span);
+                values.insert(name, value);
+            }
+        }
+        Ok(Unfolded { program: open.extended(&[])?, values, ready })
+    }
+
+    /// The graph of some names.
+    pub(super) fn lowered(&self, wanted: &[Name]) -> Done<Given> {
+        let wanted: Vec<Name> = wanted.iter().filter(|n| computes(&self.program, n)).cloned().collect();
+        Ok(self.of(&self.program, &wanted)?)
+    }
+
+    fn of(&self, program: &Program, wanted: &[Name]) -> Result<Given, gradus::lang::Faults> {
+        let needed = program.needed(wanted);
+        let given =
+            |n: &Name| needed.contains(n) && (program.is_input(n) || self.ready.inputs.contains_key(n));
+        let inputs: BTreeMap<Name, Tensor> = self
+            .values
+            .iter()
+            .filter(|(n, _)| given(n))
+            .map(|(n, t)| (n.clone(), self.ready.inputs.get(n).unwrap_or(t).clone()))
+            .collect();
+        Ok((program.lower(&avals(&inputs), &self.ready.settings, wanted)?, inputs))
+    }
+
+    /// How many rounds those names take that need themselves, or move with a time that goes on while something holds.
+    pub(super) fn rounds(&self, names: &HashSet<Name>) -> Done<HashMap<Name, u64>> {
+        let program = &self.program;
+        let mut own: Vec<&Name> = program.names.iter().filter(|n| names.contains(*n)).collect();
+        own.retain(|n| !program.is_input(n));
+        let needed: HashMap<&Name, HashSet<Name>> =
+            own.iter().map(|n| (*n, program.needed(std::slice::from_ref(*n)))).collect();
+        let moves = |n: &Name| {
+            let timed = |p: &Place| matches!(&p.index, Index::Time(t, _) if program.times.contains_key(t));
+            program.equations.iter().any(|e| e.target.name == *n && e.target.places.iter().any(timed))
+        };
+        let mut out = HashMap::new();
+        for name in &own {
+            if out.contains_key(*name) {
+                continue;
+            }
+            let together: Vec<&Name> = match moves(name) {
+                true => own.iter().copied().filter(|n| moves(n)).collect(),
+                false => vec![name],
+            };
+            let between = |m: &&&Name| {
+                together.iter().any(|n| needed[*n].contains(**m))
+                    && together.iter().any(|n| needed[**m].contains(*n))
+            };
+            let group: HashSet<&Name> = own.iter().filter(between).copied().collect();
+            let mut part = program.clone();
+            part.equations.retain(|e| group.contains(&e.target.name));
+            if !part.equations.iter().any(|e| e.reads().iter().any(|r| group.contains(&r.name))) {
+                continue;
+            }
+            // What cannot be taken apart counts once.
+            let Ok((lowered, inputs)) =
+                part.extended(&[]).and_then(|part| self.of(&part, &[(*name).clone()]))
+            else {
+                continue;
+            };
+            let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
+            let turns = lowered.compiled()?.measured(&ins)?.turns;
+            if turns > 0 {
+                out.extend(group.into_iter().map(|n| (n.clone(), turns)));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Whether a name has equations that read something.
+fn computes(program: &Program, name: &Name) -> bool {
+    let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
+    own.iter().any(|i| !program.equations[*i].reads().is_empty())
+}
+
+/// What an equation gives that reads nothing, and its indices, unless it has a moment for each step or a kind of its own.
+fn constant(
+    program: &Program,
+    e: &Equation,
+    name: &Name,
+    values: &BTreeMap<Name, Tensor>,
+    settings: &Settings,
+) -> Option<(Vec<Place>, Tensor)> {
+    let plain = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Moment(_));
+    if !e.target.places.iter().all(plain) || matches!(e.value.kind, Kind::Text(_)) {
+        return None;
+    }
+    let named = e.target.places.iter().filter(|p| matches!(p.index, Index::Named(..)));
+    let places: Vec<Place> = named.map(|p| Place { dotted: false, ..p.clone() }).collect();
+    let target = Ref { name: name.clone(), places: places.clone(), relation: false, span: Span::NOWHERE };
+    let one = alone(program, e, target, values).ok()?;
+    let value = one.run(&BTreeMap::new(), settings, std::slice::from_ref(name)).ok()?.remove(name)?;
+    (value.dtype() == settings.float).then_some((places, value))
+}

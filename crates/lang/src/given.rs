@@ -1,0 +1,166 @@
+//! What programs are given: whether it is all there and fits, and of what kind it is.
+
+use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::builtin;
+use crate::diagnostic::{Diagnostic, add_near};
+use crate::program::{Definition, Program};
+use crate::run::Settings;
+use crate::source::Span;
+use crate::time::moving;
+use gradus_ir::{Aval, Class, DType};
+use std::collections::{BTreeMap, HashSet};
+
+/// Words of other languages that look like names, and what they are here.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("if", "a choice is written c ? x : y"),
+    ("else", "a choice is written c ? x : y"),
+    ("and", "both is written a && b"),
+    ("or", "either is written a || b"),
+    ("not", "the opposite is written !a"),
+    ("pi", "write its digits: const pi = 3.141592653589793"),
+];
+
+impl Program {
+    /// The dtype that an input has in the program: floats are the program's own and whole numbers have all bits, unless
+    /// nothing but `cast` and other functions that take numbers as they are read it.
+    pub fn input_dtype(&self, name: &Name, given: DType, float: DType) -> DType {
+        let own = match given.class() {
+            Class::Bool => DType::Bool,
+            Class::Int => DType::I64,
+            Class::Float => float,
+            Class::Complex => float.complex(),
+        };
+        if own != given && self.reads_as_given(name) { given } else { own }
+    }
+
+    /// The smallest kind of floats that some number of a program is held as, where its own are of this one.
+    pub fn least_float(&self, float: DType) -> DType {
+        fn casts(e: &Expr, least: DType) -> DType {
+            let own = match &e.kind {
+                Kind::Call(c) if &*c.function == "cast" => c.named.iter().find_map(|(_, v)| match &v.kind {
+                    Kind::Text(to) => DType::parse(to).filter(|d| d.class() == Class::Float),
+                    _ => None,
+                }),
+                _ => None,
+            };
+            let least = own.filter(|d| d.epsilon() > least.epsilon()).unwrap_or(least);
+            e.parts().into_iter().fold(least, |least, p| casts(p, least))
+        }
+        let bodies = self.functions.values().flat_map(|f| &f.body);
+        self.equations.iter().chain(bodies).fold(float, |least, e| casts(&e.value, least))
+    }
+
+    /// Whether nothing but `cast` and other functions that take numbers as they are read a name.
+    pub fn reads_as_given(&self, name: &Name) -> bool {
+        let mut parts = self.equations.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
+        parts.all(|e| builtin::reads_as_given(e, name, self))
+    }
+
+    /// How many axes an input of a name has: of a state, what it begins with.
+    fn input_rank(&self, d: &Definition) -> usize {
+        let file = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
+        d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
+    }
+
+    pub(crate) fn fits_input(&self, name: &Name, aval: &Aval) -> bool {
+        self.definition(name).is_some_and(|d| self.input_rank(d) == aval.shape.rank())
+    }
+
+    /// Every input that is needed is given, nothing else is, and it has as many axes as indices. Of what is unknown nothing
+    /// is said.
+    pub(crate) fn check_inputs(
+        &self,
+        inputs: &BTreeMap<Name, Aval>,
+        unknown: &HashSet<Name>,
+        settings: &Settings,
+        wanted: &[Name],
+    ) -> Vec<Diagnostic> {
+        let mut faults = Vec::new();
+        let needed = self.needed(wanted);
+        let missing = |n: &&Name| needed.contains(*n) && !inputs.contains_key(*n) && !unknown.contains(*n);
+        let places = self
+            .equations
+            .iter()
+            .flat_map(|e| e.reads().into_iter().chain([&e.target]))
+            .flat_map(|r| &r.places);
+        let indices: HashSet<Name> = places.filter_map(crate::scope::key).collect();
+        for name in self.inputs().filter(missing) {
+            let Some(d) = self.definition(name) else { continue };
+            let what = format!("`{name}` has no equation, so it is an input, and none was given");
+            // What is missing itself was not meant.
+            let is_there = |n: &&Name| !self.is_input(n) || inputs.contains_key(*n);
+            let others = self.names.iter().filter(is_there).map(|n| &**n);
+            let fault = Diagnostic::error(d.span, what);
+            if d.rank == 0 && indices.contains(name) {
+                let own = |e: &&Equation| e.target.relation && crate::scope::keys(&e.target).contains(name);
+                let help = match self.equations.iter().find(own).map(|e| &e.target) {
+                    Some(left) => format!(
+                        "`{name}` is an index of the relation `{}`; a function is fn {}({name}) -> y {{ y = … }}",
+                        left.name, left.name
+                    ),
+                    None => format!("`{name}` is an index: index({name}) is its place, as a number"),
+                };
+                faults.push(fault.help(help));
+                continue;
+            }
+            let elsewhere = ELSEWHERE.iter().find(|(word, _)| **word == **name).map(|(_, here)| *here);
+            let give = match self.ends_with_a_block(name) {
+                true => format!("the `{name}` that `let` gives ends with its block"),
+                false if elsewhere.is_some() => elsewhere.unwrap_or_default().to_string(),
+                false => format!("give it (--input {name}=FILE), or define it"),
+            };
+            add_near(&mut faults, fault.help(give), name, others);
+        }
+        for (name, aval) in inputs {
+            let told = ["--input", "--set"].map(|o| settings.place(&format!("{o} {name}="), self));
+            let place = told.into_iter().find(|p| *p != Span::NOWHERE).unwrap_or(Span::NOWHERE);
+            let Some(d) = self.definition(name) else {
+                let fault = Diagnostic::error(place, format!("nothing reads the input `{name}`"));
+                let open = self.inputs().filter(|n| !inputs.contains_key(*n)).map(|n| &**n);
+                add_near(&mut faults, fault, name, open);
+                continue;
+            };
+            let source = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
+            let given = d.equations.iter().all(source);
+            if !given && !self.is_state(name) {
+                let what = format!("`{name}` has an equation and cannot be given as an input");
+                faults.push(Diagnostic::error(d.span, what));
+            }
+            let begins = |i: &&usize| {
+                let places = &self.equations[**i].target.places;
+                places.iter().any(|p| matches!(p.index, Index::Moment(0)))
+            };
+            if let Some(i) = d.equations.iter().find(begins).filter(|_| !given) {
+                let what = format!("`{name}` is given, but it has a start in the program");
+                faults.push(Diagnostic::error(place, what).and(self.equations[*i].span, "its start"));
+            }
+            let expected = self.input_rank(d);
+            if !self.fits_input(name, aval) {
+                let expected = crate::eval::indices(expected);
+                let what = format!("the input `{name}` has shape {}, but {expected} here", aval.shape);
+                faults.push(Diagnostic::error(d.span, what));
+            }
+        }
+        faults
+    }
+
+    /// The names that these need, themselves included.
+    pub fn needed(&self, wanted: &[Name]) -> HashSet<Name> {
+        let mut needed: HashSet<Name> = HashSet::new();
+        let mut work: Vec<Name> = wanted.to_vec();
+        while let Some(name) = work.pop() {
+            // A parameter is a number that is known, and no name of a tensor.
+            let Some(d) = self.definition(&name).filter(|_| !needed.contains(&name)) else { continue };
+            for i in &d.equations {
+                let e = &self.equations[*i];
+                work.extend(e.reads().iter().map(|r| r.name.clone()));
+                // What says when its time ends.
+                work.extend(
+                    moving(&e.target.places).and_then(|t| self.times.get(t.0)).map(|go| go.0.clone()),
+                );
+            }
+            needed.insert(name);
+        }
+        needed
+    }
+}
