@@ -41,6 +41,7 @@ fn near_special() -> Vec<f32> {
         f32::INFINITY,
         f32::NAN,
         0.5,
+        0.585_583_3,
         0.625,
         0.92,
         1.0,
@@ -175,7 +176,7 @@ fn hyperbolic() {
 #[test]
 fn error_functions() {
     check("erf", 1.5, libm::erf);
-    check("erfc", 2.0, libm::erfc);
+    check("erfc", 1.6, libm::erfc);
     // The meaning of the row, which is checked where it is written.
     let erfinv = gradus_ir::ops::pointwise::rows().find(|row| row.name == "erfinv").unwrap().float.unwrap();
     check("erfinv", 0.51, |x| erfinv(&[x]));

@@ -37,6 +37,7 @@ const SMOOTH_ROWS: &[&str] = &[
     "sigmoid",
     "softplus",
     "erf",
+    "erfc",
     "atan",
     "expm1",
     "asinh",

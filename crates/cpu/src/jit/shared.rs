@@ -39,7 +39,11 @@ pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     if let Some(shared) = known().as_ref().and_then(|k| k.get(&key)) {
         return shared.clone();
     }
-    let shared = Shared::new(key.0, &key.1).map(Arc::new);
+    let shared = match Shared::code(key.0, &key.1) {
+        // A moment without memory for it is nothing to remember.
+        Some(code) => Some(Arc::new(Shared::new(code, &key.1)?)),
+        None => None,
+    };
     let mut known = known();
     let all = known.get_or_insert_default();
     if all.len() >= MOST {
@@ -49,14 +53,21 @@ pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     all.entry(key).or_insert(shared).clone()
 }
 
+/// Instructions, what they are handed, and how many row buffers they need.
+type Code = (Vec<u8>, Table, usize);
+
 impl Shared {
-    fn new(isa: Isa, lowered: &Lowered) -> Option<Shared> {
+    fn code(isa: Isa, lowered: &Lowered) -> Option<Code> {
         let (turns, kept) = schedule(lowered);
         let (code, table) = match isa {
             Isa::Avx512 => emit::<avx512::Avx512>(lowered, &turns, kept)?,
             Isa::Avx2 => emit::<avx2::Avx2>(lowered, &turns, kept)?,
             _ => return None,
         };
+        Some((code, table, kept))
+    }
+
+    fn new((code, table, kept): Code, lowered: &Lowered) -> Option<Shared> {
         Some(Shared { pages: Pages::new(&code)?, table, kept, nodes: lowered.nodes.len() })
     }
 }

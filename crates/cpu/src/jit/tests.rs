@@ -179,6 +179,12 @@ impl Case {
         memory.iter().map(|m| m.iter().flat_map(|w| w.to_le_bytes()).collect()).collect()
     }
 
+    /// Whether some function needs many registers.
+    fn is_long(&self) -> bool {
+        let long = |i: &Inst| matches!(i.op, Operation::Scalar(Scalar::Row(row)) if LONG.contains(&row.name));
+        self.kernel.axes.len() > 1 && self.kernel.body.iter().any(long)
+    }
+
     /// Both ways to run it, over all rows in one go and in parts.
     fn check(&self, random: &mut Random, what: &str) {
         let sizes: Vec<(DType, usize)> = self.buffers.iter().map(|(d, b)| (*d, b.len() / d.size())).collect();
@@ -193,6 +199,9 @@ impl Case {
             }
             let mut native = Program::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
             native.native = Native::on(isa, &self.kernel, &sizes);
+            if native.native.is_none() && isa == Isa::Avx2 && self.is_long() {
+                continue;
+            }
             assert!(native.native.is_some(), "{what} is refused on {isa:?}:\n{}", self.kernel);
             let found = self.results(&native, parts);
             for (b, (x, y)) in found.iter().zip(&expected).enumerate() {
@@ -392,7 +401,8 @@ fn reductions() {
                 case.store(random, 0, &[axes[1] as i64, 1, 0], scaled);
             }
             let minus = case.row(random.of(&BINARY), &[last, scaled]);
-            last = case.row(random.of(&UNARY), &[minus]);
+            let name = if turn % 4 == 0 { LONG[0] } else { random.of(&UNARY) };
+            last = case.row(name, &[minus]);
         }
         let apart = random.below(2);
         match random.below(3) {

@@ -5,7 +5,7 @@ use super::{Call, Out, around};
 use crate::tile::memory;
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
-use gradus_ir::{DType, Error, Result};
+use gradus_ir::{DType, Error, Result, stop};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,6 +31,8 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
         let some = all[first..last].iter().fold(false, |some, i| some | (*i as u64 >= extent as u64));
         astray.fetch_or(some, Ordering::Relaxed);
     });
+    // Where the work was to end, not all have been looked at.
+    stop::poll()?;
     let first = || all.iter().find(|&&i| i < 0 || i >= extent as i64);
     match astray.into_inner().then(first).flatten() {
         Some(&index) => Err(Error::index(index, extent)),
@@ -132,8 +134,9 @@ const BLOCK: usize = 64;
 const FEW: usize = 8;
 /// Elements whose sums are kept at a time.
 const SPAN: usize = 1 << 15;
-/// Updates that are sorted at a time.
+/// Updates that are sorted at a time, at least, and most such pieces.
 const PIECE: usize = 1 << 14;
+const PIECES: usize = 64;
 
 /// Single elements: a span of them is combined at a time, by all updates in their order.
 unsafe fn write_each<T: Element>(
@@ -175,17 +178,19 @@ unsafe fn write_each<T: Element>(
 /// Which updates go to which span: where those of each span begin among all, and all in the order of their spans, unless
 /// that is their own. Those of one span stay in their order.
 fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<Vec<u32>>) {
-    let pieces: Vec<&[i64]> = index.chunks(PIECE).collect();
+    // A bounded number of pieces, as each counts for every span.
+    let piece = PIECE.max(index.len().div_ceil(PIECES));
+    let pieces: Vec<&[i64]> = index.chunks(piece).collect();
     // Per piece and span, how many; then where they go.
     let mut counts = vec![0usize; pieces.len() * spans];
     let (places, sorted) = (Out(counts.as_mut_ptr()), AtomicBool::new(true));
-    call.parts(pieces.len(), PIECE * size_of::<i64>(), |from, to| {
-        for (piece, at) in pieces[from..to].iter().zip(from..) {
+    call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
+        for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the counts of the piece are this task's.
             let counts = unsafe { places.slice(at * spans, spans) };
             let mut last = at.checked_sub(1).and_then(|a| pieces[a].last()).map_or(0, |i| *i as usize / SPAN);
             let mut rising = true;
-            for i in *piece {
+            for i in *own {
                 let span = *i as usize / SPAN;
                 counts[span] += 1;
                 rising &= span >= last;
@@ -207,11 +212,11 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
     }
     let mut order = vec![0u32; index.len()];
     let (places, out) = (Out(counts.as_mut_ptr()), Out(order.as_mut_ptr()));
-    call.parts(pieces.len(), PIECE * size_of::<i64>(), |from, to| {
-        for (piece, at) in pieces[from..to].iter().zip(from..) {
+    call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
+        for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the places of the piece are this task's.
             let next = unsafe { places.slice(at * spans, spans) };
-            for (i, u) in piece.iter().zip(at * PIECE..) {
+            for (i, u) in own.iter().zip(at * piece..) {
                 let place = &mut next[*i as usize / SPAN];
                 // SAFETY: every update has a place of its own, below their number.
                 unsafe { out.at(*place).write(u as u32) };

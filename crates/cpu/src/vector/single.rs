@@ -146,6 +146,7 @@ pub(crate) fn erfc<N: Single>(x: N) -> N {
     let near = n.fma(-LN2_HI, -square);
     let far = n.fma(-LN2_LO, -lost);
     let r = near + far;
+    let whole_low = whole_low.fma(r, whole_low);
     let q = exp_rest(r);
     let small = (r * r).fma(q, far + lack.fma(r, lack));
     let y = (whole + whole.fused(near, whole.fma(small, whole_low))).scaled(t);
