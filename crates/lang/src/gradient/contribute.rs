@@ -91,7 +91,7 @@ impl Walk<'_> {
             if timed(p) {
                 return p.clone();
             }
-            let new = fresh(&own.get(i).and_then(named).unwrap_or_else(|| "i".into()), &taken);
+            let new = fresh(&own.get(i).and_then(named).unwrap_or_else(|| "i".into()), &taken, self.program);
             taken.insert(new.clone());
             Place::named(&new)
         };
@@ -122,7 +122,7 @@ impl Walk<'_> {
                         Some(Index::Named(n, _)) => n.clone(),
                         _ => "i".into(),
                     };
-                    let name = fresh(&name, &taken);
+                    let name = fresh(&name, &taken, self.program);
                     taken.insert(name.clone());
                     places.push(Place::named(&name));
                     at.push(place.index.to_string());
