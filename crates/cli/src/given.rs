@@ -22,8 +22,8 @@ impl Given {
         program.is_input(&p.name) || program.is_state(&p.name)
     }
 
-    /// The settings alone, with numbers of this dtype.
-    pub(crate) fn settings(&self, program: &Program, float: DType) -> Done<Settings> {
+    /// The settings alone, with numbers of this dtype, and what is said of names that are not there to be given.
+    pub(crate) fn settings(&self, program: &Program, float: DType) -> Done<(Settings, Vec<Diagnostic>)> {
         let number = |p: &Pair| {
             let failed = |why: &str| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
             let x = p.value.parse::<f64>().map_err(|_| failed("expected a number"))?;
@@ -71,7 +71,7 @@ impl Given {
             let open = names.filter(|n| !given.iter().any(|p| p.name == **n));
             faults.push(Diagnostic::error(place, what).nearest(&p.name, open));
         }
-        if faults.is_empty() { Ok(settings) } else { Err(settings.faults(program, faults).into()) }
+        Ok((settings, faults))
     }
 
     /// Everything that these names of a program need.
@@ -89,8 +89,9 @@ impl Given {
         drawn: bool,
     ) -> Done<Ready> {
         let program = &opened.program;
-        let settings = self.settings(program, float)?;
+        let (settings, told) = self.settings(program, float)?;
         let mut found = self.read(program, &opened.folder, wanted, &settings)?;
+        found.faults.extend(told);
         if found.faults.is_empty() {
             return Ok(Ready { settings, inputs: found.inputs });
         }
@@ -111,15 +112,19 @@ impl Given {
         let wanted: Vec<Name> = match only.is_empty() {
             true if there => program.outputs(),
             true => program.names.clone(),
-            false => only.iter().map(|n| n.trim().into()).collect(),
+            false => only
+                .iter()
+                .map(|n| n.trim().into())
+                .filter(|n: &Name| program.definition(n).is_some())
+                .collect(),
         };
-        let given = self.settings(program, float).and_then(|settings| {
+        let given = self.settings(program, float).and_then(|(settings, told)| {
             let found = self.read(program, folder, &wanted, &settings)?;
-            Ok((settings, found))
+            Ok((settings, told, found))
         });
-        // What the command line says may be for a line that could not be read.
-        let Ok((settings, found)) = given else { return unsound.faults() };
-        let mut faults = unsound.faults_given(&found.types(), &found.unread, &settings, &wanted);
+        let Ok((settings, mut told, found)) = given else { return unsound.faults() };
+        told.extend(crate::run::not_there(program, only, &settings));
+        let mut faults = unsound.faults_given(&found.types(), &found.unread, &settings, &wanted, told);
         faults.faults.extend(found.faults);
         faults.faults.sort_by_key(Diagnostic::span);
         faults
