@@ -70,7 +70,7 @@ pub(crate) fn wanted(program: &Program, only: &[String], given: &Given) -> Done<
     if only.is_empty() {
         return Ok(program.outputs());
     }
-    let (settings, told) = given.settings(program, DType::F32)?;
+    let (settings, told) = given.settings(program, DType::F32);
     let mut faults = not_there(program, only, &settings);
     if !faults.is_empty() {
         faults.extend(told);

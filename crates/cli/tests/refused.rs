@@ -268,6 +268,12 @@ fn the_command_and_the_program_at_once() {
         ),
         ("Z = 1", &["--only", "Nope", "--set", "Q=1"], 2, &["no tensor `Nope`", "no parameter or input `Q`"]),
         ("Y[i] = tanhh(A[i])", &["--set", "A=[1]"], 1, &["no function `tanhh`"]),
+        (
+            "param k = 2\nY[i] = k tanhh(A[i])",
+            &["--set", "k=two", "--set", "A=[1"],
+            2,
+            &["no function `tanhh`", "k=two: expected a number", "A=[1: "],
+        ),
     ];
     for (text, args, code, expected) in cases {
         let found = gradus_with(text, &[&["run", "-"], *args].concat());
