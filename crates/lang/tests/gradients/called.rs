@@ -222,6 +222,10 @@ fn declared_names_are_no_fresh_ones() {
     let primed = "axis q = 3\naxis q' = 2\nE[s] = exp(U[s]) / (2 + M[s,q'] V[q'])\nF[q] = U[q] ** 2\n\
         T[s] = M[s,q'] V[q'] > 0.5 ? log(E[s]) : 0\nLoss = tanh(T[s]) + U[r] F[r] + M[i,j] + V[k]";
     check_with(primed, &[("U", &[3]), ("V", &[2]), ("M", &[3, 2])], None);
+    let unnamed = "axis i = 5\nLoss = sin(X[2] X[0]) + V[i] V[i] + X[1:3]";
+    check_with(unnamed, &[("X", &[4]), ("V", &[5])], None);
+    let ranges = "axis s = 5\nZ[1:3] = X[1:3] X[1:3]\nLoss = Z[k] Z[k] + V[s] V[s] + X[k]";
+    check_with(ranges, &[("X", &[4]), ("V", &[5])], None);
 }
 
 /// Choices that are written as calls, where something works along an axis of them.
