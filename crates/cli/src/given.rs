@@ -1,8 +1,8 @@
 //! What a program is given: tensors from files and from the command line, parameters, settings.
 
+use crate::Done;
 use crate::args::{Given, Pair};
 use crate::open::Opened;
-use crate::{Done, Failure};
 use gradus::files::{self, Wanted, json, table::Facts};
 use gradus::lang::ast::{Index, Kind, Name, Place};
 use gradus::lang::{Diagnostic, Faults, Program, Settings, Span, Unsound};
@@ -22,13 +22,12 @@ impl Given {
         program.is_input(&p.name) || program.is_state(&p.name)
     }
 
-    /// The settings alone, with numbers of this dtype.
-    pub(crate) fn settings(&self, program: &Program, float: DType) -> Done<Settings> {
+    /// The settings alone, with numbers of this dtype, and what is wrong with what the command gives.
+    pub(crate) fn settings(&self, program: &Program, float: DType) -> (Settings, Vec<Diagnostic>) {
         let number = |p: &Pair| {
-            let failed = |why: &str| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
-            let x = p.value.parse::<f64>().map_err(|_| failed("expected a number"))?;
+            let x = p.value.parse::<f64>().map_err(|_| "expected a number")?;
             let lossy = p.value.parse::<i64>().is_ok_and(|n| x as i64 != n);
-            if lossy { Err(failed("a parameter is a float, and none is this number")) } else { Ok(x) }
+            if lossy { Err("a parameter is a float, and none is this number") } else { Ok(x) }
         };
         let mut settings = Settings {
             float,
@@ -41,14 +40,15 @@ impl Given {
         if let Some(rounds) = self.rounds {
             settings.rounds = rounds;
         }
-        for p in &self.temperatures {
-            let degrees = number(p)?;
-            if degrees.is_nan() {
-                return Err(Failure::Usage(format!("{}={}: a temperature is a number", p.name, p.value)));
-            }
-            settings.temperatures.insert(p.name.as_str().into(), degrees);
-        }
         let mut faults = Vec::new();
+        for p in &self.temperatures {
+            let degrees =
+                number(p).and_then(|x| if x.is_nan() { Err("a temperature is a number") } else { Ok(x) });
+            match degrees {
+                Ok(x) => drop(settings.temperatures.insert(p.name.as_str().into(), x)),
+                Err(why) => faults.push(refused("--temperature", p, why, program, &settings)),
+            }
+        }
         let given: Vec<&Pair> = self.set.iter().chain(&self.inputs).collect();
         for (i, p) in given.iter().enumerate() {
             if given[..i].iter().any(|before| before.name == p.name) {
@@ -59,7 +59,10 @@ impl Given {
         }
         for p in self.set.iter().filter(|p| !Self::is_tensor(program, p)) {
             if program.params.iter().any(|(n, _)| **n == *p.name) {
-                settings.set.insert(p.name.as_str().into(), number(p)?);
+                match number(p) {
+                    Ok(x) => drop(settings.set.insert(p.name.as_str().into(), x)),
+                    Err(why) => faults.push(refused("--set", p, why, program, &settings)),
+                }
                 continue;
             }
             let place = settings.place(&format!("--set {}=", p.name), program);
@@ -71,7 +74,7 @@ impl Given {
             let open = names.filter(|n| !given.iter().any(|p| p.name == **n));
             faults.push(Diagnostic::error(place, what).nearest(&p.name, open));
         }
-        if faults.is_empty() { Ok(settings) } else { Err(settings.faults(program, faults).into()) }
+        (settings, faults)
     }
 
     /// Everything that these names of a program need.
@@ -89,8 +92,9 @@ impl Given {
         drawn: bool,
     ) -> Done<Ready> {
         let program = &opened.program;
-        let settings = self.settings(program, float)?;
-        let mut found = self.read(program, &opened.folder, wanted, &settings)?;
+        let (settings, told) = self.settings(program, float);
+        let mut found = self.read(program, &opened.folder, wanted, &settings);
+        found.faults.extend(told);
         if found.faults.is_empty() {
             return Ok(Ready { settings, inputs: found.inputs });
         }
@@ -111,27 +115,35 @@ impl Given {
         let wanted: Vec<Name> = match only.is_empty() {
             true if there => program.outputs(),
             true => program.names.clone(),
-            false => only.iter().map(|n| n.trim().into()).collect(),
+            false => only
+                .iter()
+                .map(|n| n.trim().into())
+                .filter(|n: &Name| program.definition(n).is_some())
+                .collect(),
         };
-        let given = self.settings(program, float).and_then(|settings| {
-            let found = self.read(program, folder, &wanted, &settings)?;
-            Ok((settings, found))
-        });
-        // What the command line says may be for a line that could not be read.
-        let Ok((settings, found)) = given else { return unsound.faults() };
-        let mut faults = unsound.faults_given(&found.types(), &found.unread, &settings, &wanted);
+        let (settings, mut told) = self.settings(program, float);
+        let found = self.read(program, folder, &wanted, &settings);
+        told.extend(crate::run::not_there(program, only, &settings));
+        let mut faults = unsound.faults_given(&found.types(), &found.unread, &settings, &wanted, told);
         faults.faults.extend(found.faults);
         faults.faults.sort_by_key(Diagnostic::span);
         faults
     }
 
     /// All inputs that can be read, and what is wrong with the others.
-    fn read(&self, program: &Program, folder: &Path, wanted: &[Name], settings: &Settings) -> Done<Found> {
+    fn read(&self, program: &Program, folder: &Path, wanted: &[Name], settings: &Settings) -> Found {
         let mut found = Found::default();
         for p in self.set.iter().filter(|p| Self::is_tensor(program, p)) {
             let name: Name = p.name.as_str().into();
             let whole = program.reads_as_given(&name);
-            found.inputs.insert(name, tensor(p, whole)?);
+            // `nan` and `inf` are numbers here.
+            match json::from_literal(&p.value, whole) {
+                Ok(tensor) => drop(found.inputs.insert(name, tensor)),
+                Err(why) => {
+                    found.faults.push(refused("--set", p, &why, program, settings));
+                    found.unread.insert(name);
+                }
+            }
         }
         for p in &self.inputs {
             let name: Name = p.name.as_str().into();
@@ -143,8 +155,14 @@ impl Given {
         for (name, t) in &mut found.inputs {
             *t = t.to_dtype(program.input_dtype(name, t.dtype(), settings.float));
         }
-        Ok(found)
+        found
     }
+}
+
+/// What is wrong with a value that an option gives.
+fn refused(option: &str, p: &Pair, why: &str, program: &Program, settings: &Settings) -> Diagnostic {
+    let place = settings.place(&format!("{option} {}=", p.name), program);
+    Diagnostic::error(place, format!("{}={}: {why}", p.name, p.value))
 }
 
 /// What was read.
@@ -172,12 +190,6 @@ impl Found {
     fn types(&self) -> BTreeMap<Name, Aval> {
         self.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
     }
-}
-
-/// The tensor of `--set NAME=[1, 2]`; `nan` and `inf` are numbers here.
-fn tensor(p: &Pair, whole: bool) -> Done<Tensor> {
-    let failed = |why: String| Failure::Usage(format!("{}={}: {why}", p.name, p.value));
-    json::from_literal(&p.value, whole).map_err(failed)
 }
 
 fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {

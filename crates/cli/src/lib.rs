@@ -86,13 +86,13 @@ pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&
     faults
 }
 
-/// Whether all that is wrong has to do with the command line: options that this program has nothing for, or that say
+/// Whether something that is wrong has to do with the command line: options that this program has nothing for, or that say
 /// something else than it does.
 fn is_told(faults: &Faults, told: &Source) -> bool {
     let inside = |(span, _): &(Span, String)| {
         faults.sources.get(span.file as usize).is_some_and(|s| Arc::ptr_eq(&s.text, &told.text))
     };
-    faults.faults.iter().all(|f| f.labels.iter().any(inside))
+    faults.faults.iter().any(|f| f.labels.iter().any(inside))
 }
 
 /// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.

@@ -2,10 +2,10 @@
 
 use crate::args::{Given, RunArgs};
 use crate::{Done, Failure, Terminal, open, show};
-use gradus::Tensor;
 use gradus::files::{self, json, tokens::Tokens};
 use gradus::lang::ast::{Expr, Kind, Name};
-use gradus::lang::{Diagnostic, Faults, Program, Span};
+use gradus::lang::{Diagnostic, Faults, Program, Settings, Span};
+use gradus::{DType, Tensor};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -70,27 +70,31 @@ pub(crate) fn wanted(program: &Program, only: &[String], given: &Given) -> Done<
     if only.is_empty() {
         return Ok(program.outputs());
     }
-    let mut faults = Vec::new();
-    for name in only.iter().filter(|n| program.definition(n.trim()).is_none()) {
-        let fault = Diagnostic::error(Span::NOWHERE, format!("there is no tensor `{}` to give", name.trim()));
+    let (settings, told) = given.settings(program, DType::F32);
+    let mut faults = not_there(program, only, &settings);
+    if !faults.is_empty() {
+        faults.extend(told);
+        return Err(settings.faults(program, faults).into());
+    }
+    let mut names: Vec<Name> = Vec::new();
+    for name in only.iter().map(|n| Name::from(n.trim())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Names that are asked for and that the program does not have.
+pub(crate) fn not_there(program: &Program, only: &[String], settings: &Settings) -> Vec<Diagnostic> {
+    let missing = only.iter().map(|n| n.trim()).filter(|n| program.definition(n).is_none());
+    let fault = |name: &str| {
+        let fault = Diagnostic::error(Span::NOWHERE, format!("there is no tensor `{name}` to give"));
         let others = program.names.iter().map(|n| &**n).filter(|n| !only.iter().any(|o| o.trim() == *n));
-        faults.push(fault.nearest(name.trim(), others));
-    }
-    match faults.is_empty() {
-        true => {
-            let mut names: Vec<Name> = Vec::new();
-            for name in only.iter().map(|n| Name::from(n.trim())) {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            Ok(names)
-        }
-        false => {
-            let faults = Faults { sources: program.sources.clone(), faults };
-            Err(crate::pointed(faults, given.command.as_ref(), &["--only"]).into())
-        }
-    }
+        fault.nearest(name, others)
+    };
+    let faults = Faults { sources: program.sources.clone(), faults: missing.map(fault).collect() };
+    crate::pointed(faults, settings.command.as_ref(), &["--only"]).faults
 }
 
 /// The files that a program names, if all of them can be written below the folder, each of them once.

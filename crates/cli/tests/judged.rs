@@ -285,6 +285,10 @@ fn explain_counts_rounds() {
     assert_eq!(counted(collatz, "N[*t+1]").0, 111);
     assert_eq!(counted(collatz, "Go").1, 111);
     assert_eq!(counted(collatz, "N[*0]").0, 1);
+    // Two times that end by conditions are two loops.
+    let two = "axis t while On\naxis s while Go\nA[*0] = 0\nOn[*t] = A[*t] < 5\nA[*t+1] = A[*t] + 1\n\
+        B[*0] = 0\nGo[*s] = B[*s] < 50\nB[*s+1] = B[*s] + 1";
+    assert_eq!(["A[*t+1]", "On", "B[*s+1]", "Go"].map(|n| counted(two, n).0), [5, 5, 50, 50]);
     // A chain of 4 needs as many rounds, of whole relations since the factor is a number.
     let chain = "E[x,y] = const([[0,1,0,0],[0,0,1,0],[0,0,0,1],[0,0,0,0]])\nAnc(x,y) = E[x,y]\nAnc(x,z) = E[x,y] Anc(y,z)";
     assert_eq!(counted(chain, "Anc(x, z)").0, 3);

@@ -249,3 +249,53 @@ fn faults_of_all_kinds_at_once() {
     let drawn = gradus_with("A[i] = \"no-such.npy\"\nY[i] = A[i] B[i]", &["check", "-"]);
     assert!(drawn.code == 1 && !drawn.err.contains("`B`"), "{}", drawn.err);
 }
+
+/// What is wrong with the command is said with what is wrong with the program.
+#[test]
+fn the_command_and_the_program_at_once() {
+    let cases: &[(&str, &[&str], u8, &[&str])] = &[
+        (
+            "Z[i] = B[i] C[i]",
+            &["--set", "X=3", "--input", "B=nope.npy"],
+            2,
+            &["no parameter or input `X` to set", "nope.npy", "`C` has no equation"],
+        ),
+        (
+            "Y[i] = tanhh(A[i])\nZ = 1",
+            &["--only", "Nope", "--set", "Q=1"],
+            2,
+            &["no function `tanhh`", "no tensor `Nope` to give", "no parameter or input `Q` to set"],
+        ),
+        ("Z = 1", &["--only", "Nope", "--set", "Q=1"], 2, &["no tensor `Nope`", "no parameter or input `Q`"]),
+        ("Y[i] = tanhh(A[i])", &["--set", "A=[1]"], 1, &["no function `tanhh`"]),
+        (
+            "param k = 2\nY[i] = k tanhh(A[i])",
+            &["--set", "k=two", "--set", "A=[1"],
+            2,
+            &["no function `tanhh`", "k=two: expected a number", "A=[1: "],
+        ),
+    ];
+    for (text, args, code, expected) in cases {
+        let found = gradus_with(text, &[&["run", "-"], *args].concat());
+        assert_eq!(found.code, *code, "{}", found.err);
+        let count = found.err.matches("error: ").count();
+        assert_eq!(count, expected.len(), "{}", found.err);
+        expected.iter().for_each(|e| assert!(found.err.contains(e), "{e}\n{}", found.err));
+    }
+    // What may be for a line that could not be read is not said to be missing.
+    let found = gradus_with("Y[i] = (A[i]\nZ = 1", &["run", "-", "--only", "Y", "--set", "A=[1]"]);
+    assert!(found.code == 1 && !found.err.contains("there is no"), "{}", found.err);
+}
+
+/// What only follows from something else is not said.
+#[test]
+fn sizes_that_a_missing_input_would_say() {
+    for text in
+        ["A[i] = \"no.npy\"\nX[i] = A[i] - index(i)", "X[i] = A[i] - index(i)", "X[i] = even(i) + A[i]"]
+    {
+        let found = gradus_with(text, &["run", "-"]);
+        assert!(found.code == 1 && !found.err.contains("not known"), "{}", found.err);
+    }
+    let alone = gradus_with("X[i] = A + index(i)", &["run", "-", "--set", "A=1"]);
+    assert!(alone.err.contains("the size of index `i` is not known"), "{}", alone.err);
+}

@@ -240,9 +240,9 @@ fn exit_codes() {
     for program in ["Y = X", "Y = (", "Y = sofmax(1)", "X = 2 X + 1", "A[i] = const([1, 2])\nY = A[7]"] {
         assert_eq!(code(program, &["run"]), 1, "{program}");
     }
-    // What is wrong with both is the program's.
+    // The command is wrong whatever else is.
     assert_eq!(code("Y = X", &["run", "--set", "z=1"]), 2);
-    assert_eq!(code("Y = (", &["run", "--only", "Z"]), 1);
+    assert_eq!(code("Y = (", &["run", "--only", "Z"]), 2);
     assert!(output("", &["--help"]).contains("Exit codes: 0 all is well; 1 the program is wrong"));
 }
 

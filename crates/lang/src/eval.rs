@@ -312,7 +312,7 @@ impl<'a> Term<'a> {
             Kind::Array(array) => self.array(array, e.span)?,
             Kind::Ref(r) => self.reference(r)?,
             Kind::Of(function, index) => self.of_index(function, index, e.span)?,
-            Kind::Call(call) => match self.choice(call) {
+            Kind::Call(call) => match builtin::choice(call, self.program) {
                 Some(choice) => self.eval(&choice.at(e.span), keep)?,
                 None => self.call(call, e.span, keep)?,
             },

@@ -221,7 +221,7 @@ impl Program {
             .map(|n| (n.clone(), gradient_of(n)))
             .filter(|(_, g)| with.contains(&**g))
             .collect();
-        let lines = if options.merged { merge::merged(lines) } else { lines };
+        let lines = if options.merged { merge::merged(lines, self) } else { lines };
         let mut equations = parts::read(parts, &lines);
         equations.extend(lines);
         let mut warnings = blocked;

@@ -242,19 +242,20 @@ impl Unsound {
         self.and(more)
     }
 
-    /// What is wrong, with inputs and sizes too; besides names that could not be read, those that could not be given are
-    /// unknown.
+    /// What is wrong, with inputs, sizes and what the command was told too; besides names that could not be read, those that
+    /// could not be given are unknown.
     pub fn faults_given(
         self,
         inputs: &BTreeMap<Name, Aval>,
         unread: &HashSet<Name>,
         settings: &Settings,
         wanted: &[Name],
+        mut told: Vec<Diagnostic>,
     ) -> Faults {
         let Some(unknown) = &self.unknown else { return self.faults() };
         let unknown = unknown.union(unread).cloned().collect();
-        let more = self.program.faults_besides(inputs, &unknown, settings, wanted);
-        let faults = self.and(more);
+        told.extend(self.program.faults_besides(inputs, &unknown, settings, wanted));
+        let faults = self.and(told);
         Faults { sources: faults.sources.into_iter().chain(settings.command.clone()).collect(), ..faults }
     }
 

@@ -123,6 +123,11 @@ pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
         Kind::Ref(r) => return keys(r),
         Kind::Of(_, index) => return vec![index.clone()],
         Kind::Number(_) | Kind::Text(_) | Kind::Array(_) => return Vec::new(),
+        Kind::Call(call) => {
+            if let Some(choice) = crate::builtin::choice(call, program) {
+                return laid(&choice.at(e.span), keep, program);
+            }
+        }
         _ => {}
     }
     let parts = match &e.kind {
@@ -323,12 +328,13 @@ pub(crate) fn numbered(name: &str, from: usize) -> impl Iterator<Item = Name> {
     (from..).map(move |n| format!("{base}_{n}{primes}").into())
 }
 
-/// A name that is not taken: the same with primes.
-pub(crate) fn fresh(name: &str, taken: &Names) -> Name {
+/// A name that is not taken: the same with primes. What the program declares has a size of its own, which is not that of
+/// another index.
+pub(crate) fn fresh(name: &str, taken: &Names, program: &Program) -> Name {
     let base =
         if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
     let mut out = base.to_string();
-    while taken.contains(&out) {
+    while taken.contains(&out) || out != name && program.axes.contains_key(&*out) {
         out.push('\'');
     }
     out.into()

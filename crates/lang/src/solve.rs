@@ -192,7 +192,7 @@ impl<'a> Solver<'a> {
         term.beside = self.extents.get(&e.target.name).cloned().unwrap_or_default();
         // A condition that is known by now.
         let known = |c: &Expr| c.refs().iter().all(|r| matches!(values.get(&r.name), Some(Some(_))));
-        let condition = condition(e, &self.needed).filter(|c| moment.is_none() && known(c));
+        let condition = condition(e, &self.needed, self.program).filter(|c| moment.is_none() && known(c));
         term.evaluate_where(condition.as_ref())
     }
 

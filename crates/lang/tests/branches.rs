@@ -158,3 +158,34 @@ fn chosen_later() {
         assert!(value(&second, &name.unwrap()).iter().all(|x| x.is_finite()), "{second}");
     }
 }
+
+/// Calls that choose are choices, also where something works along the axis that lies last.
+#[test]
+fn calls_that_choose_lie_as_choices() {
+    let cases = [
+        ("softmax(where(V[j] > 0.3, A[i,j], -1000000000))", "softmax(V[j] > 0.3 ? A[i,j] : -1000000000)"),
+        ("cumsum(where(V[j] > 0.5, A[i,j], 0))", "cumsum(V[j] > 0.5 ? A[i,j] : 0)"),
+        ("cumsum(case(C[k] > 0.5, A[i,j], 0))", "cumsum(C[k] > 0.5 ? A[i,j] : 0)"),
+        ("cumsum(2 where(C[k] > 0.3, A[i,j], V[j]))", "cumsum(2 (C[k] > 0.3 ? A[i,j] : V[j]))"),
+        ("cumsum(tanh(where(V[j] > 0.5, A[i,j], 0)))", "cumsum(tanh(V[j] > 0.5 ? A[i,j] : 0))"),
+        (
+            "cumsum(V[j] > 0.5 ? where(V[j] > 1, A[i,j], 2) : 0)",
+            "cumsum(V[j] > 0.5 ? (V[j] > 1 ? A[i,j] : 2) : 0)",
+        ),
+        ("cumsum(masked_fill(V[j], C[k] > 0.3, A[i,j]))", "cumsum(C[k] > 0.3 ? A[i,j] : V[j])"),
+    ];
+    let text = |y: &str| {
+        format!(
+            "A[i,j] = const([[0.1, 0.4, 0.7], [0.9, 0.3, 0.6]])\nV[j] = const([0.2, 0.6, 1.5])\nC[k] = const([0.1, 0.8])\n\
+             Y[i,j] = {y}\nLoss = sin(Y[i,j] A[i,j])"
+        )
+    };
+    for (call, choice) in cases {
+        let (call, choice) = (text(call), text(choice));
+        assert_eq!(value(&call, &"Y".into()), value(&choice, &"Y".into()), "{call}");
+        assert_near(&call, &gradient(&call), &gradient(&choice));
+    }
+    // Along `j`, the last of what is chosen from.
+    let sums = text("cumsum(where(V[j] > 0.5, A[i,j], 0))");
+    assert_near(&sums, &value(&sums, &"Y".into()), &[0.0, 0.4, 1.1, 0.0, 0.3, 0.9]);
+}

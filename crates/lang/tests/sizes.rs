@@ -31,6 +31,17 @@ fn terms_of_an_index_only() {
     gives("B[i] = const([1, 2])\nY[i] = 0.5 Y[i] + index(i) + B[i]", &[2], &[2.0, 6.0]);
     let state = "axis t = 3\nH[i,*0] = const([1, 2])\nH[i,*t+1] = H[i,*t] + index(i)\nY[i] = H[i,*-1]";
     gives(state, &[2], &[1.0, 5.0]);
+    let more = "axis t = 3\nV[i] = const([1, 2])\nH[i,*0] = V[i]\nH[i,*t+1] = H[i,*t] + 1\nY[i] = H[i,*-1]";
+    gives(more, &[2], &[4.0, 5.0]);
+}
+
+/// A primed index is as long as the one without primes where nothing else says how long it is.
+#[test]
+fn primed_indices() {
+    let two = "axis i = 3\nV[i'] = const([1, 2])\n";
+    gives(&format!("{two}Y[i'] = V[i'] + index(i')"), &[2], &[1.0, 3.0]);
+    gives(&format!("{two}Y[i'] = size(i') + V[i']"), &[2], &[3.0, 4.0]);
+    gives("axis i = 3\nY[i'] = index(i')", &[3], &[0.0, 1.0, 2.0]);
 }
 
 /// One number is meant for all axes of an image.

@@ -67,18 +67,23 @@ impl<'a> Unfolded<'a> {
         own.retain(|n| !program.is_input(n));
         let needed: HashMap<&Name, HashSet<Name>> =
             own.iter().map(|n| (*n, program.needed(std::slice::from_ref(*n)))).collect();
-        let moves = |n: &Name| {
-            let timed = |p: &Place| matches!(&p.index, Index::Time(t, _) if program.times.contains_key(t));
-            program.equations.iter().any(|e| e.target.name == *n && e.target.places.iter().any(timed))
+        // Each time that ends by a condition is a loop of its own.
+        let time = |n: &Name| {
+            let places =
+                program.equations.iter().filter(|e| e.target.name == *n).flat_map(|e| &e.target.places);
+            places.into_iter().find_map(|p| match &p.index {
+                Index::Time(t, _) => program.times.get_key_value(t).map(|(t, _)| t),
+                _ => None,
+            })
         };
         let mut out = HashMap::new();
         for name in &own {
             if out.contains_key(*name) {
                 continue;
             }
-            let together: Vec<&Name> = match moves(name) {
-                true => own.iter().copied().filter(|n| moves(n)).collect(),
-                false => vec![name],
+            let together: Vec<&Name> = match time(name) {
+                Some(t) => own.iter().copied().filter(|n| time(n) == Some(t)).collect(),
+                None => vec![name],
             };
             let between = |m: &&&Name| {
                 together.iter().any(|n| needed[*n].contains(**m))

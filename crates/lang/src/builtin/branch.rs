@@ -4,7 +4,7 @@
 use super::{Base, Callee, Shape, find};
 use crate::ast::{Call, Expr, Kind, Name, Ref};
 use crate::program::Program;
-use crate::scope::{Names, distinct, keys};
+use crate::scope::{Names, keys};
 
 /// Which places of its arguments a call brings together in one of its result.
 pub(crate) enum Mixes {
@@ -36,12 +36,12 @@ impl Callee {
     }
 }
 
-/// A call that chooses between its arguments, as a choice.
+/// A call that chooses between its arguments, as a choice: that is what it means, how it lies and what it differentiates as.
 pub(crate) fn choice(call: &Call, program: &Program) -> Option<Kind> {
     let Some(Callee { base: Base::Table(b), order: 0 }) = find(&call.function, program) else { return None };
     let choose =
         |c: &Expr, yes: &Expr, no: &Expr| Kind::Choose(Box::new([c.clone(), yes.clone(), no.clone()]));
-    let choice = match (b.name, &call.args[..]) {
+    match (b.name, &call.args[..]) {
         ("where", [c, x, y]) => Some(choose(c, x, y)),
         ("masked_fill", [x, mask, value]) => Some(choose(mask, value, x)),
         ("case", args) => {
@@ -51,9 +51,5 @@ pub(crate) fn choice(call: &Call, program: &Program) -> Option<Kind> {
             Some(Kind::Case(pairs, last.map(|e| Box::new(e.clone()))))
         }
         _ => None,
-    };
-    // As an argument it would lie otherwise if indices appeared in another order.
-    let order = |parts: Vec<&Expr>| distinct(parts.into_iter().flat_map(Expr::refs).flat_map(keys));
-    let written = order(call.args.iter().collect());
-    choice.filter(|kind| order(kind.clone().bare().parts()) == written)
+    }
 }

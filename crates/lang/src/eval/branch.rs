@@ -1,8 +1,8 @@
 //! Branches that are to be differentiated: nothing flows through one where it is not taken, not even what is no number.
 
 use super::{Eval, Fault, Term, real};
-use crate::ast::{Call, Expr, Kind, Name};
-use crate::builtin::{self, Callee, Mixes};
+use crate::ast::{Call, Expr, Name};
+use crate::builtin::{Callee, Mixes};
 use crate::named::{Named, meeting, pointwise};
 use crate::scope::{Names, besides, bound_by, distinct, names_of, occurrences};
 use crate::time::moving;
@@ -89,11 +89,6 @@ impl Term<'_> {
             Named::new(both.aligned(&order), order)
         };
         self.masks.borrow().iter().fold(x, masked)
-    }
-
-    /// A call that chooses, as a choice, where that makes a difference.
-    pub(super) fn choice(&self, call: &Call) -> Option<Kind> {
-        if self.options.is_derived() { builtin::choice(call, self.program) } else { None }
     }
 
     /// The value of the first case whose condition holds.

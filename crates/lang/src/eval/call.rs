@@ -72,12 +72,19 @@ impl Term<'_> {
         };
         let own = is_time(self.equation) || self.program.equations.iter().any(is_time);
         let time = own.then_some(self.options.steps);
-        // Where nothing else says how far a primed index goes, the name that it has its primes behind does.
-        let base = || self.options.axes.get(index.trim_end_matches('\''));
-        let declared = time.or(self.options.axes.get(index).or_else(base).map(|a| a.0));
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
         let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
-        let Some(n) = self.sizes.get(index).map(|s| s.0).or(declared).or(beside) else {
+        let declared = |name: &str| self.options.axes.get(name).map(|a| a.0);
+        let said = self.sizes.get(index).map(|s| s.0).or(time).or(declared(index)).or(beside);
+        // Where nothing else says how far a primed index goes, the name that it has its primes behind does.
+        let Some(n) = said.or(declared(index.trim_end_matches('\''))) else {
+            // What another term would say, had it a value, is wrong there.
+            let failed =
+                |e: &&Equation| e.reads().iter().any(|r| matches!(self.values.get(&r.name), Some(None)));
+            let beside = self.program.equations.iter().filter(|e| e.target.name == self.equation.target.name);
+            if left.is_some() && beside.into_iter().any(|e| failed(&e)) {
+                return Err(Fault::Silent);
+            }
             let what = format!("the size of index `{index}` is not known here");
             let help = format!("declare it (axis {index} = …)");
             return Err(Diagnostic::error(span, what).help(help).into());

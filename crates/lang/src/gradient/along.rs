@@ -41,7 +41,7 @@ pub(super) fn along(
     taken.extend(equation.guard.iter().flat_map(occurrences));
     let mut names = HashMap::new();
     for other in keys(r).into_iter().filter(|k| k != index) {
-        let new = fresh(&other, &taken);
+        let new = fresh(&other, &taken, program);
         taken.insert(new.clone());
         names.insert(other, new);
     }

@@ -144,7 +144,10 @@ impl Walk<'_> {
         }
         let (all, left) = (occurrences(&value), keys(target));
         // What the left side is called by is no inner sum, whatever those of other lines are called.
-        let inner = |n: &Name| self.introduced.contains(n) && !left.contains(n);
+        // Nor is one with fewer primes the same where the program declares sizes of both.
+        let stem = |n: &str| Name::from(n.trim_end_matches('\''));
+        let declared = |n: &Name| self.program.axes.keys().any(|a| a.ends_with('\'') && stem(a) == stem(n));
+        let inner = |n: &Name| self.introduced.contains(n) && !left.contains(n) && !declared(n);
         if !all.iter().any(inner) {
             return value;
         }
@@ -152,7 +155,7 @@ impl Walk<'_> {
         taken.extend(left.iter().cloned());
         let mut names = HashMap::new();
         for name in in_order(&value, &all).into_iter().filter(inner) {
-            let new = fresh(name.trim_end_matches('\''), &taken);
+            let new = fresh(&stem(&name), &taken, self.program);
             taken.insert(new.clone());
             names.insert(name, new);
         }
@@ -168,7 +171,7 @@ impl Walk<'_> {
         {
             return;
         }
-        let e = with_named_ranges(e);
+        let e = with_named_ranges(e, self.program);
         let left: Names = keys(&e.target).into_iter().collect();
         let mut keep = left.clone();
         keep.extend(e.guard.iter().flat_map(occurrences));
@@ -197,7 +200,7 @@ impl Walk<'_> {
         let leaning = builtin::leaning(&e.value, self.program);
         let own = |c: &Call| self.program.functions.contains_key(&c.function);
         let chosen_later = infinite && leaning.is_none_or(own);
-        let elsewhere = condition(&e, &self.needed).filter(|_| chosen_later);
+        let elsewhere = condition(&e, &self.needed, self.program).filter(|_| chosen_later);
         let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
         let masks: Vec<Mask> = masks.collect();
         if e.projection != Projection::Sum {
@@ -286,7 +289,7 @@ impl Walk<'_> {
                 taken.extend(occurrences(e));
                 let mut names = HashMap::new();
                 for axis in axes.iter().filter(|a| keep.contains(a)) {
-                    let new = fresh(axis, &taken);
+                    let new = fresh(axis, &taken, self.program);
                     taken.insert(new.clone());
                     names.insert(axis.clone(), new);
                 }
@@ -337,7 +340,7 @@ impl Walk<'_> {
         taken.extend(self.introduced.iter().cloned());
         let mut names = HashMap::new();
         for bound in occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)) {
-            let new = fresh(&bound, &taken);
+            let new = fresh(&bound, &taken, self.program);
             taken.insert(new.clone());
             self.introduced.insert(new.clone());
             names.insert(bound, new);
@@ -473,7 +476,7 @@ impl Walk<'_> {
         taken.extend(occurrences(&ct));
         let mut names = HashMap::new();
         for (_, name) in own.iter().zip(left).filter(|(own, name)| *own != name && args.contains(name)) {
-            let new = fresh(&name, &taken);
+            let new = fresh(&name, &taken, self.program);
             taken.insert(new.clone());
             names.insert(name, new);
         }

@@ -67,9 +67,9 @@ pub(super) fn chosen(masks: &[Mask], ct: Expr) -> Expr {
 }
 
 /// Where some branches are taken, for something with these indices, beside what has others.
-pub(super) fn guard(masks: &[Mask], names: &[Name], beside: Names) -> Option<Expr> {
+pub(super) fn guard(masks: &[Mask], names: &[Name], beside: Names, program: &Program) -> Option<Expr> {
     let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
-    joined(each.collect(), |n| names.contains(n), Kind::And, beside)
+    joined(each.collect(), |n| names.contains(n), Kind::And, beside, program)
 }
 
 /// Conditions with these indices as one. What each of them sums over is called otherwise than in the others, and than what
@@ -79,6 +79,7 @@ pub(super) fn joined(
     index: impl Fn(&Name) -> bool,
     join: impl Fn(Box<[Expr; 2]>) -> Kind,
     mut taken: Names,
+    program: &Program,
 ) -> Option<Expr> {
     let mut apart: Vec<Expr> = Vec::new();
     for (i, condition) in conditions.iter().enumerate() {
@@ -90,7 +91,7 @@ pub(super) fn joined(
         taken.extend(own);
         let mut names = HashMap::new();
         for name in met {
-            let new = fresh(&name, &taken);
+            let new = fresh(&name, &taken, program);
             taken.insert(new.clone());
             names.insert(name, new);
         }

@@ -91,11 +91,17 @@ impl Walk<'_> {
             if timed(p) {
                 return p.clone();
             }
-            let new = fresh(&own.get(i).and_then(named).unwrap_or_else(|| "i".into()), &taken);
+            let new =
+                fresh(&own.get(i).and_then(named).unwrap_or_else(|| self.unnamed()), &taken, self.program);
             taken.insert(new.clone());
             Place::named(&new)
         };
         places.iter().enumerate().map(&mut one).collect()
+    }
+
+    /// What an axis is called that the program has no name for: nothing that it declares.
+    fn unnamed(&self) -> Name {
+        fresh("i", &self.program.axes.keys().cloned().collect(), self.program)
     }
 
     /// The left sides of a tensor's equations, if it moves with time.
@@ -120,9 +126,9 @@ impl Walk<'_> {
                 Index::At(_) | Index::Slice(..) => {
                     let name = match own.get(i).map(|p| &p.index) {
                         Some(Index::Named(n, _)) => n.clone(),
-                        _ => "i".into(),
+                        _ => self.unnamed(),
                     };
-                    let name = fresh(&name, &taken);
+                    let name = fresh(&name, &taken, self.program);
                     taken.insert(name.clone());
                     places.push(Place::named(&name));
                     at.push(place.index.to_string());

@@ -1,16 +1,17 @@
 //! Contributions to one gradient on one line, at the place of the first.
 
 use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::program::Program;
 use crate::scope::{Names, fresh, keys, occurrences, renamed};
 use std::collections::HashMap;
 
-pub(super) fn merged(lines: Vec<Equation>) -> Vec<Equation> {
+pub(super) fn merged(lines: Vec<Equation>, program: &Program) -> Vec<Equation> {
     let mut out: Vec<Equation> = Vec::new();
     for line in lines {
         let first = out.iter_mut().find(|l| l.target.name == line.target.name && plain(l));
         match first {
             Some(first) if plain(&line) => {
-                let term = in_terms_of(&line, first);
+                let term = in_terms_of(&line, first, program);
                 first.value = match std::mem::replace(&mut first.value, Kind::Number(0.0).bare()).kind {
                     Kind::Sum(mut terms) => {
                         terms.push(term);
@@ -32,7 +33,7 @@ fn plain(e: &Equation) -> bool {
 }
 
 /// The right side of an equation in the indices of another left side.
-fn in_terms_of(e: &Equation, other: &Equation) -> Expr {
+fn in_terms_of(e: &Equation, other: &Equation, program: &Program) -> Expr {
     let (own, new) = (keys(&e.target), keys(&other.target));
     if own == new {
         return e.value.clone();
@@ -44,7 +45,7 @@ fn in_terms_of(e: &Equation, other: &Equation) -> Expr {
         if let Some(at) = own.iter().position(|k| *k == name) {
             names.insert(name, new[at].clone());
         } else if new.contains(&name) {
-            let spare = fresh(&name, &taken);
+            let spare = fresh(&name, &taken, program);
             taken.insert(spare.clone());
             names.insert(name, spare);
         }

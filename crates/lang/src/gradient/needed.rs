@@ -64,7 +64,7 @@ pub(crate) fn where_needed(
         }
         let mut all: Vec<Expr> = Vec::new();
         let everywhere = readers[one].iter().any(|e| !read_in(e, name, &out, program, &mut all));
-        let either = joined(all, |n| n.starts_with('#'), Kind::Or, Names::new());
+        let either = joined(all, |n| n.starts_with('#'), Kind::Or, Names::new(), program);
         if let Some(either) = either.filter(|_| !everywhere) {
             out.insert(name.clone(), either);
         }
@@ -73,7 +73,7 @@ pub(crate) fn where_needed(
 }
 
 /// The condition under which an equation's value is needed, in its own indices, unless that is its guard.
-pub(crate) fn condition(e: &Equation, needed: &Needed) -> Option<Expr> {
+pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Option<Expr> {
     let condition = needed.get(&e.target.name)?;
     let own = plain_keys(&e.target.places)?;
     let mut names: HashMap<Name, Name> = own.iter().enumerate().map(|(p, k)| (at(p), k.clone())).collect();
@@ -88,7 +88,7 @@ pub(crate) fn condition(e: &Equation, needed: &Needed) -> Option<Expr> {
     let met: Vec<Name> = inside.iter().filter(|n| taken.contains(n)).cloned().collect();
     taken.extend(inside);
     for name in met {
-        let new = fresh(&name, &taken);
+        let new = fresh(&name, &taken, program);
         taken.insert(new.clone());
         names.insert(name, new);
     }
@@ -101,7 +101,7 @@ fn read_in(e: &Equation, name: &Name, needed: &Needed, program: &Program, all: &
     let mut keep = left.clone();
     keep.extend(e.guard.iter().flat_map(occurrences));
     let around: Names = left.union(&occurrences(&e.value)).cloned().collect();
-    let outside = condition(e, needed);
+    let outside = condition(e, needed, program);
     let guarded = e.guard.as_ref().filter(|_| e.projection == Projection::Sum);
     let mut masks: Vec<Mask> = outside.iter().map(|c| Mask::new(c, true, &around, program)).collect();
     masks.extend(guarded.map(|g| Mask::new(g, true, &around, program)));
@@ -149,7 +149,7 @@ impl Readings<'_> {
 
     fn note(&mut self, r: &Ref, masks: &[Mask]) {
         let found = plain_keys(&r.places).and_then(|keys| {
-            let condition = guard(masks, &keys, Names::new())?;
+            let condition = guard(masks, &keys, Names::new(), self.program)?;
             let names = keys.into_iter().enumerate().map(|(p, k)| (k, at(p))).collect();
             Some(renamed(&condition, &names))
         });

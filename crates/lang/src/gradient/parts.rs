@@ -4,7 +4,7 @@
 
 use super::along::sized;
 use super::branch::{Mask, behind, guard};
-use super::settled::{own_result, settled, step_of};
+use super::settled::{names_in, own_result, settled, step_of};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
@@ -226,14 +226,19 @@ impl Parts<'_> {
         if let Some(masks) = masks {
             self.masks = masks;
         }
+        let mut new = Call { args, ..call.clone() };
         // At a moment time is no axis; without the call that has a name now, it may be one.
-        let at_moment = callee.shape().has_axes() && step_of(self.program, self.equation).is_some();
-        let named = match at_moment {
-            true => settled(self.program, self.equation, callee, call, keep),
-            false => call.named.clone(),
+        let at_moment = || step_of(self.program, self.equation).is_some();
+        // Nor does an index that a function has from the left side appear before there is a name for what it gives.
+        let lies_otherwise = || {
+            let names = |c: &Call| c.args.first().map(|a| names_in(self.program, self.equation, c, a, keep));
+            let (Some(before), Some(after)) = (names(call), names(&new)) else { return false };
+            before.last() != after.last() && Names::from_iter(before) == Names::from_iter(after)
         };
-        let function = call.function.clone();
-        Kind::Call(Box::new(Call { function, args, named })).at(e.span)
+        if callee.shape().has_axes() && (at_moment() || lies_otherwise()) {
+            new.named = settled(self.program, self.equation, callee, call, keep);
+        }
+        Kind::Call(Box::new(new)).at(e.span)
     }
 
     /// What arguments of a call keep that stands alone, where those of them that are no tensors yet may get names.
@@ -296,7 +301,7 @@ impl Parts<'_> {
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
         let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
-        let (before, guard) = (self.found.len(), guard(&masks, &names, occurrences(&value)));
+        let (before, guard) = (self.found.len(), guard(&masks, &names, occurrences(&value), self.program));
         let out = self.named(value, names, keep);
         self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
         out

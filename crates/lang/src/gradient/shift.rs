@@ -1,6 +1,7 @@
 //! Indices moved: by offsets, to the moment at hand, from ranges to names.
 
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
+use crate::program::Program;
 use crate::scope::{fresh, key, keys, occurrences, renamed};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -51,7 +52,7 @@ pub(super) fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
 
 /// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
 /// same text get the same names.
-pub(super) fn with_named_ranges(e: &Equation) -> Cow<'_, Equation> {
+pub(super) fn with_named_ranges<'e>(e: &'e Equation, program: &Program) -> Cow<'e, Equation> {
     let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
     if e.target.places.iter().all(from_start) {
         return Cow::Borrowed(e);
@@ -61,7 +62,7 @@ pub(super) fn with_named_ranges(e: &Equation) -> Cow<'_, Equation> {
     let mut names = HashMap::new();
     for place in e.target.places.iter().filter(|p| matches!(p.index, Index::Slice(None, ..))) {
         if let Some(k) = key(place) {
-            let new = fresh("s", &taken);
+            let new = fresh(&k, &taken, program);
             taken.insert(new.clone());
             names.insert(k, new);
         }

@@ -168,8 +168,10 @@ impl<'a> Solver<'a> {
                 let help = "write the place from the front (0 is the first), or give all of it a value";
                 return Err(Diagnostic::error(span, what).help(help).into());
             }
-            match (found, missing) {
-                (Some((n, _)), _) => sizes.push(n),
+            // What stands alone here may be a term beside others, which say it.
+            let beside = || self.extents.get(name)?.get(p).copied().flatten();
+            match (found.map(|f| f.0).or_else(beside), missing) {
+                (Some(n), _) => sizes.push(n),
                 (None, Some(place)) => {
                     let what = format!(
                         "the size of index `{}` is not known: it stands on the left only",

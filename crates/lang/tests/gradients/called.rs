@@ -203,3 +203,45 @@ fn repeated_beside_reductions() {
         check_with(&text, shapes, None);
     }
 }
+
+/// What a function gives under a name of the left side lies behind what appears, also once it has a name.
+#[test]
+fn new_indices_within_choices() {
+    for y in ["U[q] > 0 ? f(V[q]) : N[q,s]", "where(U[q] > 0.4, f(V[q]) tanh(U[r]), N[q=::-1,s])"] {
+        let text = format!("{BACK}T[s] = cumsum({y})\nLoss = tanh(T[s]) + V[q] U[q] N[q,q]");
+        check_with(&text, &[("U", &[3]), ("V", &[3]), ("N", &[3, 3])], None);
+    }
+}
+
+/// Names that a gradient needs are none that the program declares: those have sizes of their own.
+#[test]
+fn declared_names_are_no_fresh_ones() {
+    let text = "axis q = 3\naxis q' = 2\nZ[q'] = const([1, 2])\nE[s] = exp(U[s]) / (2 + M[s,q] V[q])\n\
+        T[s] = M[s,q] V[q] > 0.5 ? log(E[s]) : 0\nLoss = tanh(T[s]) + U[r] V[r] + M[i,j] + Z[q']";
+    check_with(text, &[("U", &[3]), ("V", &[3]), ("M", &[3, 3])], None);
+    let primed = "axis q = 3\naxis q' = 2\nE[s] = exp(U[s]) / (2 + M[s,q'] V[q'])\nF[q] = U[q] ** 2\n\
+        T[s] = M[s,q'] V[q'] > 0.5 ? log(E[s]) : 0\nLoss = tanh(T[s]) + U[r] F[r] + M[i,j] + V[k]";
+    check_with(primed, &[("U", &[3]), ("V", &[2]), ("M", &[3, 2])], None);
+    let unnamed = "axis i = 5\nLoss = sin(X[2] X[0]) + V[i] V[i] + X[1:3]";
+    check_with(unnamed, &[("X", &[4]), ("V", &[5])], None);
+    let ranges = "axis s = 5\nZ[1:3] = X[1:3] X[1:3]\nLoss = Z[k] Z[k] + V[s] V[s] + X[k]";
+    check_with(ranges, &[("X", &[4]), ("V", &[5])], None);
+}
+
+/// Choices that are written as calls, where something works along an axis of them.
+#[test]
+fn along_calls_that_choose() {
+    let cases = [
+        "softmax(where(V[j] > 0.3, M[i,j], -1000000000))",
+        "cumsum(where(V[j] > 0.5, M[i,j], 0))",
+        "cumsum(case(C[k] > 0.5, M[i,j], 0))",
+        "cumsum(2 where(C[k] > 0.3, M[i,j], V[j]))",
+        "cumsum(tanh(where(V[j] > 0.5, M[i,j], 0)))",
+        "lnorm(masked_fill(M[i,j], V[j] > 0.6, V[i] C[k]))",
+        "cumsum(V[i] > 0.4 ? where(V[j] > 0.5, M[i,j], M[j,i]) : 0)",
+    ];
+    for y in cases {
+        let text = format!("B[i,j] = {y}\nLoss = sin(B[i,j] M[i,j]) + V[i] + C[k]");
+        check_with(&text, &[("V", &[3]), ("M", &[3, 3]), ("C", &[2])], None);
+    }
+}

@@ -103,6 +103,14 @@ fn wide() -> impl Strategy<Value = String> {
             1 => (e(), e()).prop_map(|(a, b)| format!("(2 + ({a}) ** 2) ** sin({b})")),
             2 => (e(), e(), e()).prop_map(|(c, a, b)| format!("({c} > 0.4 ? {a} : {b})")),
             1 => (e(), e(), e()).prop_map(|(c, a, b)| format!("case {{ {c} > 0.4 -> {a}, {a} > 0.3 -> {b} }}")),
+            1 => (e(), e(), e()).prop_map(|(c, a, b)| format!("where({c} > 0.4, {a}, {b})")),
+            1 => (e(), e(), e()).prop_map(|(c, a, b)| format!("case({c} > 0.4, {a}, {a} > 0.3, {b})")),
+            // What works along an axis of a choice, whose condition may have other indices, or the same in another order.
+            3 => (select(vec!["softmax", "cumsum"]), select(vec!["where", "masked_fill", "case"]), e(), e(), e())
+                .prop_map(|(f, choice, c, a, b)| match choice {
+                    "masked_fill" => format!("{f}({choice}({a}, {c} > 0.4, {b}))"),
+                    _ => format!("{f}({choice}({c} > 0.4, {a}, {b}))"),
+                }),
             2 => (select(vec!["sum", "max", "prod", "avg", "min"]), index(), e())
                 .prop_map(|(h, i, a)| format!("reduce({h}, {i}) ({a})")),
             1 => (select(vec!["sum", "max", "prod", "mean", "logsumexp"]), index(), e())
