@@ -297,3 +297,26 @@ def test_threads_take_turns_at_a_compiled_step():
         return model.weight
 
     assert trained(4).tolist() == trained(1).tolist()
+
+
+@needs_torch
+def test_any_number_of_rows_of_nothing_is_joined_at_once():
+    for t in (gradus, torch):
+        e = t.empty(2**34, 0)
+        assert tuple(t.cat([e, e], 1).shape) == (2**34, 0) and tuple(t.cat([e, e]).shape) == (2**35, 0)
+        assert tuple(t.stack([e, e]).shape) == (2, 2**34, 0) and tuple(t.stack([e, e], 2).shape) == (2**34, 0, 2)
+
+
+@needs_torch
+def test_fourier_transforms_of_few_axes_and_wrong_ones():
+    x = np.random.default_rng(0).standard_normal((3, 4))
+    for text in ("fftn(x, s=4)", "fftn(x, s=5, dim=0)", "ifftn(x, s=2)", "rfftn(x, s=4)", "irfftn(x, s=4)", "fftn(x, dim=())", "ifftn(x, s=())",
+                 "fftn(x, s=(5, -1))", "hfft(x, norm='ortho')", "ihfft(x, norm='forward').resolve_conj()"):
+        same(*(eval(text, {**vars(t.fft), "x": t.tensor(x)}) for t in (gradus, torch)), what=text)
+    for text, why in {"hfft(x, norm='x')": "norm", "ihfft(x, norm='x')": "norm",
+                      "irfftn(x, dim=())": "must transform at least one axis", "rfftn(x, s=())": "must transform at least one axis",
+                      "fftn(x, s=(1, 2, 3))": "Got shape with 3 values", "irfftn(x, s=(1, 2, 3))": "Got shape with 3 values",
+                      "fft2(x, s=4)": "must have the same length", "irfftn(x, dim=(0, -2))": "FFT dims must be unique"}.items():
+        for t in (gradus, torch):
+            with pytest.raises(RuntimeError, match=why):
+                eval(text, {**vars(t.fft), "x": t.tensor(x)})

@@ -44,14 +44,19 @@ pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tens
         return None;
     }
     let (before, after) = shape.split_at(axis);
-    let along = if new { parts.len() } else { parts.iter().map(|d| d.aval.shape[axis]).sum() };
+    let along = if new {
+        parts.len()
+    } else {
+        parts.iter().try_fold(0usize, |sum, d| sum.checked_add(d.aval.shape[axis]))?
+    };
     let after = if new { after } else { &after[1..] };
     let shape: Shape = before.iter().chain(&[along]).chain(after).copied().collect();
-    let rows: usize = before.iter().product();
     let bytes = shape.checked_numel()?.checked_mul(dtype.size()).filter(|&bytes| bytes <= FEW)?;
     let mut result = Storage::zeroed(bytes)?;
     let (to, mut first) = (result.get_mut_slice::<u8>()?, 0);
-    for part in parts.iter() {
+    // Of nothing there may be any number of rows, also more than can be counted.
+    let rows = if bytes == 0 { 0 } else { before.iter().product() };
+    for part in parts.iter().filter(|_| rows > 0) {
         let from = &part.storage.as_slice::<u8>()[part.offset * dtype.size()..];
         let own = part.aval.shape[axis..].iter().product::<usize>() * dtype.size();
         for row in 0..rows {
