@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::recent::plain;
 use crate::tensor::Tensor;
 use crate::{tape, trace};
-use gradus_ir::ops::Form;
+use gradus_ir::ops::{Combine, Form};
 use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Shape, philox};
 use gradus_mem::{Pod, Storage};
@@ -110,8 +110,14 @@ fn taken<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
     Storage::from_fn(at.len(), |i| all[at[i]])
 }
 
-/// With elements replaced at indices along an axis, if they are few and nothing is recorded.
-pub(crate) fn scattered(x: &Tensor, axis: usize, ids: &Tensor, source: &Tensor) -> Option<Tensor> {
+/// With elements replaced at or added to indices along an axis, if they are few and nothing is recorded.
+pub(crate) fn scattered(
+    x: &Tensor,
+    axis: usize,
+    ids: &Tensor,
+    source: &Tensor,
+    combine: Option<Combine>,
+) -> Option<Tensor> {
     if is_recorded(&[x, source]) {
         return None;
     }
@@ -124,24 +130,36 @@ pub(crate) fn scattered(x: &Tensor, axis: usize, ids: &Tensor, source: &Tensor) 
             return None;
         }
         let at = pointed(&x.aval.shape, axis, ids)?;
-        let storage = match x.aval.dtype.size() {
-            1 => put::<u8>(x, &at, needed, new),
-            2 => put::<u16>(x, &at, needed, new),
-            4 => put::<u32>(x, &at, needed, new),
-            8 => put::<u64>(x, &at, needed, new),
-            _ => put::<C>(x, &at, needed, new),
+        let storage = match (combine, x.aval.dtype, x.aval.dtype.size()) {
+            (Some(Combine::Sum), DType::F32, _) => put::<f32>(x, &at, needed, new, |a, b| *a += b),
+            (Some(Combine::Sum), DType::F64, _) => put::<f64>(x, &at, needed, new, |a, b| *a += b),
+            (Some(Combine::Sum), DType::I64, _) => {
+                put::<i64>(x, &at, needed, new, |a, b| *a = a.wrapping_add(b))
+            }
+            (Some(_), ..) => None,
+            (None, _, 1) => put::<u8>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 2) => put::<u16>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 4) => put::<u32>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 8) => put::<u64>(x, &at, needed, new, |a, b| *a = b),
+            (None, ..) => put::<C>(x, &at, needed, new, |a, b| *a = b),
         };
         Some(Tensor::data(Data::row_major(storage?, &x.aval)))
     };
     x.with_data(|x| ids.with_data(|ids| source.with_data(|new| of(x, ids, new))))
 }
 
-fn put<E: Pod>(x: &Data, at: &[usize], shape: &Shape, new: &Data) -> Option<Storage> {
+fn put<E: Pod>(
+    x: &Data,
+    at: &[usize],
+    shape: &Shape,
+    new: &Data,
+    into: impl Fn(&mut E, E),
+) -> Option<Storage> {
     let mut result = Storage::from_slice(&x.storage.as_slice::<E>()[x.offset..][..x.aval.shape.numel()])?;
     let (to, all) = (result.get_mut_slice::<E>()?, new.storage.as_slice::<E>());
     let steps = new.strides();
     let from = Offsets::new(shape, &steps, new.offset as i64);
-    at.iter().zip(from).for_each(|(&i, j)| to[i] = all[j as usize]);
+    at.iter().zip(from).for_each(|(&i, j)| into(&mut to[i], all[j as usize]));
     Some(result)
 }
 

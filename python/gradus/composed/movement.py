@@ -30,13 +30,16 @@ def atleast_3d(*tensors):
 
 def hstack(tensors):
     """Side by side: along the second axis, vectors along their only one."""
-    tensors = [atleast_1d(x) for x in tensors]
-    return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
+    tensors = [x if x.dim() else x.reshape(1) for x in tensors]
+    return cat(tensors, 0 if tensors and tensors[0].dim() == 1 else 1)
 
 
 def vstack(tensors):
     """One below the other: along the first axis, vectors as rows."""
-    return cat([atleast_2d(x) for x in tensors], 0)
+    tensors = list(tensors)
+    if all(x.dim() == 1 for x in tensors):
+        return stack(tensors)
+    return cat([x if x.dim() > 1 else x.reshape(1, -1) for x in tensors], 0)
 
 
 row_stack = vstack
