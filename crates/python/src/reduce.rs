@@ -456,6 +456,29 @@ spreads! {
     std std_keepdim "The standard deviation; `correction` is taken from the number of elements.";
 }
 
+#[pymethods]
+impl PyTensor {
+    /// The variance, or its root, and the mean.
+    #[pyo3(signature = (root, dim, unbiased, keepdim, correction))]
+    fn _spread_and_mean(
+        &self,
+        py: Python<'_>,
+        root: bool,
+        dim: Option<&Bound<'_, PyAny>>,
+        unbiased: bool,
+        keepdim: bool,
+        correction: Option<f64>,
+    ) -> PyResult<(PyTensor, PyTensor)> {
+        let (dim, unbiased) = spread_over(dim, Some(unbiased))?;
+        let c = corrected(unbiased, correction);
+        let (spread, mean) = compute(py, &self.value(py)?, |x| match root {
+            true => x.std_mean(dim, c, keepdim),
+            false => x.var_mean(dim, c, keepdim),
+        });
+        Ok((PyTensor::out(spread)?, PyTensor::out(mean)?))
+    }
+}
+
 macro_rules! along_with_positions {
     ($($name:ident $largest:literal $doc:literal;)*) => {
         #[pymethods]

@@ -19,16 +19,12 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """Variance and mean."""
-    if correction is not None:
-        return input.var(dim, None, keepdim, correction=correction), input.mean(dim, keepdim)
-    return input.var(dim, unbiased, keepdim), input.mean(dim, keepdim)
+    return input._spread_and_mean(False, dim, unbiased, keepdim, correction)
 
 
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """Standard deviation and mean."""
-    if correction is not None:
-        return input.std(dim, None, keepdim, correction=correction), input.mean(dim, keepdim)
-    return input.std(dim, unbiased, keepdim), input.mean(dim, keepdim)
+    return input._spread_and_mean(True, dim, unbiased, keepdim, correction)
 
 
 def nansum(input, dim=None, keepdim=False):
