@@ -26,6 +26,7 @@ a.sum() | m.sum(0) | m.mean(-1) | m.max(1) | m.argmax(1) | a.norm() | m.var(0) |
 a.view(2, 4) | m.t() | m.transpose(0, 1) | m.unsqueeze(0) | a.expand(3, 8) | a.split(4) | m.flatten() | a.clone() | a.flip(0)
 a[0] | a[2:5] | m[:, 1] | m[None] | a[ids] | m[ids, ids] | a[mask] | a[0] = 1.0 | a[2:5] = 0.5 | m[1] = b[:4] | m[:, 1] = 1.0 | a[ids] = 1.0
 a[mask] = 1.0 | m[ids, ids] = 2.0 | a.mul_(0.5) | a.add_(b, alpha=0.1) | a.zero_() | a.copy_(b) | m.gather(1, column) | m.scatter(1, column, 1.0)
+m.scatter_add(1, column, m) | t.bincount(ids) | t.hstack([a, b]) | t.vstack([a, b]) | t.hstack([m, m]) | t.vstack([m, m]) | t.std_mean(a) | t.var_mean(m, 0)
 t.zeros(8) | t.ones(8) | t.full((8,), 2.0) | t.arange(8) | t.linspace(0, 1, 8) | t.eye(4) | t.rand(8) | t.randn(8) | t.randint(0, 9, (8,))
 t.tensor(1.0) | t.tensor([1.0, 2.0]) | t.from_numpy(array) | a.numpy() | a.tolist() | a[0].item() | a.shape | a.long() | t.ones_like(a)
 t.cat([a, b]) | t.stack([a, b]) | m @ m | a @ b | t.einsum("ij,jk->ik", m, m) | a.softmax(-1) | F.log_softmax(m, -1) | F.gelu(a)

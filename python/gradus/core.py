@@ -13,6 +13,7 @@ from ._native import *  # noqa: F403
 from ._native import Tensor
 from ._examples import documented as _documented
 from .composed import *  # noqa: F403
+from .keywords import findable as _findable
 from .keywords import with_keywords as _with_keywords
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from .limits import finfo, iinfo  # noqa: F401
@@ -174,3 +175,4 @@ _documented({"new_full": _new_full})
 Tensor.grad_fn = property(_grad_fn)
 
 _documented(globals())
+_findable(globals(), "gradus")

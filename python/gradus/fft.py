@@ -21,14 +21,21 @@ def rfftfreq(n, d=1.0, *, dtype=None, device=None):
     return arange(0, n // 2 + 1, dtype=float32 if dtype is None else dtype, device=device) * (1.0 / (n * d))
 
 
-def _axes(input, s, dim):
-    """The axes, and an extent for each: -1 leaves it as it is."""
+def _axes(input, s, dim, least=None):
+    """The axes, and an extent for each: -1 leaves it as it is. Functions that halve one are named, as they need `least` one."""
+    s = (s,) if isinstance(s, int) else s if s is None else tuple(s)
+    if dim is None and s is not None and len(s) > input.dim():
+        raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
     if dim is None:
         dim = range(0 if s is None else input.dim() - len(s), input.dim())
     dim = (dim,) if isinstance(dim, int) else tuple(dim)
-    s = (-1,) * len(dim) if s is None else (s,) if isinstance(s, int) else tuple(s)
+    s = (-1,) * len(dim) if s is None else s
     if len(s) != len(dim):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
+    if least and not dim:
+        raise RuntimeError(f"{least} must transform at least one axis")
+    if len({axis + input.dim() if axis < 0 else axis for axis in dim}) != len(dim):
+        raise RuntimeError("FFT dims must be unique")
     return dim, s
 
 
@@ -50,24 +57,24 @@ def _sized(input, s, dim):
 def fftn(input, s=None, dim=None, norm=None):
     """Along axes, which are first made `s` long."""
     dim, s = _axes(input, s, dim)
-    return _native.fftn(_sized(input, s, dim), dim, norm)
+    return _native.fftn(_sized(input, s, dim), dim, norm) if dim else input + 0j
 
 
 def ifftn(input, s=None, dim=None, norm=None):
     """Along axes, backwards."""
     dim, s = _axes(input, s, dim)
-    return _native.ifftn(_sized(input, s, dim), dim, norm)
+    return _native.ifftn(_sized(input, s, dim), dim, norm) if dim else input + 0j
 
 
 def rfftn(input, s=None, dim=None, norm=None):
     """Of real numbers, along axes: half of the last."""
-    dim, s = _axes(input, s, dim)
+    dim, s = _axes(input, s, dim, "rfftn")
     return _native.rfftn(_sized(input, s, dim), dim, norm)
 
 
 def irfftn(input, s=None, dim=None, norm=None):
     """The real numbers that have this spectrum, of which half of the last axis is given."""
-    dim, s = _axes(input, s, dim)
+    dim, s = _axes(input, s, dim, "irfftn")
     if dim[:-1]:
         input = _native.ifftn(_sized(input, s[:-1], dim[:-1]), dim[:-1], norm)
     return irfft(input, None if s[-1] == -1 else s[-1], dim[-1], norm)
@@ -94,17 +101,17 @@ def irfft2(input, s=None, dim=(-2, -1), norm=None):
 
 
 #: Which way of scaling is the other one backwards.
-_OTHER = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+_OTHER = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 def hfft(input, n=None, dim=-1, norm=None):
     """The real spectrum of a signal that is its own conjugate backwards, of which half is given."""
-    return irfft(input.conj(), n, dim, _OTHER[norm])
+    return irfft(input.conj(), n, dim, _OTHER.get(norm, norm))
 
 
 def ihfft(input, n=None, dim=-1, norm=None):
     """Half of the signal that has this real spectrum."""
-    return rfft(input, n, dim, _OTHER[norm]).conj()
+    return rfft(input, n, dim, _OTHER.get(norm, norm)).conj()
 
 
 _documented(globals())

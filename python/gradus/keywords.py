@@ -1,6 +1,8 @@
 """Functions that take their first argument as `input=` too, where to write their result as `out=`, and NumPy's words for axes."""
 
 import functools
+import sys
+import types
 
 from ._native import Tensor
 from .subclass import SUBCLASSES, class_of, of_class
@@ -55,11 +57,13 @@ def with_keywords(function, first="input", spread=None):
     `spread` is the name of an argument that the function takes as positions.
     """
 
+    bare = getattr(function, "__wrapped__", function)  # which does without what only reads keywords
+
     @functools.wraps(function)
     def call(*args, **kwargs):
         if not kwargs and not SUBCLASSES:
             try:
-                return function(*args)
+                return bare(*args)
             except AttributeError as error:
                 raise _no_tensor(function, error, args) from None
         out = kwargs.pop("out", None)
@@ -75,6 +79,14 @@ def with_keywords(function, first="input", spread=None):
             result = of_class(kept, result)
         return result if out is None else _written(out, result)
 
-    call.__module__ = getattr(function, "__module__", None) or "gradus"
-    call.__qualname__ = call.__name__  # where pickles find it
     return call
+
+
+def findable(names, package):
+    """Says of functions made here where they are given out, which is where pickles look for them."""
+    seen = set()
+    for name, value in names.items():
+        if isinstance(value, types.FunctionType) and not name.startswith("_") and value not in seen:
+            seen.add(value)
+            if getattr(sys.modules.get(value.__module__), value.__qualname__, None) is not value:
+                value.__module__, value.__name__, value.__qualname__ = package, name, name

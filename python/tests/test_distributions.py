@@ -255,3 +255,60 @@ def test_softplus_moves_draws_above_zero():
         positive = d.TransformedDistribution(d.Normal(t.tensor(0.2, dtype=t.float64), 1.5), d.SoftplusTransform())
         found.append([positive.log_prob(x), d.SoftplusTransform().inv(x), positive.cdf(x)])
     same(*found)
+
+
+@needs_torch
+def test_the_nearest_pair_of_classes_says_the_divergence():
+    found = []
+    for t in (gradus, torch):
+        d = t.distributions
+        known = d.kl._KL_REGISTRY if t is torch else d.divergence._REGISTERED
+        before = dict(known)
+
+        class Own(d.Normal):
+            pass
+
+        class Other(d.Normal):
+            pass
+
+        try:
+            d.register_kl(d.Distribution, d.Distribution)(lambda p, q: t.tensor(-1.0))
+            d.register_kl(Own, d.Normal)(lambda p, q: t.tensor(-2.0))
+            pairs = [(d.Normal(1.0, 1.0), d.Normal(0.0, 1.0)), (Own(1.0, 1.0), d.Normal(0.0, 1.0)), (Other(1.0, 1.0), Own(0.0, 1.0)),
+                     (d.Cauchy(0.0, 1.0), d.Normal(0.0, 1.0)), (d.Normal(0.0, 1.0), d.LogNormal(0.0, 1.0)),
+                     (d.LogNormal(0.0, 1.0), d.LogNormal(2.0, 1.0))]
+            values = [d.kl_divergence(p, q) for p, q in pairs]
+            d.register_kl(d.Normal, Own)(lambda p, q: t.tensor(-3.0))
+            with pytest.warns(RuntimeWarning, match=r"Please register_kl\(Own, Own\)"):
+                values.append(d.kl_divergence(Own(0.0, 1.0), Own(0.0, 1.0)))
+            found.append(values)
+        finally:
+            known.clear()
+            known.update(before)
+            getattr(d.kl, "_KL_MEMOIZE", {}).clear() if t is torch else None
+    same(*found, rtol=1e-6)
+
+
+@needs_torch
+def test_trials_that_never_end_are_refused():
+    for t in (gradus, torch):
+        d = t.distributions
+        for make in (lambda: d.NegativeBinomial(2.0, probs=1.0), lambda: d.Geometric(0.0), lambda: d.Geometric(1.5)):
+            with pytest.raises(ValueError, match="Expected parameter probs"):
+                make()
+        assert d.Geometric(1.0).mean.item() == 0 and d.NegativeBinomial(2.0, probs=0.0).mean.item() == pytest.approx(0, abs=1e-6)
+
+
+@needs_torch
+def test_transformed_distributions_stay_of_their_class():
+    found = []
+    for t in (gradus, torch):
+        d, half = t.distributions, t.tensor(0.5)
+        bit = d.RelaxedBernoulli(half, probs=t.tensor(0.25)).expand((3,))
+        choice = d.RelaxedOneHotCategorical(half, probs=t.tensor([0.25, 0.75])).expand((3,))
+        assert isinstance(bit, d.RelaxedBernoulli) and isinstance(choice, d.RelaxedOneHotCategorical)
+        again = d.TransformedDistribution(d.Normal(0.0, 1.0), d.ExpTransform()).expand((2, 1)).expand((2, 3))
+        assert tuple(again.batch_shape) == (2, 3) and tuple(choice.batch_shape) == (3,) and tuple(choice.event_shape) == (2,)
+        found.append([x for soft in (bit, choice) for x in (soft.temperature, soft.probs, soft.logits)]
+                     + [bit.log_prob(t.tensor([0.2, 0.5, 0.9])), again.log_prob(t.tensor(2.0))])
+    same(*found, rtol=1e-6)

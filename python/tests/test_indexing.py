@@ -150,7 +150,7 @@ def test_random_indices(seed):
     np.testing.assert_array_equal(array(x), a, err_msg=describe(index))
 
 
-WRONG = [(True,), (False, 0), (3,), (-4,), (0, 4), (0, 0, 5), (0, 0, 0, 0), (np.array([3]),), (np.array([True, False]),), (I, np.array([0, 1])), ("a",), (1.5,), (slice(None, None, 0),)]
+WRONG = [(True, 0), (False, 0), (3,), (-4,), (0, 4), (0, 0, 5), (0, 0, 0, 0), (np.array([3]),), (np.array([True, False]),), (I, np.array([0, 1])), ("a",), (1.5,), (slice(None, None, 0),)]
 
 
 @pytest.mark.parametrize("index", WRONG, ids=describe)

@@ -11,7 +11,7 @@ import gradus
 from gradus import nn
 from gradus.nn import functional as F
 from gradus.nn import init
-from oracle import array
+from oracle import BOTH, array, torch
 
 
 class Net(nn.Module):
@@ -300,3 +300,23 @@ def test_hooks_that_are_called_also_after_errors():
     layer = nn.Identity()
     layer.register_forward_hook(lambda module, args, kwargs, output: output + 1, always_call=True, with_kwargs=True)
     assert layer(gradus.ones(1)).item() == 2
+
+
+@pytest.mark.parametrize("t", BOTH)
+def test_hooks_that_fail_after_an_error_hide_nothing(t):
+    t = {"gradus": gradus, "torch": torch}[t]
+
+    class Fails(t.nn.Module):
+        def forward(self, x):
+            raise ValueError("the first")
+
+    def broken(module, args, output):
+        raise KeyError("the second")
+
+    layer, seen = Fails(), []
+    layer.register_forward_hook(broken, always_call=True)
+    layer.register_forward_hook(lambda *args: 5, always_call=True)
+    layer.register_forward_hook(lambda module, args, output: seen.append(output), always_call=True)
+    with pytest.warns(UserWarning, match="the second"), pytest.raises(ValueError, match="the first"):
+        layer(t.ones(1))
+    assert seen == [5]

@@ -297,3 +297,111 @@ def test_threads_take_turns_at_a_compiled_step():
         return model.weight
 
     assert trained(4).tolist() == trained(1).tolist()
+
+
+@needs_torch
+def test_any_number_of_rows_of_nothing_is_joined_at_once():
+    for t in (gradus, torch):
+        e = t.empty(2**34, 0)
+        assert tuple(t.cat([e, e], 1).shape) == (2**34, 0) and tuple(t.cat([e, e]).shape) == (2**35, 0)
+        assert tuple(t.stack([e, e]).shape) == (2, 2**34, 0) and tuple(t.stack([e, e], 2).shape) == (2**34, 0, 2)
+
+
+@needs_torch
+def test_fourier_transforms_of_few_axes_and_wrong_ones():
+    x = np.random.default_rng(0).standard_normal((3, 4))
+    for text in ("fftn(x, s=4)", "fftn(x, s=5, dim=0)", "ifftn(x, s=2)", "rfftn(x, s=4)", "irfftn(x, s=4)", "fftn(x, dim=())", "ifftn(x, s=())",
+                 "fftn(x, s=(5, -1))", "hfft(x, norm='ortho')", "ihfft(x, norm='forward').resolve_conj()"):
+        same(*(eval(text, {**vars(t.fft), "x": t.tensor(x)}) for t in (gradus, torch)), what=text)
+    for text, why in {"hfft(x, norm='x')": "norm", "ihfft(x, norm='x')": "norm",
+                      "irfftn(x, dim=())": "must transform at least one axis", "rfftn(x, s=())": "must transform at least one axis",
+                      "fftn(x, s=(1, 2, 3))": "Got shape with 3 values", "irfftn(x, s=(1, 2, 3))": "Got shape with 3 values",
+                      "fft2(x, s=4)": "must have the same length", "irfftn(x, dim=(0, -2))": "FFT dims must be unique"}.items():
+        for t in (gradus, torch):
+            with pytest.raises(RuntimeError, match=why):
+                eval(text, {**vars(t.fft), "x": t.tensor(x)})
+
+
+@needs_torch
+def test_collecting_begins_with_nothing():
+    found = []
+    for t in (gradus, torch):
+        nothing, m = t.tensor([]), t.ones(2, 3, requires_grad=True)
+        t.cat([nothing, m * 2, nothing, m], 1).sum().backward()
+        found.append([t.cat([nothing, t.ones(2, 3)]), t.cat([nothing, t.ones(2, 3, dtype=t.int64)], -1), t.cat([nothing, nothing]),
+                      t.cat([nothing, t.tensor([1, 2])]), m.grad, t.hstack([t.tensor(1.0), t.ones(2)]), t.vstack([t.ones(2), t.zeros(2, 2), t.ones(2)]),
+                      t.vstack([t.tensor(1.0), t.tensor(2.0)]), t.vstack([t.ones(3), t.zeros(3)])])
+        for wrong in ([nothing, t.ones(2, 3), t.ones(2)], [t.ones(2, 3), t.ones(0, 2)]):
+            with pytest.raises(RuntimeError):
+                t.cat(wrong)
+    same(*found)
+
+
+@needs_torch
+def test_one_truth_value_chooses_all_or_nothing():
+    found = []
+    for t in (gradus, torch):
+        m, values = t.arange(6.0).reshape(2, 3), []
+        for index in (True, False, t.tensor(True), t.tensor(False)):
+            z = m.clone()
+            values.append(z[index])
+            z[index] = 4.0
+            values.append(z)
+            z = m.clone()
+            z[index] = t.tensor([7.0, 8.0, 9.0])
+            z[1][index] = -1
+            values.append(z)
+        number = t.tensor(3.0)
+        number[t.tensor(True)] = 5.0
+        w = t.ones(2, requires_grad=True)
+        (w[t.tensor(True)] * 3).sum().backward()
+        found.append([*values, number, number[True], w.grad])
+    same(*found)
+
+
+@needs_torch
+def test_numbers_are_gathered_and_scattered_as_vectors():
+    found = []
+    for t in (gradus, torch):
+        x, v, zero = t.tensor(2.0), t.arange(3.0), t.tensor(0)
+        found.append([x.gather(0, zero), x.gather(-1, t.tensor([0, 0])), v.gather(0, t.tensor(2)), x.scatter(0, zero, t.tensor(5.0)),
+                      x.scatter(0, zero, 7.0), x.scatter_add(0, t.tensor([0, 0]), t.tensor([1.0, 2.0])), v.scatter_add(0, zero, x)])
+        for wrong in (lambda: x.gather(1, zero), lambda: x.gather(0, t.tensor(1)), lambda: t.ones(2, 2).gather(0, zero)):
+            with pytest.raises((RuntimeError, IndexError)):
+                wrong()
+    same(*found)
+
+
+@needs_torch
+def test_few_elements_are_added_and_counted_in_turn():
+    found = []
+    for t in (gradus, torch):
+        ids, values = t.tensor([[0, 1, 1], [2, 2, 2]]), []
+        for dtype in (t.float32, t.float64, t.int64, t.int32, t.float16, t.complex64):
+            x, new = t.arange(6).reshape(2, 3).to(dtype), (t.arange(6).reshape(2, 3) + 1).to(dtype)
+            values += [x.scatter_add(1, ids, new), x.t().scatter_add(0, ids.t(), new.t()), x.scatter_add(0, ids[:1] % 2, new)]
+        most = t.tensor(2**63 - 1).reshape(1)
+        values += [most.scatter_add(0, t.tensor([0, 0]), t.tensor([1, 1])), t.bincount(t.tensor([], dtype=t.int64)), t.bincount(t.tensor([], dtype=t.int64), minlength=3)]
+        for dtype in (t.int64, t.int32, t.uint8):
+            values += [t.bincount(t.tensor([3, 0, 3], dtype=dtype)), t.bincount(t.tensor([1], dtype=dtype), minlength=4)]
+        values += [t.bincount(t.tensor([1, 1030, 1])), t.bincount(t.tensor([1, 1]), t.tensor([0.5, 1.5])), t.std_mean(t.arange(4.0)),
+                   t.var_mean(t.arange(6.0).reshape(2, 3), 1, False, True), t.std_mean(t.arange(4.0), 0, correction=2)]
+        with pytest.raises((RuntimeError, ValueError)):
+            t.bincount(t.tensor([1, -1]))
+        found.append(values)
+    same(*found, rtol=1e-6)
+
+
+@needs_torch
+def test_medians_of_what_is_there_along_axes():
+    x = np.array([[1.0, math.nan, 3.0, 2.0], [math.nan] * 4, [5.0, 4.0, math.nan, math.nan]])
+    for call in (lambda t, x: t.nanmedian(x), lambda t, x: t.nanmedian(x, 1).values, lambda t, x: t.nanmedian(x, dim=0, keepdim=True).values,
+                 lambda t, x: x.nanmedian(1, keepdim=True).values, lambda t, x: t.nanmedian(x, axis=-1).indices[::2]):
+        same(*(call(t, t.tensor(x)) for t in (gradus, torch)))
+
+
+def test_functions_are_pickled_by_name():
+    public = [name for name in dir(gradus) if inspect.isfunction(getattr(gradus, name)) and not name.startswith("_")]
+    assert {"hstack", "nansum", "diff", "trapezoid", "std_mean", "exp", "cat"} <= set(public)
+    lost = [name for name in public if pickle.loads(pickle.dumps(getattr(gradus, name))) is not getattr(gradus, name)]
+    assert lost == []

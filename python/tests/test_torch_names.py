@@ -354,6 +354,11 @@ from torch.utils.data.dataloader import default_collate
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.conv import _ConvNd, Conv2d
 from torch.nn.modules.loss import _Loss, _WeightedLoss
+from torch.nn.modules.batchnorm import _NormBase; from torch.nn.modules.instancenorm import _InstanceNorm
+from torch.nn.modules.conv import _ConvTransposeNd; from torch.nn.modules.dropout import _DropoutNd; from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.modules.activation import MultiheadAttention; from torch.nn.modules.fold import Unfold; from torch.nn.modules.distance import CosineSimilarity
+from torch.nn.modules.pixelshuffle import PixelShuffle; from torch.nn.modules.channelshuffle import ChannelShuffle; from torch.nn.modules.rnn import RNNBase
+import torch.nn.modules.sparse, torch.nn.modules.padding; torch.nn.modules.padding.ZeroPad2d, torch.nn.RNNCellBase
 from torch.nn.modules.utils import _pair, _single, _triple, _ntuple
 from torch.nn.modules import Module, Linear
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -381,7 +386,10 @@ def parts_of_layers(t):
             return x.mean() if self.reduction == "mean" else x
 
     loss = Mine(t.ones(2), reduction="none")
-    kinds = [isinstance(t.nn.BatchNorm2d(2), modules.batchnorm._BatchNorm), isinstance(t.nn.ConvTranspose1d(1, 1, 2), modules.conv._ConvNd)]
+    kinds = [isinstance(getattr(t.nn, name)(), base) for name in "MSELoss CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss CTCLoss".split()
+             for base in (modules.loss._Loss, modules.loss._WeightedLoss)]
+    kinds += [isinstance(t.nn.LSTM(2, 3), modules.rnn.RNNBase), isinstance(t.nn.Dropout2d(), modules.dropout._DropoutNd)]
+    kinds += [isinstance(t.nn.BatchNorm2d(2), modules.batchnorm._BatchNorm), isinstance(t.nn.ConvTranspose1d(1, 1, 2), modules.conv._ConvNd)]
     return loss(t.tensor(V)), list(loss.state_dict()), kinds, modules.utils._pair(3), modules.utils._triple([1, 2, 3]), modules.Linear is t.nn.Linear
 
 
@@ -418,7 +426,38 @@ def pruned(t):
     return out, m.weight, sorted(m.state_dict()), prune.is_pruned(m)
 
 
-@pytest.mark.parametrize("program", [parts_of_layers, shares_of_processes, pruned], ids=lambda f: f.__name__)
+def pruned_by_classes(t):
+    prune = importlib.import_module(f"{t.__name__}.nn.utils.prune")
+
+    class EveryOther(prune.BasePruningMethod):
+        PRUNING_TYPE = "unstructured"
+
+        def compute_mask(self, t, default_mask):
+            mask = default_mask.clone()
+            mask.view(-1)[::2] = 0
+            return mask
+
+    layer = t.nn.Linear(4, 3).double()
+    layer.load_state_dict({"weight": t.tensor(A), "bias": t.tensor(V[:3])})
+    first = prune.L1Unstructured.apply(layer, "weight", amount=3)
+    out = [layer.weight, first.amount, type(first).__name__]
+    out += [prune.LnStructured(amount=1, n=1, dim=1).prune(t.tensor(A)), prune.Identity().prune(t.tensor(A))]
+    EveryOther.apply(layer, "weight")
+    both = prune.LnStructured.apply(layer, "weight", amount=1, n=2, dim=0, importance_scores=-t.tensor(A))
+    out += [layer.weight, layer.weight_mask, len(both), [type(one).__name__ for one in both], isinstance(both, prune.PruningContainer)]
+    prune.CustomFromMask.apply(layer, "bias", mask=t.tensor([0, 1, 1]))
+    prune.RandomUnstructured.apply(layer, "bias", amount=1)
+    prune.RandomStructured.apply(layer, "weight", amount=1, dim=1)
+    out += [(layer.bias == 0).sum(), (layer.weight_mask.sum(0) == 0).any(), len(layer._forward_pre_hooks)]
+    with pytest.raises(TypeError, match="unstructured"):
+        prune.global_unstructured([(layer, "weight")], prune.LnStructured, amount=1, n=2)
+    with pytest.raises(ValueError, match="amount"):
+        prune.L1Unstructured(amount=1.5)
+    prune.remove(layer, "weight")
+    return out, sorted(layer.state_dict())
+
+
+@pytest.mark.parametrize("program", [parts_of_layers, shares_of_processes, pruned, pruned_by_classes], ids=lambda f: f.__name__)
 def test_more_programs(program):
     found = program(gradus)
     if pytorch is not None:

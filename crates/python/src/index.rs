@@ -63,8 +63,8 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
             Ok(Ix::from(&t))
         };
     }
-    if obj.is_instance_of::<PyBool>() {
-        return Err(type_error("an index of True or False alone is not taken; use a mask"));
+    if let Ok(one) = obj.cast::<PyBool>() {
+        return Ok(Ix::Mask(gradus::outside_traces(|| Tensor::from(one.is_true()))));
     }
     if obj.is_instance_of::<PyFloat>() {
         return Err(PyIndexError::new_err(
@@ -112,6 +112,18 @@ fn places(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
     Ok(all)
 }
 
+/// One truth value has no axes to choose along: it chooses the tensor as a whole, along a new axis.
+fn alone<'py>(x: &Bound<'py, PyTensor>, places: &[Ix]) -> PyResult<Option<(Bound<'py, PyTensor>, Vec<Ix>)>> {
+    let [Ix::Mask(one)] = places else { return Ok(None) };
+    if one.rank() > 0 {
+        return Ok(None);
+    }
+    let whole = Bound::new(x.py(), PyTensor::part_of(x, View::At(vec![Ix::New]))?)?;
+    let line = || one.reshape([1usize]);
+    let mask = if one.is_traced() { line() } else { gradus::outside_traces(line) };
+    Ok(Some((whole, vec![Ix::Mask(mask)])))
+}
+
 fn is_view(places: &[Ix]) -> bool {
     !places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
 }
@@ -149,6 +161,41 @@ fn put_at(whole: &Bound<'_, PyTensor>, places: Vec<Ix>, value: Arg<'_>) -> PyRes
     }
 }
 
+/// Writes a value to places of a tensor.
+fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = slf.py();
+    let x = slf.get().value(py)?;
+    let number = crate::value::number(value)?;
+    let new = match number {
+        Some(n) => Tensor::from_literal(&n.literal(n.dtype_beside(x.dtype()))),
+        None => tensor_of(value, None)?,
+    };
+    if slf.get().replace_at(x, &places, &new) {
+        return Ok(());
+    }
+    let x = slf.get().value(py)?;
+    if slf.get().repeats(py) {
+        // Element by element, since several elements of it may be one: of those that are chosen one by one the last stays.
+        let same = number.is_some() || !is_view(&places);
+        let part = PyTensor::part_of(slf, View::At(places))?;
+        let new = new.to_dtype(x.dtype()).expand(part.value(py)?.shape());
+        return if same { part.write_same(py, new) } else { part.write(py, new) };
+    }
+    if let Some(n) = number {
+        if let Some(done) = fill(slf, &places, &Tensor::from_literal(&n.literal(x.dtype()))) {
+            return done;
+        }
+        return put_at(slf, places, Arg::Number(n));
+    }
+    let value: Tensor = new.to_dtype(x.dtype());
+    if value.rank() == 0
+        && let Some(done) = fill(slf, &places, &value)
+    {
+        return done;
+    }
+    put_at(slf, places, Arg::Tensor(&value))
+}
+
 /// What an index gave: one of another shape or dtype than fits is a wrong index.
 fn fitting(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
@@ -165,6 +212,10 @@ impl PyTensor {
         if is_view(&places) {
             return PyTensor::part_of(slf, View::At(places));
         }
+        if let Some((whole, places)) = alone(slf, &places)? {
+            let x = whole.get().value(slf.py())?;
+            return PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(places)))?);
+        }
         PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(places)))?)
     }
 
@@ -173,38 +224,11 @@ impl PyTensor {
         index: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let py = slf.py();
-        let x = slf.get().value(py)?;
-        let places = places(&x, index)?;
-        let number = crate::value::number(value)?;
-        let new = match number {
-            Some(n) => Tensor::from_literal(&n.literal(n.dtype_beside(x.dtype()))),
-            None => tensor_of(value, None)?,
-        };
-        if slf.get().replace_at(x, &places, &new) {
-            return Ok(());
+        let places = places(&slf.get().value(slf.py())?, index)?;
+        match alone(slf, &places)? {
+            Some((whole, places)) => put(&whole, places, value),
+            None => put(slf, places, value),
         }
-        let x = slf.get().value(py)?;
-        if slf.get().repeats(py) {
-            // Element by element, since several elements of it may be one: of those that are chosen one by one the last stays.
-            let same = number.is_some() || !is_view(&places);
-            let part = PyTensor::part_of(slf, View::At(places))?;
-            let new = new.to_dtype(x.dtype()).expand(part.value(py)?.shape());
-            return if same { part.write_same(py, new) } else { part.write(py, new) };
-        }
-        if let Some(n) = number {
-            if let Some(done) = fill(slf, &places, &Tensor::from_literal(&n.literal(x.dtype()))) {
-                return done;
-            }
-            return put_at(slf, places, Arg::Number(n));
-        }
-        let value: Tensor = new.to_dtype(x.dtype());
-        if value.rank() == 0
-            && let Some(done) = fill(slf, &places, &value)
-        {
-            return done;
-        }
-        put_at(slf, places, Arg::Tensor(&value))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -360,6 +360,9 @@ impl PyTensor {
     #[pyo3(signature = (weights=None, minlength=0))]
     fn bincount(&self, py: Python<'_>, weights: Option<T>, minlength: usize) -> PyResult<PyTensor> {
         let x = self.value(py)?;
+        if let Some(counts) = counted(&x, weights.is_none(), minlength) {
+            return PyTensor::out(counts);
+        }
         let largest = if x.numel() == 0 { -1 } else { raise(x.to_dtype(DType::I64).max(()).item::<i64>())? };
         if x.numel() > 0 && raise(x.to_dtype(DType::I64).min(()).item::<i64>())? < 0 {
             return Err(value_error("bincount takes integers of 0 and more"));
@@ -453,6 +456,29 @@ spreads! {
     std std_keepdim "The standard deviation; `correction` is taken from the number of elements.";
 }
 
+#[pymethods]
+impl PyTensor {
+    /// The variance, or its root, and the mean.
+    #[pyo3(signature = (root, dim, unbiased, keepdim, correction))]
+    fn _spread_and_mean(
+        &self,
+        py: Python<'_>,
+        root: bool,
+        dim: Option<&Bound<'_, PyAny>>,
+        unbiased: bool,
+        keepdim: bool,
+        correction: Option<f64>,
+    ) -> PyResult<(PyTensor, PyTensor)> {
+        let (dim, unbiased) = spread_over(dim, Some(unbiased))?;
+        let c = corrected(unbiased, correction);
+        let (spread, mean) = compute(py, &self.value(py)?, |x| match root {
+            true => x.std_mean(dim, c, keepdim),
+            false => x.var_mean(dim, c, keepdim),
+        });
+        Ok((PyTensor::out(spread)?, PyTensor::out(mean)?))
+    }
+}
+
 macro_rules! along_with_positions {
     ($($name:ident $largest:literal $doc:literal;)*) => {
         #[pymethods]
@@ -482,4 +508,21 @@ macro_rules! along_with_positions {
 along_with_positions! {
     cummax true "The largest up to each element, with positions.";
     cummin false "The smallest up to each element, with positions.";
+}
+
+/// How often each integer of few occurs, counted by hand: less work than the operations for that.
+fn counted(x: &Tensor, ones: bool, least: usize) -> Option<Tensor> {
+    const FEW: usize = 1 << 10;
+    let whole = !x.dtype().is_differentiable() && x.dtype() != DType::Bool;
+    if !ones || !whole || x.rank() != 1 || x.numel() > FEW || least > FEW || x.is_traced() {
+        return None;
+    }
+    let all = x.to_dtype(DType::I64).to_vec::<i64>().ok()?;
+    let mut counts = vec![0i64; least];
+    for i in all {
+        let i = usize::try_from(i).ok().filter(|i| *i < FEW)?;
+        counts.resize(counts.len().max(i + 1), 0);
+        counts[i] += 1;
+    }
+    Some(Tensor::from(counts))
 }

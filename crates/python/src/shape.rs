@@ -478,9 +478,16 @@ impl PyTensor {
 #[pyfunction]
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
-    let all = self::tensors(tensors)?;
-    let refs: Vec<&Tensor> = all.iter().collect();
-    PyTensor::out(Tensor::cat(&refs, axis.unwrap_or(dim)))
+    let (all, dim) = (self::tensors(tensors)?, axis.unwrap_or(dim));
+    // What collecting begins with, `tensor([])`, fits everything and only has a dtype.
+    let is_nothing = |t: &Tensor| t.rank() == 1 && t.numel() == 0 && t.error().is_none();
+    let mut refs: Vec<&Tensor> = all.iter().collect();
+    if refs.iter().any(|t| is_nothing(t)) && refs.iter().any(|t| t.rank() != 1) {
+        refs.retain(|t| !is_nothing(t));
+        let dtype = all.iter().fold(all[0].dtype(), |d, t| d.promote(t.dtype()));
+        return PyTensor::out(Tensor::cat(&refs, dim).to_dtype(dtype));
+    }
+    PyTensor::out(Tensor::cat(&refs, dim))
 }
 
 /// Tensors of one shape along a new axis.

@@ -311,6 +311,9 @@ impl Tensor {
     /// than this tensor on the other axes.
     #[track_caller]
     pub fn gather(&self, axis: isize, index: &Tensor) -> Tensor {
+        if let Some([x, ids]) = lines([self, index]) {
+            return x.gather(axis, &ids).reshape(index.shape());
+        }
         if let Ok(axis) = resolve(axis, self.rank())
             && let Some(few) = moved::gathered(self, axis, index)
         {
@@ -332,9 +335,11 @@ impl Tensor {
         source: &Tensor,
         combine: Option<Combine>,
     ) -> Tensor {
-        if combine.is_none()
-            && let Ok(axis) = resolve(axis, self.rank())
-            && let Some(few) = moved::scattered(self, axis, index, source)
+        if let Some([x, ids, new]) = lines([self, index, source]) {
+            return x.scatter_with(axis, &ids, &new, combine).reshape(self.shape());
+        }
+        if let Ok(axis) = resolve(axis, self.rank())
+            && let Some(few) = moved::scattered(self, axis, index, source, combine)
         {
             return few;
         }
@@ -423,6 +428,15 @@ impl Tensor {
         let axis = resolve(axis, self.check()?.rank())?;
         Ok((axis, ids.wrapped_ids(self.shape()[axis])?))
     }
+}
+
+/// Numbers beside vectors as vectors of one element; nothing if there are none, or what has more axes.
+fn lines<const N: usize>(all: [&Tensor; N]) -> Option<[Tensor; N]> {
+    let ranks = || all.iter().map(|t| t.rank());
+    if ranks().all(|r| r > 0) || ranks().any(|r| r > 1) || all.iter().any(|t| t.error().is_some()) {
+        return None;
+    }
+    Some(all.map(|t| t.reshape([t.numel()])))
 }
 
 /// Row-major positions in a tensor of `shape` of elements indexed along `axis`.

@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::recent::plain;
 use crate::tensor::Tensor;
 use crate::{tape, trace};
-use gradus_ir::ops::Form;
+use gradus_ir::ops::{Combine, Form};
 use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Shape, philox};
 use gradus_mem::{Pod, Storage};
@@ -44,14 +44,19 @@ pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tens
         return None;
     }
     let (before, after) = shape.split_at(axis);
-    let along = if new { parts.len() } else { parts.iter().map(|d| d.aval.shape[axis]).sum() };
+    let along = if new {
+        parts.len()
+    } else {
+        parts.iter().try_fold(0usize, |sum, d| sum.checked_add(d.aval.shape[axis]))?
+    };
     let after = if new { after } else { &after[1..] };
     let shape: Shape = before.iter().chain(&[along]).chain(after).copied().collect();
-    let rows: usize = before.iter().product();
     let bytes = shape.checked_numel()?.checked_mul(dtype.size()).filter(|&bytes| bytes <= FEW)?;
     let mut result = Storage::zeroed(bytes)?;
     let (to, mut first) = (result.get_mut_slice::<u8>()?, 0);
-    for part in parts.iter() {
+    // Of nothing there may be any number of rows, also more than can be counted.
+    let rows = if bytes == 0 { 0 } else { before.iter().product() };
+    for part in parts.iter().filter(|_| rows > 0) {
         let from = &part.storage.as_slice::<u8>()[part.offset * dtype.size()..];
         let own = part.aval.shape[axis..].iter().product::<usize>() * dtype.size();
         for row in 0..rows {
@@ -105,8 +110,14 @@ fn taken<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
     Storage::from_fn(at.len(), |i| all[at[i]])
 }
 
-/// With elements replaced at indices along an axis, if they are few and nothing is recorded.
-pub(crate) fn scattered(x: &Tensor, axis: usize, ids: &Tensor, source: &Tensor) -> Option<Tensor> {
+/// With elements replaced at or added to indices along an axis, if they are few and nothing is recorded.
+pub(crate) fn scattered(
+    x: &Tensor,
+    axis: usize,
+    ids: &Tensor,
+    source: &Tensor,
+    combine: Option<Combine>,
+) -> Option<Tensor> {
     if is_recorded(&[x, source]) {
         return None;
     }
@@ -119,24 +130,36 @@ pub(crate) fn scattered(x: &Tensor, axis: usize, ids: &Tensor, source: &Tensor) 
             return None;
         }
         let at = pointed(&x.aval.shape, axis, ids)?;
-        let storage = match x.aval.dtype.size() {
-            1 => put::<u8>(x, &at, needed, new),
-            2 => put::<u16>(x, &at, needed, new),
-            4 => put::<u32>(x, &at, needed, new),
-            8 => put::<u64>(x, &at, needed, new),
-            _ => put::<C>(x, &at, needed, new),
+        let storage = match (combine, x.aval.dtype, x.aval.dtype.size()) {
+            (Some(Combine::Sum), DType::F32, _) => put::<f32>(x, &at, needed, new, |a, b| *a += b),
+            (Some(Combine::Sum), DType::F64, _) => put::<f64>(x, &at, needed, new, |a, b| *a += b),
+            (Some(Combine::Sum), DType::I64, _) => {
+                put::<i64>(x, &at, needed, new, |a, b| *a = a.wrapping_add(b))
+            }
+            (Some(_), ..) => None,
+            (None, _, 1) => put::<u8>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 2) => put::<u16>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 4) => put::<u32>(x, &at, needed, new, |a, b| *a = b),
+            (None, _, 8) => put::<u64>(x, &at, needed, new, |a, b| *a = b),
+            (None, ..) => put::<C>(x, &at, needed, new, |a, b| *a = b),
         };
         Some(Tensor::data(Data::row_major(storage?, &x.aval)))
     };
     x.with_data(|x| ids.with_data(|ids| source.with_data(|new| of(x, ids, new))))
 }
 
-fn put<E: Pod>(x: &Data, at: &[usize], shape: &Shape, new: &Data) -> Option<Storage> {
+fn put<E: Pod>(
+    x: &Data,
+    at: &[usize],
+    shape: &Shape,
+    new: &Data,
+    into: impl Fn(&mut E, E),
+) -> Option<Storage> {
     let mut result = Storage::from_slice(&x.storage.as_slice::<E>()[x.offset..][..x.aval.shape.numel()])?;
     let (to, all) = (result.get_mut_slice::<E>()?, new.storage.as_slice::<E>());
     let steps = new.strides();
     let from = Offsets::new(shape, &steps, new.offset as i64);
-    at.iter().zip(from).for_each(|(&i, j)| to[i] = all[j as usize]);
+    at.iter().zip(from).for_each(|(&i, j)| into(&mut to[i], all[j as usize]));
     Some(result)
 }
 

@@ -30,13 +30,18 @@ def atleast_3d(*tensors):
 
 def hstack(tensors):
     """Side by side: along the second axis, vectors along their only one."""
-    tensors = [atleast_1d(x) for x in tensors]
-    return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
+    ranks = [x.dim() for x in tensors]
+    if 0 in ranks:
+        tensors = [x if x.dim() else x.reshape(1) for x in tensors]
+    return cat(tensors, 1 if ranks and ranks[0] > 1 else 0)
 
 
 def vstack(tensors):
     """One below the other: along the first axis, vectors as rows."""
-    return cat([atleast_2d(x) for x in tensors], 0)
+    ranks = [x.dim() for x in tensors]
+    if ranks.count(1) == len(ranks):
+        return stack(tensors)
+    return cat(tensors if min(ranks) > 1 else [x if x.dim() > 1 else x.reshape(1, -1) for x in tensors])
 
 
 row_stack = vstack

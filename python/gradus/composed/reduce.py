@@ -9,6 +9,7 @@ from .._native import Tensor, arange, as_tensor, cat, float64, int64, ones, stac
 _aminmax = namedtuple("aminmax", ["min", "max"])
 _kthvalue = namedtuple("kthvalue", ["values", "indices"])
 _mode = namedtuple("mode", ["values", "indices"])
+_nanmedian = namedtuple("nanmedian", ["values", "indices"])
 
 
 def aminmax(input, *, dim=None, keepdim=False):
@@ -18,14 +19,12 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """Variance and mean."""
-    correction = int(unbiased) if correction is None else correction
-    return input.var(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim)
+    return input._spread_and_mean(False, dim, unbiased, keepdim, correction)
 
 
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """Standard deviation and mean."""
-    correction = int(unbiased) if correction is None else correction
-    return input.std(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim)
+    return input._spread_and_mean(True, dim, unbiased, keepdim, correction)
 
 
 def nansum(input, dim=None, keepdim=False):
@@ -141,9 +140,14 @@ def bucketize(input, boundaries, *, right=False):
     return searchsorted(boundaries, input, right=right)
 
 
-def nanmedian(input):
-    """The lower median of what is not NaN."""
-    return input[~input.isnan()].median()
+def nanmedian(input, dim=None, keepdim=False):
+    """The lower median of what is not NaN; along an axis with where it stands."""
+    if dim is None:
+        return input[~input.isnan()].median()
+    values, indices = input.sort(dim)  # NaN is last
+    middle = ((~input.isnan()).sum(dim, keepdim=True) - 1).div(2, rounding_mode="floor").clamp(min=0)
+    values, indices = values.gather(dim, middle), indices.gather(dim, middle)
+    return _nanmedian(values, indices) if keepdim else _nanmedian(values.squeeze(dim), indices.squeeze(dim))
 
 
 def mode(input, dim=-1, keepdim=False):

@@ -50,6 +50,11 @@ def interval(low, high):
     return Constraint(f"Interval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x <= high))
 
 
+def half_open_interval(low, high):
+    """From a bound to below another."""
+    return Constraint(f"HalfOpenInterval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x < high))
+
+
 def integer_interval(low, high):
     """Whole numbers between two bounds."""
     check = lambda x: (x % 1 == 0) & (x >= low) & (x <= high)  # noqa: E731

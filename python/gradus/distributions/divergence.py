@@ -1,6 +1,7 @@
 """How far one distribution is from another."""
 
 import math
+import warnings
 
 from .. import linalg
 from ..core import where
@@ -21,21 +22,31 @@ def kl_divergence(p, q):
     >>> kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0)).item()
     0.5
     """
-    for (one, other), divergence in reversed(_REGISTERED.items()):
-        if isinstance(p, one) and isinstance(q, other):
-            return divergence(p, q)
-    if isinstance(p, Independent) and isinstance(q, Independent):
-        if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-            raise NotImplementedError("the divergence of draws taken along other axes is not known")
-        return p._summed(kl_divergence(p.base_dist, q.base_dist))
-    alike = all(isinstance(p, kind) == isinstance(q, kind) for kind in (LogNormal, OneHotCategorical))
-    for kind, divergence in _TABLE.items():
-        if alike and isinstance(p, kind) and isinstance(q, kind):
-            return divergence(p, q)
-    raise NotImplementedError(f"the divergence of {type(p).__name__} from {type(q).__name__} is not known")
+    return _between(type(p), type(q))(p, q)
 
 
-#: What users have registered, by both classes.
+def _between(p, q):
+    """What is registered for two classes: of several pairs that they belong to the one nearest to them, to the first before the second."""
+    near = [(far_p, far_q, one, other) for one, other in _REGISTERED
+            if (far_p := _far(p, one)) is not None and (far_q := _far(q, other)) is not None]
+    if not near:
+        raise NotImplementedError(f"the divergence of {p.__name__} from {q.__name__} is not known")
+    *_, one, other = min(near, key=lambda x: (x[0], x[1]))
+    *_, first, second = min(near, key=lambda x: (x[1], x[0]))
+    if (one, other) != (first, second):
+        warnings.warn(f"Ambiguous kl_divergence({p.__name__}, {q.__name__}). Please register_kl({one.__name__}, {second.__name__})",
+                      RuntimeWarning, stacklevel=3)
+    return _REGISTERED[one, other]
+
+
+def _far(kind, base):
+    """How many classes lie between one and another that it is a case of; `None` if it is not. Some share the code of another
+    without being cases of it."""
+    apart = any(issubclass(kind, one) and base is other for one, other in ((LogNormal, Normal), (OneHotCategorical, Categorical)))
+    return None if apart or base not in kind.__mro__ else kind.__mro__.index(base)
+
+
+#: What is known, by both classes.
 _REGISTERED = {}
 
 
@@ -56,6 +67,12 @@ def register_kl(type_p, type_q):
         return function
 
     return keep
+
+
+def _independent(p, q):
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError("the divergence of draws taken along other axes is not known")
+    return p._summed(kl_divergence(p.base_dist, q.base_dist))
 
 
 def _normal(p, q):
@@ -119,6 +136,9 @@ def _poisson(p, q):
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
-_TABLE = {MultivariateNormal: _multivariate, Normal: _normal, Uniform: _uniform, Categorical: _categorical, Bernoulli: _bernoulli,
-          Exponential: _exponential, HalfNormal: _half_normal, Laplace: _laplace, Gamma: _gamma, Dirichlet: _dirichlet, Beta: _beta,
-          Poisson: _poisson}
+for _kind, _divergence in {
+    Independent: _independent, MultivariateNormal: _multivariate, Normal: _normal, LogNormal: _normal, Uniform: _uniform,
+    Categorical: _categorical, OneHotCategorical: _categorical, Bernoulli: _bernoulli, Exponential: _exponential,
+    HalfNormal: _half_normal, Laplace: _laplace, Gamma: _gamma, Dirichlet: _dirichlet, Beta: _beta, Poisson: _poisson,
+}.items():
+    register_kl(_kind, _kind)(_divergence)

@@ -1,5 +1,7 @@
 """Distributions made of others: of what draws become by functions, and of several among which one is drawn first."""
 
+import copy
+
 from ..core import no_grad
 from .distribution import Distribution
 from .transforms import ComposeTransform
@@ -64,7 +66,9 @@ class TransformedDistribution(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         """The same distribution with its parameters repeated to a batch of another shape."""
-        return TransformedDistribution(self.base_dist.expand(batch_shape), self.transforms)
+        new = copy.copy(self)  # of its own class, whose parameters are those of the base
+        new.base_dist, new._batch = self.base_dist.expand(batch_shape), tuple(batch_shape)
+        return new
 
     def __repr__(self):
         return f"TransformedDistribution({self.base_dist}, {self.transforms})"

@@ -122,7 +122,8 @@ class NegativeBinomial(_Tried):
     0.25
     """
 
-    arg_constraints = {"total_count": constraints.nonnegative, "probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"total_count": constraints.nonnegative, "probs": constraints.half_open_interval(0.0, 1.0),
+                       "logits": constraints.real}
     support = constraints.nonnegative_integer
     _parts = {"probs": 0, "logits": 0, "total_count": 0}
 
@@ -162,7 +163,8 @@ class Geometric(_Tried):
     3.0
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.Constraint("GreaterThan(lower_bound=0.0) and at most 1", lambda x: (x > 0) & (x <= 1)),
+                       "logits": constraints.real}
     support = constraints.nonnegative_integer
     _parts = {"probs": 0, "logits": 0}
 

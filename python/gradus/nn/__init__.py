@@ -17,7 +17,7 @@ from .norm import (
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter
 from .pooling import *  # noqa: F403
-from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .stateless import functional_call
 from .transformer import (
     Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,

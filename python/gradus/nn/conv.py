@@ -91,7 +91,7 @@ class _Conv(_ConvNd):
         return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     _transposed = True
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
@@ -124,7 +124,7 @@ class _ConvTranspose(_ConvNd):
 def _classes(base, name, what):
     for axes in (1, 2, 3):
         doc = f"{what} over {axes} ax{'i' if axes == 1 else 'e'}s: `(N, C, …)` or `(C, …)` to the same with other sizes."
-        inputs, size = f"gradus.ones(2, 3, {', '.join(['6'] * axes)})", 8 if base is _ConvTranspose else 4
+        inputs, size = f"gradus.ones(2, 3, {', '.join(['6'] * axes)})", 8 if base is _ConvTransposeNd else 4
         yield type(f"{name}{axes}d", (base,), {
             "__doc__": with_shapes(doc, f"{name}{axes}d", "3, 5, kernel_size=3", inputs, (2, 5) + (size,) * axes),
             "__module__": __name__,
@@ -133,4 +133,4 @@ def _classes(base, name, what):
 
 
 Conv1d, Conv2d, Conv3d = _classes(_Conv, "Conv", "Convolution")
-ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = _classes(_ConvTranspose, "ConvTranspose", "Transposed convolution")
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = _classes(_ConvTransposeNd, "ConvTranspose", "Transposed convolution")

@@ -5,7 +5,7 @@ from .module import Module
 from .tables import with_shapes
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     _function = ""
 
     def __init__(self, p=0.5, inplace=False):
@@ -33,6 +33,6 @@ _TABLE = [
 for _name, _function, _doc in _TABLE:
     _axes = next((int(c) for c in _name if c.isdigit()), 1)
     _doc = with_shapes(_doc, _name, "0.2", f"gradus.ones({', '.join(['2'] * (_axes + 2))})", (2,) * (_axes + 2))
-    globals()[_name] = type(_name, (_Dropout,), {"__doc__": _doc, "__module__": __name__, "_function": _function})
+    globals()[_name] = type(_name, (_DropoutNd,), {"__doc__": _doc, "__module__": __name__, "_function": _function})
 
 __all__ = [row[0] for row in _TABLE]

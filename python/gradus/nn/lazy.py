@@ -7,8 +7,13 @@ from .module import Module
 from .parameter import UninitializedParameter, is_lazy
 
 
-class _Lazy(Module):
-    """What lazy layers share: until the first call they hold parameters without shapes, then they become the layer itself."""
+class LazyModuleMixin(Module):
+    """What lazy layers share: until the first call they hold parameters without shapes, then they become the layer itself.
+
+    >>> import gradus
+    >>> isinstance(gradus.nn.LazyLinear(3), gradus.nn.modules.lazy.LazyModuleMixin)
+    True
+    """
 
     def __init__(self, *args, **kwargs):
         Module.__init__(self)
@@ -65,7 +70,7 @@ def _lazy(layer, axis, width, example):
     doc = (f"`{layer.__name__}` whose input's width, its first argument, is what the first input has.\n\n"
            f"    >>> import gradus\n    >>> layer = gradus.nn.{name}({example[0]})\n    >>> tuple(layer(gradus.ones{example[1]}).shape)\n"
            f"    {example[2]}\n    >>> type(layer).__name__\n    '{layer.__name__}'\n    ")
-    return type(name, (_Lazy,), {"__doc__": doc, "__module__": __name__, "_layer": layer, "_axis": axis, "_width": staticmethod(width)})
+    return type(name, (LazyModuleMixin,), {"__doc__": doc, "__module__": __name__, "_layer": layer, "_axis": axis, "_width": staticmethod(width)})
 
 
 LazyLinear = _lazy(Linear, -1, lambda shape, _: shape[1], ("3", (2, 5), (2, 3)))

@@ -79,7 +79,8 @@ _VALUES = {
 
 for _name, _function, _arguments, _tensors, _doc in _TABLE:
     _doc = with_values(_doc, _name, "", _INPUTS.get(_name, _PAIR), _VALUES[_name])
+    _base = _WeightedLoss if "weight=" in _arguments and "pos_weight=" not in _arguments else _Loss
     globals()[_name] = remembering(
-        _name, _function, _arguments, _doc, tensors=_tensors, show=[], buffers=("weight", "pos_weight"), module=__name__)
+        _name, _function, _arguments, _doc, tensors=_tensors, show=[], buffers=("weight", "pos_weight"), module=__name__, base=_base)
 
 __all__ = [row[0] for row in _TABLE]

@@ -1,5 +1,6 @@
 """`Module`: attributes that are parameters, buffers or modules register themselves; the rest follows from the registers."""
 
+import warnings
 from collections import OrderedDict
 
 from .._native import _module_changed, _note_module, is_tracing
@@ -84,7 +85,12 @@ class Module(Members):
         except Exception:
             for hook, with_kwargs, always in left:
                 if always:
-                    hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                    try:
+                        changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                        result = result if changed is None else changed
+                    except Exception as error:  # what went wrong first is what is raised
+                        warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                                      f"another error was raised in forward: {error}", stacklevel=2)
             raise
         return backward.watched_outputs(result) if backward else result
 

@@ -7,10 +7,11 @@
 (True, (3, 3))
 """
 
+import functools as _functools
 import sys as _sys
 import types as _types
 
-from . import activation, attention, containers, conv, dropout, linear, loss, module, norm, pooling, recurrent, transformer
+from . import activation, containers, conv, dropout, lazy, linear, loss, module, norm, pooling, recurrent, transformer
 from .module import Module  # noqa: F401
 
 utils = _types.ModuleType(f"{__name__}.utils", "Numbers for every axis.")
@@ -24,14 +25,31 @@ def _ntuple(n):
 utils._ntuple = _ntuple
 utils._single, utils._pair, utils._triple, utils._quadruple = map(_ntuple, range(1, 5))
 
-#: The modules here under PyTorch's names for them.
+#: PyTorch's names for topics, and the module here that has what begins with `_` there.
 _TOPICS = {
-    "activation": activation, "attention": attention, "batchnorm": norm, "container": containers, "conv": conv, "dropout": dropout,
-    "flatten": linear, "instancenorm": norm, "linear": linear, "loss": loss, "module": module, "normalization": norm, "padding": pooling,
-    "pooling": pooling, "rnn": recurrent, "sparse": linear, "transformer": transformer, "upsampling": pooling, "utils": utils,
+    "activation": activation, "batchnorm": norm, "channelshuffle": pooling, "container": containers, "conv": conv,
+    "distance": pooling, "dropout": dropout, "flatten": linear, "fold": pooling, "instancenorm": norm, "lazy": lazy, "linear": linear,
+    "loss": loss, "module": module, "normalization": norm, "padding": pooling, "pixelshuffle": pooling, "pooling": pooling,
+    "rnn": recurrent, "sparse": linear, "transformer": transformer, "upsampling": pooling,
 }
-for _name, _module in _TOPICS.items():
-    globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _module
+
+
+def _layer(topic, name):
+    """A layer, wherever it is here; of what begins with `_` only what belongs to the topic."""
+    from .. import nn
+
+    if hasattr(_TOPICS[topic], name):
+        return getattr(_TOPICS[topic], name)
+    if not name.startswith("_") and hasattr(nn, name):
+        return getattr(nn, name)
+    raise AttributeError(f"module '{__name__}.{topic}' has no attribute {name!r}")
+
+
+for _name in _TOPICS:
+    globals()[_name] = _types.ModuleType(f"{__name__}.{_name}", "Layers of one topic.")
+    globals()[_name].__getattr__ = _functools.partial(_layer, _name)
+for _name in (*_TOPICS, "utils"):
+    _sys.modules[f"{__name__}.{_name}"] = globals()[_name]
 
 
 def __getattr__(name):

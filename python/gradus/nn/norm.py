@@ -16,7 +16,7 @@ def _reset(norm):
         init.zeros_(norm.bias)
 
 
-class _RunningNorm(Module):
+class _NormBase(Module):
     """Batch and instance norm: statistics of what is seen, and what they have been so far."""
 
     _ranks = ()
@@ -57,7 +57,7 @@ class _RunningNorm(Module):
                 f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
 
-class _BatchNorm(_RunningNorm):
+class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check(input)
         mean, var = self.running_mean, self.running_var
@@ -77,7 +77,7 @@ class _BatchNorm(_RunningNorm):
             kept.add_((new.to(kept.dtype) - kept) * share.to(kept.dtype))
 
 
-class _InstanceNorm(_RunningNorm):
+class _InstanceNorm(_NormBase):
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
                  dtype=None, *, bias=True):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)

@@ -48,8 +48,13 @@ def _lstm_step(x, h, state):
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
-class _Recurrent(Module):
-    """A stack of layers over time. Names of parameters: `weight_ih_l{layer}{_reverse}` and so on."""
+class RNNBase(Module):
+    """A stack of layers over time. Names of parameters: `weight_ih_l{layer}{_reverse}` and so on.
+
+    >>> import gradus
+    >>> isinstance(gradus.nn.LSTM(2, 3), gradus.nn.RNNBase)
+    True
+    """
 
     _kind = "RNN"
 
@@ -195,7 +200,7 @@ class _Recurrent(Module):
         return ", ".join(parts)
 
 
-class RNN(_Recurrent):
+class RNN(RNNBase):
     """Elman networks: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with `relu`.
 
     >>> import gradus
@@ -211,7 +216,7 @@ class RNN(_Recurrent):
         self.nonlinearity = nonlinearity
 
 
-class GRU(_Recurrent):
+class GRU(RNNBase):
     """Gated recurrent units.
 
     >>> import gradus
@@ -227,7 +232,7 @@ class GRU(_Recurrent):
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
 
 
-class LSTM(_Recurrent):
+class LSTM(RNNBase):
     """Long short-term memory; the state is a pair.
 
     >>> import gradus
@@ -239,8 +244,13 @@ class LSTM(_Recurrent):
     _kind = "LSTM"
 
 
-class _Cell(Module):
-    """One step of one layer, on `(N, width)` or `(width,)`."""
+class RNNCellBase(Module):
+    """One step of one layer, on `(N, width)` or `(width,)`.
+
+    >>> import gradus
+    >>> isinstance(gradus.nn.GRUCell(2, 3), gradus.nn.RNNCellBase)
+    True
+    """
 
     _kind = "RNN"
 
@@ -254,8 +264,8 @@ class _Cell(Module):
             self.register_parameter(name, Parameter(empty((gates,), device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
-    reset_parameters = _Recurrent.reset_parameters
-    _step = _Recurrent._step
+    reset_parameters = RNNBase.reset_parameters
+    _step = RNNBase._step
 
     def forward(self, input, hx=None):
         if input.dim() not in (1, 2):
@@ -274,7 +284,7 @@ class _Cell(Module):
         return f"{self.input_size}, {self.hidden_size}{bias}" + ("" if act == "tanh" else f", nonlinearity={act}")
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of an Elman network.
 
     >>> import gradus
@@ -288,7 +298,7 @@ class RNNCell(_Cell):
         self.nonlinearity = nonlinearity
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit.
 
     >>> import gradus
@@ -299,7 +309,7 @@ class GRUCell(_Cell):
     _kind = "GRU"
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of a long short-term memory: `h, c = cell(x, (h, c))`.
 
     >>> import gradus

@@ -17,12 +17,12 @@ def with_shapes(doc, name, call, inputs, expected):
     return f"{doc}\n\n    >>> import gradus\n    >>> tuple(gradus.nn.{name}({call})({inputs}).shape)\n    {expected}\n    "
 
 
-def remembering(name, function, arguments="", doc="", tensors=1, show=None, first=None, buffers=(), module=None):
+def remembering(name, function, arguments="", doc="", tensors=1, show=None, first=None, buffers=(), module=None, base=Module):
     """A module class whose `forward` calls `functional.<function>` with what `__init__` was given.
 
     `arguments` is the signature of `__init__`, as text; `tensors` is how many tensors `forward` takes; `show` says
     which arguments `repr` names (all of them if not given), `first` which it shows without a name, `buffers` which are
-    tensors to be saved.
+    tensors to be saved; `base` is what the class is derived from.
     """
     signature = inspect.signature(eval(f"lambda self, {arguments}: 0"))
     names = list(signature.parameters)[1:]
@@ -56,4 +56,4 @@ def remembering(name, function, arguments="", doc="", tensors=1, show=None, firs
 
     __init__.__signature__ = signature
     body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc, "__module__": module}
-    return type(name, (Module,), body)
+    return type(name, (base,), body)

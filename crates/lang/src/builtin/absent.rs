@@ -48,6 +48,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     ),
     (&["iota", "meshgrid"], "index(i) is the place along an index"),
     (&["mean_keepdim", "var_keepdim", "std_keepdim"], "mean(x, axis=, keepdims=true) and the like"),
+    (&["var_mean", "std_mean"], "var(x, axis=) and mean(x, axis=), an equation each"),
     (&["clamp_min", "clamp_max"], "clamp(x, min=), clamp(x, max=), or maximum(x, y), minimum(x, y)"),
     (&["allclose"], "all(is_close(x, y))"),
     (&["all_finite"], "all(is_finite(x))"),

@@ -2,7 +2,7 @@
 
 use super::activation::{floating, wide};
 use crate::axis::{Axes, resolve};
-use crate::region::{Args, arg, region1};
+use crate::region::{Args, arg, region, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{DType, Error};
 
@@ -32,17 +32,39 @@ fn over(
     args: Args,
     f: impl FnOnce(&Tensor, &[isize]) -> Tensor,
 ) -> Tensor {
+    let [y] = all_over(name, x, axes, keepdim, args, |x, axes| [f(x, axes)]);
+    y
+}
+
+/// Several reductions over axes as one call.
+#[track_caller]
+fn all_over<const N: usize>(
+    name: &'static str,
+    x: &Tensor,
+    axes: impl Axes,
+    keepdim: bool,
+    args: Args,
+    f: impl FnOnce(&Tensor, &[isize]) -> [Tensor; N],
+) -> [Tensor; N] {
+    let all = |t: Tensor| std::array::from_fn(|_| t.clone());
     let axes = match axes.resolve(x.rank()) {
-        _ if x.error().is_some() => return x.clone(),
+        _ if x.error().is_some() => return all(x.clone()),
         Ok(axes) => axes,
-        Err(e) => return Tensor::refuse(name, &[x], e),
+        Err(e) => return all(Tensor::refuse(name, &[x], e)),
     };
     let args = [vec![arg("axes", axes.clone()), arg("keepdim", keepdim)], args].concat();
-    region1(name, args, &[x], |x| {
+    let found = region(name, args, &[x], |x| {
         let axes: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
-        let y = narrowed(f(&wide(&x[0]), &axes), &x[0]);
-        if keepdim { y } else { y.squeeze(axes) }
-    })
+        f(&wide(&x[0]), &axes).map(|y| {
+            let y = narrowed(y, &x[0]);
+            if keepdim { y } else { y.squeeze(&axes) }
+        })
+    });
+    match found.map(<[Tensor; N]>::try_from) {
+        Ok(Ok(found)) => found,
+        Ok(Err(_)) => all(Tensor::failed(Error::verify("as many results as reductions"))),
+        Err(e) => all(Tensor::failed(e)),
+    }
 }
 
 /// How many elements are reduced into one.
@@ -74,6 +96,20 @@ fn var(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> Tensor {
 fn std(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> Tensor {
     let args = vec![arg("correction", correction)];
     over("std", &floating(x), axes, keepdim, args, |x, axes| root(&var_kept(x, axes, correction)))
+}
+
+#[track_caller]
+fn var_mean(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> (Tensor, Tensor) {
+    let args = vec![arg("correction", correction)];
+    let f = |x: &Tensor, axes: &[isize]| [var_kept(x, axes, correction), mean_kept(x, axes)];
+    all_over("var_mean", &floating(x), axes, keepdim, args, f).into()
+}
+
+#[track_caller]
+fn std_mean(x: &Tensor, axes: impl Axes, correction: f64, keepdim: bool) -> (Tensor, Tensor) {
+    let args = vec![arg("correction", correction)];
+    let f = |x: &Tensor, axes: &[isize]| [root(&var_kept(x, axes, correction)), mean_kept(x, axes)];
+    all_over("std_mean", &floating(x), axes, keepdim, args, f).into()
 }
 
 fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
@@ -152,6 +188,18 @@ impl Tensor {
     #[track_caller]
     pub fn std_keepdim(&self, axes: impl Axes, correction: impl Into<f64>) -> Tensor {
         std(self, axes, correction.into(), true)
+    }
+
+    /// Variance and mean over axes in one call; integers give `f32`.
+    #[track_caller]
+    pub fn var_mean(&self, axes: impl Axes, correction: impl Into<f64>, keepdim: bool) -> (Tensor, Tensor) {
+        var_mean(self, axes, correction.into(), keepdim)
+    }
+
+    /// Standard deviation and mean over axes in one call.
+    #[track_caller]
+    pub fn std_mean(&self, axes: impl Axes, correction: impl Into<f64>, keepdim: bool) -> (Tensor, Tensor) {
+        std_mean(self, axes, correction.into(), keepdim)
     }
 
     /// Vector norm `(Σ |x|^p)^(1/p)` over axes (`()` for all): of order infinity the largest modulus, minus infinity
@@ -285,6 +333,10 @@ pub(super) fn samples(s: &mut super::Samples) {
                 s.case("var", [x], move |x| var(&x[0], &a, correction, keepdim));
                 let (x, a) = (s.draw.normal(*shape), axes.clone());
                 s.case("std", [x], move |x| std(&x[0], &a, correction, keepdim));
+                let (x, a) = (s.draw.normal(*shape), axes.clone());
+                s.case("var_mean", [x], move |x| var_mean(&x[0], &a, correction, keepdim));
+                let (x, a) = (s.draw.normal(*shape), axes.clone());
+                s.case("std_mean", [x], move |x| std_mean(&x[0], &a, correction, keepdim));
             }
         }
         for p in [2.0, 1.0, 3.0, 0.5, -1.5, 0.0, f64::INFINITY, f64::NEG_INFINITY] {

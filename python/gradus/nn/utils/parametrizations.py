@@ -3,7 +3,7 @@
 from ...core import cat, eye, matrix_exp, no_grad, randn, zeros, zeros_like
 from ... import linalg
 from .. import functional as F
-from ..conv import _ConvTranspose
+from ..conv import _ConvTransposeNd
 from ..module import Module
 from .parametrize import register_parametrization
 
@@ -87,7 +87,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     True
     """
     if dim is None:
-        dim = 1 if isinstance(module, _ConvTranspose) else 0
+        dim = 1 if isinstance(module, _ConvTransposeNd) else 0
     return register_parametrization(module, name, _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps))
 
 

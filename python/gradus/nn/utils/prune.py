@@ -11,121 +11,281 @@
 from ...core import cat, ones_like, rand
 
 
-class _Mask:
-    """The hook that computes `name` from `name_orig` and `name_mask`."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __call__(self, module, inputs):
-        setattr(module, self.name, getattr(module, self.name + "_mask") * getattr(module, self.name + "_orig"))
-
-
-def _count(amount, n):
-    """How many of `n`: a share, or a number of them."""
+def _amount(amount):
+    """A share, or a number of elements."""
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1.0):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+    return amount
+
+
+def _count(amount, n):
+    """How many of `n`."""
     if isinstance(amount, int) and amount > n:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={n}")
     return amount if isinstance(amount, int) else round(amount * n)
 
 
 def _without(scores, mask, amount):
-    """A mask without those of the least scores among what it still has; both of any shape."""
-    flat, left = mask.reshape(-1).clone(), mask.reshape(-1).nonzero().reshape(-1)
-    n = _count(amount, left.numel())
+    """A mask without those of the least scores; both of one shape."""
+    flat, n = mask.reshape(-1).clone(), _count(amount, mask.numel())
     if n:
-        flat[left[scores.detach().reshape(-1)[left].topk(n, largest=False).indices]] = 0
+        flat[scores.detach().reshape(-1).topk(n, largest=False).indices] = 0
     return flat.reshape(mask.shape)
 
 
-def _without_channels(scores, mask, amount, dim):
-    """A mask without whole slices along an axis: those of the least scores among slices of which something is left."""
-    there = mask.movedim(dim, 0).flatten(1).sum(1) != 0
-    kept = _without(scores, there.to(mask.dtype), amount)
-    shape = [1] * mask.dim()
-    shape[dim] = -1
-    return mask * kept.reshape(shape)
+def _left(method, mask):
+    """Where a method looks among what a mask still has, as an index: at elements, at slices along its axis, or at all."""
+    if method.PRUNING_TYPE == "unstructured":
+        return mask == 1
+    if method.PRUNING_TYPE == "structured":
+        there = mask.movedim(method.dim, 0).flatten(1).sum(1) != 0
+        return (slice(None),) * (method.dim % mask.dim()) + (there,)
+    if method.PRUNING_TYPE == "global":
+        return (slice(None),) * mask.dim()
+    raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
 
 
-def _masked(module, name, mask):
-    """Puts a mask beside a parameter, or in the place of the one that is there."""
-    if not is_masked(module, name):
-        own = getattr(module, name)
-        del module._parameters[name]
-        module.register_parameter(name + "_orig", own)
-        module.register_buffer(name + "_mask", mask.to(own.dtype))
-        module.register_forward_pre_hook(_Mask(name))
-    else:
-        setattr(module, name + "_mask", mask)
-    _Mask(name)(module, None)
-    return module
+class BasePruningMethod:
+    """The base of all ways to choose what is switched off: the hook that computes a parameter from what it was and its mask.
+
+    A subclass says with `PRUNING_TYPE` whether it chooses among elements (`"unstructured"`), slices along its `dim`
+    (`"structured"`) or everything (`"global"`), and what is left of these in `compute_mask`.
+
+    >>> import gradus
+    >>> from gradus.nn.utils import prune
+    >>> class EveryOther(prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = gradus.nn.Linear(3, 4)
+    >>> _ = EveryOther.apply(layer, "bias")
+    >>> layer.bias_mask
+    tensor([0., 1., 0., 1.])
+    """
+
+    _tensor_name = None
+
+    def __call__(self, module, inputs):
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    def compute_mask(self, t, default_mask):
+        """What is left of `default_mask`, for the values or scores `t`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it switches off: it has no compute_mask")
+
+    def apply_mask(self, module):
+        """The parameter with zeros where it is switched off."""
+        own = getattr(module, self._tensor_name + "_orig")
+        return getattr(module, self._tensor_name + "_mask").to(own.dtype) * own
+
+    @classmethod
+    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+        """Switches off parts of a parameter of a module, besides what is off already."""
+        method, (key, before) = cls(*args, **kwargs), _hook_of(module, name)
+        own = getattr(module, name if before is None else name + "_orig")
+        if importance_scores is not None and importance_scores.shape != own.shape:
+            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
+        mask = ones_like(own.detach()) if before is None else getattr(module, name + "_mask")
+        method._tensor_name = name
+        if before is not None:
+            both = PruningContainer()
+            both._tensor_name = name
+            for one in before if isinstance(before, PruningContainer) else (before,):
+                both.add_pruning_method(one)
+            both.add_pruning_method(method)
+            method = both
+        mask = method.compute_mask((own if importance_scores is None else importance_scores).detach(), mask)
+        if before is None:
+            del module._parameters[name]
+            module.register_parameter(name + "_orig", own)
+            module.register_buffer(name + "_mask", mask.to(own.dtype))
+        else:
+            del module._forward_pre_hooks[key]
+            setattr(module, name + "_mask", mask.to(own.dtype))
+        method(module, None)
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t, default_mask=None, importance_scores=None):
+        """A tensor with zeros where this switches off."""
+        scores = t if importance_scores is None else importance_scores
+        return t * self.compute_mask(scores.detach(), ones_like(t.detach()) if default_mask is None else default_mask)
+
+    def remove(self, module):
+        """Makes it last: the parameter is there again, with zeros where it was switched off."""
+        name = self._tensor_name
+        masked, parameter = self.apply_mask(module), module._parameters[name + "_orig"]
+        parameter.data = masked.detach()
+        del module._parameters[name + "_orig"], module._buffers[name + "_mask"], module.__dict__[name]
+        module.register_parameter(name, parameter)
 
 
-def is_masked(module, name):
-    """Whether this parameter of the module has a mask."""
-    return any(isinstance(hook, _Mask) and hook.name == name for hook, *_ in module._forward_pre_hooks.values())
+def _hook_of(module, name):
+    """The hook that has masked a parameter, and its key; `None` twice if it is not."""
+    for key, (hook, *_) in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            return key, hook
+    return None, None
 
 
-def _state(module, name):
-    """A parameter and what is left of it."""
-    own = getattr(module, name + "_orig" if is_masked(module, name) else name)
-    mask = getattr(module, name + "_mask", None)
-    return own.detach(), ones_like(own.detach()) if mask is None else mask
+class PruningContainer(BasePruningMethod):
+    """Several ways after each other; a mask is that of the last one, among what those before have left."""
+
+    def __init__(self, *args):
+        self._pruning_methods = ()
+        several = args[0] if len(args) == 1 and not isinstance(args[0], BasePruningMethod) else args
+        for i, method in enumerate(several):
+            self._tensor_name = method._tensor_name if i == 0 else self._tensor_name
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method):
+        """Adds one for the same parameter."""
+        if method is not None and not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and method._tensor_name != self._tensor_name:
+            raise ValueError("Can only add pruning methods acting on the parameter named "
+                             f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'")
+        self._pruning_methods += (method,)
+
+    def __len__(self):
+        return len(self._pruning_methods)
+
+    def __iter__(self):
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, i):
+        return self._pruning_methods[i]
+
+    def compute_mask(self, t, default_mask):
+        """What the last one leaves."""
+        method, mask = self._pruning_methods[-1], default_mask.clone()
+        at = _left(method, mask)
+        mask[at] = method.compute_mask(t[at], mask[at]).to(mask.dtype)
+        return mask
 
 
-def _scores(own, mask, given):
-    return (own * mask).abs() if given is None else given
+class Identity(BasePruningMethod):
+    """Leaves everything."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t, default_mask):
+        """All of it."""
+        return default_mask
+
+
+class CustomFromMask(BasePruningMethod):
+    """Switches off where a mask is 0."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask):
+        self.mask = mask
+
+    def compute_mask(self, t, default_mask):
+        """Both masks."""
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(f"the mask has shape {tuple(self.mask.shape)}, the parameter {tuple(default_mask.shape)}")
+        return default_mask * self.mask.to(default_mask.dtype)
+
+
+class _Partial(BasePruningMethod):
+    """A share of elements, or a number of them."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        self.amount = _amount(amount)
+
+
+class RandomUnstructured(_Partial):
+    """Switches off random elements."""
+
+    def compute_mask(self, t, default_mask):
+        """Without some."""
+        return _without(rand(tuple(t.shape)), default_mask, self.amount)
+
+
+class L1Unstructured(_Partial):
+    """Switches off the elements of least absolute value."""
+
+    def compute_mask(self, t, default_mask):
+        """Without the least."""
+        return _without(t.abs(), default_mask, self.amount)
+
+
+class _Slices(_Partial):
+    """A share of the slices along an axis, or a number of them."""
+
+    PRUNING_TYPE = "structured"
+
+    def _kept(self, scores, mask):
+        shape = [1] * mask.dim()
+        shape[self.dim] = -1
+        return mask * _without(scores, ones_like(scores), self.amount).reshape(shape).to(mask.dtype)
+
+
+class RandomStructured(_Slices):
+    """Switches off random slices along an axis."""
+
+    def __init__(self, amount, dim=-1):
+        super().__init__(amount)
+        self.dim = dim
+
+    def compute_mask(self, t, default_mask):
+        """Without some slices."""
+        return self._kept(rand(t.shape[self.dim]), default_mask)
+
+
+class LnStructured(_Slices):
+    """Switches off the slices along an axis that have the least norm of order `n`."""
+
+    def __init__(self, amount, n, dim=-1):
+        super().__init__(amount)
+        self.n, self.dim = n, dim
+
+    def compute_mask(self, t, default_mask):
+        """Without the least slices."""
+        return self._kept(t.movedim(self.dim, 0).flatten(1).norm(p=self.n, dim=1), default_mask)
 
 
 def identity(module, name):
     """A mask that leaves everything."""
-    return _masked(module, name, _state(module, name)[1])
+    Identity.apply(module, name)
+    return module
 
 
 def custom_from_mask(module, name, mask):
     """Switches off where the mask is 0, besides what is off already."""
-    own, before = _state(module, name)
-    return _masked(module, name, before * mask.to(own.dtype))
+    CustomFromMask.apply(module, name, mask)
+    return module
 
 
 def l1_unstructured(module, name, amount, importance_scores=None):
     """Switches off the elements of least absolute value (or score): a share of those left, or a number of them."""
-    own, mask = _state(module, name)
-    return _masked(module, name, _without(_scores(own, mask, importance_scores), mask, amount))
+    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
+    return module
 
 
 def random_unstructured(module, name, amount):
     """Switches off random elements."""
-    own, mask = _state(module, name)
-    return _masked(module, name, _without(rand(tuple(own.shape)), mask, amount))
+    RandomUnstructured.apply(module, name, amount)
+    return module
 
 
 def ln_structured(module, name, amount, n, dim, importance_scores=None):
     """Switches off the slices along an axis that have the least norm of order `n`."""
-    own, mask = _state(module, name)
-    slices = _scores(own, mask, importance_scores).movedim(dim, 0).flatten(1)
-    return _masked(module, name, _without_channels(slices.norm(p=n, dim=1), mask, amount, dim))
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
 
 
 def random_structured(module, name, amount, dim):
     """Switches off random slices along an axis."""
-    own, mask = _state(module, name)
-    return _masked(module, name, _without_channels(rand(own.shape[dim]), mask, amount, dim))
-
-
-class L1Unstructured:
-    """For `global_unstructured`: by absolute values."""
-
-    scores = staticmethod(lambda own, mask: (own * mask).abs())
-
-
-class RandomUnstructured:
-    """For `global_unstructured`: by chance."""
-
-    scores = staticmethod(lambda own, mask: rand(tuple(own.shape)))
+    RandomStructured.apply(module, name, amount, dim)
+    return module
 
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
@@ -139,27 +299,28 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     3
     """
     parameters, given = list(parameters), importance_scores or {}
-    states = [_state(*pair) for pair in parameters]
-    scores = [given.get(pair, pruning_method.scores(*state)) for pair, state in zip(parameters, states)]
-    joined = cat([mask.reshape(-1) for _, mask in states])
-    left = _without(cat([s.detach().reshape(-1) for s in scores]), joined, kwargs["amount"])
-    for (module, name), part, (own, _) in zip(parameters, left.split([mask.numel() for _, mask in states]), states):
-        _masked(module, name, part.reshape(own.shape))
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
+                        f"{method.PRUNING_TYPE}")
+    values = [getattr(*pair).detach() for pair in parameters]  # as they are masked already
+    scores = cat([given.get(pair, value).detach().reshape(-1) for pair, value in zip(parameters, values)])
+    masks = cat([getattr(module, name + "_mask", ones_like(value)).reshape(-1) for (module, name), value in zip(parameters, values)])
+    left = PruningContainer(method).compute_mask(scores, masks)
+    for (module, name), part, value in zip(parameters, left.split([value.numel() for value in values]), values):
+        custom_from_mask(module, name, part.reshape(value.shape))
 
 
 def remove(module, name):
     """Makes it last: the parameter is there again, with zeros where it was switched off."""
-    for key, (hook, *_) in list(module._forward_pre_hooks.items()):
-        if isinstance(hook, _Mask) and hook.name == name:
-            own, mask = _state(module, name)
-            parameter = module._parameters[name + "_orig"]
-            parameter.data = own * mask
-            del module._forward_pre_hooks[key], module._parameters[name + "_orig"], module._buffers[name + "_mask"], module.__dict__[name]
-            module.register_parameter(name, parameter)
-            return module
-    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+    key, hook = _hook_of(module, name)
+    if hook is None:
+        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+    hook.remove(module)
+    del module._forward_pre_hooks[key]
+    return module
 
 
 def is_pruned(module):
     """Whether it, or a module inside of it, has masks."""
-    return any(isinstance(hook, _Mask) for part in module.modules() for hook, *_ in part._forward_pre_hooks.values())
+    return any(isinstance(hook, BasePruningMethod) for part in module.modules() for hook, *_ in part._forward_pre_hooks.values())

@@ -2,7 +2,7 @@
 
 from ...core import no_grad, randn
 from .. import functional as F
-from ..conv import _ConvTranspose
+from ..conv import _ConvTransposeNd
 from ..parameter import Parameter
 from .parametrizations import _norm_except
 
@@ -94,7 +94,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     """
     hook = _SpectralNorm(module, name)
     hook.n_power_iterations, hook.eps = n_power_iterations, eps
-    hook.dim = dim if dim is not None else 1 if isinstance(module, _ConvTranspose) else 0
+    hook.dim = dim if dim is not None else 1 if isinstance(module, _ConvTransposeNd) else 0
     weight = module._parameters[name]
     height = weight.shape[hook.dim]
     delattr(module, name)
