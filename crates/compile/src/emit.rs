@@ -17,7 +17,7 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
     prune(&mut lowered);
     attach(&mut lowered);
     checked(|| lowered.verify())?;
-    let order = order(&lowered);
+    let order = order(&lowered)?;
     let stored = stored(&lowered);
     let mut out = Emitter { lowered: &lowered, buffers: HashMap::new(), plan: Plan::default() };
     // Inputs are the first values of a graph, as they are its first nodes.
@@ -99,7 +99,7 @@ fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
 }
 
 /// Units in an order that respects what needs what, the earliest first.
-fn order(lowered: &Lowered) -> Vec<usize> {
+fn order(lowered: &Lowered) -> Result<Vec<usize>> {
     let live: Vec<usize> =
         (0..lowered.units.len()).filter(|&u| !matches!(lowered.units[u], Unit::Gone)).collect();
     let (mut waits, mut readers) = (HashMap::new(), HashMap::<usize, Vec<usize>>::new());
@@ -111,7 +111,8 @@ fn order(lowered: &Lowered) -> Vec<usize> {
     }
     let mut ready: BTreeSet<usize> = live.iter().copied().filter(|u| waits[u] == 0).collect();
     let mut order = Vec::with_capacity(live.len());
-    while let Some(next) = ready.pop_first().filter(|_| !stop::wanted()) {
+    while let Some(next) = ready.pop_first() {
+        stop::poll()?;
         order.push(next);
         for u in readers.remove(&next).unwrap_or_default() {
             if let Some(count) = waits.get_mut(&u) {
@@ -123,7 +124,7 @@ fn order(lowered: &Lowered) -> Vec<usize> {
         }
     }
     debug_assert!(order.len() == live.len(), "units wait for each other");
-    order
+    Ok(order)
 }
 
 /// Values that must be in memory: read by another unit, or handed out.
