@@ -119,8 +119,9 @@ pub(crate) fn erf<N: Single>(x: N) -> N {
 #[inline(always)]
 pub(crate) fn erfc<N: Single>(x: N) -> N {
     let two = N::from(2.0);
-    // Beyond, the result is 0 or 2.
-    let a = N::select(x.abs().gt(10.2), 10.2, x.abs());
+    // Above 10.06 it is 0 and below -4.06 it rounds to 2, as at -4.06: results below the normal numbers take long to
+    // compute.
+    let a = N::select((x - 3.0.into()).abs().gt(7.06), 4.06, x.abs());
     let sum = a + two;
     let back = sum - a;
     let low = (a - (sum - back)) + (two - back);
@@ -150,7 +151,7 @@ pub(crate) fn erfc<N: Single>(x: N) -> N {
     let q = exp_rest(r);
     let small = (r * r).fma(q, far + lack.fma(r, lack));
     let y = (whole + whole.fused(near, whole.fma(small, whole_low))).scaled(t);
-    N::select(x.lt(0.0), two - y, y)
+    N::select(x.gt(10.056), 0.0, N::select(x.lt(0.0), two - y, y))
 }
 
 #[inline(always)]
