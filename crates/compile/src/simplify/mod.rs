@@ -18,7 +18,7 @@ use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::ops::movement::{Broadcast, Reshape};
 use gradus_ir::ops::source::Constant;
 use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape, stop};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Rounds over the whole graph. One does all but what was refused because others read a value too: they may be gone then.
@@ -108,14 +108,13 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
     while rounds < ROUNDS {
         rounds += 1;
         let graph = simpler.as_ref().unwrap_or(graph);
-        let mut pass = Pass::new(&on, graph);
-        let next = pass.run(graph)?;
-        fired.iter_mut().zip(&pass.fired).for_each(|(all, now)| *all += now);
-        if pass.fired.iter().all(|&n| n == 0) {
+        let round = Pass::new(&on, graph).run(graph)?;
+        fired.iter_mut().zip(&round.fired).for_each(|(all, now)| *all += now);
+        if round.fired.iter().all(|&n| n == 0) {
             break;
         }
-        simpler = Some(next);
-        if !pass.refused.get() {
+        simpler = Some(round.graph);
+        if !round.again {
             break;
         }
     }
@@ -127,8 +126,8 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
 struct Seen<'a> {
     nodes: &'a [Node],
     uses: &'a [usize],
-    /// Set where a rule would have fired if fewer read a value.
-    refused: &'a Cell<bool>,
+    /// Values that had to be read once for a rule to fire, and were not.
+    refused: &'a RefCell<Vec<Id>>,
 }
 
 impl<'a> Seen<'a> {
@@ -151,7 +150,9 @@ impl<'a> Seen<'a> {
     /// Whether nobody but the reader that is being looked at reads the value. Rules ask this last.
     fn read_once(&self, id: Id) -> bool {
         let once = self.uses.get(id.node as usize).is_none_or(|&n| n <= 1);
-        self.refused.set(self.refused.get() || !once);
+        if !once {
+            self.refused.borrow_mut().push(id);
+        }
         once
     }
 
@@ -218,19 +219,27 @@ struct Pass<'r> {
     /// How many read each new node, as far as the old graph tells.
     uses: Vec<usize>,
     fired: Vec<usize>,
-    refused: Cell<bool>,
+    refused: RefCell<Vec<Id>>,
+}
+
+/// What a round gives.
+struct Round {
+    graph: Graph,
+    fired: Vec<usize>,
+    /// Whether another may do more.
+    again: bool,
 }
 
 impl<'r> Pass<'r> {
     fn new(rules: &'r [&'r Rule], graph: &Graph) -> Pass<'r> {
         let nodes = graph.nodes().len();
-        let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], Cell::new(false));
+        let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], RefCell::default());
         // Rules bring some more.
         let b = Builder::with_room(nodes + nodes / 4);
         Pass { rules, b, simple, uses: Vec::with_capacity(nodes), fired, refused }
     }
 
-    fn run(&mut self, graph: &Graph) -> Result<Graph> {
+    fn run(mut self, graph: &Graph) -> Result<Round> {
         let mut readers = vec![0usize; graph.nodes().len()];
         let read = graph.nodes().iter().flat_map(|n| &n.ins).chain(graph.outputs());
         read.for_each(|id| readers[id.node as usize] += 1);
@@ -254,7 +263,26 @@ impl<'r> Pass<'r> {
             new.push((id, node.outs.len()));
         }
         let outputs: Vec<Id> = graph.outputs().iter().map(|id| moved(&new, *id)).collect();
-        self.b.finish_ids(&outputs)
+        let again = self.fewer_read(&outputs);
+        Ok(Round { graph: self.b.into_graph(&outputs)?, fired: self.fired, again })
+    }
+
+    /// Whether a value that too many read for a rule is read by fewer now.
+    fn fewer_read(&self, outputs: &[Id]) -> bool {
+        let refused = self.refused.borrow();
+        if refused.is_empty() {
+            return false;
+        }
+        self.b.look(|nodes| {
+            let mut readers = vec![0usize; nodes.len()];
+            outputs.iter().for_each(|id| readers[id.node as usize] += 1);
+            for (at, node) in nodes.iter().enumerate().rev() {
+                if readers[at] > 0 {
+                    node.ins.iter().for_each(|id| readers[id.node as usize] += 1);
+                }
+            }
+            refused.iter().any(|id| readers[id.node as usize] == 1)
+        })
     }
 
     /// The application, or what rules put in its place.

@@ -4,7 +4,7 @@
 //! of sums of some rows each; the nests around it become slices of as many rows, and what they share comes from memory
 //! once.
 
-use super::{FEWEST, Run, Users, run, sliced, taken, users};
+use super::{FEWEST, Looked, Run, Users, run, sliced, taken, users};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Step};
 use std::collections::BTreeSet;
@@ -90,5 +90,6 @@ fn gathered(plan: &mut Plan, sum: usize, parts: usize) -> Range<usize> {
 fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize) -> Option<Run> {
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
-    ranges.find_map(|range| run(plan, users, range, &[parts]))
+    let looked = Looked::new(plan, users);
+    ranges.find_map(|range| run(&looked, range, &[parts]))
 }

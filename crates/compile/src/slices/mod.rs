@@ -11,8 +11,10 @@ use crate::kernel::{Access, Kernel, Operation};
 use crate::layout::{Layout, cut, refine};
 use crate::memory::plan_memory;
 use crate::plan::{Buffer, Control, Place, Plan, Step};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Fewer slices are not worth it: threads share them.
@@ -172,30 +174,70 @@ fn users(plan: &Plan) -> Users {
     users
 }
 
-/// Neighbouring steps as a run over these outer axes, if they can be one.
-fn run(plan: &Plan, users: &Users, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
-    let slices: usize = extents.iter().product();
-    let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
-    // Buffers whose slices do not lie one after the other, each used by its own index alone.
-    let mut scattered = BTreeSet::new();
-    let mut backwards = false;
-    for step in &plan.steps[steps.clone()] {
+/// How a step uses a buffer, slice by slice.
+#[derive(Clone, Copy)]
+struct Use {
+    buffer: usize,
+    write: bool,
+    /// Whether slices of it lie one after the other, each used by its own index alone.
+    natural: bool,
+    backwards: bool,
+}
+
+/// What is asked about steps while runs are looked for, many times over.
+struct Looked<'a> {
+    plan: &'a Plan,
+    users: &'a Users,
+    /// What steps use over outer axes, if they can go by them.
+    uses: RefCell<HashMap<(usize, Vec<usize>), Option<Rc<[Use]>>>>,
+}
+
+impl<'a> Looked<'a> {
+    fn new(plan: &'a Plan, users: &'a Users) -> Looked<'a> {
+        Looked { plan, users, uses: RefCell::default() }
+    }
+
+    fn uses(&self, step: usize, extents: &[usize]) -> Option<Rc<[Use]>> {
+        let key = (step, extents.to_vec());
+        if let Some(known) = self.uses.borrow().get(&key) {
+            return known.clone();
+        }
+        let found = self.uses_of(&self.plan.steps[step], extents);
+        self.uses.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    fn uses_of(&self, step: &Step, extents: &[usize]) -> Option<Rc<[Use]>> {
+        let slices: usize = extents.iter().product();
+        let mut uses = Vec::new();
         let mut note = |m: Move<'_>| {
-            let each = plan.buffers[m.buffer].numel / slices;
-            let natural = Layout::row_major(&[extents, &[each]].concat()).strides;
+            let each = self.plan.buffers[m.buffer].numel / slices;
+            let strides = Layout::row_major(&[extents, &[each]].concat()).strides;
             let inside = m.within.is_some_and(|(low, high)| low >= 0 && high < each as i64);
-            if !inside || m.along != &natural[..extents.len()] {
-                scattered.insert(m.buffer);
-            }
-            backwards |= m.along.iter().any(|s| *s < 0);
-            if m.write {
-                written.insert(m.buffer)
-            } else {
-                read.insert(m.buffer)
-            };
+            let natural = inside && m.along == &strides[..extents.len()];
+            let backwards = m.along.iter().any(|s| *s < 0);
+            uses.push(Use { buffer: m.buffer, write: m.write, natural, backwards });
             m.buffer
         };
         sliced(step, extents, &mut note)?;
+        Some(uses.into())
+    }
+}
+
+/// Neighbouring steps as a run over these outer axes, if they can be one.
+fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
+    let (plan, users) = (looked.plan, looked.users);
+    let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
+    let mut scattered = BTreeSet::new();
+    let mut backwards = false;
+    for step in steps.clone() {
+        for one in looked.uses(step, extents)?.iter() {
+            if !one.natural {
+                scattered.insert(one.buffer);
+            }
+            backwards |= one.backwards;
+            if one.write { &mut written } else { &mut read }.insert(one.buffer);
+        }
     }
     let passed: BTreeSet<usize> = written.intersection(&read).copied().collect();
     if backwards || passed.iter().any(|b| scattered.contains(b)) {
@@ -215,29 +257,31 @@ fn run(plan: &Plan, users: &Users, steps: Range<usize>, extents: &[usize]) -> Op
 /// Runs that are worth it, none of which overlap.
 fn runs(plan: &Plan) -> Vec<Run> {
     let users = users(plan);
+    let looked = &Looked::new(plan, &users);
     let mut found: Vec<Run> = Vec::new();
     let mut at = 0;
     while at < plan.steps.len() {
         let first = found.last().map_or(0, |r| r.steps.end);
-        let whole = grown(plan, &users, first, at).filter(|r| r.bytes >= LEAST);
-        let whole = whole.and_then(|r| by_several(plan, &users, r));
+        let whole = grown(looked, first, at).filter(|r| r.bytes >= LEAST);
+        let whole = whole.and_then(|r| by_several(looked, r));
         at = whole.as_ref().map_or(at + 1, |r| r.steps.end);
-        found.extend(whole.map(|r| by_rows(plan, &users, r)));
+        found.extend(whole.map(|r| by_rows(looked, r)));
     }
     found
 }
 
 /// The longest run around a batch of products.
-fn grown(plan: &Plan, users: &Users, first: usize, at: usize) -> Option<Run> {
+fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
+    let plan = looked.plan;
     let Step::Contract(c) = &plan.steps[at] else { return None };
     let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
     if c.products() < FEWEST {
         return None;
     }
-    let mut best = run(plan, users, at..at + 1, &extents)?;
+    let mut best = run(looked, at..at + 1, &extents)?;
     // Another step may need the outer axes in finer pieces.
     let with = |steps: Range<usize>, new: usize, extents: &[usize]| {
-        run(plan, users, steps.clone(), extents).or_else(|| {
+        run(looked, steps.clone(), extents).or_else(|| {
             let axes = match &plan.steps[new] {
                 Step::Kernel(k) => k.axes[..k.parallel].to_vec(),
                 Step::Contract(c) => c.batch.iter().map(|b| b.0).collect(),
@@ -248,7 +292,7 @@ fn grown(plan: &Plan, users: &Users, first: usize, at: usize) -> Option<Run> {
             let mut fine = refine(&axes, &[extents, &[rest]].concat())?;
             let ends = (0..=fine.len()).find(|k| fine[..*k].iter().product::<usize>() == slices)?;
             fine.truncate(ends);
-            run(plan, users, steps, &fine)
+            run(looked, steps, &fine)
         })
     };
     while best.steps.end < plan.steps.len()
@@ -271,12 +315,12 @@ fn grown(plan: &Plan, users: &Users, first: usize, at: usize) -> Option<Run> {
             [] | [_] => return None,
             _ => return Some(best),
         };
-        best = run(plan, users, steps, &best.extents)?;
+        best = run(looked, steps, &best.extents)?;
     }
 }
 
 /// The same run with several slices as one, if slices are small; nothing if they are few then.
-fn by_several(plan: &Plan, users: &Users, mut whole: Run) -> Option<Run> {
+fn by_several(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
     loop {
         let slices: usize = whole.extents.iter().product();
         let wanted = SMALL.div_ceil((whole.bytes / slices).max(1));
@@ -287,12 +331,13 @@ fn by_several(plan: &Plan, users: &Users, mut whole: Run) -> Option<Run> {
         let last = extents.pop()?;
         let several = (wanted..last).find(|s| last.is_multiple_of(*s)).unwrap_or(last);
         extents.extend((several < last).then_some(last / several));
-        whole = run(plan, users, whole.steps, &extents)?;
+        whole = run(looked, whole.steps, &extents)?;
     }
 }
 
 /// The same run with slices of some rows only, if slices are large and steps go by rows.
-fn by_rows(plan: &Plan, users: &Users, whole: Run) -> Run {
+fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
+    let plan = looked.plan;
     let slices: usize = whole.extents.iter().product();
     let Some(Step::Contract(c)) =
         plan.steps[whole.steps.clone()].iter().find(|s| matches!(s, Step::Contract(_)))
@@ -307,7 +352,7 @@ fn by_rows(plan: &Plan, users: &Users, whole: Run) -> Run {
         return whole;
     }
     let extents = [&whole.extents[..], &[*parts]].concat();
-    match run(plan, users, whole.steps.clone(), &extents) {
+    match run(looked, whole.steps.clone(), &extents) {
         Some(finer) if finer.own == whole.own => finer,
         _ => whole,
     }

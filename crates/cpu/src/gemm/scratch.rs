@@ -8,8 +8,11 @@ use std::ptr::NonNull;
 pub(crate) struct Scratch(Option<Block>);
 
 struct Block {
-    data: NonNull<u8>,
+    /// As the system gave it.
+    whole: NonNull<u8>,
     layout: Layout,
+    /// The first page that starts in it.
+    data: NonNull<u8>,
 }
 
 /// A panel that starts a page does not share it.
@@ -28,7 +31,7 @@ impl Scratch {
     pub(crate) fn take<T: Copy>(count: usize) -> Scratch {
         let bytes = count.saturating_mul(size_of::<T>());
         let mut kept = KEPT.take();
-        let found = kept.iter().position(|block| block.layout.size() >= bytes);
+        let found = kept.iter().position(|block| block.bytes() >= bytes);
         let block = found.map(|index| kept.remove(index));
         KEPT.set(kept);
         Scratch(Some(block.unwrap_or_else(|| Block::new(bytes))))
@@ -42,7 +45,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let (Some(block), Ok(mut kept)) = (self.0.take(), KEPT.try_with(Cell::take)) else { return };
-        let place = kept.partition_point(|other| other.layout.size() < block.layout.size());
+        let place = kept.partition_point(|other| other.bytes() < block.bytes());
         kept.insert(place, block);
         if kept.len() > KEEP {
             kept.remove(0);
@@ -54,19 +57,26 @@ impl Drop for Scratch {
 impl Block {
     fn new(bytes: usize) -> Block {
         let rounded = bytes.max(ALIGN).checked_next_power_of_two().unwrap_or(bytes);
-        let Ok(layout) = Layout::from_size_align(rounded, ALIGN) else {
+        // Asked for without its alignment: zeros that are to lie somewhere are written, others come with the page.
+        let Ok(layout) = Layout::from_size_align(rounded.saturating_add(ALIGN), align_of::<u64>()) else {
             handle_alloc_error(Layout::new::<u8>())
         };
         // SAFETY: the layout is not empty.
-        let data = unsafe { alloc_zeroed(layout) };
-        let Some(data) = NonNull::new(data) else { handle_alloc_error(layout) };
-        Block { data, layout }
+        let whole = unsafe { alloc_zeroed(layout) };
+        let Some(whole) = NonNull::new(whole) else { handle_alloc_error(layout) };
+        // SAFETY: a page starts within the first bytes, and there are so many more.
+        let data = unsafe { whole.add(whole.as_ptr().align_offset(ALIGN).min(ALIGN)) };
+        Block { whole, layout, data }
+    }
+
+    fn bytes(&self) -> usize {
+        self.layout.size() - ALIGN
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: it came from `alloc_zeroed` with this layout.
-        unsafe { dealloc(self.data.as_ptr(), self.layout) }
+        unsafe { dealloc(self.whole.as_ptr(), self.layout) }
     }
 }

@@ -63,6 +63,58 @@ impl State {
     }
 }
 
+impl State {
+    /// Which nodes a graph of these outputs has: all inputs, and what the outputs need.
+    fn live(&self, outputs: &[Id]) -> Result<Vec<bool>> {
+        if let Some(e) = &self.error {
+            return Err(e.clone());
+        }
+        self.check(outputs)?;
+        let mut live = vec![false; self.nodes.len()];
+        outputs
+            .iter()
+            .chain(self.inputs.iter().map(|(_, id)| id))
+            .for_each(|id| live[id.node as usize] = true);
+        for i in (0..self.nodes.len()).rev() {
+            if live[i] {
+                self.nodes[i].ins.iter().for_each(|id| live[id.node as usize] = true);
+            }
+        }
+        Ok(live)
+    }
+}
+
+/// The graph of those nodes that are live. Inputs come first, as in text, so that reading a graph back numbers its nodes
+/// the same.
+fn graph_of(
+    nodes: impl Iterator<Item = Node>,
+    live: &[bool],
+    inputs: Vec<(String, Id)>,
+    outputs: &[Id],
+) -> Result<Graph> {
+    let mut place = vec![u32::MAX; live.len()];
+    inputs.iter().enumerate().for_each(|(i, (_, id))| place[id.node as usize] = i as u32);
+    let mut next = inputs.len() as u32;
+    for (place, _) in place.iter_mut().zip(live).filter(|(place, live)| **live && **place == u32::MAX) {
+        (*place, next) = (next, next + 1);
+    }
+    let moved = |id: &Id| Id { node: place[id.node as usize], out: id.out };
+    let (mut all, mut others) = (Vec::with_capacity(next as usize), Vec::with_capacity(next as usize));
+    for mut node in nodes {
+        node.ins.iter_mut().for_each(|id| *id = moved(id));
+        let input = matches!(node.op, Op::Input(_));
+        if input { &mut all } else { &mut others }.push(node);
+    }
+    all.append(&mut others);
+    let outputs = outputs.iter().map(moved).collect();
+    let inputs = inputs.into_iter().map(|(name, id)| (name, moved(&id))).collect();
+    let graph = Graph { inputs, outputs, nodes: all, hash: OnceLock::new() };
+    if cfg!(debug_assertions) {
+        graph.verify_own()?;
+    }
+    Ok(graph)
+}
+
 impl Builder {
     /// An empty graph.
     pub fn new() -> Builder {
@@ -266,40 +318,17 @@ impl Builder {
     /// As [`Builder::finish`], by id.
     pub fn finish_ids(&self, outputs: &[Id]) -> Result<Graph> {
         let s = self.state();
-        if let Some(e) = &s.error {
-            return Err(e.clone());
-        }
-        s.check(outputs)?;
-        let mut live = vec![false; s.nodes.len()];
-        outputs.iter().chain(s.inputs.iter().map(|(_, id)| id)).for_each(|id| live[id.node as usize] = true);
-        for i in (0..s.nodes.len()).rev() {
-            if live[i] {
-                s.nodes[i].ins.iter().for_each(|id| live[id.node as usize] = true);
-            }
-        }
-        // Inputs first, as in text, so that reading a graph back numbers its nodes the same.
-        let is_input = |i: &usize| matches!(s.nodes[*i].op, Op::Input(_));
-        let order = (0..s.nodes.len()).filter(is_input).chain((0..s.nodes.len()).filter(|i| !is_input(i)));
-        let mut place = vec![0u32; s.nodes.len()];
-        let mut nodes = Vec::with_capacity(live.iter().filter(|l| **l).count());
-        let moved = |place: &[u32], id: &Id| Id { node: place[id.node as usize], out: id.out };
-        for i in order.filter(|&i| live[i]) {
-            let node = &s.nodes[i];
-            place[i] = nodes.len() as u32;
-            let ins = node.ins.iter().map(|id| moved(&place, id)).collect();
-            let origin = node.origin.clone();
-            nodes.push(Node { op: node.op.clone(), ins, outs: node.outs.clone(), origin });
-        }
-        let graph = Graph {
-            inputs: s.inputs.iter().map(|(n, id)| (n.clone(), moved(&place, id))).collect(),
-            outputs: outputs.iter().map(|id| moved(&place, id)).collect(),
-            nodes,
-            hash: OnceLock::new(),
-        };
-        if cfg!(debug_assertions) {
-            graph.verify_own()?;
-        }
-        Ok(graph)
+        let live = s.live(outputs)?;
+        let nodes = s.nodes.iter().zip(&live).filter(|(_, live)| **live).map(|(n, _)| n.clone());
+        graph_of(nodes, &live, s.inputs.clone(), outputs)
+    }
+
+    /// As [`Builder::finish_ids`], for the last time: nothing is copied.
+    pub fn into_graph(self, outputs: &[Id]) -> Result<Graph> {
+        let s = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let live = s.live(outputs)?;
+        let nodes = s.nodes.into_iter().zip(&live).filter(|(_, live)| **live).map(|(n, _)| n);
+        graph_of(nodes, &live, s.inputs, outputs)
     }
 
     /// The value everywhere of a constant or broadcast constant.

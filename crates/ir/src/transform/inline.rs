@@ -1,7 +1,7 @@
 //! Regions replaced by what they compute.
 
 use crate::attr::Attr;
-use crate::graph::{Builder, Var};
+use crate::graph::{Builder, Id, Var};
 use crate::ops::{Form, Op};
 use crate::{Aval, Graph, Result};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ impl Graph {
         let b = Builder::with_room(self.nodes().len());
         let ins: Vec<Var<'_>> =
             self.inputs().iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
-        let outs = inline_into(&b, self, &ins)?;
-        b.finish(&outs)
+        let outs: Vec<Id> = inline_into(&b, self, &ins)?.into_iter().map(Var::id).collect();
+        b.into_graph(&outs)
     }
 }
 

@@ -106,5 +106,6 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable) -> 
     }
     outs[..=at].rotate_right(1);
     outs.extend(wrt.iter().map(|&i| grads[i].unwrap_or_else(|| b.zeros(&ins[i].aval()))));
-    b.finish(&outs)
+    let outs: Vec<Id> = outs.into_iter().map(Var::id).collect();
+    b.into_graph(&outs)
 }
