@@ -83,7 +83,7 @@ fn main() -> Result<(), Failure> {
     let sum = Scatter { axis: 0, combine: Some(Combine::Sum) };
     time("sum into", &graph_of(sum, &[table, index, rows])?, 50_000)?;
     let x = f32s(&[1024, 4096]);
-    time("sort", &graph_of(Sort { axis: 1, descending: false }, std::slice::from_ref(&x))?, 1)?;
+    time("sort", &graph_of(Sort::all(1, false), std::slice::from_ref(&x))?, 1)?;
     let sum = Cumulate { combine: Combine::Sum, axis: 1, reverse: false };
     time("running sum", &graph_of(sum, std::slice::from_ref(&x))?, 1)?;
     time("position of the largest", &graph_of(ArgMax { axis: 1 }, &[x])?, 1)?;

@@ -109,7 +109,7 @@ fn pieces_views_and_copies() {
 fn a_cast_of_a_part_does_not_overwrite_the_rest() {
     for n in [3, 50, 5000] {
         let (graph, inputs) = build(&[&[2, n]], |b, x| {
-            let sort = |axis: usize, x| b.apply(sort::Sort { axis, descending: false }, &[x])[0];
+            let sort = |axis: usize, x| b.apply(sort::Sort::all(axis, false), &[x])[0];
             let part = |k: usize, x| {
                 b.apply1(movement::Slice { start: vec![k, 0], stop: vec![k + 1, n], step: vec![1, 1] }, &[x])
             };

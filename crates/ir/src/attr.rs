@@ -100,6 +100,22 @@ impl AttrField for Option<Arc<Graph>> {
     }
 }
 
+/// A number that may be absent, and is not written then.
+impl AttrField for Option<usize> {
+    fn to_attr(&self) -> Attr {
+        self.map_or(Attr::Bool(false), |n| n.to_attr())
+    }
+    fn from_attr(a: &Attr) -> Option<Self> {
+        usize::from_attr(a).map(Some)
+    }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+}
+
 /// A mark that an op has or has not, written only where it has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mark(pub bool);

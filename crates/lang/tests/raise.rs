@@ -185,6 +185,8 @@ fn movements_and_everything_else() {
         trace(&[&x], |v| Tensor::cat(&[&v[0], &v[0]], 1)).unwrap(),
         trace(&[&x], |v| v[0].cumsum(2)).unwrap(),
         trace(&[&x], |v| v[0].sort(1, true).0).unwrap(),
+        trace(&[&x], |v| v[0].topk(2, 1, true).0).unwrap(),
+        trace(&[&x], |v| v[0].topk(1, 0, false).1).unwrap(),
         trace(&[&x], |v| v[0].gt(0.5).select(&v[0], 0.0)).unwrap(),
         trace(&[&x], |v| v[0].logsumexp([1], false)).unwrap(),
         trace(&[&x], |v| v[0].unfold(2, 2, 1)).unwrap(),

@@ -343,15 +343,7 @@ pub(crate) fn linspace(
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
     let dtype = dtype.map_or(default_float(), |d| d.0);
-    let at = |i: usize| match steps {
-        0 | 1 => from,
-        // From the nearer end, so that both are met exactly.
-        _ if i < steps / 2 => from + (to - from) * (i as f64 / (steps - 1) as f64),
-        _ => to - (to - from) * ((steps - 1 - i) as f64 / (steps - 1) as f64),
-    };
-    room(steps)?;
-    let all: Vec<f64> = (0..steps).map(at).collect();
-    made(Tensor::from(all).to_dtype(dtype), requires_grad, device)
+    made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, device)
 }
 
 /// Numbers whose logarithms are evenly spaced.
@@ -396,8 +388,7 @@ pub(crate) fn eye(
         }
         return made(Tensor::from_bytes(&Aval::new(own, [n, m]), &all[..bytes]), requires_grad, device);
     }
-    let (rows, columns) = (Tensor::iota(DType::I64, [n, m], 0), Tensor::iota(DType::I64, [n, m], 1));
-    made(rows.eq(&columns).to_dtype(own), requires_grad, device)
+    made(Tensor::eye_of(&Aval::new(own, [n, m])), requires_grad, device)
 }
 
 /// The places of a triangle of a matrix, as two rows.

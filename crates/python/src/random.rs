@@ -280,11 +280,7 @@ pub(crate) fn randperm(
 ) -> PyResult<PyTensor> {
     crate::create::on_device(device)?;
     // Of 32 random bits each; sorting is stable, so that equal ones keep an order.
-    made(
-        with(generator, Shape::from([n.0]), |g, s| g.bits(s).to_dtype(DType::I64).argsort(0, false)),
-        dtype,
-        false,
-    )
+    made(with(generator, Shape::from([n.0]), |g, s| g.bits(s).argsort(0, false)), dtype, false)
 }
 
 /// Numbers from a normal distribution.

@@ -334,7 +334,7 @@ impl PyTensor {
         let (x, dim, keepdim) = (self.value(py)?, dim.or(axis), keepdim || keepdims);
         let middle = |x: &Tensor, a: isize| {
             let at = x.dim(a).saturating_sub(1) / 2;
-            let (values, positions) = x.sort(a, false);
+            let (values, positions) = x.topk(at + 1, a, false);
             (values.narrow(a, at, 1), positions.narrow(a, at, 1))
         };
         match dim {

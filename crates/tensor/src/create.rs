@@ -4,7 +4,9 @@ use crate::apply::apply1;
 use crate::arg::Number;
 use crate::data::Data;
 use crate::data::Element;
+use crate::region::{arg, region1};
 use crate::tensor::Tensor;
+use crate::trace::is_tracing;
 use gradus_ir::ops::source::Iota;
 use gradus_ir::{Aval, Class, DType, Error, Literal, Shape};
 
@@ -73,7 +75,18 @@ impl Tensor {
     /// The identity matrix, `f32`.
     #[track_caller]
     pub fn eye(n: usize) -> Tensor {
-        Tensor::iota(DType::I64, [n, n], 0).eq(&Tensor::iota(DType::I64, [n, n], 1)).to_dtype(DType::F32)
+        Tensor::eye_of(&Aval::new(DType::F32, [n, n]))
+    }
+
+    /// Ones where row and column are the same, of a matrix's type.
+    #[track_caller]
+    pub fn eye_of(aval: &Aval) -> Tensor {
+        let of = |axis| Tensor::iota(DType::I64, aval.shape.clone(), axis);
+        let make = || of(0).eq(&of(1)).to_dtype(aval.dtype);
+        if is_tracing() {
+            return make();
+        }
+        region1("eye", vec![arg("aval", aval.clone())], &[], |_| make())
     }
 
     /// `start, start + step, …` until before `stop`: `i64` when all three are whole numbers given as integers.
@@ -108,8 +121,26 @@ impl Tensor {
     /// `n` evenly spaced numbers from `start` to `stop`, both included, `f32`.
     #[track_caller]
     pub fn linspace(start: f64, stop: f64, n: usize) -> Tensor {
-        let t = Tensor::iota(DType::F64, [n], 0) / (n.max(2) - 1) as f64;
-        (&t * stop + (1.0 - &t) * start).to_dtype(DType::F32)
+        Tensor::linspace_of(&Aval::new(DType::F32, [n]), start, stop)
+    }
+
+    /// As [`Tensor::linspace`], of a vector's type. Each number is counted from the nearer end, so that both are met exactly.
+    #[track_caller]
+    pub fn linspace_of(aval: &Aval, start: f64, stop: f64) -> Tensor {
+        let n = aval.shape.numel();
+        let make = |ends: &[Tensor]| {
+            let (start, stop, last) = (&ends[0], &ends[1], n.max(2) - 1);
+            let at = Tensor::iota(DType::F64, [n], 0);
+            let (low, high) = (&at / last as f64, (last as f64 - &at) / last as f64);
+            let far = stop - start;
+            at.lt((n / 2) as f64).select(&(start + &far * low), &(stop - &far * high)).to_dtype(aval.dtype)
+        };
+        let ends = [Tensor::from(start), Tensor::from(if n == 1 { start } else { stop })];
+        if is_tracing() {
+            return make(&ends);
+        }
+        // The ends are operands, so that one program serves all.
+        region1("linspace", vec![arg("aval", aval.clone())], &[&ends[0], &ends[1]], make)
     }
 }
 

@@ -144,14 +144,25 @@ impl Tensor {
     /// Elements in order along an axis, and the positions they came from; stable, NaN counts as largest.
     #[track_caller]
     pub fn sort(&self, axis: isize, descending: bool) -> (Tensor, Tensor) {
+        self.in_order("sort", axis, descending, None)
+    }
+
+    #[track_caller]
+    fn in_order(
+        &self,
+        name: &'static str,
+        axis: isize,
+        descending: bool,
+        first: Option<usize>,
+    ) -> (Tensor, Tensor) {
         match resolve(axis, self.rank()) {
             Ok(axis) => {
-                let [values, positions] = apply_n(Sort { axis, descending }, &[self]);
+                let [values, positions] = apply_n(Sort { axis, descending, first }, &[self]);
                 (values, positions)
             }
             Err(_) if self.error().is_some() => (self.clone(), self.clone()),
             Err(e) => {
-                let failed = Tensor::refuse("sort", &[self], e);
+                let failed = Tensor::refuse(name, &[self], e);
                 (failed.clone(), failed)
             }
         }
@@ -175,8 +186,7 @@ impl Tensor {
         if let Some(few) = self.few_topk(k, axis, largest) {
             return few;
         }
-        let (values, positions) = self.sort(axis, largest);
-        (values.narrow(axis, 0, k), positions.narrow(axis, 0, k))
+        self.in_order("topk", axis, largest, Some(k).filter(|k| extent.is_ok_and(|n| *k < n)))
     }
 
     /// Of few elements by hand, along the last axis, if nothing is recorded.

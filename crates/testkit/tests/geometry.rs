@@ -164,7 +164,10 @@ fn running_and_sorted() {
         let (axis, reverse) = (r.below(rank), r.below(2) == 0);
         let op: Op = match Combine::ALL.get(r.below(6)) {
             Some(&combine) => Cumulate { combine, axis, reverse }.into(),
-            None => Sort { axis, descending: reverse }.into(),
+            None => {
+                let first = (r.below(2) == 0).then(|| r.below(shape[axis] + 1));
+                Sort { axis, descending: reverse, first }.into()
+            }
         };
         (op, vec![apart(r, &shape)])
     });

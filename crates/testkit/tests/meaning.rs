@@ -136,12 +136,17 @@ fn running() {
 fn order() {
     let x = f(&[6], &[2., NAN, -1., 2., INF, -INF]);
     let up = [f(&[6], &[-INF, -1., 2., 2., INF, NAN]), i(DType::I64, &[6], &[5, 2, 0, 3, 4, 1])];
-    gives(Sort { axis: 0, descending: false }, [x.clone()], up.clone());
+    gives(Sort::all(0, false), [x.clone()], up.clone());
     let down = [f(&[6], &[NAN, INF, 2., 2., -1., -INF]), i(DType::I64, &[6], &[1, 4, 0, 3, 2, 5])];
-    gives(Sort { axis: 0, descending: true }, [x], down.clone());
+    gives(Sort::all(0, true), [x], down.clone());
+    let x = f(&[6], &[2., NAN, -1., 2., INF, -INF]);
+    let three = [f(&[3], &[NAN, INF, 2.]), i(DType::I64, &[3], &[1, 4, 0])];
+    gives(Sort { axis: 0, descending: true, first: Some(3) }, [x], three);
     let x = i(DType::I32, &[2, 2], &[3, 1, 2, 5]);
+    let lowest = [i(DType::I32, &[1, 2], &[2, 1]), i(DType::I64, &[1, 2], &[1, 0])];
+    gives(Sort { axis: 0, descending: false, first: Some(1) }, [x.clone()], lowest);
     let sorted = [i(DType::I32, &[2, 2], &[2, 1, 3, 5]), i(DType::I64, &[2, 2], &[1, 0, 0, 1])];
-    gives(Sort { axis: 0, descending: false }, [x], sorted.clone());
+    gives(Sort::all(0, false), [x], sorted.clone());
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Walks along one axis: running combinations, positions of extremes, sorting. Every line is done by one task.
+//! Walks along one axis: running combinations and positions of extremes. Every line is done by one task.
 
 use super::element::{Element, Ordered, with_element};
 use super::{Call, Out, around};
 use crate::vector;
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
-use gradus_ir::{DType, Result, stop};
+use gradus_ir::{DType, Result};
 
 /// Lines beside each other that are walked together.
 const BLOCK: usize = 64;
@@ -200,71 +200,5 @@ unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> 
         }
         // SAFETY: the lines are this task's.
         unsafe { out.slice(first, lines) }.copy_from_slice(&place[..lines]);
-    });
-}
-
-/// # Safety
-/// As for [`run`](super::run).
-pub(super) unsafe fn sort(call: &Call<'_>, axis: usize, descending: bool) -> Result<bool> {
-    // SAFETY: the caller's promise, at the type of the elements.
-    unsafe {
-        with_element!(call.of(0).dtype,
-            T => if size_of::<T>() <= 4 && call.of(0).shape[axis] <= u32::MAX as usize {
-                // Rank and place in one number.
-                sorted::<T, u64>(call, axis, descending, |rank, k| rank << 32 | k as u64, |p| p as u32 as usize)
-            } else {
-                sorted::<T, (u64, usize)>(call, axis, descending, |rank, k| (rank, k), |p| p.1)
-            },
-            Z => return Ok(false)
-        );
-    }
-    Ok(true)
-}
-
-/// Elements that are sorted before asking whether the order is still wanted.
-const PART: usize = 1 << 22;
-
-/// Sorts different keys: halves first, where there are many.
-fn sort_parts<K: Ord>(keys: &mut [K]) {
-    if keys.len() <= PART {
-        return keys.sort_unstable();
-    }
-    if !stop::wanted() {
-        let (low, _, high) = keys.select_nth_unstable(keys.len() / 2);
-        sort_parts(low);
-        sort_parts(high);
-    }
-}
-
-/// Sorts each line by rank and then place, which is what stable means.
-unsafe fn sorted<T: Ordered, K: Ord + Copy>(
-    call: &Call<'_>,
-    axis: usize,
-    descending: bool,
-    pair: impl Fn(u64, usize) -> K + Sync,
-    place: impl Fn(K) -> usize + Sync,
-) {
-    let (rows, n, width) = around(&call.of(0).shape, axis);
-    // SAFETY: elements are of the operand's dtype.
-    let x = unsafe { call.operand::<T>(0) };
-    let (values, places) = (call.result::<T>(0), call.result::<i64>(1));
-    let turn = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
-    let flip = if descending { turn } else { 0 };
-    call.parts(rows * width, 16 * n * size_of::<T>(), |from, to| {
-        let mut pairs = Vec::with_capacity(n);
-        for line in from..to {
-            let start = line / width * n * width + line % width;
-            pairs.clear();
-            pairs.extend((0..n).map(|k| pair(x[start + k * width].rank() ^ flip, k)));
-            sort_parts(&mut pairs);
-            for (k, &p) in pairs.iter().enumerate() {
-                let (at, p) = (start + k * width, place(p));
-                // SAFETY: the line is this task's.
-                unsafe {
-                    values.at(at).write(x[start + p * width]);
-                    places.at(at).write(p as i64);
-                }
-            }
-        }
     });
 }

@@ -9,6 +9,7 @@ mod element;
 mod fold;
 mod index;
 mod lines;
+mod order;
 mod patches;
 mod shifted;
 mod spread;
@@ -40,7 +41,7 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
             Form::Scatter { axis, combine } => index::scatter(&call, axis, combine),
             Form::ArgReduce { largest, axis } => lines::arg_reduce(&call, largest, axis),
             Form::Cumulate { combine, axis, reverse } => lines::cumulate(&call, combine, axis, reverse),
-            Form::Sort { axis, descending } => lines::sort(&call, axis, descending),
+            Form::Sort { axis, descending, first } => order::sort(&call, axis, descending, first),
             _ => Ok(false),
         }
     };

@@ -350,6 +350,8 @@ pub enum Form {
         axis: usize,
         /// Largest first.
         descending: bool,
+        /// How many of each line, if not all.
+        first: Option<usize>,
     },
     /// A routine of its own.
     External(Arc<Routine>),

@@ -4,12 +4,22 @@ use super::*;
 use crate::{DType, op_struct};
 
 op_struct! {
-    /// Elements in order along an axis, and the positions they came from. Stable; NaN counts as largest.
+    /// Elements in order along an axis, all or the first of them, and the positions they came from. Stable; NaN counts as
+    /// largest.
     pub struct Sort = "sort" {
         /// The axis.
         axis: usize,
         /// Largest first.
         descending: bool,
+        /// How many of each line, if not all.
+        first: Option<usize>,
+    }
+}
+
+impl Sort {
+    /// All elements in order.
+    pub fn all(axis: usize, descending: bool) -> Sort {
+        Sort { axis, descending, first: None }
     }
 }
 
@@ -20,7 +30,16 @@ impl Primitive for Sort {
         if ins[0].dtype.is_complex() {
             return Err(Error::dtype(ins[0].dtype, "complex numbers have no order"));
         }
-        Ok(vec![ins[0].clone(), ins[0].with_dtype(DType::I64)])
+        let mut shape = ins[0].shape.to_vec();
+        if let Some(first) = self.first {
+            if first > shape[self.axis] {
+                let why = format!("cannot be of {}", shape[self.axis]);
+                return Err(Error::value(format!("the first {first} in order"), why));
+            }
+            shape[self.axis] = first;
+        }
+        let values = Aval::new(ins[0].dtype, shape);
+        Ok(vec![values.clone(), values.with_dtype(DType::I64)])
     }
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
@@ -32,7 +51,7 @@ impl Primitive for Sort {
         batch.apply(Sort { axis: self.axis + 1, ..self.clone() })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
-        Form::Sort { axis: self.axis, descending: self.descending }
+        Form::Sort { axis: self.axis, descending: self.descending, first: self.first }
     }
 }
 
@@ -42,16 +61,22 @@ impl Sampled for Sort {
             [(&[2, 4][..], 1, false), (&[3, 2], 0, true), (&[0], 0, false), (&[1], 0, true)]
         {
             let x = s.distinct(shape);
-            s.case(Sort { axis, descending }, [x]);
+            s.case(Sort::all(axis, descending), [x]);
             let x = s.ints((0, 3), shape);
-            s.case(Sort { axis, descending }, [x]);
+            s.case(Sort::all(axis, descending), [x]);
+            for first in 0..shape[axis] {
+                let x = s.distinct(shape);
+                s.case(Sort { axis, descending, first: Some(first) }, [x]);
+            }
         }
         let ties = s.floats([6], &[2.0, 1.0, 2.0, 1.0, f64::NAN, 0.0]);
-        s.kink(Sort { axis: 0, descending: true }, [ties]);
+        s.kink(Sort { axis: 0, descending: true, first: Some(4) }, [ties.clone()]);
+        s.kink(Sort::all(0, true), [ties]);
+        s.error(Sort::all(0, false), &[Aval::new(DType::C64, [2])], "complex numbers have no order");
         s.error(
-            Sort { axis: 0, descending: false },
-            &[Aval::new(DType::C64, [2])],
-            "complex numbers have no order",
+            Sort { axis: 0, descending: false, first: Some(3) },
+            &[Aval::new(DType::F32, [2])],
+            "the first 3 in order cannot be of 2",
         );
     }
 }

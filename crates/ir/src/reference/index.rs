@@ -51,7 +51,7 @@ pub(super) fn scatter(ins: &[Literal], axis: usize, combine: Option<Combine>) ->
     })
 }
 
-pub(super) fn sort(x: &Literal, axis: usize, descending: bool) -> Vec<Data> {
+pub(super) fn sort(x: &Literal, axis: usize, descending: bool, first: Option<usize>) -> Vec<Data> {
     let (starts, n, step) = lines(x.shape(), axis);
     // NaN is equal to NaN and greater than every number; 0 and -0 are equal.
     let float = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
@@ -59,15 +59,18 @@ pub(super) fn sort(x: &Literal, axis: usize, descending: bool) -> Vec<Data> {
         let o = if let Data::F(v) = x.data() { float(v[a], v[b]) } else { x.i()[a].cmp(&x.i()[b]) };
         if descending { o.reverse() } else { o }
     };
-    let mut from = vec![0i64; x.data().len()];
-    let mut positions = vec![0i64; x.data().len()];
-    for start in starts {
+    let mut shape = x.shape().to_vec();
+    shape[axis] = first.unwrap_or(n);
+    let numel: usize = shape.iter().product();
+    let (mut from, mut positions) = (vec![0i64; numel], vec![0i64; numel]);
+    for (start, to) in starts.into_iter().zip(lines(&shape, axis).0) {
         let at = |k: usize| (start + k as i64 * step) as usize;
         let mut line: Vec<usize> = (0..n).collect();
         line.sort_by(|&a, &b| order(at(a), at(b)));
-        for (k, &p) in line.iter().enumerate() {
-            from[at(k)] = at(p) as i64;
-            positions[at(k)] = p as i64;
+        for (k, &p) in line[..shape[axis]].iter().enumerate() {
+            let to = (to + k as i64 * step) as usize;
+            from[to] = at(p) as i64;
+            positions[to] = p as i64;
         }
     }
     vec![pick(x.data(), from.into_iter()), positions.into()]

@@ -195,7 +195,9 @@ fn form_data(form: &Form, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Data>> {
         Form::Fold(window) => contract::fold(&ins[0], window, out),
         Form::Take { axis } => index::take(&ins[0], &ins[1], *axis)?,
         Form::Scatter { axis, combine } => index::scatter(ins, *axis, *combine)?,
-        Form::Sort { axis, descending } => return Ok(index::sort(&ins[0], *axis, *descending)),
+        Form::Sort { axis, descending, first } => {
+            return Ok(index::sort(&ins[0], *axis, *descending, *first));
+        }
     }])
 }
 

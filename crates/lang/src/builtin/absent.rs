@@ -46,6 +46,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
         &["full", "full_like", "full_of", "ones", "zeros", "zeros_of", "from_slice", "constant"],
         "write the number, which is repeated along whatever it meets, or const([…])",
     ),
+    (&["eye_of", "linspace_of"], "write eye or linspace: numbers are of the program's type"),
     (&["iota", "meshgrid"], "index(i) is the place along an index"),
     (&["mean_keepdim", "var_keepdim", "std_keepdim"], "mean(x, axis=, keepdims=true) and the like"),
     (&["var_mean", "std_mean"], "var(x, axis=) and mean(x, axis=), an equation each"),

@@ -379,6 +379,33 @@ impl Raise<'_> {
         vec![one("sort", drafts), one("argsort", drafts)]
     }
 
+    /// The first of each line in order.
+    pub(super) fn first_ordered(
+        &self,
+        axis: usize,
+        largest: bool,
+        k: usize,
+        drafts: &mut Drafts,
+    ) -> Vec<Seen> {
+        let x = drafts.solid(&self.ins[0]);
+        let mut left = x.kinds.clone();
+        left[axis] = drafts.kind(k);
+        let mut places: Vec<usize> = (0..left.len()).collect();
+        places[axis] = left.len();
+        let one = |part: &str, drafts: &mut Drafts| {
+            let mut named = vec![axis_named(left.len()), ("k", number(k as f64))];
+            if part == "indices" {
+                named.push(("part", Kind::Text(part.into()).bare()));
+            }
+            if !largest {
+                named.push(("largest", number(0.0)));
+            }
+            let value = call("topk", vec![operand(&x, &places)], named);
+            drafts.equation(left.clone(), vec![x.kinds[axis]], Projection::Sum, value)
+        };
+        vec![one("values", drafts), one("indices", drafts)]
+    }
+
     /// Random words, and the state behind them.
     pub(super) fn bits(&self, drafts: &mut Drafts) -> Vec<Seen> {
         let state = drafts.solid(&self.ins[0]);

@@ -107,8 +107,11 @@ impl Raise<'_> {
             Form::Take { axis } => self.taken(axis, drafts),
             Form::Scatter { axis, combine } => self.put(axis, combine, drafts),
             Form::ArgReduce { largest, axis } => Some(self.extreme(largest, axis, drafts)),
-            Form::Sort { axis, descending } => {
-                return Ok(self.ordered(axis, descending, drafts));
+            Form::Sort { axis, descending, first } => {
+                return Ok(match first {
+                    None => self.ordered(axis, descending, drafts),
+                    Some(k) => self.first_ordered(axis, descending, k, drafts),
+                });
             }
             Form::Region(body) => return self.region(&body, drafts),
             Form::Switch(branches) => {

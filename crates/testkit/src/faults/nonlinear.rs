@@ -68,7 +68,7 @@ fn product_without_its_other_factors() -> Fault {
 }
 
 fn positions_not_followed() -> Fault {
-    let right = Sort { axis: 0, descending: false };
+    let right = Sort::all(0, false);
     let wrong = Like::new("positions_not_followed", right.clone()).jvp(|_, ts| vec![ts[0], None]);
     let ins = vec![Samples::default().floats([4], &[3.0, 1.0, 4.0, 2.0])];
     let what = "the tangents of a sort stay where they were";

@@ -1,0 +1,185 @@
+//! Elements in order along one axis, all or the first of them. Every line is done by one task.
+
+use super::element::{Ordered, with_element};
+use super::{Call, Out, around};
+use gradus_ir::{DType, Result, stop};
+
+/// # Safety
+/// As for [`run`](super::run).
+pub(super) unsafe fn sort(
+    call: &Call<'_>,
+    axis: usize,
+    descending: bool,
+    first: Option<usize>,
+) -> Result<bool> {
+    let extent = call.of(0).shape[axis];
+    let count = first.unwrap_or(extent);
+    // SAFETY: the caller's promise, at the type of the elements.
+    unsafe {
+        with_element!(call.of(0).dtype,
+            T => if size_of::<T>() <= 4 && extent <= u32::MAX as usize {
+                sorted::<T, u64>(call, axis, descending, count)
+            } else {
+                sorted::<T, (u64, usize)>(call, axis, descending, count)
+            },
+            Z => return Ok(false)
+        );
+    }
+    Ok(true)
+}
+
+/// The rank of an element and its place in the line: what lines are sorted by.
+trait Pair: Ord + Copy + Default + Send {
+    /// Bits of ranks.
+    const BITS: u32;
+    fn new(rank: u64, place: usize) -> Self;
+    fn rank(self) -> u64;
+    fn place(self) -> usize;
+}
+
+/// Both in one number, where ranks have 32 bits.
+impl Pair for u64 {
+    const BITS: u32 = 32;
+    fn new(rank: u64, place: usize) -> u64 {
+        rank << 32 | place as u64
+    }
+    fn rank(self) -> u64 {
+        self >> 32
+    }
+    fn place(self) -> usize {
+        self as u32 as usize
+    }
+}
+
+impl Pair for (u64, usize) {
+    const BITS: u32 = 64;
+    fn new(rank: u64, place: usize) -> (u64, usize) {
+        (rank, place)
+    }
+    fn rank(self) -> u64 {
+        self.0
+    }
+    fn place(self) -> usize {
+        self.1
+    }
+}
+
+/// Sorts each line by rank and then place, which is what stable means.
+unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
+    let (rows, n, width) = around(&call.of(0).shape, axis);
+    // SAFETY: elements are of the operand's dtype.
+    let x = unsafe { call.operand::<T>(0) };
+    let (values, places): (Out<T>, Out<i64>) = (call.result(0), call.result(1));
+    let turn = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
+    let flip = if descending { turn } else { 0 };
+    // Looking through a line takes a sixteenth of sorting it.
+    let few = count < n / FEW;
+    let work = if few { n } else { 16 * n } * size_of::<T>();
+    call.parts(rows * width, work, |from, to| {
+        let mut pairs: Vec<K> = Vec::with_capacity(if few { count + MORE } else { n });
+        let mut spare = Vec::new();
+        for line in from..to {
+            let start = line / width * n * width + line % width;
+            pairs.clear();
+            let rank = |x: T| x.rank() ^ flip;
+            if few && width == 1 {
+                least(&mut pairs, x[start..start + n].chunks(CHUNK), count, rank);
+            } else if few {
+                least(&mut pairs, (0..n).map(|k| &x[start + k * width..][..1]), count, rank);
+            } else {
+                pairs.extend((0..n).map(|k| K::new(rank(x[start + k * width]), k)));
+            }
+            if count == n && n >= LONG {
+                by_digits(&mut pairs, &mut spare);
+            } else {
+                keep_least(&mut pairs, count);
+                pairs.sort_unstable();
+            }
+            let start_out = line / width * count * width + line % width;
+            for (k, &p) in pairs.iter().enumerate() {
+                let (at, p) = (start_out + k * width, p.place());
+                // SAFETY: the line is this task's.
+                unsafe {
+                    values.at(at).write(x[start + p * width]);
+                    places.at(at).write(p as i64);
+                }
+            }
+        }
+    });
+}
+
+/// Lines of this many times as many elements as are wanted are looked through.
+const FEW: usize = 8;
+/// Elements that are looked at together.
+const CHUNK: usize = 32;
+/// How many pairs are kept beyond those that are wanted before the others are dropped.
+const MORE: usize = 256;
+
+/// The least pairs of a line, in no order. Of most chunks one look says that nothing in them is among the least so far.
+fn least<'a, T: Ordered + 'a, K: Pair>(
+    pairs: &mut Vec<K>,
+    chunks: impl Iterator<Item = &'a [T]>,
+    count: usize,
+    rank: impl Fn(T) -> u64,
+) {
+    if count == 0 {
+        return;
+    }
+    // Once enough are found, only lesser ranks than the greatest of them are wanted: of equal ones the first places are.
+    let (mut enough, mut bound, mut k) = (false, 0, 0);
+    for chunk in chunks {
+        if !enough || chunk.iter().fold(false, |near, x| near | (rank(*x) < bound)) {
+            for (x, k) in chunk.iter().zip(k..) {
+                let own = rank(*x);
+                if !enough || own < bound {
+                    pairs.push(K::new(own, k));
+                }
+            }
+            if pairs.len() > count + MORE - CHUNK {
+                keep_least(pairs, count);
+                (enough, bound) = (true, pairs[count - 1].rank());
+            }
+        }
+        k += chunk.len();
+    }
+    keep_least(pairs, count);
+}
+
+/// Drops all but the least pairs.
+fn keep_least<K: Ord>(pairs: &mut Vec<K>, count: usize) {
+    if (1..pairs.len()).contains(&count) {
+        pairs.select_nth_unstable(count - 1);
+    }
+    pairs.truncate(count);
+}
+
+/// Lines of so many elements are sorted digit by digit.
+const LONG: usize = 1 << 12;
+/// Bits of a digit.
+const DIGIT: u32 = 11;
+
+/// Sorts pairs that are in the order of their places by rank: by its lowest digit first, each time keeping the order there
+/// is. Digits that all have in common are passed over: small integers have few others.
+fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
+    let digit = |p: K, d: usize| (p.rank() >> (d as u32 * DIGIT)) as usize % (1 << DIGIT);
+    let mut counts = vec![[0usize; 1 << DIGIT]; K::BITS.div_ceil(DIGIT) as usize];
+    for &p in pairs.iter() {
+        for (d, counts) in counts.iter_mut().enumerate() {
+            counts[digit(p, d)] += 1;
+        }
+    }
+    spare.resize(pairs.len(), K::default());
+    for (d, places) in counts.iter_mut().enumerate() {
+        if places.contains(&pairs.len()) || stop::wanted() {
+            continue;
+        }
+        let mut next = 0;
+        places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
+        for &p in pairs.iter() {
+            let place = &mut places[digit(p, d)];
+            spare[*place] = p;
+            *place += 1;
+        }
+        std::mem::swap(pairs, spare);
+    }
+}
