@@ -17,8 +17,9 @@ pub enum Index {
     Moment(i64),
     /// One place: `0`, `-1`.
     At(i64),
-    /// A range: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name: `s=0:2`.
-    Slice(Option<Name>, Option<i64>, Option<i64>, Option<i64>),
+    /// A range, from where to where in which steps: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name:
+    /// `s=0:2`. They are rare, and every index would be as large as one.
+    Slice(Option<Name>, Box<[Option<i64>; 3]>),
 }
 
 /// An index, where it stands, and whether it is the equation's default axis (`p'.`).

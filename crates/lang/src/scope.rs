@@ -270,9 +270,9 @@ pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -
         let index = match &p.index {
             Index::Named(n, by) => Index::Named(new(n), *by),
             Index::Time(n, by) => Index::Time(new(n), *by),
-            Index::Slice(Some(n), a, b, c) => Index::Slice(Some(new(n)), *a, *b, *c),
-            Index::Slice(None, a, b, c) => match key(p).and_then(|k| names.get(&k).cloned()) {
-                Some(n) => Index::Slice(Some(n), *a, *b, *c),
+            Index::Slice(Some(n), range) => Index::Slice(Some(new(n)), range.clone()),
+            Index::Slice(None, range) => match key(p).and_then(|k| names.get(&k).cloned()) {
+                Some(n) => Index::Slice(Some(n), range.clone()),
                 None => p.index.clone(),
             },
             other => other.clone(),

@@ -171,3 +171,17 @@ fn axes_brought_to_what_is_computed() {
     assert_eq!(of("Y"), [56.0, 308.0]);
     assert_eq!(of("Z"), [2.0, 6.0, 12.0, 8.0, 18.0, 30.0]);
 }
+
+#[test]
+fn a_name_is_kept_once_however_often_it_stands() {
+    let program = load("A[i] = B[i] C\nD[i] = B[i] + A[i]\n");
+    let reads: Vec<_> = program.equations.iter().flat_map(|e| e.reads()).collect();
+    let of = |name: &str| reads.iter().filter(|r| &*r.name == name).map(|r| &r.name).collect::<Vec<_>>();
+    let [first, second] = of("B")[..] else { panic!("B is read twice") };
+    assert!(std::sync::Arc::ptr_eq(first, second));
+    // The statements are read again from the text.
+    assert_eq!(
+        program.statements().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["A[i] = B[i] C", "D[i] = B[i] + A[i]"]
+    );
+}
