@@ -165,9 +165,7 @@ impl Walk<'_> {
     /// All contributions of one equation.
     pub(super) fn equation(&mut self, e: &Equation) {
         let target = &e.target.name;
-        if !self.reached.contains(target)
-            || !self.wanted.contains(target)
-            || matches!(e.value.kind, Kind::Text(_))
+        if !self.reached.contains(target) || !self.wanted.contains(target) || !e.value.any_ref(&mut |_| true)
         {
             return;
         }
@@ -333,19 +331,25 @@ impl Walk<'_> {
     pub(super) fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return e.clone() };
         let left = free(e, keep, self.program);
+        let mut bound =
+            occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)).peekable();
+        // All of an equation is looked at only where something is called otherwise.
+        if bound.peek().is_none() {
+            return e.clone();
+        }
         let mut taken = occurrences(&equation.value);
         taken.extend(keys(&equation.target));
         taken.extend(equation.guard.iter().flat_map(occurrences));
         // Two copies must not share a name either, or their sums would meet.
         taken.extend(self.introduced.iter().cloned());
         let mut names = HashMap::new();
-        for bound in occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)) {
+        for bound in bound {
             let new = fresh(&bound, &taken, self.program);
             taken.insert(new.clone());
             self.introduced.insert(new.clone());
             names.insert(bound, new);
         }
-        if names.is_empty() { e.clone() } else { renamed(e, &names) }
+        renamed(e, &names)
     }
 
     fn power(&mut self, two: &[Expr; 2], ct: Expr, keep: &Names) {
