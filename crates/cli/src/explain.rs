@@ -24,7 +24,7 @@ const RUNS: usize = 5;
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
-    let wanted = run::wanted(program, &args.only, &args.given)?;
+    let wanted = run::wanted(&opened, &args.only, &args.given)?;
     let ready = args.given.ready(&opened, &wanted)?;
     let needed = program.needed(&wanted);
     // Values of all names that are needed, for equations to be run one by one.
