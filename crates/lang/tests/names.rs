@@ -185,3 +185,11 @@ fn a_name_is_kept_once_however_often_it_stands() {
         ["A[i] = B[i] C", "D[i] = B[i] + A[i]"]
     );
 }
+
+#[test]
+fn a_number_before_parentheses_is_no_function() {
+    let said = fault("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate (A[i] + 1)");
+    assert!(said.contains("`rate` is a number of this program, and no function"), "{said}");
+    assert!(said.contains("write rate * (…) to multiply"), "{said}");
+    assert_eq!(numbers("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate * (A[i] + 1)", "Y"), [1.0, 1.5]);
+}

@@ -394,6 +394,12 @@ impl Look<'_> {
             call.function = "masked_softmax".into();
         }
         let Some(callee) = builtin::find(&call.function, self.program) else {
+            if self.params.contains_key(&call.function) {
+                let what = format!("`{}` is a number of this program, and no function", call.function);
+                let help = format!("write {} * (…) to multiply", call.function);
+                faults.push(Diagnostic::error(span, what).help(help));
+                return None;
+            }
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
             let fault = Diagnostic::error(span, what);
