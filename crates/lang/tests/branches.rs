@@ -212,3 +212,20 @@ fn many_cases() {
         }
     }
 }
+
+/// A condition that is a product over an index which another branch has is one for each place of it, also behind a call that
+/// has not that index: as if the condition had a name.
+#[test]
+fn conditions_over_an_index_of_another_branch() {
+    let head = "A[i] = const([0.31, -0.52, 0.87])\nB[j] = const([0.23, -0.71, 0.44])\n\
+                M[i,j] = const([[0.3, -0.2, 0.5], [0.15, 0.66, -0.41], [0.27, 0.09, -0.35]])\n";
+    for value in ["softmax(A[i], axis=\"i\") B[j]", "(1 + A[i]) ** B[j]", "cumsum(A[i] M[i,j], axis=\"i\")"] {
+        let text = |condition: &str| {
+            format!(
+                "{head}T[k,j] = A[k] M[k,j]\nY[i,j] = {condition} < 0.1 ? {value} : M[i,k] M[k,j]\nLoss = sin(Y[i,j])"
+            )
+        };
+        let (product, named) = (text("A[k] M[k,j]"), text("stop_gradient(T[k,j])"));
+        assert_near(&product, &gradient(&product), &gradient(&named));
+    }
+}

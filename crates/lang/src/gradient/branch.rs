@@ -236,11 +236,14 @@ impl Walk<'_> {
         let behind = behind(&self.masks, self.program, equation, &callee, c, keep);
         // The program's own functions take their cotangent as an argument, also those of one number.
         let factor = c.args.len() == 1 && !matches!(callee.base, Base::User(_));
-        if self.masks.is_empty() || behind.is_none() && factor {
+        if self.masks.is_empty() {
             return self.call(e, c, ct, keep);
         }
-        let ct = self.chosen(ct, &keep.union(&occurrences(e)).cloned().collect());
         let before = self.masks.clone();
+        let ct = match behind.is_none() && factor {
+            true => ct,
+            false => self.chosen(ct, &keep.union(&occurrences(e)).cloned().collect()),
+        };
         self.masks = behind.unwrap_or_else(|| before.clone());
         self.call(e, c, ct, keep);
         self.masks = before;
