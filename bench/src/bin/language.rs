@@ -85,6 +85,12 @@ fn main() {
     let text = many(10_000);
     assert!(load(&text), "the program is right");
     report("read and check 10,000 equations", median(|| assert!(load(&text))), Duration::from_millis(100));
+    let (short, long) = (median(|| assert!(load(&text))), many(40_000));
+    let longer = median(|| assert!(load(&long))).as_secs_f64() / short.as_secs_f64();
+    println!(
+        "read and check 40,000 equations: {longer:.1} times as long, 8 allowed{}",
+        if longer < 8.0 { "" } else { "  TOO LONG" }
+    );
     let text = format!("{text}Loss = A9999[i,j]\n");
     if let Ok(program) = Program::parse(Source::new("bench", &text)) {
         let gradient = || assert!(program.gradient(&GradientOptions::default()).is_ok());

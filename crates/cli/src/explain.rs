@@ -1,5 +1,6 @@
 //! `gradus explain`: what every equation costs on its own, and what the program costs as one plan.
 
+mod apart;
 mod unfolded;
 
 use crate::args::ExplainArgs;
@@ -9,12 +10,13 @@ use gradus::ir::Builder;
 use gradus::ir::ops::Form;
 use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use gradus::lang::{Faults, Lowered, Program, Settings};
-use gradus::{Aval, Compiled, Graph, Tensor};
+use gradus::{Aval, Compiled, Graph, Tensor, compile_graph};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use unfolded::Unfolded;
+use unfolded::{Rounds, Unfolded};
 
 /// How many times a plan runs; the shortest time counts.
 const RUNS: usize = 5;
@@ -22,7 +24,7 @@ const RUNS: usize = 5;
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
-    let wanted = run::wanted(program, &args.only, &args.given)?;
+    let wanted = run::wanted(&opened, &args.only, &args.given)?;
     let ready = args.given.ready(&opened, &wanted)?;
     let needed = program.needed(&wanted);
     // Values of all names that are needed, for equations to be run one by one.
@@ -44,13 +46,16 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
         atomic::write(path, &[gradus::draw::svg(&drawn(&lowered)?).as_bytes()])?;
     }
     let rounds = if repeats(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
+    let source = program.sources.first().map_or("", |s| &s.text);
+    let ends: Vec<usize> = source.match_indices('\n').map(|m| m.0).collect();
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if !matches!(e.value.kind, Kind::Text(_)) {
-            let line = Line::new(program, e, &values, &settings_of(e, &ready.settings, steps))?;
             // A state begins once.
             let begins = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
-            lines.push(line.repeated(rounds.get(&e.target.name).copied().filter(|_| !begins)));
+            let rounds = rounds.get(&e.target.name).filter(|_| !begins);
+            let line = Line::new(program, e, &values, &settings_of(e, &ready.settings, steps), rounds)?;
+            lines.push(Line { line: ends.partition_point(|end| *end < e.span.start as usize) + 1, ..line });
         }
     }
     let whole = Cost::of(&lowered, &inputs)?;
@@ -137,17 +142,64 @@ struct Cost {
 
 impl Cost {
     fn of(lowered: &Lowered, inputs: &BTreeMap<Name, Tensor>) -> Done<Cost> {
-        let compiled = lowered.compiled()?;
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-        let measured = compiled.measured(&ins)?;
+        Ok(Cost { order: order(&lowered.graph.inlined()?), ..Cost::of_plan(&lowered.compiled()?, &ins)? })
+    }
+
+    fn of_plan(compiled: &Compiled, ins: &[&Tensor]) -> Done<Cost> {
+        let measured = compiled.measured(ins)?;
         Ok(Cost {
             flops: measured.flops,
             bytes: measured.bytes,
-            time: fastest(&compiled, &ins)?,
+            time: fastest(compiled, ins)?,
             steps: compiled.steps(),
             arena: compiled.arena(),
-            order: order(&lowered.graph.inlined()?),
+            order: Vec::new(),
         })
+    }
+
+    /// The cost of something that is part of rounds, which change these of its inputs: what does not depend on them is
+    /// computed once. And how often the rest is, if there is any.
+    fn of_rounds(
+        lowered: &Lowered,
+        inputs: &BTreeMap<Name, Tensor>,
+        rounds: &Rounds,
+        moves: impl Fn(&Name) -> bool,
+    ) -> Done<(Cost, Option<u64>)> {
+        let moving: Vec<bool> = lowered.inputs.iter().map(moves).collect();
+        if !moving.contains(&true) {
+            return Ok((Cost::of(lowered, inputs)?, None));
+        }
+        let own: Vec<usize> = (0..lowered.outputs.len()).collect();
+        let graph = lowered.graph.with_outputs(&own)?;
+        let order = order(&graph.inlined()?);
+        let mut ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
+        let Some((before, round)) = apart::apart(&graph, &moving)? else {
+            let cost = Cost::of_plan(&lowered.compiled()?, &ins)?.times(rounds.turns);
+            return Ok((Cost { order, ..cost }, Some(rounds.turns)));
+        };
+        let before = compile_graph(&Arc::new(before))?;
+        let once = Cost::of_plan(&before, &ins)?;
+        let kept = before.run(&ins)?;
+        ins.extend(&kept);
+        let each = Cost::of_plan(&compile_graph(&Arc::new(round))?, &ins)?.times(rounds.turns);
+        let cost = Cost {
+            flops: once.flops + each.flops,
+            bytes: once.bytes + each.bytes,
+            time: once.time + each.time,
+            steps: [once.steps, each.steps].concat(),
+            arena: once.arena.max(each.arena),
+            order,
+        };
+        Ok((cost, Some(rounds.turns)))
+    }
+
+    /// The same so many times.
+    fn times(mut self, n: u64) -> Cost {
+        self.flops *= n;
+        self.bytes *= n;
+        self.time = self.time.mul_f64(n as f64);
+        self
     }
 
     fn json(&self) -> Value {
@@ -217,32 +269,25 @@ impl Line {
         e: &Equation,
         values: &BTreeMap<Name, Tensor>,
         settings: &Settings,
+        rounds: Option<&Rounds>,
     ) -> Done<Line> {
         // Under another name, so that what it reads of itself is an input: one round of a fixpoint.
         let name = Name::from(format!("{} of one equation", e.target.name));
         let target = Ref { name: name.clone(), ..e.target.clone() };
         let one = alone(program, e, target, values)?;
         let reads = e.reads();
-        let inputs: BTreeMap<Name, Tensor> = values
-            .iter()
-            .filter(|(n, _)| reads.iter().any(|r| r.name == **n))
-            .map(|(n, t)| (n.clone(), t.clone()))
-            .collect();
+        let given = reads.iter().filter_map(|r| Some((r.name.clone(), values.get(&r.name)?.clone())));
+        let inputs: BTreeMap<Name, Tensor> = given.collect();
         let lowered = one.lower(&avals(&inputs), settings, &[name])?;
         let shape = lowered.graph.output_avals().first().map(|a| a.shape.to_vec()).unwrap_or_default();
-        let cost = Cost::of(&lowered, &inputs)?;
-        let line = program.sources.first().map_or(0, |s| s.position(e.span.start).0);
-        Ok(Line { text: shortened(&e.to_string()), einsum: einsum(e), line, shape, cost, rounds: None })
-    }
-
-    /// The same so many times, where it is a round of something.
-    fn repeated(mut self, rounds: Option<u64>) -> Line {
-        self.rounds = rounds;
-        let n = rounds.unwrap_or(1);
-        self.cost.flops *= n;
-        self.cost.bytes *= n;
-        self.cost.time = self.cost.time.mul_f64(n as f64);
-        self
+        let timed = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Time(..)));
+        let (cost, rounds) = match rounds {
+            Some(rounds) => Cost::of_rounds(&lowered, &inputs, rounds, |n| {
+                rounds.names.contains(n) || reads.iter().any(|r| r.name == *n && timed(r))
+            })?,
+            None => (Cost::of(&lowered, &inputs)?, None),
+        };
+        Ok(Line { text: shortened(&e.to_string()), einsum: einsum(e), line: 0, shape, cost, rounds })
     }
 
     fn json(&self) -> Value {

@@ -91,10 +91,22 @@ impl Given {
         float: DType,
         drawn: bool,
     ) -> Done<Ready> {
+        self.ready_told(opened, wanted, float, drawn, Vec::new())
+    }
+
+    /// The same where this is wrong already.
+    pub(crate) fn ready_told(
+        &self,
+        opened: &Opened,
+        wanted: &[Name],
+        float: DType,
+        drawn: bool,
+        wrong: Vec<Diagnostic>,
+    ) -> Done<Ready> {
         let program = &opened.program;
         let (settings, told) = self.settings(program, float);
         let mut found = self.read(program, &opened.folder, wanted, &settings);
-        found.faults.extend(told);
+        found.faults.extend(wrong.into_iter().chain(told));
         if found.faults.is_empty() {
             return Ok(Ready { settings, inputs: found.inputs });
         }

@@ -177,13 +177,13 @@ impl Session<'_> {
             if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" }
         );
         let grown = self.program(&text)?;
-        let before = program.statements.len();
+        let before = program.statements().len();
         let mut defined: Vec<Name> = Vec::new();
-        for statement in grown.statements.iter().skip(before) {
+        for statement in grown.statements().into_iter().skip(before) {
             if let Statement::Equation(e) = statement
                 && !defined.contains(&e.target.name)
             {
-                defined.push(e.target.name.clone());
+                defined.push(e.target.name);
             }
         }
         // An equation whose inputs are not there yet waits for them.
@@ -221,9 +221,11 @@ impl Session<'_> {
 
     fn dropped(&mut self, name: &str) -> Done<String> {
         let program = self.program(&self.text)?;
-        let kept = |s: &&Statement| !matches!(s, Statement::Equation(e) if *e.target.name == *name);
-        let statements: Vec<&Statement> = program.statements.iter().filter(kept).collect();
-        if statements.len() == program.statements.len() {
+        let defines = |s: &Statement| matches!(s, Statement::Equation(e) if *e.target.name == *name);
+        let mut statements = program.statements();
+        let before = statements.len();
+        statements.retain(|s| !defines(s));
+        if statements.len() == before {
             return Err(Failure::Run(format!("no equation defines `{name}`")));
         }
         self.text = statements.iter().map(|s| format!("{s}\n")).collect();

@@ -1,6 +1,7 @@
 //! `gradus run`.
 
 use crate::args::{Given, RunArgs};
+use crate::open::Opened;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::files::{self, json, tokens::Tokens};
 use gradus::lang::ast::{Expr, Kind, Name};
@@ -21,7 +22,7 @@ struct Sink<'a> {
 pub(crate) fn run(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
-    let shown = wanted(program, &args.only, &args.given)?;
+    let shown = wanted(&opened, &args.only, &args.given)?;
     let sinks = match &args.out {
         Some(out) => sinks(program, out, &shown)?,
         // What could never be written is wrong even where nothing is.
@@ -66,21 +67,22 @@ fn has_equations(program: &Program, name: &Name) -> bool {
 }
 
 /// The names asked for, or what the program gives.
-pub(crate) fn wanted(program: &Program, only: &[String], given: &Given) -> Done<Vec<Name>> {
+pub(crate) fn wanted(opened: &Opened, only: &[String], given: &Given) -> Done<Vec<Name>> {
+    let program = &opened.program;
     if only.is_empty() {
         return Ok(program.outputs());
     }
-    let (settings, told) = given.settings(program, DType::F32);
-    let mut faults = not_there(program, only, &settings);
-    if !faults.is_empty() {
-        faults.extend(told);
-        return Err(settings.faults(program, faults).into());
-    }
     let mut names: Vec<Name> = Vec::new();
     for name in only.iter().map(|n| Name::from(n.trim())) {
-        if !names.contains(&name) {
+        if !names.contains(&name) && program.definition(&name).is_some() {
             names.push(name);
         }
+    }
+    let absent = not_there(program, only, &given.settings(program, DType::F32).0);
+    if !absent.is_empty() {
+        // What else is wrong is said with it; of nothing that is there, all of it may have been meant.
+        let meant = if names.is_empty() { program.outputs() } else { names.clone() };
+        given.ready_told(opened, &meant, DType::F32, false, absent)?;
     }
     Ok(names)
 }

@@ -292,6 +292,23 @@ fn explain_counts_rounds() {
     // A chain of 4 needs as many rounds, of whole relations since the factor is a number.
     let chain = "E[x,y] = const([[0,1,0,0],[0,0,1,0],[0,0,0,1],[0,0,0,0]])\nAnc(x,y) = E[x,y]\nAnc(x,z) = E[x,y] Anc(y,z)";
     assert_eq!(counted(chain, "Anc(x, z)").0, 3);
+    // What no round changes is computed before them: the two `exp`, a fixpoint of its own, what a loop does not move.
+    let (rounds, flops, _) = counted("A[i] = const([1,2])\nX[i] = 0.1 exp(A[i]) X[i] + 1", "X[i] = 0.1");
+    assert!(rounds > 20 && flops == 2 + 4 * rounds, "{rounds} {flops}");
+    let f = "fn f(x[i]) -> y[i] { y[i] = 0.5 y[i] + x[i] }\nA[i,j] = const([[1,2],[3,4]])\n";
+    let alone = counted(&format!("{f}Y[i] = 0.1 f(0.01 A[i,j])"), "Y").1;
+    let (rounds, flops, whole) = counted(&format!("{f}X[i] = 0.1 f(0.01 A[i,j]) + 0.1 X[i]"), "X[i] = 0.1 f");
+    assert!(rounds == 1 && flops == alone && whole > alone, "{rounds} {flops} {alone} {whole}");
+    let grows =
+        "axis t while Go\nA = const(3)\nN[*0] = 1\nGo[*t] = N[*t] < 100\nN[*t+1] = exp(sin(A)) N[*t] + 1";
+    let (rounds, flops, _) = counted(grows, "N[*t+1] = exp");
+    assert!(rounds > 10 && flops == 2 + rounds, "{rounds} {flops}");
+    // Names that need each other are one group, whoever else is there.
+    let both = "P[i] = const([1,2])\nX[i] = 0.5 Y[i] + P[i]\nY[i] = 0.5 X[i]\nZ = X[i] Y[i]";
+    let (rounds, flops, _) = counted(both, "X[i] = 0.5");
+    assert!(rounds > 5 && flops == 2 * rounds && counted(both, "Y").0 == rounds, "{rounds} {flops}");
+    assert_eq!(counted(both, "Z").0, 1);
+    let (rounds, flops, _) = counted(rank, "R[");
     let text = output(rank, &["explain", "-"]);
     assert!(text.contains(&format!("{rounds} rounds: {flops} FLOPs")), "{text}");
 }

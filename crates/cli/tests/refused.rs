@@ -299,3 +299,25 @@ fn sizes_that_a_missing_input_would_say() {
     let alone = gradus_with("X[i] = A + index(i)", &["run", "-", "--set", "A=1"]);
     assert!(alone.err.contains("the size of index `i` is not known"), "{}", alone.err);
 }
+
+/// A name that is not there does not hide what else is missing.
+#[test]
+fn a_wrong_name_and_missing_inputs_in_one_run() {
+    let found = gradus_with("Y[i] = X[i] + 1\nZ[i] = V[i]", &["run", "-", "--only", "Nope"]);
+    assert_eq!(found.code, 2);
+    for said in ["there is no tensor `Nope` to give", "`X`", "`V`"] {
+        assert!(found.err.contains(said), "{said}: {}", found.err);
+    }
+    let found = gradus_with(
+        "Y[i] = X[i] + 1\nZ[i] = V[i]",
+        &["run", "-", "--only", "Nope,Z", "--input", "V=nope.npy"],
+    );
+    assert!(
+        found.code == 2 && found.err.contains("`Nope`") && found.err.contains("nope.npy"),
+        "{}",
+        found.err
+    );
+    assert!(!found.err.contains("`X`"), "{}", found.err);
+    let found = gradus_with("Y[i] = X[i] + 1", &["explain", "-", "--only", "Nope"]);
+    assert!(found.code == 2 && found.err.contains("`X`"), "{}", found.err);
+}

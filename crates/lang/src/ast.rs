@@ -17,8 +17,9 @@ pub enum Index {
     Moment(i64),
     /// One place: `0`, `-1`.
     At(i64),
-    /// A range: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name: `s=0:2`.
-    Slice(Option<Name>, Option<i64>, Option<i64>, Option<i64>),
+    /// A range, from where to where in which steps: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name:
+    /// `s=0:2`. They are rare, and every index would be as large as one.
+    Slice(Option<Name>, Box<[Option<i64>; 3]>),
 }
 
 /// An index, where it stands, and whether it is the equation's default axis (`p'.`).
@@ -395,6 +396,15 @@ pub struct Function {
     pub body: Vec<Equation>,
     /// Its head.
     pub span: Span,
+}
+
+impl Function {
+    /// Whether it makes one number of numbers, without indices or time inside.
+    pub(crate) fn is_of_numbers(&self) -> bool {
+        let bare = |r: &Ref| r.places.is_empty();
+        let within = |e: &Equation| bare(&e.target) && !e.any_read(&mut |r| !bare(r));
+        self.params.iter().chain([&self.result]).all(bare) && self.body.iter().all(within)
+    }
 }
 
 /// One statement.

@@ -3,12 +3,13 @@
 use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
+use crate::order::components;
 use crate::program::{Definition, Program};
 use crate::run::Settings;
 use crate::source::Span;
 use crate::time::moving;
 use gradus_ir::{Aval, Class, DType};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Words of other languages that look like names, and what they are here.
 const ELSEWHERE: [(&str, &str); 6] = [
@@ -162,5 +163,30 @@ impl Program {
             needed.insert(name);
         }
         needed
+    }
+
+    /// Those of some names that are computed together, round by round: they need themselves or each other, or move with one
+    /// time that goes on while something holds, which is one loop.
+    pub fn repeated(&self, names: &HashSet<Name>) -> Vec<Vec<Name>> {
+        let own: Vec<&Name> = self.names.iter().filter(|n| names.contains(*n) && !self.is_input(n)).collect();
+        let at: HashMap<&Name, usize> = own.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let mut needs: Vec<Vec<usize>> = vec![Vec::new(); own.len()];
+        let mut last: HashMap<&Name, usize> = HashMap::new();
+        for (i, name) in own.iter().enumerate() {
+            for e in self.definition(name).into_iter().flat_map(|d| &d.equations).map(|e| &self.equations[*e])
+            {
+                needs[i].extend(e.reads().iter().filter_map(|r| at.get(&r.name)));
+                if let Some(time) =
+                    moving(&e.target.places).map(|t| t.0).filter(|t| self.times.contains_key(*t))
+                    && let Some(before) = last.insert(time, i)
+                {
+                    needs[i].push(before);
+                    needs[before].push(i);
+                }
+            }
+        }
+        let reads_itself = |group: &[usize]| group.len() > 1 || needs[group[0]].contains(&group[0]);
+        let groups = components(&needs).into_iter().filter(|group| reads_itself(group));
+        groups.map(|group| group.into_iter().map(|i| own[i].clone()).collect()).collect()
     }
 }

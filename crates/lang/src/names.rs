@@ -57,9 +57,10 @@ impl Extend<Name> for Names {
 
 impl FromIterator<Name> for Names {
     fn from_iter<I: IntoIterator<Item = Name>>(names: I) -> Names {
-        let mut out = Names::new();
-        out.extend(names);
-        out
+        let mut all: Vec<Name> = names.into_iter().collect();
+        all.sort_unstable();
+        all.dedup();
+        Names(all)
     }
 }
 

@@ -17,7 +17,8 @@ impl Display for Index {
             }
             Index::Moment(at) => write!(f, "*{at}"),
             Index::At(at) => write!(f, "{at}"),
-            Index::Slice(name, start, stop, step) => {
+            Index::Slice(name, range) => {
+                let [start, stop, step] = &**range;
                 if let Some(name) = name {
                     write!(f, "{name}=")?;
                 }

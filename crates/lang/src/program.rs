@@ -58,8 +58,6 @@ pub struct Definition {
 pub struct Program {
     /// The text and what it imports.
     pub sources: Vec<Source>,
-    /// The statements of the text.
-    pub statements: Vec<Statement>,
     /// The equations, one per term of a sum.
     pub equations: Vec<Equation>,
     /// The names that equations define or read, in order of appearance.
@@ -116,12 +114,12 @@ impl Program {
     pub fn read(source: Source, loader: &dyn Loader) -> std::result::Result<Program, Box<Unsound>> {
         let mut program = Program { sources: vec![source], ..Program::default() };
         let mut parsed = crate::parse::parse_all(&program.sources[0], 0);
-        program.statements = std::mem::take(&mut parsed.statements);
         let mut faults = Vec::new();
-        program.collect(loader, &mut faults);
-        program.resolve(&mut faults);
-        program.warnings.extend(program.doubtful_sums());
-        program.warnings.extend(program.doubtful_ends());
+        program.collect(std::mem::take(&mut parsed.statements), loader, &mut faults);
+        if program.resolve(&mut faults).timed {
+            program.warnings.extend(program.doubtful_sums());
+            program.warnings.extend(program.doubtful_ends());
+        }
         if faults.is_empty() && parsed.faults.is_empty() {
             return Ok(program);
         }
@@ -162,6 +160,11 @@ impl Program {
         self.names.clear();
         self.resolve(&mut faults);
         if faults.is_empty() { Ok(self) } else { Err(Faults { sources: self.sources, faults }) }
+    }
+
+    /// The statements of the text, read again: few ask for them, and a copy of each costs everyone.
+    pub fn statements(&self) -> Vec<Statement> {
+        self.sources.first().map(|text| crate::parse::parse_all(text, 0).statements).unwrap_or_default()
     }
 
     /// What is known of a name.

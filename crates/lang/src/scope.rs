@@ -130,13 +130,21 @@ pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
         }
         _ => {}
     }
-    let parts = match &e.kind {
+    let mut parts = match &e.kind {
         Kind::Call(call) => call.args.iter().collect(),
         _ => e.parts(),
     };
+    // Of many conditions, one inside of the other, all are neighbours: so each is looked at once.
+    let nested = matches!(&e.kind, Kind::And(two) | Kind::Or(two) if same(e, &two[0]));
+    if nested {
+        parts = members(e);
+    }
     // What has no parts has no sums inside, whatever is kept around it.
     let each: Vec<Vec<Name>> = match parts.iter().all(|p| p.is_single()) {
         true => parts.iter().map(|p| laid(p, keep, program)).collect(),
+        false if nested => {
+            parts.iter().zip(besides(keep, &parts)).map(|(p, keep)| laid(p, &keep, program)).collect()
+        }
         false => parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| laid(p, &keep, program)).collect(),
     };
     match &e.kind {
@@ -163,6 +171,24 @@ pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
         }
         _ => distinct(each.into_iter().flatten()),
     }
+}
+
+fn same(a: &Expr, b: &Expr) -> bool {
+    std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
+}
+
+/// The conditions that are joined by one sign, in order.
+fn members(e: &Expr) -> Vec<&Expr> {
+    let (mut out, mut first) = (Vec::new(), e);
+    while let Kind::And(two) | Kind::Or(two) = &first.kind
+        && same(first, e)
+    {
+        out.push(&two[1]);
+        first = &two[0];
+    }
+    out.push(first);
+    out.reverse();
+    out
 }
 
 /// The axes that an expression came out with, as they lie where it is an argument. What has a name from the left side only
@@ -270,9 +296,9 @@ pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -
         let index = match &p.index {
             Index::Named(n, by) => Index::Named(new(n), *by),
             Index::Time(n, by) => Index::Time(new(n), *by),
-            Index::Slice(Some(n), a, b, c) => Index::Slice(Some(new(n)), *a, *b, *c),
-            Index::Slice(None, a, b, c) => match key(p).and_then(|k| names.get(&k).cloned()) {
-                Some(n) => Index::Slice(Some(n), *a, *b, *c),
+            Index::Slice(Some(n), range) => Index::Slice(Some(new(n)), range.clone()),
+            Index::Slice(None, range) => match key(p).and_then(|k| names.get(&k).cloned()) {
+                Some(n) => Index::Slice(Some(n), range.clone()),
                 None => p.index.clone(),
             },
             other => other.clone(),

@@ -91,11 +91,12 @@ impl Program {
     }
 
     /// Time is one: an equation calls it by one name. Primes make another index of it, as of others.
-    pub(crate) fn check_times(&self, faults: &mut Vec<Diagnostic>) {
+    /// Only functions are looked at if no equation of the program has a time.
+    pub(crate) fn check_times(&self, some: bool, faults: &mut Vec<Diagnostic>) {
         let bodies = self.functions.values().flat_map(|f| &f.body);
         let has = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Time(..)));
         let timed = |e: &&Equation| has(&e.target) || e.any_read(&mut |r| has(r));
-        for e in self.equations.iter().chain(bodies).filter(timed) {
+        for e in self.equations.iter().filter(|_| some).chain(bodies).filter(timed) {
             let all = [&e.target].into_iter().chain(e.reads());
             let mut stars = all.flat_map(|r| &r.places).filter_map(|p| match &p.index {
                 Index::Time(name, _) => Some((name.trim_end_matches('\''), p.span)),

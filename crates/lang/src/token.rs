@@ -21,11 +21,10 @@ pub(crate) enum Token {
     End,
 }
 
-/// The signs, longest first.
-const SIGNS: &[&str] = &[
-    "**", "->", "::", "+=", "==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "=", "<", ">", "!", "?",
-    ":", "(", ")", "[", "]", "{", "}", ",", ".", ";", "@",
-];
+/// The signs of two characters, and those of one.
+const PAIRS: &[&str] = &["**", "->", "::", "+=", "==", "!=", "<=", ">=", "&&", "||"];
+const SINGLE: &[&str] =
+    &["[", "]", ",", "(", ")", "=", "+", "-", "*", "/", ".", ":", "<", ">", "!", "?", "{", "}", ";", "@"];
 
 /// A token and where it stands.
 pub(crate) type Spanned = (Token, Span);
@@ -78,7 +77,7 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
                 at += bytes[at..].iter().take_while(|b| **b == b'\'').count();
                 Token::Name
             }
-            _ => match SIGNS.iter().find(|s| begins(&bytes[at..], s)) {
+            _ => match sign(&bytes[at..]) {
                 Some(sign) => {
                     at += sign.len();
                     Token::Sign(sign)
@@ -108,6 +107,14 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
     }
     out.push((Token::End, span(bytes.len(), bytes.len())));
     out
+}
+
+/// The longest sign that bytes begin with.
+fn sign(bytes: &[u8]) -> Option<&'static str> {
+    let among = |signs: &'static [&'static str]| signs.iter().find(|s| begins(bytes, s)).copied();
+    // Most signs are followed by something that is none.
+    let pair = matches!(bytes.get(1), Some(b'*' | b'>' | b':' | b'=' | b'&' | b'|'));
+    pair.then(|| among(PAIRS)).flatten().or_else(|| among(SINGLE))
 }
 
 /// Whether bytes begin with a sign. Signs have one or two characters, which is quicker to compare than any text.

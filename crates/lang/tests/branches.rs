@@ -189,3 +189,43 @@ fn calls_that_choose_lie_as_choices() {
     let sums = text("cumsum(where(V[j] > 0.5, A[i,j], 0))");
     assert_near(&sums, &value(&sums, &"Y".into()), &[0.0, 0.4, 1.1, 0.0, 0.3, 0.9]);
 }
+
+/// However many cases there are, the gradient is a program that can be read, and differentiated again.
+#[test]
+fn many_cases() {
+    for (count, thrice) in [(12, true), (150, false)] {
+        let cases: String = (1..=count).map(|k| format!("A[i] < {k} -> {k} W{k} A[i] ** 3, ")).collect();
+        let weights: String = (1..=count).map(|k| format!("W{k} = const({})\n", k % 5)).collect();
+        let text = format!(
+            "{weights}A[i] = const([0.5, 7.5, 9.5, 11.5, 1000])\nY[i] = case {{ {cases}default -> A[i] }}\nLoss = Y[i]"
+        );
+        let slopes = [0.5, 7.5, 9.5, 11.5].map(|a: f64| (a, a.ceil() * (a.ceil() % 5.0)));
+        let (first, name) = differentiated(&text, "Loss");
+        assert!(!first.contains("? 0 :") || first.contains("case {"), "{first}");
+        let expected: Vec<f64> = slopes.iter().map(|(a, c)| 3.0 * c * a * a).chain([1.0]).collect();
+        assert_near(&text, &value(&first, &name.clone().unwrap()), &expected);
+        if thrice {
+            let twice = format!("{first}\nTotal = {}[i]", name.unwrap());
+            let (second, name) = differentiated(&twice, "Total");
+            let expected: Vec<f64> = slopes.iter().map(|(a, c)| 6.0 * c * a).chain([0.0]).collect();
+            assert_near(&twice, &value(&second, &name.unwrap()), &expected);
+        }
+    }
+}
+
+/// A condition that is a product over an index which another branch has is one for each place of it, also behind a call that
+/// has not that index: as if the condition had a name.
+#[test]
+fn conditions_over_an_index_of_another_branch() {
+    let head = "A[i] = const([0.31, -0.52, 0.87])\nB[j] = const([0.23, -0.71, 0.44])\n\
+                M[i,j] = const([[0.3, -0.2, 0.5], [0.15, 0.66, -0.41], [0.27, 0.09, -0.35]])\n";
+    for value in ["softmax(A[i], axis=\"i\") B[j]", "(1 + A[i]) ** B[j]", "cumsum(A[i] M[i,j], axis=\"i\")"] {
+        let text = |condition: &str| {
+            format!(
+                "{head}T[k,j] = A[k] M[k,j]\nY[i,j] = {condition} < 0.1 ? {value} : M[i,k] M[k,j]\nLoss = sin(Y[i,j])"
+            )
+        };
+        let (product, named) = (text("A[k] M[k,j]"), text("stop_gradient(T[k,j])"));
+        assert_near(&product, &gradient(&product), &gradient(&named));
+    }
+}

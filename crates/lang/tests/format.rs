@@ -42,7 +42,7 @@ fn all_programs_mean_the_same() {
         else {
             continue;
         };
-        assert!(same(&a.statements, &b.statements), "{name}\n{after}");
+        assert!(same(&a.statements(), &b.statements()), "{name}\n{after}");
         compared += 1;
     }
     assert!(compared >= 60, "{compared} compared");

@@ -173,7 +173,7 @@ fn exercise(text: &str) -> Result<(), TestCaseError> {
             let formatted = formatted.map_err(|f| TestCaseError::fail(f.to_string()))?;
             let back = Program::parse(Source::new("fuzz", &formatted));
             let back = back.map_err(|f| TestCaseError::fail(format!("{text}\n--\n{formatted}\n--\n{f}")))?;
-            prop_assert!(same(&program.statements, &back.statements), "{}\n--\n{}", text, formatted);
+            prop_assert!(same(&program.statements(), &back.statements()), "{}\n--\n{}", text, formatted);
             let settings = Settings { rounds: 20, ..Settings::default() };
             if let Err(faults) = program.run(&BTreeMap::new(), &settings, &program.outputs()) {
                 prop_assert!(!faults.render(false).is_empty());

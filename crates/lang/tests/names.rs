@@ -171,3 +171,25 @@ fn axes_brought_to_what_is_computed() {
     assert_eq!(of("Y"), [56.0, 308.0]);
     assert_eq!(of("Z"), [2.0, 6.0, 12.0, 8.0, 18.0, 30.0]);
 }
+
+#[test]
+fn a_name_is_kept_once_however_often_it_stands() {
+    let program = load("A[i] = B[i] C\nD[i] = B[i] + A[i]\n");
+    let reads: Vec<_> = program.equations.iter().flat_map(|e| e.reads()).collect();
+    let of = |name: &str| reads.iter().filter(|r| &*r.name == name).map(|r| &r.name).collect::<Vec<_>>();
+    let [first, second] = of("B")[..] else { panic!("B is read twice") };
+    assert!(std::sync::Arc::ptr_eq(first, second));
+    // The statements are read again from the text.
+    assert_eq!(
+        program.statements().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["A[i] = B[i] C", "D[i] = B[i] + A[i]"]
+    );
+}
+
+#[test]
+fn a_number_before_parentheses_is_no_function() {
+    let said = fault("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate (A[i] + 1)");
+    assert!(said.contains("`rate` is a number of this program, and no function"), "{said}");
+    assert!(said.contains("write rate * (…) to multiply"), "{said}");
+    assert_eq!(numbers("param rate = 0.5\nA[i] = const([1, 2])\nY[i] = rate * (A[i] + 1)", "Y"), [1.0, 1.5]);
+}

@@ -8,12 +8,20 @@ use gradus::Tensor;
 use gradus::lang::ast::{Equation, Index, Kind, Name, Place, Ref};
 use gradus::lang::{Lowered, Program, Settings, Span};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 pub(super) struct Unfolded<'a> {
     program: Program,
     /// The values of all names, and of constants.
     values: BTreeMap<Name, Tensor>,
     ready: &'a Ready,
+}
+
+/// How many rounds names take together that need each other.
+#[derive(Clone)]
+pub(super) struct Rounds {
+    pub(super) turns: u64,
+    pub(super) names: Arc<HashSet<Name>>,
 }
 
 /// A graph and what it is given.
@@ -60,51 +68,27 @@ impl<'a> Unfolded<'a> {
         Ok((program.lower(&avals(&inputs), &self.ready.settings, wanted)?, inputs))
     }
 
-    /// How many rounds those names take that need themselves, or move with a time that goes on while something holds.
-    pub(super) fn rounds(&self, names: &HashSet<Name>) -> Done<HashMap<Name, u64>> {
-        let program = &self.program;
-        let mut own: Vec<&Name> = program.names.iter().filter(|n| names.contains(*n)).collect();
-        own.retain(|n| !program.is_input(n));
-        let needed: HashMap<&Name, HashSet<Name>> =
-            own.iter().map(|n| (*n, program.needed(std::slice::from_ref(*n)))).collect();
-        // Each time that ends by a condition is a loop of its own.
-        let time = |n: &Name| {
-            let places =
-                program.equations.iter().filter(|e| e.target.name == *n).flat_map(|e| &e.target.places);
-            places.into_iter().find_map(|p| match &p.index {
-                Index::Time(t, _) => program.times.get_key_value(t).map(|(t, _)| t),
-                _ => None,
-            })
-        };
+    /// The rounds of those names that need themselves, or move with a time that goes on while something holds.
+    pub(super) fn rounds(&self, names: &HashSet<Name>) -> Done<HashMap<Name, Rounds>> {
+        // Everything but the equations, of which each part has its own.
+        let mut around = self.program.clone();
+        let equations = std::mem::take(&mut around.equations);
+        around.definitions.clear();
+        around.names.clear();
         let mut out = HashMap::new();
-        for name in &own {
-            if out.contains_key(*name) {
-                continue;
-            }
-            let together: Vec<&Name> = match time(name) {
-                Some(t) => own.iter().copied().filter(|n| time(n) == Some(t)).collect(),
-                None => vec![name],
-            };
-            let between = |m: &&&Name| {
-                together.iter().any(|n| needed[*n].contains(**m))
-                    && together.iter().any(|n| needed[**m].contains(*n))
-            };
-            let group: HashSet<&Name> = own.iter().filter(between).copied().collect();
-            let mut part = program.clone();
-            part.equations.retain(|e| group.contains(&e.target.name));
-            if !part.equations.iter().any(|e| e.reads().iter().any(|r| group.contains(&r.name))) {
-                continue;
-            }
+        for group in self.program.repeated(names) {
+            let own = group.iter().filter_map(|n| self.program.definition(n)).flat_map(|d| &d.equations);
+            let mut own: Vec<usize> = own.copied().collect();
+            own.sort_unstable();
+            let own: Vec<Equation> = own.into_iter().map(|i| equations[i].clone()).collect();
             // What cannot be taken apart counts once.
-            let Ok((lowered, inputs)) =
-                part.extended(&[]).and_then(|part| self.of(&part, &[(*name).clone()]))
-            else {
-                continue;
-            };
+            let part = around.clone().extended(&own);
+            let Ok((lowered, inputs)) = part.and_then(|part| self.of(&part, &group)) else { continue };
             let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
             let turns = lowered.compiled()?.measured(&ins)?.turns;
             if turns > 0 {
-                out.extend(group.into_iter().map(|n| (n.clone(), turns)));
+                let rounds = Rounds { turns, names: Arc::new(group.iter().cloned().collect()) };
+                out.extend(group.into_iter().map(|n| (n, rounds.clone())));
             }
         }
         Ok(out)

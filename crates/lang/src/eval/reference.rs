@@ -57,7 +57,7 @@ impl<'a> Term<'a> {
             axis += 1;
             let n = match &place.index {
                 Index::Named(..) => n,
-                Index::Slice(_, from, to, by) => range_len(n, *from, *to, by.unwrap_or(1)),
+                Index::Slice(_, range) => range_len(n, range[0], range[1], range[2].unwrap_or(1)),
                 _ => continue,
             };
             let Some(name) = &key(place) else { continue };
@@ -171,9 +171,9 @@ impl<'a> Term<'a> {
                         Ix::At(0)
                     }
                 }
-                Index::Slice(_, a, b, by) => {
-                    let bound = |x: &Option<i64>| x.map(|x| x as isize);
-                    Ix::Range(bound(a), bound(b), bound(by).unwrap_or(1))
+                Index::Slice(_, range) => {
+                    let [from, to, by] = range.map(|x| x.map(|x| x as isize));
+                    Ix::Range(from, to, by.unwrap_or(1))
                 }
                 _ => Ix::Range(None, None, 1),
             });

@@ -117,24 +117,28 @@ impl Walk<'_> {
     /// A value whose indices are summed where they were in the equation: around all of it, but for those that are kept. One that
     /// was kept there for a neighbour that does not stand beside the value would be summed further inside.
     pub(super) fn summed_outside(&self, value: Expr, keep: &Names) -> Expr {
-        if value.is_single() || !value.any_part(|p| !p.is_single()) {
-            return value;
-        }
-        let outer: Vec<&Name> = self.outer.iter().filter(|n| !keep.contains(n)).collect();
-        if outer.is_empty() {
-            return value;
-        }
-        let here = outermost(&value, keep, self.program);
-        if outer.iter().all(|n| here.contains(n)) {
-            return value;
-        }
-        let is_lost = |n: &Name| outer.contains(&n) && !here.contains(n);
-        let all = keep.iter().chain(outer.iter().copied()).cloned().collect();
-        let lost: Vec<Name> = outermost(&value, &all, self.program).into_iter().filter(is_lost).collect();
+        let lost = self.lost_outside(&value, keep);
         match lost.is_empty() {
             true => value,
             false => Kind::Reduce(Projection::Sum, lost, Box::new(value)).bare(),
         }
+    }
+
+    fn lost_outside(&self, value: &Expr, keep: &Names) -> Vec<Name> {
+        if value.is_single() || !value.any_part(|p| !p.is_single()) {
+            return Vec::new();
+        }
+        let outer: Vec<&Name> = self.outer.iter().filter(|n| !keep.contains(n)).collect();
+        if outer.is_empty() {
+            return Vec::new();
+        }
+        let here = outermost(value, keep, self.program);
+        if outer.iter().all(|n| here.contains(n)) {
+            return Vec::new();
+        }
+        let is_lost = |n: &Name| outer.contains(&n) && !here.contains(n);
+        let all = keep.iter().chain(outer.iter().copied()).cloned().collect();
+        outermost(value, &all, self.program).into_iter().filter(is_lost).collect()
     }
 
     /// The names that were introduced for inner sums, with no more primes than this line needs.
@@ -165,9 +169,7 @@ impl Walk<'_> {
     /// All contributions of one equation.
     pub(super) fn equation(&mut self, e: &Equation) {
         let target = &e.target.name;
-        if !self.reached.contains(target)
-            || !self.wanted.contains(target)
-            || matches!(e.value.kind, Kind::Text(_))
+        if !self.reached.contains(target) || !self.wanted.contains(target) || !e.value.any_ref(&mut |_| true)
         {
             return;
         }
@@ -333,19 +335,25 @@ impl Walk<'_> {
     pub(super) fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return e.clone() };
         let left = free(e, keep, self.program);
+        let mut bound =
+            occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)).peekable();
+        // All of an equation is looked at only where something is called otherwise.
+        if bound.peek().is_none() {
+            return e.clone();
+        }
         let mut taken = occurrences(&equation.value);
         taken.extend(keys(&equation.target));
         taken.extend(equation.guard.iter().flat_map(occurrences));
         // Two copies must not share a name either, or their sums would meet.
         taken.extend(self.introduced.iter().cloned());
         let mut names = HashMap::new();
-        for bound in occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)) {
+        for bound in bound {
             let new = fresh(&bound, &taken, self.program);
             taken.insert(new.clone());
             self.introduced.insert(new.clone());
             names.insert(bound, new);
         }
-        if names.is_empty() { e.clone() } else { renamed(e, &names) }
+        renamed(e, &names)
     }
 
     fn power(&mut self, two: &[Expr; 2], ct: Expr, keep: &Names) {
@@ -415,7 +423,11 @@ impl Walk<'_> {
         // Of complex numbers a derivative is a factor only for some functions, and not for derivatives.
         let one = callee.shape() == Shape::Pointwise && c.args.len() == 1 && !pulled;
         let factor = one && !self.is_complex(&c.args[0]) && callee.derivative_of(c) != Derivative::OfResult;
-        let ct = if factor { ct } else { self.summed_outside(ct, &free(e, keep, self.program)) };
+        let own = free(e, keep, self.program);
+        let lost = if factor { Vec::new() } else { self.lost_outside(&ct, &own) };
+        let ct = if factor { ct } else { self.summed_outside(ct, &own) };
+        // Behind a sum over places, a branch counts where it is taken at some of them.
+        self.masks = self.masks.iter().map(|m| m.anywhere(|n| lost.contains(n))).collect();
         if callee.derivative_of(c) == Derivative::OfResult {
             let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
             return self.back(&c.args[0], call(function, vec![y, ct], named), &around);

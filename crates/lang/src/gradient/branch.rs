@@ -61,9 +61,19 @@ impl Mask {
     }
 }
 
-/// A cotangent where all of some branches are taken, one inside of the other.
+/// So many choices stand one inside of the other at most: texts nest only so deep.
+const MOST_CHOICES: usize = 8;
+
+/// A cotangent where all of some branches are taken, one inside of the other or, where there are many, case by case.
 pub(super) fn chosen(masks: &[Mask], ct: Expr) -> Expr {
-    masks.iter().rev().fold(ct, |ct, mask| mask.on(ct))
+    let (last, before) = match masks.split_last() {
+        Some(parts) if masks.len() > MOST_CHOICES => parts,
+        _ => return masks.iter().rev().fold(ct, |ct, mask| mask.on(ct)),
+    };
+    let untaken = |m: &Mask| Mask { holds: !m.holds, ..m.clone() }.truth();
+    let [yes, no] = if last.holds { [ct, zero()] } else { [zero(), ct] };
+    let cases = before.iter().map(|m| [untaken(m), zero()]).chain([[last.condition.clone(), yes]]);
+    Kind::Case(cases.collect(), Some(Box::new(no))).bare()
 }
 
 /// Where some branches are taken, for something with these indices, beside what has others.
@@ -100,14 +110,14 @@ pub(super) fn joined(
     apart.into_iter().reduce(|a, b| join(Box::new([a, b])).bare())
 }
 
-/// The values of a choice with the conditions of each: of cases, those before do not hold.
+/// Those values of a choice that are wanted with the conditions of each: of cases, those before do not hold.
 pub(super) fn branches<'e>(
     e: &'e Expr,
     keep: &Names,
     program: &Program,
+    wanted: impl Fn(&Expr) -> bool,
 ) -> Vec<(Vec<Mask>, &'e Expr, Names)> {
-    let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-    let mut keeps = besides(keep, &parts).into_iter();
+    let mut keeps = besides(keep, &e.parts()).into_iter();
     let mut next = || keeps.next().unwrap_or_default();
     let (mut before, mut out): (Vec<Mask>, Vec<_>) = Default::default();
     let (cases, otherwise): (Vec<(&Expr, &Expr)>, Option<&Expr>) = match &e.kind {
@@ -118,10 +128,13 @@ pub(super) fn branches<'e>(
     for (condition, value) in cases {
         let around = next();
         let mask = |holds| Mask::new(condition, holds, &around, program);
-        out.push(([&before[..], &[mask(true)]].concat(), value, next()));
+        let beside = next();
+        if wanted(value) {
+            out.push(([&before[..], &[mask(true)]].concat(), value, beside));
+        }
         before.push(mask(false));
     }
-    if let Some(value) = otherwise {
+    if let Some(value) = otherwise.filter(|v| wanted(v)) {
         out.push((before, value, next()));
     }
     out
@@ -154,7 +167,7 @@ impl Walk<'_> {
 
     /// Contributions of a choice.
     pub(super) fn choice(&mut self, e: &Expr, ct: &Expr, keep: &Names) {
-        for (masks, value, beside) in branches(e, keep, self.program) {
+        for (masks, value, beside) in branches(e, keep, self.program, |_| true) {
             self.under(&masks, |walk| {
                 let ct = walk.repeated(e, value, ct.clone(), keep);
                 walk.back(value, ct, &beside);
@@ -223,11 +236,14 @@ impl Walk<'_> {
         let behind = behind(&self.masks, self.program, equation, &callee, c, keep);
         // The program's own functions take their cotangent as an argument, also those of one number.
         let factor = c.args.len() == 1 && !matches!(callee.base, Base::User(_));
-        if self.masks.is_empty() || behind.is_none() && factor {
+        if self.masks.is_empty() {
             return self.call(e, c, ct, keep);
         }
-        let ct = self.chosen(ct, &keep.union(&occurrences(e)).cloned().collect());
         let before = self.masks.clone();
+        let ct = match behind.is_none() && factor {
+            true => ct,
+            false => self.chosen(ct, &keep.union(&occurrences(e)).cloned().collect()),
+        };
         self.masks = behind.unwrap_or_else(|| before.clone());
         self.call(e, c, ct, keep);
         self.masks = before;
@@ -303,7 +319,7 @@ impl Parts<'_> {
             _ => e.clone(),
         };
         let mut values = Vec::new();
-        for (masks, value, keep) in branches(&e, keep, self.program) {
+        for (masks, value, keep) in branches(&e, keep, self.program, |_| true) {
             let before = self.masks.len();
             self.masks.extend(masks);
             values.push(self.part(value, &keep));

@@ -120,12 +120,14 @@ struct Readings<'a> {
 
 impl Readings<'_> {
     fn look(&mut self, e: &Expr, masks: &[Mask], keep: &Names) {
+        let name = self.name;
+        let reads = |e: &Expr| e.any_ref(&mut |r| r.name == *name);
         match &e.kind {
             // Conditions carry no derivative.
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
             Kind::Ref(r) if r.name == *self.name => self.note(r, masks),
             Kind::Choose(_) | Kind::Case(..) => {
-                for (own, value, keep) in branches(e, keep, self.program) {
+                for (own, value, keep) in branches(e, keep, self.program, reads) {
                     self.look(value, &[masks, &own].concat(), &keep);
                 }
             }

@@ -53,7 +53,7 @@ pub(super) fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
 /// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
 /// same text get the same names.
 pub(super) fn with_named_ranges<'e>(e: &'e Equation, program: &Program) -> Cow<'e, Equation> {
-    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, a, _, by) if a.unwrap_or(0) != 0 || by.unwrap_or(1) != 1);
+    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, r) if r[0].unwrap_or(0) != 0 || r[2].unwrap_or(1) != 1);
     if e.target.places.iter().all(from_start) {
         return Cow::Borrowed(e);
     }

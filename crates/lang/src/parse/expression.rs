@@ -76,7 +76,11 @@ impl Parser<'_> {
     fn sum(&mut self) -> Read<Expr> {
         let start = self.span();
         let first = self.term()?;
-        let mut terms = vec![first];
+        if !self.is("+") && !self.is("-") {
+            return Ok(first);
+        }
+        let mut terms = Vec::with_capacity(2);
+        terms.push(first);
         loop {
             if self.eat_operator("+") {
                 terms.push(self.term()?);
@@ -90,11 +94,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        let span = start.to(self.last_span());
-        Ok(match terms.len() {
-            1 => terms.remove(0),
-            _ => Kind::Sum(terms).at(span),
-        })
+        Ok(Kind::Sum(terms).at(start.to(self.last_span())))
     }
 
     /// Whether a factor can begin here, side by side with the one before.
@@ -120,7 +120,12 @@ impl Parser<'_> {
             let span = start.to(term.span);
             return Ok(Kind::Negative(Box::new(term)).at(span));
         }
-        let mut factors = vec![self.unary()?];
+        let first = self.unary()?;
+        if !self.is("*") && !self.is("/") && !self.factor_begins() {
+            return Ok(first);
+        }
+        let mut factors = Vec::with_capacity(2);
+        factors.push(first);
         loop {
             if self.eat_operator("*") {
                 factors.push(self.unary()?);
@@ -232,7 +237,7 @@ impl Parser<'_> {
 
     fn call(&mut self, function: Name, start: crate::source::Span) -> Read<Expr> {
         self.inside(|p| {
-            let (mut args, mut named): (Vec<Expr>, Vec<(Name, Expr)>) = (Vec::new(), Vec::new());
+            let (mut args, mut named): (Vec<Expr>, Vec<(Name, Expr)>) = (Vec::with_capacity(1), Vec::new());
             while !p.is(")") {
                 if p.peek() == Token::Name && p.peek_after() == Token::Sign("=") {
                     let (key, span) = p.name("a keyword")?;

@@ -11,7 +11,8 @@ impl Parser<'_> {
     /// bracket left open is noticed where it is.
     pub(super) fn places(&mut self) -> Read<(Vec<Place>, Span)> {
         self.inside_lines(|p| {
-            let mut places = Vec::new();
+            // Most have two; what grows by itself begins with room for four, of which there are many.
+            let mut places = Vec::with_capacity(2);
             p.skip_lines();
             while !p.is("]") {
                 places.push(p.place()?);
@@ -99,7 +100,7 @@ impl Parser<'_> {
         if step == Some(0) {
             return Err(Diagnostic::error(self.last_span(), "a range cannot have steps of 0"));
         }
-        Ok(Index::Slice(name, start, stop, step))
+        Ok(Index::Slice(name, Box::new([start, stop, step])))
     }
 }
 

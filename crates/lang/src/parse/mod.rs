@@ -9,7 +9,7 @@ use crate::ast::{Name, Statement};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::source::{Source, Span};
 use crate::token::{Spanned, Token, begins, tokens};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How deep parentheses, lists, blocks and calls of functions may nest: far beyond what anyone writes, far below what a
 /// stack holds.
@@ -57,18 +57,7 @@ pub(crate) fn parse_all(source: &Source, file: u32) -> Parsed {
         return Parsed { faults: vec![Diagnostic::error(span, what)], ..Parsed::default() };
     }
     let tokens = tokens(&source.text, file, &mut faults);
-    let mut parser = Parser {
-        text: &source.text,
-        tokens,
-        at: 0,
-        open: 0,
-        nested: 0,
-        faults,
-        inside: Vec::new(),
-        unclosed: None,
-        skipped: HashSet::new(),
-        cut_short: false,
-    };
+    let mut parser = Parser::new(&source.text, tokens, 0, faults);
     let statements = parser.statements();
     parser.faults.sort_by_key(Diagnostic::span);
     parser.faults.truncate(MOST_FAULTS);
@@ -92,18 +81,7 @@ pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
 pub(crate) fn parse_expression(source: &Source, file: u32) -> Result<crate::ast::Expr> {
     let mut faults = Vec::new();
     let tokens = tokens(&source.text, file, &mut faults);
-    let mut parser = Parser {
-        text: &source.text,
-        tokens,
-        at: 0,
-        open: 1,
-        nested: 0,
-        faults,
-        inside: Vec::new(),
-        unclosed: None,
-        skipped: HashSet::new(),
-        cut_short: false,
-    };
+    let mut parser = Parser::new(&source.text, tokens, 1, faults);
     let read = parser.expression();
     match read {
         Ok(e) if parser.faults.is_empty() && parser.peek() == Token::End => Ok(e),
@@ -133,9 +111,27 @@ struct Parser<'a> {
     skipped: HashSet<Name>,
     /// Whether the end of the text came too early, which has been said.
     cut_short: bool,
+    /// The names read so far: one that stands in many places is one piece of memory.
+    names: HashMap<&'a str, Name>,
 }
 
 impl<'a> Parser<'a> {
+    fn new(text: &'a str, tokens: Vec<Spanned>, open: usize, faults: Vec<Diagnostic>) -> Parser<'a> {
+        Parser {
+            text,
+            tokens,
+            at: 0,
+            open,
+            nested: 0,
+            faults,
+            inside: Vec::new(),
+            unclosed: None,
+            skipped: HashSet::new(),
+            cut_short: false,
+            names: HashMap::new(),
+        }
+    }
+
     /// The token at hand.
     fn peek(&mut self) -> Token {
         if self.open > 0 {
@@ -228,7 +224,8 @@ impl<'a> Parser<'a> {
         if self.peek() != Token::Name {
             return Err(self.expected(what));
         }
-        let name = self.word().into();
+        let word = self.word();
+        let name = self.names.entry(word).or_insert_with(|| word.into()).clone();
         Ok((name, self.next().1))
     }
 

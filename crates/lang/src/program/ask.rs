@@ -20,7 +20,9 @@ impl Program {
             local: true,
             span: value.span,
         };
-        (target, super::collect::terms(&equation))
+        let mut equations = Vec::new();
+        super::collect::terms(equation, &mut equations);
+        (target, equations)
     }
 
     /// Files take tensors, or the largest of one; other expressions become tensors here.

@@ -199,10 +199,9 @@ impl Program {
     pub fn open_text_from(&self, way: &str) -> String {
         let text = self.sources.first().map_or("", |s| &*s.text);
         let read: HashSet<&Name> = self.equations.iter().flat_map(Equation::reads).map(|r| &r.name).collect();
+        let statements = if way.is_empty() { Vec::new() } else { self.statements() };
         let mut files = Vec::new();
-        if !way.is_empty() {
-            read_files(&self.statements, text, &mut files);
-        }
+        read_files(&statements, text, &mut files);
         let moved: Vec<(Span, String)> =
             files.into_iter().map(|(span, path)| (span, format!("\"{way}/{path}\""))).collect();
         let mut edits: Vec<(Span, &str)> = moved.iter().map(|(span, new)| (*span, &**new)).collect();

@@ -6,22 +6,38 @@ use super::{Definition, Loader, Param, Program};
 use crate::ast::{Equation, Expr, Function, Kind, Name, Projection, Ref, Statement};
 use crate::diagnostic::Diagnostic;
 use crate::scope::{keys, occurrences};
+use crate::time::is_timed;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// What some equation of a program has, so that nobody looks for the rest in all of them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// A name with fewer indices here than there.
+    pub(super) uneven: bool,
+    /// A place in time.
+    pub(super) timed: bool,
+    /// A relation.
+    pub(super) relations: bool,
+}
+
 impl Program {
     /// Fills everything but the names.
-    pub(super) fn collect(&mut self, loader: &dyn Loader, faults: &mut Vec<Diagnostic>) {
-        let statements = std::mem::take(&mut self.statements);
+    pub(super) fn collect(
+        &mut self,
+        statements: Vec<Statement>,
+        loader: &dyn Loader,
+        faults: &mut Vec<Diagnostic>,
+    ) {
         let local = block::any_local(&statements);
         let mut names = if local { Names::of(&statements) } else { Names::default() };
-        self.add(&statements, &Scope::new(), &mut names, &mut Imports::new(loader), faults);
-        self.statements = statements;
+        self.equations.reserve(statements.len());
+        self.add(statements, &Scope::new(), &mut names, &mut Imports::new(loader), faults);
     }
 
     fn add(
         &mut self,
-        statements: &[Statement],
+        statements: Vec<Statement>,
         scope: &Scope,
         names: &mut Names,
         imports: &mut Imports<'_>,
@@ -30,61 +46,60 @@ impl Program {
         for statement in statements {
             match statement {
                 Statement::Equation(e) if scope.is_empty() => {
-                    self.check_dots(e, faults);
-                    self.warnings.extend(reduced_apart(e));
-                    self.equations.extend(terms(e));
+                    self.check_dots(&e, faults);
+                    self.warnings.extend(reduced_apart(&e));
+                    terms(e, &mut self.equations);
                 }
                 Statement::Equation(e) => {
-                    self.check_dots(e, faults);
-                    let e = self.in_block(e, scope, names);
-                    self.equations.extend(terms(&e));
+                    self.check_dots(&e, faults);
+                    let e = self.in_block(&e, scope, names);
+                    terms(e, &mut self.equations);
                 }
                 Statement::Sink(path, value, span) => {
-                    Program::check_no_dots(value, faults);
-                    let value = self.part_in_block(value, scope, names, false);
-                    self.sinks.push((path.clone(), value, *span));
+                    Program::check_no_dots(&value, faults);
+                    let value = self.part_in_block(&value, scope, names, false);
+                    self.sinks.push((path, value, span));
                 }
                 Statement::Export(exported) => {
                     for (name, span) in exported {
-                        if self.exported(name, *span, scope).is_none() {
+                        if self.exported(&name, span, scope).is_none() {
                             let what =
                                 format!("`{name}` is given by `let` in this block, and another is called so");
                             let help = "what a run gives needs a name of its own";
-                            faults.push(Diagnostic::error(*span, what).help(help));
+                            faults.push(Diagnostic::error(span, what).help(help));
                             continue;
                         }
-                        match self.exports.iter().find(|(n, _)| n == name) {
+                        match self.exports.iter().find(|(n, _)| *n == name) {
                             Some((_, before)) => {
                                 let what = format!("`{name}` is exported twice");
                                 self.warnings
-                                    .push(Diagnostic::warning(*span, what).and(*before, "first here"));
+                                    .push(Diagnostic::warning(span, what).and(*before, "first here"));
                             }
-                            None => self.exports.push((name.clone(), *span)),
+                            None => self.exports.push((name, span)),
                         }
                     }
                 }
                 Statement::While(name, go, span) => {
-                    if let Some((_, before)) = self.times.insert(name.clone(), (go.clone(), *span)) {
+                    if let Some((_, before)) = self.times.insert(name.clone(), (go, span)) {
                         let what = format!("the end of `{name}` is declared twice");
-                        faults.push(Diagnostic::error(*span, what).and(before, "first here"));
+                        faults.push(Diagnostic::error(span, what).and(before, "first here"));
                     }
                 }
                 Statement::Axis(name, size, span) => {
-                    if let Some((_, before)) = self.axes.insert(name.clone(), (size.clone(), *span)) {
+                    if let Some((_, before)) = self.axes.insert(name.clone(), (size, span)) {
                         let what = format!("the size of `{name}` is declared twice");
-                        faults.push(Diagnostic::error(*span, what).and(before, "first here"));
+                        faults.push(Diagnostic::error(span, what).and(before, "first here"));
                     }
                 }
                 Statement::Param { name, whole, fixed, value, span } => {
-                    let param = Param { value: value.clone(), whole: *whole, fixed: *fixed, span: *span };
-                    self.params.push((name.clone(), param));
+                    self.params.push((name, Param { value, whole, fixed, span }));
                 }
-                Statement::Function(f) => self.add_function(f.clone(), faults),
+                Statement::Function(f) => self.add_function(f, faults),
                 Statement::Import(path, alias, span) => {
-                    self.import(&Library::of(path, alias.clone()), *span, imports, faults);
+                    self.import(&Library::of(&path, alias), span, imports, faults);
                 }
                 Statement::Block(inside, _) => {
-                    let scope = self.inner_scope(inside, scope, names);
+                    let scope = self.inner_scope(&inside, scope, names);
                     self.add(inside, &scope, names, imports, faults);
                 }
             }
@@ -101,16 +116,17 @@ impl Program {
             faults.push(Diagnostic::error(place.span, "a dot means nothing in the head of a function"));
         }
         f.body.iter().for_each(|e| self.check_dots(e, faults));
-        let body = f.body.iter().flat_map(terms).collect();
+        let mut body = Vec::with_capacity(f.body.len());
+        f.body.into_iter().for_each(|e| terms(e, &mut body));
         self.functions.insert(f.name.clone(), Arc::new(Function { body, ..f }));
     }
 
-    /// The names in order of appearance, and what the equations say of each; whether some name has fewer indices here than there.
-    pub(super) fn define(&mut self) -> bool {
+    /// The names in order of appearance, and what the equations say of each.
+    pub(super) fn define(&mut self) -> Seen {
         let mut names = Vec::with_capacity(self.equations.len());
         let mut definitions = std::mem::take(&mut self.definitions);
         definitions.reserve(self.equations.len());
-        let mut uneven = false;
+        let mut seen = Seen::default();
         let params: HashSet<&Name> = self.params.iter().map(|p| &p.0).collect();
         for (at, e) in self.equations.iter().enumerate() {
             let mut note = |r: &Ref, defines: bool| {
@@ -121,7 +137,7 @@ impl Program {
                     names.push(r.name.clone());
                     Definition { span: r.span, rank: r.places.len(), ..Definition::default() }
                 });
-                uneven |= d.rank != r.places.len();
+                seen.uneven |= d.rank != r.places.len();
                 let first = d.equations.is_empty() && (defines || d.places.is_empty());
                 if first {
                     d.span = r.span;
@@ -133,10 +149,10 @@ impl Program {
                     d.local |= e.local;
                 }
                 d.relation |= r.relation;
-                let is_time = |p: &crate::ast::Place| {
-                    matches!(p.index, crate::ast::Index::Time(..) | crate::ast::Index::Moment(_))
-                };
-                d.time = d.time.or(r.places.iter().position(is_time));
+                seen.relations |= r.relation;
+                let time = r.places.iter().position(is_timed);
+                d.time = d.time.or(time);
+                seen.timed |= time.is_some();
             };
             note(&e.target, true);
             e.any_read(&mut |r| {
@@ -160,7 +176,7 @@ impl Program {
         }
         self.definitions = definitions;
         self.names = names;
-        uneven
+        seen
     }
 }
 
@@ -189,20 +205,18 @@ fn reduced_apart(e: &Equation) -> Option<Diagnostic> {
 
 /// One equation per term of the sum on the right. Of a relation the sum as a whole is compared with 0, unless it is one of
 /// truth values, which is greater than 0 where one of them is.
-pub(super) fn terms(e: &Equation) -> Vec<Equation> {
-    match &e.value.kind {
+pub(super) fn terms(e: Equation, out: &mut Vec<Equation>) {
+    match e.value.kind {
         Kind::Sum(terms) if !e.target.relation || terms.iter().all(never_negative) => {
-            // Not a copy of all terms for each of them.
-            let one = |t: &Expr| Equation {
-                value: t.clone(),
-                span: e.target.span.to(t.span),
+            out.extend(terms.into_iter().map(|value| Equation {
+                span: e.target.span.to(value.span),
+                value,
                 target: e.target.clone(),
                 guard: e.guard.clone(),
-                ..*e
-            };
-            terms.iter().map(one).collect()
+                ..e
+            }));
         }
-        _ => vec![e.clone()],
+        kind => out.push(Equation { value: kind.at(e.value.span), ..e }),
     }
 }
 

@@ -175,7 +175,7 @@ impl Program {
                     known.names.insert(name.clone(), library.name(name));
                 }
                 Statement::Equation(e) if e.local => {
-                    known.tensors.entry(e.target.name.clone()).or_default().extend(terms(e));
+                    terms(e.clone(), known.tensors.entry(e.target.name.clone()).or_default());
                 }
                 _ => {}
             }

@@ -1,6 +1,7 @@
 //! What names mean: relations among calls, functions, keywords, ranks, exports. All of it before any size is known.
 
 use super::Program;
+use super::collect::Seen;
 use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Ref};
 use crate::builtin::{self, Callee};
 use crate::diagnostic::{Diagnostic, add_near};
@@ -11,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Program {
-    pub(super) fn resolve(&mut self, faults: &mut Vec<Diagnostic>) {
+    pub(super) fn resolve(&mut self, faults: &mut Vec<Diagnostic>) -> Seen {
         let defined: HashSet<Name> = self.equations.iter().map(|e| e.target.name.clone()).collect();
         let mut params: HashMap<Name, Span> = HashMap::new();
         for (name, p) in &self.params {
@@ -31,17 +32,19 @@ impl Program {
         self.name_sinks();
         self.resolve_functions(&params, faults);
         self.write_time_out();
-        let uneven = self.define();
+        let seen = self.define();
         self.check_names(faults);
         let joined = self.joined();
         self.check_left_ranges(&joined, faults);
         self.check_kinds(&joined, faults);
-        if uneven {
+        if seen.uneven {
             self.check_ranks(faults);
         }
         self.check_params(faults);
-        self.check_times(faults);
-        self.check_negation(faults);
+        self.check_times(seen.timed, faults);
+        if seen.relations {
+            self.check_negation(faults);
+        }
         for (name, span) in &self.exports {
             if self.definition(name).is_none() {
                 let what = format!("`{name}` is exported, but no equation defines or reads it");
@@ -49,6 +52,7 @@ impl Program {
                 add_near(faults, Diagnostic::error(*span, what), name, names);
             }
         }
+        seen
     }
 
     /// An expression with its names looked up.
@@ -296,7 +300,7 @@ impl Look<'_> {
             faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
         }
         match e.target.relation {
-            true => out.extend(super::collect::terms(&e)),
+            true => super::collect::terms(e, out),
             false => out.push(e),
         }
     }
@@ -307,7 +311,7 @@ impl Look<'_> {
             return;
         }
         if let Kind::Ref(r) = &e.kind
-            && r.name.contains("::")
+            && r.name.as_bytes().contains(&b':')
             && !self.defined.contains(&r.name)
         {
             let numbers = || self.program.params.iter().map(|p| &*p.0);
@@ -390,6 +394,12 @@ impl Look<'_> {
             call.function = "masked_softmax".into();
         }
         let Some(callee) = builtin::find(&call.function, self.program) else {
+            if self.params.contains_key(&call.function) {
+                let what = format!("`{}` is a number of this program, and no function", call.function);
+                let help = format!("write {} * (…) to multiply", call.function);
+                faults.push(Diagnostic::error(span, what).help(help));
+                return None;
+            }
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
             let fault = Diagnostic::error(span, what);

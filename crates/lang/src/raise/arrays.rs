@@ -137,7 +137,7 @@ impl Drafts {
         let place = |a: usize| {
             let index = match whole(a) {
                 true => Index::Named(local(a), 0),
-                false => Index::Slice(Some(local(a)), Some(ranges[a].0), Some(ranges[a].1), None),
+                false => Index::Slice(Some(local(a)), Box::new([Some(ranges[a].0), Some(ranges[a].1), None])),
             };
             Place { index, dotted: false, span: Default::default() }
         };

@@ -298,7 +298,7 @@ impl Raise<'_> {
                     let end = first + step * extents[r] as i64;
                     let stop = if end < 0 { None } else { Some(end) };
                     let by = if step == 1 { None } else { Some(step) };
-                    Index::Slice(Some(local(r)), Some(first), stop, by)
+                    Index::Slice(Some(local(r)), Box::new([Some(first), stop, by]))
                 }
             };
             Place { index, dotted: false, span: Default::default() }

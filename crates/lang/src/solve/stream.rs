@@ -32,7 +32,7 @@ fn loops(e: &Equation, names: &Group) -> bool {
 }
 
 /// Whether an expression calls one of the program's own functions with tensors at a moment of this time for which its
-/// parameters have no place.
+/// parameters have no place. To one of numbers alone time is an index like any other, as to `exp`.
 pub(crate) fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
     let without = |call: &Call| {
         let Some(f) = program.functions.get(builtin::stem(&call.function).0) else { return false };
@@ -41,7 +41,7 @@ pub(crate) fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
             let keep = || Names::from_iter([time.clone()]);
             moves && laid(arg, &keep(), program).len() > param.places.len()
         };
-        call.args.iter().zip(&f.params).any(lacks)
+        !f.is_of_numbers() && call.args.iter().zip(&f.params).any(lacks)
     };
     matches!(&e.kind, Kind::Call(call) if without(call))
         || e.parts().into_iter().any(|p| calls_at(p, time, program))
