@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use unfolded::{Rounds, Unfolded};
+use unfolded::{Repeated, Rounds, Unfolded, is_closure};
 
 /// How many times a plan runs; the shortest time counts.
 const RUNS: usize = 5;
@@ -83,6 +83,7 @@ fn repeats(graph: &Graph) -> bool {
     graph.nodes().iter().any(|node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
         match node.op.def().form(&ins) {
+            _ if is_closure(&node.op) => true,
             Form::While(_) => true,
             Form::Region(body) => repeats(&body),
             Form::Switch(branches) => branches.iter().any(|b| repeats(b)),
@@ -165,7 +166,10 @@ impl Cost {
         inputs: &BTreeMap<Name, Tensor>,
         rounds: &Rounds,
         moves: impl Fn(&Name) -> bool,
-    ) -> Done<(Cost, Option<u64>)> {
+    ) -> Done<(Cost, Option<Repeated>)> {
+        let Repeated::Rounds(turns) = rounds.repeated else {
+            return Ok((Cost::of(lowered, inputs)?, Some(rounds.repeated)));
+        };
         let moving: Vec<bool> = lowered.inputs.iter().map(moves).collect();
         if !moving.contains(&true) {
             return Ok((Cost::of(lowered, inputs)?, None));
@@ -175,14 +179,14 @@ impl Cost {
         let order = order(&graph.inlined()?);
         let mut ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
         let Some((before, round)) = apart::apart(&graph, &moving)? else {
-            let cost = Cost::of_plan(&lowered.compiled()?, &ins)?.times(rounds.turns);
-            return Ok((Cost { order, ..cost }, Some(rounds.turns)));
+            let cost = Cost::of_plan(&lowered.compiled()?, &ins)?.times(turns);
+            return Ok((Cost { order, ..cost }, Some(rounds.repeated)));
         };
         let before = compile_graph(&Arc::new(before))?;
         let once = Cost::of_plan(&before, &ins)?;
         let kept = before.run(&ins)?;
         ins.extend(&kept);
-        let each = Cost::of_plan(&compile_graph(&Arc::new(round))?, &ins)?.times(rounds.turns);
+        let each = Cost::of_plan(&compile_graph(&Arc::new(round))?, &ins)?.times(turns);
         let cost = Cost {
             flops: once.flops + each.flops,
             bytes: once.bytes + each.bytes,
@@ -191,7 +195,7 @@ impl Cost {
             arena: once.arena.max(each.arena),
             order,
         };
-        Ok((cost, Some(rounds.turns)))
+        Ok((cost, Some(rounds.repeated)))
     }
 
     /// The same so many times.
@@ -260,7 +264,7 @@ struct Line {
     line: usize,
     shape: Vec<usize>,
     cost: Cost,
-    rounds: Option<u64>,
+    repeated: Option<Repeated>,
 }
 
 impl Line {
@@ -281,13 +285,13 @@ impl Line {
         let lowered = one.lower(&avals(&inputs), settings, &[name])?;
         let shape = lowered.graph.output_avals().first().map(|a| a.shape.to_vec()).unwrap_or_default();
         let timed = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Time(..)));
-        let (cost, rounds) = match rounds {
+        let (cost, repeated) = match rounds {
             Some(rounds) => Cost::of_rounds(&lowered, &inputs, rounds, |n| {
                 rounds.names.contains(n) || reads.iter().any(|r| r.name == *n && timed(r))
             })?,
             None => (Cost::of(&lowered, &inputs)?, None),
         };
-        Ok(Line { text: shortened(&e.to_string()), einsum: einsum(e), line: 0, shape, cost, rounds })
+        Ok(Line { text: shortened(&e.to_string()), einsum: einsum(e), line: 0, shape, cost, repeated })
     }
 
     fn json(&self) -> Value {
@@ -300,7 +304,13 @@ impl Line {
             object.insert("einsum".into(), json!(self.einsum));
             object.insert("order".into(), json!(order));
             object.insert("shape".into(), json!(self.shape));
-            object.insert("rounds".into(), json!(self.rounds.unwrap_or(1)));
+            // As many as new facts ask for, where rules say what follows.
+            let rounds = match self.repeated {
+                None => Some(1),
+                Some(Repeated::Rounds(n)) => Some(n),
+                Some(Repeated::Facts) => None,
+            };
+            object.insert("rounds".into(), json!(rounds));
         }
         value
     }
@@ -387,7 +397,11 @@ fn text(lines: &[Line], whole: &Cost) -> String {
         let _ = writeln!(
             out,
             "    {}{} FLOPs, {} bytes, {:?}, {}",
-            line.rounds.map(|n| format!("{n} rounds: ")).unwrap_or_default(),
+            match line.repeated {
+                None => String::new(),
+                Some(Repeated::Rounds(n)) => format!("{n} rounds: "),
+                Some(Repeated::Facts) => "by new facts, as bits; as a whole, once: ".into(),
+            },
             line.cost.flops,
             line.cost.bytes,
             line.cost.time,

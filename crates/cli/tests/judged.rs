@@ -292,6 +292,16 @@ fn explain_counts_rounds() {
     // A chain of 4 needs as many rounds, of whole relations since the factor is a number.
     let chain = "E[x,y] = const([[0,1,0,0],[0,0,1,0],[0,0,0,1],[0,0,0,0]])\nAnc(x,y) = E[x,y]\nAnc(x,z) = E[x,y] Anc(y,z)";
     assert_eq!(counted(chain, "Anc(x, z)").0, 3);
+    // Where all are relations, new facts are looked at alone: how often says no size.
+    let facts = chain.replace("= E[x,y]\nAnc(x,z) = E[x,y]", "= E[x,y] > 0\nAnc(x,z) = Link(x,y)");
+    let facts = format!("Link(x,y) = E[x,y] > 0\n{facts}");
+    let value = json(&output(&facts, &["explain", "-", "--json"]));
+    let rounds: Vec<&Value> = value["equations"].as_array().unwrap().iter().map(|e| &e["rounds"]).collect();
+    assert_eq!(rounds, [&json("1"), &json("1"), &Value::Null, &Value::Null]);
+    assert_eq!(
+        output(&facts, &["explain", "-"]).matches("by new facts, as bits; as a whole, once: ").count(),
+        2
+    );
     // What no round changes is computed before them: the two `exp`, a fixpoint of its own, what a loop does not move.
     let (rounds, flops, _) = counted("A[i] = const([1,2])\nX[i] = 0.1 exp(A[i]) X[i] + 1", "X[i] = 0.1");
     assert!(rounds > 20 && flops == 2 + 4 * rounds, "{rounds} {flops}");

@@ -5,6 +5,7 @@ use super::{alone, avals};
 use crate::Done;
 use crate::given::Ready;
 use gradus::Tensor;
+use gradus::ir::Op;
 use gradus::lang::ast::{Equation, Index, Kind, Name, Place, Ref};
 use gradus::lang::{Lowered, Program, Settings, Span};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -17,10 +18,18 @@ pub(super) struct Unfolded<'a> {
     ready: &'a Ready,
 }
 
-/// How many rounds names take together that need each other.
+/// How often names are computed that need each other.
+#[derive(Clone, Copy)]
+pub(super) enum Repeated {
+    Rounds(u64),
+    /// As facts that follow from others, each looked at once, as bits: what that takes is known by no size.
+    Facts,
+}
+
+/// Names that need each other.
 #[derive(Clone)]
 pub(super) struct Rounds {
-    pub(super) turns: u64,
+    pub(super) repeated: Repeated,
     pub(super) names: Arc<HashSet<Name>>,
 }
 
@@ -85,14 +94,24 @@ impl<'a> Unfolded<'a> {
             let part = around.clone().extended(&own);
             let Ok((lowered, inputs)) = part.and_then(|part| self.of(&part, &group)) else { continue };
             let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
-            let turns = lowered.compiled()?.measured(&ins)?.turns;
-            if turns > 0 {
-                let rounds = Rounds { turns, names: Arc::new(group.iter().cloned().collect()) };
-                out.extend(group.into_iter().map(|n| (n, rounds.clone())));
-            }
+            let repeated = if lowered.graph.nodes().iter().any(|n| is_closure(&n.op)) {
+                Repeated::Facts
+            } else {
+                match lowered.compiled()?.measured(&ins)?.turns {
+                    0 => continue,
+                    turns => Repeated::Rounds(turns),
+                }
+            };
+            let rounds = Rounds { repeated, names: Arc::new(group.iter().cloned().collect()) };
+            out.extend(group.into_iter().map(|n| (n, rounds.clone())));
         }
         Ok(out)
     }
+}
+
+/// Whether an op derives facts by rules.
+pub(super) fn is_closure(op: &Op) -> bool {
+    op.name() == "closure"
 }
 
 /// Whether a name has equations that read something.
