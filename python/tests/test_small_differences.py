@@ -405,3 +405,46 @@ def test_functions_are_pickled_by_name():
     assert {"hstack", "nansum", "diff", "trapezoid", "std_mean", "exp", "cat"} <= set(public)
     lost = [name for name in public if pickle.loads(pickle.dumps(getattr(gradus, name))) is not getattr(gradus, name)]
     assert lost == []
+
+
+ALONG = {
+    "sort": lambda t, x: x.sort(), "argsort": lambda t, x: x.argsort(0), "topk": lambda t, x: x.topk(1), "median": lambda t, x: x.median(0),
+    "median keepdim": lambda t, x: x.median(0, keepdim=True), "cumsum": lambda t, x: x.cumsum(0), "cumprod": lambda t, x: x.cumprod(-1),
+    "softmax": lambda t, x: t.softmax(x, 0), "log_softmax": lambda t, x: t.log_softmax(x, -1), "cummax": lambda t, x: x.cummax(0),
+    "logcumsumexp": lambda t, x: x.logcumsumexp(0), "kthvalue": lambda t, x: x.kthvalue(1),
+}
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_a_number_is_a_line_of_one(name):
+    torch = pytest.importorskip("torch")
+    for number in (3.0, float("nan")):
+        ours, theirs = (ALONG[name](t, t.tensor(number)) for t in (gradus, torch))
+        for a, b in zip(*((r,) if hasattr(r, "numpy") else tuple(r) for r in (ours, theirs))):
+            assert a.shape == tuple(b.shape)
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_the_median_of_what_is_no_number():
+    x = gradus.tensor([[1.0, 5.0, 3.0], [2.0, math.nan, 1.0]])
+    values, places = x.median(1)
+    np.testing.assert_array_equal(values.numpy(), [3.0, math.nan])
+    assert places.tolist() == [2, 1]
+    assert math.isnan(x.median().item()) and x[0].median().item() == 3.0
+    with pytest.raises(ValueError, match="no median of no elements"):
+        gradus.ones(0).median()
+
+
+def test_whole_numbers_evenly_spaced():
+    for start, end, steps in ((0, 49, 50), (0, 100, 101), (-100, 100, 101), (7, -7, 15)):
+        want = [start + (end - start) * i // (steps - 1) for i in range(steps)]
+        assert gradus.linspace(start, end, steps, dtype=gradus.int64).tolist() == want
+
+
+def test_the_first_of_long_lines():
+    for n, k in ((20000, 2400), (70000, 8000), (70000, 69999)):
+        for x in (np.arange(n, dtype=np.float32), np.random.default_rng(n).integers(0, 99, n)):
+            values, places = gradus.tensor(x).topk(k)
+            order = np.argsort(-x, kind="stable")[:k]
+            np.testing.assert_array_equal(places.numpy(), order)
+            np.testing.assert_array_equal(values.numpy(), x[order])

@@ -332,18 +332,28 @@ impl PyTensor {
         keepdims: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (x, dim, keepdim) = (self.value(py)?, dim.or(axis), keepdim || keepdims);
-        let middle = |x: &Tensor, a: isize| {
-            let at = x.dim(a).saturating_sub(1) / 2;
-            let (values, positions) = x.topk(at + 1, a, false);
-            (values.narrow(a, at, 1), positions.narrow(a, at, 1))
+        let number = x.rank() == 0;
+        let x = if number || dim.is_none() { x.reshape([-1i64]) } else { x };
+        let a = dim.unwrap_or(0);
+        if x.error().is_none() && x.shape().get(a.rem_euclid(x.rank() as isize) as usize) == Some(&0) {
+            return Err(value_error("there is no median of no elements"));
+        }
+        let at = x.dim(a).saturating_sub(1) / 2;
+        let (values, places) = x.topk(at + 1, a, false);
+        let (mut values, mut places) = (values.narrow(a, at, 1), places.narrow(a, at, 1));
+        if x.dtype().is_differentiable() {
+            // The greatest is NaN if any is, and stands where the first of them does.
+            let greatest = x.max(a).unsqueeze(a);
+            places = greatest.is_nan().select(&x.argmax(a).unsqueeze(a), &places);
+            values = greatest.is_nan().select(&greatest, &values);
+        }
+        let (values, places) = match keepdim && !number && dim.is_some() {
+            true => (values, places),
+            false => (values.squeeze(a), places.squeeze(a)),
         };
         match dim {
-            None => PyTensor::out(middle(&x.reshape([-1i64]), 0).0.squeeze(0isize))?.into_bound_py_any(py),
-            Some(a) => {
-                let (v, i) = middle(&x, a);
-                let two = if keepdim { (v, i) } else { (v.squeeze(a), i.squeeze(a)) };
-                pair(py, "median", two)
-            }
+            None => PyTensor::out(values)?.into_bound_py_any(py),
+            Some(_) => pair(py, "median", (values, places)),
         }
     }
 
@@ -493,6 +503,10 @@ macro_rules! along_with_positions {
                 axis: Option<isize>,
             ) -> PyResult<Bound<'py, PyAny>> {
                 let (x, dim) = (self.value(py)?, either(dim, axis, stringify!($name))?);
+                if x.rank() == 0 && matches!(dim, 0 | -1) {
+                    let place = Tensor::from(0i64);
+                    return pair(py, stringify!($name), (x, place));
+                }
                 let values = if $largest { x.cummax(dim) } else { x.cummin(dim) };
                 // The last position so far at which the extreme stood.
                 let n = x.rank().max(1);

@@ -128,14 +128,19 @@ impl Tensor {
     #[track_caller]
     pub fn linspace_of(aval: &Aval, start: f64, stop: f64) -> Tensor {
         let n = aval.shape.numel();
+        if n < 2 {
+            return Tensor::full_of(aval, start);
+        }
         let make = |ends: &[Tensor]| {
-            let (start, stop, last) = (&ends[0], &ends[1], n.max(2) - 1);
-            let at = Tensor::iota(DType::F64, [n], 0);
-            let (low, high) = (&at / last as f64, (last as f64 - &at) / last as f64);
-            let far = stop - start;
-            at.lt((n / 2) as f64).select(&(start + &far * low), &(stop - &far * high)).to_dtype(aval.dtype)
+            let (start, stop, last) = (&ends[0], &ends[1], (n - 1) as f64);
+            let (at, far) = (Tensor::iota(DType::F64, [n], 0), stop - start);
+            // Whole numbers are met where they lie, which a part of them may miss; others do not overflow.
+            let whole = aval.dtype.class() < Class::Float;
+            let of = |at: &Tensor| if whole { &far * at / last } else { &far * (at / last) };
+            let (low, high) = (start + of(&at), stop - of(&(last - &at)));
+            at.lt((n / 2) as f64).select(&low, &high).to_dtype(aval.dtype)
         };
-        let ends = [Tensor::from(start), Tensor::from(if n == 1 { start } else { stop })];
+        let ends = [Tensor::from(start), Tensor::from(stop)];
         if is_tracing() {
             return make(&ends);
         }

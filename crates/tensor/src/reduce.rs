@@ -106,8 +106,16 @@ impl Tensor {
         self.ordered().along("argmin", axis, |axis| reduce::ArgMin { axis })
     }
 
+    /// A number as a line of one element, along which it is when its axis is called 0 or -1.
+    pub(crate) fn as_line(&self, axis: isize) -> Option<Tensor> {
+        (self.rank() == 0 && matches!(axis, 0 | -1) && self.error().is_none()).then(|| self.reshape([1]))
+    }
+
     #[track_caller]
     fn cumulate(&self, name: &str, axis: isize, combine: Combine) -> Tensor {
+        if let Some(line) = self.as_line(axis) {
+            return line.cumulate(name, 0, combine).squeeze(0isize);
+        }
         self.along(name, axis, |axis| Cumulate { combine, axis, reverse: false })
     }
 
@@ -155,6 +163,10 @@ impl Tensor {
         descending: bool,
         first: Option<usize>,
     ) -> (Tensor, Tensor) {
+        if let Some(line) = self.as_line(axis) {
+            let (values, positions) = line.in_order(name, 0, descending, first);
+            return (values.squeeze(0isize), positions.squeeze(0isize));
+        }
         match resolve(axis, self.rank()) {
             Ok(axis) => {
                 let [values, positions] = apply_n(Sort { axis, descending, first }, &[self]);
@@ -177,7 +189,10 @@ impl Tensor {
     /// The `k` largest (or smallest) elements along an axis in order, and their positions.
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) {
-        let extent = resolve(axis, self.rank()).map(|a| self.shape()[a]);
+        let extent = match self.as_line(axis) {
+            Some(_) => Ok(1),
+            None => resolve(axis, self.rank()).map(|a| self.shape()[a]),
+        };
         if let Some(&extent) = extent.as_ref().ok().filter(|n| k > **n && self.error().is_none()) {
             let why = format!("must be at most the extent of the axis, {extent}");
             let e = Tensor::refuse("topk", &[self], Error::value(format!("k = {k}"), why));

@@ -230,6 +230,10 @@ fn making() {
     assert_eq!(floats(Tensor::linspace(3.0, -3.0, 3)), [3.0, 0.0, -3.0]);
     assert_eq!(floats(Tensor::linspace(2.0, 5.0, 1)), [2.0]);
     assert_eq!(floats(Tensor::linspace(2.0, 5.0, 0)), []);
+    assert_eq!(floats(Tensor::linspace(f64::INFINITY, 5.0, 1)), [f32::INFINITY]);
+    let of = |dtype, n| Aval::new(dtype, [n]);
+    assert_eq!(ints(Tensor::linspace_of(&of(DType::I64, 50), 0.0, 49.0)), (0..50).collect::<Vec<i64>>());
+    assert_eq!(Tensor::linspace_of(&of(DType::F64, 4), 0.0, 1e308).to_vec::<f64>().unwrap()[3], 1e308);
     assert_eq!(floats(Tensor::eye(2)), [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(&Tensor::eye(0).shape()[..], [0, 0]);
     assert_eq!(floats(Tensor::full([2], 1.5)), [1.5, 1.5]);

@@ -136,7 +136,7 @@ fn reductions() {
         a.sort(2, false).1 => "sort", "axis 2";
         z.sort(0, true).1 => "sort", "c128";
         a.topk(4, 1, true).0 => "topk", "k = 4", "extent of the axis, 3";
-        Tensor::from(1.0).cumprod(0) => "cumprod", "a scalar, which has no axes";
+        Tensor::from(1.0).cumprod(1) => "cumprod", "a scalar, which has no axes";
     }
 }
 

@@ -262,7 +262,7 @@ impl<'g> Grower<'g> {
             Some(&combine) => self.keep(Cumulate { combine, axis, reverse }, &[a]),
             None => {
                 let n = a.1.shape()[axis];
-                let first = (how % 5 == 0 && n > 1).then(|| 1 + how % (n - 1));
+                let first = (how.is_multiple_of(5) && n > 1).then(|| 1 + how % (n - 1));
                 self.keep(Sort { axis, descending: reverse, first }, &[a])
             }
         };

@@ -41,7 +41,9 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     """The `k`-th smallest, counted from 1, and where it is."""
     if not 1 <= k <= (input.shape[dim] if input.dim() else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim % max(input.dim(), 1)}")
-    values, indices = input.sort(dim)
+    if not input.dim():
+        return _kthvalue(*input.sort())
+    values, indices = input.topk(k, dim, largest=False)
     values, indices = values.select(dim, k - 1), indices.select(dim, k - 1)
     return _kthvalue(values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else _kthvalue(values, indices)
 

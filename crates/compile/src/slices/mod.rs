@@ -184,12 +184,14 @@ struct Use {
     backwards: bool,
 }
 
+type Used = Option<Rc<[Use]>>;
+
 /// What is asked about steps while runs are looked for, many times over.
 struct Looked<'a> {
     plan: &'a Plan,
     users: &'a Users,
     /// What steps use over outer axes, if they can go by them.
-    uses: RefCell<HashMap<(usize, Vec<usize>), Option<Rc<[Use]>>>>,
+    uses: RefCell<HashMap<(usize, Vec<usize>), Used>>,
 }
 
 impl<'a> Looked<'a> {
@@ -197,7 +199,7 @@ impl<'a> Looked<'a> {
         Looked { plan, users, uses: RefCell::default() }
     }
 
-    fn uses(&self, step: usize, extents: &[usize]) -> Option<Rc<[Use]>> {
+    fn uses(&self, step: usize, extents: &[usize]) -> Used {
         let key = (step, extents.to_vec());
         if let Some(known) = self.uses.borrow().get(&key) {
             return known.clone();
@@ -207,7 +209,7 @@ impl<'a> Looked<'a> {
         found
     }
 
-    fn uses_of(&self, step: &Step, extents: &[usize]) -> Option<Rc<[Use]>> {
+    fn uses_of(&self, step: &Step, extents: &[usize]) -> Used {
         let slices: usize = extents.iter().product();
         let mut uses = Vec::new();
         let mut note = |m: Move<'_>| {

@@ -73,10 +73,10 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     let turn = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
     let flip = if descending { turn } else { 0 };
     // Looking through a line takes a sixteenth of sorting it.
-    let few = count < n / FEW;
+    let few = count < n / FEW && count <= LONG;
     let work = if few { n } else { 16 * n } * size_of::<T>();
     call.parts(rows * width, work, |from, to| {
-        let mut pairs: Vec<K> = Vec::with_capacity(if few { count + MORE } else { n });
+        let mut pairs: Vec<K> = Vec::with_capacity(if few { 2 * count + MORE } else { n });
         let mut spare = Vec::new();
         for line in from..to {
             let start = line / width * n * width + line % width;
@@ -89,12 +89,13 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             } else {
                 pairs.extend((0..n).map(|k| K::new(rank(x[start + k * width]), k)));
             }
-            if count == n && n >= LONG {
+            if !few && n >= LONG {
                 by_digits(&mut pairs, &mut spare);
             } else {
                 keep_least(&mut pairs, count);
                 pairs.sort_unstable();
             }
+            pairs.truncate(count);
             let start_out = line / width * count * width + line % width;
             for (k, &p) in pairs.iter().enumerate() {
                 let (at, p) = (start_out + k * width, p.place());
@@ -112,8 +113,11 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
 const FEW: usize = 8;
 /// Elements that are looked at together.
 const CHUNK: usize = 32;
-/// How many pairs are kept beyond those that are wanted before the others are dropped.
+/// How many pairs are kept beyond twice those that are wanted before the others are dropped.
 const MORE: usize = 256;
+
+/// Elements that are looked at before asking whether the order is still wanted.
+const LOOKED: usize = 1 << 20;
 
 /// The least pairs of a line, in no order. Of most chunks one look says that nothing in them is among the least so far.
 fn least<'a, T: Ordered + 'a, K: Pair>(
@@ -126,8 +130,11 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
         return;
     }
     // Once enough are found, only lesser ranks than the greatest of them are wanted: of equal ones the first places are.
-    let (mut enough, mut bound, mut k) = (false, 0, 0);
+    let (mut enough, mut bound, mut k) = (false, 0, 0usize);
     for chunk in chunks {
+        if k.is_multiple_of(LOOKED) && stop::wanted() {
+            return;
+        }
         if !enough || chunk.iter().fold(false, |near, x| near | (rank(*x) < bound)) {
             for (x, k) in chunk.iter().zip(k..) {
                 let own = rank(*x);
@@ -135,7 +142,7 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
                     pairs.push(K::new(own, k));
                 }
             }
-            if pairs.len() > count + MORE - CHUNK {
+            if pairs.len() > 2 * count + MORE - CHUNK {
                 keep_least(pairs, count);
                 (enough, bound) = (true, pairs[count - 1].rank());
             }

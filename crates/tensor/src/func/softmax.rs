@@ -21,6 +21,9 @@ impl Along {
     #[track_caller]
     fn call(&self, x: &Tensor, axis: isize) -> Tensor {
         let x = floating(x);
+        if let Some(line) = x.as_line(axis) {
+            return self.call(&line, 0).squeeze(0isize);
+        }
         let at = match resolve(axis, x.rank()) {
             _ if x.error().is_some() => return x,
             Ok(at) => at as isize,
