@@ -8,11 +8,13 @@ use crate::place::{Index, Ix, bounds, complete, wrapped};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use crate::{moved, trace};
+use gradus_cpu::Pool;
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::index::{Scatter, Take, astray};
 use gradus_ir::ops::movement::{Flip, Slice};
 use gradus_ir::reference::Offsets;
-use gradus_ir::{Class, DType, Error, Kind, Result, Shape};
+use gradus_ir::{Class, DType, Error, Kind, Result, Shape, stop};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Up to so many positions are computed one by one, which takes less time than operations on them.
 const FEW: usize = 256;
@@ -186,6 +188,9 @@ impl Tensor {
         let ids = self.to_dtype(DType::I64);
         if trace::for_operands(&[&ids]).is_none() {
             let n = extent as i64;
+            if ids.with_data(|d| d.ints().map(|all| all_below(all, n))) == Some(true) {
+                return Ok(ids);
+            }
             // The least (or 0) and the greatest (or -1).
             let ends = |all: &[i64]| {
                 all.iter().fold((0, -1), |(low, high): (i64, i64), i| (low.min(*i), high.max(*i)))
@@ -428,6 +433,19 @@ impl Tensor {
         let axis = resolve(axis, self.check()?.rank())?;
         Ok((axis, ids.wrapped_ids(self.shape()[axis])?))
     }
+}
+
+/// Whether all are from 0 to below `n`: as bits of a sign, in one pass over memory on all threads.
+fn all_below(all: &[i64], n: i64) -> bool {
+    const EACH: usize = 1 << 16;
+    let outside = AtomicBool::new(false);
+    Pool::global().run(all.len().div_ceil(EACH), &|chunk| {
+        let own = &all[chunk * EACH..all.len().min((chunk + 1) * EACH)];
+        let signs = own.iter().fold(0, |signs, i| signs | i | (n - 1).wrapping_sub(*i));
+        outside.fetch_or(signs < 0, Ordering::Relaxed);
+    });
+    // Where the work was to end, not all have been looked at.
+    !outside.into_inner() && !stop::wanted()
 }
 
 /// Numbers beside vectors as vectors of one element; nothing if there are none, or what has more axes.
