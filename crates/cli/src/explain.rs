@@ -10,7 +10,7 @@ use gradus::ir::Builder;
 use gradus::ir::ops::Form;
 use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use gradus::lang::{Faults, Lowered, Program, Settings};
-use gradus::{Aval, Compiled, Graph, Tensor, compile_graph};
+use gradus::{Aval, Compiled, DType, Graph, Tensor, compile_graph};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -333,7 +333,7 @@ fn at_moments(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<
     match &e.kind {
         Kind::Of(function, index) if index == own && &**function != "size" => {
             let name = Name::from(format!("{function} of {own}"));
-            found.insert(name.clone(), Tensor::iota(settings.float, [settings.steps.unwrap_or(1)], 0));
+            found.insert(name.clone(), Tensor::iota(DType::I64, [settings.steps.unwrap_or(1)], 0));
             let place = Place { index: Index::Time(own.clone(), 0), dotted: false, ..time.clone() };
             Kind::Ref(Ref { name, places: vec![place], relation: false, span: e.span }).at(e.span)
         }
