@@ -161,6 +161,14 @@ pub(crate) struct Pair {
     pub(crate) value: String,
 }
 
+/// One of several names.
+fn name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("expected names with a comma between two of them".into()),
+        name => Ok(name.to_string()),
+    }
+}
+
 fn pair(text: &str) -> Result<Pair, String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
@@ -227,7 +235,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) given: Given,
     /// The names to give, and nothing else
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = name)]
     pub(crate) only: Vec<String>,
     /// Write every value, and the files that the program names, into this folder
     #[arg(long, value_name = "DIR")]
@@ -248,10 +256,10 @@ pub(crate) struct GradArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) loss: Option<String>,
     /// The names whose gradients are wanted: without, all
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = name)]
     pub(crate) wrt: Vec<String>,
     /// The inputs that are complex numbers: the others are taken for real
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = name)]
     pub(crate) complex: Vec<String>,
     /// All contributions to a gradient in one line
     #[arg(long)]
@@ -291,7 +299,7 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) given: Given,
     /// The names to compute, and nothing else
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = name)]
     pub(crate) only: Vec<String>,
     /// One JSON object instead of text
     #[arg(long)]

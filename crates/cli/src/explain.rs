@@ -8,9 +8,9 @@ use crate::{Done, Terminal, open, run, show};
 use gradus::files::atomic;
 use gradus::ir::Builder;
 use gradus::ir::ops::Form;
-use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Ref};
+use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use gradus::lang::{Faults, Lowered, Program, Settings};
-use gradus::{Aval, Compiled, Graph, Tensor, compile_graph};
+use gradus::{Aval, Compiled, DType, Graph, Tensor, compile_graph};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -278,13 +278,20 @@ impl Line {
         // Under another name, so that what it reads of itself is an input: one round of a fixpoint.
         let name = Name::from(format!("{} of one equation", e.target.name));
         let target = Ref { name: name.clone(), ..e.target.clone() };
-        let one = alone(program, e, target, values)?;
-        let reads = e.reads();
-        let given = reads.iter().filter_map(|r| Some((r.name.clone(), values.get(&r.name)?.clone())));
-        let inputs: BTreeMap<Name, Tensor> = given.collect();
+        // The moment at hand is an input as well: rounds change it.
+        let (mut moving, mut moments) = (e.clone(), BTreeMap::new());
+        if let Some(time) = e.target.places.iter().find(|p| is_time(p)).filter(|_| rounds.is_some()) {
+            let parts = [&mut moving.value].into_iter().chain(&mut moving.guard);
+            parts.for_each(|part| *part = at_moments(part, time, settings, &mut moments));
+        }
+        let one = alone(program, &moving, target, values)?;
+        let reads = moving.reads();
+        let value = |n: &Name| moments.get(n).or_else(|| values.get(n)).cloned();
+        let inputs: BTreeMap<Name, Tensor> =
+            reads.iter().filter_map(|r| Some((r.name.clone(), value(&r.name)?))).collect();
         let lowered = one.lower(&avals(&inputs), settings, &[name])?;
         let shape = lowered.graph.output_avals().first().map(|a| a.shape.to_vec()).unwrap_or_default();
-        let timed = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Time(..)));
+        let timed = |r: &Ref| r.places.iter().any(is_time);
         let (cost, repeated) = match rounds {
             Some(rounds) => Cost::of_rounds(&lowered, &inputs, rounds, |n| {
                 rounds.names.contains(n) || reads.iter().any(|r| r.name == *n && timed(r))
@@ -316,6 +323,24 @@ impl Line {
     }
 }
 
+fn is_time(place: &Place) -> bool {
+    matches!(place.index, Index::Time(..))
+}
+
+/// An expression in which functions of time, like `index(t)`, are tensors that are read at each moment, and those tensors.
+fn at_moments(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<Name, Tensor>) -> Expr {
+    let Index::Time(own, _) = &time.index else { return e.clone() };
+    match &e.kind {
+        Kind::Of(function, index) if index == own && &**function != "size" => {
+            let name = Name::from(format!("{function} of {own}"));
+            found.insert(name.clone(), Tensor::iota(DType::I64, [settings.steps.unwrap_or(1)], 0));
+            let place = Place { index: Index::Time(own.clone(), 0), dotted: false, ..time.clone() };
+            Kind::Ref(Ref { name, places: vec![place], relation: false, span: e.span }).at(e.span)
+        }
+        _ => e.map_parts(&mut |part| at_moments(part, time, settings, found)),
+    }
+}
+
 /// The settings of a program for one of its equations alone, which may not say itself how many steps there are, and whose
 /// temperature may be that of another name.
 fn settings_of(e: &Equation, all: &Settings, steps: usize) -> Settings {
@@ -329,7 +354,7 @@ fn settings_of(e: &Equation, all: &Settings, steps: usize) -> Settings {
             _ => e.parts().into_iter().find_map(like),
         }
     }
-    let timed = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Time(..)));
+    let timed = |r: &Ref| r.places.iter().any(is_time);
     let name = like(&e.value).unwrap_or(&e.target.name);
     let temperature = all.temperatures.get(name).or_else(|| all.temperatures.get("*"));
     Settings {

@@ -129,7 +129,7 @@ impl Given {
             true => program.names.clone(),
             false => only
                 .iter()
-                .map(|n| n.trim().into())
+                .map(|n| n.as_str().into())
                 .filter(|n: &Name| program.definition(n).is_some())
                 .collect(),
         };

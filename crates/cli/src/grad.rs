@@ -11,9 +11,9 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     let program = &opened.program;
     let options = GradientOptions {
         loss: args.loss.as_deref().map(Into::into),
-        wrt: args.wrt.iter().map(|n| n.trim().into()).collect(),
+        wrt: args.wrt.iter().map(|n| n.as_str().into()).collect(),
         merged: args.merged,
-        complex: args.complex.iter().map(|n| n.trim().into()).collect(),
+        complex: args.complex.iter().map(|n| n.as_str().into()).collect(),
     };
     let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt", "--complex"]);
     let gradient = program.gradient(&options).map_err(pointed)?;

@@ -73,7 +73,7 @@ pub(crate) fn wanted(opened: &Opened, only: &[String], given: &Given) -> Done<Ve
         return Ok(program.outputs());
     }
     let mut names: Vec<Name> = Vec::new();
-    for name in only.iter().map(|n| Name::from(n.trim())) {
+    for name in only.iter().map(|n| Name::from(n.as_str())) {
         if !names.contains(&name) && program.definition(&name).is_some() {
             names.push(name);
         }
@@ -89,10 +89,10 @@ pub(crate) fn wanted(opened: &Opened, only: &[String], given: &Given) -> Done<Ve
 
 /// Names that are asked for and that the program does not have.
 pub(crate) fn not_there(program: &Program, only: &[String], settings: &Settings) -> Vec<Diagnostic> {
-    let missing = only.iter().map(|n| n.trim()).filter(|n| program.definition(n).is_none());
-    let fault = |name: &str| {
+    let missing = only.iter().filter(|n| program.definition(n).is_none());
+    let fault = |name: &String| {
         let fault = Diagnostic::error(Span::NOWHERE, format!("there is no tensor `{name}` to give"));
-        let others = program.names.iter().map(|n| &**n).filter(|n| !only.iter().any(|o| o.trim() == *n));
+        let others = program.names.iter().map(|n| &**n).filter(|n| !only.iter().any(|o| o == *n));
         fault.nearest(name, others)
     };
     let faults = Faults { sources: program.sources.clone(), faults: missing.map(fault).collect() };

@@ -313,6 +313,22 @@ fn explain_counts_rounds() {
         "axis t while Go\nA = const(3)\nN[*0] = 1\nGo[*t] = N[*t] < 100\nN[*t+1] = exp(sin(A)) N[*t] + 1";
     let (rounds, flops, _) = counted(grows, "N[*t+1] = exp");
     assert!(rounds > 10 && flops == 2 + rounds, "{rounds} {flops}");
+    // The moment moves.
+    let moment = |value: &str| {
+        let text = "axis t while Go\nA = const(0.3)\nN[*0] = 1\nGo[*t] = N[*t] < 100\nN[*t+1] = ";
+        let (rounds, flops, _) = counted(&format!("{text}{value}"), "N[*t+1] = ");
+        (rounds, flops)
+    };
+    let second = "sin(A index(t))";
+    assert_eq!(moment(&format!("exp(A index(t)) N[*t] + {second}")), (6, 18));
+    assert_eq!(moment(&format!("{second} + exp(A index(t)) N[*t]")), (6, 12));
+    assert_eq!(moment("exp(index(t)) + N[*t]"), (6, 6));
+    assert_eq!(moment("(even(t) > 0 ? exp(A) : 4) N[*t]").0, 6);
+    // As a place it is a whole number that nobody watches: all there is are the three that count from the end below 0.
+    let places = "axis t while Go\nX[k] = const([3, 4, 50, 60])\nN[*0] = 0\nGo[*t] = N[*t] < 100\n\
+        N[*t+1] = gather(X[k], index(t), axis=\"k\") + N[*t]";
+    let (rounds, flops, _) = counted(places, "N[*t+1] = gather");
+    assert_eq!((rounds, flops), (4, 4 * 3));
     // Names that need each other are one group, whoever else is there.
     let both = "P[i] = const([1,2])\nX[i] = 0.5 Y[i] + P[i]\nY[i] = 0.5 X[i]\nZ = X[i] Y[i]";
     let (rounds, flops, _) = counted(both, "X[i] = 0.5");

@@ -250,6 +250,18 @@ fn faults_of_all_kinds_at_once() {
     assert!(drawn.code == 1 && !drawn.err.contains("`B`"), "{}", drawn.err);
 }
 
+/// Names between commas are names.
+#[test]
+fn names_that_are_none() {
+    for args in [["run", "--only", ",Z"], ["explain", "--only", "Z, "], ["grad", "--wrt", "A,,B"]] {
+        let found = gradus_with("A = 2\nB = 3\nZ = A B", &[args[0], "-", args[1], args[2]]);
+        assert_eq!(found.code, 2, "{}", found.err);
+        assert!(found.err.contains("expected names with a comma between two of them"), "{}", found.err);
+    }
+    let found = gradus_with("A = 2\nZ = 3 A", &["run", "-", "--only", " Z, A"]);
+    assert_eq!((found.code, &*found.out), (0, "Z: f32\n6.\n\nA: f32\n2.\n"));
+}
+
 /// What is wrong with the command is said with what is wrong with the program.
 #[test]
 fn the_command_and_the_program_at_once() {

@@ -398,15 +398,6 @@ pub struct Function {
     pub span: Span,
 }
 
-impl Function {
-    /// Whether it makes one number of numbers, without indices or time inside.
-    pub(crate) fn is_of_numbers(&self) -> bool {
-        let bare = |r: &Ref| r.places.is_empty();
-        let within = |e: &Equation| bare(&e.target) && !e.any_read(&mut |r| !bare(r));
-        self.params.iter().chain([&self.result]).all(bare) && self.body.iter().all(within)
-    }
-}
-
 /// One statement.
 #[derive(Clone, Debug)]
 pub enum Statement {

@@ -213,6 +213,60 @@ fn many_cases() {
     }
 }
 
+/// Which of many cases it is has a name, also inside of calls, sums and steps, and beside other choices.
+#[test]
+fn many_cases_have_a_name() {
+    let head = "A[i] = const([0.4, 3.3, 9.5])\nM[i,j] = const([[0.3, 5.2, 8.1], [9.6, 0.66, 2.41], [4.27, 1.09, 0.35]])\n";
+    // Where the condition is about it, a root is one of nothing below 0 where its branch is taken.
+    let value = |of: &str, k: usize| match of {
+        "A[i]" => format!("{k} sqrt(A[i] - {k} + 1) M[i,j]"),
+        _ => format!("{k} sin({k} A[i]) M[i,j]"),
+    };
+    let many = |of: &str| {
+        let one = |k: usize| format!("{of} < {k} -> {}, ", value(of, k));
+        format!("case {{ {}default -> A[i] / M[i,j] }}", (1..=9).map(one).collect::<String>())
+    };
+    // The same one inside of the other, each of which says what does not hold.
+    let nested = |of: &str| {
+        let one = |k: usize| format!("{of} < {k} ? {} : (", value(of, k));
+        format!("({}A[i] / M[i,j]{})", (1..=9).map(one).collect::<String>(), ")".repeat(9))
+    };
+    let lines = [
+        "Y[i,j] = $\nLoss = sin(Y[i,j])",
+        "Y[i] = sin($ A[i])\nLoss = Y[i]",
+        "Y[i] max= $ M[j,i]\nLoss = Y[i] A[i]",
+        "Y[i,j] = softmax($, axis=\"j\")\nLoss = Y[i,j] M[i,j]",
+        "Y[i,j] when A[i] > 1 = $ + M[j,i]\nLoss = Y[i,j]",
+        "Y[i,j] = M[j,i] > 1 ? $ : A[j]\nLoss = Y[i,j] Y[j,i]",
+        "axis t = 3\nS[i,*t+1] = 0.1 S[i,*t] + 0.01 index(t) $\nLoss = S[i,*-1] A[i]",
+    ];
+    for line in lines {
+        for of in ["A[i]", "M[i,j]", "M[i,k] M[k,j] / 4", "A[i+1]", "index(j) A[i]"] {
+            let text = |choice: String| format!("{head}{}", line.replace('$', &choice));
+            let (case, nest) = (text(many(of)), text(nested(of)));
+            assert_near(&case, &gradient(&case), &gradient(&nest));
+        }
+    }
+    let steps = |choice: &str| {
+        format!("{head}axis t = 4\nS[i,*0] = A[i]\nS[i,*t+1] = {choice}\nLoss = S[i,*-1] S[i,*-1]")
+    };
+    let of_state = |k: usize| format!("S[i,*t] < {k} -> {k} S[i,*t] S[i,*t] / 7, ");
+    let case =
+        steps(&format!("case {{ {}default -> S[i,*t] / 2 }}", (1..=9).map(of_state).collect::<String>()));
+    let one = |k: usize| format!("S[i,*t] < {k} ? {k} S[i,*t] S[i,*t] / 7 : (");
+    let nest = steps(&format!("{}S[i,*t] / 2{}", (1..=9).map(one).collect::<String>(), ")".repeat(9)));
+    assert_near(&case, &gradient(&case), &gradient(&nest));
+    // So the text is as long as the cases are, and not as long as all before each of them.
+    let length = |count: usize| {
+        let cases: String = (1..=count).map(|k| format!("A[i] < {k} -> W{k} A[i] ** 3, ")).collect();
+        let weights: String = (1..=count).map(|k| format!("W{k} = const({})\n", k % 5)).collect();
+        let text = format!("{weights}A[i] = const([0.5, 7.5])\nLoss = case {{ {cases}default -> A[i] }}");
+        differentiated(&text, "Loss").0.len() - text.len()
+    };
+    let (short, long) = (length(100), length(800));
+    assert!(long < 9 * short, "{short} {long}");
+}
+
 /// A condition that is a product over an index which another branch has is one for each place of it, also behind a call that
 /// has not that index: as if the condition had a name.
 #[test]

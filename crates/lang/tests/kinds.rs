@@ -279,6 +279,32 @@ fn complex_inputs() {
     assert!(refused.contains("`real` is a builtin that lines of this gradient call"), "{refused}");
 }
 
+/// A function of the program is taken with all moments at once only if nothing in it, or in what it calls, looks at more than one
+/// place: as the function that it stands for.
+#[test]
+fn functions_that_look_at_more_than_a_moment() {
+    let x = "X[i,*t] = const([[1, 2], [5, 7]])\n";
+    let of = |functions: &str, y: &str| value(&format!("{functions}\n{x}Y[i,*t] = {y}"), "Y");
+    let one = |body: &str| of(&format!("fn f(x) -> y {{ y = {body} }}"), "f(X[i,*t])");
+    let near = |found: Vec<f64>, expected: [f64; 4]| {
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{found:?}");
+    };
+    let share = |gap: f64| 1.0 / (1.0 + gap.exp());
+    near(one("softmax(x)"), [share(4.0), share(5.0), share(-4.0), share(-5.0)]);
+    assert_eq!(one("cumsum(x)"), [1.0, 2.0, 6.0, 9.0]);
+    assert_eq!(one("sum(x)"), [6.0, 9.0, 6.0, 9.0]);
+    assert_eq!(one("max(x) - mean(x)"), [2.0, 2.5, 2.0, 2.5]);
+    let inner = "fn g(x) -> y {\nV[k] = const([1, 2])\ny = softmax(x) V[k]\n}\nfn f(x) -> y { y = g(x) }\n";
+    assert_eq!(of(inner, "f(X[i,*t])"), of(inner, "g(X[i,*t])"));
+    near(of(inner, "f(X[i,*t])"), [share(4.0), share(5.0), share(-4.0), share(-5.0)].map(|s| 3.0 * s));
+    // What is of numbers alone is what its body would be.
+    let larger = "fn h(a, b) -> y { y = where(a > b, a, b) }\nfn f(a, b) -> y { y = h(a, b) }\n";
+    assert_eq!(of(larger, "cumsum(f(X[i,*t], 2))"), [2.0, 4.0, 5.0, 12.0]);
+    for call in ["f", "h", "maximum"] {
+        assert_eq!(of(larger, &format!("{call}(X[i,*t], sum(X[i,*t]))")), [15.0; 4], "{call}");
+    }
+}
+
 /// Time as a number is that of the moment at hand, and needs no declaration.
 #[test]
 fn the_moment_as_a_number() {

@@ -2,9 +2,10 @@
 //! others.
 
 use super::{Base, Callee, Shape, find};
-use crate::ast::{Call, Expr, Kind, Name, Ref};
+use crate::ast::{Call, Expr, Function, Kind, Name, Ref};
 use crate::program::Program;
 use crate::scope::{Names, keys};
+use std::sync::Arc;
 
 /// Which places of its arguments a call brings together in one of its result.
 pub(crate) enum Mixes {
@@ -34,6 +35,39 @@ impl Callee {
             _ => Mixes::Everything,
         }
     }
+}
+
+/// Whether a function of the program makes one number of numbers, whatever it is called with: neither it nor what it calls has an
+/// index or a time inside, or looks at more than one place.
+pub(crate) fn is_of_numbers(f: &Arc<Function>, program: &Program) -> bool {
+    fn each(e: &Expr, program: &Program, calls: &mut Vec<Arc<Function>>) -> bool {
+        let alone = match &e.kind {
+            Kind::Ref(r) => r.places.is_empty(),
+            Kind::Of(..) | Kind::Reduce(..) => false,
+            Kind::Call(c) => match find(&c.function, program) {
+                Some(Callee { base: Base::User(f), .. }) => {
+                    calls.push(f);
+                    true
+                }
+                Some(callee) => matches!(callee.mixes(c, Names::new(), &|_| Vec::new()), Mixes::Nothing),
+                None => true,
+            },
+            _ => true,
+        };
+        alone && !e.any_part(|part| !each(part, program, calls))
+    }
+    let (mut seen, mut calls) = (Names::new(), vec![f.clone()]);
+    while let Some(f) = calls.pop() {
+        if !seen.insert(f.name.clone()) {
+            continue;
+        }
+        let mut heads = f.params.iter().chain([&f.result]).chain(f.body.iter().map(|e| &e.target));
+        let mut parts = f.body.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
+        if heads.any(|r| !r.places.is_empty()) || parts.any(|e| !each(e, program, &mut calls)) {
+            return false;
+        }
+    }
+    true
 }
 
 /// A call that chooses between its arguments, as a choice: that is what it means, how it lies and what it differentiates as.

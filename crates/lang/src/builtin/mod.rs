@@ -11,7 +11,7 @@ mod settings;
 mod table;
 
 pub(crate) use apply::Around;
-pub(crate) use branch::{Mixes, choice};
+pub(crate) use branch::{Mixes, choice, is_of_numbers};
 pub(crate) use leaves::{differentiated, laid_out, leaves, own_names};
 pub(crate) use param::{Param, Takes};
 pub(crate) use settings::{Setting, Settings};

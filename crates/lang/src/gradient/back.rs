@@ -226,7 +226,7 @@ impl Walk<'_> {
         self.wanted.contains(&r.name) && !relation()
     }
 
-    fn reads_wanted(&self, e: &Expr) -> bool {
+    pub(super) fn reads_wanted(&self, e: &Expr) -> bool {
         e.any_ref(&mut |r| self.flows(r))
     }
 
@@ -277,8 +277,9 @@ impl Walk<'_> {
                 }
             }
             Kind::Sum(terms) => {
+                let all = free(e, keep, self.program);
                 for (term, beside) in terms.iter().zip(kept(keep, terms)) {
-                    self.back(term, self.repeated(e, term, ct.clone(), keep), &beside);
+                    self.back(term, self.repeated(e, &all, term, ct.clone(), keep), &beside);
                 }
             }
             Kind::Negative(one) => self.back(one, negative(ct), keep),

@@ -7,10 +7,10 @@ use super::along::along;
 use super::back::{Walk, times};
 use super::parts::Parts;
 use super::settled::{names_in, settled};
-use crate::ast::{Call, Equation, Expr, Kind, Name, Projection};
+use crate::ast::{Call, Comparison, Equation, Expr, Index, Kind, Name, Place, Projection};
 use crate::builtin::{self, Base, Callee, Mixes};
 use crate::program::Program;
-use crate::scope::{Names, besides, bound_by, free, fresh, kept_within, occurrences, renamed};
+use crate::scope::{Names, besides, bound_by, free, fresh, kept_within, laid, occurrences, renamed};
 use std::collections::HashMap;
 
 /// A condition, and whether a branch is taken where it holds or where it does not.
@@ -110,6 +110,20 @@ pub(super) fn joined(
     apart.into_iter().reduce(|a, b| join(Box::new([a, b])).bare())
 }
 
+/// Whether of many cases one holds at most, as they have numbers: 1, 2 and so on, the last maybe 0.
+fn are_numbered(cases: &[(&Expr, &Expr)]) -> bool {
+    let of = |at: usize| match &cases[at].0.kind {
+        Kind::Compare(Comparison::Eq, two) => match (&two[0].kind, &two[1].kind) {
+            (Kind::Ref(r), Kind::Number(n)) => Some((r, *n)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let is = |at: usize, n: f64| n == (at + 1) as f64 || n == 0.0 && at + 1 == cases.len();
+    let same = |at: usize| of(at).zip(of(0)).is_some_and(|((r, n), (first, _))| r == first && is(at, n));
+    cases.len() > MOST_CHOICES && (0..cases.len()).all(same)
+}
+
 /// Those values of a choice that are wanted with the conditions of each: of cases, those before do not hold.
 pub(super) fn branches<'e>(
     e: &'e Expr,
@@ -125,14 +139,18 @@ pub(super) fn branches<'e>(
         Kind::Case(cases, otherwise) => (cases.iter().map(|[c, v]| (c, v)).collect(), otherwise.as_deref()),
         _ => return out,
     };
+    let apart = are_numbered(&cases);
     for (condition, value) in cases {
         let around = next();
         let mask = |holds| Mask::new(condition, holds, &around, program);
         let beside = next();
         if wanted(value) {
-            out.push(([&before[..], &[mask(true)]].concat(), value, beside));
+            let before = if apart { &[] } else { &before[..] };
+            out.push(([before, &[mask(true)]].concat(), value, beside));
         }
-        before.push(mask(false));
+        if !apart || otherwise.is_some() {
+            before.push(mask(false));
+        }
     }
     if let Some(value) = otherwise.filter(|v| wanted(v)) {
         out.push((before, value, next()));
@@ -167,18 +185,19 @@ impl Walk<'_> {
 
     /// Contributions of a choice.
     pub(super) fn choice(&mut self, e: &Expr, ct: &Expr, keep: &Names) {
-        for (masks, value, beside) in branches(e, keep, self.program, |_| true) {
+        let all = free(e, keep, self.program);
+        for (masks, value, beside) in branches(e, keep, self.program, |v| self.reads_wanted(v)) {
             self.under(&masks, |walk| {
-                let ct = walk.repeated(e, value, ct.clone(), keep);
+                let ct = walk.repeated(e, &all, value, ct.clone(), keep);
                 walk.back(value, ct, &beside);
             });
         }
     }
 
-    /// The cotangent of a part that is repeated along indices of its neighbours, which nothing else says: once for each place.
-    pub(super) fn repeated(&self, whole: &Expr, part: &Expr, ct: Expr, keep: &Names) -> Expr {
-        let all = free(whole, keep, self.program);
-        let around: Names = keep.union(&all).cloned().collect();
+    /// The cotangent of a part that is repeated along indices of its neighbours, among all that the whole has, which nothing else
+    /// says: once for each place.
+    pub(super) fn repeated(&self, whole: &Expr, all: &Names, part: &Expr, ct: Expr, keep: &Names) -> Expr {
+        let around: Names = keep.union(all).cloned().collect();
         let mut said = free(part, &around, self.program);
         if all.iter().all(|n| said.contains(n)) {
             return ct;
@@ -318,6 +337,7 @@ impl Parts<'_> {
             }
             _ => e.clone(),
         };
+        let e = self.numbered(e, keep);
         let mut values = Vec::new();
         for (masks, value, keep) in branches(&e, keep, self.program, |_| true) {
             let before = self.masks.len();
@@ -339,5 +359,29 @@ impl Parts<'_> {
             other => other,
         };
         kind.at(e.span)
+    }
+
+    /// Of many cases, which one it is has a name, so that each says so itself and not that all before it do not hold.
+    fn numbered(&mut self, e: Expr, keep: &Names) -> Expr {
+        let Kind::Case(cases, otherwise) = &e.kind else { return e };
+        // What is read elsewhere than at its own places may have other sizes on a line of its own.
+        let here = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0) | Index::At(_));
+        let plain = |c: &Expr| !c.is_of_index() && !c.any_ref(&mut |r| !r.places.iter().all(here));
+        if cases.len() <= MOST_CHOICES || !cases.iter().all(|[c, _]| plain(c)) {
+            return e;
+        }
+        let number = |n: usize| Kind::Number(n as f64).bare();
+        let which = cases.iter().enumerate().map(|(n, [c, _])| [c.clone(), number(n + 1)]).collect();
+        let which = Kind::Case(which, Some(Box::new(number(0)))).at(e.span);
+        let around = keep.union(&occurrences(&e)).cloned().collect();
+        let names = laid(&which, &around, self.program);
+        let which = self.named(which, names, &around);
+        if !matches!(which.kind, Kind::Ref(_)) {
+            return e;
+        }
+        let is = |n: usize| Kind::Compare(Comparison::Eq, Box::new([which.clone(), number(n)])).at(e.span);
+        let values = cases.iter().enumerate().map(|(n, [_, v])| [is(n + 1), v.clone()]);
+        let other = otherwise.iter().map(|v| [is(0), (**v).clone()]);
+        Kind::Case(values.chain(other).collect(), None).at(e.span)
     }
 }

@@ -309,7 +309,7 @@ impl Parts<'_> {
 
     /// A name for an expression at these indices, which kept some where it stood. It stays where it is if they are no plain
     /// names.
-    fn named(&mut self, value: Expr, names: Vec<Name>, keep: &Names) -> Expr {
+    pub(super) fn named(&mut self, value: Expr, names: Vec<Name>, keep: &Names) -> Expr {
         let (equation, program) = (self.equation, self.program);
         let time = moving(&equation.target.places).map(|t| t.0);
         if names.iter().any(|n| n.contains([':', ' '])) {

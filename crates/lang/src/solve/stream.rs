@@ -41,7 +41,7 @@ pub(crate) fn calls_at(e: &Expr, time: &Name, program: &Program) -> bool {
             let keep = || Names::from_iter([time.clone()]);
             moves && laid(arg, &keep(), program).len() > param.places.len()
         };
-        !f.is_of_numbers() && call.args.iter().zip(&f.params).any(lacks)
+        call.args.iter().zip(&f.params).any(lacks) && !builtin::is_of_numbers(f, program)
     };
     matches!(&e.kind, Kind::Call(call) if without(call))
         || e.parts().into_iter().any(|p| calls_at(p, time, program))

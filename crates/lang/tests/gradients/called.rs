@@ -245,3 +245,15 @@ fn along_calls_that_choose() {
         check_with(&text, &[("V", &[3]), ("M", &[3, 3]), ("C", &[2])], None);
     }
 }
+
+/// Functions of numbers with all moments at once, others at each.
+#[test]
+fn functions_of_numbers_over_time() {
+    for body in ["softmax(x)", "cumsum(x) x", "sum(x) sin(x)", "tanh(x) x"] {
+        let text = format!(
+            "fn g(x) -> y {{ y = {body} }}\nfn f(x) -> y {{ y = g(x) }}\naxis t = 3\nX[i,*t] = A[i] + B[i] index(t)\n\
+             Y[i,*t] = f(X[i,*t]) X[i,*t]\nLoss = sin(Y[i,*t])"
+        );
+        check_with(&text, &[("A", &[2]), ("B", &[2])], None);
+    }
+}
