@@ -431,6 +431,11 @@ def test_the_median_of_what_is_no_number():
     np.testing.assert_array_equal(values.numpy(), [3.0, math.nan])
     assert places.tolist() == [2, 1]
     assert math.isnan(x.median().item()) and x[0].median().item() == 3.0
+    w = gradus.tensor([[1.0, math.nan, 0.0], [4.0, 2.0, 3.0]], requires_grad=True)
+    w.median(1).values.sum().backward()
+    assert w.grad.tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    with pytest.raises(IndexError, match="median: axis 5"):
+        x.median(5)
     with pytest.raises(ValueError, match="no median of no elements"):
         gradus.ones(0).median()
 

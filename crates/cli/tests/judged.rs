@@ -350,3 +350,11 @@ fn ties_and_places_beside_edges() {
     let found = gradus_with(jump, &["check", "-"]);
     assert!(found.code == 0 && found.out.contains("ok; 1 of 3 not differentiable here"), "{}", found.out);
 }
+
+/// A list in a condition has the indices of its line, whatever is computed elsewhere for it.
+#[test]
+fn lists_in_conditions_are_judged() {
+    let text = "A[i] = const([1,2,3])\nY[i,j] = 1.5 < [[1,2],[3,4],[5,6]] ? exp(A[i]) : 0\nL = Y[i,j] Y[i,j]";
+    let found = output(text, &["check", "-"]);
+    assert!(found.contains("Grad_A") && !found.contains("WRONG"), "{found}");
+}

@@ -283,3 +283,25 @@ fn conditions_over_an_index_of_another_branch() {
         assert_near(&product, &gradient(&product), &gradient(&named));
     }
 }
+
+/// A condition means on the lines of a gradient what it does on its own: a call in it works along the axis that has a dot there,
+/// and a list has the indices of the left side.
+#[test]
+fn conditions_that_lean_on_their_left_side() {
+    let head = "A[i] = const([0.31, -0.52, 0.87])\nc = const(1.37)\n\
+                M[i,j] = const([[0.3, 5.2, 8.1], [9.6, 0.66, 2.41], [4.27, 1.09, 0.35]])\n";
+    for value in ["exp(sin(c M[i,j] + A[i]))", "exp(sin(A[j] M[j,j])) M[j,i]"] {
+        let text = |target: &str, axis: &str| {
+            format!("{head}Y[{target}] = softmax(M[i,j]{axis}) < 0.21 ? 1 : {value}\nLoss = Y[i,j] Y[i,j]")
+        };
+        let (dotted, said) = (text("i.,j", ""), text("i,j", ", axis=\"i\""));
+        assert_near(&dotted, &gradient(&dotted), &gradient(&said));
+    }
+    let list =
+        |condition: &str| format!("{head}Y[i,j] = {condition} ? exp(sin(A[i])) : 0\nLoss = Y[i,j] Y[i,j]");
+    let (bare, said) = (
+        list("1.5 < [[1,2,0],[3,1,5],[1,6,1]]"),
+        format!("K[i,j] = const([[1,2,0],[3,1,5],[1,6,1]])\n{}", list("1.5 < stop_gradient(K[i,j])")),
+    );
+    assert_near(&bare, &gradient(&bare), &gradient(&said));
+}

@@ -335,17 +335,21 @@ impl PyTensor {
         let number = x.rank() == 0;
         let x = if number || dim.is_none() { x.reshape([-1i64]) } else { x };
         let a = dim.unwrap_or(0);
-        if x.error().is_none() && x.shape().get(a.rem_euclid(x.rank() as isize) as usize) == Some(&0) {
+        let rank = x.rank() as isize;
+        if !(-rank..rank).contains(&a) {
+            let what = format!("median: axis {a} of a tensor of {rank} axes");
+            return Err(pyo3::exceptions::PyIndexError::new_err(what));
+        }
+        if x.dim(a) == 0 {
             return Err(value_error("there is no median of no elements"));
         }
-        let at = x.dim(a).saturating_sub(1) / 2;
+        let at = (x.dim(a) - 1) / 2;
         let (values, places) = x.topk(at + 1, a, false);
         let (mut values, mut places) = (values.narrow(a, at, 1), places.narrow(a, at, 1));
         if x.dtype().is_differentiable() {
             // The greatest is NaN if any is, and stands where the first of them does.
-            let greatest = x.max(a).unsqueeze(a);
-            places = greatest.is_nan().select(&x.argmax(a).unsqueeze(a), &places);
-            values = greatest.is_nan().select(&greatest, &values);
+            places = x.max(a).unsqueeze(a).is_nan().select(&x.argmax(a).unsqueeze(a), &places);
+            values = x.gather(a, &places);
         }
         let (values, places) = match keepdim && !number && dim.is_some() {
             true => (values, places),

@@ -128,15 +128,16 @@ impl Tensor {
     #[track_caller]
     pub fn linspace_of(aval: &Aval, start: f64, stop: f64) -> Tensor {
         let n = aval.shape.numel();
+        let whole = aval.dtype.class() < Class::Float;
+        let [start, stop] = [start, stop].map(|end| if whole { end.trunc() } else { end });
         if n < 2 {
             return Tensor::full_of(aval, start);
         }
         let make = |ends: &[Tensor]| {
             let (start, stop, last) = (&ends[0], &ends[1], (n - 1) as f64);
             let (at, far) = (Tensor::iota(DType::F64, [n], 0), stop - start);
-            // Whole numbers are met where they lie, which a part of them may miss; others do not overflow.
-            let whole = aval.dtype.class() < Class::Float;
-            let of = |at: &Tensor| if whole { &far * at / last } else { &far * (at / last) };
+            // Whole numbers are met where they lie, which steps that are rounded may miss; others do not overflow.
+            let of = |at: &Tensor| if whole { &far * at / last } else { (&far / last) * at };
             let (low, high) = (start + of(&at), stop - of(&(last - &at)));
             at.lt((n / 2) as f64).select(&low, &high).to_dtype(aval.dtype)
         };

@@ -233,6 +233,9 @@ fn making() {
     assert_eq!(floats(Tensor::linspace(f64::INFINITY, 5.0, 1)), [f32::INFINITY]);
     let of = |dtype, n| Aval::new(dtype, [n]);
     assert_eq!(ints(Tensor::linspace_of(&of(DType::I64, 50), 0.0, 49.0)), (0..50).collect::<Vec<i64>>());
+    let evenly = Tensor::linspace_of(&of(DType::F64, 101), 0.0, 100.0).to_vec::<f64>().unwrap();
+    assert_eq!(evenly, (0..=100).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(ints(Tensor::linspace_of(&of(DType::I64, 5), 0.5, 9.7)), [0, 2, 4, 6, 9]);
     assert_eq!(Tensor::linspace_of(&of(DType::F64, 4), 0.0, 1e308).to_vec::<f64>().unwrap()[3], 1e308);
     assert_eq!(floats(Tensor::eye(2)), [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(&Tensor::eye(0).shape()[..], [0, 0]);

@@ -42,7 +42,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     if not 1 <= k <= (input.shape[dim] if input.dim() else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim % max(input.dim(), 1)}")
     if not input.dim():
-        return _kthvalue(*input.sort())
+        return _kthvalue(*input.sort(dim))
     values, indices = input.topk(k, dim, largest=False)
     values, indices = values.select(dim, k - 1), indices.select(dim, k - 1)
     return _kthvalue(values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else _kthvalue(values, indices)

@@ -6,7 +6,7 @@
 use super::along::along;
 use super::back::{Walk, times};
 use super::parts::Parts;
-use super::settled::{names_in, settled};
+use super::settled::{movable, names_in, settled};
 use crate::ast::{Call, Comparison, Equation, Expr, Index, Kind, Name, Place, Projection};
 use crate::builtin::{self, Base, Callee, Mixes};
 use crate::program::Program;
@@ -156,6 +156,24 @@ pub(super) fn branches<'e>(
         out.push((before, value, next()));
     }
     out
+}
+
+/// A choice with other conditions, given what is kept beside each.
+fn with_conditions(e: &Expr, keep: &Names, mut other: impl FnMut(&Expr, &Names) -> Expr) -> Expr {
+    // A condition and what it chooses between stand in turns.
+    let mut kept = kept_within(e, keep).into_iter().step_by(2);
+    let mut other = |c: &Expr| other(c, &kept.next().unwrap_or_default());
+    let kind = match &e.kind {
+        Kind::Choose(three) => {
+            let [c, yes, no] = &**three;
+            Kind::Choose(Box::new([other(c), yes.clone(), no.clone()]))
+        }
+        Kind::Case(cases, otherwise) => {
+            Kind::Case(cases.iter().map(|[c, v]| [other(c), v.clone()]).collect(), otherwise.clone())
+        }
+        same => same.clone(),
+    };
+    kind.at(e.span)
 }
 
 /// Whether a choice is written as a call.
@@ -308,38 +326,13 @@ pub(super) fn behind(
 impl Parts<'_> {
     /// A choice with names for parts of its branches: what they stand for is there where the branch is taken.
     pub(super) fn choice(&mut self, e: &Expr, keep: &Names) -> Expr {
-        let mut conditions = Vec::new();
-        // A condition and what it chooses between stand in turns.
-        let mut kept = kept_within(e, keep).into_iter().step_by(2);
-        match &e.kind {
-            Kind::Choose(three) => {
-                let kept = kept.next().unwrap_or_default();
-                conditions.push(self.still(&three[0], &kept));
-            }
-            Kind::Case(cases, _) => {
-                for ([c, _], kept) in cases.iter().zip(kept) {
-                    conditions.push(self.still(c, &kept));
-                }
-            }
-            _ => {}
-        }
         // Conditions first, since the names of parts read them.
-        let mut conditions = conditions.into_iter();
-        let e = match &e.kind {
-            Kind::Choose(three) => {
-                let [_, yes, no] = &**three;
-                let c = conditions.next().unwrap_or_else(zero);
-                Kind::Choose(Box::new([c, yes.clone(), no.clone()])).at(e.span)
-            }
-            Kind::Case(cases, otherwise) => {
-                let own = cases.iter().zip(conditions).map(|([_, v], c)| [c, v.clone()]);
-                Kind::Case(own.collect(), otherwise.clone()).at(e.span)
-            }
-            _ => e.clone(),
-        };
+        let e = with_conditions(e, keep, |c, kept| self.still(c, kept));
         let e = self.numbered(e, keep);
+        // Where they say on other lines which parts there are, they mean what they do here.
+        let elsewhere = with_conditions(&e, keep, |c, kept| movable(self.program, self.equation, c, kept));
         let mut values = Vec::new();
-        for (masks, value, keep) in branches(&e, keep, self.program, |_| true) {
+        for (masks, value, keep) in branches(&elsewhere, keep, self.program, |_| true) {
             let before = self.masks.len();
             self.masks.extend(masks);
             values.push(self.part(value, &keep));

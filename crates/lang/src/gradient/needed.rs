@@ -2,6 +2,7 @@
 //! elsewhere, has no say there. The same as if it were written in the branch.
 
 use super::branch::{Mask, behind, branches, guard, joined};
+use super::settled::movable_equation;
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin;
 use crate::order::components;
@@ -19,6 +20,10 @@ fn at(place: usize) -> Name {
 
 fn has_branches(e: &Expr) -> bool {
     matches!(e.kind, Kind::Choose(_) | Kind::Case(..)) || e.parts().into_iter().any(has_branches)
+}
+
+fn has_list(e: &Expr) -> bool {
+    matches!(e.kind, Kind::Array(_)) || e.any_part(has_list)
 }
 
 /// Places that are plain indices, each another.
@@ -41,9 +46,11 @@ pub(crate) fn where_needed(
     if !equations.iter().any(|e| e.guard.is_some() || has_branches(&e.value)) {
         return out;
     }
+    // Conditions stand on other lines.
+    let equations: Vec<Equation> = equations.iter().map(|e| movable_equation(program, e)).collect();
     let mut names: Vec<&Name> = Vec::new();
     let mut at: HashMap<&Name, usize> = HashMap::new();
-    for &e in equations {
+    for e in &equations {
         at.entry(&e.target.name).or_insert_with(|| {
             names.push(&e.target.name);
             names.len() - 1
@@ -51,7 +58,7 @@ pub(crate) fn where_needed(
     }
     let mut needs = vec![Vec::new(); names.len()];
     let mut readers: Vec<Vec<&Equation>> = vec![Vec::new(); names.len()];
-    for &e in equations {
+    for e in &equations {
         let own: HashSet<usize> = e.reads().iter().filter_map(|r| at.get(&r.name).copied()).collect();
         own.iter().for_each(|read| readers[*read].push(e));
         needs[at[&e.target.name]].extend(own);
@@ -152,6 +159,10 @@ impl Readings<'_> {
     fn note(&mut self, r: &Ref, masks: &[Mask]) {
         let found = plain_keys(&r.places).and_then(|keys| {
             let condition = guard(masks, &keys, Names::new(), self.program)?;
+            // What has its indices from the left side has none of them elsewhere.
+            if has_list(&condition) || builtin::leaning(&condition, self.program).is_some() {
+                return None;
+            }
             let names = keys.into_iter().enumerate().map(|(p, k)| (k, at(p))).collect();
             Some(renamed(&condition, &names))
         });

@@ -101,7 +101,7 @@ fn is_flat(e: &Expr) -> bool {
 
 pub(super) struct Parts<'a> {
     pub(super) program: &'a Program,
-    equation: &'a Equation,
+    pub(super) equation: &'a Equation,
     taken: &'a mut HashSet<Name>,
     found: Vec<Equation>,
     /// The branches that what is looked at stands in.

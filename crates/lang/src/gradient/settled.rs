@@ -3,7 +3,7 @@
 use crate::ast::{Call, Equation, Expr, Function, Kind, Name};
 use crate::builtin::{self, Callee};
 use crate::program::Program;
-use crate::scope::{Names, kept_within, key, keys, names_of};
+use crate::scope::{Names, kept_within, key, keys, names_of, occurrences};
 use crate::time::moving;
 
 fn text(t: &str) -> Expr {
@@ -55,6 +55,16 @@ pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr, keep: &N
         new.named.insert(at, (key, value));
     }
     out
+}
+
+/// An equation whose parts mean the same on other lines.
+pub(super) fn movable_equation(program: &Program, e: &Equation) -> Equation {
+    let left: Names = keys(&e.target).into_iter().collect();
+    let mut keep = left.clone();
+    keep.extend(e.guard.iter().flat_map(occurrences));
+    let beside = || left.union(&occurrences(&e.value)).cloned().collect();
+    let guard = e.guard.as_ref().map(|g| movable(program, e, g, &beside()));
+    Equation { target: e.target.clone(), guard, value: movable(program, e, &e.value, &keep), ..*e }
 }
 
 /// Whether a call has the temperature of its equation, and says neither another nor whose.
