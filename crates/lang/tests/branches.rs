@@ -297,6 +297,12 @@ fn conditions_that_lean_on_their_left_side() {
         let (dotted, said) = (text("i.,j", ""), text("i,j", ", axis=\"i\""));
         assert_near(&dotted, &gradient(&dotted), &gradient(&said));
     }
+    let guarded = |target: &str, axis: &str| {
+        let softmax = format!("softmax(M[i,j]{axis})");
+        format!("{head}Y[{target}] when {softmax} < 0.5 = exp(sin({softmax} A[i]))\nLoss = Y[i,j] Y[i,j]")
+    };
+    let (dotted, said) = (guarded("i.,j", ""), guarded("i,j", ", axis=\"i\""));
+    assert_near(&dotted, &gradient(&dotted), &gradient(&said));
     let list =
         |condition: &str| format!("{head}Y[i,j] = {condition} ? exp(sin(A[i])) : 0\nLoss = Y[i,j] Y[i,j]");
     let (bare, said) = (

@@ -4,7 +4,7 @@
 
 use super::along::sized;
 use super::branch::{Mask, behind, guard};
-use super::settled::{names_in, own_result, settled, step_of};
+use super::settled::{movable, names_in, own_result, settled, step_of};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::program::Program;
@@ -39,7 +39,8 @@ impl Program {
             let left: Names = keys(&e.target).into_iter().collect();
             let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
             let guard = e.guard.as_ref().map(|g| parts.still(g, &beside));
-            parts.masks.extend(guard.iter().map(|g| Mask::new(g, true, &beside, self)));
+            let elsewhere = guard.iter().map(|g| movable(self, e, g, &beside));
+            parts.masks.extend(elsewhere.map(|g| Mask::new(&g, true, &beside, self)));
             let value = parts.part(&e.value, &around);
             if parts.found.is_empty() {
                 equations.push(Cow::Borrowed(e));
