@@ -1,0 +1,194 @@
+"""Runs PyTorch's op database (`op_db`, all variants, six dtypes) with `gradus` and compares every sample.
+
+    python python/tests/op_database.py                        # everything, one line per finding
+    python python/tests/op_database.py --ops '^linalg' --dtypes float64
+    python python/tests/op_database.py --every 20             # about one sample in twenty, at least one per op and dtype
+
+Workers run the samples. One that aborts, or stays with a sample for longer than `--patience` seconds, is replaced, and the
+next worker goes on after that sample.
+"""
+
+import argparse
+import collections
+import json
+import mmap
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+#: What a worker leaves where the driver can read it after an abort: the sample it has begun, and how many were equal.
+PROGRESS = struct.Struct("qq")
+
+
+def database():
+    """All entries by name; entries with variants have a name per variant."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    return {f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name: op for op in op_db}
+
+
+def work(progress_file, every):
+    """A worker: reads jobs (`name dtype first`), writes a line of JSON per finding and an empty line per finished job."""
+    import torch
+
+    import gradus
+    import op_samples
+
+    torch.set_num_threads(1)
+    gradus.set_num_threads(1)
+    entries = database()
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what operations print does not mix with answers
+    with open(progress_file, "r+b") as file:
+        progress = mmap.mmap(file.fileno(), PROGRESS.size)
+    for line in sys.stdin:
+        name, dtype, first = line.split()
+        equal = 0
+        for i, sample in enumerate(samples(entries[name], dtype)):
+            if i < int(first) or i % every:
+                continue
+            PROGRESS.pack_into(progress, 0, i, equal)
+            finding = op_samples.examine(entries[name], sample, dtype)
+            if finding is not None and finding.kind == "equal":
+                equal += 1
+            elif finding is not None and finding.kind != "refused":
+                print(json.dumps([i, *finding]), file=answers)
+        PROGRESS.pack_into(progress, 0, -1, equal)
+        print(file=answers)
+
+
+def samples(op, dtype):
+    """The samples of an entry, the same at each call."""
+    import torch
+
+    kind = getattr(torch, dtype)
+    if kind not in op.supported_dtypes("cpu"):
+        return
+    torch.manual_seed(0)
+    gradients = op.supports_autograd and dtype in ("float64", "complex128")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield from op.sample_inputs("cpu", kind, requires_grad=gradients)
+
+
+class Worker:
+    """A process that runs jobs, and what it is doing."""
+
+    def __init__(self, every):
+        with tempfile.NamedTemporaryFile(prefix="gradus-op-", delete=False) as file:
+            file.write(b"\0" * PROGRESS.size)
+        self.progress = file.name
+        command = [sys.executable, os.path.abspath(__file__), "--worker", self.progress, "--every", str(every)]
+        environment = dict(os.environ, OMP_NUM_THREADS="1")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.job, self.since, self.seen, self.text = None, 0.0, None, b""
+
+    def give(self, job):
+        """Starts a job: name, dtype and the number of the first sample."""
+        # The first job also waits for imports.
+        self.job, self.since, self.seen = job, time.monotonic() + (30.0 if self.job is None else 0.0), None
+        self.process.stdin.write("{} {} {}\n".format(*job).encode())
+        self.process.stdin.flush()
+
+    def state(self):
+        """The number of the sample that the worker has begun last, and how many were equal."""
+        with open(self.progress, "rb") as file:
+            return PROGRESS.unpack(file.read())
+
+    def lines(self):
+        """Complete lines that the worker has written since the last call."""
+        self.text += self.process.stdout.read() or b""
+        *lines, self.text = self.text.split(b"\n")
+        return lines
+
+    def stuck(self, patience):
+        """Whether no sample has ended for `patience` seconds."""
+        at = self.state()
+        if at != self.seen:
+            self.seen, self.since = at, max(time.monotonic(), self.since)
+        return time.monotonic() - self.since > patience
+
+    def close(self):
+        """Ends the process."""
+        self.process.kill()
+        self.process.wait()
+        os.unlink(self.progress)
+
+
+def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None):
+    """Runs jobs on workers. Gives counts per entry and all findings as `(entry, dtype, sample, kind, text)`."""
+    import op_samples
+
+    jobs = collections.deque(
+        (name, dtype, 0) for name in database() if not ops or re.search(ops, name) for dtype in dtypes or op_samples.DTYPES)
+    counts, found = collections.defaultdict(collections.Counter), []
+
+    def note(name, dtype, i, kind, text):
+        counts[name][kind] += 1
+        found.append((name, dtype, i, kind, text))
+        if report:
+            report(f"{name} {dtype} {i}: {kind}: {text}")
+
+    active = []
+    while jobs or active:
+        while jobs and len(active) < workers:
+            active.append(Worker(every))
+            active[-1].give(jobs.popleft())
+        for worker in list(active):
+            (name, dtype, _), status, done = worker.job, worker.process.poll(), False
+            for line in worker.lines():
+                if line:
+                    note(name, dtype, *json.loads(line))
+                else:
+                    done = True
+            if done:
+                counts[name]["equal"] += worker.state()[1]
+                if jobs:
+                    worker.give(jobs.popleft())
+                    continue
+            elif status is None and not worker.stuck(patience):
+                continue
+            else:
+                at, equal = worker.state()
+                counts[name]["equal"] += equal
+                note(name, dtype, at, "hang" if status is None else "abort", f"exit status {status}")
+                jobs.append((name, dtype, at + 1))
+            worker.close()
+            active.remove(worker)
+        time.sleep(0.002)
+    return counts, found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--ops", help="entries whose name has this regular expression")
+    parser.add_argument("--dtypes", type=lambda text: text.split(","))
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--patience", type=float, default=20.0)
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        work(arguments.worker, arguments.every)
+        return 0
+    begin = time.monotonic()
+    counts, found = run(arguments.ops, arguments.dtypes, arguments.every, arguments.workers, arguments.patience, print)
+    total = sum(counts.values(), collections.Counter())
+    print(f"\n{sum(total.values())} samples in {time.monotonic() - begin:.0f} s: " + ", ".join(f"{n} {kind}" for kind, n in total.most_common()))
+    missing = sorted({name for name, *_, kind, _ in found if kind == "missing"})
+    print(f"{len(missing)} entries missing: {' '.join(missing)}")
+    return int(any(kind not in ("missing",) for *_, kind, _ in found))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, HERE)
+    sys.exit(main())

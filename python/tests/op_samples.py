@@ -1,0 +1,304 @@
+"""One sample of PyTorch's op database: runs it with both packages and says how the results differ.
+
+`examine(op, sample, dtype)` gives a `Finding`. The driver that walks the whole database is `op_database.py`.
+"""
+
+import collections
+import math
+import types
+import warnings
+
+import numpy as np
+import torch
+
+import gradus
+
+#: What one sample showed: `kind` is a name of `KINDS`, `text` says what was found.
+Finding = collections.namedtuple("Finding", "kind text")
+
+#: Every sample is one of these. PyTorch itself refuses a few samples; those do not count.
+KINDS = ("equal", "value", "dtype", "gradient", "raises", "missing", "accepted", "refused", "abort", "hang")
+
+DTYPES = ("float64", "float32", "complex64", "complex128", "int64", "bool")
+
+#: Dtypes and layouts that only PyTorch has. Samples that ask for them do not count.
+ABSENT = {torch.int16, torch.uint16, torch.uint32, torch.uint64, torch.complex32}
+
+#: Results are random: shape and dtype are compared.
+RANDOM = set("""
+bernoulli cauchy empty empty_like empty_permuted empty_strided exponential geometric log_normal multinomial
+new_empty new_empty_strided nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout2d nn.functional.dropout3d
+nn.functional.feature_alpha_dropout nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d nn.functional.rrelu
+normal rand rand_like randint randint_like randn randn_like uniform pca_lowrank svd_lowrank
+nn.functional.feature_alpha_dropout
+""".split())
+
+#: Results are unique only up to a convention. The samples' own functions reduce them to what is defined.
+PROCESSED = set("""
+svd linalg.svd linalg.eig linalg.eigh linalg.qr qr eig symeig linalg.lu linalg.tensorinv geqrf linalg.householder_product
+""".split())
+
+#: Sums of many terms in another order, or iterations: (relative bound for 64 bits, for 32 bits).
+BOUNDS = (1e-8, 3e-4)
+
+
+class Missing(Exception):
+    """The operation has no name here."""
+
+
+def resolve(op):
+    """The function of `gradus` that has the meaning of `op`."""
+    inner = op.op
+    if isinstance(inner, types.FunctionType) and "torch.testing._internal" in inner.__module__:
+        return rebound(inner)
+    for name in (op.name, *[alias.name for alias in op.aliases]):
+        for owner in (gradus, gradus.Tensor):
+            found = owner
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if callable(found):
+                return found
+    raise Missing(op.name)
+
+
+def rebound(function, seen=None):
+    """A function of the database that calls `gradus` where it calls `torch`."""
+    seen = {} if seen is None else seen
+    if function in seen:
+        return seen[function]
+    names = dict(function.__globals__)
+    made = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    seen[function] = made
+    names["torch"] = gradus
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, types.FunctionType) and "torch.testing._internal" in (value.__module__ or ""):
+            names[name] = rebound(value, seen)
+        elif isinstance(value, types.ModuleType) and value.__name__.startswith("torch."):
+            names[name] = module_like(value.__name__)
+    if function.__closure__:
+        made = types.FunctionType(made.__code__, names, made.__name__, made.__defaults__, tuple(
+            types.CellType(rebound(c.cell_contents, seen) if isinstance(c.cell_contents, types.FunctionType) else c.cell_contents)
+            for c in function.__closure__))
+    return made
+
+
+def module_like(name):
+    found = gradus
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
+
+
+class Skip(Exception):
+    """The sample asks for something that is outside of what the two packages share."""
+
+
+def converted(x, leaves):
+    """An argument of a sample as `gradus` takes it; `leaves` collects pairs of tensors that require gradients."""
+    if isinstance(x, torch.Tensor):
+        if x.layout is not torch.strided or x.is_quantized or x.dtype in ABSENT or x.is_nested:
+            raise Skip("a tensor of another layout or dtype")
+        made = gradus.tensor(x.detach().resolve_conj().resolve_neg().to(torch.float32).numpy()).to(gradus.bfloat16) \
+            if x.dtype is torch.bfloat16 else gradus.tensor(np.array(x.detach().resolve_conj().resolve_neg().numpy()))
+        if isinstance(x, torch.nn.Parameter):
+            made = gradus.nn.Parameter(made, requires_grad=x.requires_grad)
+        elif x.requires_grad:
+            made.requires_grad_(True)
+        if x.requires_grad:
+            leaves.append((x, made))
+        return made
+    if isinstance(x, torch.dtype):
+        if x in ABSENT or not hasattr(gradus, str(x).split(".")[1]):
+            raise Skip("a dtype that is not here")
+        return getattr(gradus, str(x).split(".")[1])
+    if isinstance(x, torch.device):
+        return gradus.device(str(x))
+    if isinstance(x, (torch.memory_format, torch.layout)):
+        if x in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
+            raise Skip("a sparse layout")
+        return getattr(gradus, str(x).split(".")[1])
+    if isinstance(x, torch.Generator):
+        raise Skip("a generator of PyTorch")
+    if isinstance(x, torch.Size):
+        return tuple(x)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return tuple(converted(part, leaves) for part in x)
+    if isinstance(x, (list, tuple)):
+        return type(x)(converted(part, leaves) for part in x)
+    if isinstance(x, dict):
+        return {key: converted(value, leaves) for key, value in x.items()}
+    if isinstance(x, slice):
+        return slice(*(converted(part, leaves) for part in (x.start, x.stop, x.step)))
+    return x
+
+
+def fresh(x, leaves):
+    """An argument with tensors of its own, since some operations write to their arguments."""
+    if isinstance(x, torch.Tensor):
+        if x.layout is not torch.strided:
+            raise Skip("a sparse tensor")
+        made = x.detach().clone()
+        if isinstance(x, torch.nn.Parameter):
+            made = torch.nn.Parameter(made, requires_grad=x.requires_grad)
+        elif x.requires_grad:
+            made.requires_grad_(True)
+        if x.requires_grad:
+            leaves.append(made)
+        return made
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return tuple(fresh(part, leaves) for part in x)
+    if type(x) in (list, tuple):
+        return type(x)(fresh(part, leaves) for part in x)
+    if isinstance(x, dict):
+        return {key: fresh(value, leaves) for key, value in x.items()}
+    return x
+
+
+def flat(x):
+    """All tensors and numbers of nested results."""
+    if isinstance(x, dict):
+        return [leaf for part in x.values() for leaf in flat(part)]
+    if isinstance(x, (list, tuple)):
+        return [leaf for part in x for leaf in flat(part)]
+    return [] if x is None else [x]
+
+
+def array(x):
+    """A tensor or a number as an array, with the name of its dtype."""
+    if isinstance(x, torch.Tensor):
+        if x.layout is not torch.strided or x.dtype in ABSENT:
+            raise Skip("a result of another layout or dtype")
+        name = str(x.dtype).split(".")[1]
+        x = x.detach().resolve_conj().resolve_neg()
+        return (x.float() if x.dtype is torch.bfloat16 else x).numpy(), name
+    if isinstance(x, gradus.Tensor):
+        name = str(x.dtype).split(".")[1]
+        return np.asarray((x.detach().float() if name == "bfloat16" else x.detach()).numpy()), name
+    if isinstance(x, (torch.dtype, gradus.dtype)):
+        return np.asarray(0), str(x).split(".")[1]
+    return np.asarray(x), type(x).__name__
+
+
+def difference(ours, theirs, bounds=BOUNDS, values=True):
+    """How nested results differ, as a `Finding`, or `None`."""
+    ours, theirs = flat(ours), flat(theirs)
+    if len(ours) != len(theirs):
+        return Finding("value", f"{len(ours)} results, not {len(theirs)}")
+    found = None
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        (a, kind), (b, wanted) = array(a), array(b)
+        if a.shape != b.shape:
+            return Finding("value", f"result {i}: shape {list(a.shape)}, not {list(b.shape)}")
+        if kind != wanted:
+            found = found or Finding("dtype", f"result {i}: {kind}, not {wanted}")
+        if values and not close(a, b, bounds[wanted in ("float32", "complex64", "float16", "bfloat16", "complex32")]):
+            return Finding("value", f"result {i}: {shown(a)}, not {shown(b)}")
+    return found
+
+
+def close(a, b, bound):
+    if b.dtype.kind in "biuU":
+        return bool(np.array_equal(a, b))
+    if b.size == 0:
+        return True
+    with np.errstate(all="ignore"):
+        finite = np.abs(b[np.isfinite(b)])
+        scale = float(finite.max()) if finite.size else 1.0
+        a, b = (np.asarray(x, dtype=np.complex128 if b.dtype.kind == "c" else np.float64) for x in (a, b))
+        parts = ((a.real, b.real), (a.imag, b.imag)) if b.dtype.kind == "c" else ((a, b),)
+        return all(np.allclose(x, y, rtol=bound, atol=bound * max(min(scale, 1e300), 1e-3), equal_nan=True) for x, y in parts)
+
+
+def shown(x):
+    return np.array2string(x.reshape(-1)[:6], precision=6, threshold=6).replace("\n", "")
+
+
+def said(error):
+    return f"{type(error).__name__}: {error}".replace("\n", " | ")[:300]
+
+
+def examine(op, sample, dtype):
+    """Runs one sample with both packages: values, dtypes and, for 64-bit floats, gradients from random cotangents."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return examined(op, sample, dtype)
+        except Skip:
+            return None
+
+
+def examined(op, sample, dtype):
+    leaves = []
+    arguments = fresh((sample.input, tuple(sample.args), dict(sample.kwargs)), leaves)
+    pairs = []
+    try:
+        mine = converted(arguments, pairs)
+    except AttributeError as error:
+        return Finding("raises", said(error))
+    wrong = None
+    try:
+        theirs = op.op(arguments[0], *arguments[1], **arguments[2])
+    except Exception as error:
+        wrong = error
+    try:
+        ours = resolve(op)(mine[0], *mine[1], **mine[2])
+    except Missing:
+        return Finding("missing", op.name)
+    except Exception as error:
+        if wrong is not None:
+            return Finding("refused", "")
+        if isinstance(error, AttributeError) and "module 'gradus" in str(error):
+            return Finding("missing", said(error))
+        return Finding("raises", said(error))
+    if wrong is not None:
+        return Finding("accepted", f"PyTorch raises {said(wrong)}")
+    process = sample.output_process_fn_grad
+    random = op.name in RANDOM
+    a, b = ours, theirs
+    if op.name in PROCESSED:
+        a, b = rebound(process)(ours), process(theirs)
+    found = difference(a, b, values=not random)
+    if found is not None or random or dtype not in ("float64", "complex128") or not pairs:
+        return found or Finding("equal", "")
+    return gradient_difference(op, sample) or Finding("equal", "")
+
+
+def gradient_difference(op, sample):
+    """How gradients from random cotangents differ, as a `Finding`, or `None`."""
+    process = sample.output_process_fn_grad
+    leaves, pairs = [], []
+    arguments = fresh((sample.input, tuple(sample.args), dict(sample.kwargs)), leaves)
+    mine = converted(arguments, pairs)
+    wrapper = op.gradcheck_wrapper
+    try:
+        theirs = process(wrapper(op.op, arguments[0], *arguments[1], **arguments[2]))
+    except Exception:
+        return None
+    kept = [i for i, y in enumerate(flat(theirs)) if isinstance(y, torch.Tensor) and y.requires_grad]
+    if not kept:
+        return None
+    rng = np.random.default_rng(1)
+    outputs = [flat(theirs)[i] for i in kept]
+    cotangents = [rng.standard_normal(tuple(y.shape)) + (1j * rng.standard_normal(tuple(y.shape)) if y.is_complex() else 0) for y in outputs]
+    try:
+        wanted = torch.autograd.grad(
+            outputs, [x for x, _ in pairs], [torch.tensor(c, dtype=y.dtype) for c, y in zip(cotangents, outputs)], allow_unused=True)
+    except Exception:
+        return None
+    try:
+        ours = flat(rebound(process)(rebound(wrapper)(resolve(op), mine[0], *mine[1], **mine[2])))
+        results = [ours[i] for i in kept]
+        given = [gradus.tensor(c, dtype=y.dtype) for c, y in zip(cotangents, results)]
+        live = [i for i, y in enumerate(results) if y.requires_grad]
+        grads = gradus.autograd.grad([results[i] for i in live], [y for _, y in pairs], [given[i] for i in live], allow_unused=True)
+    except Exception as error:
+        return Finding("raises", "gradient: " + said(error))
+    for i, ((x, y), a, b) in enumerate(zip(pairs, grads, wanted)):
+        a = gradus.zeros_like(y.detach()) if a is None else a
+        b = torch.zeros_like(x.detach()) if b is None else b
+        found = difference(a, b, (1e-6, 1e-3))
+        if found is not None:
+            return Finding("gradient", f"input {i}: {found.text}")
+    return None
