@@ -12,7 +12,10 @@ try:
 except ImportError:  # its tests are skipped, with a message
     torch = None
 
-needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is not installed: there is nothing to compare with")
+#: Why a comparison is skipped; `conftest.py` counts such skips.
+MISSING = "PyTorch is not installed: there is nothing to compare with"
+
+needs_torch = pytest.mark.skipif(torch is None, reason=MISSING)
 
 
 def array(x):

@@ -147,7 +147,7 @@ def test_messages(call, kind, part):
 ])
 def test_integers_refuse_what_pytorch_refuses(call):
     failing(lambda: call(gradus, gradus.tensor([1, 2, 3])), RuntimeError)
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     failing(lambda: call(torch, torch.tensor([1, 2, 3])), RuntimeError)
 
 
@@ -170,7 +170,7 @@ def test_pickles_of_pytorch_say_what_to_do(tmp_path):
     assert "safetensors.torch.save_file" in failing(lambda: gradus.load(path), ValueError)
     with open(path, "rb") as file:
         assert "load_state_dict" in failing(lambda: gradus.load(file), ValueError)
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for kwargs in ({}, {"_use_new_zipfile_serialization": False}):
         torch.save({"w": torch.ones(2)}, path, **kwargs)
         assert "pickle of torch.save" in failing(lambda: gradus.load(path), ValueError)

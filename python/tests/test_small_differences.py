@@ -417,7 +417,7 @@ ALONG = {
 
 @pytest.mark.parametrize("name", ALONG)
 def test_a_number_is_a_line_of_one(name):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for number in (3.0, float("nan")):
         ours, theirs = (ALONG[name](t, t.tensor(number)) for t in (gradus, torch))
         for a, b in zip(*((r,) if hasattr(r, "numpy") else tuple(r) for r in (ours, theirs))):

@@ -14,30 +14,45 @@ mod workspace;
 use std::process::ExitCode;
 use workspace::Workspace;
 
+/// What a run of the suite includes.
+pub(crate) struct Options {
+    /// Install the packages that tests compare with, and fail where a comparison is skipped.
+    pub(crate) oracles: bool,
+    /// Run the long forms of tests that have a short one.
+    pub(crate) full: bool,
+}
+
 const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
   tidy    check the laws of the repository that the compiler does not know
-  test    run every check and test there is, cheapest first
+  test    run every check and test, cheapest first
+            --oracles  install PyTorch and what else tests compare with; a comparison that is skipped is a failure
+            --full     all samples of the test kit and all random graphs, instead of their short forms
   memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), no part of `test`
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
-  python  build the Python package's wheel and run its tests, a part of `test`
+  python  build the Python package's wheel and run its tests, a part of `test` [--oracles]
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let task: fn(&Workspace) -> Result<(), String> = match arguments[..] {
+    let options = Options { oracles: arguments.contains(&"--oracles"), full: arguments.contains(&"--full") };
+    let task: Box<dyn Fn(&Workspace) -> Result<(), String>> = match arguments[..] {
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
         }
-        ["tidy"] => tidy::run,
-        ["test"] => suite::run,
-        ["memory"] => memory::run,
-        ["arm"] => arm::run,
-        ["python"] => python::run,
+        ["tidy"] => Box::new(tidy::run),
+        ["test", ref rest @ ..] if rest.iter().all(|r| ["--oracles", "--full"].contains(r)) => {
+            Box::new(move |workspace| suite::run(workspace, &options))
+        }
+        ["memory"] => Box::new(memory::run),
+        ["arm"] => Box::new(arm::run),
+        ["python"] | ["python", "--oracles"] => {
+            Box::new(move |workspace| python::run(workspace, options.oracles))
+        }
         _ => {
             eprintln!("xtask: unknown command `{}`\n\n{USAGE}", arguments.join(" "));
             return ExitCode::from(2);

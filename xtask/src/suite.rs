@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check and test, cheapest first, stopping at the first failure.
 
 use crate::workspace::{Workspace, cargo};
-use crate::{python, tidy};
+use crate::{Options, python, tidy};
 use std::process::Command;
 
 /// The package whose examples are programs for readers; each must run to its end.
@@ -14,13 +14,15 @@ const OUTSIDE: &str = "examples/user_primitive/Cargo.toml";
 const LESSER: &[&str] = if cfg!(target_arch = "x86_64") { &["portable", "avx2"] } else { &["portable"] };
 
 /// Runs the whole suite.
-pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
+    let kit: &[(&str, &str)] = if options.full { &[("GRADUS_KIT", "full")] } else { &[] };
     step(workspace, "fmt --all --check")?;
     println!("== tidy");
     tidy::run(workspace)?;
     step(workspace, "clippy --workspace --all-targets -- -D warnings")?;
+    step_with(workspace, "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
     // Benchmarks are built by the lints above and run by no test.
-    step(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests")?;
+    step_with(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests", kit)?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // which those leave out
     for &isa in LESSER {
         let tests = "test --quiet --workspace --exclude gradus-bench --test cpu --test executable";
@@ -36,7 +38,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     // Outside the workspace, as a user's crate is.
     step(workspace, &format!("fmt --check --manifest-path {OUTSIDE}"))?;
     step(workspace, &format!("run --quiet --manifest-path {OUTSIDE}"))?;
-    python::run(workspace)?;
+    python::run(workspace, options.oracles)?;
     println!("== all passed");
     Ok(())
 }

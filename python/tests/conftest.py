@@ -1,0 +1,31 @@
+"""Counts comparisons that were skipped because what they compare with is not installed.
+
+`cargo xtask test --oracles` sets `GRADUS_ORACLES=required`: then such a skip fails the run.
+"""
+
+import os
+
+import pytest
+
+REQUIRED = os.environ.get("GRADUS_ORACLES") == "required"
+
+
+def skipped(terminal):
+    """Reports of tests that were skipped for want of another package; their reasons say "is not installed"."""
+    reports = terminal.stats.get("skipped", [])
+    return [r for r in reports if isinstance(r.longrepr, tuple) and "is not installed" in r.longrepr[2]]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Says how many comparisons did not run, and which command runs them."""
+    count = len(skipped(terminalreporter))
+    if count:
+        terminalreporter.write_line(f"{count} comparisons with other packages were skipped; `cargo xtask test --oracles` installs these and runs them")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """Fails the run where comparisons are required and some were skipped."""
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if REQUIRED and terminal is not None and skipped(terminal):
+        session.exitstatus = 1
