@@ -25,12 +25,14 @@ fn graphs(c: &mut Criterion) {
     let graph = make();
     let both = gradient(&graph).expect("a gradient");
     let flat = both.inlined().expect("a graph");
-    let plan = gradus_compile::compile(&both).expect("a plan");
+    let plan = gradus_compile::compile(&both, &gradus_cpu::PROFILE).expect("a plan");
     c.bench_function("trace a loss", |b| b.iter(make));
     c.bench_function("differentiate it", |b| b.iter(|| gradient(&graph)));
     c.bench_function("inline regions", |b| b.iter(|| both.inlined()));
     c.bench_function("simplify", |b| b.iter(|| simplify(&flat, &Options::default())));
-    c.bench_function("plan, simplification included", |b| b.iter(|| gradus_compile::compile(&both)));
+    c.bench_function("plan, simplification included", |b| {
+        b.iter(|| gradus_compile::compile(&both, &gradus_cpu::PROFILE))
+    });
     c.bench_function("generate code", |b| b.iter(|| Executable::of(plan.clone())));
 }
 

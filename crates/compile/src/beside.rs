@@ -6,17 +6,14 @@ use crate::lowered::{Lowered, Unit};
 use gradus_ir::stop;
 use std::collections::BTreeMap;
 
-/// More elements than this are worth a start of their own.
-const SMALL: usize = 1024;
-
 /// How many of the groups behind it a group looks at: nobody writes so many by hand, and all pairs of what a machine
 /// writes would take longer than running it.
 const NEAR: usize = 256;
 
-/// Merges small groups without reductions.
-pub(crate) fn merge(lowered: &mut Lowered) {
+/// Merges groups without reductions of up to `most` elements.
+pub(crate) fn merge(lowered: &mut Lowered, most: usize) {
     let mut alike: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (unit, group) in lowered.units.iter().enumerate().filter_map(|(i, u)| Some((i, small(u)?))) {
+    for (unit, group) in lowered.units.iter().enumerate().filter_map(|(i, u)| Some((i, small(u, most)?))) {
         alike.entry(group.space.iter().product()).or_default().push(unit);
     }
     let near = |units: Vec<usize>| {
@@ -26,7 +23,9 @@ pub(crate) fn merge(lowered: &mut Lowered) {
     let mut pairs: Vec<(usize, usize)> = alike.into_values().flat_map(near).collect();
     pairs.sort_unstable();
     for (a, b) in pairs.into_iter().take_while(|_| !stop::wanted()) {
-        let (Some(x), Some(y)) = (small(&lowered.units[a]), small(&lowered.units[b])) else { continue };
+        let (Some(x), Some(y)) = (small(&lowered.units[a], most), small(&lowered.units[b], most)) else {
+            continue;
+        };
         if !lowered.depend.could_merge(a, b) {
             continue;
         }
@@ -40,9 +39,9 @@ pub(crate) fn merge(lowered: &mut Lowered) {
     }
 }
 
-fn small(unit: &Unit) -> Option<&Group> {
+fn small(unit: &Unit, most: usize) -> Option<&Group> {
     match unit {
-        Unit::Group(g) if g.reduced.is_none() && g.space.iter().product::<usize>() <= SMALL => Some(g),
+        Unit::Group(g) if g.reduced.is_none() && g.space.iter().product::<usize>() <= most => Some(g),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use crate::kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 use crate::layout::Layout;
 use crate::lowered::{Lowered, Origin, Unit};
 use crate::plan::{Buffer, Control, Place, Plan, Routine, Step};
+use crate::profile::Profile;
 use crate::{Result, checked, compile};
 use gradus_ir::ops::Form;
 use gradus_ir::{Aval, Graph, Op, stop};
@@ -13,13 +14,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The plan of lowered units; buffers have no place in the arena yet.
-pub(crate) fn emit(mut lowered: Lowered, graph: &Graph) -> Result<Plan> {
+pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Result<Plan> {
     prune(&mut lowered);
     attach(&mut lowered);
     checked(|| lowered.verify())?;
     let order = order(&lowered)?;
     let stored = stored(&lowered);
-    let mut out = Emitter { lowered: &lowered, buffers: HashMap::new(), plan: Plan::default() };
+    let mut out = Emitter { lowered: &lowered, profile, buffers: HashMap::new(), plan: Plan::default() };
     // Inputs are the first values of a graph, as they are its first nodes.
     for (i, (aval, _)) in lowered.values[..graph.inputs().len()].iter().enumerate() {
         let place = Place::Input(i);
@@ -172,6 +173,7 @@ fn needed(group: &Group, stored: &[bool]) -> BTreeSet<Value> {
 
 struct Emitter<'a> {
     lowered: &'a Lowered,
+    profile: &'a Profile,
     buffers: HashMap<Value, usize>,
     plan: Plan,
 }
@@ -245,7 +247,7 @@ impl Emitter<'_> {
         let ins: Vec<usize> = ins.iter().map(|v| self.buffer(*v)).collect();
         let outs: Vec<usize> = outs.iter().map(|v| self.buffer(*v)).collect();
         let plans = |graphs: &[&Arc<Graph>]| -> Result<Vec<Arc<Plan>>> {
-            graphs.iter().map(|g| compile(g).map(Arc::new)).collect()
+            graphs.iter().map(|g| compile(g, self.profile).map(Arc::new)).collect()
         };
         Ok(match op.def().form(&types) {
             Form::Switch(branches) => {

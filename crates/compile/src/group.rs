@@ -7,8 +7,6 @@ use gradus_ir::{DType, Literal, Shape};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// More instructions than this would not help memory and would crowd the caches.
-const MOST_MEMBERS: usize = 160;
 const TOO_LONG: &str = "the kernel would be too long";
 
 /// A value that lies (or may come to lie) in memory, by number.
@@ -86,15 +84,17 @@ pub(crate) struct Group {
     pub(crate) space: Vec<usize>,
     /// Which of them are reduced, once anything is.
     pub(crate) reduced: Option<Vec<bool>>,
+    /// Most members, from the profile.
+    pub(crate) most: usize,
     /// What they compute, in order; shared, as groups are tried with one more member over and over.
     pub(crate) members: Vec<(Arc<Member>, Level)>,
 }
 
 impl Group {
     /// A group of one.
-    pub(crate) fn of(member: Arc<Member>) -> Group {
+    pub(crate) fn of(member: Arc<Member>, most: usize) -> Group {
         let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
-        let empty = Group { space, reduced: None, members: Vec::new() };
+        let empty = Group { space, reduced: None, most, members: Vec::new() };
         // A member always fits a group that has nothing but its own axes.
         empty.joined(&member).unwrap_or_else(|_| Group { members: vec![(member, Level::Element)], ..empty })
     }
@@ -169,7 +169,7 @@ impl Group {
     /// This group with one more member, or why that cannot be.
     pub(crate) fn joined(&self, member: &Arc<Member>) -> Result<Group, &'static str> {
         // Full groups are asked most often: not a copy for nothing.
-        if self.members.len() >= MOST_MEMBERS {
+        if self.members.len() >= self.most {
             return Err(TOO_LONG);
         }
         let mut group = self.clone();
@@ -179,7 +179,7 @@ impl Group {
 
     /// Takes one more member; a group that could not is of no use any more.
     pub(crate) fn join(&mut self, member: &Arc<Member>) -> Result<(), &'static str> {
-        if self.members.len() >= MOST_MEMBERS {
+        if self.members.len() >= self.most {
             return Err(TOO_LONG);
         }
         let whole = self.fit(&member.space, Level::Element).is_some();
@@ -225,7 +225,7 @@ impl Group {
 
     /// This group with all members of another, or why that cannot be.
     pub(crate) fn merged(&self, other: &Group) -> Result<Group, &'static str> {
-        if self.members.len() + other.members.len() > MOST_MEMBERS {
+        if self.members.len() + other.members.len() > self.most {
             return Err(TOO_LONG);
         }
         // Where neither changes the axes of the other, what needs the other joins it: the other stays as it is.
@@ -243,8 +243,12 @@ impl Group {
         // The larger space first: what runs over rows alone must find rows.
         let numel = |g: &Group| g.space.iter().product::<usize>();
         let larger = if numel(self) >= numel(other) { self } else { other };
-        let mut group =
-            Group { space: larger.space.clone(), reduced: larger.reduced.clone(), members: Vec::new() };
+        let mut group = Group {
+            members: Vec::new(),
+            space: larger.space.clone(),
+            reduced: larger.reduced.clone(),
+            most: self.most,
+        };
         for member in all {
             group.join(member)?;
         }

@@ -1,7 +1,8 @@
 //! From graphs to plans: inline regions, lighten loops, simplify, fuse into kernels, place memory.
 //!
 //! Each stage has one representation that can be printed and checked: [`Graph`](gradus_ir::Graph), then units of
-//! fused ops, then a [`Plan`] of [`Kernel`]s. Devices run plans; nothing here knows one.
+//! fused ops, then a [`Plan`] of [`Kernel`]s. Devices run plans; nothing here knows one: what a pass
+//! assumes about the device is in its [`Profile`].
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod lower;
 mod lowered;
 mod memory;
 mod plan;
+mod profile;
 mod recompute;
 mod simplify;
 mod slices;
@@ -28,6 +30,7 @@ pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
 pub use lowered::Apart;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
+pub use profile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result, stop};
@@ -41,29 +44,31 @@ pub struct Given {
     pub layout: Layout,
 }
 
-/// The plan of a graph whose inputs are row-major.
-pub fn compile(graph: &Graph) -> Result<Plan> {
-    compile_with(graph, &[])
+/// Compiles a graph whose inputs are row-major for a device.
+pub fn compile(graph: &Graph, profile: &Profile) -> Result<Plan> {
+    compile_with(graph, &[], profile)
 }
 
-/// The plan of a graph whose inputs lie as given.
-pub fn compile_with(graph: &Graph, given: &[Given]) -> Result<Plan> {
+/// Compiles a graph whose inputs are stored as `given` says for a device.
+pub fn compile_with(graph: &Graph, given: &[Given], profile: &Profile) -> Result<Plan> {
     let Simplified { graph, fired, .. } =
-        simplify(&loops::lightened(graph.inlined()?)?, &Options::default())?;
-    let mut lowered = lower::lower(&graph, given)?;
+        simplify(&loops::lightened(graph.inlined()?, &profile.loops)?, &Options::default())?;
+    let mut lowered = lower::lower(&graph, given, profile)?;
     checked(|| lowered.verify())?;
-    recompute::recompute(&mut lowered);
+    recompute::recompute(&mut lowered, &profile.recompute);
     checked(|| lowered.verify())?;
-    beside::merge(&mut lowered);
+    beside::merge(&mut lowered, profile.fuse.small);
     checked(|| lowered.verify())?;
     let apart = std::mem::take(&mut lowered.apart);
-    let mut plan = emit::emit(lowered, &graph)?;
+    let mut plan = emit::emit(lowered, &graph, profile)?;
     plan.simplified = fired;
     plan.apart = apart;
     checked(|| plan.verify_steps())?;
-    slices::slice(&mut plan);
+    if let Some(limits) = &profile.slices {
+        slices::slice(&mut plan, limits, profile.memory.align);
+    }
     checked(|| plan.verify_steps())?;
-    memory::plan_memory(&mut plan);
+    memory::plan_memory(&mut plan, profile.memory.align);
     checked(|| plan.verify())?;
     stop::poll()?;
     Ok(plan)

@@ -5,25 +5,16 @@ use crate::contraction::{Operand, Unfit, matched};
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::layout::Layout;
 use crate::lowered::{Apart, Lowered, Origin, Unit};
+use crate::profile::{Profile, Split};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
-use gradus_ir::reference::MOST_BYTES;
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
 use std::sync::Arc;
 
-/// Fewer parallel indices than this leave cores idle: such reductions are done in two turns.
-const FEW_ROWS: usize = 64;
-/// Fewer columns than this do: they are done some hundreds at a time.
-const MANY_COLUMNS: usize = 1 << 13;
-/// Below this it does not matter.
-const MANY_ELEMENTS: usize = 1 << 15;
-/// Columns of so many elements at a time, a few rows of which are in cache when they are summed.
-const CACHED_ELEMENTS: usize = 1 << 16;
-
 /// The units of a graph without regions, whose inputs lie as given (all row-major if nothing is).
-pub(crate) fn lower(graph: &Graph, given: &[Given]) -> Result<Lowered> {
+pub(crate) fn lower(graph: &Graph, given: &[Given], profile: &Profile) -> Result<Lowered> {
     let views = Vec::with_capacity(graph.nodes().len());
-    let mut l = Lowering { graph, given, views, to: Lowered::default() };
+    let mut l = Lowering { graph, given, profile, views, to: Lowered::default() };
     for node in graph.nodes() {
         stop::poll()?;
         let views = l.node(node).map_err(|e| {
@@ -42,6 +33,7 @@ pub(crate) fn lower(graph: &Graph, given: &[Given]) -> Result<Lowered> {
 struct Lowering<'g> {
     graph: &'g Graph,
     given: &'g [Given],
+    profile: &'g Profile,
     /// How to read the results of each node.
     views: Vec<Vec<View>>,
     to: Lowered,
@@ -78,7 +70,7 @@ impl Lowering<'_> {
         let out = &node.outs[0];
         let form = node.op.def().form(&types);
         if !matches!(form, Form::View(_) | Form::Reshape | Form::Iota { .. } | Form::Constant(_)) {
-            walkable(types.iter().chain(&node.outs))?;
+            walkable(types.iter().chain(&node.outs), self.profile.memory.most)?;
         }
         Ok(vec![match form {
             Form::Constant(l) => self.constant(l),
@@ -179,7 +171,7 @@ impl Lowering<'_> {
                 self.to.units[unit] = Unit::Group(group);
                 unit
             }
-            None => self.unit(Unit::Group(Group::of(member)), &producers),
+            None => self.unit(Unit::Group(Group::of(member, self.profile.fuse.most)), &producers),
         };
         self.to.home[value] = Some(unit);
     }
@@ -233,7 +225,7 @@ impl Lowering<'_> {
                 },
             };
         }
-        if let Some((shape, first)) = two_turns(&t.shape, axes)
+        if let Some((shape, first)) = two_turns(&t.shape, axes, &self.profile.split)
             && let Some(layout) = x.layout.reshaped(&t.shape, &shape)
         {
             let x = View { layout, ..x.clone() };
@@ -291,12 +283,12 @@ impl Lowering<'_> {
     }
 
     fn contract(&mut self, labels: [&str; 3], ins: Vec<View>, types: &[Aval], out: &Aval) -> Result<View> {
-        // Narrow floats are summed in f32. Products of bf16 take them as they are, unless one is summed first.
+        // Narrow floats are summed in f32. Products take those of the profile as they are, unless one is summed first.
         let dtype = if out.dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let alone =
             |o: usize| labels[o].chars().any(|l| !labels[1 - o].contains(l) && !labels[2].contains(l));
-        let narrow = out.dtype == DType::BF16 && !alone(0) && !alone(1);
-        let taken = if narrow { DType::BF16 } else { dtype };
+        let narrow = self.profile.products.contains(&out.dtype) && !alone(0) && !alone(1);
+        let taken = if narrow { out.dtype } else { dtype };
         let mut operands = Vec::new();
         for (o, (view, t)) in ins.into_iter().zip(types).enumerate() {
             let (mut view, mut t) = (view, t.clone());
@@ -427,9 +419,9 @@ impl Lowering<'_> {
 }
 
 /// Refuses what is absurd to compute, even where fusion would need no memory for it.
-fn walkable<'a>(mut avals: impl Iterator<Item = &'a Aval>) -> Result<()> {
+fn walkable<'a>(mut avals: impl Iterator<Item = &'a Aval>, most: usize) -> Result<()> {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
-    match avals.find(|a| bytes(a) > MOST_BYTES) {
+    match avals.find(|a| bytes(a) > most) {
         Some(a) => Err(Error::new(Kind::Memory { bytes: bytes(a) })),
         None => Ok(()),
     }
@@ -441,23 +433,23 @@ fn extent(labels: &str, shape: &[usize], label: char) -> usize {
 
 /// For a reduction with too few parallel indices to keep all cores busy: the shape with its outermost reduced axis cut in two
 /// (unless that axis is short), and the axes to reduce first, which are all but the outer piece of that one.
-fn two_turns(shape: &Shape, axes: &[usize]) -> Option<(Shape, Vec<usize>)> {
+fn two_turns(shape: &Shape, axes: &[usize], limits: &Split) -> Option<(Shape, Vec<usize>)> {
     let numel = shape.numel();
     let kept = numel / axes.iter().map(|&a| shape[a]).product::<usize>().max(1);
     // Rows are done one at a time, columns many at a time.
     let by_columns = (0..shape.rank()).rev().find(|&a| shape[a] > 1).is_some_and(|a| !axes.contains(&a));
-    let enough = if by_columns { MANY_COLUMNS } else { FEW_ROWS };
-    if kept >= enough || numel < MANY_ELEMENTS {
+    let enough = if by_columns { limits.columns } else { limits.rows };
+    if kept >= enough || numel < limits.least {
         return None;
     }
     let axis = axes.iter().copied().min()?;
     let extent = shape[axis];
-    let wanted = enough.div_ceil(kept).max(if by_columns { numel / CACHED_ELEMENTS } else { 0 });
+    let wanted = enough.div_ceil(kept).max(if by_columns { numel / limits.tile } else { 0 });
     if axes.len() > 1 && extent > 3 && extent <= 2 * wanted {
         // The outermost axis is cut enough as it is.
         return Some((shape.clone(), axes.iter().copied().filter(|&a| a != axis).collect()));
     }
-    let parts = (2..=wanted.min(extent / 16)).rev().find(|p| extent.is_multiple_of(*p))?;
+    let parts = (2..=wanted.min(extent / limits.part)).rev().find(|p| extent.is_multiple_of(*p))?;
     let cut = [parts, extent / parts];
     let new = shape[..axis].iter().chain(&cut).chain(&shape[axis + 1..]).copied().collect();
     let later = axes.iter().map(|&a| if a > axis { a + 1 } else { a });

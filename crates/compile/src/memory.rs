@@ -5,9 +5,6 @@ use crate::layout::Layout;
 use crate::plan::{Place, Plan, Step};
 use std::collections::{HashMap, HashSet};
 
-/// Places start at cache lines.
-const ALIGN: usize = 64;
-
 /// When a buffer is needed: from the step that writes it to the last that reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
@@ -16,7 +13,7 @@ pub(crate) struct Life {
 }
 
 /// Gives every temporary its place, and says which inputs an output may take over.
-pub(crate) fn plan_memory(plan: &mut Plan) {
+pub(crate) fn plan_memory(plan: &mut Plan, align: usize) {
     let lives = lives(plan);
     let mut host: HashMap<usize, usize> = HashMap::new();
     let mut taken: HashSet<usize> = HashSet::new();
@@ -47,7 +44,7 @@ pub(crate) fn plan_memory(plan: &mut Plan) {
         let own = whole.entry(root(b)).or_insert(life);
         *own = Life { from: own.from.min(life.from), to: own.to.max(life.to) };
     }
-    let (places, arena) = pack(plan, &whole);
+    let (places, arena) = pack(plan, &whole, align);
     plan.arena = arena;
     for (b, buffer) in plan.buffers.iter_mut().enumerate() {
         if let (Place::Arena(at), Some(place)) = (&mut buffer.place, places.get(&root(b))) {
@@ -58,14 +55,14 @@ pub(crate) fn plan_memory(plan: &mut Plan) {
 }
 
 /// Places the largest first, each at the lowest byte where no one lives at the same time.
-fn pack(plan: &Plan, whole: &HashMap<usize, Life>) -> (HashMap<usize, usize>, usize) {
+fn pack(plan: &Plan, whole: &HashMap<usize, Life>, align: usize) -> (HashMap<usize, usize>, usize) {
     // From, to, and when; sorted by place.
     let mut placed: Vec<(usize, usize, Life)> = Vec::new();
     let mut order: Vec<(usize, Life)> = whole.iter().map(|(b, l)| (*b, *l)).collect();
     order.sort_by_key(|(b, _)| (std::cmp::Reverse(plan.buffers[*b].bytes()), *b));
     let (mut places, mut arena) = (HashMap::new(), 0);
     for (b, life) in order {
-        let bytes = plan.buffers[b].bytes().next_multiple_of(ALIGN);
+        let bytes = plan.buffers[b].bytes().next_multiple_of(align);
         let mut at = 0;
         for (from, to, other) in placed.iter() {
             let together = life.from <= other.to && other.from <= life.to;

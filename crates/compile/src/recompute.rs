@@ -6,20 +6,14 @@
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::Level;
 use crate::lowered::{Lowered, Origin, Unit};
+use crate::profile::Recompute;
 use gradus_ir::ops::Scalar;
 use gradus_ir::stop;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Values smaller than this do not matter.
-const FEW: usize = 1 << 12;
-/// Most work per element that is done again instead of a store and a load.
-const MOST: usize = 24;
-/// Work of a function that is not exact arithmetic.
-const FUNCTION: usize = 6;
-
 /// Replaces loads by computing again, where that pays.
-pub(crate) fn recompute(lowered: &mut Lowered) {
+pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
     let mut readers: BTreeMap<Value, BTreeSet<usize>> = BTreeMap::new();
     for (u, unit) in lowered.units.iter().enumerate() {
         unit.reads().into_iter().for_each(|v| {
@@ -30,7 +24,7 @@ pub(crate) fn recompute(lowered: &mut Lowered) {
     for value in readers.keys().copied().collect::<Vec<_>>().into_iter().rev().take_while(|_| !stop::wanted())
     {
         let units = readers[&value].clone();
-        let Some(changed) = without(lowered, value, &units, &readers) else { continue };
+        let Some(changed) = without(lowered, value, &units, &readers, limits) else { continue };
         for (unit, group) in changed {
             let before: BTreeSet<Value> = lowered.units[unit].reads().into_iter().collect();
             let after: BTreeSet<Value> = group.reads().into_iter().collect();
@@ -55,22 +49,30 @@ fn without(
     value: Value,
     units: &BTreeSet<usize>,
     readers: &BTreeMap<Value, BTreeSet<usize>>,
+    limits: &Recompute,
 ) -> Option<Vec<(usize, Group)>> {
     let (aval, _) = &lowered.values[value];
-    if units.is_empty() || aval.shape.numel() < FEW || lowered.outputs.contains(&value) {
+    if units.is_empty() || aval.shape.numel() < limits.least || lowered.outputs.contains(&value) {
         return None;
     }
     let Some(Unit::Group(home)) = lowered.home[value].map(|u| &lowered.units[u]) else { return None };
-    let mut recipe =
-        Recipe { home, lowered, readers, value, members: BTreeMap::new(), leaves: BTreeSet::new(), work: 0 };
+    let mut recipe = Recipe {
+        home,
+        lowered,
+        readers,
+        limits,
+        value,
+        members: BTreeMap::new(),
+        leaves: BTreeSet::new(),
+        work: 0,
+    };
     recipe.add(value)?;
     let (members, leaves) = (recipe.members, recipe.leaves);
     let mut changed = Vec::new();
     for &unit in units {
         let Unit::Group(group) = &lowered.units[unit] else { return None };
-        // One load may be exchanged for another, but not for two.
         let own: BTreeSet<Value> = group.reads().into_iter().collect();
-        if leaves.difference(&own).count() > 1 {
+        if leaves.difference(&own).count() > limits.loads {
             return None;
         }
         changed.push((unit, group.clone()));
@@ -86,6 +88,7 @@ struct Recipe<'a> {
     home: &'a Group,
     lowered: &'a Lowered,
     readers: &'a BTreeMap<Value, BTreeSet<usize>>,
+    limits: &'a Recompute,
     value: Value,
     members: BTreeMap<Value, Arc<Member>>,
     /// Large values in memory that it reads.
@@ -101,14 +104,14 @@ impl Recipe<'_> {
         let (member, Level::Element) = self.home.find(value)? else { return None };
         let Task::Scalar(scalar) = &member.task else { return None };
         let function = matches!(scalar, Scalar::Row(row) if row.ulp > 1.0);
-        self.work += if function { FUNCTION } else { 1 };
-        if self.work > MOST {
+        self.work += if function { self.limits.function } else { 1 };
+        if self.work > self.limits.work {
             return None;
         }
         for arg in &member.args {
             let Some(v) = arg.value() else { continue };
             if self.in_memory(v) {
-                if self.lowered.values[v].0.shape.numel() >= FEW {
+                if self.lowered.values[v].0.shape.numel() >= self.limits.least {
                     self.leaves.insert(v);
                 }
             } else {

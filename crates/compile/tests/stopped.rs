@@ -1,5 +1,10 @@
 //! Compilation that is to end does so with that error, wherever it is asked.
 
+#[path = "common/profile.rs"]
+mod device;
+
+use device::PROFILE;
+use gradus_compile as limits;
 use gradus_compile::compile;
 use gradus_ir::graph::Builder;
 use gradus_ir::transform::vjp;
@@ -21,11 +26,11 @@ fn wherever_it_is_asked() {
     let shares = scores / scores.sum(&[2]).reshape([8, 96, 1]).broadcast_to(&scores.shape());
     let y = shares.dot(x, "bij", "bjk", "bik").tanh() + x;
     let graph = vjp(&b.finish(&[y]).unwrap(), &[0, 1]).unwrap();
-    let whole = compile(&graph).unwrap().to_string();
+    let whole = compile(&graph, &PROFILE).unwrap().to_string();
     let mut asked = 0;
     let plan = loop {
         LEFT.set(asked);
-        match compile(&graph) {
+        match compile(&graph, &PROFILE) {
             Ok(plan) => break plan,
             Err(e) => assert!(matches!(e.kind(), Kind::Interrupted), "asked {asked} times: {e}"),
         }

@@ -1,5 +1,10 @@
 //! Plans that are broken in one place are refused, with the place.
 
+#[path = "common/profile.rs"]
+mod device;
+
+use device::PROFILE;
+use gradus_compile as limits;
 use gradus_compile::{Place, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;
@@ -19,7 +24,7 @@ fn products() -> Plan {
     let y = h.dot(v, "ij", "jk", "ik");
     let rows = (y * h).sum(&[1]).reshape([8, 1]).broadcast_to(&h.shape());
     let out = (y - rows).dot(w, "ij", "jk", "ik");
-    compile(&b.finish(&[out, (h + out).sum(&[0])]).unwrap()).unwrap()
+    compile(&b.finish(&[out, (h + out).sum(&[0])]).unwrap(), &PROFILE).unwrap()
 }
 
 fn loops() -> Plan {
@@ -32,7 +37,7 @@ fn loops() -> Plan {
     let b = Builder::new();
     let ins = [input(&b, &[4, 4]), input(&b, &[4]), input(&b, &[6, 4])];
     let outs = b.apply(scan(step), &ins);
-    compile(&b.finish(&outs).unwrap()).unwrap()
+    compile(&b.finish(&outs).unwrap(), &PROFILE).unwrap()
 }
 
 fn scan(body: Graph) -> Scan {
@@ -134,7 +139,7 @@ fn sliced() -> Plan {
     let ins: Vec<Var<'_>> = (0..3).map(|_| input(&b, &[16, 64, 32])).collect();
     let scores = ins[0].dot(ins[1], "bid", "bjd", "bij").exp();
     let sums = scores.sum(&[2]).reshape([16, 64, 1]).broadcast_to(&scores.shape());
-    compile(&b.finish(&[(scores / sums).dot(ins[2], "bij", "bjd", "bid")]).unwrap()).unwrap()
+    compile(&b.finish(&[(scores / sums).dot(ins[2], "bij", "bjd", "bid")]).unwrap(), &PROFILE).unwrap()
 }
 
 #[test]
@@ -159,7 +164,7 @@ fn slices_over_each_other() {
 fn inputs_that_cannot_be_taken_over() {
     let b = Builder::new();
     let (x, y) = (input(&b, &[8, 8]), input(&b, &[8, 8]));
-    let plan = compile(&b.finish(&[x + y, x.permute(&[1, 0]) * y]).unwrap()).unwrap();
+    let plan = compile(&b.finish(&[x + y, x.permute(&[1, 0]) * y]).unwrap(), &PROFILE).unwrap();
     plan.verify().unwrap();
     let given = plan.donors.iter().flatten().count();
     assert!(given <= 1, "{:?}", plan.donors);
@@ -202,7 +207,7 @@ fn loops_that_carry_something_else() {
     let body = one(&|x| x + x);
     let b = Builder::new();
     let outs = b.apply(While { condition, body, shared: 0, bound: 0 }, &[input(&b, &[4])]);
-    let plan = compile(&b.finish(&outs).unwrap()).unwrap();
+    let plan = compile(&b.finish(&outs).unwrap(), &PROFILE).unwrap();
     let at = plan.steps.iter().position(|s| matches!(s, Step::While { .. })).expect("a loop");
     let said = |change: &dyn Fn(&mut gradus_compile::Control, &mut usize)| {
         said(&plan, |p| match &mut p.steps[at] {

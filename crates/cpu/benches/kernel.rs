@@ -66,7 +66,7 @@ fn seconds(executable: &Executable, pool: &Pool, inputs: &[Storage]) -> f64 {
 }
 
 fn row(name: &str, graph: &Graph, pools: &[Pool]) {
-    let plan = compile(graph).unwrap();
+    let plan = compile(graph, &gradus_cpu::PROFILE).unwrap();
     let steps = plan.steps.len();
     let begin = Instant::now();
     let plain = Executable::interpreted(plan.clone()).unwrap();

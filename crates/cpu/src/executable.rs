@@ -4,6 +4,7 @@ use crate::arena::Arenas;
 use crate::literal::{from_memory, to_memory};
 use crate::nested;
 use crate::pool::Pool;
+use crate::profile::PROFILE;
 use crate::rolled::{Counts, Rolled};
 use crate::tile::{Memory, Program};
 use crate::{interrupt, product, routine};
@@ -101,12 +102,12 @@ pub(crate) fn memory_error(bytes: usize) -> Error {
 impl Executable {
     /// Compiles a graph whose inputs are row-major.
     pub fn new(graph: &Graph) -> Result<Executable> {
-        interrupt::stoppable(true, || Executable::by(compile(graph)?, true))
+        interrupt::stoppable(true, || Executable::by(compile(graph, &PROFILE)?, true))
     }
 
     /// Compiles a graph whose inputs lie as given.
     pub fn with(graph: &Graph, given: &[Given]) -> Result<Executable> {
-        interrupt::stoppable(true, || Executable::by(compile_with(graph, given)?, true))
+        interrupt::stoppable(true, || Executable::by(compile_with(graph, given, &PROFILE)?, true))
     }
 
     /// Makes a plan ready, if all is right about it.

@@ -202,7 +202,7 @@ fn more_axes_than_anyone_has() {
 #[test]
 fn plans_that_leave_their_buffers_are_refused() {
     let (graph, _) = build(&[&[4, 5], &[5, 6]], |_, x| vec![x[0].exp(), x[0].dot(x[1], "ik", "kj", "ij")]);
-    let plan = gradus_compile::compile(&graph).expect("a plan");
+    let plan = gradus_compile::compile(&graph, &gradus_cpu::PROFILE).expect("a plan");
     for b in 0..plan.inputs.len() {
         let mut short = plan.clone();
         short.buffers[b].numel -= 1;

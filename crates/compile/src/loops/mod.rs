@@ -8,6 +8,7 @@
 
 mod reuse;
 
+use crate::profile::Loops;
 use gradus_ir::graph::{Builder, Id, Node, Var};
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::movement::Permute;
@@ -18,12 +19,8 @@ use gradus_ir::{Aval, Graph, Result, stop};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Elements of a value of a step up to which a vector is not filled: steps of no more do functions of the inputs alone,
-/// too, better for all steps at once.
-const SMALL: usize = 64;
-
 /// The same graph with lighter loops.
-pub(crate) fn lightened(graph: Graph) -> Result<Graph> {
+pub(crate) fn lightened(graph: Graph, limits: &Loops) -> Result<Graph> {
     if !graph.nodes().iter().any(|n| matches!(n.op, Op::Scan(_))) {
         return Ok(graph);
     }
@@ -34,10 +31,10 @@ pub(crate) fn lightened(graph: Graph) -> Result<Graph> {
         Some(Together::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),
         None => Ok(None),
     })?;
-    let graph = reuse::reused(&graph)?;
+    let graph = reuse::reused(&graph, limits)?;
     rebuilt(&graph, |b, i, _, operands| {
         let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
-        Lighter::new(scan).apply(b, operands).map(Some)
+        Lighter::new(scan, limits).apply(b, operands).map(Some)
     })
 }
 
@@ -139,11 +136,12 @@ enum On {
 
 struct Lighter<'s> {
     scan: &'s Scan,
+    limits: &'s Loops,
     on: Vec<On>,
 }
 
 impl<'s> Lighter<'s> {
-    fn new(scan: &'s Scan) -> Lighter<'s> {
+    fn new(scan: &'s Scan, limits: &'s Loops) -> Lighter<'s> {
         let mut on: Vec<On> = Vec::with_capacity(scan.body.nodes().len());
         for node in scan.body.nodes() {
             on.push(match input(node) {
@@ -153,7 +151,7 @@ impl<'s> Lighter<'s> {
                 None => node.ins.iter().map(|id| on[id.node as usize]).max().unwrap_or(On::Shared),
             });
         }
-        Lighter { scan, on }
+        Lighter { scan, limits, on }
     }
 
     fn on(&self, id: Id) -> On {
@@ -196,7 +194,7 @@ impl<'s> Lighter<'s> {
         let slices =
             body.input_avals()[self.scan.shared + self.scan.carries..].iter().map(elements).sum::<usize>();
         let mut left = slices + body.output_avals()[self.scan.carries..].iter().map(elements).sum::<usize>();
-        let small = body.nodes().iter().flat_map(|n| &n.outs).all(|a| elements(a) <= SMALL);
+        let small = body.nodes().iter().flat_map(|n| &n.outs).all(|a| elements(a) <= self.limits.small);
         // Whether steps use a value for what comes before does not have.
         let mut used = vec![false; body.nodes().len()];
         let within = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on == On::Carries);

@@ -3,6 +3,7 @@
 //! would have had them in.
 
 use super::{Lighter, input, rebuilt};
+use crate::profile::Loops;
 use gradus_ir::graph::{Builder, Id, Node, Var};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::{Form, Op};
@@ -20,8 +21,8 @@ struct Again {
 }
 
 /// The same graph, in which loops keep what others need.
-pub(super) fn reused(graph: &Graph) -> Result<Graph> {
-    let found: Vec<Again> = (0..graph.nodes().len()).flat_map(|later| again(graph, later)).collect();
+pub(super) fn reused(graph: &Graph, limits: &Loops) -> Result<Graph> {
+    let found: Vec<Again> = (0..graph.nodes().len()).flat_map(|later| again(graph, later, limits)).collect();
     if found.is_empty() {
         return Ok(graph.clone());
     }
@@ -69,9 +70,9 @@ fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<A
 }
 
 /// The products of a loop that an earlier one has.
-fn again(graph: &Graph, later: usize) -> Vec<Again> {
+fn again(graph: &Graph, later: usize, limits: &Loops) -> Vec<Again> {
     let Op::Scan(scan) = &graph.nodes()[later].op else { return Vec::new() };
-    let ahead = Lighter::new(scan).ahead().into_iter();
+    let ahead = Lighter::new(scan, limits).ahead().into_iter();
     ahead.filter_map(|product| earlier(graph, later, scan, product)).collect()
 }
 

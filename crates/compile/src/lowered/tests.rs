@@ -1,7 +1,12 @@
 //! Units that are broken in one place are refused; whole ones can be read.
 
+#[path = "../../tests/common/profile.rs"]
+mod device;
+
 use super::{Lowered, Unit};
 use crate::lower::lower;
+use crate::profile as limits;
+use device::PROFILE;
 use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType};
 use std::sync::Arc;
@@ -12,7 +17,7 @@ fn lowered() -> Lowered {
     let x = b.input("x", Aval::new(DType::F32, [2, 3]));
     let w = b.input("w", Aval::new(DType::F32, [3, 4]));
     let h = x.dot(w, "ij", "jk", "ik").tanh();
-    lower(&b.finish(&[(h * h).sum(&[1])]).expect("a graph"), &[]).expect("units")
+    lower(&b.finish(&[(h * h).sum(&[1])]).expect("a graph"), &[], &PROFILE).expect("units")
 }
 
 /// What is said of units changed like this.

@@ -4,27 +4,27 @@
 //! of sums of some rows each; the nests around it become slices of as many rows, and what they share comes from memory
 //! once.
 
-use super::{FEWEST, Looked, Run, Users, run, sliced, taken, users};
+use super::{Looked, Run, Users, run, sliced, taken, users};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Step};
+use crate::profile::Slices;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What they share is this large, in bytes: smaller values stay in some cache from one step to the next.
-const SHARED: usize = 1 << 22;
 /// How many steps before and behind a sum are looked at.
 const NEAR: usize = 8;
 
-/// Replaces sums along columns, and the nests around them, by their slices.
-pub(super) fn slice(plan: &mut Plan) {
+/// Replaces sums along columns, and the nests around them, by their slices. Values of at least `shared` bytes are worth it:
+/// smaller ones stay in some cache from one step to the next.
+pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usize) {
     // How many steps use a buffer stays, whatever their order is.
     let users = users(plan);
     let mut at = 0;
     while at < plan.steps.len() {
-        if let Some(parts) = parts(plan, at) {
-            let steps = gathered(plan, at, parts);
-            let sums = best(plan, &users, steps, parts);
-            if let Some((run, step)) = sums.and_then(|run| taken(plan, &run).map(|step| (run, step))) {
+        if let Some(parts) = parts(plan, at, limits.fewest, shared) {
+            let steps = gathered(plan, at, parts, shared);
+            let sums = best(plan, &users, steps, parts, limits);
+            if let Some((run, step)) = sums.and_then(|run| taken(plan, &run, align).map(|step| (run, step))) {
                 at = run.steps.start;
                 plan.steps.splice(run.steps, [step]);
             }
@@ -34,28 +34,28 @@ pub(super) fn slice(plan: &mut Plan) {
 }
 
 /// Of how many sums of some rows a sum along columns is made.
-fn parts(plan: &Plan, at: usize) -> Option<usize> {
+fn parts(plan: &Plan, at: usize, fewest: usize, shared: usize) -> Option<usize> {
     match &plan.steps[at] {
-        Step::Kernel(k @ Kernel { columns: true, parallel: 2.., .. }) => {
-            (k.axes[0] >= FEWEST && large(plan, &plan.steps[at]).next().is_some()).then_some(k.axes[0])
-        }
+        Step::Kernel(k @ Kernel { columns: true, parallel: 2.., .. }) => (k.axes[0] >= fewest
+            && large(plan, &plan.steps[at], shared).next().is_some())
+        .then_some(k.axes[0]),
         _ => None,
     }
 }
 
-fn large<'a>(plan: &'a Plan, step: &Step) -> impl Iterator<Item = usize> + 'a {
+fn large<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = usize> + 'a {
     let all = step.reads().into_iter().chain(step.writes());
-    all.filter(|b| plan.buffers[*b].bytes() >= SHARED)
+    all.filter(move |b| plan.buffers[*b].bytes() >= least)
 }
 
 /// Brings the nests that share large values with a sum to its side; steps between them that they do not need go behind.
-fn gathered(plan: &mut Plan, sum: usize, parts: usize) -> Range<usize> {
-    let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum]).collect();
+fn gathered(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
+    let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum], least).collect();
     let joins = |step: &Step, shared: &mut BTreeSet<usize>| {
-        let nest = matches!(step, Step::Kernel(_)) && large(plan, step).any(|b| shared.contains(&b));
+        let nest = matches!(step, Step::Kernel(_)) && large(plan, step, least).any(|b| shared.contains(&b));
         let joins = nest && sliced(step, &[parts], &mut |m| m.buffer).is_some();
         if joins {
-            shared.extend(large(plan, step));
+            shared.extend(large(plan, step, least));
         }
         joins
     };
@@ -87,9 +87,9 @@ fn gathered(plan: &mut Plan, sum: usize, parts: usize) -> Range<usize> {
 }
 
 /// The longest run of slices among these steps.
-fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize) -> Option<Run> {
+fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize, limits: &Slices) -> Option<Run> {
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
-    let looked = Looked::new(plan, users);
+    let looked = Looked::new(plan, users, limits);
     ranges.find_map(|range| run(&looked, range, &[parts]))
 }

@@ -11,24 +11,12 @@ use crate::kernel::{Access, Kernel, Operation};
 use crate::layout::{Layout, cut, refine};
 use crate::memory::plan_memory;
 use crate::plan::{Buffer, Control, Place, Plan, Step};
+use crate::profile::Slices;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Fewer slices are not worth it: threads share them.
-const FEWEST: usize = 8;
-/// What steps pass on to each other must be this large, all slices together, in bytes.
-const LEAST: usize = 1 << 18;
-/// What one slice passes on should not be smaller, in bytes: taking a slice costs some microseconds.
-const SMALL: usize = 1 << 14;
-/// Nor should it be larger: it is to stay in cache.
-const CACHE: usize = 1 << 19;
-/// What is computed again instead of stored is this large, in bytes: smaller values stay in the cache of a core.
-const LARGE: usize = 1 << 21;
-/// Most operations for an element that is computed again instead of stored and loaded.
-const MOST_WORK: f64 = 600.0;
 
 /// Neighbouring steps, and the extents of the outer axes that they share.
 struct Run {
@@ -42,14 +30,16 @@ struct Run {
 }
 
 /// Replaces runs of steps by their slices.
-pub(crate) fn slice(plan: &mut Plan) {
-    read_less(plan);
-    let runs = runs(plan);
+pub(crate) fn slice(plan: &mut Plan, limits: &Slices, align: usize) {
+    read_less(plan, limits);
+    let runs = runs(plan, limits);
     for run in runs.into_iter().rev() {
-        let Some(step) = taken(plan, &run) else { continue };
+        let Some(step) = taken(plan, &run, align) else { continue };
         plan.steps.splice(run.steps, [step]);
     }
-    columns::slice(plan);
+    if let Some(shared) = limits.shared {
+        columns::slice(plan, limits, shared, align);
+    }
 }
 
 /// How an access of a step moves.
@@ -190,13 +180,14 @@ type Used = Option<Rc<[Use]>>;
 struct Looked<'a> {
     plan: &'a Plan,
     users: &'a Users,
+    limits: &'a Slices,
     /// What steps use over outer axes, if they can go by them.
     uses: RefCell<HashMap<(usize, Vec<usize>), Used>>,
 }
 
 impl<'a> Looked<'a> {
-    fn new(plan: &'a Plan, users: &'a Users) -> Looked<'a> {
-        Looked { plan, users, uses: RefCell::default() }
+    fn new(plan: &'a Plan, users: &'a Users, limits: &'a Slices) -> Looked<'a> {
+        Looked { plan, users, limits, uses: RefCell::default() }
     }
 
     fn uses(&self, step: usize, extents: &[usize]) -> Used {
@@ -257,14 +248,14 @@ fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Ru
 }
 
 /// Runs that are worth it, none of which overlap.
-fn runs(plan: &Plan) -> Vec<Run> {
+fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     let users = users(plan);
-    let looked = &Looked::new(plan, &users);
+    let looked = &Looked::new(plan, &users, limits);
     let mut found: Vec<Run> = Vec::new();
     let mut at = 0;
     while at < plan.steps.len() {
         let first = found.last().map_or(0, |r| r.steps.end);
-        let whole = grown(looked, first, at).filter(|r| r.bytes >= LEAST);
+        let whole = grown(looked, first, at).filter(|r| r.bytes >= limits.least);
         let whole = whole.and_then(|r| by_several(looked, r));
         at = whole.as_ref().map_or(at + 1, |r| r.steps.end);
         found.extend(whole.map(|r| by_rows(looked, r)));
@@ -277,7 +268,7 @@ fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     let plan = looked.plan;
     let Step::Contract(c) = &plan.steps[at] else { return None };
     let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
-    if c.products() < FEWEST {
+    if c.products() < looked.limits.fewest {
         return None;
     }
     let mut best = run(looked, at..at + 1, &extents)?;
@@ -323,11 +314,12 @@ fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
 
 /// The same run with several slices as one, if slices are small; nothing if they are few then.
 fn by_several(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
+    let Slices { fewest, small, .. } = *looked.limits;
     loop {
         let slices: usize = whole.extents.iter().product();
-        let wanted = SMALL.div_ceil((whole.bytes / slices).max(1));
-        if slices < FEWEST || wanted <= 1 {
-            return (slices >= FEWEST).then_some(whole);
+        let wanted = small.div_ceil((whole.bytes / slices).max(1));
+        if slices < fewest || wanted <= 1 {
+            return (slices >= fewest).then_some(whole);
         }
         let mut extents = whole.extents.clone();
         let last = extents.pop()?;
@@ -347,10 +339,10 @@ fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
         return whole;
     };
     // Products of few rows are slow.
-    let parts: Vec<usize> = (2..=c.m.0 / 64).filter(|p| c.m.0.is_multiple_of(*p)).collect();
-    let fits = |p: &&usize| whole.bytes / slices / **p <= CACHE;
+    let parts: Vec<usize> = (2..=c.m.0 / looked.limits.rows).filter(|p| c.m.0.is_multiple_of(*p)).collect();
+    let fits = |p: &&usize| whole.bytes / slices / **p <= looked.limits.cache;
     let Some(parts) = parts.iter().find(fits).or(parts.last()) else { return whole };
-    if whole.bytes / slices <= CACHE {
+    if whole.bytes / slices <= looked.limits.cache {
         return whole;
     }
     let extents = [&whole.extents[..], &[*parts]].concat();
@@ -361,7 +353,7 @@ fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
 }
 
 /// The step that takes the slices of a run.
-fn taken(plan: &Plan, run: &Run) -> Option<Step> {
+fn taken(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
     let extents = &run.extents;
     let slices: usize = extents.iter().product();
     let mut body = Plan::default();
@@ -396,7 +388,7 @@ fn taken(plan: &Plan, run: &Run) -> Option<Step> {
     let (outs, out_moves): (Vec<usize>, Vec<Vec<i64>>) = outs.into_iter().unzip();
     moves.extend(out_moves);
     body.steps = steps;
-    plan_memory(&mut body);
+    plan_memory(&mut body, align);
     // Slices share what they read: nothing of it may be taken over.
     body.donors.iter_mut().for_each(|d| *d = None);
     let control = Control { plans: vec![Arc::new(body)], ins, outs };
@@ -404,8 +396,8 @@ fn taken(plan: &Plan, run: &Run) -> Option<Step> {
 }
 
 /// Lets runs compute again what they read of earlier runs, where they read all that it follows from and it is large.
-fn read_less(plan: &mut Plan) {
-    let (runs, users) = (runs(plan), users(plan));
+fn read_less(plan: &mut Plan, limits: &Slices) {
+    let (runs, users) = (runs(plan, limits), users(plan));
     // The latest first, so that earlier steps keep their numbers.
     for later in runs.iter().rev() {
         let reads: BTreeSet<usize> = plan.steps[later.steps.clone()].iter().flat_map(Step::reads).collect();
@@ -416,13 +408,13 @@ fn read_less(plan: &mut Plan) {
                 let elsewhere = |s: &usize| !earlier.steps.contains(s) && !later.steps.contains(s);
                 let used = users.get(&buffer);
                 let wanted = matches!(place, Place::Arena(_))
-                    && plan.buffers[buffer].bytes() >= LARGE
+                    && plan.buffers[buffer].bytes() >= limits.large
                     && used.is_some_and(|u| !u.iter().any(elsewhere));
                 let Some(recipe) = wanted.then(|| recipe(plan, earlier, buffer, &reads)).flatten() else {
                     continue;
                 };
                 let work: f64 = recipe.iter().map(|s| plan.steps[*s].work(plan).flops).sum();
-                if work <= MOST_WORK * *numel as f64 {
+                if work <= limits.work * *numel as f64 {
                     again.extend(recipe);
                 }
             }

@@ -1,7 +1,7 @@
 //! A graph on the device in every way: with generated code and without, poisoned, on several numbers of threads.
 
 use gradus_compile::{Plan, compile};
-use gradus_cpu::{Executable, Pool, evaluate_on};
+use gradus_cpu::{Executable, PROFILE, Pool, evaluate_on};
 use gradus_ir::{Aval, Graph, Literal, reference};
 
 fn numbers(aval: &Aval, seed: usize) -> Literal {
@@ -13,7 +13,7 @@ fn numbers(aval: &Aval, seed: usize) -> Literal {
 pub(crate) fn checked(graph: &Graph, bound: f64) -> Plan {
     let inputs: Vec<Literal> = graph.input_avals().iter().enumerate().map(|(i, a)| numbers(a, i)).collect();
     let right = reference::evaluate(graph, &inputs).unwrap();
-    let plan = compile(graph).unwrap();
+    let plan = compile(graph, &PROFILE).unwrap();
     let coded = Executable::of(plan.clone()).unwrap().poisoned();
     let interpreted = Executable::interpreted(plan.clone()).unwrap().poisoned();
     let mut first: Option<Vec<Literal>> = None;

@@ -4,7 +4,7 @@ mod grow;
 mod reached;
 
 use gradus_compile::{Options, Place, Plan, Step, compile, rules, simplify};
-use gradus_cpu::{Executable, Pool, evaluate_on};
+use gradus_cpu::{Executable, PROFILE, Pool, evaluate_on};
 use gradus_ir::graph::Builder;
 use gradus_ir::{DType, Graph, Literal, Op, reference};
 use grow::{Grown, grow};
@@ -39,7 +39,7 @@ fn check(dtype: DType) {
 /// Checks the graph of a seed; tells what its plan reaches.
 fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
     let Grown { graph, open, inputs, bound } = grow(dtype, seed);
-    let plan = compile(&graph).unwrap();
+    let plan = compile(&graph, &PROFILE).unwrap();
     let free = simplify(&graph, &Options { also: rules().iter().map(|r| r.name).collect() }).unwrap();
     let native = |plan: &Plan| Executable::of(plan.clone()).unwrap();
     let run = |executable: &Executable, graph: &Graph, threads: usize| {
@@ -56,13 +56,13 @@ fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
         ("with room for everything", run(&native(&roomy(&plan)), &graph, 2)),
     ];
     let unfused = [
-        ("with all values given out", run(&native(&compile(&open).unwrap()), &open, 2)),
+        ("with all values given out", run(&native(&compile(&open, &PROFILE).unwrap()), &open, 2)),
         ("one op at a time", one_by_one(&graph, &inputs)),
     ];
     let right = reference::evaluate(&graph, &inputs).unwrap();
     let near = [
         ("as it is", first.clone()),
-        ("with rules that round", run(&native(&compile(&free.graph).unwrap()), &graph, 2)),
+        ("with rules that round", run(&native(&compile(&free.graph, &PROFILE).unwrap()), &graph, 2)),
     ];
     // How a product orders its sums depends on where its operands lie and on its rows, which slices have fewer of. All
     // else has the same bits in every plan.

@@ -1,0 +1,101 @@
+//! What the compiler assumes about a device, as data.
+//! Passes read limits and sizes here; the values are in the device crates. Limits that protect the compiler's own
+//! running time describe no machine and stay in their passes.
+
+use gradus_ir::DType;
+
+/// The limits by which a graph is compiled for a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Which ops share a kernel.
+    pub fuse: Fuse,
+    /// Which values are computed again instead of stored and loaded.
+    pub recompute: Recompute,
+    /// Which reductions are done in two kernels.
+    pub split: Split,
+    /// Which neighbouring steps run slice by slice; `None` if the device never does.
+    pub slices: Option<Slices>,
+    /// What a loop computes for all its iterations at once.
+    pub loops: Loops,
+    /// Where temporaries may be stored.
+    pub memory: Memory,
+    /// Operand dtypes of matrix products. Operands of other float dtypes are cast first.
+    pub products: &'static [DType],
+}
+
+/// Limits of fusion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fuse {
+    /// Most ops in a kernel.
+    pub most: usize,
+    /// Largest kernels, in elements, that are merged although neither reads the other: starting them costs more than
+    /// running them.
+    pub small: usize,
+}
+
+/// Limits of recomputation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recompute {
+    /// Smallest value worth it, in elements.
+    pub least: usize,
+    /// Most work per element, where an arithmetic operation counts as 1.
+    pub work: usize,
+    /// Work of a function that is not exact arithmetic, such as `exp`.
+    pub function: usize,
+    /// Most loads that a kernel gains in exchange for the one it loses.
+    pub loads: usize,
+}
+
+/// When a reduction has too few parallel indices to occupy the device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// Rows that occupy the device, for reductions along contiguous axes.
+    pub rows: usize,
+    /// Columns that occupy the device, for reductions along outer axes.
+    pub columns: usize,
+    /// Smallest operand that is worth two kernels, in elements.
+    pub least: usize,
+    /// Elements that one part of a reduction along columns covers, so that they stay in cache.
+    pub tile: usize,
+    /// Fewest elements in a part of a row.
+    pub part: usize,
+}
+
+/// When neighbouring steps run slice by slice, so that what they pass on to each other stays in cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slices {
+    /// Fewest slices.
+    pub fewest: usize,
+    /// Fewest bytes that steps pass on to each other, all slices together.
+    pub least: usize,
+    /// Fewest bytes that one slice should pass on: starting a slice has a cost.
+    pub small: usize,
+    /// Most bytes that one slice should pass on.
+    pub cache: usize,
+    /// Smallest value, in bytes, that a later run of slices computes again instead of loading.
+    pub large: usize,
+    /// Most operations per element of such a value.
+    pub work: f64,
+    /// Fewest rows of a product in a slice.
+    pub rows: usize,
+    /// Smallest value, in bytes, that a sum along columns shares with kernels around it; `None` if such sums stay
+    /// kernels of their own.
+    pub shared: Option<usize>,
+}
+
+/// Limits of loop optimisation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loops {
+    /// Largest value of an iteration, in elements, that leaves the device idle: functions of the inputs alone are then
+    /// computed for all iterations at once.
+    pub small: usize,
+}
+
+/// Limits of memory planning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Alignment of temporaries in the arena, in bytes.
+    pub align: usize,
+    /// Largest value that a graph may compute, in bytes, stored or not.
+    pub most: usize,
+}

@@ -1,0 +1,23 @@
+//! The limits of a device that tests of the compiler plan for, of the size that processors have.
+
+use super::limits::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
+use gradus_ir::DType;
+
+pub(crate) const PROFILE: Profile = Profile {
+    fuse: Fuse { most: 160, small: 1 << 10 },
+    recompute: Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
+    split: Split { rows: 64, columns: 1 << 13, least: 1 << 15, tile: 1 << 16, part: 16 },
+    slices: Some(Slices {
+        fewest: 8,
+        least: 1 << 18,
+        small: 1 << 14,
+        cache: 1 << 19,
+        large: 1 << 21,
+        work: 600.0,
+        rows: 64,
+        shared: Some(1 << 22),
+    }),
+    loops: Loops { small: 64 },
+    memory: Memory { align: 64, most: 1 << 40 },
+    products: &[DType::F32, DType::F64, DType::BF16],
+};

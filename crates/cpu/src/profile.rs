@@ -1,0 +1,33 @@
+//! What the compiler may assume about processors: caches, vectors and the cost of starting work on threads.
+
+use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
+use gradus_ir::{DType, reference};
+
+/// The limits by which graphs are compiled for the CPU.
+pub const PROFILE: Profile = Profile {
+    // Longer kernels gain nothing from memory and crowd the instruction cache. Smaller ones cost less than their start.
+    fuse: Fuse { most: 160, small: 1 << 10 },
+    // A store and a load cost about as much as two dozen arithmetic operations on an element.
+    recompute: Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
+    // Enough rows for the threads of a large processor, and columns that fill vectors for all of them.
+    split: Split { rows: 64, columns: 1 << 13, least: 1 << 15, tile: 1 << 16, part: 16 },
+    slices: Some(Slices {
+        fewest: 8,
+        least: 1 << 18,
+        // Starting a slice takes some microseconds.
+        small: 1 << 14,
+        // Half of a core's second-level cache.
+        cache: 1 << 19,
+        // Smaller values stay in a core's cache from one step to the next.
+        large: 1 << 21,
+        work: 600.0,
+        // Products of fewer rows are slow.
+        rows: 64,
+        shared: Some(1 << 22),
+    }),
+    // A vector of 64 bytes is not filled by fewer elements of any dtype.
+    loops: Loops { small: 64 },
+    // Cache lines.
+    memory: Memory { align: 64, most: reference::MOST_BYTES },
+    products: &[DType::F32, DType::F64, DType::BF16],
+};
