@@ -6,11 +6,12 @@ const RULE: &str = "arrows";
 
 /// Who may depend on whom. A new crate gets a row, and a new arrow gets a design record.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("gradus-scalar", &[]),
     ("gradus-ir", &[]),
     ("gradus-mem", &[]),
     ("gradus-draw", &["gradus-ir"]),
     ("gradus-compile", &["gradus-ir"]),
-    ("gradus-cpu", &["gradus-compile", "gradus-ir", "gradus-mem"]),
+    ("gradus-cpu", &["gradus-compile", "gradus-ir", "gradus-mem", "gradus-scalar"]),
     ("gradus-wgpu", &["gradus-compile", "gradus-ir", "gradus-mem"]),
     ("gradus-cuda", &["gradus-compile", "gradus-ir", "gradus-mem"]),
     ("gradus-tensor", &["gradus-ir", "gradus-mem", "gradus-compile", "gradus-cpu"]),

@@ -2,8 +2,7 @@
 
 use super::functions::Value;
 use super::node::Action;
-use crate::vector::circular;
-use crate::vector::number::Single;
+use gradus_scalar::{Float, circular};
 
 /// What code calls for numbers too large for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,8 +6,7 @@ use super::encode::{
 use super::far;
 use super::machine::Logic;
 use super::node::{Action, Arg, Nodes};
-use crate::vector::number::Single;
-use crate::vector::single;
+use gradus_scalar::{Float, exponential};
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
 /// A value: a number that is known, or a node.
@@ -151,7 +150,7 @@ impl Shr<u8> for Bits<'_> {
     }
 }
 
-impl<'n> Single for Value<'n> {
+impl<'n> Float for Value<'n> {
     type Bits = Bits<'n>;
     type Mask = Mask<'n>;
 
@@ -206,9 +205,9 @@ impl<'n> Single for Value<'n> {
     }
     fn scaled(self, t: Self) -> Self {
         if self.rich() {
-            return Value::binary(SCALE, self, t - single::ROUND.into());
+            return Value::binary(SCALE, self, t - exponential::ROUND.into());
         }
-        let (a, b) = single::powers(t);
+        let (a, b) = exponential::powers(t);
         self * a * b
     }
 }
@@ -234,13 +233,13 @@ const UNARY: [(&str, Unary); 18] = [
     ("trunc", |x| x.rounded(3)),
     ("sqrt", |x| Value::unary(SQRT, x)),
     ("rsqrt", |x| one() / Value::unary(SQRT, x)),
-    ("exp", |x| single::exp(x)),
-    ("exp2", |x| single::exp2(x)),
-    ("log", |x| single::log(x)),
-    ("sigmoid", |x| single::sigmoid(x)),
-    ("tanh", |x| single::tanh(x)),
-    ("erf", |x| single::erf(x)),
-    ("erfc", |x| single::erfc(x)),
+    ("exp", |x| exponential::exp(x)),
+    ("exp2", |x| exponential::exp2(x)),
+    ("log", |x| exponential::log(x)),
+    ("sigmoid", |x| exponential::sigmoid(x)),
+    ("tanh", |x| exponential::tanh(x)),
+    ("erf", |x| exponential::erf(x)),
+    ("erfc", |x| exponential::erfc(x)),
 ];
 
 const BINARY: [(&str, Binary); 7] = [

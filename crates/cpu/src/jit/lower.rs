@@ -3,10 +3,10 @@
 use super::functions::{self, Mask, Value};
 use super::node::{Action, Fold, Node, Nodes};
 use crate::feature::Isa;
-use crate::vector::number::Single;
 use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Scalar};
+use gradus_scalar::Float;
 
 /// Longest row that is added up in one go: sums of longer ones are made of sums of parts.
 const LONGEST_ROW: usize = 8192;

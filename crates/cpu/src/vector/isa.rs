@@ -1,10 +1,10 @@
 //! The tables of loops, once for every instruction set from one source.
 
 use super::block::{self, Splat};
-use super::number::Plain;
 use super::{Binary, Compare, Conversions, Each, Fma, Ints, Isa, Loops, Select};
-use super::{circular, double, half, number, single, wide};
+use super::{double, half, wide};
 use gradus_ir::ops::pointwise::arith::{floor_div_float, remainder_float};
+use gradus_scalar::{Plain, circular, exponential, plain_fma};
 
 /// The set of loops compiled for an instruction set.
 pub struct Set {
@@ -183,7 +183,7 @@ macro_rules! instance {
             const FUSED: bool = $fused;
 
             pub(super) static SET: Set = Set {
-                f32: loops! { $attr, f32, number::plain_fma::<FUSED>,
+                f32: loops! { $attr, f32, plain_fma::<FUSED>,
                     unary! { $attr, f32 => f32,
                         neg(x) = -x;
                         reciprocal(x) = 1.0 / x;
@@ -196,17 +196,17 @@ macro_rules! instance {
                         trunc(x) = x.trunc();
                         sqrt(x) = x.sqrt();
                         rsqrt(x) = 1.0 / x.sqrt();
-                        exp(x) = single::exp(Plain::<FUSED>(x)).0;
-                        exp2(x) = single::exp2(Plain::<FUSED>(x)).0;
+                        exp(x) = exponential::exp(Plain::<FUSED>(x)).0;
+                        exp2(x) = exponential::exp2(Plain::<FUSED>(x)).0;
                         expm1(x) = wide::expm1::<FUSED>(x);
-                        log(x) = single::log(Plain::<FUSED>(x)).0;
+                        log(x) = exponential::log(Plain::<FUSED>(x)).0;
                         log2(x) = wide::log2::<FUSED>(x);
                         log10(x) = wide::log10::<FUSED>(x);
                         log1p(x) = wide::log1p::<FUSED>(x);
-                        sigmoid(x) = single::sigmoid(Plain::<FUSED>(x)).0;
-                        tanh(x) = single::tanh(Plain::<FUSED>(x)).0;
-                        erf(x) = single::erf(Plain::<FUSED>(x)).0;
-                        erfc(x) = single::erfc(Plain::<FUSED>(x)).0;
+                        sigmoid(x) = exponential::sigmoid(Plain::<FUSED>(x)).0;
+                        tanh(x) = exponential::tanh(Plain::<FUSED>(x)).0;
+                        erf(x) = exponential::erf(Plain::<FUSED>(x)).0;
+                        erfc(x) = exponential::erfc(Plain::<FUSED>(x)).0;
                         erfinv(x) = wide::erfinv::<FUSED>(x);
                         sin(x) = circular::sin(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_sin(x);
                         cos(x) = circular::cos(Plain::<FUSED>(x)).0, x.abs() > circular::FAR => circular::far_cos(x);

@@ -22,19 +22,10 @@ macro_rules! poly {
     ($x:expr; $c:expr, $($rest:expr),+) => { fma::<FUSED>($x, poly!($x; $($rest),+), $c) };
 }
 
-/// The same over numbers of any kind: `horner!(N; x; constants)`.
-macro_rules! horner {
-    ($n:ident; $x:expr; $c:expr) => { $n::from($c) };
-    ($n:ident; $x:expr; $c:expr, $($rest:expr),+) => { horner!($n; $x; $($rest),+).fma($x, $c) };
-}
-
 mod block;
-pub(crate) mod circular;
 mod double;
 mod half;
 mod isa;
-pub(crate) mod number;
-pub(crate) mod single;
 mod wide;
 
 use crate::Isa;

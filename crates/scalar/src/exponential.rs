@@ -1,27 +1,26 @@
-//! The functions of `f32` that programs call most, in `f32` arithmetic, without branches.
+//! Exponentials, logarithm, sigmoid, tanh and error functions of `f32`, in `f32` arithmetic, without branches.
 //!
-//! Polynomials interpolate at Chebyshev nodes, on the interval that the reduction before them leaves. Functions are
-//! written once over [`Single`]: loops run them on numbers, the code generator on values of code. Comparisons are
-//! written so that NaN falls through to the arithmetic, which keeps it.
+//! Polynomials interpolate at Chebyshev nodes, on the interval that the range reduction leaves. Comparisons are written so
+//! that NaN takes the arithmetic path, which propagates it.
 
-use super::number::Single;
+use crate::Float;
 use std::f32::consts::{LN_2, LOG2_E};
 
-/// Added to a small number it leaves the nearest integer in the last bits.
-pub(crate) const ROUND: f32 = 12_582_912.0;
+/// Adding this to a small number leaves the nearest integer in the lowest bits of the sum.
+pub const ROUND: f32 = 12_582_912.0;
 // ln 2 in two parts, the first short enough that its product with any exponent is exact.
 const LN2_HI: f32 = 0.693_145_75;
 const LN2_LO: f32 = 1.428_606_8e-6;
 
 #[inline(always)]
-fn clamp<N: Single>(x: N, low: f32, high: f32) -> N {
+fn clamp<N: Float>(x: N, low: f32, high: f32) -> N {
     let x = N::select(x.lt(low), low, x);
     N::select(x.gt(high), high, x)
 }
 
 /// `exp(x) = (1 + d) · 2^n`: `d` between -0.3 and 0.42, and `n + ROUND`.
 #[inline(always)]
-fn exp_parts<N: Single>(x: N) -> (N, N) {
+fn exp_parts<N: Float>(x: N) -> (N, N) {
     let t = x.fma(LOG2_E, ROUND);
     let n = t - ROUND.into();
     let r = n.fma(-LN2_LO, n.fma(-LN2_HI, x));
@@ -30,13 +29,13 @@ fn exp_parts<N: Single>(x: N) -> (N, N) {
 
 /// `(exp(r) - 1 - r) / r²` for numbers up to the half of ln 2.
 #[inline(always)]
-fn exp_rest<N: Single>(r: N) -> N {
+fn exp_rest<N: Float>(r: N) -> N {
     horner!(N; r; 0.5, 0.166_665_76, 0.041_666_552, 0.008_363_293, 0.001_392_632_6)
 }
 
 /// `2^n` as two factors, as it may be out of range when the result is not. `t` is `n + ROUND`.
 #[inline(always)]
-pub(crate) fn powers<N: Single>(t: N) -> (N, N) {
+pub fn powers<N: Float>(t: N) -> (N, N) {
     let n = t.to_bits() - ROUND.to_bits().into();
     let half = n >> 1;
     let power = |n: N::Bits| N::from_bits((n + 127.into()) << 23);
@@ -45,14 +44,15 @@ pub(crate) fn powers<N: Single>(t: N) -> (N, N) {
 
 /// `exp` where neither it nor its exponent is near the ends of the range.
 #[inline(always)]
-fn exp_near<N: Single>(x: N) -> N {
+fn exp_near<N: Float>(x: N) -> N {
     let (d, t) = exp_parts(x);
     // A product, as it keeps NaN.
     (d + 1.0.into()) * N::from_bits((t.to_bits() << 23) + 1.0_f32.to_bits().into())
 }
 
+/// Returns e to the power of `x`.
 #[inline(always)]
-pub(crate) fn exp<N: Single>(x: N) -> N {
+pub fn exp<N: Float>(x: N) -> N {
     // Where it is zero it is not computed: results below the normal numbers take long, and masks are full of them.
     let zero = x.lt(-104.0);
     let x = N::select(zero, 0.0, x);
@@ -60,8 +60,9 @@ pub(crate) fn exp<N: Single>(x: N) -> N {
     N::select(zero, 0.0, (d + 1.0.into()).scaled(t))
 }
 
+/// Returns 2 to the power of `x`.
 #[inline(always)]
-pub(crate) fn exp2<N: Single>(x: N) -> N {
+pub fn exp2<N: Float>(x: N) -> N {
     let x = clamp(x, -151.0, 129.0);
     let t = x + ROUND.into();
     let r = x - (t - ROUND.into());
@@ -69,8 +70,9 @@ pub(crate) fn exp2<N: Single>(x: N) -> N {
     r.fma(q, 1.0).scaled(t)
 }
 
+/// Returns `1 / (1 + exp(-x))`.
 #[inline(always)]
-pub(crate) fn sigmoid<N: Single>(x: N) -> N {
+pub fn sigmoid<N: Float>(x: N) -> N {
     // 1 / (1 + (1 + d)·a·b), both sides divided by `a`. What the sum of the powers loses and `d` are added last,
     // so that the sum is rounded once, and the exponential never.
     let (d, t) = exp_parts(clamp(-x, -104.0, 104.0));
@@ -82,8 +84,9 @@ pub(crate) fn sigmoid<N: Single>(x: N) -> N {
     inverse / (sum + b.fma(d, small - (sum - large)))
 }
 
+/// Returns the hyperbolic tangent.
 #[inline(always)]
-pub(crate) fn tanh<N: Single>(x: N) -> N {
+pub fn tanh<N: Float>(x: N) -> N {
     let a = x.abs();
     let z = x * x;
     let q = horner!(N; z; -0.333_333_3, 0.133_330_08, -0.053_889_714, 0.021_194_931, -0.006_406_300_5);
@@ -99,8 +102,9 @@ pub(crate) fn tanh<N: Single>(x: N) -> N {
     N::select(a.lt(0.58), small, large).copysign(x)
 }
 
+/// Returns the error function.
 #[inline(always)]
-pub(crate) fn erf<N: Single>(x: N) -> N {
+pub fn erf<N: Float>(x: N) -> N {
     let a = x.abs();
     let z = x * x;
     let q = horner!(N; z; 0.128_379_17, -0.376_126_35, 0.112_837_01, -0.026_859_691, 0.005_201_714_6,
@@ -114,10 +118,10 @@ pub(crate) fn erf<N: Single>(x: N) -> N {
     N::select(a.lt(0.92), small, large).copysign(x)
 }
 
-/// `exp(-a²)` times what that leaves, a polynomial in `1 / (2 + a)` times that. What each step rounds away is carried along:
-/// the square would lose as many bits as its exponential has.
+/// Returns the complement of the error function: `exp(-a²)` times a polynomial in `1 / (2 + a)`, divided by `2 + a`.
+/// Rounding errors of each operation are carried along, since an error in the square is magnified by the exponential.
 #[inline(always)]
-pub(crate) fn erfc<N: Single>(x: N) -> N {
+pub fn erfc<N: Float>(x: N) -> N {
     let two = N::from(2.0);
     // Above 10.06 it is 0 and below -4.06 it rounds to 2, as at -4.06: results below the normal numbers take long to
     // compute.
@@ -154,8 +158,9 @@ pub(crate) fn erfc<N: Single>(x: N) -> N {
     N::select(x.gt(10.056), 0.0, N::select(x.lt(0.0), two - y, y))
 }
 
+/// Returns the natural logarithm.
 #[inline(always)]
-pub(crate) fn log<N: Single>(x: N) -> N {
+pub fn log<N: Float>(x: N) -> N {
     // Numbers below the normal ones, scaled into them.
     let tiny = x.lt(f32::MIN_POSITIVE);
     let bits = N::select(tiny, x * 8_388_608.0.into(), x).to_bits();

@@ -1,28 +1,27 @@
-//! Sine, cosine and tangent of `f32`, without branches, written once over [`Single`]: loops run them on numbers, the code
-//! generator on values of code.
+//! Sine, cosine and tangent of `f32`, without branches, for angles up to [`FAR`].
 //!
-//! An angle is reduced by quarter turns with products that are rounded once with their sums: the first difference is exact,
-//! so that what is left near multiples of a quarter turn is as good as anywhere.
+//! An angle is reduced by multiples of pi/2 with fused products: the first difference is exact, so the remainder keeps its
+//! relative precision near multiples of pi/2.
 
-use super::number::Single;
-use super::single::ROUND;
+use crate::Float;
+use crate::exponential::ROUND;
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2};
 
-/// Angles larger than this need more of pi than the reduction below has.
-pub(crate) const FAR: f32 = 2e5;
+/// The largest angle for which the reduction here has enough digits of pi. Larger ones go through [`far_sin`] and the like.
+pub const FAR: f32 = 2e5;
 
-/// The sine of such an angle.
-pub(crate) fn far_sin(x: f32) -> f32 {
+/// Returns the sine of an angle beyond [`FAR`].
+pub fn far_sin(x: f32) -> f32 {
     f64::from(x).sin() as f32
 }
 
-/// The cosine of such an angle.
-pub(crate) fn far_cos(x: f32) -> f32 {
+/// Returns the cosine of an angle beyond [`FAR`].
+pub fn far_cos(x: f32) -> f32 {
     f64::from(x).cos() as f32
 }
 
-/// The tangent of such an angle.
-pub(crate) fn far_tan(x: f32) -> f32 {
+/// Returns the tangent of an angle beyond [`FAR`].
+pub fn far_tan(x: f32) -> f32 {
     f64::from(x).tan() as f32
 }
 
@@ -31,9 +30,10 @@ const QUARTER: f32 = FRAC_PI_2.next_down();
 const QUARTER_MID: f32 = 7.549_789_4e-8;
 const QUARTER_LOW: f32 = 5.390_302_5e-15;
 
-/// An angle by quarter turns: how many, how many in the last bits, and what is left after the first part of pi.
+/// Reduces an angle by quarter turns. Returns their number, the same in the lowest bits of a word, and the remainder after
+/// subtracting the first part of pi.
 #[inline(always)]
-fn turns<N: Single>(a: N) -> (N, N::Bits, N) {
+fn turns<N: Float>(a: N) -> (N, N::Bits, N) {
     let t = a.fma(FRAC_2_PI, ROUND);
     let n = t - ROUND.into();
     (n, t.to_bits(), n.fused(-QUARTER, a))
@@ -41,7 +41,7 @@ fn turns<N: Single>(a: N) -> (N, N::Bits, N) {
 
 /// Whether a number of quarter turns is odd.
 #[inline(always)]
-fn is_odd<N: Single>(turns: N::Bits) -> N::Mask {
+fn is_odd<N: Float>(turns: N::Bits) -> N::Mask {
     N::from_bits((turns & 1.into()) << 29).gt(0.0)
 }
 
@@ -49,7 +49,7 @@ const SIGN: u32 = 1 << 31;
 
 /// The number with its sign changed by the first bit of another, and that alone.
 #[inline(always)]
-fn signed<N: Single>(x: N, by: N::Bits) -> N {
+fn signed<N: Float>(x: N, by: N::Bits) -> N {
     N::from_bits(x.to_bits() + (by & SIGN.into()))
 }
 
@@ -57,7 +57,7 @@ fn signed<N: Single>(x: N, by: N::Bits) -> N {
 ///
 /// What is chosen and negated by the number of turns is there before the polynomial, which alone is waited for.
 #[inline(always)]
-fn wave<N: Single>(n: N, turns: N::Bits, rest: N) -> N {
+fn wave<N: Float>(n: N, turns: N::Bits, rest: N) -> N {
     let near = n.fused(-QUARTER_MID, rest);
     let r = n.fused(-QUARTER_LOW, near);
     // A trifle less than the square, so that a negative zero stays what it is.
@@ -71,22 +71,25 @@ fn wave<N: Single>(n: N, turns: N::Bits, rest: N) -> N {
     (factor * z).fma(p, first)
 }
 
+/// Returns the sine.
 #[inline(always)]
-pub(crate) fn sin<N: Single>(x: N) -> N {
+pub fn sin<N: Float>(x: N) -> N {
     let (n, turns, rest) = turns(x);
     wave(n, turns, rest)
 }
 
+/// Returns the cosine.
 #[inline(always)]
-pub(crate) fn cos<N: Single>(x: N) -> N {
+pub fn cos<N: Float>(x: N) -> N {
     let (n, turns, rest) = turns(x);
     wave(n, turns + 1.into(), rest)
 }
 
+/// Returns the tangent.
 #[inline(always)]
-pub(crate) fn tan<N: Single>(x: N) -> N {
+pub fn tan<N: Float>(x: N) -> N {
     let (n, turns, first) = turns(x.abs());
-    // What is left, and what rounding it lost: the quotient below would double the error.
+    // The remainder and its rounding error: the quotient below would double that error.
     let mid = n * QUARTER_MID.into();
     let sum = first - mid;
     let part = sum - first;

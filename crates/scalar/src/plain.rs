@@ -1,56 +1,17 @@
-//! What functions of `f32` are written over: numbers, or values of code that is being generated.
+//! Numbers as an instance of [`Float`].
 
-use super::single::powers;
+use crate::Float;
+use crate::exponential::powers;
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
-/// A number of `f32`, as functions without branches use it.
-pub(crate) trait Single:
-    Copy
-    + From<f32>
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-{
-    /// Its bits, an integer that wraps; shifts to the right keep the sign.
-    type Bits: Copy
-        + From<u32>
-        + Add<Output = Self::Bits>
-        + Sub<Output = Self::Bits>
-        + BitAnd<Output = Self::Bits>
-        + Shl<u8, Output = Self::Bits>
-        + Shr<u8, Output = Self::Bits>;
-    /// A truth value.
-    type Mask: Copy;
-
-    /// `self·b + c`, rounded once where that is one instruction.
-    fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
-    /// `self·b + c`, rounded once everywhere.
-    fn fused(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
-    fn abs(self) -> Self;
-    fn copysign(self, sign: Self) -> Self;
-    fn lt(self, other: impl Into<Self>) -> Self::Mask;
-    fn gt(self, other: impl Into<Self>) -> Self::Mask;
-    fn eq(self, other: impl Into<Self>) -> Self::Mask;
-    fn is_nan(self) -> Self::Mask;
-    fn select(mask: Self::Mask, yes: impl Into<Self>, no: impl Into<Self>) -> Self;
-    fn to_bits(self) -> Self::Bits;
-    fn from_bits(bits: Self::Bits) -> Self;
-    /// The integer as a number.
-    fn from_int(bits: Self::Bits) -> Self;
-    /// `self·2^n`, rounded once, for numbers near 1. `t` is `n` plus [`ROUND`](super::single::ROUND).
-    fn scaled(self, t: Self) -> Self;
-}
-
-/// A number; `FUSED` says whether a multiplication and an addition are one instruction: where they are not, asking
-/// for one is a call.
-#[derive(Clone, Copy)]
-pub(super) struct Plain<const FUSED: bool>(pub(super) f32);
+/// A number. `FUSED` says whether the target has an instruction for a product and a sum; without one, `fma` rounds twice,
+/// because a call would be slow.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<const FUSED: bool>(pub f32);
 
 /// The bits of a number.
-#[derive(Clone, Copy)]
-pub(super) struct Word(i32);
+#[derive(Clone, Copy, Debug)]
+pub struct Word(i32);
 
 impl<const FUSED: bool> From<f32> for Plain<FUSED> {
     #[inline(always)]
@@ -102,7 +63,7 @@ impl<const FUSED: bool> Neg for Plain<FUSED> {
     }
 }
 
-impl<const FUSED: bool> Single for Plain<FUSED> {
+impl<const FUSED: bool> Float for Plain<FUSED> {
     type Bits = Word;
     type Mask = bool;
 
@@ -167,8 +128,8 @@ impl<const FUSED: bool> Single for Plain<FUSED> {
     }
 }
 
-/// `a·b + c`, rounded once where that is one instruction.
+/// Returns `a·b + c`, rounded once if `FUSED`, else twice.
 #[inline(always)]
-pub(super) fn plain_fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
+pub fn plain_fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }

@@ -1,0 +1,52 @@
+//! The trait that scalar functions are written over.
+
+use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
+
+/// A value of `f32`: a number, or an expression of code that is being generated.
+pub trait Float:
+    Copy
+    + From<f32>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The bits as a 32-bit integer. Arithmetic wraps; right shifts keep the sign.
+    type Bits: Copy
+        + From<u32>
+        + Add<Output = Self::Bits>
+        + Sub<Output = Self::Bits>
+        + BitAnd<Output = Self::Bits>
+        + Shl<u8, Output = Self::Bits>
+        + Shr<u8, Output = Self::Bits>;
+    /// The result of a comparison.
+    type Mask: Copy;
+
+    /// Returns `self·b + c`, rounded once where the target has an instruction for it, else twice.
+    fn fma(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
+    /// Returns `self·b + c`, rounded once on every target.
+    fn fused(self, b: impl Into<Self>, c: impl Into<Self>) -> Self;
+    /// Returns the absolute value.
+    fn abs(self) -> Self;
+    /// Returns the absolute value with the sign bit of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+    /// Whether `self < other`; false for NaN.
+    fn lt(self, other: impl Into<Self>) -> Self::Mask;
+    /// Whether `self > other`; false for NaN.
+    fn gt(self, other: impl Into<Self>) -> Self::Mask;
+    /// Whether the numbers are equal; false for NaN.
+    fn eq(self, other: impl Into<Self>) -> Self::Mask;
+    /// Whether this is NaN.
+    fn is_nan(self) -> Self::Mask;
+    /// Returns `yes` where the mask is set, else `no`.
+    fn select(mask: Self::Mask, yes: impl Into<Self>, no: impl Into<Self>) -> Self;
+    /// Returns the bits.
+    fn to_bits(self) -> Self::Bits;
+    /// Returns the number with these bits.
+    fn from_bits(bits: Self::Bits) -> Self;
+    /// Converts a signed integer to the nearest number.
+    fn from_int(bits: Self::Bits) -> Self;
+    /// Returns `self·2^n`, rounded once, for numbers near 1. `t` is `n` plus [`ROUND`](crate::exponential::ROUND).
+    fn scaled(self, t: Self) -> Self;
+}
