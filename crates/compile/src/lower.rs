@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::lowered::{Apart, Lowered, Origin, Unit};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
-use gradus_ir::reference::MOST_BYTES;
+use gradus_ir::size::MOST_BYTES;
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
 use std::sync::Arc;
 
