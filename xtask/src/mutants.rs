@@ -17,10 +17,10 @@ const PROFILE: [&str; 3] = [
     "--config=profile.dev.package.gradus-cpu.opt-level=0",
     "--config=profile.dev.debug=0",
 ];
-/// Documentation is left out: every example in it is compiled by itself.
-const OWN: [&str; 2] = ["--", "--tests"];
+/// Left out: documentation, of which every example is compiled by itself, and a test of speed, which holds for optimised code.
+const OWN: [&str; 5] = ["--", "--tests", "--", "--skip", "a_thousand_nodes"];
 /// The packages whose tests look at mutants that those of their own package do not find, and these tests.
-const WIDER: [&str; 8] = [
+const WIDER: [&str; 9] = [
     "--test-package=gradus-testkit,gradus-cpu",
     "--",
     "--test=catalog",
@@ -28,7 +28,8 @@ const WIDER: [&str; 8] = [
     "--test=edges",
     "--test=text",
     "--test=executable",
-    "--test=random",
+    "--test=loops",
+    "--test=slices",
 ];
 
 /// Tests a sample (`shard`, as in `3/60`): with the tests of the package that is changed, and mutants that survive these
