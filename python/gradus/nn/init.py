@@ -1,5 +1,8 @@
 """First values of parameters, under PyTorch's names. All change their tensor in place and return it."""
 
+import functools
+import warnings
+
 import math
 
 from .._examples import documented as _documented
@@ -169,3 +172,18 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     return tensor
 
 _documented(globals())
+
+
+def _older(function):
+    """A function under the name that it had before PyTorch marked changes in place with `_`."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        warnings.warn(f"`nn.init.{function.__name__[:-1]}` is now deprecated in favor of `nn.init.{function.__name__}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    return call
+
+
+for _name in "uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse".split():
+    globals()[_name] = _older(globals()[f"{_name}_"])
