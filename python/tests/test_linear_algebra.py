@@ -160,6 +160,32 @@ def test_norms_of_matrices_without_elements(shape):
             same(gradus.linalg.norm(gradus.zeros(*shape), order, keepdim=keepdim), theirs, what=f"{order} {keepdim}")
 
 
+TRACED = [
+    ("t.linalg.eigvalsh(x, UPLO='U')", spd(3, 3)), ("t.linalg.cholesky(x, upper=True)", spd(3, 3)), ("t.linalg.matrix_sqrth(x)", spd(3, 3)), ("t.linalg.polar(x)[0]", f(4, 3)),
+    ("t.linalg.pinv(x, rtol=1e-3)", f(4, 3)), ("t.linalg.lstsq(x, x[:, :1]).solution", f(4, 3)), ("t.linalg.qr(x)[0]", f(4, 3)), ("t.linalg.lu_factor(x)[0]", f(4, 3)),
+    ("t.linalg.lu_solve(*t.linalg.lu_factor(x), x)", spd(3, 3)), ("t.lu_unpack(*t.lu(x))[1]", f(4, 4)), ("t.linalg.householder_product(x, x[0])", f(4, 3)), ("t.cov(x)", f(3, 4)),
+]
+
+
+@pytest.mark.parametrize("text, x", TRACED, ids=[text for text, _ in TRACED])
+def test_transformed(text, x):
+    x = gradus.tensor(x)
+
+    def function(x):
+        return eval(text, {"t": gradus, "x": x})
+
+    expected = function(x)
+    same(gradus.jit(function)(x), expected)
+    same(gradus.vmap(function)(gradus.stack([x, 2 * x + 0.1])), gradus.stack([expected, function(2 * x + 0.1)]))
+    g = gradus.tensor(f(*expected.shape))
+    leaf = x.clone().requires_grad_(True)
+    (function(leaf) * g).sum().backward()
+    same(gradus.func.grad(lambda x: (function(x) * g).sum())(x), leaf.grad)
+    direction = gradus.tensor(f(*x.shape))
+    along = gradus.func.jvp(function, (x,), (direction,))[1]
+    assert (along * g).sum().item() == pytest.approx((leaf.grad * direction).sum().item(), rel=1e-8)
+
+
 @needs_torch
 def test_named_results():
     x, y = (gradus.tensor(f(4, 2)), gradus.tensor(f(4, 1)))

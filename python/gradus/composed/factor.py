@@ -65,33 +65,56 @@ def _lu_factor(A):
     m, n = A.shape[-2:]
     least = min(m, n)
     if p.numel() == 0:
-        pivots = _native.arange(1, least + 1, dtype=_native.int32).expand(*A.shape[:-2], least).clone()
+        pivots = _native.arange(1, least + 1).expand(*A.shape[:-2], least)
     else:
-        order = (p.real if p.is_complex() else p).argmax(-2).reshape(-1, m)
-        pivots = _native.tensor([_exchanges(row, least) for row in order.tolist()], dtype=_native.int32)
+        pivots = _exchanges((p.real if p.is_complex() else p).argmax(-2), least)
     lower = cat([l, l.new_zeros(*l.shape[:-1], n - least)], -1).tril(-1)
     upper = cat([u, u.new_zeros(*u.shape[:-2], m - least, n)], -2)
-    return lower + upper, pivots.reshape(*A.shape[:-2], least)
+    return lower + upper, pivots.to(_native.int32)
 
 
 def _exchanges(order, count):
-    """The exchanges, one for each place, that put rows in an order."""
-    now, found = list(range(len(order))), []
-    for i in range(count):
-        j = now.index(order[i])
-        now[i], now[j] = now[j], now[i]
-        found.append(j + 1)
-    return found
+    """The exchanges, one for each row and counted from 1, that put rows in an order."""
+    rows = order.shape[-1]
+    if order._is_traced:
+        now, found = _native.arange(rows).expand(*order.shape), []
+        for i in range(count):
+            row = order[..., i:i + 1]
+            at = (now == row).to(_native.int64).argmax(-1, keepdim=True)
+            now = _exchanged(now, i, at, row)
+            found.append(at + 1)
+        return cat(found, -1)
+    every = []
+    for wanted in order.reshape(-1, rows).tolist():
+        now, found = list(range(rows)), []
+        for i in range(count):
+            j = now.index(wanted[i])
+            now[i], now[j] = now[j], now[i]
+            found.append(j + 1)
+        every.append(found)
+    return _native.tensor(every, dtype=_native.int64).reshape(*order.shape[:-1], count)
+
+
+def _exchanged(order, i, at, row):
+    """The order with the element at `i` exchanged with `row`, which is at `at`."""
+    place = _native.arange(order.shape[-1])
+    return where(place == i, row, where(place == at, order[..., i:i + 1], order))
 
 
 def _row_order(pivots, rows):
     """Which row of the matrix each row of its factors is, from the exchanges."""
-    count = pivots.shape[-1]
-    orders = [list(range(rows)) for _ in range(math.prod(pivots.shape[:-1]))]
+    lead, count = tuple(pivots.shape[:-1]), pivots.shape[-1]
+    if pivots._is_traced:
+        order = _native.arange(rows).expand(*lead, rows)
+        for i in range(count):
+            at = pivots[..., i:i + 1].to(_native.int64) - 1
+            order = _exchanged(order, i, at, order.gather(-1, at))
+        return order
+    orders = [list(range(rows)) for _ in range(math.prod(lead))]
     for order, row in zip(orders, pivots.reshape(len(orders), count).tolist()):
         for i, j in enumerate(row):
             order[i], order[j - 1] = order[j - 1], order[i]
-    return _native.tensor(orders, dtype=_native.int64).reshape(*pivots.shape[:-1], rows)
+    return _native.tensor(orders, dtype=_native.int64).reshape(*lead, rows)
 
 
 def lu(A, pivot=True, get_infos=False):
