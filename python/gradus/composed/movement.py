@@ -116,6 +116,8 @@ def combinations(input, r=2, with_replacement=False):
     # Strictly ascending positions and ascending ones correspond: the i-th of the latter is i less.
     wide = n + r - 1 if with_replacement and n else n
     _native._reserve(math.comb(wide, r) * r, 8)
+    if wide < r:
+        return input.new_empty((0, r))
     rows = arange(max(wide - r + 1, 0)).reshape(-1, 1)
     for taken in range(1, r):
         # Each row goes on with every later position that leaves enough for the rest.
