@@ -34,6 +34,8 @@ def _quantile(name, input, q, dim, keepdim, interpolation):
     x = input.reshape(-1) if dim is None or input.dim() == 0 else input.movedim(dim, -1)
     if x.shape[-1] == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if not isinstance(q, Tensor) and not 0 <= q <= 1:
+        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
     shares = q if isinstance(q, Tensor) else as_tensor(float(q), dtype=input.dtype)
     if shares.dim() > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
