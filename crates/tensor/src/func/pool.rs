@@ -69,7 +69,7 @@ pub(super) struct Slide {
 
 impl Slide {
     /// First to last element of a window, and one more.
-    fn reach(&self) -> i64 {
+    pub(super) fn reach(&self) -> i64 {
         (self.size - 1) * self.dilation + 1
     }
 
