@@ -1,12 +1,11 @@
 """First values of parameters, under PyTorch's names. All change their tensor in place and return it."""
 
 import functools
+import math
 import warnings
 
-import math
-
 from .._examples import documented as _documented
-from ..core import empty, eye, no_grad, randn, randperm
+from ..core import empty, eye as _eye_matrix, no_grad, randn, randperm
 from ..linalg import qr
 
 _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
@@ -97,7 +96,7 @@ def eye_(tensor):
     """The identity, as far as a matrix of this shape can be it."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(eye(*tensor.shape))
+    return tensor.copy_(_eye_matrix(*tensor.shape))
 
 
 @no_grad()
