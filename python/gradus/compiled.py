@@ -2,6 +2,8 @@
 
 import functools
 import sys
+import types
+import typing
 
 from .nn import Module
 from .transforms import jit
@@ -43,8 +45,26 @@ def _as_it_is(obj=None, *args, **kwargs):
     return obj if callable(obj) else _as_it_is
 
 
+def _no_scripts(*args, **kwargs):
+    """Raises: functions stay functions of Python, which have no file."""
+    raise NotImplementedError("there are no script files: save the state_dict() of the module")
+
+
 # What PyTorch has in a module of that name. None of it traces, since scripts may look at values.
 for _name in ("script", "trace", "freeze", "ignore", "unused", "export"):
     setattr(jit, _name, staticmethod(_as_it_is))
 jit.is_scripting = jit.is_tracing = staticmethod(lambda: False)
-jit.ScriptModule = Module
+jit.ScriptModule = jit.RecursiveScriptModule = Module
+jit.ScriptFunction = type(lambda: 0)
+jit.Final, jit.Attribute = typing.Final, lambda value, type: value
+jit.annotate = staticmethod(lambda the_type, the_value: the_value)
+jit.isinstance = staticmethod(isinstance)
+_annotations = types.ModuleType("gradus.jit.annotations", "Types of arguments that one number or several fit.")
+for _name in "BroadcastingList1 BroadcastingList2 BroadcastingList3 BroadcastingListx".split():
+    setattr(_annotations, _name, list)
+_annotations.List, _annotations.Dict, _annotations.Tuple, _annotations.Optional = typing.List, typing.Dict, typing.Tuple, typing.Optional
+sys.modules[_annotations.__name__] = jit.annotations = _annotations
+jit._overload = jit._overload_method = jit.script_if_tracing = jit.script_method = jit.interface = jit.optimize_for_inference = staticmethod(_as_it_is)
+jit.set_fusion_strategy = staticmethod(lambda strategy: None)
+jit.save = staticmethod(_no_scripts)
+jit.load = staticmethod(_no_scripts)

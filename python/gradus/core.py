@@ -37,7 +37,7 @@ reshape permute transpose swapaxes swapdims t movedim broadcast_to squeeze unsqu
 chunk unbind tile repeat_interleave flip fliplr flipud roll rot90 ravel tril triu diag diagonal diag_embed trace clone detach
 adjoint as_strided
 
-gather index_select take take_along_dim masked_select masked_fill scatter scatter_add scatter_reduce index_add index_copy
+gather index_fill index_select take take_along_dim masked_select masked_fill scatter scatter_add scatter_reduce index_add index_copy
 nonzero argwhere cross
 
 matmul mm bmm mv dot outer inner kron addmm matrix_power matrix_exp det logdet inverse pinverse cholesky
@@ -49,8 +49,14 @@ softmax log_softmax
 # Native functions that PyTorch lets write to a tensor.
 _WRITING = """
 arange bernoulli cat complex empty eye full linspace logspace multinomial normal ones polar rand randint randn randperm stack
-tensordot where zeros
+tensordot tril_indices triu_indices where zeros
 """.split()
+
+#: Functions that take `device=`, `layout=`, `pin_memory=` and `memory_format=`.
+_CREATING = set("""
+arange asarray bartlett_window blackman_window empty empty_permuted empty_strided eye full hamming_window hann_window kaiser_window linspace logspace normal ones
+rand randint randint_like randn randperm range scalar_tensor tril_indices triu_indices zeros
+""".split())
 
 _SPREAD = {"reshape": "shape", "permute": "dims", "flip": "dims", "tile": "dims", "broadcast_to": "size"}
 
@@ -58,14 +64,16 @@ for _name in _METHODS:
     if not hasattr(_native, _name):
         globals()[_name] = _with_keywords(getattr(Tensor, _name), spread=_SPREAD.get(_name))
 for _name in _WRITING:
-    globals()[_name] = _with_keywords(getattr(_native, _name), first=None)
+    globals()[_name] = _with_keywords(getattr(_native, _name), first=None, creates=_name in _CREATING)
+for _name in ("empty_like", "full_like", "ones_like", "rand_like", "randn_like", "zeros_like"):
+    globals()[_name] = _with_keywords(getattr(_native, _name), creates=True)
 
 # Where PyTorch takes functions as methods too.
 for _name in composed.__all__:
     if not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY:
         setattr(Tensor, _name, getattr(composed, _name))
 for _name in composed.__all__:
-    globals()[_name] = _with_keywords(getattr(composed, _name), first=None)
+    globals()[_name] = _with_keywords(getattr(composed, _name), first=None, creates=_name in _CREATING)
 inplace.install()
 subclass.install()
 
@@ -81,7 +89,7 @@ Tensor.arctanh, Tensor.arcsinh, Tensor.arccosh = Tensor.atanh, Tensor.asinh, Ten
 # Where PyTorch has functions that change their argument.
 for _name in """
 abs acos acosh asin asinh atan atanh ceil clamp clamp_max clamp_min clip cos cosh deg2rad detach erf erfc exp exp2 expm1 fill floor frac
-i0 index_put log log10 log1p log2 logit nan_to_num neg rad2deg reciprocal relu round rsqrt sigmoid sin sinh sqrt square tan tanh trunc
+i0 index_put log log10 log1p log2 logit nan_to_num neg rad2deg reciprocal relu resize_as round rsqrt sigmoid sin sinh sqrt square tan tanh trunc
 xlogy zero
 """.split():
     globals()[f"{_name}_"] = getattr(Tensor, f"{_name}_")
@@ -120,6 +128,16 @@ def is_nonzero(input):
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """A tensor of one number, with this one's dtype unless another is given."""
     return _native.full(size, fill_value, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+
+
+def _new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """`empty_strided` with this tensor's dtype unless another is given.
+
+    >>> import gradus
+    >>> gradus.zeros(1).new_empty_strided((2, 3), (1, 2)).shape
+    gradus.Size([2, 3])
+    """
+    return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)  # noqa: F405
 
 
 class _Recorded:
@@ -171,6 +189,8 @@ for _name in ("prelu", "hardshrink", "slogdet"):
     setattr(Tensor, _name, _method(getattr(_native, _name)))
 Tensor.is_nonzero = is_nonzero
 Tensor.new_full = _new_full
+Tensor.new_empty_strided = _new_empty_strided
+Tensor.__rdiv__ = Tensor.__rtruediv__
 _documented({"new_full": _new_full})
 Tensor.grad_fn = property(_grad_fn)
 

@@ -114,4 +114,49 @@ def ihfft(input, n=None, dim=-1, norm=None):
     return rfft(input, n, dim, _OTHER.get(norm, norm)).conj()
 
 
+def hfftn(input, s=None, dim=None, norm=None):
+    """The real spectrum of a signal that is its own conjugate backwards along axes, of which half of the last is given.
+
+    >>> import gradus
+    >>> gradus.fft.hfftn(gradus.ones(2, 2)).shape
+    gradus.Size([2, 2])
+    """
+    dim, s = _axes(input, s, dim, "hfftn")
+    if dim[:-1]:
+        input = _native.fftn(_sized(input, s[:-1], dim[:-1]), dim[:-1], norm)
+    return hfft(input, None if s[-1] == -1 else s[-1], dim[-1], norm)
+
+
+def ihfftn(input, s=None, dim=None, norm=None):
+    """The signal that has this real spectrum along axes: half of its last axis.
+
+    >>> import gradus
+    >>> gradus.fft.ihfftn(gradus.ones(2, 2)).shape
+    gradus.Size([2, 2])
+    """
+    dim, s = _axes(input, s, dim, "ihfftn")
+    input = ihfft(_sized(input, s, dim), None, dim[-1], norm)
+    return _native.ifftn(input, dim[:-1], norm) if dim[:-1] else input
+
+
+def hfft2(input, s=None, dim=(-2, -1), norm=None):
+    """`hfftn` over two axes.
+
+    >>> import gradus
+    >>> gradus.fft.hfft2(gradus.ones(2, 2)).shape
+    gradus.Size([2, 2])
+    """
+    return hfftn(input, s, dim, norm)
+
+
+def ihfft2(input, s=None, dim=(-2, -1), norm=None):
+    """`ihfftn` over two axes.
+
+    >>> import gradus
+    >>> gradus.fft.ihfft2(gradus.ones(2, 2)).shape
+    gradus.Size([2, 2])
+    """
+    return ihfftn(input, s, dim, norm)
+
+
 _documented(globals())

@@ -2,7 +2,7 @@
 
 from .core import stack
 from .nn.stateless import functional_call  # noqa: F401
-from .transforms import hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap  # noqa: F401
+from .transforms import custom_jvp, custom_vjp, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap  # noqa: F401
 from .transforms import grad, value_and_grad
 
 
@@ -49,5 +49,5 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "value_and_grad", "vjp", "vmap",
+    "custom_jvp", "custom_vjp", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "value_and_grad", "vjp", "vmap",
 ]

@@ -4,7 +4,7 @@ import functools
 import sys
 import types
 
-from ._native import Tensor
+from ._native import Tensor, zeros
 from .subclass import SUBCLASSES, class_of, of_class
 
 _NO_TENSORS = (bool, int, float, complex, str, type(None))
@@ -51,12 +51,41 @@ def with_numpy_words(function):
     return call
 
 
-def with_keywords(function, first="input", spread=None):
+#: Functions of the same names for arguments that are sparse; the module of these tensors fills it in.
+SPARSE = {}
+
+
+def _sparse(function, args, kwargs, error):
+    """What a function gives where an argument is sparse, which the dense function has refused with an error."""
+    own = SPARSE.get(function.__name__)
+    if own is None or not any(isinstance(arg, Tensor) and arg.is_sparse for arg in args):
+        raise error
+    return own(*args, **kwargs)
+
+
+#: Arguments of functions that make tensors: there is one device and one layout, and no pinned memory.
+_PLACEMENT = ("layout", "pin_memory", "memory_format")
+
+
+def _placed(function, kwargs):
+    """Takes out of the keywords of a function that makes tensors what says where or how these are stored."""
+    for name in _PLACEMENT:
+        value = kwargs.pop(name, None)
+        if name == "layout" and value is not None and repr(value) != "gradus.strided":
+            raise NotImplementedError(f"{function.__name__}(): there is no {value!r} layout, only gradus.strided; sparse tensors are made by sparse_coo_tensor")
+    if "device" in kwargs:
+        zeros(0, device=kwargs["device"])  # raises where there is no such device
+        del kwargs["device"]
+
+
+def with_keywords(function, first="input", spread=None, creates=False):
     """The function, called as it is where there are no keywords, which is most of the time.
 
-    `spread` is the name of an argument that the function takes as positions.
+    `spread` is the name of an argument that the function takes as positions. A function that `creates` tensors takes where and how
+    they are to be stored.
     """
 
+    composed = isinstance(function, types.FunctionType)  # native functions make leaves themselves
     bare = getattr(function, "__wrapped__", function)  # which does without what only reads keywords
 
     @functools.wraps(function)
@@ -66,6 +95,12 @@ def with_keywords(function, first="input", spread=None):
                 return bare(*args)
             except AttributeError as error:
                 raise _no_tensor(function, error, args) from None
+            except (RuntimeError, TypeError) as error:
+                return _sparse(function, args, kwargs, error)
+        leaf = False
+        if creates and kwargs:
+            _placed(function, kwargs)
+            leaf = composed and kwargs.pop("requires_grad", False)
         out = kwargs.pop("out", None)
         if first in kwargs:
             args = (kwargs.pop(first), *args)
@@ -75,8 +110,12 @@ def with_keywords(function, first="input", spread=None):
             result = function(*args, **kwargs)
         except AttributeError as error:
             raise _no_tensor(function, error, args) from None
+        except (RuntimeError, TypeError) as error:
+            return _sparse(function, args, kwargs, error)
         if SUBCLASSES and (kept := class_of(args)):
             result = of_class(kept, result)
+        if leaf:
+            result.requires_grad_()
         return result if out is None else _written(out, result)
 
     return call

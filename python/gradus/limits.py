@@ -58,3 +58,27 @@ class iinfo:
 
     def __repr__(self):
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+class _NamedOnly:
+    """A dtype of PyTorch that can be named and compared; no tensor has it."""
+
+    is_complex = False
+
+    def __init__(self, name, itemsize, is_floating_point=False, is_signed=True):
+        self.name, self.itemsize, self.is_floating_point, self.is_signed = name, itemsize, is_floating_point, is_signed
+
+    def __repr__(self):
+        return f"gradus.{self.name}"
+
+    def __reduce__(self):
+        return self.name  # one object each
+
+
+#: Dtypes that programs name in tables; asking for a tensor of one raises a `TypeError`.
+NAMED_ONLY = {d.name: d for d in [
+    _NamedOnly("int16", 2), _NamedOnly("uint16", 2, is_signed=False), _NamedOnly("uint64", 8, is_signed=False),
+    *(_NamedOnly(f"float8_{kind}", 1, is_floating_point=True) for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")),
+    *(_NamedOnly(name, size) for name, size in (("qint8", 1), ("qint32", 4), ("quint4x2", 1))),
+    _NamedOnly("quint8", 1, is_signed=False), _NamedOnly("complex32", 4), _NamedOnly("float4_e2m1fn_x2", 1, is_floating_point=True),
+]}

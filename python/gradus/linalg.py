@@ -4,14 +4,18 @@ import math
 
 from . import _native, _results
 from ._examples import documented as _documented
-from ._native import Tensor, _value_error, lu, solve_triangular  # noqa: F401
-from .composed.product import _completed, _powers, multi_dot
+from . import _ldl
+from ._native import Tensor, _value_error, solve_triangular  # noqa: F401
+from .composed.factor import (
+    _check_pivot, _completed, _first, _hermitian, _lu_factor, _lu_info, _lu_solve, _qr, _reflected, _with_rule,
+)
+from .composed.movement import broadcast_shapes as _broadcast_shapes
+from .composed.product import _powers, multi_dot
 from .limits import finfo
 
 #: What is raised for matrices that have no inverse or factor.
 LinAlgError = _value_error()
 det = Tensor.det
-cholesky = Tensor.cholesky
 matrix_exp = Tensor.matrix_exp
 matrix_power = Tensor.matrix_power
 matmul = Tensor.matmul
@@ -61,23 +65,41 @@ def eigvals(A):
 
 
 def eigh(A, UPLO="L"):
-    """Eigenvalues, ascending, and vectors of Hermitian matrices; both halves are taken to be equal.
+    """Eigenvalues, ascending, and vectors of Hermitian matrices, of which the lower half is read, or with `UPLO="U"` the upper one.
 
     >>> import gradus
     >>> gradus.linalg.eigh(gradus.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([1., 2.])
     """
-    return _native.eigh(A)
+    return _native.eigh(_hermitian(A, _is_upper(UPLO)))
 
 
 def eigvalsh(A, UPLO="L"):
-    """Eigenvalues of Hermitian matrices, ascending.
+    """Eigenvalues of Hermitian matrices, ascending; `UPLO` says which half is read.
 
     >>> import gradus
     >>> gradus.linalg.eigvalsh(gradus.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
     """
-    return _native.eigvalsh(A)
+    return _native.eigvalsh(_hermitian(A, _is_upper(UPLO)))
+
+
+def _is_upper(UPLO):
+    if UPLO not in ("L", "U", "l", "u"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return UPLO in ("U", "u")
+
+
+def cholesky(A, *, upper=False):
+    """The triangular factor of positive definite matrices, of which the half that is returned is read.
+
+    >>> import gradus
+    >>> gradus.linalg.cholesky(gradus.tensor([[4.0, 2.0], [2.0, 5.0]]), upper=True)
+    tensor([[2., 1.],
+            [0., 2.]])
+    """
+    factor = _hermitian(A, upper).cholesky()
+    return factor.mH if upper else factor
 
 
 def svdvals(A, *, driver=None):
@@ -112,34 +134,93 @@ def qr(A, mode="reduced"):
     """
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr received unrecognized mode {mode!r}: it is one of 'reduced' (default), 'r', or 'complete'")
-    q, r = _native.qr(A)
-    if mode == "r":
-        return _results.qr(A.new_zeros(0), r)
-    more = A.shape[-2] - q.shape[-1]
-    if mode == "reduced" or more <= 0:
-        return _results.qr(q, r)
-    rows = r.new_zeros(*r.shape[:-2], more, r.shape[-1])
-    return _results.qr(_completed(q), _native.cat([r, rows], -2))
+    return _qr(A, mode)
 
 
 def solve(A, B, *, left=True):
     """The `X` of `A X = B`, or, with `left=False`, of `X A = B`.
 
+    `B` holds vectors, one for each matrix, if it has one axis or the shape of `A` without the last axis. Otherwise it holds
+    matrices, and the axes before the last two broadcast.
+
     >>> import gradus
     >>> gradus.linalg.solve(gradus.tensor([[2.0]]), gradus.tensor([[8.0]]), left=False)
     tensor([[4.]])
+    >>> gradus.linalg.solve(gradus.eye(2).expand(3, 2, 2), gradus.ones(3, 2)).shape
+    gradus.Size([3, 2])
     """
-    return _native.solve(A, B) if left else _native.solve(A.mT, B.mT).mT
+    if left:
+        return _native.solve(A, B)
+    if B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1]):
+        # As in PyTorch the vectors are columns, which fit from the right only if they have one element.
+        return _native.solve(A.mT, B.unsqueeze(-1).mT).mT.squeeze(-1)
+    return _native.solve(A.mT, B.mT).mT
+
+
+def solve_ex(A, B, *, left=True, check_errors=False):
+    """As `solve`, and the first pivot of `A` that is zero, counted from 1, instead of an error; 0 where there is a solution.
+
+    Where there is none, the result is not a number.
+
+    >>> import gradus
+    >>> gradus.linalg.solve_ex(gradus.tensor([[1.0, 2.0], [2.0, 4.0]]), gradus.ones(2)).info
+    tensor(2, dtype=gradus.int32)
+    """
+    info = _lu_info(_native.lu(A.detach())[2])
+    singular = (info != 0).unsqueeze(-1).unsqueeze(-1)
+    regular = _native.where(singular, _native.eye(A.shape[-1], dtype=A.dtype), A)
+    x = solve(regular, B, left=left)
+    vector = B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1])
+    x = _native.where(singular.squeeze(-1) if vector else singular, math.nan, x)
+    return _checked(_results.solve_ex(x, info), check_errors, "linalg.solve_ex: a matrix is singular")
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """The `X` with the least sum of squares of `A X - B`, as `solution`.
+    """The `solution` with the least sum of squares of `A X - B`, these sums as `residuals`, the `rank` and the `singular_values`.
+
+    As in PyTorch, `driver` decides which of the last three are given, the others being empty: "gelsy" (the default) gives the
+    rank, "gels" residuals, "gelsd" and "gelss" all. Sums are given of matrices of full rank with more rows than columns.
 
     >>> import gradus
     >>> gradus.linalg.lstsq(gradus.ones(2, 1), gradus.tensor([[1.0], [3.0]])).solution
     tensor([[2.]])
     """
-    return _native.lstsq(A, B)
+    driver = "gelsy" if driver is None else driver
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but got {driver}")
+    vectors = A.dim() - 1 == B.dim()
+    right = B.unsqueeze(-1) if vectors else B
+    m, n = A.shape[-2:]
+    x = (_native.pinv(A) if rcond is None or driver == "gels" else pinv(A, rtol=rcond)) @ right
+    none = x.detach().real.new_zeros(0) if x.is_complex() else x.new_zeros(0)
+    values = svdvals(A.detach())
+    rank = none.to(_native.int64) if driver == "gels" else _rank(values, A, None, rcond)
+    residuals = none
+    if m > n and (driver == "gels" or driver != "gelsy" and bool((rank == n).all())):
+        missed = A @ x - right
+        residuals = (missed.real.square() + missed.imag.square() if missed.is_complex() else missed.square()).sum(-2)
+    return _results.lstsq(x.squeeze(-1) if vectors else x, residuals, rank, values if driver in ("gelsd", "gelss") else none)
+
+
+def _tolerance(largest, A, atol, rtol):
+    """Up to which size values count as zero: the larger of `atol` and `rtol` times the largest value. Both may be tensors."""
+    if rtol is None:
+        rtol = max(A.shape[-2:]) * finfo(A.dtype).eps
+        if isinstance(atol, Tensor):
+            rtol = _native.where(atol > 0, 0.0, rtol)
+        elif atol:
+            rtol = 0.0
+    atol = 0.0 if atol is None else atol
+    return (_native.ones_like(largest) * atol).maximum(rtol * largest)
+
+
+def _largest(values, dim=-1, keepdim=False):
+    """The largest of values that are not negative along an axis, 0 if there is none."""
+    return values.amax(dim, keepdim) if values.shape[dim] else values.sum(dim, keepdim)
+
+
+def _rank(values, A, atol, rtol):
+    return (values > _tolerance(_largest(values), A, atol, rtol).unsqueeze(-1)).sum(-1)
 
 
 def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
@@ -151,12 +232,26 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
             [0.0000, 0.0000]])
     """
     rtol = rcond if rtol is None else rtol
-    if atol is None and rtol is None:
+    if atol is None and rtol is None and not hermitian:
         return _native.pinv(A)
-    u, s, vh = _native.svd(A)
-    least = s.amax(-1, keepdim=True) * (0.0 if rtol is None else rtol)
-    kept = s > (least if atol is None else least.clamp(min=atol))
-    return (vh.mH * _native.where(kept, 1 / s.masked_fill(~kept, 1.0), 0.0).unsqueeze(-2).to(vh.dtype)) @ u.mH
+
+    def inverse(tensors):
+        (x,) = tensors
+        if hermitian:
+            s, u = _native.eigh(_hermitian(x))
+            vh = u.mH
+        else:
+            u, s, vh = _native.svd(x)
+        kept = s.abs() > _tolerance(_largest(s.abs()), x, atol, rtol).unsqueeze(-1)
+        return [(vh.mH * _native.where(kept, 1 / s.masked_fill(~kept, 1.0), 0.0).unsqueeze(-2).to(vh.dtype)) @ u.mH]
+
+    def rule(tensors, results, cotangents):
+        (x,), (y,), (g,) = tensors, results, cotangents
+        yh, gh = y.mH, g.mH
+        left, right = gh @ y, y @ gh
+        return [(left - x @ (y @ left)) @ yh + yh @ (right - (right @ y) @ x) - yh @ g @ yh]
+
+    return _with_rule(inverse, rule, A)[0]
 
 
 def vander(x, *, N=None):
@@ -167,9 +262,11 @@ def vander(x, *, N=None):
     tensor([[1., 2., 4.],
             [1., 3., 9.]])
     """
-    if N is not None and N <= 1:
+    x = x.unsqueeze(-1) if x.dim() == 0 else x
+    N = x.shape[-1] if N is None else N
+    if N <= 1:
         raise RuntimeError("N must be greater than 1.")
-    return _powers(x, x.shape[-1] if N is None else N)
+    return _powers(x, N)
 
 
 def vecdot(x, y, *, dim=-1):
@@ -195,10 +292,10 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if ord in (1, -1, math.inf, -math.inf):
         along, across = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = A.abs().sum(along, keepdim=True)
-        y = sums.amax(across, keepdim=True) if ord > 0 else sums.amin(across, keepdim=True)
+        y = _largest(sums, across, True) if ord > 0 else sums.amin(across, keepdim=True)
     elif ord in ("nuc", 2, -2):
         values = svdvals(A.movedim((rows, columns), (-2, -1)))
-        y = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+        y = values.sum(-1) if ord == "nuc" else _largest(values) if ord > 0 else values.amin(-1)
         if keepdim:
             y = y.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns))
         return y
@@ -214,12 +311,15 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
-def matrix_rank(A, *, tol=None, rtol=None, hermitian=False):
-    """How many singular values are not negligible."""
-    values = svdvals(A)
-    if tol is None:
-        tol = values.amax(-1, keepdim=True) * max(A.shape[-2:]) * (finfo(A.dtype).eps if rtol is None else rtol)
-    return (values > tol).sum(-1)
+def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
+    """How many singular values are above `atol` and above `rtol` times the largest; numbers or one for each matrix.
+
+    >>> import gradus
+    >>> gradus.linalg.matrix_rank(gradus.tensor([[4.0, 0.0], [0.0, 0.1]]), atol=0.5)
+    tensor(1)
+    """
+    values = eigvalsh(A.detach()).abs() if hermitian else svdvals(A.detach())
+    return _rank(values, A, tol, 0.0) if tol is not None else _rank(values, A, atol, rtol)
 
 
 def cond(A, p=None):
@@ -230,34 +330,58 @@ def cond(A, p=None):
     return values.amax(-1) / values.amin(-1)
 
 
+def lu(A, *, pivot=True):
+    """A permutation, a unit lower and an upper triangular factor, `P`, `L` and `U`.
+
+    >>> import gradus
+    >>> gradus.linalg.lu(gradus.tensor([[0.0, 2.0], [4.0, 8.0]])).U
+    tensor([[4., 8.],
+            [0., 2.]])
+    """
+    _check_pivot(pivot)
+    return _native.lu(A)
+
+
 def lu_factor(A, *, pivot=True):
     """Both triangular factors in one matrix, and which row each was exchanged with, counted from 1.
+
+    Of complex numbers the pivot has the largest sum of the moduli of both parts, as in LAPACK.
 
     >>> import gradus
     >>> gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]])).pivots
     tensor([2, 2], dtype=gradus.int32)
     """
-    if not pivot:
-        raise NotImplementedError("linalg.lu_factor without exchanging rows is not known")
-    p, l, u = lu(A)
-    m, n = A.shape[-2:]
-    least = min(m, n)
-    rows = p.real if p.is_complex() else p
-    order = rows.argmax(-2).reshape(-1, m)
-    pivots = _native.tensor([_exchanges(row, least) for row in order.tolist()], dtype=_native.int32)
-    lower = _native.cat([l, l.new_zeros(*l.shape[:-1], n - least)], -1).tril(-1)
-    upper = _native.cat([u, u.new_zeros(*u.shape[:-2], m - least, n)], -2)
-    return _results.lu_factor(lower + upper, pivots.reshape(*A.shape[:-2], least))
+    _check_pivot(pivot)
+    return _results.lu_factor(*_lu_factor(A))
 
 
-def _exchanges(order, count):
-    """The exchanges, one for each place, that put rows in an order."""
-    now, found = list(range(len(order))), []
-    for i in range(count):
-        j = now.index(order[i])
-        now[i], now[j] = now[j], now[i]
-        found.append(j + 1)
-    return found
+def _lu(self, pivot=True, get_infos=False):
+    """`linalg.lu_factor` of this matrix; with `get_infos` also zeros, since a matrix that fails raises.
+
+    >>> import gradus
+    >>> gradus.eye(2).lu()[1].tolist()
+    [1, 2]
+    """
+    found = lu_factor(self, pivot=pivot)
+    return (*found, _native.zeros(tuple(self.shape[:-2]), dtype=_native.int32)) if get_infos else tuple(found)
+
+
+_native.Tensor.lu = _lu
+
+
+def lu_factor_ex(A, *, pivot=True, check_errors=False):
+    """As `lu_factor`, and the first pivot that is zero, counted from 1, or 0.
+
+    >>> import gradus
+    >>> gradus.linalg.lu_factor_ex(gradus.zeros(2, 2)).info
+    tensor(1, dtype=gradus.int32)
+    """
+    _check_pivot(pivot)
+    factors, pivots = _lu_factor(A)
+    info = _lu_info(factors)
+    if check_errors and bool((info != 0).any()):
+        raise LinAlgError(f"linalg.lu_factor_ex: a pivot is zero (info {info.tolist()})")
+    return _results.lu_factor_ex(factors, pivots, info)
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
@@ -270,25 +394,126 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
             [ 1.]])
     """
     if not left:  # the adjoint of `X A = B`
-        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
-    n = LU.shape[-1]
-    orders = [list(range(n)) for _ in range(math.prod(LU.shape[:-2]))]
-    for order, row in zip(orders, pivots.reshape(-1, n).tolist()):
-        for i, j in enumerate(row):
-            order[i], order[j - 1] = order[j - 1], order[i]
-    order = _native.tensor(orders, dtype=_native.int64).reshape(*LU.shape[:-2], n)
-    if adjoint:
-        y = solve_triangular(LU.mH, B, upper=False)
-        y = solve_triangular(LU.mH, y, upper=True, unitriangular=True)
-        return y.take_along_dim(order.argsort(-1).unsqueeze(-1), -2)
-    y = B.take_along_dim(order.unsqueeze(-1), -2)
-    y = solve_triangular(LU, y, upper=False, unitriangular=True)
-    return solve_triangular(LU, y, upper=True)
+        return _lu_solve(LU, pivots, B.mH, not adjoint).mH
+    return _lu_solve(LU, pivots, B, adjoint)
 
 
-def _first(bad):
-    """The first place, counted from 1, where something is wrong along the last axis; 0 where nothing is."""
-    return _native.where(bad.any(-1), bad.to(_native.int32).argmax(-1) + 1, 0).to(_native.int32)
+def householder_product(A, tau):
+    """The first columns of the product of Householder's reflections, whose vectors are below the diagonal of `A`.
+
+    >>> import gradus
+    >>> a = gradus.tensor([[3.0], [4.0]])
+    >>> gradus.linalg.householder_product(*gradus.geqrf(a))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
+    m, n = A.shape[-2:]
+    if m < n:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if tau.shape[-1] > n:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    return _reflected(A, tau, _native.eye(m, n, dtype=A.dtype).expand(*A.shape[:-2], m, n))
+
+
+def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
+    """The factors `L D Lᵀ` of symmetric or Hermitian matrices in LAPACK's compact form, pivots, and the first zero of `D`, or 0.
+
+    >>> import gradus
+    >>> gradus.linalg.ldl_factor_ex(gradus.tensor([[4.0, 2.0], [2.0, 5.0]])).LD
+    tensor([[4.0000, 0.0000],
+            [0.5000, 4.0000]])
+    """
+    n, lead = A.shape[-1], tuple(A.shape[:-2])
+    parts = [_ldl.factored(a, hermitian) for a in A.detach().reshape(math.prod(lead), n, n).unbind(0)] if n else []
+    info = _native.tensor([part[2] for part in parts] or [0] * math.prod(lead), dtype=_native.int32).reshape(lead)
+    if check_errors and bool((info != 0).any()):
+        raise LinAlgError(f"linalg.ldl_factor_ex: D has a zero on its diagonal (info {info.tolist()})")
+    factors = _native.stack([part[0] for part in parts]).reshape(tuple(A.shape)) if parts else A.detach().clone()
+    pivots = _native.tensor([part[1] for part in parts], dtype=_native.int32).reshape(*lead, n)
+    return _results.ldl_factor_ex(factors, pivots, info)
+
+
+def ldl_factor(A, *, hermitian=False):
+    """The factors `L D Lᵀ` of symmetric or Hermitian matrices in LAPACK's compact form, and pivots.
+
+    >>> import gradus
+    >>> gradus.linalg.ldl_factor(gradus.tensor([[0.0, 2.0], [2.0, 0.0]])).pivots
+    tensor([-2, -2], dtype=gradus.int32)
+    """
+    return _results.ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
+
+
+def ldl_solve(LD, pivots, B, *, hermitian=False):
+    """The `X` of `A X = B`, by the factors of `ldl_factor`.
+
+    >>> import gradus
+    >>> gradus.linalg.ldl_solve(*gradus.linalg.ldl_factor(gradus.tensor([[0.0, 2.0], [2.0, 0.0]])), gradus.tensor([[2.0], [4.0]]))
+    tensor([[2.],
+            [1.]])
+    """
+    lead = _broadcast_shapes(tuple(LD.shape[:-2]), tuple(B.shape[:-2]))
+    n, k = B.shape[-2:]
+    count = math.prod(lead)
+    if not count * n * k:
+        return B.new_zeros(*lead, n, k)
+    factors = LD.detach().expand(*lead, n, n).reshape(count, n, n).unbind(0)
+    rows = pivots.expand(*lead, n).reshape(count, n).tolist()
+    sides = B.detach().expand(*lead, n, k).reshape(count, n, k).unbind(0)
+    found = [_ldl.solved(*each, hermitian) for each in zip(factors, rows, sides)]
+    return _native.stack(found).reshape(*lead, n, k)
+
+
+def matrix_sqrth(A):
+    """The positive definite square root of positive definite Hermitian matrices, of which the lower half is read.
+
+    >>> import gradus
+    >>> gradus.linalg.matrix_sqrth(gradus.tensor([[4.0, 0.0], [0.0, 9.0]]))
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+
+    def parts(x):
+        w, v = eigh(x)
+        return w.sqrt(), v
+
+    def root(tensors):
+        s, v = parts(tensors[0])
+        return [(v * s.unsqueeze(-2).to(v.dtype)) @ v.mH]
+
+    def rule(tensors, results, cotangents):
+        # X dX + dX X = dA in the basis of eigenvectors: also defined where eigenvalues are equal.
+        s, v = parts(tensors[0])
+        g = (cotangents[0] + cotangents[0].mH) / 2
+        return [v @ (v.mH @ g @ v / (s.unsqueeze(-1) + s.unsqueeze(-2)).to(v.dtype)) @ v.mH]
+
+    return _with_rule(root, rule, A)[0]
+
+
+def polar(A):
+    """Orthonormal columns `U` and a Hermitian `H` without negative eigenvalues of which the matrix is the product.
+
+    >>> import gradus
+    >>> gradus.linalg.polar(gradus.tensor([[0.0, -3.0], [2.0, 0.0]])).H
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+    if A.dim() < 2 or A.shape[-2] < A.shape[-1]:
+        raise RuntimeError(f"linalg.polar: expected matrices with at least as many rows as columns, but got shape {list(A.shape)}")
+
+    def factors(tensors):
+        u, s, vh = _native.svd(tensors[0])
+        return [u @ vh, (vh.mH * s.unsqueeze(-2).to(vh.dtype)) @ vh]
+
+    def rule(tensors, results, cotangents):
+        # With dU = U W + (I - U Uᴴ) dA H⁻¹, the skew W solves W H + H W = Uᴴ dA - dAᴴ U: also defined where singular values are equal.
+        _, s, vh = _native.svd(tensors[0])
+        (u, h), (gu, gh), v = results, cotangents, vh.mH
+        skew = vh @ (u.mH @ gu - gh @ h) @ v / (s.unsqueeze(-1) + s.unsqueeze(-2)).to(v.dtype)
+        skew = v @ (skew - skew.mH) @ vh
+        outside = (gu - u @ (u.mH @ gu)) @ (v / s.unsqueeze(-2).to(v.dtype)) @ vh
+        return [outside + u @ (gh + skew)]
+
+    return _results.polar(*_with_rule(factors, rule, A))
 
 
 def _where_right(function, A, info):
@@ -310,7 +535,7 @@ def inv_ex(A, *, check_errors=False):
     >>> gradus.linalg.inv_ex(gradus.zeros(2, 2)).info
     tensor(1, dtype=gradus.int32)
     """
-    info = _first(lu(A.detach())[2].diagonal(0, -2, -1) == 0)
+    info = _lu_info(_native.lu(A.detach())[2])
     return _checked(_results.inv_ex(_where_right(inv, A, info), info), check_errors, "linalg.inv_ex: a matrix is singular")
 
 
@@ -321,10 +546,10 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
     >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
     tensor(1, dtype=gradus.int32)
     """
-    minors = [eigvalsh(A.detach()[..., :k, :k])[..., 0] for k in range(1, A.shape[-1] + 1)]
-    info = _first(_native.stack(minors, -1) <= 0)
-    factor = _where_right(cholesky, A, info)
-    factor = factor.mH if upper else factor
+    half = "U" if upper else "L"
+    minors = [eigvalsh(A.detach()[..., :k, :k], half)[..., 0] for k in range(1, A.shape[-1] + 1)]
+    info = _first(_native.stack(minors, -1) <= 0) if minors else _native.zeros(tuple(A.shape[:-2]), dtype=_native.int32)
+    factor = _where_right(lambda x: cholesky(x, upper=upper), A, info)
     return _checked(_results.cholesky_ex(factor, info), check_errors, "linalg.cholesky_ex: a matrix is not positive-definite")
 
 

@@ -1,5 +1,7 @@
 """`save` and `load`: tensors with what surrounds them, as safetensors files. No code is ever loaded.
 
+Modules and NumPy arrays can be part of it; `saved_objects.py` says how.
+
 A flat dictionary of tensors is written as just that, so its file is like any other. Anything else (nested dictionaries,
 lists, tuples, numbers, text; which tensors are the same, are parameters, require gradients) is kept as a tree in the file's
 metadata, in which tensors stand by name.
@@ -12,7 +14,11 @@ import tempfile
 
 from ._examples import documented as _documented
 from ._native import Tensor, load_safetensors, save_safetensors
+from . import saved_objects
+from ._results import Size
+from .nn.module import Module
 from .nn.parameter import Parameter
+from .saved_objects import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401
 
 _TREE = "gradus.tree"
 #: What a tensor is in the tree: whether it is a parameter, whether it requires gradients.
@@ -30,6 +36,7 @@ class _Writer:
 
     def __init__(self):
         self.tensors = {}
+        self.modules = {}  # by identity, each with its number
         self.named = {}  # by identity: what is there twice is written once, and read as one
 
     def name(self, path):
@@ -40,7 +47,17 @@ class _Writer:
             name = f"{base}#{n}"
         return name
 
+    def keep(self, path, tensor):
+        """Keeps a tensor under a name made of a path, and gives the name."""
+        name = self.name(path)
+        self.tensors[name] = tensor
+        return name
+
     def tree(self, value, path):
+        if id(value) in self.modules:
+            return {"again": self.modules[id(value)][0]}
+        if isinstance(value, Module):
+            self.modules[id(value)] = len(self.modules), value
         if isinstance(value, Tensor):
             if id(value) not in self.named:
                 self.named[id(value)] = name = self.name(path)
@@ -48,6 +65,8 @@ class _Writer:
             return {_kind(value): self.named[id(value)]}
         if isinstance(value, dict):
             return {"dict": [[self.tree(k, path), self.tree(v, path + [str(k)])] for k, v in value.items()]}
+        if isinstance(value, Size):
+            return {"size": list(value)}
         if isinstance(value, (list, tuple)):
             kind = "list" if isinstance(value, list) else "tuple"
             return {kind: [self.tree(v, path + [str(i)]) for i, v in enumerate(value)]}
@@ -59,34 +78,44 @@ class _Writer:
             return {"complex": [repr(value.real), repr(value.imag)]}
         if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
             return self.tree(value.item(), path)
+        found = saved_objects.written(value, self.tree, self.keep, path)
+        if found is not None:
+            return found
         where = ".".join(path) or "the object itself"
         hint = "; save its state_dict()" if hasattr(value, "state_dict") else ""
         raise TypeError(f"cannot save {where}: {type(value).__name__} is not a tensor, number, text or container of such{hint}")
 
 
-def _build(tree, tensors):
+def _build(tree, tensors, modules):
     if not isinstance(tree, dict):
         return tree
     [(kind, value)] = tree.items()
+    if kind == "again":
+        return modules[value]
+    if kind == "module":
+        number = len(modules)
+        modules.append(None)  # so that modules have the numbers with which they were written
+        modules[number] = saved_objects.read(kind, value, lambda part: _build(part, tensors, modules), tensors)
+        return modules[number]
     if kind in _KINDS:
         parameter, requires_grad = _KINDS[kind]
         if parameter and not isinstance(tensors[value], Parameter):
             tensors[value] = Parameter(tensors[value], requires_grad)
         return tensors[value].requires_grad_(requires_grad)
     if kind == "dict":
-        return {_build(k, tensors): _build(v, tensors) for k, v in value}
+        return {_build(k, tensors, modules): _build(v, tensors, modules) for k, v in value}
     if kind in ("list", "tuple"):
-        parts = [_build(v, tensors) for v in value]
+        parts = [_build(v, tensors, modules) for v in value]
         return parts if kind == "list" else tuple(parts)
     if kind == "float":
         return float(value)
     if kind == "complex":
         return complex(float(value[0]), float(value[1]))
-    raise ValueError(f"the file's tree holds a {kind!r}, which this version does not know")
+    return saved_objects.read(kind, value, lambda part: _build(part, tensors, modules), tensors)
 
 
-def save(obj, f):
-    """Writes a state dictionary, or any nest of containers, tensors, numbers and text.
+def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_serialization=True):
+    """Writes a state dictionary, or any nest of containers, tensors, modules, arrays, numbers and text.
 
     `f` is a path or a binary file. A path appears whole or not at all.
 
@@ -125,11 +154,11 @@ def _refuse_pickles(start):
         )
 
 
-def load(f, map_location=None, weights_only=True):
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
     """Reads what `save` wrote, or any other safetensors file as a dictionary of tensors.
 
-    `map_location` and `weights_only` are accepted for PyTorch's sake: all is loaded into main memory, and nothing but
-    data is ever loaded.
+    `map_location`, `weights_only` and the others are accepted for PyTorch's sake: all is loaded into main memory, and nothing but
+    data is ever loaded. A module is loaded where its class is the package's own or allowed by `serialization.add_safe_globals`.
     """
     if not hasattr(f, "read"):
         os.stat(f)  # says what is wrong with a path in Python's own classes
@@ -147,6 +176,6 @@ def load(f, map_location=None, weights_only=True):
             tensors, metadata = load_safetensors(path)
     if _TREE not in (metadata or {}):
         return tensors
-    return _build(json.loads(metadata[_TREE]), tensors)
+    return _build(json.loads(metadata[_TREE]), tensors, [])
 
 _documented(globals())

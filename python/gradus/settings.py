@@ -52,8 +52,8 @@ def set_default_device(device):
     >>> gradus.get_default_device()
     device(type='cpu')
     """
-    if device is not None:
-        _device(device)
+    if device is not None and _device(device).type != "cpu":
+        raise RuntimeError(f'no device "{device}": there is "cpu"')
 
 
 _device = device
@@ -78,11 +78,11 @@ class memory_format:
 
 
 class layout(memory_format):
-    """How elements are stored: there is one way."""
+    """How elements are stored: all of them, or in sparse tensors some with their indices."""
 
 
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
-strided = layout("strided")
+strided, sparse_coo = layout("strided"), layout("sparse_coo")
 
 _documented(globals())

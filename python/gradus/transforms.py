@@ -12,7 +12,7 @@ from ._native import Tensor, _flatten, jit
 
 __all__ = [
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "vmap", "jacobian", "jacrev", "jacfwd", "hessian", "hvp", "jit",
-    "checkpoint", "custom_vjp", "cond", "switch", "while_loop", "scan", "trace",
+    "checkpoint", "custom_jvp", "custom_vjp", "cond", "switch", "while_loop", "scan", "trace",
 ]
 
 
@@ -338,6 +338,36 @@ class custom_vjp:
             raise TypeError(f"{self.function.__name__} has no rule yet: call defvjp")
         flat = _Flat(self.function, args)
         outs = _native._custom_vjp(flat.tensors, flat, lambda x, y, g: list(self.rule(x, y, g)))
+        return flat.structure.build(outs)
+
+
+class custom_jvp:
+    """A function with tangents of its own: `defjvp(rule)` with `rule(inputs, outputs, tangents)` giving one per output.
+
+    The rule must be linear in the tangents. Gradients are its transpose, so one rule serves forward and reverse mode.
+
+    >>> import gradus
+    >>> @gradus.custom_jvp
+    ... def rounded(x):
+    ...     return x.round()
+    >>> rounded.defjvp(lambda inputs, outputs, tangents: [3 * tangents[0]])
+    >>> gradus.grad(lambda x: rounded(x).sum())(gradus.tensor([0.2, 1.7]))
+    tensor([3., 3.])
+    """
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self.function, self.rule = function, None
+
+    def defjvp(self, rule):
+        """Sets the rule for tangents."""
+        self.rule = rule
+
+    def __call__(self, *args):
+        if self.rule is None:
+            raise TypeError(f"{self.function.__name__} has no rule yet: call defjvp")
+        flat = _Flat(self.function, args)
+        outs = _native._custom_jvp(flat.tensors, flat, lambda x, y, t: list(self.rule(x, y, t)))
         return flat.structure.build(outs)
 
 

@@ -5,10 +5,12 @@
 mod arm;
 mod arrows;
 mod memory;
+mod mutants;
 mod python;
 mod suite;
 mod tidy;
 mod tree;
+mod wasm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -32,6 +34,9 @@ Commands:
             --full     all samples of the test kit and all random graphs, instead of their short forms
   memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), no part of `test`
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
+  mutants change the source in small ways and look whether a test fails, no part of `test` (needs cargo-mutants)
+            [K/N]      mutants K, K + N, K + 2 N … (0/60, about 80 of them, if nothing is given)
+  wasm    build the crates that run in a browser for wasm32-unknown-unknown, no part of `test`
   python  build the Python package's wheel and run its tests, a part of `test` [--oracles]
 ";
 
@@ -50,6 +55,12 @@ fn main() -> ExitCode {
         }
         ["memory"] => Box::new(memory::run),
         ["arm"] => Box::new(arm::run),
+        ["mutants"] => Box::new(|workspace| mutants::run(workspace, None)),
+        ["mutants", shard] => {
+            let shard = shard.to_owned();
+            Box::new(move |workspace| mutants::run(workspace, Some(&shard)))
+        }
+        ["wasm"] => Box::new(wasm::run),
         ["python"] | ["python", "--oracles"] => {
             Box::new(move |workspace| python::run(workspace, options.oracles))
         }

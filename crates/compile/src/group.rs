@@ -258,6 +258,7 @@ impl Group {
     /// Which axes a reduction over these axes of a shape reduces.
     fn reduced_axes(&self, shape: &[usize], axes: &[usize]) -> Option<Vec<bool>> {
         let pieces = cut(shape, &self.space)?;
-        Some(pieces.iter().enumerate().flat_map(|(a, p)| p.iter().map(move |_| axes.contains(&a))).collect())
+        let reduced = gradus_ir::axis_mask(axes, shape.len());
+        Some(pieces.iter().zip(reduced).flat_map(|(p, reduced)| p.iter().map(move |_| reduced)).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! From graphs to plans: inline regions, lighten loops, simplify, fuse into kernels, place memory.
 //!
-//! Each stage has one representation that can be printed and checked: [`Graph`](gradus_ir::Graph), then units of
+//! Each stage has one representation that can be printed and checked: [`Graph`], then units of
 //! fused ops, then a [`Plan`] of [`Kernel`]s. Devices run plans; nothing here knows one: what a pass
 //! assumes about the device is in its [`Profile`].
 

@@ -90,7 +90,7 @@ pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {
 
 /// Pairs (written, read) of which the first may take the place of the second while the step runs: every index
 /// reads only the element that it writes.
-pub(crate) fn in_place(step: &Step) -> Vec<(usize, usize)> {
+fn in_place(step: &Step) -> Vec<(usize, usize)> {
     match step {
         Step::Kernel(k) => in_kernel(k),
         _ => vec![],

@@ -8,6 +8,8 @@ use gradus_compile as limits;
 use gradus_compile::{Place, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::sort::Sort;
+use gradus_ir::ops::switch::Switch;
 use gradus_ir::ops::while_loop::While;
 use gradus_ir::{Aval, DType, Graph};
 use std::sync::Arc;
@@ -160,20 +162,158 @@ fn slices_over_each_other() {
     assert!(why.contains("slices with other operands than their plan"), "{why}");
 }
 
-#[test]
-fn inputs_that_cannot_be_taken_over() {
+/// The plan of a graph over `f32` inputs of these shapes.
+fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Plan {
     let b = Builder::new();
-    let (x, y) = (input(&b, &[8, 8]), input(&b, &[8, 8]));
-    let plan = compile(&b.finish(&[x + y, x.permute(&[1, 0]) * y]).unwrap(), &PROFILE).unwrap();
+    let ins: Vec<Var<'_>> = shapes.iter().map(|s| input(&b, s)).collect();
+    let plan = compile(&b.finish(&build(&b, &ins)).unwrap(), &PROFILE).unwrap();
     plan.verify().unwrap();
-    let given = plan.donors.iter().flatten().count();
-    assert!(given <= 1, "{:?}", plan.donors);
-    for donors in [vec![Some(1), Some(1)], vec![None, Some(0)], vec![Some(2), None]] {
-        let why = said(&plan, |p| p.donors.clone_from(&donors));
-        assert!(why.contains("cannot take over input") || why.contains("no input 2 for output 0"), "{why}");
-    }
-    let why = said(&plan, |p| p.donors.clear());
+    plan
+}
+
+/// What is said if these donors are named in the plan.
+fn with_donors(plan: &Plan, donors: &[Option<usize>]) -> String {
+    said(plan, |p| p.donors = donors.to_vec())
+}
+
+#[test]
+fn donors_are_inputs_and_give_their_memory_once() {
+    let plan = planned(&[&[8, 8], &[8, 8]], |_, x| vec![x[0] + x[1], x[0] * x[1]]);
+    assert_eq!(plan.donors, [Some(0), Some(1)]);
+    let why = with_donors(&plan, &[Some(1), Some(1)]);
+    assert!(why.contains("output 1 cannot take over input 1: output 0 does"), "{why}");
+    let why = with_donors(&plan, &[Some(2), None]);
+    assert!(why.contains("output 0 cannot take over input 2: there are 2 inputs"), "{why}");
+    let why = with_donors(&plan, &[]);
     assert!(why.contains("0 donors for 2 outputs"), "{why}");
+}
+
+#[test]
+fn a_donor_has_the_type_and_the_elements_of_the_output() {
+    let plan = planned(&[&[8]], |_, x| vec![(x[0] * 2.0).to(DType::I32)]);
+    let why = with_donors(&plan, &[Some(0)]);
+    assert!(why.contains("cannot take over input 0: their dtypes differ"), "{why}");
+    let plan = planned(&[&[8, 4]], |_, x| vec![x[0].sum(&[1])]);
+    let why = with_donors(&plan, &[Some(0)]);
+    assert!(why.contains("cannot take over input 0: their elements differ in number or size"), "{why}");
+}
+
+#[test]
+fn a_donor_is_read_element_by_element() {
+    let refused = |plan: &Plan, why: &str| {
+        assert_eq!(plan.donors, [None], "{plan}");
+        let found = with_donors(plan, &[Some(0)]);
+        assert!(found.contains("output 0 cannot take over input 0: ") && found.contains(why), "{found}");
+    };
+    let mut turned = planned(&[&[8, 8], &[8, 8]], |_, x| vec![x[0].permute(&[1, 0]) * x[1].exp()]);
+    assert_eq!(turned.donors, [Some(1)]);
+    turned.donors = vec![None];
+    refused(&turned, "an index reads other elements of b0 than it writes");
+    let both = planned(&[&[8, 8]], |_, x| vec![x[0].permute(&[1, 0]) * x[0]]);
+    refused(&both, "an index reads other elements of b0 than it writes");
+    let shifted = planned(&[&[8]], |_, x| vec![x[0].slice_axis(0, 1, 8).pad(vec![0], vec![1], vec![0])]);
+    refused(&shifted, "b0 is read in pieces");
+    let product = planned(&[&[8, 8], &[8, 8]], |_, x| vec![x[0].dot(x[1], "ij", "jk", "ik")]);
+    refused(&product, "step 0 does not run element by element");
+    let constant = planned(&[&[8], &[8]], |_, x| vec![x[1].exp()]);
+    assert_eq!(constant.donors, [Some(1)]);
+    let found = with_donors(&constant, &[Some(0)]);
+    assert!(found.contains("does not read b0"), "{found}");
+}
+
+#[test]
+fn a_donor_is_not_read_in_passes_that_come_after_the_write() {
+    // One element per row: as many elements as the input has, but rows of a kernel that still reduces.
+    let rows = planned(&[&[8, 1], &[8, 4]], |_, x| vec![x[0] * x[1].sum(&[1]).reshape([8, 1])]);
+    let nest = rows.steps.iter().find_map(|s| if let Step::Kernel(k) = s { Some(k) } else { None }).unwrap();
+    assert!(nest.parallel < nest.axes.len() && rows.donors == [None], "{rows}");
+    let why = with_donors(&rows, &[Some(0)]);
+    assert!(why.contains("is written once per row"), "{why}");
+    // Along rows, elements are written in the last pass; a kernel by columns writes them in every pass.
+    let centred = planned(&[&[8, 64]], |_, x| vec![x[0] - x[0].sum(&[1]).spread(&[1], &x[0].shape())]);
+    assert_eq!(centred.donors, [Some(0)]);
+    let why = said(&centred, |p| match &mut p.steps[0] {
+        Step::Kernel(k) => k.columns = true,
+        other => panic!("{other}"),
+    });
+    assert!(why.contains("walks over its elements several times"), "{why}");
+}
+
+#[test]
+fn no_later_step_reads_a_donor() {
+    let mut plan = planned(&[&[8, 8]], |_, x| vec![x[0].exp(), x[0].dot(x[0], "ij", "jk", "ik")]);
+    let nest = plan.steps.iter().position(|s| matches!(s, Step::Kernel(_))).expect("a loop nest");
+    // The loop nest comes last in one order, and may take over the input; first in the other, and may not.
+    plan.steps.swap(nest, 1);
+    plan.donors = vec![Some(0), None];
+    plan.verify().unwrap();
+    let why = said(&plan, |p| p.steps.swap(0, 1));
+    assert!(why.contains("output 0 cannot take over input 0: step 1 reads it after step 0"), "{why}");
+}
+
+#[test]
+fn no_later_step_can_fail() {
+    type Later = for<'g> fn(&'g Builder, Var<'g>, Var<'g>) -> Vec<Var<'g>>;
+    let take: Later = |_, y, at| vec![y.take(at.to(DType::I64), 0)];
+    let scan: Later = |b, y, _| {
+        let r = Builder::new();
+        let (h, x) = (input(&r, &[8]), input(&r, &[8]));
+        let body = r.finish(&[h.dot(x, "i", "j", "ij").sum(&[0]) + x]).unwrap();
+        let own = Scan { body: Arc::new(body), shared: 0, carries: 1, length: 4, reverse: false };
+        b.apply(own, &[y, y.reshape([1, 8]).broadcast_to(&[4, 8].as_slice().into())])
+    };
+    let while_loop: Later = |b, y, _| {
+        let one = |build: &dyn for<'g> Fn(Var<'g>) -> Var<'g>| {
+            let r = Builder::new();
+            Arc::new(r.finish(&[build(input(&r, &[8]))]).unwrap())
+        };
+        let condition = one(&|x| x.sum(&[0]).lt(x.sum(&[0]).full_like(10.0)));
+        b.apply(While { condition, body: one(&|x| x + 1.0), shared: 0, bound: 0 }, &[y])
+    };
+    let switch: Later = |b, y, at| {
+        let one = |scale: f64| {
+            let r = Builder::new();
+            let x = input(&r, &[8]);
+            Arc::new(r.finish(&[x.sum(&[0]) * scale]).unwrap())
+        };
+        let index = at.sum(&[0]).to(DType::I32);
+        b.apply(Switch { branches: vec![one(1.0), one(2.0)] }, &[index, y])
+    };
+    for (name, later) in [("take", take), ("scan", scan), ("while", while_loop), ("switch", switch)] {
+        let plan = planned(&[&[8], &[2]], |b, x| {
+            let y = x[0].exp();
+            [vec![y], later(b, y, x[1])].concat()
+        });
+        assert_eq!(plan.donors[0], None, "{name}: {plan}");
+        let why = said(&plan, |p| p.donors[0] = Some(0));
+        assert!(why.contains("output 0 cannot take over input 0: step"), "{name}: {why}");
+        assert!(why.contains("can fail after step"), "{name}: {why}");
+    }
+    // Before, it may fail: nothing is written yet.
+    let plan = planned(&[&[8], &[8]], |_, x| vec![x[0].exp() + x[0].take(x[1].to(DType::I64), 0)]);
+    assert!(plan.steps.iter().any(|s| matches!(s, Step::Routine(_))), "{plan}");
+    assert_eq!(plan.donors, [Some(0)]);
+    // Slices of loop nests and products cannot fail.
+    let plan = planned(&[&[16, 64, 32], &[16, 64, 32], &[16, 64, 32]], |_, x| {
+        let scores = x[0].dot(x[1], "bid", "bjd", "bij").exp();
+        let sums = scores.sum(&[2]).spread(&[2], &scores.shape());
+        vec![(scores / sums).dot(x[2], "bij", "bjd", "bid")]
+    });
+    assert!(plan.steps.iter().any(|s| matches!(s, Step::Slices { .. })), "{plan}");
+}
+
+#[test]
+fn temporaries_take_each_others_memory_element_by_element_only() {
+    // A loop nest between two sorts reads the result of the first transposed.
+    let plan = planned(&[&[8, 8], &[8, 8]], |b, x| {
+        let first = b.apply(Sort::all(0, false), &[x[0]])[0];
+        let between = first.permute(&[1, 0]).exp();
+        vec![b.apply(Sort::all(0, false), &[between])[0]]
+    });
+    let own = temporaries(&plan);
+    assert!(own.len() >= 2, "{plan}");
+    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].place = Place::Arena(0)));
+    assert!(why.contains("is still needed"), "{why}");
 }
 
 #[test]

@@ -35,8 +35,11 @@ pub fn ask_to_stop(wanted: fn() -> bool) {
     let _ = std::thread::Builder::new().name("gradus-clock".into()).spawn(clock);
 }
 
-/// Whether it is time to ask, and the answer is to stop.
+/// Whether it is time to ask, and the answer is to stop. A worker is told by the thread whose job it shares.
 fn due() -> bool {
+    if crate::pool::is_stopped() {
+        return true;
+    }
     DUE.load(Ordering::Relaxed)
         && ALLOWED.get()
         && DUE.swap(false, Ordering::Relaxed)

@@ -7,7 +7,7 @@
 
 use gradus_ir::stop;
 use std::any::Any;
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -49,6 +49,8 @@ struct Shared {
     /// Written by the caller while the job is closed and empty, read by workers that entered it open.
     job: UnsafeCell<Job>,
     quit: AtomicBool,
+    /// Whether the caller has heard that its job is to stop: it alone may ask, and the workers read this.
+    stopped: Arc<AtomicBool>,
     panic: Mutex<Option<Thrown>>,
     sleep: Mutex<()>,
     left: Condvar,
@@ -85,6 +87,16 @@ const PATIENCE: Duration = Duration::from_micros(40);
 thread_local! {
     /// Whether this thread is inside a chunk: jobs it starts there run on it alone.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// On a worker: [`Shared::stopped`] of its team.
+    static STOPPED: OnceCell<Arc<AtomicBool>> = const { OnceCell::new() };
+}
+
+/// Longest time that a caller waits for its workers before it asks again whether the job is to stop.
+const ASK: Duration = Duration::from_millis(20);
+
+/// Whether this is a worker whose job is to stop.
+pub(crate) fn is_stopped() -> bool {
+    STOPPED.with(|s| s.get().is_some_and(|s| s.load(Relaxed)))
 }
 
 impl Pool {
@@ -155,6 +167,7 @@ impl Team {
             claimed: Line(AtomicU64::new(0)),
             job: UnsafeCell::new(Job { chunk: &nothing, chunks: 0 }),
             quit: AtomicBool::new(false),
+            stopped: Arc::default(),
             panic: Mutex::new(None),
             sleep: Mutex::new(()),
             left: Condvar::new(),
@@ -226,20 +239,25 @@ impl Shared {
         self.state.0.fetch_and(!OPEN, Relaxed);
         let patience = Patience::new();
         while self.state.0.load(Acquire) & ENTERED != 0 {
+            if stop::wanted() {
+                self.stopped.store(true, Relaxed);
+            }
             if patience.over() {
-                let mut guard = relock(self.sleep.lock());
+                let guard = relock(self.sleep.lock());
                 self.state.0.fetch_or(WAITED, Relaxed);
-                while self.state.0.load(Acquire) & ENTERED != 0 {
-                    guard = relock(self.left.wait(guard));
+                if self.state.0.load(Acquire) & ENTERED != 0 {
+                    drop(self.left.wait_timeout(guard, ASK).unwrap_or_else(PoisonError::into_inner));
                 }
                 self.state.0.fetch_and(!WAITED, Relaxed);
             }
         }
+        self.stopped.store(false, Relaxed);
     }
 
     /// The life of a worker.
     fn work(&self, asleep: &AtomicBool) {
         INSIDE.set(true);
+        STOPPED.with(|s| s.get_or_init(|| self.stopped.clone()).clone());
         let mut seen = 0;
         loop {
             let patience = Patience::new();
@@ -260,6 +278,8 @@ impl Shared {
             if self.state.0.fetch_add(1, Acquire) & OPEN != 0 {
                 // SAFETY: the job is open and this thread is in it, so the caller does not write it.
                 self.claim(unsafe { *self.job.get() }, BACK);
+                // The next job goes on: the caller reports that this one was left.
+                let _ = stop::check();
             }
             let state = self.state.0.fetch_sub(1, Release);
             if state & WAITED != 0 {

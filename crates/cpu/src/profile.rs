@@ -1,7 +1,7 @@
 //! What the compiler may assume about processors: caches, vectors and the cost of starting work on threads.
 
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
-use gradus_ir::{DType, reference};
+use gradus_ir::{DType, size};
 
 /// The limits by which graphs are compiled for the CPU.
 pub const PROFILE: Profile = Profile {
@@ -28,6 +28,6 @@ pub const PROFILE: Profile = Profile {
     // A vector of 64 bytes is not filled by fewer elements of any dtype.
     loops: Loops { small: 64 },
     // Cache lines.
-    memory: Memory { align: 64, most: reference::MOST_BYTES },
+    memory: Memory { align: 64, most: size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
 };

@@ -189,6 +189,33 @@ fn a_handed_over_argument_becomes_the_result() {
 }
 
 #[test]
+fn a_failed_run_leaves_a_handed_over_argument_unchanged() {
+    use gradus_cpu::Argument;
+    use gradus_mem::Storage;
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [1000]));
+    let at = b.input("at", Aval::new(DType::I64, [1]));
+    let y = x * 2.0;
+    let graph = b.finish(&[y, y.take(at, 0)]).expect("a graph");
+    let executable = Executable::new(&graph).expect("a plan");
+    let run = |at: i64| {
+        let x = Storage::from_fn(1000, |i| i as f32).expect("memory");
+        let at = Storage::from_fn(1, |_| at).expect("memory");
+        let mut arguments: Vec<Argument> =
+            [x, at].into_iter().map(|storage| Argument { storage, offset: 0 }).collect();
+        (executable.run(Pool::global(), &mut arguments), arguments)
+    };
+    let (done, _) = run(999);
+    assert_eq!(done.expect("a run")[1].as_slice::<f32>(), [1998.0]);
+    let (done, arguments) = run(1000);
+    let error = done.expect_err("the index is out of range").to_string();
+    assert!(error.contains("1000"), "{error}");
+    assert_eq!(arguments.len(), 2);
+    let left = arguments[0].storage.as_slice::<f32>();
+    assert!(left.iter().enumerate().all(|(i, v)| *v == i as f32), "{:?}", &left[..4]);
+}
+
+#[test]
 fn more_axes_than_anyone_has() {
     // Twenty axes of 2 in the other order, so that none merge with their neighbours.
     let order: Vec<usize> = (0..20).rev().collect();

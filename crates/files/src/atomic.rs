@@ -18,7 +18,7 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     write_with(path, all)
 }
 
-/// As [`write`], with a function that writes it part by part.
+/// As [`write()`], with a function that writes it part by part.
 pub fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let Some(name) = path.file_name() else { return Err(failed(path, "is no name of a file")) };
     // In the same folder, since renaming does not cross file systems; named by process, so that two do not mix.

@@ -6,15 +6,18 @@
 
 pub mod attr;
 mod aval;
+mod bessel;
 mod complex;
 mod dtype;
 mod error;
 pub mod graph;
+mod igamma;
 pub mod literal;
 pub mod ops;
 pub mod philox;
 pub mod reference;
 mod shape;
+pub mod size;
 mod special;
 pub mod stop;
 pub mod transform;
@@ -25,4 +28,4 @@ pub use error::{Error, Kind, Result};
 pub use graph::{Builder, Graph, Var};
 pub use literal::Literal;
 pub use ops::{Op, Primitive};
-pub use shape::Shape;
+pub use shape::{Shape, axis_mask};

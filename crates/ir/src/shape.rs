@@ -17,6 +17,17 @@ enum Repr {
     Heap(Box<[usize]>),
 }
 
+/// For each of `rank` axes, whether `axes` names it. Linear in both, where looking each axis up in the list is quadratic.
+pub fn axis_mask(axes: &[usize], rank: usize) -> Vec<bool> {
+    let mut mask = vec![false; rank];
+    for &axis in axes {
+        if let Some(named) = mask.get_mut(axis) {
+            *named = true;
+        }
+    }
+    mask
+}
+
 impl Shape {
     /// A shape of these extents.
     pub fn new(extents: &[usize]) -> Shape {
@@ -82,7 +93,8 @@ impl Shape {
 
     /// Without these axes (sorted or not).
     pub fn without(&self, axes: &[usize]) -> Shape {
-        self.iter().enumerate().filter(|(i, _)| !axes.contains(i)).map(|(_, &d)| d).collect()
+        let gone = axis_mask(axes, self.rank());
+        self.iter().enumerate().filter(|(i, _)| !gone[*i]).map(|(_, &d)| d).collect()
     }
 
     /// With the extent of one axis replaced.

@@ -131,3 +131,42 @@ fn factors_that_would_take_more_room_than_the_loop_has_are_not_kept() {
     }
     assert_eq!(checked(step, false).1, 0);
 }
+
+/// The index that a step reads from its input: 0 or 7, depending on a sign.
+fn chosen<'g>(x: Var<'g>) -> Var<'g> {
+    let one = x.slice_axis(0, 0, 1).slice_axis(1, 0, 1).reshape([1]);
+    one.lt(one.full_like(0.0)).to(DType::I64) * 7.0
+}
+
+#[test]
+fn a_weight_chosen_per_step_is_added_up_step_by_step() {
+    // Its gradient scatters into another row at every step: the scatter is linear in the rows, not in the index, so
+    // no scatter behind the loop can stand for those of the steps.
+    fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
+        let row = v[0].take(chosen(v[3]), 0).broadcast_to(&[2, 6].as_slice().into());
+        let gates = (row + spread(v[1])).tanh();
+        let h = v[2] * gates.sum(&[1]).reshape([2, 1]).broadcast_to(&[2, 8].as_slice().into()) + v[3];
+        [h, h * v[3]]
+    }
+    let xs = &values(&vjp(&program(step, false, false), &[0]).unwrap())[3];
+    let signs: Vec<bool> = (0..STEPS).map(|t| xs.f()[t * 16] < 0.0).collect();
+    assert!(signs.contains(&true) && signs.contains(&false), "both rows are chosen: {signs:?}");
+    for reverse in [false, true] {
+        assert_eq!(checked(step, reverse), (0, 0));
+    }
+}
+
+#[test]
+fn a_factor_that_all_steps_share_is_not_stacked() {
+    // The weights' gradient is Σ aₜ bᵀ with the bias b: the sum of all aₜ is carried, then multiplied by b once.
+    fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
+        let scale = v[0].dot(v[1], "ij", "j", "i").sin();
+        let h = v[2] * scale.reshape([1, 8]).broadcast_to(&[2, 8].as_slice().into()) + v[3];
+        [h, h * v[3]]
+    }
+    assert_eq!(checked(step, false).1, 1);
+    let gradient = vjp(&program(step, false, false), &[0, 1, 2, 3]).unwrap();
+    let all = gradient.nodes().iter().flat_map(|n| &n.outs);
+    let stacks: Vec<&Aval> = all.filter(|a| a.shape[..] == [STEPS, 6]).collect();
+    assert!(stacks.is_empty(), "{stacks:?} in\n{gradient}");
+}

@@ -273,6 +273,7 @@ fn linear_algebra_has_its_names() {
         (trace(&[&m], |v| v[0].det()).unwrap(), &["det("]),
         (trace(&[&m], |v| v[0].eigh().0).unwrap(), &["eigh(", "part=\"values\""]),
         (trace(&[&m], |v| v[0].qr().1).unwrap(), &["qr(", "part=\"r\""]),
+        (trace(&[&m], |v| v[0].qr_reflected().0).unwrap(), &["qr(", "reflected="]),
         (trace(&[&m], |v| v[0].svd().1).unwrap(), &["svd(", "part=\"s\""]),
         (trace(&[&m, &b], |v| v[0].solve(&v[1])).unwrap(), &["solve("]),
     ];

@@ -3,7 +3,7 @@
 use crate::convert::{class, copy_of, item, size, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
-use crate::tensor::{PyTensor, compute, overwriting, owned};
+use crate::tensor::{PyTensor, overwriting, owned};
 use crate::unary::Spelled;
 use crate::value::{Operand, T};
 use crate::view::View;
@@ -282,68 +282,6 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Another dtype or device; a tensor says both.
-    #[doc = example!(to)]
-    #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false, memory_format=None))]
-    fn to<'py>(
-        slf: &Bound<'py, PyTensor>,
-        args: &Bound<'py, PyTuple>,
-        dtype: Option<DTypeArg>,
-        device: Option<&Bound<'py, PyAny>>,
-        copy: bool,
-        non_blocking: bool,
-        memory_format: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyTensor>> {
-        let _ = (non_blocking, memory_format);
-        let (py, x) = (slf.py(), slf.get().value(slf.py())?);
-        let mut to = dtype.map(|d| d.0);
-        if let Some(device) = device {
-            crate::create::on_device(Some(device))?;
-        }
-        for arg in args.iter() {
-            if let Ok(t) = arg.cast::<PyTensor>() {
-                to = Some(t.get().dtype_now(py)?);
-            } else if let Ok(d) = arg.cast::<PyDType>() {
-                to = Some(d.get().0);
-            } else if arg.is_instance_of::<pyo3::types::PyType>() {
-                to = Some(arg.extract::<DTypeArg>()?.0);
-            } else if !arg.is_none() {
-                crate::create::on_device(Some(&arg))?;
-            }
-        }
-        match to {
-            Some(d) if d != x.dtype() => Bound::new(py, PyTensor::out(compute(py, &x, |x| x.to_dtype(d)))?),
-            _ if copy => Bound::new(py, PyTensor::out(x.mul(1))?),
-            _ => Ok(slf.clone()),
-        }
-    }
-
-    /// Of another dtype.
-    #[doc = example!(type)]
-    #[pyo3(name = "type", signature = (dtype=None))]
-    fn type_<'py>(slf: &Bound<'py, PyTensor>, dtype: Option<DTypeArg>) -> PyResult<Bound<'py, PyAny>> {
-        use pyo3::IntoPyObjectExt;
-        let py = slf.py();
-        let x = slf.get().value(py)?;
-        match dtype {
-            Some(d) if d.0 == x.dtype() => Ok(slf.clone().into_any()),
-            None => format!("gradus.{}", dtype::class(x.dtype())).into_bound_py_any(py),
-            Some(d) => PyTensor::out(x.to_dtype(d.0))?.into_bound_py_any(py),
-        }
-    }
-
-    /// With the dtype of another tensor.
-    #[doc = example!(type_as)]
-    fn type_as(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.to_dtype(other.0.dtype()))
-    }
-
-    /// The same tensor: there is one device.
-    #[doc = example!(cpu)]
-    fn cpu(slf: Bound<'_, PyTensor>) -> Bound<'_, PyTensor> {
-        slf
-    }
-
     /// In place: another value of this type; it broadcasts.
     #[doc = example!(copy_)]
     #[pyo3(signature = (src, non_blocking=false))]
@@ -466,14 +404,16 @@ impl PyTensor {
 
     /// The shape with another's number of elements, as PyTorch's `new_*` methods take it.
     #[doc = example!(new_tensor)]
-    #[pyo3(signature = (data, *, dtype=None, requires_grad=false))]
+    #[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
     fn new_tensor(
         &self,
         py: Python<'_>,
         data: &Bound<'_, PyAny>,
         dtype: Option<DTypeArg>,
+        device: Option<&Bound<'_, PyAny>>,
         requires_grad: bool,
     ) -> PyResult<PyTensor> {
+        crate::create::on_device(device)?;
         let dtype = dtype.map_or(self.dtype_now(py)?, |d| d.0);
         let value = copy_of(data, Some(dtype))?;
         PyTensor::out(if requires_grad { crate::noted::made(value.requires_grad_()) } else { value })
@@ -497,37 +437,6 @@ impl PyTensor {
         let step = |(&n, &to): (&usize, &i64)| if n > 1 { places[to as usize] - places[0] } else { to };
         PyTuple::new(slf.py(), shape.iter().zip(&own).map(step).collect::<Vec<_>>())
     }
-}
-
-macro_rules! conversions {
-    ($($name:ident $dtype:ident;)*) => {
-        #[pymethods]
-        impl PyTensor {$(
-            #[doc = concat!("As `", stringify!($dtype), "`.")]
-            #[doc = example!($name)]
-            fn $name<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
-                let (py, x) = (slf.py(), slf.get().value(slf.py())?);
-                if x.dtype() == DType::$dtype {
-                    return Ok(slf.clone());
-                }
-                Bound::new(py, PyTensor::out(compute(py, &x, |x| x.to_dtype(DType::$dtype)))?)
-            }
-        )*}
-    };
-}
-
-conversions! {
-    float F32;
-    double F64;
-    half F16;
-    bfloat16 BF16;
-    int I32;
-    long I64;
-    bool Bool;
-    byte U8;
-    char I8;
-    cfloat C64;
-    cdouble C128;
 }
 
 impl PyTensor {

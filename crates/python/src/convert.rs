@@ -310,6 +310,8 @@ impl<'py> Elements<'py> {
 /// The elements as nested lists, or a number.
 pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let many = t.numel() > AT_ONCE;
+    // Python's lists abort the process if memory ends while they are built: an object and a pointer for each element.
+    raise(gradus::ir::size::reserve(t.numel().saturating_mul(40)))?;
     let flat = if many { t.detach().reshape([-1]) } else { t.clone() };
     let read = raise(if many { flat.narrow(0, 0, 0).to_literal() } else { flat.to_literal() })?;
     Elements { py, flat, next: 0, read, given: 0 }.nested(&t.shape())

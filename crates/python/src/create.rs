@@ -7,6 +7,8 @@ use crate::tensor::PyTensor;
 use crate::value::{Count, Operand, PerAxis, T, extents, float, integer, integers, number};
 use gradus::mem::Storage;
 use gradus::{Aval, DType, Error, Kind, Memory, Number, Shape, Tensor};
+use num_complex::Complex;
+use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
@@ -49,7 +51,7 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
         || matches!(n, Number::Float(x) if x.to_bits() == 0);
     let bytes = aval.shape.numel().saturating_mul(aval.dtype.size());
     if gradus::is_tracing() || (bytes > FEW && !(zero && bytes >= FRESH)) {
-        return match gradus::ir::reference::reserve(bytes) {
+        return match gradus::ir::size::reserve(bytes) {
             Ok(()) => Tensor::from_literal(&one).expand(&aval.shape).contiguous(),
             Err(e) => Tensor::failed(e),
         };
@@ -61,7 +63,7 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
         }
         return Tensor::from_bytes(aval, &all[..bytes]);
     }
-    let storage = gradus::ir::reference::reserve(bytes).map(|()| Storage::zeroed(bytes));
+    let storage = gradus::ir::size::reserve(bytes).map(|()| Storage::zeroed(bytes));
     match storage {
         Ok(Some(storage)) => {
             let strides = aval.shape.strides().into_iter().map(|s| s as i64).collect();
@@ -74,7 +76,16 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
 
 /// Refuses lists that memory cannot hold, which would end the process.
 fn room(numbers: usize) -> PyResult<()> {
-    raise(gradus::ir::reference::reserve(numbers.saturating_mul(8)))
+    raise(gradus::ir::size::reserve_elements(numbers, 8))
+}
+
+/// Raises `MemoryError` if memory cannot hold `count` elements of `size` bytes. Python code calls it before it lists
+/// elements itself. A count beyond 64 bits is refused too.
+#[pyfunction]
+#[pyo3(signature = (count, size=8))]
+pub(crate) fn _reserve(count: &Bound<'_, PyAny>, size: usize) -> PyResult<()> {
+    let count = if count.lt(0)? { 0 } else { count.extract::<usize>().unwrap_or(usize::MAX) };
+    raise(gradus::ir::size::reserve_elements(count, size))
 }
 
 /// A tensor of numbers, nested lists or an array, copied.
@@ -84,13 +95,15 @@ fn room(numbers: usize) -> PyResult<()> {
 /// tensor([[1, 2],
 ///         [3, 4]])
 #[pyfunction]
-#[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
+#[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false, pin_memory=false))]
 pub(crate) fn tensor(
     data: &Bound<'_, PyAny>,
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
+    pin_memory: bool,
 ) -> PyResult<PyTensor> {
+    let _ = pin_memory; // all memory is the processor's
     made(copy_of(data, dtype.map(|d| d.0))?, requires_grad, device)
 }
 
@@ -155,7 +168,7 @@ pub(crate) fn constructed(data: Option<&Bound<'_, PyAny>>, dtype: Option<DType>)
         return of_extents([data.clone()].into_iter());
     }
     let value = tensor_of(data, dtype)?.detach();
-    let natural = typed || dtype.is_some() || value.dtype().is_differentiable();
+    let natural = data.is_instance_of::<PyTensor>() || dtype.is_some();
     Ok(if natural { value } else { value.to_dtype(default_float()) })
 }
 
@@ -197,20 +210,26 @@ macro_rules! filled {
         impl PyTensor {
             #[doc = concat!($doc, " With this tensor's dtype.")]
             #[doc = example!($method)]
-            #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
+            #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false, layout=None, pin_memory=false))]
+            #[expect(clippy::too_many_arguments, reason = "each is an argument of PyTorch's method")]
             fn $method(
                 &self,
                 py: Python<'_>,
-                size: &Bound<'_, PyTuple>,
+                sizes: &Bound<'_, PyTuple>,
+                size: Option<PerAxis>,
                 dtype: Option<DTypeArg>,
                 device: Option<&Bound<'_, PyAny>>,
                 requires_grad: bool,
+                layout: Option<&Bound<'_, PyAny>>,
+                pin_memory: bool,
             ) -> PyResult<PyTensor> {
+                let _ = (layout, pin_memory); // there is one layout, and all memory is the processor's
+                let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
                 let dtype = match dtype {
                     Some(d) => d.0,
                     None => self.dtype_now(py)?,
                 };
-                made(full_of(&Aval::new(dtype, shape(size)?), Number::Float($value)), requires_grad, device)
+                made(full_of(&Aval::new(dtype, shape), Number::Float($value)), requires_grad, device)
             }
         }
     )*};
@@ -314,6 +333,9 @@ pub(crate) fn arange(
             let n = ((b - a) / s).ceil();
             let why = "arange: start, end and step must be finite and the step not 0";
             let n = if n.is_finite() { n.max(0.0) as usize } else { return Err(value_error(why)) };
+            // Of an integer dtype, start and step are truncated, but not how many numbers there are.
+            let integral = dtype.is_some_and(|d| !d.is_differentiable() && d != DType::Bool);
+            let (a, s) = if integral { (a.trunc(), s.trunc()) } else { (a, s) };
             let all = match n <= FEW / 8 && !gradus::is_tracing() {
                 true => Tensor::from((0..n).map(|i| i as f64 * s + a).collect::<Vec<f64>>()),
                 false => Tensor::iota(DType::F64, [n], 0).mul(s).add(a),
@@ -342,28 +364,57 @@ pub(crate) fn linspace(
         Operand::Tensor(t) => raise(t.to_dtype(DType::F64).item::<f64>()),
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
-    let dtype = dtype.map_or(default_float(), |d| d.0);
+    let dtype = spaced("linspace", dtype)?;
     made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, device)
+}
+
+/// Refuses booleans, which cannot be evenly spaced.
+fn spaced(name: &str, dtype: Option<DTypeArg>) -> PyResult<DType> {
+    match dtype.map_or(default_float(), |d| d.0) {
+        DType::Bool => Err(PyNotImplementedError::new_err(format!("{name} is not implemented for bool"))),
+        dtype => Ok(dtype),
+    }
 }
 
 /// Numbers whose logarithms are evenly spaced.
 #[doc = example!(logspace)]
 #[pyfunction]
-#[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None))]
+#[pyo3(signature = (start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn logspace(
-    start: f64,
-    end: f64,
+    start: Operand,
+    end: Operand,
     steps: Count,
     base: f64,
     dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let steps = steps.0;
-    let at = |i: usize| {
-        base.powf(start + (end - start) * if steps > 1 { i as f64 / (steps - 1) as f64 } else { 0.0 })
+    let (steps, dtype) = (steps.0, spaced("logspace", dtype)?);
+    let integral = !dtype.is_differentiable();
+    let end_of = |o: Operand| -> PyResult<Complex<f64>> {
+        let z = match o {
+            Operand::Number(Number::Complex(z)) => z,
+            Operand::Number(n) => Complex::from(float(n)),
+            Operand::Tensor(t) => raise(t.to_dtype(DType::C128).item::<Complex<f64>>())?,
+        };
+        Ok(if integral { Complex::from(z.re.trunc()) } else { z })
     };
-    room(steps)?;
-    let all: Vec<f64> = (0..steps).map(at).collect();
-    PyTensor::out(Tensor::from(all).to_dtype(dtype.map_or(default_float(), |d| d.0)))
+    let (from, to) = (end_of(start)?, end_of(end)?);
+    let step = if steps > 1 { (to - from) / (steps - 1) as f64 } else { Complex::from(0.0) };
+    // Counted from the nearer end, so that both ends are exact.
+    let exponent = |i: usize| match i < steps.div_ceil(2) {
+        true => from + step * i as f64,
+        false => to - step * (steps - 1 - i) as f64,
+    };
+    let bytes = steps.saturating_mul(if dtype.is_complex() { 16 } else { 8 });
+    raise(gradus::ir::size::reserve(bytes))?;
+    let all = match dtype.is_complex() {
+        true => Tensor::from(
+            (0..steps).map(|i| Complex::from(base).powc(exponent(i))).collect::<Vec<Complex<f64>>>(),
+        ),
+        false => Tensor::from((0..steps).map(|i| base.powf(exponent(i).re)).collect::<Vec<f64>>()),
+    };
+    made(all.to_dtype(dtype), requires_grad, device)
 }
 
 /// The unit matrix.
@@ -392,28 +443,46 @@ pub(crate) fn eye(
 }
 
 /// The places of a triangle of a matrix, as two rows.
-fn triangle(row: usize, col: usize, keep: impl Fn(i64, i64) -> bool) -> PyResult<PyTensor> {
+fn triangle(
+    (row, col): (usize, usize),
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    keep: impl Fn(i64, i64) -> bool,
+) -> PyResult<PyTensor> {
     room(row.saturating_mul(col).saturating_mul(4))?;
     let all = || (0..row as i64).flat_map(|i| (0..col as i64).map(move |j| (i, j)));
     let places: Vec<(i64, i64)> = all().filter(|&(i, j)| keep(i, j)).collect();
     let flat: Vec<i64> = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1)).collect();
-    PyTensor::out(Tensor::from_slice(&flat, [2, places.len()]))
+    let indices = Tensor::from_slice(&flat, [2, places.len()]);
+    made(dtype.map_or_else(|| indices.clone(), |d| indices.to_dtype(d.0)), false, device)
 }
 
 /// The places on and below a diagonal.
 #[doc = example!(tril_indices)]
 #[pyfunction]
-#[pyo3(signature = (row, col, offset=0))]
-pub(crate) fn tril_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTensor> {
-    triangle(row, col, |i, j| j - i <= offset)
+#[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
+pub(crate) fn tril_indices(
+    row: usize,
+    col: usize,
+    offset: i64,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTensor> {
+    triangle((row, col), dtype, device, |i, j| j - i <= offset)
 }
 
 /// The places on and above a diagonal.
 #[doc = example!(triu_indices)]
 #[pyfunction]
-#[pyo3(signature = (row, col, offset=0))]
-pub(crate) fn triu_indices(row: usize, col: usize, offset: i64) -> PyResult<PyTensor> {
-    triangle(row, col, |i, j| j - i >= offset)
+#[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
+pub(crate) fn triu_indices(
+    row: usize,
+    col: usize,
+    offset: i64,
+    dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTensor> {
+    triangle((row, col), dtype, device, |i, j| j - i >= offset)
 }
 
 /// A complex tensor of real and imaginary parts.

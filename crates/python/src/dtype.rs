@@ -114,6 +114,22 @@ pub(crate) fn class(dtype: DType) -> String {
     format!("{short}Tensor")
 }
 
+/// The dtype of an argument of `Tensor.type`: a dtype, a class such as `LongTensor`, or the name of either.
+pub(crate) fn of_type(obj: &Bound<'_, PyAny>) -> PyResult<DTypeArg> {
+    let said = match obj.getattr("__name__") {
+        Ok(name) => format!("{}.{}", obj.getattr("__module__")?, name),
+        Err(_) => obj.str()?.to_string(),
+    };
+    let (path, last) = said.rsplit_once('.').unwrap_or(("", &said));
+    match NAMES.iter().find(|(_, d)| class(*d) == last) {
+        Some(_) if path.ends_with("cuda") => {
+            Err(crate::error::runtime_error(format!("no device \"cuda\" for {said}: there is \"cpu\"")))
+        }
+        Some((_, dtype)) => Ok(DTypeArg(*dtype)),
+        None => obj.extract(),
+    }
+}
+
 /// The dtype of this name.
 pub(crate) fn named(name: &str) -> Option<DType> {
     NAMES.iter().find(|(n, _)| *n == name).map(|(_, d)| *d)

@@ -307,7 +307,6 @@ macro_rules! example {
     (logspace) => { "\n>>> import gradus\n>>> gradus.logspace(0, 2, 3)\ntensor([  1.,  10., 100.])" };
     (logsumexp) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.logsumexp(0)\ntensor([3.1269, 4.1269])" };
     (long) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.long()\ntensor([0, 0])" };
-    (lstsq) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> s = gradus.tensor([[2.0, 1.0], [1.0, 2.0]])\n>>> gradus.linalg.lstsq(s, m).solution\ntensor([[-0.3333,  0.0000],\n        [ 1.6667,  2.0000]])" };
     (lt) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.lt(w)\ntensor([ True,  True, False])" };
     (lt_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.lt_(w)\ntensor([1., 1., 0.])" };
     (lu) => { "\n>>> import gradus\n>>> s = gradus.tensor([[2.0, 1.0], [1.0, 2.0]])\n>>> gradus.linalg.lu(s)[2]\ntensor([[2.0000, 1.0000],\n        [0.0000, 1.5000]])" };
@@ -382,7 +381,7 @@ macro_rules! example {
     (pow_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.pow_(2)\ntensor([1., 4., 9.])" };
     (prelu) => { "\n>>> import gradus\n>>> from gradus.nn import functional as F\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> F.prelu(v, gradus.tensor([0.5]))\ntensor([ 1., -1.,  3.])" };
     (prod) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.prod()\ntensor(24.)" };
-    (qr) => { "\n>>> import gradus\n>>> s = gradus.tensor([[2.0, 1.0], [1.0, 2.0]])\n>>> q, r = gradus.linalg.qr(s)\n>>> r\ntensor([[2.2361, 1.7889],\n        [0.0000, 1.3416]])" };
+    (qr) => { "\n>>> import gradus\n>>> s = gradus.tensor([[2.0, 1.0], [1.0, 2.0]])\n>>> q, r = gradus.linalg.qr(s)\n>>> r\ntensor([[-2.2361, -1.7889],\n        [ 0.0000,  1.3416]])" };
     (rad2deg) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.rad2deg()\ntensor([14.3239, 28.6479])" };
     (rad2deg_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.rad2deg_()\ntensor([14.3239, 28.6479])" };
     (rand) => { "\n>>> import gradus\n>>> gradus.rand(2, 3).shape\ngradus.Size([2, 3])" };
@@ -412,6 +411,8 @@ macro_rules! example {
     (rms_norm) => { "\n>>> import gradus\n>>> from gradus.nn import functional as F\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> F.rms_norm(m, (2,))\ntensor([[0.6325, 1.2649],\n        [0.8485, 1.1314]])" };
     (roll) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.roll(1)\ntensor([ 3.,  1., -2.])" };
     (rope) => { "\n>>> import gradus\n>>> gradus.rope(gradus.ones(1, 2))\ntensor([[1., 1.]])" };
+    (rope_at) => { "\n>>> import gradus\n>>> gradus.rope_at(gradus.ones(1, 2), gradus.tensor([0]))\ntensor([[1., 1.]])" };
+    (rope_with) => { "\n>>> import gradus\n>>> gradus.rope_with(gradus.ones(1, 2), gradus.tensor([[0.0]]), gradus.tensor([[1.0]]))\ntensor([[-1.,  1.]])" };
     (rot90) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.rot90()\ntensor([[2., 4.],\n        [1., 3.]])" };
     (round) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.round()\ntensor([0., 0.])" };
     (rsqrt) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.rsqrt()\ntensor([2.0000, 1.4142])" };
@@ -423,6 +424,7 @@ macro_rules! example {
     (scatter_add) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.zeros(3).scatter_add(0, gradus.tensor([0, 0]), u)\ntensor([0.7500, 0.0000, 0.0000])" };
     (scatter_add_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.zeros(3).scatter_add_(0, gradus.tensor([0, 0]), u)\ntensor([0.7500, 0.0000, 0.0000])" };
     (scatter_reduce) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.zeros(3).scatter_reduce(0, gradus.tensor([0, 0]), u, \"amax\")\ntensor([0.5000, 0.0000, 0.0000])" };
+    (scatter_reduce_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> gradus.zeros(3).scatter_reduce_(0, gradus.tensor([0, 0]), u, \"amax\")\ntensor([0.5000, 0.0000, 0.0000])" };
     (select) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.select(0, 1)\ntensor([3., 4.])" };
     (selu) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.selu()\ntensor([0.2627, 0.5254])" };
     (selu_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.selu_()\ntensor([0.2627, 0.5254])" };

@@ -1,12 +1,13 @@
-//! Functions of neural networks: activations with parameters, convolutions, pooling, images, attention.
+//! Functions of neural networks: activations with parameters, convolutions, pooling, images.
 
 use crate::error::{raise, value_error};
 use crate::tensor::{PyTensor, compute, result};
 use crate::value::{PerAxis, T, list};
-use gradus::Tensor;
 use gradus::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
 use gradus::func::image::{Interpolation, PadMode, UnfoldOptions};
 use gradus::func::pool::{AvgPoolOptions, MaxPoolOptions};
+use gradus::ir::Class;
+use gradus::{DType, Tensor};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -35,7 +36,7 @@ macro_rules! activations {
 
 activations! {
     relu() "x where positive, else 0." |x| x.relu();
-    relu6() "Clamped to 0 until 6." |x| x.relu6();
+    relu6() "Clamped to 0 until 6." |x| clamped(x, 0.0, 6.0, |x| x.relu6());
     selu() "The scaled exponential unit that keeps variances." |x| x.selu();
     silu() "x sigmoid(x)." |x| x.silu();
     mish() "x tanh(softplus(x))." |x| x.mish();
@@ -44,10 +45,21 @@ activations! {
     leaky_relu(negative_slope: f64 = 0.01) "x where positive, else x times a slope." |x| x.leaky_relu(negative_slope);
     elu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x) - 1)." |x| x.elu(alpha);
     celu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x / alpha) - 1)." |x| x.celu(alpha);
-    hardtanh(min_val: f64 = {-1.0}, max_val: f64 = 1.0) as "(input, min_val=-1.0, max_val=1.0, inplace=False)" "Clamped to a range." |x| x.hardtanh(min_val, max_val);
+    hardtanh(min_val: f64 = {-1.0}, max_val: f64 = 1.0) as "(input, min_val=-1.0, max_val=1.0, inplace=False)" "Clamped to a range." |x| clamped(x, min_val, max_val, |x| x.hardtanh(min_val, max_val));
     softplus(beta: f64 = 1.0, threshold: f64 = 20.0) "log(1 + exp(beta x)) / beta." |x| x.softplus(beta, threshold);
     softshrink(lambd: f64 = 0.5) "Moved towards 0 by lambd." |x| x.softshrink(lambd);
     hardshrink(lambd: f64 = 0.5) "0 where |x| is at most lambd." |x| x.hardshrink(lambd);
+}
+
+/// Clamps integers to bounds that are truncated to integers, as PyTorch does; anything else goes to `f`.
+fn clamped(x: &Tensor, low: f64, high: f64, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
+    match x.dtype().class() {
+        Class::Int => {
+            let [low, high] = [low, high].map(|b| Tensor::from(b.trunc()).to_dtype(x.dtype()));
+            x.maximum(&low).minimum(&high)
+        }
+        _ => f(x),
+    }
 }
 
 /// x where above a threshold, else a value.
@@ -56,6 +68,11 @@ activations! {
 #[pyo3(signature = (input, threshold, value, inplace=false))]
 pub(crate) fn threshold(input: T, threshold: f64, value: f64, inplace: bool) -> PyResult<PyTensor> {
     let _ = inplace;
+    if input.0.dtype().class() == Class::Int {
+        let [threshold, value] =
+            [threshold, value].map(|n| Tensor::from(n.trunc()).to_dtype(input.0.dtype()));
+        return PyTensor::out(input.0.gt(&threshold).select(&input.0, &value));
+    }
     PyTensor::out(input.0.threshold(threshold, value))
 }
 
@@ -260,6 +277,23 @@ fn spread(n: Vec<usize>, axes: usize) -> Vec<usize> {
     if n.len() == 1 { vec![n[0]; axes] } else { n }
 }
 
+/// The stride of a pool. An empty list means the kernel's extents, as no stride does.
+fn pool_stride(stride: Option<PerAxis>) -> Option<gradus::Each> {
+    stride.filter(|s| !s.0.is_empty()).map(PerAxis::each)
+}
+
+/// The mean of windows of integers, rounded towards zero. Sums are exact up to 2⁵³, where `f64` is.
+fn integer_avg_pool(x: &Tensor, kernel: &[usize], how: &AvgPoolOptions) -> Tensor {
+    let wide = x.to_dtype(DType::F64);
+    let sums = |x: &Tensor| {
+        gradus::func::avg_pool(x, kernel, &AvgPoolOptions { divisor_override: Some(1.0), ..how.clone() })
+    };
+    let ones = wide.ones_like();
+    // The mean of ones is their number over the divisor.
+    let divisor = (sums(&ones) / gradus::func::avg_pool(&ones, kernel, how)).round();
+    (sums(&wide) / divisor).trunc().to_dtype(x.dtype())
+}
+
 macro_rules! pools {
     ($($n:literal $max:ident $avg:ident $adaptive_max:ident $adaptive_avg:ident;)*) => {$(
         /// The largest of each window, with positions if asked.
@@ -277,7 +311,7 @@ macro_rules! pools {
             return_indices: bool,
         ) -> PyResult<Bound<'py, PyAny>> {
             let how = MaxPoolOptions {
-                stride: stride.map(PerAxis::each),
+                stride: pool_stride(stride),
                 padding: each(padding, 0),
                 dilation: each(dilation, 1),
                 ceil_mode,
@@ -305,14 +339,17 @@ macro_rules! pools {
             divisor_override: Option<f64>,
         ) -> PyResult<PyTensor> {
             let how = AvgPoolOptions {
-                stride: stride.map(PerAxis::each),
+                stride: pool_stride(stride),
                 padding: each(padding, 0),
                 ceil_mode,
                 count_include_pad,
                 divisor_override,
             };
             let kernel = spread(kernel_size.0, $n);
-            result(py, &input.0, |x| gradus::func::avg_pool(x, &kernel, &how))
+            result(py, &input.0, |x| match x.dtype().class() {
+                Class::Int => integer_avg_pool(x, &kernel, &how),
+                _ => gradus::func::avg_pool(x, &kernel, &how),
+            })
         }
 
         /// The largest of windows that give this size.
@@ -474,38 +511,4 @@ pub(crate) fn fold(
 ) -> PyResult<PyTensor> {
     let how = windows(dilation, padding, stride);
     PyTensor::out(gradus::func::fold(&input.0, &spread(output_size.0, 2), &spread(kernel_size.0, 2), &how))
-}
-
-/// softmax(q kᵀ / sqrt(d)) v, with a mask of truth values or of numbers to add.
-#[doc = example!(scaled_dot_product_attention)]
-#[pyfunction]
-#[pyo3(signature = (query, key, value, attn_mask=None, dropout_p=0.0, is_causal=false, scale=None, enable_gqa=false))]
-pub(crate) fn scaled_dot_product_attention(
-    py: Python<'_>,
-    query: T,
-    key: T,
-    value: T,
-    attn_mask: Option<T>,
-    dropout_p: f64,
-    is_causal: bool,
-    scale: Option<f64>,
-    enable_gqa: bool,
-) -> PyResult<PyTensor> {
-    let how = gradus::AttentionOptions {
-        mask: attn_mask.map(|m| m.0),
-        causal: is_causal,
-        scale,
-        dropout: dropout_p,
-        enable_gqa,
-        ..gradus::AttentionOptions::default()
-    };
-    result(py, &query.0, |q| gradus::scaled_dot_product_attention(q, &key.0, &value.0, &how))
-}
-
-/// Rotary positions: pairs of the last axis turned by angles that grow along the axis before.
-#[doc = example!(rope)]
-#[pyfunction]
-#[pyo3(signature = (input, base=10000.0, offset=0))]
-pub(crate) fn rope(input: T, base: f64, offset: i64) -> PyResult<PyTensor> {
-    PyTensor::out(input.0.rope(base, offset))
 }

@@ -5,9 +5,11 @@ use crate::error::{kept, raise, runtime_error};
 use crate::tensor::PyTensor;
 use crate::value::T;
 use gradus::{Backward, HookHandle};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
 
 thread_local! {
     /// Leaves that a backward pass has reached, with what is to be called once it is over.
@@ -30,6 +32,48 @@ pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()>
 /// Forgets leaves that were reached by a pass that adds nothing to them.
 pub(crate) fn nothing_added() {
     drop(WAITING.with(RefCell::take));
+}
+
+/// The function of a hook, which Python's garbage collector may look at and take away: it may refer to the tensor that the
+/// hook is of.
+pub(crate) struct Called(Mutex<Option<Py<PyAny>>>);
+
+impl Called {
+    fn new(function: Py<PyAny>) -> Arc<Called> {
+        Arc::new(Called(Mutex::new(Some(function))))
+    }
+
+    fn function(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let function = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        function.as_ref().map(|f| f.clone_ref(py))
+    }
+
+    /// Shows the functions of hooks which this tensor alone keeps alive, as the garbage collector needs it. Never waits.
+    pub(crate) fn visit(x: &gradus::Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let mut result = Ok(());
+        x.visit_own_hooks(&mut |payload| {
+            if let Some(called) = payload.downcast_ref::<Called>()
+                && let Ok(function) = called.0.try_lock()
+                && let (Some(function), true) = (&*function, result.is_ok())
+            {
+                result = visit.call(function);
+            }
+        });
+        result
+    }
+
+    /// Takes these functions away: the collector has found that nothing else refers to the tensor.
+    pub(crate) fn clear(x: &gradus::Tensor) -> Vec<Py<PyAny>> {
+        let mut functions = Vec::new();
+        x.visit_own_hooks(&mut |payload| {
+            if let Some(called) = payload.downcast_ref::<Called>()
+                && let Ok(mut function) = called.0.try_lock()
+            {
+                functions.extend(function.take());
+            }
+        });
+        functions
+    }
 }
 
 /// Takes a hook away again, with `remove()` or at the end of a `with` block.
@@ -61,18 +105,30 @@ impl PyTensor {
     fn backward(
         &self,
         py: Python<'_>,
-        gradient: Option<T>,
+        gradient: Option<&Bound<'_, PyAny>>,
         retain_graph: Option<bool>,
         create_graph: bool,
         inputs: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let x = self.value(py)?;
+        if gradient.is_none() && x.requires_grad() && x.numel() != 1 {
+            return Err(runtime_error(format!(
+                "grad can be implicitly created only for scalar outputs, not for {:?} elements: pass `gradient`, a tensor of \
+                 this shape such as ones_like(output), or call backward() of a sum or mean",
+                x.shape().to_vec()
+            )));
+        }
         let how = Backward {
             retain_graph: retain_graph.unwrap_or(create_graph),
             create_graph,
             ..Backward::default()
         };
-        let seed = gradient.map(|g| g.0);
+        // Arrays and lists take the output's dtype.
+        let seed = gradient.map(|g| match g.is_instance_of::<PyTensor>() {
+            true => g.extract::<T>().map(|g| g.0),
+            false => crate::convert::tensor_of(g, Some(x.dtype())),
+        });
+        let seed = seed.transpose()?;
         let Some(inputs) = inputs.filter(|i| !i.is_none()) else {
             return after_backward(py, raise(py.detach(|| x.backward_as(seed.as_ref(), how))));
         };
@@ -107,8 +163,11 @@ impl PyTensor {
     /// tensor([30., 30.])
     fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<PyHook> {
         let from_outside = !crate::noted::is_compiling();
+        let called = Called::new(hook);
+        let payload: gradus::Payload = called.clone();
         let call = move |g: &gradus::Tensor| {
             Python::attach(|py| {
+                let Some(hook) = called.function(py) else { return Ok(None) };
                 let called = || -> PyResult<Option<gradus::Tensor>> {
                     if from_outside {
                         crate::noted::note_function(hook.bind(py))?;
@@ -119,7 +178,7 @@ impl PyTensor {
                 called().map_err(kept)
             })
         };
-        raise(self.value(py)?.register_hook(call)).map(PyHook)
+        raise(self.value(py)?.register_hook_with(Some(payload), call)).map(PyHook)
     }
 
     /// Calls `hook(tensor)` after every backward pass that has added to this leaf's `.grad`.
@@ -137,13 +196,17 @@ impl PyTensor {
         }
         // Weak: the leaf holds the hook.
         let leaf = PyWeakrefReference::new(slf)?.unbind();
+        let called = Called::new(hook);
+        let payload: gradus::Payload = called.clone();
         let reached = move |_: &gradus::Tensor| {
             Python::attach(|py| {
-                WAITING.with(|w| w.borrow_mut().push((leaf.clone_ref(py), hook.clone_ref(py))))
+                if let Some(hook) = called.function(py) {
+                    WAITING.with(|w| w.borrow_mut().push((leaf.clone_ref(py), hook)));
+                }
             });
             Ok(None)
         };
-        raise(x.register_hook(reached)).map(PyHook)
+        raise(x.register_hook_with(Some(payload), reached)).map(PyHook)
     }
 
     /// What PyTorch would call the gradient of the operation that made this tensor, if it was recorded.

@@ -11,9 +11,12 @@
 #[macro_use]
 mod examples;
 
+mod accumulate;
 mod array;
+mod attention;
 mod attributes;
 mod call;
+mod cast;
 mod compiled;
 mod convert;
 mod copy;
@@ -21,6 +24,7 @@ mod create;
 mod dlpack;
 mod dtype;
 mod error;
+mod exponentials;
 mod files;
 mod functional;
 mod graph;
@@ -38,12 +42,14 @@ mod program;
 mod random;
 mod reduce;
 mod replace;
+mod select;
 mod shape;
 mod tensor;
 mod transform;
 mod tree;
 mod turn;
 mod unary;
+mod unique;
 mod value;
 mod view;
 mod whole;
@@ -54,11 +60,16 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::accumulate::_accumulated;
+    #[pymodule_export]
+    use crate::attention::{rope, rope_at, rope_with, scaled_dot_product_attention};
+    #[pymodule_export]
     use crate::attributes::{_rebuild, is_tensor, numel};
     #[pymodule_export]
     use crate::create::{
-        arange, as_tensor, complex, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like,
-        linspace, logspace, ones, ones_like, polar, tensor, tril_indices, triu_indices, zeros, zeros_like,
+        _reserve, arange, as_tensor, complex, empty, empty_like, eye, from_dlpack, from_numpy, full,
+        full_like, linspace, logspace, ones, ones_like, polar, tensor, tril_indices, triu_indices, zeros,
+        zeros_like,
     };
     #[pymodule_export]
     use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
@@ -72,8 +83,8 @@ mod _native {
         adaptive_max_pool2d, adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d, bilinear, celu,
         conv_transpose1d, conv_transpose2d, conv_transpose3d, conv1d, conv2d, conv3d, elu, embedding, fold,
         gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, interpolate, leaky_relu, linear, max_pool1d,
-        max_pool2d, max_pool3d, mish, one_hot, pad, pixel_shuffle, pixel_unshuffle, prelu, relu, relu6, rope,
-        scaled_dot_product_attention, selu, silu, softplus, softshrink, threshold, unfold,
+        max_pool2d, max_pool3d, mish, one_hot, pad, pixel_shuffle, pixel_unshuffle, prelu, relu, relu6, selu,
+        silu, softplus, softshrink, threshold, unfold,
     };
     #[pymodule_export]
     use crate::graph::{_trace, PyGraph};
@@ -86,8 +97,8 @@ mod _native {
     #[pymodule_export]
     use crate::linalg::{
         cdist, eig, eigh, eigvals, eigvalsh, einsum, fft, fftfreq, fftn, fftshift, ifft, ifftn, ifftshift,
-        inv, irfft, lstsq, lu, pinv, qr, rfft, rfftfreq, rfftn, slogdet, solve, solve_triangular, svd,
-        svdvals, tensordot,
+        inv, irfft, lu, pinv, qr, rfft, rfftfreq, rfftn, slogdet, solve, solve_triangular, svd, svdvals,
+        tensordot,
     };
     #[pymodule_export]
     use crate::loss::{
@@ -120,12 +131,14 @@ mod _native {
     use crate::tensor::PyTensor;
     #[pymodule_export]
     use crate::transform::{
-        _autograd_grad, _checkpoint, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize, _look_for_nan,
-        _outside, _scan, _set_grad_enabled, _switch, _value_and_grad, _vjp, _vmap, _while_loop, PyLinearMap,
-        get_num_threads, is_grad_enabled, is_tracing, set_num_threads,
+        _autograd_grad, _checkpoint, _custom_jvp, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize,
+        _look_for_nan, _outside, _scan, _set_grad_enabled, _switch, _value_and_grad, _vjp, _vmap,
+        _while_loop, PyLinearMap, get_num_threads, is_grad_enabled, is_tracing, set_num_threads,
     };
     #[pymodule_export]
     use crate::tree::{_flatten, Structure};
+    #[pymodule_export]
+    use crate::unary::_special;
     #[pymodule_export]
     use crate::words::_in_python_words;
 

@@ -1,12 +1,13 @@
 //! Products and linear algebra.
 
 use crate::error::{type_error, value_error};
+use crate::operators::product;
 use crate::shape::tensors;
 use crate::tensor::{PyTensor, result};
 use crate::value::{Dim, T};
-use gradus::{Tensor, Triangular};
+use gradus::{DType, Tensor, Triangular};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 
 macro_rules! products {
     ($($name:ident $doc:literal;)*) => {
@@ -29,23 +30,30 @@ products! {
     bmm "The products of two lists of matrices.";
     mv "The product of a matrix and a vector.";
     dot "The product of two vectors.";
-    outer "Every element times every element of another vector.";
-    kron "The Kronecker product.";
 }
 
 #[pymethods]
 impl PyTensor {
-    /// The product of two vectors.
-    #[doc = example!(inner)]
-    fn inner(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
-        PyTensor::out(self.value(py)?.matmul(&other.0.transpose_last()))
+    /// Every element times every element of another vector.
+    #[doc = example!(outer)]
+    fn outer(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
+        with_truths(py, self.value(py)?, other.0, Tensor::outer)
     }
 
-    /// beta * self + alpha * (mat1 @ mat2).
-    #[doc = example!(addmm)]
-    #[pyo3(signature = (mat1, mat2, *, beta=1.0, alpha=1.0))]
-    fn addmm(&self, py: Python<'_>, mat1: T, mat2: T, beta: f64, alpha: f64) -> PyResult<PyTensor> {
-        PyTensor::out(gradus::func::linear::addmm(&self.value(py)?, &mat1.0, &mat2.0, beta, alpha))
+    /// The Kronecker product.
+    #[doc = example!(kron)]
+    fn kron(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
+        with_truths(py, self.value(py)?, other.0, Tensor::kron)
+    }
+
+    /// Sums of products over the last axes of both; the product if one has no axes.
+    #[doc = example!(inner)]
+    fn inner(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
+        let x = self.value(py)?;
+        match x.rank() == 0 || other.0.rank() == 0 {
+            true => PyTensor::out(product(&x, (&other.0).into())),
+            false => PyTensor::out(gradus::tensordot(&x, &other.0, -1, -1)),
+        }
     }
 
     /// A matrix to an integer power.
@@ -55,14 +63,16 @@ impl PyTensor {
     }
 }
 
-trait Last {
-    fn transpose_last(&self) -> Tensor;
-}
-
-impl Last for Tensor {
-    fn transpose_last(&self) -> Tensor {
-        if self.rank() < 2 { self.clone() } else { self.transpose(-2, -1) }
-    }
+/// A product of two tensors; that of booleans is boolean.
+fn with_truths(
+    py: Python<'_>,
+    a: Tensor,
+    b: Tensor,
+    f: fn(&Tensor, &Tensor) -> Tensor,
+) -> PyResult<PyTensor> {
+    let larger = if a.numel() >= b.numel() { a.clone() } else { b.clone() };
+    let truths = a.dtype() == DType::Bool && b.dtype() == DType::Bool;
+    result(py, &larger, |_| if truths { f(&a, &b).to_dtype(DType::Bool) } else { f(&a, &b) })
 }
 
 /// Sums of products by names of axes: einsum("ij,jk->ik", a, b).
@@ -74,7 +84,7 @@ impl Last for Tensor {
 #[pyo3(signature = (equation, *operands))]
 pub(crate) fn einsum(py: Python<'_>, equation: &str, operands: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
     let all = match operands.len() {
-        1 if operands.get_item(0)?.is_instance_of::<PyList>() => tensors(&operands.get_item(0)?)?,
+        1 if !operands.get_item(0)?.is_instance_of::<PyTensor>() => tensors(&operands.get_item(0)?)?,
         _ => tensors(operands.as_any())?,
     };
     let Some(largest) = all.iter().max_by_key(|t| t.numel()) else {
@@ -83,23 +93,51 @@ pub(crate) fn einsum(py: Python<'_>, equation: &str, operands: &Bound<'_, PyTupl
     result(py, &largest.clone(), |_| Tensor::einsum(equation, &all.iter().collect::<Vec<_>>()))
 }
 
-/// Products summed over several axes of both.
+/// Products summed over several axes of both; an axis of extent 1 is repeated.
 #[doc = example!(tensordot)]
 #[pyfunction]
 #[pyo3(signature = (a, b, dims=None))]
 pub(crate) fn tensordot(a: T, b: T, dims: Option<&Bound<'_, PyAny>>) -> PyResult<PyTensor> {
+    let (mut a, mut b) = (a.0, b.0);
+    let (of_a, of_b) = summed_axes(dims, a.rank().min(b.rank()))?;
+    if of_a.len() == of_b.len() {
+        for (&i, &j) in of_a.iter().zip(&of_b) {
+            let extent = |x: &Tensor, i: isize| {
+                let from_front = if i < 0 { i + x.rank() as isize } else { i };
+                usize::try_from(from_front).ok().and_then(|i| x.shape().get(i).copied())
+            };
+            match (extent(&a, i), extent(&b, j)) {
+                (Some(1), Some(n)) if n != 1 => b = b.sum_keepdim(j),
+                (Some(n), Some(1)) if n != 1 => a = a.sum_keepdim(i),
+                _ => {}
+            }
+        }
+    }
+    PyTensor::out(gradus::tensordot(&a, &b, of_a, of_b))
+}
+
+/// The axes of both operands that `dims` of `tensordot` names: the last of one with the first of the other, or two lists.
+fn summed_axes(dims: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<(Vec<isize>, Vec<isize>)> {
     let n = match dims {
         None => 2,
         Some(dims) => match crate::value::integer(dims) {
-            Ok(n) => n as isize,
+            Ok(n) => n,
             Err(_) => {
-                let (of_a, of_b): (Dim, Dim) = dims.extract()?;
-                return PyTensor::out(gradus::tensordot(&a.0, &b.0, of_a, of_b));
+                let (of_a, of_b): (Bound<'_, PyAny>, Bound<'_, PyAny>) = dims.extract()?;
+                let axes = |of: Bound<'_, PyAny>| -> PyResult<Vec<isize>> {
+                    let one = crate::value::integer(&of).map(|i| vec![i]);
+                    Ok(one.or_else(|_| crate::value::list(&of))?.into_iter().map(|i| i as isize).collect())
+                };
+                return Ok((axes(of_a)?, axes(of_b)?));
             }
         },
     };
-    let (of_a, of_b): (Vec<isize>, Vec<isize>) = ((-n..0).collect(), (0..n).collect());
-    PyTensor::out(gradus::tensordot(&a.0, &b.0, of_a, of_b))
+    if n < 0 || n > rank as i64 {
+        let why = format!("tensordot: dims={n} must be at least 0 and at most the number of axes, {rank}");
+        return Err(crate::error::runtime_error(why));
+    }
+    let n = n as isize;
+    Ok(((-n..0).collect(), (0..n).collect()))
 }
 
 /// Several results of a factorisation, under PyTorch's names.
@@ -121,7 +159,7 @@ macro_rules! factorisations {
 }
 
 factorisations! {
-    qr "An orthogonal and an upper triangular factor." |x| { let (q, r) = x.qr(); vec![q, r] };
+    qr "An orthogonal and an upper triangular factor." |x| { let (q, r) = x.qr_reflected(); vec![q, r] };
     svd "Singular vectors and values: U, S, Vh." |x| { let (u, s, v) = x.svd(); vec![u, s, v] };
     eigh "Eigenvalues and vectors of Hermitian matrices." |x| { let (l, v) = x.eigh(); vec![l, v] };
     eig "Eigenvalues and vectors, complex." |x| { let (l, v) = x.eig(); vec![l, v] };
@@ -175,13 +213,6 @@ pub(crate) fn solve_triangular(
             a.0.transpose(-2, -1).triangular_solve(&b.0.transpose(-2, -1), how(upper)).transpose(-2, -1),
         ),
     }
-}
-
-/// The X that makes A X nearest to B.
-#[doc = example!(lstsq)]
-#[pyfunction]
-pub(crate) fn lstsq<'py>(py: Python<'py>, a: T, b: T) -> PyResult<Bound<'py, PyAny>> {
-    named(py, "lstsq", vec![a.0.lstsq(&b.0)])
 }
 
 macro_rules! transforms {
@@ -266,7 +297,16 @@ pub(crate) fn rfftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
 /// The distances between all rows of two lists.
 #[doc = example!(cdist)]
 #[pyfunction]
-#[pyo3(signature = (x1, x2, p=2.0))]
-pub(crate) fn cdist(x1: T, x2: T, p: f64) -> PyResult<PyTensor> {
+#[pyo3(signature = (x1, x2, p=2.0, compute_mode=None))]
+pub(crate) fn cdist(x1: T, x2: T, p: f64, compute_mode: Option<&str>) -> PyResult<PyTensor> {
+    // Distances are always sums of powers of differences, which is the most exact of these.
+    const MODES: [&str; 3] =
+        ["use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"];
+    if let Some(mode) = compute_mode.filter(|mode| !MODES.contains(mode)) {
+        return Err(value_error(format!(
+            "{mode} is not a valid value for compute_mode: {}",
+            MODES.join(", ")
+        )));
+    }
     PyTensor::out(gradus::cdist(&x1.0, &x2.0, p))
 }

@@ -36,10 +36,30 @@ macro_rules! plain {
 
 plain! {
     mse_loss "The squared difference." ();
-    l1_loss "The absolute difference." ();
     smooth_l1_loss "Squared near 0, absolute beyond beta." (beta: f64 = 1.0);
     huber_loss "Squared near 0, absolute beyond delta." (delta: f64 = 1.0);
     soft_margin_loss "log(1 + exp(-target x))." ();
+}
+
+/// Reduces losses that the core has no composite for.
+fn reduce(losses: Tensor, how: Reduction) -> Tensor {
+    match how {
+        Reduction::Mean => losses.mean(()),
+        Reduction::Sum => losses.sum(()),
+        Reduction::None => losses,
+    }
+}
+
+/// The absolute difference.
+#[doc = example!(l1_loss)]
+#[pyfunction]
+#[pyo3(signature = (input, target, reduction="mean"))]
+pub(crate) fn l1_loss(py: Python<'_>, input: T, target: T, reduction: &str) -> PyResult<PyTensor> {
+    let how = reduced(reduction)?;
+    if input.0.dtype().is_complex() || target.0.dtype().is_complex() {
+        return result(py, &input.0, |x| reduce((x - &target.0).abs(), how));
+    }
+    result(py, &input.0, |x| gradus::l1_loss(x, &target.0, how))
 }
 
 /// x where target is 1, max(0, margin - x) where it is -1.
@@ -176,6 +196,12 @@ pub(crate) fn triplet_margin_loss(
     reduction: &str,
 ) -> PyResult<PyTensor> {
     let how = TripletMarginOptions { margin, p, eps, swap, reduction: reduced(reduction)? };
+    if [&anchor, &positive, &negative].iter().any(|t| t.0.dtype().is_complex()) {
+        let distance = |a: &T, b: &T| gradus::pairwise_distance(&a.0, &b.0, p, eps, false);
+        let (near, far) = (distance(&anchor, &positive), distance(&anchor, &negative));
+        let far = if swap { far.minimum(&distance(&positive, &negative)) } else { far };
+        return PyTensor::out(reduce((near - far + margin).maximum(0.0), how.reduction));
+    }
     PyTensor::out(gradus::triplet_margin_loss(&anchor.0, &positive.0, &negative.0, &how))
 }
 

@@ -89,6 +89,10 @@ pub(crate) fn batch_norm(
     momentum: f64,
     eps: f64,
 ) -> PyResult<PyTensor> {
+    if input.0.rank() == 1 && input.0.numel() == 0 {
+        // PyTorch takes an empty vector for a batch without items.
+        return PyTensor::out(input.0.clone());
+    }
     let how = gradus::BatchNormOptions { training, momentum, eps };
     let running = match (running_mean, running_var) {
         (Some(m), Some(v)) => Some((m.get().value(py)?, v.get().value(py)?)),
@@ -117,6 +121,10 @@ pub(crate) fn local_response_norm(
     beta: f64,
     k: f64,
 ) -> PyResult<PyTensor> {
+    if input.0.numel() == 0 {
+        // Empty integers stay integers, as in PyTorch.
+        return PyTensor::out(input.0.clone());
+    }
     PyTensor::out(input.0.local_response_norm(size, alpha, beta, k))
 }
 
@@ -125,6 +133,9 @@ pub(crate) fn local_response_norm(
 #[pyfunction]
 #[pyo3(signature = (input, p=2.0, dim=1, eps=1e-12))]
 pub(crate) fn normalize(input: T, p: f64, dim: isize, eps: f64) -> PyResult<PyTensor> {
+    if input.0.rank() == 0 {
+        return PyTensor::out(input.0.unsqueeze(0).normalize(p, dim, eps).reshape([0_usize; 0]));
+    }
     PyTensor::out(input.0.normalize(p, dim, eps))
 }
 
@@ -133,6 +144,9 @@ pub(crate) fn normalize(input: T, p: f64, dim: isize, eps: f64) -> PyResult<PyTe
 #[pyfunction]
 #[pyo3(signature = (x1, x2, dim=1, eps=1e-8))]
 pub(crate) fn cosine_similarity(x1: T, x2: T, dim: isize, eps: f64) -> PyResult<PyTensor> {
+    if x1.0.rank() == 0 && x2.0.rank() == 0 {
+        return PyTensor::out(gradus::cosine_similarity(&x1.0.unsqueeze(0), &x2.0.unsqueeze(0), dim, eps));
+    }
     PyTensor::out(gradus::cosine_similarity(&x1.0, &x2.0, dim, eps))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{raise, type_error};
 use crate::tensor::{PyTensor, compute};
-use crate::value::{Operand, T};
+use crate::value::Operand;
 use crate::whole::{power, whole};
 use gradus::{DType, Number, Tensor};
 use pyo3::basic::CompareOp;
@@ -38,11 +38,11 @@ fn truths(a: &Tensor, b: &gradus::Arg<'_>) -> bool {
         }
 }
 
-fn sum(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
+pub(crate) fn sum(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
     if truths(a, &b) { a.logical_or(b) } else { a.add(b) }
 }
 
-fn product(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
+pub(crate) fn product(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
     if truths(a, &b) { a.logical_and(b) } else { a.mul(b) }
 }
 
@@ -419,7 +419,7 @@ binary_methods! {
     arctan2 arctan2_ "The angle of the point (other, self)." |a, b| a.atan2(b);
     hypot hypot_ "The root of the sum of two squares, without overflow." |a, b| a.hypot(b);
     copysign copysign_ "With the sign of `other`." |a, b| a.copysign(b);
-    logaddexp logaddexp_ "The logarithm of a sum of two exponentials." |a, b| a.logaddexp(b);
+    logaddexp logaddexp_ "The logarithm of a sum of two exponentials." crate::exponentials::logaddexp;
     xlogy xlogy_ "self * log(other), 0 where self is 0." |a, b| a.xlogy(b);
     heaviside heaviside_ "0 below 0, 1 above, `other` at 0." |a, b| a.heaviside(b);
     eq eq_ "Whether elements are equal." |a, b| a.eq(b);
@@ -448,11 +448,11 @@ fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Bina
     match (alpha, b) {
         (None, b) => binary(py, a, b, f),
         (Some(alpha), Operand::Tensor(b)) => {
-            let b = binary(py, b, alpha, |a, b| a.mul(b));
+            let b = binary(py, b, alpha, product);
             binary(py, a, Operand::Tensor(b), f)
         }
         (Some(alpha), Operand::Number(n)) => {
-            let b = binary(py, n.beside(&a), alpha, |a, b| a.mul(b));
+            let b = binary(py, n.beside(&a), alpha, product);
             binary(py, a, Operand::Tensor(b), f)
         }
     }
@@ -532,57 +532,8 @@ macro_rules! division {
 }
 division!(div div_ divide divide_ true_divide true_divide_);
 
-/// `a + value · b · c`.
-fn added_product(a: &Tensor, b: &Tensor, c: &Tensor, value: f64, divide: bool) -> Tensor {
-    let product = if divide { b / c } else { b * c };
-    let product = if value == 1.0 { product } else { product * value };
-    a + product
-}
-
 #[pymethods]
 impl PyTensor {
-    /// self + value * tensor1 * tensor2.
-    #[doc = example!(addcmul)]
-    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcmul(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
-        PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, false))
-    }
-
-    /// In place: self + value * tensor1 * tensor2.
-    #[doc = example!(addcmul_)]
-    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcmul_(
-        slf: Bound<'_, PyTensor>,
-        tensor1: T,
-        tensor2: T,
-        value: f64,
-    ) -> PyResult<Bound<'_, PyTensor>> {
-        let new = added_product(&slf.get().value(slf.py())?, &tensor1.0, &tensor2.0, value, false);
-        slf.get().write(slf.py(), new)?;
-        Ok(slf)
-    }
-
-    /// self + value * tensor1 / tensor2.
-    #[doc = example!(addcdiv)]
-    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcdiv(&self, py: Python<'_>, tensor1: T, tensor2: T, value: f64) -> PyResult<PyTensor> {
-        PyTensor::out(added_product(&self.value(py)?, &tensor1.0, &tensor2.0, value, true))
-    }
-
-    /// In place: self + value * tensor1 / tensor2.
-    #[doc = example!(addcdiv_)]
-    #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcdiv_(
-        slf: Bound<'_, PyTensor>,
-        tensor1: T,
-        tensor2: T,
-        value: f64,
-    ) -> PyResult<Bound<'_, PyTensor>> {
-        let new = added_product(&slf.get().value(slf.py())?, &tensor1.0, &tensor2.0, value, true);
-        slf.get().write(slf.py(), new)?;
-        Ok(slf)
-    }
-
     /// From self to `end` by `weight`.
     #[doc = example!(lerp)]
     fn lerp(&self, py: Python<'_>, end: Operand, weight: Operand) -> PyResult<PyTensor> {

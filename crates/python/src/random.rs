@@ -265,7 +265,26 @@ pub(crate) fn randint(
         _ => return Err(value_error("randint takes (high, size) or (low, high, size)")),
     };
     let size = size.ok_or_else(|| value_error("randint needs a size, as a tuple"))?;
-    made(with(generator, Shape::from(size), |g, s| g.randint(low, high, s)), dtype, false)
+    let wide = (high as i128 - low as i128) > 1 << 32;
+    let draw =
+        |g: &Generator, s: Shape| if wide { wide_integers(g, low, high, s) } else { g.randint(low, high, s) };
+    made(with(generator, Shape::from(size), draw), dtype, false)
+}
+
+/// Integers of a range of more than 2^32, each of 64 random bits.
+fn wide_integers(g: &Generator, low: i64, high: i64, shape: Shape) -> Tensor {
+    let words = g.bits(shape.iter().copied().chain([2]).collect::<Shape>());
+    let word = |i: isize| words.at(vec![gradus::Ix::Rest, gradus::Ix::At(i)]).to_dtype(DType::I64);
+    let (range, joined) = (high.wrapping_sub(low), |first: Tensor| first * (1i64 << 32) + word(1));
+    if range > 0 {
+        // 63 bits, which are not negative.
+        return joined(word(0).remainder(1i64 << 31)).remainder(range) + low;
+    }
+    // The range is 2^63 or more, so all 64 bits, read as an unsigned number, are below it or exceed it less than once.
+    // Adding the least integer orders unsigned numbers as signed ones. Integers wrap around.
+    let all = joined(word(0));
+    let beyond = (&all + i64::MIN).ge(range.wrapping_add(i64::MIN));
+    beyond.select(&(&all - range), &all) + low
 }
 
 /// A random order of the integers below `n`.
@@ -286,14 +305,17 @@ pub(crate) fn randperm(
 /// Numbers from a normal distribution.
 #[doc = example!(normal)]
 #[pyfunction]
-#[pyo3(signature = (mean, std=None, size=None, *, generator=None, dtype=None))]
+#[pyo3(signature = (mean, std=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn normal(
     mean: Operand,
     std: Option<Operand>,
     size: Option<crate::value::PerAxis>,
     generator: Option<&Bound<'_, PyGenerator>>,
     dtype: Option<DTypeArg>,
+    device: Option<&Bound<'_, PyAny>>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
+    crate::create::on_device(device)?;
     let std = std.unwrap_or(Operand::Number(gradus::Number::Float(1.0)));
     let shape = match (&mean, &std, size) {
         (_, _, Some(size)) => Shape::from(size.0),
@@ -311,7 +333,7 @@ pub(crate) fn normal(
         return Err(value_error("normal expects all elements of std >= 0.0"));
     }
     let z = with(generator, shape, |g, s| g.randn(s));
-    made(z.mul(std.arg()).add(mean.arg()), dtype, false)
+    made(z.mul(std.arg()).add(mean.arg()), dtype, requires_grad)
 }
 
 /// 1 with these probabilities, else 0.

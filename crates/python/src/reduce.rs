@@ -16,7 +16,26 @@ fn cast(x: Tensor, dtype: Option<DTypeArg>) -> Tensor {
 
 macro_rules! reductions {
     ($($name:ident $keep:ident $doc:literal;)*) => {
-        #[pymethods]
+        /// The sums of singular values of the matrices along two axes, which are the last two unless given.
+fn nuclear(py: Python<'_>, x: Tensor, dim: Option<Vec<isize>>, keepdim: bool) -> PyResult<PyTensor> {
+    let axes = match dim {
+        Some(axes) => axes,
+        None if x.rank() == 2 => vec![0, 1],
+        None => return Err(crate::error::runtime_error("norm of order 'nuc': without dim the tensor must be a matrix")),
+    };
+    let [rows, columns] = axes[..] else {
+        return Err(crate::error::runtime_error("norm of order 'nuc': dim must be two axes"));
+    };
+    result(py, &x, |x| {
+        let sums = x.movedim([rows, columns], [-2, -1]).svdvals().sum(-1);
+        match keepdim {
+            true => sums.unsqueeze(-1).unsqueeze(-1).movedim([-2, -1], [rows, columns]),
+            false => sums,
+        }
+    })
+}
+
+#[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
             #[doc = example!($name)]
@@ -199,7 +218,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| position(x, dim.or(axis), keepdim || keepdims, false))
     }
 
-    /// The norm of order `p` ("fro" is 2) over axes, or of everything.
+    /// The norm of order `p` ("fro" is 2, "nuc" the sum of singular values) over axes, or of everything.
     #[doc = example!(norm)]
     #[pyo3(signature = (p=None, dim=None, keepdim=false))]
     fn norm(
@@ -213,8 +232,11 @@ impl PyTensor {
             None => 2.0,
             Some(p) => match p.extract::<f64>() {
                 Ok(p) => p,
-                Err(_) if p.extract::<String>().is_ok_and(|p| p == "fro") => 2.0,
-                Err(_) => return Err(value_error("p is a number or 'fro'")),
+                Err(_) => match p.extract::<String>().as_deref() {
+                    Ok("fro") => 2.0,
+                    Ok("nuc") => return nuclear(py, self.value(py)?, dim.and_then(|d| d.0), keepdim),
+                    _ => return Err(value_error("p is a number, 'fro' or 'nuc'")),
+                },
             },
         };
         let dim = dim.unwrap_or(Dim(None));
@@ -233,7 +255,7 @@ impl PyTensor {
         keepdims: bool,
     ) -> PyResult<PyTensor> {
         let dim = either(dim, axis, "logsumexp")?;
-        result(py, &self.value(py)?, |x| x.logsumexp(dim, keepdim || keepdims))
+        result(py, &self.value(py)?, |x| crate::exponentials::logsumexp(x, dim, keepdim || keepdims))
     }
 
     /// Sums of all elements up to each.
@@ -269,7 +291,7 @@ impl PyTensor {
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn logcumsumexp(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
         let dim = either(dim, axis, "logcumsumexp")?;
-        result(py, &self.value(py)?, |x| x.logcumsumexp(dim))
+        result(py, &self.value(py)?, |x| crate::exponentials::logcumsumexp(x, dim))
     }
 
     /// Sorted along an axis, with the positions elements come from.
@@ -382,48 +404,11 @@ impl PyTensor {
             return Err(value_error("bincount takes integers of 0 and more"));
         }
         let n = ((largest + 1) as usize).max(minlength);
-        let ones = weights.map_or_else(|| x.ones_like().to_dtype(DType::I64), |w| w.0);
+        // Weights are added up in float64, unless they are float32.
+        let summed = |w: Tensor| if w.dtype() == DType::F32 { w } else { w.to_dtype(DType::F64) };
+        let ones = weights.map_or_else(|| x.ones_like().to_dtype(DType::I64), |w| summed(w.0));
         let zeros = Tensor::zeros_of(&gradus::Aval::new(ones.dtype(), [n]));
         PyTensor::out(zeros.index_add(0, &x, &ones))
-    }
-
-    /// The different elements in order; with their places in that, and how often they occur, if asked.
-    #[doc = example!(unique)]
-    #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false))]
-    fn unique<'py>(
-        &self,
-        py: Python<'py>,
-        sorted: bool,
-        return_inverse: bool,
-        return_counts: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = sorted;
-        let x = self.value(py)?.detach();
-        let flat = x.reshape([-1i64]);
-        let (values, order) = flat.sort(0, false);
-        let n = values.numel();
-        let first = match n {
-            0 => Tensor::from(Vec::<bool>::new()),
-            _ => {
-                let same = values.narrow(0, 1, n - 1).ne(&values.narrow(0, 0, n - 1));
-                Tensor::cat(&[&Tensor::from([true]), &same], 0)
-            }
-        };
-        let different = values.masked_select(&first);
-        let mut outs = vec![PyTensor::out(different.clone())?];
-        let rank = first.to_dtype(DType::I64).cumsum(0).sub(1);
-        if return_inverse {
-            let places = rank.zeros_like().scatter(0, &order, &rank).reshape(x.shape());
-            outs.push(PyTensor::out(places)?);
-        }
-        if return_counts {
-            let zeros = Tensor::zeros_of(&gradus::Aval::new(DType::I64, [different.numel()]));
-            outs.push(PyTensor::out(zeros.index_add(0, &rank, &rank.ones_like()))?);
-        }
-        if outs.len() == 1 {
-            return outs.remove(0).into_bound_py_any(py);
-        }
-        pyo3::types::PyTuple::new(py, outs)?.into_bound_py_any(py)
     }
 }
 

@@ -1,29 +1,31 @@
 //! Tensors with some elements replaced, at positions or where a mask holds, and the same in place.
 
-use crate::error::{raise, value_error};
+use crate::error::{raise, runtime_error, type_error, value_error};
 use crate::shape::axis_of;
 use crate::tensor::PyTensor;
 use crate::value::{Operand, T};
-use gradus::{Number, Tensor};
+use gradus::{DType, Number, Reduce, Tensor};
 use pyo3::prelude::*;
 
 /// Methods that give a tensor with some elements replaced, and their forms in place.
 macro_rules! replacing {
-    ($($name:ident $inplace:ident ($($arg:ident: $ty:ty),*) $doc:literal |$x:ident| $f:expr;)*) => {
+    ($($name:ident $inplace:ident [$($sig:tt)*] ($($arg:ident: $ty:ty),*) $doc:literal |$x:ident| $f:expr;)*) => {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
             #[doc = example!($name)]
+            #[pyo3(signature = ($($sig)*))]
             fn $name(&self, py: Python<'_>, $($arg: $ty),*) -> PyResult<PyTensor> {
                 let $x = &self.value(py)?;
-                PyTensor::out($f)
+                PyTensor::out($f?)
             }
 
             #[doc = concat!("In place: ", $doc)]
             #[doc = example!($inplace)]
+            #[pyo3(signature = ($($sig)*))]
             fn $inplace<'py>(slf: Bound<'py, PyTensor>, $($arg: $ty),*) -> PyResult<Bound<'py, PyTensor>> {
                 let $x = &slf.get().value(slf.py())?;
-                let new = $f;
+                let new = $f?;
                 slf.get().write(slf.py(), new)?;
                 Ok(slf)
             }
@@ -31,25 +33,134 @@ macro_rules! replacing {
     };
 }
 
-/// A source of elements: a tensor, or one number everywhere.
-fn source(x: &Tensor, index: &Tensor, src: &Operand) -> Tensor {
-    match src {
-        Operand::Tensor(t) => t.clone(),
-        Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())).expand(index.shape()),
+replacing! {
+    scatter scatter_ [dim, index, src=None, *, reduce=None, value=None]
+        (dim: isize, index: T, src: Option<Operand>, reduce: Option<&str>, value: Option<Operand>)
+        "With `src` written at positions along an axis; with `reduce`, \"add\" or \"multiply\", combined with what is there."
+        |x| scattered(x, dim, &index.0, src.or(value), reduce);
+    scatter_add scatter_add_ [dim, index, src] (dim: isize, index: T, src: T)
+        "With `src` added at positions along an axis; of booleans, the logical or."
+        |x| same_dtype("scatter_add", x, &src.0).map(|()| combined(x, dim, &index.0, &src.0, Reduce::Sum, true));
+    scatter_reduce scatter_reduce_ [dim, index, src, reduce, *, include_self=true]
+        (dim: isize, index: T, src: T, reduce: &str, include_self: bool)
+        "With `src` combined in at positions along an axis by \"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"."
+        |x| scatter_reduced(x, dim, &index.0, &src.0, reduce, include_self);
+    index_add index_add_ [dim, index, source, *, alpha=None]
+        (dim: isize, index: T, source: T, alpha: Option<Operand>)
+        "With slices of `source`, times `alpha`, added at positions along an axis; of booleans, the logical or."
+        |x| slices_added(x, dim, &index.0, &source.0, alpha);
+    index_copy index_copy_ [dim, index, source] (dim: isize, index: T, source: T)
+        "With slices of `source` written at positions along an axis."
+        |x| same_dtype("index_copy", x, &source.0).map(|()| slices(x, &index.0, &source.0, |x, i, s| x.index_copy(dim, i, s)));
+    index_fill index_fill_ [dim, index, value] (dim: isize, index: T, value: Operand)
+        "With `value` written at positions along an axis."
+        |x| Ok::<_, PyErr>(filled(x, dim, &index.0, &value));
+}
+
+/// Refuses a source of another dtype, as PyTorch does.
+fn same_dtype(name: &str, x: &Tensor, source: &Tensor) -> PyResult<()> {
+    if x.dtype() == source.dtype() {
+        return Ok(());
+    }
+    let (own, other) = (crate::dtype::name(x.dtype()), crate::dtype::name(source.dtype()));
+    let why = format!(
+        "{name}(): expected self and source to have one dtype, but self is {own} and source is {other}"
+    );
+    Err(runtime_error(why))
+}
+
+/// Scatters one number or a tensor, and combines it with what is there if `reduce` names how.
+fn scattered(
+    x: &Tensor,
+    dim: isize,
+    index: &Tensor,
+    src: Option<Operand>,
+    reduce: Option<&str>,
+) -> PyResult<Tensor> {
+    let src = match src {
+        Some(Operand::Tensor(t)) => {
+            same_dtype("scatter", x, &t)?;
+            t
+        }
+        Some(Operand::Number(n)) => Tensor::from_literal(&n.literal(x.dtype())).expand(index.shape()),
+        None => return Err(type_error("scatter() missing 1 required positional argument: 'src'")),
+    };
+    match reduce {
+        None if index.numel() == 0 => Ok(x.clone()),
+        None => Ok(x.scatter(dim, index, &src)),
+        Some("add") => Ok(combined(x, dim, index, &src, Reduce::Sum, true)),
+        Some("multiply") => Ok(combined(x, dim, index, &src, Reduce::Prod, true)),
+        Some(other) => {
+            Err(runtime_error(format!("reduce argument must be either add or multiply, not {other}")))
+        }
     }
 }
 
-replacing! {
-    scatter scatter_ (dim: isize, index: T, src: Operand) "With `src` written at positions along an axis."
-        |x| x.scatter(dim, &index.0, &source(x, &index.0, &src));
-    scatter_add scatter_add_ (dim: isize, index: T, src: T) "With `src` added at positions along an axis."
-        |x| x.scatter_add(dim, &index.0, &src.0);
-    index_add index_add_ (dim: isize, index: T, source: T) "With slices of `source` added at positions along an axis."
-        |x| x.index_add(dim, &index.0, &source.0);
-    index_copy index_copy_ (dim: isize, index: T, source: T) "With slices of `source` written at positions along an axis."
-        |x| x.index_copy(dim, &index.0, &source.0);
-    index_fill index_fill_ (dim: isize, index: T, value: Operand) "With `value` written at positions along an axis."
-        |x| filled(x, dim, &index.0, &value);
+fn scatter_reduced(
+    x: &Tensor,
+    dim: isize,
+    index: &Tensor,
+    src: &Tensor,
+    reduce: &str,
+    include_self: bool,
+) -> PyResult<Tensor> {
+    let how = [Reduce::Sum, Reduce::Prod, Reduce::Mean, Reduce::Amax, Reduce::Amin];
+    let Some(how) = how.into_iter().find(|r| r.name() == reduce) else {
+        return Err(value_error(format!("reduce {reduce:?} is not one of sum, prod, mean, amax, amin")));
+    };
+    same_dtype("scatter_reduce", x, src)?;
+    Ok(combined(x, dim, index, src, how, include_self))
+}
+
+/// Combines a source in. Sums and products of booleans are those of 0 and 1: logical or, logical and.
+fn combined(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor, how: Reduce, include_self: bool) -> Tensor {
+    if x.dtype() == DType::Bool && matches!(how, Reduce::Sum | Reduce::Prod) {
+        let [x, src] = [x, src].map(|t| t.to_dtype(DType::I64));
+        return combined(&x, dim, index, &src, how, include_self).ne(0);
+    }
+    if index.numel() == 0 {
+        return x.clone();
+    }
+    let one = |t: &Tensor| if t.rank() == 0 { t.reshape([1usize]) } else { t.clone() };
+    if how == Reduce::Sum && include_self {
+        return x.scatter_add(dim, index, src);
+    }
+    let scalar = x.rank() == 0;
+    let new = one(x).scatter_reduce(dim, &one(index), &one(src), how, include_self);
+    if scalar { new.reshape(x.shape()) } else { new }
+}
+
+/// Applies `f`, which writes slices at positions, to a tensor without axes as to a vector of one element.
+fn slices(
+    x: &Tensor,
+    index: &Tensor,
+    source: &Tensor,
+    f: impl FnOnce(&Tensor, &Tensor, &Tensor) -> Tensor,
+) -> Tensor {
+    let line = |t: &Tensor| if t.rank() == 0 { t.reshape([1usize]) } else { t.clone() };
+    match (x.rank(), index.rank(), source.rank()) {
+        (0, ..) => f(&line(x), &line(index), &line(source)).reshape(x.shape()),
+        (1, _, 0) => f(x, &line(index), &line(source)),
+        (_, 0, _) => f(x, &line(index), source),
+        _ => f(x, index, source),
+    }
+}
+
+fn slices_added(
+    x: &Tensor,
+    dim: isize,
+    index: &Tensor,
+    source: &Tensor,
+    alpha: Option<Operand>,
+) -> PyResult<Tensor> {
+    same_dtype("index_add", x, source)?;
+    let wide = |t: &Tensor| if x.dtype() == DType::Bool { t.to_dtype(DType::I64) } else { t.clone() };
+    let (own, mut source) = (wide(x), wide(source));
+    if let Some(alpha) = alpha {
+        source = source.mul(alpha.arg()).to_dtype(own.dtype());
+    }
+    let new = slices(&own, index, &source, |x, i, s| x.index_add(dim, i, s));
+    Ok(if x.dtype() == DType::Bool { new.ne(0) } else { new })
 }
 
 #[pymethods]
@@ -78,7 +189,7 @@ impl PyTensor {
         raise(new.check())?;
         let (root, places) = PyTensor::whole(&slf)?;
         let whole = root.get().value(py)?;
-        let hit = mask.0.to_dtype(gradus::DType::I64).expand(x.shape()).reshape([-1i64]);
+        let hit = mask.0.to_dtype(DType::I64).expand(x.shape()).reshape([-1i64]);
         let hits = crate::view::counted(&whole.reshape([-1i64])).zeros_like().index_add(
             0,
             &places.reshape([-1i64]),
@@ -108,32 +219,10 @@ fn filled(x: &Tensor, dim: isize, index: &Tensor, value: &Operand) -> Tensor {
         Operand::Tensor(t) => t.to_dtype(x.dtype()),
         Operand::Number(n) => Tensor::from_literal(&n.literal(x.dtype())),
     };
-    let mut dims: Vec<usize> = x.shape().to_vec();
-    if let Ok(a) = axis_of(x, dim) {
+    let own = x.rank() == 0;
+    let mut dims: Vec<usize> = if own { vec![1] } else { x.shape().to_vec() };
+    if let Ok(a) = axis_of(&if own { x.reshape([1usize]) } else { x.clone() }, dim) {
         dims[a] = index.numel();
     }
-    x.index_copy(dim, index, &one.expand(dims))
-}
-
-#[pymethods]
-impl PyTensor {
-    /// With `src` combined in at positions along an axis by "sum", "prod", "mean", "amax" or "amin".
-    #[doc = example!(scatter_reduce)]
-    #[pyo3(signature = (dim, index, src, reduce, *, include_self=true))]
-    fn scatter_reduce(
-        &self,
-        py: Python<'_>,
-        dim: isize,
-        index: T,
-        src: T,
-        reduce: &str,
-        include_self: bool,
-    ) -> PyResult<PyTensor> {
-        use gradus::Reduce;
-        let how = [Reduce::Sum, Reduce::Prod, Reduce::Mean, Reduce::Amax, Reduce::Amin];
-        let Some(how) = how.into_iter().find(|r| r.name() == reduce) else {
-            return Err(value_error(format!("reduce {reduce:?} is not one of sum, prod, mean, amax, amin")));
-        };
-        PyTensor::out(self.value(py)?.scatter_reduce(dim, &index.0, &src.0, how, include_self))
-    }
+    slices(x, index, &one.expand(dims), |x, i, s| x.index_copy(dim, i, s))
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, result};
-use crate::value::{Count, Dim, Operand, PerAxis, T, either, extents, integers, list};
+use crate::value::{Count, Dim, Operand, PerAxis, T, either, extents, integers_or, list};
 use crate::view::View;
 use gradus::{DType, Dims, Ix, Tensor};
 use pyo3::prelude::*;
@@ -74,19 +74,31 @@ impl PyTensor {
     /// >>> gradus.arange(6).view(2, -1)
     /// tensor([[0, 1, 2],
     ///         [3, 4, 5]])
-    #[pyo3(signature = (*shape))]
-    fn view(slf: &Bound<'_, PyTensor>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        if let Ok(dtype) = shape.get_item(0).and_then(|d| Ok(d.cast::<crate::dtype::PyDType>()?.get().0)) {
+    #[pyo3(signature = (*args, size=None, dtype=None))]
+    fn view(
+        slf: &Bound<'_, PyTensor>,
+        args: &Bound<'_, PyTuple>,
+        size: Option<&Bound<'_, PyAny>>,
+        dtype: Option<crate::dtype::DTypeArg>,
+    ) -> PyResult<PyTensor> {
+        if let Some(dtype) = dtype {
+            return as_dtype(slf, dtype.0);
+        }
+        if let Ok(dtype) = args.get_item(0).and_then(|d| Ok(d.cast::<crate::dtype::PyDType>()?.get().0)) {
             return as_dtype(slf, dtype);
         }
-        reshaped(slf, integers(shape)?)
+        reshaped(slf, integers_or(args, size)?)
     }
 
     /// The same elements under other extents, one of which may be -1.
     #[doc = example!(reshape)]
-    #[pyo3(signature = (*shape))]
-    fn reshape(slf: &Bound<'_, PyTensor>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        reshaped(slf, integers(shape)?)
+    #[pyo3(signature = (*args, shape=None))]
+    fn reshape(
+        slf: &Bound<'_, PyTensor>,
+        args: &Bound<'_, PyTuple>,
+        shape: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyTensor> {
+        reshaped(slf, integers_or(args, shape)?)
     }
 
     /// With the extents of another tensor.
@@ -103,9 +115,16 @@ impl PyTensor {
 
     /// Axes in another order.
     #[doc = example!(permute)]
-    #[pyo3(signature = (*dims))]
-    fn permute(slf: &Bound<'_, PyTensor>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        PyTensor::part_of(slf, View::Permute(integers(dims)?.into_iter().map(|d| d as isize).collect()))
+    #[pyo3(signature = (*args, dims=None))]
+    fn permute(
+        slf: &Bound<'_, PyTensor>,
+        args: &Bound<'_, PyTuple>,
+        dims: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyTensor> {
+        PyTensor::part_of(
+            slf,
+            View::Permute(integers_or(args, dims)?.into_iter().map(|d| d as isize).collect()),
+        )
     }
 
     /// Two axes in each other's place.
@@ -175,9 +194,13 @@ impl PyTensor {
 
     /// Axes of extent 1 repeated; -1 keeps an extent.
     #[doc = example!(expand)]
-    #[pyo3(signature = (*sizes))]
-    fn expand(slf: &Bound<'_, PyTensor>, sizes: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        let dims = integers(sizes)?;
+    #[pyo3(signature = (*args, size=None))]
+    fn expand(
+        slf: &Bound<'_, PyTensor>,
+        args: &Bound<'_, PyTuple>,
+        size: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyTensor> {
+        let dims = integers_or(args, size)?;
         let whole = slf.get().value(slf.py())?.expand(dims);
         raise(whole.check())?;
         PyTensor::part_of(slf, View::Expand(whole.shape().to_vec()))
@@ -201,8 +224,13 @@ impl PyTensor {
     fn squeeze(slf: &Bound<'_, PyTensor>, dim: Option<Dim>, axis: Option<Dim>) -> PyResult<PyTensor> {
         use gradus::Axes;
         let x = slf.get().value(slf.py())?;
-        let axes = raise(dim.or(axis).unwrap_or(Dim(None)).resolve(x.rank()))?;
-        let kept = |(a, &d): (usize, &usize)| (d != 1 || !axes.contains(&a)).then_some(d as i64);
+        let axes = match dim.or(axis) {
+            // An empty list names no axis here, whereas reductions take it for all.
+            Some(Dim(None)) => Vec::new(),
+            dim => raise(dim.unwrap_or(Dim(None)).resolve(x.rank()))?,
+        };
+        let named = gradus::ir::axis_mask(&axes, x.rank());
+        let kept = |(a, &d): (usize, &usize)| (d != 1 || !named[a]).then_some(d as i64);
         reshaped(slf, x.shape().iter().enumerate().filter_map(kept).collect())
     }
 
@@ -335,42 +363,40 @@ impl PyTensor {
 
     /// Repeated along each axis.
     #[doc = example!(repeat)]
-    #[pyo3(signature = (*repeats))]
-    fn repeat(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        let repeats = extents(integers(repeats)?)?;
+    #[pyo3(signature = (*args, repeats=None))]
+    fn repeat(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        repeats: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyTensor> {
+        let repeats = extents(integers_or(args, repeats)?)?;
         result(py, &self.value(py)?, |x| x.repeat(&repeats))
     }
 
     /// Repeated along the last axes.
     #[doc = example!(tile)]
-    #[pyo3(signature = (*dims))]
-    fn tile(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        let repeats = extents(integers(dims)?)?;
-        result(py, &self.value(py)?, |x| x.tile(&repeats))
-    }
-
-    /// Each element repeated.
-    #[doc = example!(repeat_interleave)]
-    #[pyo3(signature = (repeats, dim=None, *, axis=None))]
-    fn repeat_interleave(
+    #[pyo3(signature = (*args, dims=None))]
+    fn tile(
         &self,
         py: Python<'_>,
-        repeats: &Bound<'_, PyAny>,
-        dim: Option<isize>,
-        axis: Option<isize>,
+        args: &Bound<'_, PyTuple>,
+        dims: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyTensor> {
-        let repeats = match repeats.extract::<T>() {
-            Ok(t) => extents(raise(t.0.to_dtype(DType::I64).to_vec::<i64>())?)?,
-            Err(_) => repeats.extract::<PerAxis>()?.0,
-        };
-        result(py, &self.value(py)?, |x| x.repeat_interleave(repeats, dim.or(axis)))
+        let repeats = extents(integers_or(args, dims)?)?;
+        result(py, &self.value(py)?, |x| x.tile(&repeats))
     }
 
     /// With axes in reverse order of elements.
     #[doc = example!(flip)]
-    #[pyo3(signature = (*dims))]
-    fn flip(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        let axes: Vec<isize> = integers(dims)?.into_iter().map(|d| d as isize).collect();
+    #[pyo3(signature = (*args, dims=None))]
+    fn flip(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        dims: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyTensor> {
+        let axes: Vec<isize> = integers_or(args, dims)?.into_iter().map(|d| d as isize).collect();
         result(py, &self.value(py)?, |x| x.flip(axes))
     }
 
@@ -418,43 +444,6 @@ impl PyTensor {
     #[pyo3(signature = (offset=0, dim1=-2, dim2=-1), text_signature = "($self, offset=0, dim1=-2, dim2=-1)")]
     fn diag_embed(&self, py: Python<'_>, offset: isize, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.diag_embed(offset, dim1, dim2))
-    }
-
-    /// Elements at these positions along an axis, one for each: out[i, j] = self[index[i, j], j] for dim 0.
-    #[doc = example!(gather)]
-    fn gather(&self, py: Python<'_>, dim: isize, index: T) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.gather(dim, &index.0))
-    }
-
-    /// Slices at these positions along an axis.
-    #[doc = example!(index_select)]
-    fn index_select(&self, py: Python<'_>, dim: isize, index: T) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.index_select(dim, &index.0))
-    }
-
-    /// Elements at these positions in row-major order.
-    #[doc = example!(take)]
-    fn take(&self, py: Python<'_>, index: T) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.take(&index.0))
-    }
-
-    /// Elements at positions along an axis, where tensor and positions broadcast.
-    #[doc = example!(take_along_dim)]
-    #[pyo3(signature = (indices, dim=None, *, axis=None))]
-    fn take_along_dim(
-        &self,
-        py: Python<'_>,
-        indices: T,
-        dim: Option<isize>,
-        axis: Option<isize>,
-    ) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.take_along_dim(&indices.0, dim.or(axis)))
-    }
-
-    /// The elements where the mask holds, as a vector.
-    #[doc = example!(masked_select)]
-    fn masked_select(&self, py: Python<'_>, mask: T) -> PyResult<PyTensor> {
-        result(py, &self.value(py)?, |x| x.masked_select(&mask.0))
     }
 
     /// self where the condition holds, other elsewhere.
@@ -531,9 +520,12 @@ pub(crate) fn where_<'py>(
             PyTensor::out(condition.0.select(yes.arg(), no.arg()))?.into_bound_py_any(py)
         }
         (None, None) => {
-            let at = condition.0.nonzero();
+            // A tensor without axes is looked at as a vector of one element.
+            let axes = condition.0.rank().max(1);
+            let at =
+                if condition.0.rank() == 0 { condition.0.reshape([1usize]) } else { condition.0 }.nonzero();
             raise(at.check())?;
-            let columns = (0..condition.0.rank()).map(|a| PyTensor::out(at.at((.., a as isize))));
+            let columns = (0..axes).map(|a| PyTensor::out(at.at((.., a as isize))));
             PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)
         }
         _ => Err(type_error("where takes a condition alone, or with two values")),

@@ -5,11 +5,13 @@
 //! puts a value with that part replaced into the other. So derivatives of programs that write in place are right without
 //! further rules, in eager mode and under every transform.
 
-use crate::error::{forgotten, raise, raised};
+use crate::error::{forgotten, raise, raised, runtime_error};
+use crate::hook::Called;
 use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Ix, Patch, Tensor};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -49,7 +51,15 @@ struct Alias {
     own: bool,
     /// Whether it was made while operations were recorded.
     recorded: bool,
+    /// How many places are between this one and the one that is a part of no other, and one more.
+    depth: u32,
 }
+
+/// Longest chain of views of views that refer to each other; longer ones are composed ([`View::Then`]).
+const DEEP: u32 = 32;
+
+/// Longest chain of views that cannot be composed (of detached views), which are read and written by recursion.
+const DEEPEST: u32 = 1000;
 
 /// The part of a place. One that was made without recording is a leaf, as in PyTorch: no gradient passes to the whole.
 fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
@@ -71,6 +81,10 @@ fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
     }
 }
 
+/// `Slot::changed` of a new place. Not 0: Python's collector may visit an object whose memory is still zero, because making
+/// its dictionary can start a collection before the place is written.
+const MADE: u64 = 1;
+
 /// When a place that is made now is.
 fn born() -> u64 {
     if gradus::is_tracing() { gradus::traces_begun() } else { 0 }
@@ -79,7 +93,7 @@ fn born() -> u64 {
 impl PyTensor {
     /// A place of its own.
     pub(crate) fn new(value: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias: None, left: None }))
+        PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias: None, left: None }))
     }
 
     /// A place of its own, unless the value is a failure.
@@ -98,7 +112,44 @@ impl PyTensor {
     /// A part of another place.
     pub(crate) fn part_of(of: &Bound<'_, PyTensor>, how: View) -> PyResult<PyTensor> {
         let whole = of.get().value(of.py())?;
-        PyTensor::part_as(of, part(&how, &whole, gradus::is_grad_enabled()), how)
+        let value = part(&how, &whole, gradus::is_grad_enabled());
+        if value.error().is_none()
+            && let Some(alias) = PyTensor::shortened(of, &whole, &how)?
+        {
+            let alias = Some(Box::new(alias));
+            return Ok(PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias, left: None })));
+        }
+        PyTensor::part_as(of, value, how)
+    }
+
+    /// For a view of a view of a view, [`DEEP`] times: how it is a part of what `of` is a part of. So reading and writing through
+    /// a chain of any length takes bounded stack, and making a view bounded time. `None` where the chain is short.
+    fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
+        let slot = of.get().slot();
+        let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
+        let identity = matches!(how, View::At(_)) && how.of(whole).is_same(whole);
+        let composed = match (&parent.how, how) {
+            (View::Detached, View::Detached) => Some(View::Detached),
+            (View::Detached | View::Gradient, _) | (_, View::Detached | View::Gradient) => None,
+            (before, _) if identity => Some(before.clone()),
+            (before, how) => Some(before.then(how)),
+        };
+        match composed {
+            Some(how) if !parent.own && parent.recorded == gradus::is_grad_enabled() => Ok(Some(Alias {
+                of: parent.of.clone_ref(of.py()),
+                left: parent.left.clone(),
+                how,
+                seen: parent.of.get().stamp(),
+                own: false,
+                recorded: parent.recorded,
+                depth: parent.depth,
+            })),
+            _ if parent.depth < DEEPEST => Ok(None),
+            _ => {
+                let why = format!("this is a view of a view, {DEEPEST} times over; clone() one of them");
+                Err(runtime_error(why))
+            }
+        }
     }
 
     fn part_as(of: &Bound<'_, PyTensor>, value: Tensor, how: View) -> PyResult<PyTensor> {
@@ -107,15 +158,15 @@ impl PyTensor {
         }
         let seen = of.get().stamp();
         let recorded = gradus::is_grad_enabled();
-        let left = match &mut *of.get().slot() {
+        let (left, depth) = match &mut *of.get().slot() {
             Slot { value, left, .. } if value.is_cell() && !matches!(how, View::Gradient) => {
-                Some(left.get_or_insert_default().clone())
+                (Some(left.get_or_insert_default().clone()), 1)
             }
-            _ => None,
+            slot => (None, 1 + slot.alias.as_ref().map_or(0, |parent| parent.depth)),
         };
-        let alias = Alias { of: of.clone().unbind(), left, how, seen, own: false, recorded };
+        let alias = Alias { of: of.clone().unbind(), left, how, seen, own: false, recorded, depth };
         let alias = Some(Box::new(alias));
-        Ok(PyTensor(Mutex::new(Slot { value, changed: 0, born: born(), alias, left: None })))
+        Ok(PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias, left: None })))
     }
 
     /// The gradient of a leaf or of a tensor that retains it.
@@ -168,7 +219,7 @@ impl PyTensor {
 
     /// Whether it is a part of a view whose elements may be one in memory: of an expanded tensor, or of overlapping windows.
     pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
-        self.ancestry(py).iter().any(|(_, how)| matches!(how, View::Expand(_) | View::Picked(_, true)))
+        self.ancestry(py).iter().any(|(_, how)| how.repeats())
     }
 
     /// Puts elements into the place that they are of, if they are all different ones there or `same` says that it does not
@@ -226,7 +277,7 @@ impl PyTensor {
         let slot = self.slot();
         match &slot.alias {
             Some(alias) if !matches!(alias.how, View::Gradient) => alias.of.get().stamp(),
-            _ => slot.changed + slot.value.version(),
+            _ => slot.changed - MADE + slot.value.version(),
         }
     }
 
@@ -476,6 +527,27 @@ impl PyTensor {
 
 #[pymethods]
 impl PyTensor {
+    /// Shows Python's garbage collector what this place alone keeps alive. It must not wait and not touch Python.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(slot) = self.0.try_lock() else { return Ok(()) };
+        if slot.changed == 0 {
+            return Ok(()); // not made yet
+        }
+        if let Some(alias) = &slot.alias {
+            visit.call(&alias.of)?;
+        }
+        Called::visit(&slot.value, &visit)
+    }
+
+    /// Breaks cycles through hooks that refer to their own tensor.
+    fn __clear__(&self) {
+        let functions = match self.0.try_lock() {
+            Ok(slot) if slot.changed != 0 => Called::clear(&slot.value),
+            _ => Vec::new(),
+        };
+        drop(functions); // outside of the lock: this may run code of Python
+    }
+
     /// In place: nothing, and every use raises this.
     fn _withhold<'py>(slf: Bound<'py, PyTensor>, why: &str) -> Bound<'py, PyTensor> {
         let (what, rest) = why.split_once(' ').unwrap_or((why, ""));

@@ -125,6 +125,18 @@ pub(crate) fn _custom_vjp<'py>(
 }
 
 #[pyfunction]
+pub(crate) fn _custom_jvp<'py>(
+    ins: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+    rule: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (all, f, rule) = (unwrapped(ins)?, Function::new(f), Function::new(rule));
+    let outs = gradus::custom_jvp(&refs(&all), |x| f.call(&[x]), |x, y, t| rule.call(&[x, y, t]));
+    let outs = rule.done(Ok(())).and_then(|()| f.done(outs))?;
+    wrapped(ins.py(), &outs)
+}
+
+#[pyfunction]
 pub(crate) fn _switch<'py>(
     index: T,
     ins: &Bound<'py, PyAny>,

@@ -2,6 +2,7 @@
 
 use crate::tensor::{PyTensor, result};
 use crate::value::{Operand, T};
+use gradus::ir::Class;
 use gradus::{DType, Tensor};
 use pyo3::prelude::*;
 
@@ -34,7 +35,7 @@ unary! {
     neg neg_ "The negative." |x| -x;
     negative negative_ "The negative." |x| -x;
     sign sign_ "-1, 0 or 1." |x| if x.dtype() == gradus::DType::Bool { x.clone() } else { x.sign() };
-    sgn sgn_ "-1, 0 or 1." |x| x.sign();
+    sgn sgn_ "x / |x|, 0 at 0." |x| crate::exponentials::sgn(x);
     exp exp_ "The exponential." |x| x.exp();
     exp2 exp2_ "Two to the power." |x| x.exp2();
     expm1 expm1_ "exp(x) - 1, exact near 0." |x| x.expm1();
@@ -200,14 +201,14 @@ impl PyTensor {
     #[doc = example!(clamp)]
     #[pyo3(signature = (min=None, max=None))]
     fn clamp(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
-        PyTensor::out(clamped(&self.value(py)?, min, max))
+        PyTensor::out(clamped(&self.value(py)?, min, max)?)
     }
 
     /// Clamped to a range whose ends are numbers or tensors.
     #[doc = example!(clip)]
     #[pyo3(signature = (min=None, max=None))]
     fn clip(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
-        PyTensor::out(clamped(&self.value(py)?, min, max))
+        PyTensor::out(clamped(&self.value(py)?, min, max)?)
     }
 
     /// In place: clamped to a range.
@@ -218,7 +219,7 @@ impl PyTensor {
         min: Option<Operand>,
         max: Option<Operand>,
     ) -> PyResult<Bound<'_, PyTensor>> {
-        slf.get().write(slf.py(), clamped(&slf.get().value(slf.py())?, min, max))?;
+        slf.get().write(slf.py(), clamped(&slf.get().value(slf.py())?, min, max)?)?;
         Ok(slf)
     }
 
@@ -258,6 +259,7 @@ impl PyTensor {
     #[doc = example!(polygamma)]
     fn polygamma(&self, py: Python<'_>, n: i64) -> PyResult<PyTensor> {
         let x = self.value(py)?;
+        let x = if x.dtype().class() < Class::Float { x.to_dtype(crate::dtype::default_float()) } else { x };
         PyTensor::out(x.full_like(n as f64).polygamma(&x))
     }
 
@@ -293,8 +295,13 @@ impl PyTensor {
     }
 }
 
-fn clamped(x: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Tensor {
-    match (&min, &max) {
+fn clamped(x: &Tensor, min: Option<Operand>, max: Option<Operand>) -> PyResult<Tensor> {
+    Ok(match (&min, &max) {
+        (None, None) => {
+            return Err(crate::error::runtime_error(
+                "torch.clamp: At least one of 'min' or 'max' must not be None",
+            ));
+        }
         (Some(Operand::Tensor(_)), _) | (_, Some(Operand::Tensor(_))) => {
             let x = min.map_or_else(|| x.clone(), |m| x.maximum(m.arg()));
             max.map_or_else(|| x.clone(), |m| x.minimum(m.arg()))
@@ -306,5 +313,32 @@ fn clamped(x: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Tensor {
             };
             x.clamp(end(&min), end(&max))
         }
-    }
+    })
+}
+
+/// Special functions of the core that Python's modules wrap, by name.
+#[pyfunction]
+#[pyo3(signature = (name, x, y=None))]
+pub(crate) fn _special(py: Python<'_>, name: &str, x: T, y: Option<T>) -> PyResult<PyTensor> {
+    result(py, &x.0, |x| match (name, &y) {
+        ("bessel_j0", None) => x.bessel_j0(),
+        ("bessel_j1", None) => x.bessel_j1(),
+        ("bessel_y0", None) => x.bessel_y0(),
+        ("bessel_y1", None) => x.bessel_y1(),
+        ("bessel_i0", None) => x.bessel_i0(),
+        ("bessel_i1", None) => x.bessel_i1(),
+        ("bessel_k0", None) => x.bessel_k0(),
+        ("bessel_k1", None) => x.bessel_k1(),
+        ("bessel_i0e", None) => x.bessel_i0e(),
+        ("bessel_i1e", None) => x.bessel_i1e(),
+        ("bessel_k0e", None) => x.bessel_k0e(),
+        ("bessel_k1e", None) => x.bessel_k1e(),
+        ("airy_ai", None) => x.airy_ai(),
+        ("polygamma", Some(y)) => x.polygamma(&y.0),
+        ("igamma", Some(y)) => x.igamma(&y.0),
+        ("igammac", Some(y)) => x.igammac(&y.0),
+        _ => {
+            Tensor::failed(gradus::Error::value(name, "is not a special function of this number of operands"))
+        }
+    })
 }

@@ -101,6 +101,16 @@ pub(crate) fn integers(args: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
     }
 }
 
+/// Integers given by position, or as one list under a name: `flip(0, 1)`, `flip((0, 1))` and `flip(dims=(0, 1))`.
+pub(crate) fn integers_or(args: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<i64>> {
+    match named {
+        None => integers(args),
+        Some(_) if !args.is_empty() => Err(type_error("the same argument is given by position and by name")),
+        Some(one) if one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>() => list(one),
+        Some(one) => Ok(vec![integer(one)?]),
+    }
+}
+
 /// A list of integers.
 pub(crate) fn list(obj: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     obj.try_iter()?.map(|i| integer(&i?)).collect()

@@ -3,7 +3,7 @@
 use crate::error::{raise, runtime_error};
 use crate::tensor::PyTensor;
 use crate::value::{Count, T};
-use gradus::{Aval, DType, Ix, Tensor};
+use gradus::{Aval, Axes, DType, Ix, Tensor};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -32,6 +32,26 @@ pub(crate) enum View {
     Detached,
     /// A leaf's gradient: its own value, which the leaf is told about as long as it is still that leaf's gradient.
     Gradient,
+    /// A view of a view.
+    Then(Arc<Chain>),
+}
+
+/// Two views, one after the other. The first may be such a chain itself, of any length: nothing here recurses.
+pub(crate) struct Chain {
+    first: View,
+    then: View,
+    keeps_elements: bool,
+    repeats: bool,
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        let mut first = std::mem::replace(&mut self.first, View::Real);
+        while let View::Then(chain) = first {
+            let Ok(mut chain) = Arc::try_unwrap(chain) else { return };
+            first = std::mem::replace(&mut chain.first, View::Real);
+        }
+    }
 }
 
 fn pairs(x: &Tensor) -> Tensor {
@@ -55,10 +75,53 @@ pub(crate) fn counted(x: &Tensor) -> Tensor {
     Tensor::iota(DType::I64, [x.numel()], 0).reshape(x.shape())
 }
 
+/// Windows along an axis. A tensor without axes has one window, of at most one element.
+fn windows(x: &Tensor, axis: isize, size: usize, step: usize) -> Tensor {
+    if x.rank() == 0 && matches!(axis, 0 | -1) && size <= 1 && step > 0 {
+        return x.reshape([1usize]).narrow(0, 0, size);
+    }
+    let (Ok(axes), 0, 1..) = (axis.resolve(x.rank()), size, step) else { return x.unfold(axis, size, step) };
+    let a = axes[0];
+    // Windows of no elements: as many as start within the axis or at its end.
+    let mut dims = x.shape().to_vec();
+    dims[a] = dims[a] / step + 1;
+    dims.push(0);
+    x.reshape([-1i64]).narrow(0, 0, 0).reshape(dims)
+}
+
 impl View {
+    /// This view, and then another of its result.
+    pub(crate) fn then(&self, how: &View) -> View {
+        let keeps_elements = self.keeps_elements() && how.keeps_elements();
+        let repeats = self.repeats() || how.repeats();
+        View::Then(Arc::new(Chain { first: self.clone(), then: how.clone(), keeps_elements, repeats }))
+    }
+
+    /// The views that this one is composed of, the first first.
+    fn steps(&self) -> Vec<&View> {
+        let (mut steps, mut first) = (Vec::new(), self);
+        while let View::Then(chain) = first {
+            steps.push(&chain.then);
+            first = &chain.first;
+        }
+        steps.push(first);
+        steps.reverse();
+        steps
+    }
+
+    /// Whether some elements may be picked more than once.
+    pub(crate) fn repeats(&self) -> bool {
+        match self {
+            View::Expand(_) | View::Picked(_, true) => true,
+            View::Then(chain) => chain.repeats,
+            _ => false,
+        }
+    }
+
     /// The part.
     pub(crate) fn of(&self, whole: &Tensor) -> Tensor {
         match self {
+            View::Then(_) => self.steps().into_iter().fold(whole.clone(), |part, how| how.of(&part)),
             View::At(places) => whole.at(places.clone()),
             View::Reshape(dims) => whole.reshape(dims.clone()),
             View::Permute(axes) => whole.permute(axes.clone()),
@@ -77,6 +140,9 @@ impl View {
 
     /// Whether elements of the part are elements of the whole.
     pub(crate) fn keeps_elements(&self) -> bool {
+        if let View::Then(chain) = self {
+            return chain.keeps_elements;
+        }
         !matches!(
             self,
             View::Adjoint
@@ -92,6 +158,18 @@ impl View {
     /// The whole with another part.
     pub(crate) fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
         Ok(match self {
+            View::Then(_) => {
+                let steps = self.steps();
+                let mut wholes = vec![whole.clone()];
+                for how in &steps[..steps.len() - 1] {
+                    wholes.extend(wholes.last().map(|whole| how.of(whole)));
+                }
+                let mut part = part.clone();
+                for (how, whole) in steps.iter().zip(&wholes).rev() {
+                    part = how.replaced(whole, &part)?;
+                }
+                part
+            }
             View::At(places) => whole.with_at(places.clone(), part),
             View::Reshape(_) => part.reshape(whole.shape()),
             View::Permute(axes) => {
@@ -137,7 +215,10 @@ impl PyTensor {
     #[doc = example!(unfold)]
     fn unfold(slf: &Bound<'_, PyTensor>, dimension: isize, size: Count, step: Count) -> PyResult<PyTensor> {
         let (size, step) = (size.0, step.0);
-        PyTensor::part_of(slf, View::Picked(Arc::new(move |x| x.unfold(dimension, size, step)), step < size))
+        PyTensor::part_of(
+            slf,
+            View::Picked(Arc::new(move |x| windows(x, dimension, size, step)), step < size),
+        )
     }
 
     /// Matrices transposed and conjugated.
@@ -219,17 +300,24 @@ impl PyTensor {
             Some(offset) => (offset, root.get().value(slf.py())?.numel() as i64),
             None => (PyTensor::storage_offset(slf)?, root.get().value(slf.py())?.numel() as i64),
         };
+        // The outermost elements are found without listing all, of which there may be more than memory holds.
+        let total = size.iter().try_fold(1usize, |all, &n| all.checked_mul(n));
+        let reach = |negative: bool| {
+            let along = size.iter().zip(&stride).filter(|(_, s)| (**s < 0) == negative);
+            along.map(|(&n, &s)| n.saturating_sub(1) as i128 * s as i128).sum::<i128>() + offset as i128
+        };
+        let inside = 0..count as i128;
+        if total != Some(0) && !(inside.contains(&reach(true)) && inside.contains(&reach(false))) {
+            return Err(runtime_error(format!(
+                "setStorage: sizes {size:?}, strides {stride:?}, storage offset {offset} are out of bounds for storage of \
+                 {count} elements"
+            )));
+        }
+        raise(gradus::ir::size::reserve(total.unwrap_or(usize::MAX).saturating_mul(32)))?;
         let mut places = vec![offset];
         for (&n, &step) in size.iter().zip(&stride) {
             let along = |&p: &i64| (0..n as i64).map(move |i| p + i * step).collect::<Vec<_>>();
             places = places.iter().flat_map(along).collect();
-        }
-        if places.iter().any(|p| !(0..count).contains(p)) {
-            let why = format!(
-                "setStorage: sizes {size:?}, strides {stride:?}, storage offset {offset} are out of bounds for storage of \
-                 {count} elements"
-            );
-            return Err(runtime_error(why));
         }
         let different = places.iter().collect::<std::collections::HashSet<_>>().len();
         let repeats = different < places.len();

@@ -3,20 +3,31 @@
 use crate::operators::Binary;
 use gradus::{Arg, DType, Error, Number, Tensor};
 
-/// A division of integers, which 0 does not divide; where it is traced nobody knows, and the core's 0 comes out.
+/// Error of an integer division by 0.
+const BY_ZERO: [&str; 2] = ["integers", "cannot be divided by 0 (ZeroDivisionError)"];
+
+/// Divides integers. A divisor 0 is an error: at once where its elements are known, when the program runs where they are traced.
 pub(crate) fn whole(a: &Tensor, b: Arg<'_>, f: Binary) -> Tensor {
     let integers = |d: DType| !d.is_differentiable();
-    let zero = a.error().is_none()
-        && integers(a.dtype())
-        && match &b {
-            Arg::Number(n) => matches!(n, Number::Int(0) | Number::Bool(false)),
-            Arg::Tensor(b) => {
-                let known = b.error().is_none() && !b.is_traced() && integers(b.dtype());
-                known && b.eq(0).any(()).item::<bool>().unwrap_or(false)
+    if a.error().is_some() || !integers(a.dtype()) {
+        return f(a, b);
+    }
+    let zero = match &b {
+        Arg::Number(n) => matches!(n, Number::Int(0) | Number::Bool(false)),
+        Arg::Tensor(b) if b.error().is_some() || !integers(b.dtype()) => false,
+        // Elements of a cell may be others when the program runs.
+        Arg::Tensor(b) if b.is_traced() || (gradus::is_tracing() && b.is_cell()) => {
+            if b.dtype() == DType::Bool {
+                return f(a, Arg::Tensor(b));
             }
-        };
+            let fine = gradus::require(&b.ne(0).all(()), BY_ZERO[0], BY_ZERO[1]);
+            let checked = fine.select(*b, 1).to_dtype(b.dtype());
+            return f(a, Arg::Tensor(&checked));
+        }
+        Arg::Tensor(b) => b.eq(0).any(()).item::<bool>().unwrap_or(false),
+    };
     if zero {
-        return Tensor::failed(Error::shape("integers", "cannot be divided by 0 (ZeroDivisionError)"));
+        return Tensor::failed(Error::shape(BY_ZERO[0], BY_ZERO[1]));
     }
     f(a, b)
 }

@@ -8,7 +8,7 @@ use crate::place::{Index, Ix, complete};
 use crate::tensor::{Inner, Tensor};
 use crate::{tape, trace};
 use gradus_ir::ops::index::Scatter;
-use gradus_ir::reference::{self, Offsets};
+use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Error, Result, Shape};
 use gradus_mem::{Pod, Storage};
 
@@ -127,7 +127,7 @@ impl Tensor {
         }
         self.with_data(|d| {
             let (size, n) = (d.aval.dtype.size(), d.aval.shape.numel());
-            reference::reserve(n.saturating_mul(size)).ok()?;
+            gradus_ir::size::reserve_elements(n, size).ok()?;
             let whole = crate::execute::row_major(d).ok()?;
             let own = &whole.storage.as_slice::<u8>()[whole.offset * size..(whole.offset + n) * size];
             let fresh = d.strides.is_some();

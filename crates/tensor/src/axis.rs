@@ -43,10 +43,10 @@ impl Axes for isize {
 
 impl Axes for [isize] {
     fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
-        let mut axes = Vec::with_capacity(self.len());
+        let (mut axes, mut seen) = (Vec::with_capacity(self.len()), vec![false; rank]);
         for &axis in self {
             let a = resolve(axis, rank)?;
-            if axes.contains(&a) {
+            if seen.get_mut(a).is_some_and(|seen| std::mem::replace(seen, true)) {
                 return Err(out_of_range(axis, rank));
             }
             axes.push(a);

@@ -161,6 +161,15 @@ impl Cell {
         self.state().hooks.clone()
     }
 
+    /// Shows the hooks, if no other handle has this cell and no other thread uses it.
+    pub(crate) fn own_hooks(&self, visit: &mut dyn FnMut(&Hook)) {
+        if self.shared.is_unique()
+            && let Ok(state) = self.shared.state.try_lock()
+        {
+            state.hooks.iter().for_each(visit);
+        }
+    }
+
     pub(crate) fn set_grad(&self, grad: Option<Tensor>) {
         let old = std::mem::replace(&mut self.state().grad, grad);
         drop(old); // outside the lock: dropping may free a long tape

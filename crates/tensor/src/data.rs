@@ -2,7 +2,7 @@
 
 use crate::convert::Memory;
 use gradus_ir::reference::Offsets;
-use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape, reference};
+use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape, size};
 use gradus_mem::{Pod, Storage};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -68,7 +68,7 @@ impl Data {
             let why = format!("needs {} elements, was given {}", shape.numel(), elements.len());
             return Err(Error::shape(format!("shape {shape}"), why));
         }
-        reference::reserve(size_of_val(elements))?;
+        size::reserve(size_of_val(elements))?;
         let storage = Storage::from_fn(elements.len(), |i| elements[i].store());
         let storage = storage.ok_or_else(|| memory(std::mem::size_of_val(elements)))?;
         Ok(Data { storage, aval: Aval::new(T::DTYPE, shape), strides: None, offset: 0 })
@@ -92,20 +92,14 @@ impl Data {
     fn read<S: Pod, U>(&self, at: Option<&[i64]>, f: impl Fn(S) -> U) -> Result<Vec<U>> {
         let all = self.storage.as_slice::<S>();
         let n = at.map_or(self.aval.shape.numel(), |at| at.len());
-        let bytes = n.saturating_mul(size_of::<U>());
-        let mut out = Vec::new();
-        if bytes > reference::MOST_BYTES || out.try_reserve_exact(n).is_err() {
-            return Err(memory(bytes));
-        }
         match (at, &self.strides) {
-            (Some(at), _) => out.extend(at.iter().map(|&i| f(all[i as usize]))),
-            (None, None) => out.extend(all[self.offset..self.offset + n].iter().map(|x| f(*x))),
+            (Some(at), _) => size::collect(n, at.iter().map(|&i| f(all[i as usize]))),
+            (None, None) => size::collect(n, all[self.offset..self.offset + n].iter().map(|x| f(*x))),
             (None, Some(s)) => {
                 let at = Offsets::new(&self.aval.shape, s, self.offset as i64);
-                out.extend(at.map(|i| f(all[i as usize])));
+                size::collect(n, at.map(|i| f(all[i as usize])))
             }
         }
-        Ok(out)
     }
 
     /// Elements in row-major order, of their own type.

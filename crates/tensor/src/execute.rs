@@ -6,7 +6,7 @@ use crate::{moved, recent};
 use gradus_cpu::{Argument, Executable, Given, Layout, Pool};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::{Form, Scalar};
-use gradus_ir::{Aval, Error, Graph, Op, Result, reference};
+use gradus_ir::{Aval, Error, Graph, Op, Result, size};
 use std::sync::Arc;
 
 /// The results of an op on data.
@@ -28,8 +28,8 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         return Ok(moved);
     }
     // Operands too: what repeats takes no memory, but nobody waits for a walk over more than memory could hold.
-    reserve(&avals)?;
-    reserve(&outs)?;
+    size::reserve_values(&avals)?;
+    size::reserve_values(&outs)?;
     let executable = executable(op, ins, &avals)?;
     recent::remember_op(op, ins, &outs, &executable);
     run(&executable, &mut ins.iter().map(argument).collect(), outs)
@@ -42,8 +42,8 @@ pub(crate) fn executable_of(op: &Op, ins: &[Data]) -> Result<Option<(Arc<Executa
     if matches!(op.def().form(&avals), Form::View(_) | Form::Pointwise(Scalar::Identity) | Form::Reshape) {
         return Ok(None);
     }
-    reserve(&avals)?;
-    reserve(&outs)?;
+    size::reserve_values(&avals)?;
+    size::reserve_values(&outs)?;
     Ok(Some((executable(op, ins, &avals)?, outs)))
 }
 
@@ -56,12 +56,6 @@ pub(crate) fn run(
     let storages = executable.run(Pool::global(), arguments)?;
     let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
     Ok(storages.into_iter().zip(outs).map(data).collect())
-}
-
-/// Refuses values that memory cannot hold.
-fn reserve(avals: &[Aval]) -> Result<()> {
-    let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
-    avals.iter().map(bytes).try_for_each(reference::reserve)
 }
 
 type Key = (Op, Vec<(Aval, Option<Box<[i64]>>)>);

@@ -3,17 +3,22 @@
 use crate::tape::lock;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Error, Result};
+use std::any::Any;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 type Function = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 
+/// An object that a hook's function refers to, for a garbage collector that looks for cycles through hooks.
+pub type Payload = Arc<dyn Any + Send + Sync>;
+
 /// A function, and whether it is still wanted.
 #[derive(Clone)]
 pub(crate) struct Hook {
     function: Arc<Function>,
     on: Arc<AtomicBool>,
+    payload: Option<Payload>,
 }
 
 /// Counts hooks of leaves that came or went.
@@ -83,8 +88,36 @@ impl Tensor {
         &self,
         function: impl Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     ) -> Result<HookHandle> {
+        self.register_hook_with(None, function)
+    }
+
+    /// Calls `visit` with the payload of each hook that is kept alive by this handle alone, and by no other tensor or recorded
+    /// operation. A hook that others keep alive, or whose tensor is in use by another thread, is passed over.
+    pub fn visit_own_hooks(&self, visit: &mut dyn FnMut(&Payload)) {
+        if !self.0.is_unique() {
+            return;
+        }
+        match &*self.0 {
+            Inner::Data(_, Some(edge)) if edge.node.is_unique() => {
+                if let Ok(state) = edge.node.state.try_lock() {
+                    let hooks = state.watched.iter().flat_map(|w| &w.hooks);
+                    hooks.filter_map(|(_, hook)| hook.payload.as_ref()).for_each(visit);
+                }
+            }
+            Inner::Cell(cell) => cell.own_hooks(&mut |hook| hook.payload.iter().for_each(&mut *visit)),
+            _ => {}
+        }
+    }
+
+    /// As [`register_hook`](Tensor::register_hook), with what the function refers to.
+    #[track_caller]
+    pub fn register_hook_with(
+        &self,
+        payload: Option<Payload>,
+        function: impl Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
+    ) -> Result<HookHandle> {
         let on = Arc::new(AtomicBool::new(true));
-        let hook = Hook { function: Arc::new(function), on: on.clone() };
+        let hook = Hook { function: Arc::new(function), on: on.clone(), payload };
         match &*self.check()?.0 {
             Inner::Data(_, Some(edge)) => {
                 lock(&edge.node.state).watched.get_or_insert_default().hooks.push((edge.out, hook));

@@ -31,6 +31,7 @@ mod random;
 mod recent;
 mod reduce;
 mod region;
+mod require;
 mod row;
 mod tape;
 mod tensor;
@@ -62,7 +63,7 @@ pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use gradus_cpu::ask_to_stop;
 pub use gradus_ir::transform::Unreachable;
-pub use hook::{HookHandle, hooks_changed};
+pub use hook::{HookHandle, Payload, hooks_changed};
 pub use leaves::{
     TracedGradient, Whose, traced_argument, traced_differentiates, traced_gradients, traced_requirements,
 };
@@ -70,6 +71,7 @@ pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
+pub use require::require;
 pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{

@@ -82,7 +82,7 @@ impl Tensor {
     fn permuted(&self, axes: Vec<usize>) -> Tensor {
         let view = self.seen(|d| {
             let (shape, own) = (&d.aval.shape, d.strides());
-            let all = axes.len() == own.len() && (0..own.len()).all(|a| axes.contains(&a));
+            let all = axes.len() == own.len() && !gradus_ir::axis_mask(&axes, own.len()).contains(&false);
             let dims: Shape = if all { axes.iter().map(|&a| shape[a]).collect() } else { return None };
             Some(d.with_layout(&dims, axes.iter().map(|&a| own[a]).collect(), d.offset))
         });

@@ -12,7 +12,8 @@ use gradus_ir::{Class, DType, Error, Shape};
 
 /// The shape of a reduction with size-1 axes in place of those reduced.
 fn kept(shape: &Shape, axes: &[usize]) -> Shape {
-    shape.iter().enumerate().map(|(a, &d)| if axes.contains(&a) { 1 } else { d }).collect()
+    let reduced = gradus_ir::axis_mask(axes, shape.rank());
+    shape.iter().zip(reduced).map(|(&d, reduced)| if reduced { 1 } else { d }).collect()
 }
 
 #[track_caller]

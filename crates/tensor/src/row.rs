@@ -6,7 +6,7 @@ use gradus_cpu::vector::{self, Binary, Compare, Test, Unary};
 use gradus_cpu::{map1, map2, map2_by, map2_scalar};
 use gradus_ir::graph::{Graph, Id};
 use gradus_ir::ops::{Form, Pointwise, Scalar, pointwise};
-use gradus_ir::{Aval, DType, reference};
+use gradus_ir::{Aval, DType, size};
 use gradus_mem::{Pod, Storage};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -134,7 +134,7 @@ fn run_in<T: Pod>(
     number: fn(f64) -> T,
 ) -> Option<(Storage, &'static RowPlans)> {
     let n = first.aval.shape.numel();
-    reference::reserve(n.saturating_mul(size_of::<T>())).ok()?;
+    size::reserve_elements(n, size_of::<T>()).ok()?;
     let (lanes, plans) = table.get(&address(row))?;
     let second = match second {
         Second::None => None,
@@ -239,7 +239,7 @@ impl<T: Pod> Steps<T> {
         if self.steps.len() > 1 && elements > MOST_ELEMENTS {
             return None;
         }
-        reference::reserve(elements.saturating_mul(size_of::<T>())).ok()?;
+        size::reserve_elements(elements, size_of::<T>()).ok()?;
         let mut made = [const { None::<Storage> }; MOST_STEPS];
         for (k, (lanes, first, second)) in self.steps.iter().enumerate() {
             let read = |value: Value<T>| match value {

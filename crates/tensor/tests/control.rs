@@ -42,6 +42,61 @@ fn only_the_chosen_branch_counts() {
 }
 
 #[test]
+fn a_branch_that_is_not_taken_adds_exactly_0_to_gradients_of_a_batch() {
+    // The derivative of the branch not taken is NaN or infinite, and the operand `w` is shared by the batch.
+    let w = Tensor::from(0.0);
+    let each = |x: &Tensor, w: &Tensor| {
+        let yes = |v: &[Tensor]| (&v[0] + 1.0).sqrt() + v[1].sqrt() * (&v[0] + 1.0).log();
+        cond(&x.gt(0.0), &[x, w], yes, |v| v[0].powi(3) + &v[1] * 2.0).unwrap().remove(0)
+    };
+    let xs = Tensor::from([-2.0, -2.0, -3.0]);
+    let f = |v: &[Tensor]| {
+        vmap(&[&v[0], &v[1]], &[Some(0), None], |v| each(&v[0], &v[1])).unwrap().remove(0).sum(())
+    };
+    let grads = grad(&[&xs, &w], |v| f(v)).unwrap();
+    close(&f64s(&grads[0]), &[12.0, 12.0, 27.0]);
+    close(&f64s(&grads[1]), &[6.0]);
+    let one = Tensor::from([1.0, 0.0, -1.0]);
+    let (_, t) = gradus_tensor::jvp(&[&xs, &w], &[&one, &Tensor::from(1.0)], |v| f(v)).unwrap();
+    close(&f64s(&t[0]), &[12.0 - 27.0 + 6.0]);
+    // The second derivative of x³ is 6 x: reverse over reverse, and forward over reverse.
+    let first = |v: &[Tensor]| grad(&[&v[0]], |v| f(&[v[0].clone(), w.clone()])).unwrap().remove(0);
+    let second = grad(&[&xs], |v| first(v).sum(())).unwrap();
+    close(&f64s(&second[0]), &[-12.0, -12.0, -18.0]);
+    let (_, t) = gradus_tensor::jvp(&[&xs], &[&one], |v| first(v)).unwrap();
+    close(&f64s(&t[0]), &[-12.0, 0.0, 18.0]);
+    // Of three branches the one in the middle, out of range on both sides.
+    let choose = |k: &Tensor, x: &Tensor| {
+        let (low, high) = (|v: &[Tensor]| vec![v[0].sqrt()], |v: &[Tensor]| vec![v[0].log()]);
+        switch(k, &[x], &[&low, &|v| vec![v[0].square()], &high]).unwrap().remove(0)
+    };
+    let (k, x) = (Tensor::from([-5i64, 0, 1, 2, 9]), Tensor::from([4.0, 4.0, -3.0, 2.0, 2.0]));
+    let sum = |v: &[Tensor]| {
+        vmap(&[&k, &v[0]], &[Some(0), Some(0)], |v| choose(&v[0], &v[1])).unwrap().remove(0).sum(())
+    };
+    close(&f64s(&grad(&[&x], |v| sum(v)).unwrap()[0]), &[0.25, 0.25, -6.0, 0.5, 0.5]);
+}
+
+#[test]
+fn steps_that_a_loop_does_not_make_add_exactly_0_to_gradients() {
+    // After the last step the root's argument is 0, where its derivative is infinite.
+    let down = |x: &Tensor, w: &Tensor| {
+        while_loop(&[x], Some(4), |c| c[0].gt(1.0), |c| (&c[0] - w).sqrt()).unwrap().remove(0)
+    };
+    let (x, w) = (Tensor::from(2.0), Tensor::from(1.0));
+    let grads = grad(&[&x, &w], |v| down(&v[0], &v[1])).unwrap();
+    close(&[f64s(&grads[0])[0], f64s(&grads[1])[0]], &[0.5, -0.5]);
+    // A batch whose elements stop after no, one and one step.
+    let xs = Tensor::from([1.0, 2.0, 1.25]);
+    let all = |v: &[Tensor]| {
+        vmap(&[&v[0], &v[1]], &[Some(0), None], |v| down(&v[0], &v[1])).unwrap().remove(0).sum(())
+    };
+    let grads = grad(&[&xs, &w], |v| all(v)).unwrap();
+    close(&f64s(&grads[0]), &[1.0, 0.5, 1.0]);
+    close(&f64s(&grads[1]), &[-1.5]);
+}
+
+#[test]
 fn loops_until_a_condition_fails() {
     // Newton's square root of a: forward mode through an open loop, reverse mode through a bounded one.
     let sqrt = |a: &Tensor, bound: Option<usize>| {

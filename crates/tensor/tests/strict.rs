@@ -1,7 +1,8 @@
 //! A loss with its gradients as one program, and inputs that nothing flows to: an error, or zeros.
 
+use gradus_ir::graph::Id;
 use gradus_ir::reference::evaluate;
-use gradus_ir::transform::{Unreachable, grad_with_loss};
+use gradus_ir::transform::{Unreachable, grad_with_cotangent, grad_with_loss};
 use gradus_ir::{Aval, Builder, DType, Error, Graph, Literal};
 use gradus_tensor::{
     Tensor, grad, hessian, hvp, jacobian, jvp, linearize, trace, value_and_grad, value_and_grad_as, vjp, vmap,
@@ -57,6 +58,45 @@ fn the_loss_comes_first_then_the_rest_then_gradients() {
 }
 
 #[test]
+fn gradients_are_for_any_value_of_the_graph() {
+    let graph = program();
+    let (y, loss) = (graph.outputs()[0], graph.outputs()[1]);
+    let ids = Literal::new(Aval::new(DType::I64, [2]), vec![1i64, 2]).unwrap();
+    let point =
+        [literal(&[1.0, 2.0]), literal(&[3.0, -1.0]), literal(&[9.0, 9.0]), literal(&[0.5, 2.5]), ids];
+    // An output that is an intermediate value, an input, and the loss itself.
+    let both = grad_with_loss(&graph, loss, [y, graph.inputs()[0].1, loss], Unreachable::Error).unwrap();
+    let outs = evaluate(&both, &point).unwrap().split_off(3);
+    let right: [&[f64]; 3] = [&[6.0, -4.0], &[18.0, 4.0], &[1.0]];
+    outs.iter().zip(right).for_each(|(g, right)| assert_eq!(g.f(), right));
+    // A value that is no output: the rounded step, which nothing flows through.
+    let floor = (0..graph.nodes().len()).find(|&i| graph.nodes()[i].op.name() == "floor").unwrap();
+    let floor = Id { node: floor as u32, out: 0 };
+    let outs = evaluate(&grad_with_loss(&graph, loss, [floor], Unreachable::Error).unwrap(), &point).unwrap();
+    assert_eq!(outs[3].f(), [1.0, 1.0]);
+    let e = grad_with_loss(&graph, y, [floor], Unreachable::Error).unwrap_err();
+    says(&e, &["a gradient is of a real scalar, and the loss is f64[2]"]);
+    let e = grad_with_cotangent(&graph, y, [floor], Unreachable::Error).unwrap_err();
+    says(&e, &["no derivative of the loss flows to value %", "(floor) (f64[2])"]);
+}
+
+#[test]
+fn a_loss_that_is_no_scalar_takes_its_cotangent() {
+    let graph = program();
+    let y = graph.outputs()[0];
+    let both = grad_with_cotangent(&graph, y, ["w", "idle"], Unreachable::Zeros).unwrap();
+    let names: Vec<&str> = both.inputs().iter().map(|(n, _)| n.as_str()).collect();
+    assert_eq!(names, ["x", "w", "idle", "step", "ids", "d_output"]);
+    let ids = Literal::new(Aval::new(DType::I64, [2]), vec![1i64, 2]).unwrap();
+    let vector = [[1.0, 2.0], [3.0, -1.0], [9.0, 9.0], [0.5, 2.5]].map(|v| literal(&v));
+    let point: Vec<Literal> = vector.into_iter().chain([ids, literal(&[10.0, -7.0])]).collect();
+    let outs = evaluate(&both, &point).unwrap();
+    assert_eq!(outs[0].f(), [3.0, -2.0]);
+    // Σ ⟨w x, d⟩ for w is x d.
+    assert_eq!((outs[3].f(), outs[4].f()), (&[10.0, -14.0][..], &[0.0, 0.0][..]));
+}
+
+#[test]
 fn what_is_not_reached_or_not_there_is_named() {
     let graph = program();
     let loss = graph.outputs()[1];
@@ -68,8 +108,13 @@ fn what_is_not_reached_or_not_there_is_named() {
         let refused = |wrt: &str| grad_with_loss(&graph, loss, [wrt], unreachable).unwrap_err();
         says(&refused("bias"), &["input `bias` is not in the graph; it has x, w, idle, step, ids"]);
         says(&refused("ids"), &["input `ids` is i64[2]: only float and complex values have derivatives"]);
-        let e = grad_with_loss(&graph, loss, [graph.outputs()[0]], unreachable).unwrap_err();
-        says(&e, &["is not an input of the graph; those are x, w, idle, step, ids"]);
+        let absent = Id { node: 99, out: 0 };
+        let e = grad_with_loss(&graph, loss, [absent], unreachable).unwrap_err();
+        says(&e, &["%99.0 is not a value of the graph; its inputs are x, w, idle, step, ids"]);
+        let e = grad_with_loss(&graph, loss, [graph.outputs()[2]], unreachable).unwrap_err();
+        says(&e, &["(gt) is bool[2]: only float and complex values have derivatives"]);
+        let e = grad_with_cotangent(&graph, graph.outputs()[2], ["x"], unreachable).unwrap_err();
+        says(&e, &["the loss is bool[2]: only float and complex values have derivatives"]);
         let e = grad_with_loss(&graph, graph.inputs()[0].1, ["x"], unreachable).unwrap_err();
         says(&e, &["the loss %0.0 is not an output of the graph, which has 3"]);
         let e = grad_with_loss(&graph, graph.outputs()[0], ["x"], unreachable).unwrap_err();

@@ -6,8 +6,8 @@ from .. import _native
 from ..core import Tensor, no_grad
 
 
-#: What is said where a traced function looks at elements.
-_TRACED = "has no elements while"
+#: What is said where a traced function looks at elements, or asks for gradients of tensors from outside of the trace.
+_TRACED = ("has no elements while", "does not require gradients")
 
 
 class _NeedsElements(RuntimeError):
@@ -83,6 +83,8 @@ class Function:
             given = list(args)
             for i, t in zip(places, tensors):
                 given[i] = t
+            if not hasattr(cls, "forward"):
+                raise NotImplementedError(f"{cls.__name__} has no forward method: define it as a static method")
             if cls.setup_context is None:
                 return cls.forward(ctx, *given)
             output = cls.forward(*given)
@@ -103,15 +105,24 @@ class Function:
             pairs = ((grads[i], t) for i, t in zip(places, tensors))
             return [_native.zeros_like(t) if g is None else g for g, t in pairs]
 
-        if not cls._looks or _native.is_tracing():
+        if hasattr(cls, "backward") and (not cls._looks or _native.is_tracing()):
             try:
                 found = _native._custom_vjp([args[i] for i in places], outputs, rule)
                 return tuple(found) if several[0] else found[0]
             except RuntimeError as error:
-                if _native.is_tracing() or not (isinstance(error, _NeedsElements) or _TRACED in str(error)):
+                if _native.is_tracing() or not (isinstance(error, _NeedsElements) or any(text in str(error) for text in _TRACED)):
                     raise
                 cls._looks = True
         return cls._as_it_is(args, needs, forward)
+
+    @classmethod
+    def _check_backward(cls, needs):
+        """Says which arguments have no gradient where the function does not define one."""
+        if not hasattr(cls, "backward"):
+            which = ", ".join(str(i) for i, needed in enumerate(needs) if needed)
+            raise NotImplementedError(
+                f"{cls.__name__} has no backward method, so there is no gradient of its argument(s) {which}: define "
+                f"`{cls.__name__}.backward(ctx, *grad_outputs)` as a static method, or detach these arguments")
 
     @classmethod
     def _as_it_is(cls, args, needs, forward):
@@ -135,6 +146,7 @@ class Function:
             if _native.is_grad_enabled():
                 raise RuntimeError(f"{cls.__name__} looks at elements: its gradients cannot be differentiated again")
             if not given:
+                cls._check_backward(needs)
                 missing = (_native.zeros(t[0], dtype=t[1]) if t and ctx._zeros else None for t in types)
                 given.append(cls._gradients(cls.backward(ctx, *(m if g is None else g for g, m in zip(come, missing))), len(args)))
                 come[:] = [None] * len(come)

@@ -1,59 +1,86 @@
-"""Modified Bessel functions of the first kind.
+"""Modified Bessel functions and incomplete gamma functions: those that are also methods of `Tensor`."""
 
-Up to 30 by the rule of trapezes over a whole period of their integral, which has no error to speak of there; beyond by the
-series for large arguments.
-"""
-
-import math
-
-from .._native import arange, where
-
-_POINTS, _FAR, _TERMS = 32, 30.0, 24
+from .. import _native
+from .._native import Tensor, as_tensor
+from .pointwise import result_type
 
 
-def _near(x, odd):
-    """The mean of `cosh(x cos t)`, or of `cos t sinh(x cos t)`, over a quarter of a turn."""
-    t = (arange(_POINTS, dtype=x.dtype) + 0.5) * (math.pi / 2 / _POINTS)
-    c = t.cos()
-    inner = x.unsqueeze(-1) * c
-    return (inner.sinh() * c).mean(-1) if odd else inner.cosh().mean(-1)
+def _floats(x):
+    """A tensor of floats: whole numbers get the default dtype."""
+    x = as_tensor(x)
+    return x if x.is_floating_point() or x.is_complex() else x.to(_native.get_default_dtype())
 
 
-def _far(x, order):
-    """`exp(-x) sqrt(2 pi x)` times the function, for large `x`."""
-    term, total = 1.0, 1.0
-    for k in range(1, _TERMS):
-        term = term * -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
-        total = total + term
-    return total
+def _pair(input, other):
+    """Two tensors of floats of their common dtype; one of them may be a number."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError(f"expected a Tensor and a Tensor or number, but got ({type(input).__name__}, {type(other).__name__})")
+    dtype = result_type(input, other)
+    dtype = dtype if dtype.is_floating_point or dtype.is_complex else _native.get_default_dtype()
+    return as_tensor(input).to(dtype), as_tensor(other).to(dtype)
 
 
-def _bessel(x, order, scaled):
-    x = x if x.is_floating_point() else x.float()
-    size = x.abs()
-    small, large = size.clamp(max=_FAR), size.clamp(min=_FAR)
-    near, far = _near(small, order == 1), _far(large, order) / (2 * math.pi * large).sqrt()
-    near = near * (-small).exp() if scaled else near
-    far = far if scaled else far * large.exp()
-    result = where(size <= _FAR, near, far)
-    return result * x.sign() if order == 1 else result
+def _of_one(name, input):
+    """A special function of the core."""
+    return _native._special(name, _floats(input))
 
 
 def i0(input):
     """The modified Bessel function of order 0."""
-    return _bessel(input, 0, False)
+    return _of_one("bessel_i0", input)
 
 
-def _i0e(input):
-    """`exp(-|x|) i0(x)`."""
-    return _bessel(input, 0, True)
+class _Derivative:
+    """Stands for a derivative that is not known: raises when a backward pass asks for it."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, grad):
+        raise NotImplementedError(f"the derivative for '{self.name}: input' is not implemented.")
 
 
-def _i1(input):
-    """The modified Bessel function of order 1."""
-    return _bessel(input, 1, False)
+def _incomplete(name, sign, input, other):
+    """An incomplete gamma function with its derivative by `other`. None is known by `input`, as in PyTorch."""
+    from ..autograd import Function
+
+    class Incomplete(Function):
+        @staticmethod
+        def forward(ctx, a, x):
+            ctx.save_for_backward(a, x)
+            return _native._special(name, a, x)
+
+        @staticmethod
+        def backward(ctx, g):
+            a, x = ctx.saved_tensors
+            return None, sign * g * ((a - 1).xlogy(x) - x - a.lgamma()).exp()
+
+    a, x = _native.broadcast_tensors(*_pair(input, other))
+    if not (a.requires_grad or x.requires_grad or _native.is_tracing()):
+        return _native._special(name, a, x)
+    result = Incomplete.apply(a.detach(), x)
+    if a.requires_grad and _native.is_grad_enabled() and not _native.is_tracing():
+        zeros = a.masked_fill(~a.isnan(), 0)
+        zeros.register_hook(_Derivative(name))
+        result = result + zeros
+    return result
 
 
-def _i1e(input):
-    """`exp(-|x|) i1(x)`."""
-    return _bessel(input, 1, True)
+def igamma(input, other):
+    """The regularised lower incomplete gamma function P(`input`, `other`).
+
+    >>> import gradus
+    >>> gradus.igamma(gradus.tensor([1.0]), gradus.tensor([2.0]))
+    tensor([0.8647])
+    """
+    return _incomplete("igamma", 1, input, other)
+
+
+def igammac(input, other):
+    """The regularised upper incomplete gamma function, `1 - igamma`, exact where it is small.
+
+    >>> import gradus
+    >>> gradus.igammac(gradus.tensor([1.0]), gradus.tensor([2.0]))
+    tensor([0.1353])
+    """
+    return _incomplete("igammac", -1, input, other)

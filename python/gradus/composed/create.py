@@ -1,6 +1,7 @@
 """Tensors of given numbers."""
 
 import math
+from builtins import range as _range
 
 from .. import _native
 from .._native import arange, as_tensor, randint, tensor
@@ -11,9 +12,33 @@ def asarray(obj, *, dtype=None, copy=None):
     return tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype=dtype)
 
 
-def scalar_tensor(s, *, dtype=None):
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
     """A tensor without axes."""
-    return tensor(s, dtype=_native.float32 if dtype is None else dtype)
+    return tensor(s, dtype=_native.get_default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad)
+
+
+def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False):
+    """Memory for these extents. Elements are in row-major order whatever strides are asked for.
+
+    >>> import gradus
+    >>> gradus.empty_strided((2, 3), (1, 2)).shape
+    gradus.Size([2, 3])
+    """
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
+    return _native.empty(tuple(size), dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_grad=False):
+    """Memory for these extents. Elements are in row-major order whatever order of axes is asked for.
+
+    >>> import gradus
+    >>> gradus.empty_permuted((2, 3), (1, 0)).shape
+    gradus.Size([2, 3])
+    """
+    if sorted(physical_layout) != list(_range(len(size))):
+        raise RuntimeError(f"physical_layout {tuple(physical_layout)} is not an order of {len(size)} axes")
+    return _native.empty(tuple(size), dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def range(start=0, end=None, step=1, *, dtype=None):
@@ -23,10 +48,11 @@ def range(start=0, end=None, step=1, *, dtype=None):
     return start + arange(count, dtype=_native.float32 if dtype is None else dtype) * step
 
 
-def randint_like(input, low=0, high=None, *, dtype=None):
+def randint_like(input, low=0, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Random integers in the shape of another tensor."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, tuple(input.shape)).to(input.dtype if dtype is None else dtype)
+    made = randint(low, high, tuple(input.shape), device=device).to(input.dtype if dtype is None else dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def _few(rate, generator):
@@ -58,10 +84,13 @@ def _many(rate, generator):
 
 
 def poisson(input, generator=None):
-    """How often things happen, drawn for the rates of a tensor."""
+    """How often things happen, drawn for the rates of a tensor; infinitely often at an infinite rate."""
     rate = input.detach().double()
-    if bool((rate < 0).any()):
+    if not bool((rate >= 0).all()):  # NaN too
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    endless = rate.isinf()
+    if bool(endless.any()):
+        return _native.where(endless, rate, poisson(rate.masked_fill(endless, 0.0), generator)).to(input.dtype)
     few = _few(rate.clamp(max=10), generator)
     many = rate > 10
     if bool(many.any()):
@@ -111,22 +140,6 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     n = arange(window_length, dtype=_native.float64) * (2 / (window_length if periodic else window_length - 1)) - 1
     total = i0(beta * (1 - n * n).clamp(min=0).sqrt()) / i0(tensor(float(beta), dtype=_native.float64))
     return total.to(_native.float32 if dtype is None else dtype)
-
-
-def _typed(name):
-    def make(*data):
-        dtype = getattr(_native, name)
-        if len(data) == 1 and not isinstance(data[0], int):
-            return tensor(data[0], dtype=dtype)
-        return _native.zeros(data or (0,), dtype=dtype)
-
-    make.__doc__ = f"A tensor of `{name}` from data, or of given extents: PyTorch's older way to say `tensor(…, dtype={name})`."
-    make.__module__ = __name__
-    return make
-
-
-FloatTensor, DoubleTensor, HalfTensor = _typed("float32"), _typed("float64"), _typed("float16")
-LongTensor, IntTensor, ByteTensor, BoolTensor = _typed("int64"), _typed("int32"), _typed("uint8"), _typed("bool")
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):

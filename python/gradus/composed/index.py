@@ -1,24 +1,15 @@
 """Writing to places that tensors name."""
 
-from .._native import arange, as_tensor, zeros, zeros_like
-
-
-def index_fill(input, dim, index, value):
-    """With a number in the places that `index` names along an axis."""
-    chosen = zeros(input.shape[dim], dtype=input.dtype).index_put((index,), as_tensor(1, dtype=input.dtype)) != 0
-    shape = [1] * input.dim()
-    shape[dim] = -1
-    return input.masked_fill(chosen.reshape(shape), value)
+from .._native import arange, as_tensor, broadcast_tensors, full, int64, stack, where, zeros
+from .._native import bool as bool_
 
 
 def index_put(input, indices, values, accumulate=False):
     """With values in the places that tensors of indices name together."""
     if accumulate:
-        spread = zeros_like(input)
         flat = arange(input.numel()).reshape(input.shape)[tuple(indices)]
         values = as_tensor(values, dtype=input.dtype).expand(tuple(flat.shape))
-        spread = spread.reshape(-1).scatter_add(0, flat.reshape(-1), values.reshape(-1))
-        return input + spread.reshape(input.shape)
+        return input.reshape(-1).scatter_add(0, flat.reshape(-1), values.reshape(-1)).reshape(input.shape)
     result = input.clone()
     result[tuple(indices)] = values
     return result
@@ -28,6 +19,9 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """With slices of a source combined in at positions along an axis by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
+    if input.dim() == 0:
+        return index_reduce(input.reshape(1), dim, index, source, reduce, include_self=include_self).reshape(())
+    source = source if source.dim() else source.reshape(1)
     shape = [1] * source.dim()
     shape[dim] = -1
     return input.scatter_reduce(dim, index.reshape(shape).expand(tuple(source.shape)), source, reduce, include_self=include_self)
@@ -35,10 +29,39 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
 
 def masked_scatter(input, mask, source):
     """With the elements of a source, in order, where a mask holds."""
-    result = input.clone()
-    mask = mask.expand(tuple(input.shape))
-    result[mask] = source.reshape(-1)[: int(mask.sum())]
-    return result
+    if input.dtype != source.dtype:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}")
+    input, mask = broadcast_tensors(input, mask)
+    place = mask.reshape(-1).to(int64).cumsum(0) - 1
+    needed = 0 if mask._is_traced or not mask.numel() else int(place[-1]) + 1
+    if needed > source.numel():
+        raise RuntimeError(f"masked_scatter: the source has {source.numel()} elements, but the mask selects {needed}")
+    if source.numel() == 0:
+        return input.clone()
+    taken = source.reshape(-1)[place.clamp(0, source.numel() - 1)].reshape(input.shape)
+    return where(mask.to(bool_), taken, input)
+
+
+def nonzero_static(input, *, size, fill_value=-1):
+    """The positions of the first `size` non-zero elements, a row each; rows of `fill_value` follow if there are fewer.
+
+    >>> import gradus
+    >>> gradus.nonzero_static(gradus.tensor([0.0, 3.0, 4.0]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
+    hit = (input != 0).reshape(-1)
+    number = hit.to(int64).cumsum(0) - 1
+    # What is no hit, or beyond `size`, goes to one more row, which is dropped.
+    row = number.clamp(max=size).masked_fill(~hit, size)
+    flat = full((size + 1,), -1, dtype=int64).scatter(0, row, arange(hit.shape[0]))[:size]
+    if input.dim() == 0:
+        return zeros((size, 0), dtype=int64)
+    places = unravel_index(flat.clamp(min=0), tuple(max(extent, 1) for extent in input.shape))
+    return stack([where(flat < 0, fill_value, place) for place in places], 1)
 
 
 def unravel_index(indices, shape):
@@ -64,6 +87,11 @@ def _replaced(whole, part, src):
         raise RuntimeError(f"expected src to have a size equal to the part of self: {list(src.shape)}, not {list(place.shape)}")
     place.copy_(src)
     return result
+
+
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """With `src` as what `as_strided` takes."""
+    return _replaced(input, lambda x: x.as_strided(tuple(size), tuple(stride), 0 if storage_offset is None else storage_offset), src)
 
 
 def select_scatter(input, src, dim, index):

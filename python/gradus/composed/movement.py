@@ -1,8 +1,11 @@
 """Moving, joining and splitting."""
 
 import itertools
+import math
 
-from .._native import arange, as_tensor, broadcast_tensors, cat, int64, meshgrid, pad, stack, zeros
+from .. import _native
+from .._native import Tensor, arange, as_tensor, broadcast_tensors, cat, int64, meshgrid, ones, stack, where, zeros
+from .._native import pad as _pad
 
 
 def _atleast(axes, tensors, place):
@@ -59,7 +62,14 @@ def column_stack(tensors):
 
 def tensor_split(input, indices_or_sections, dim=0):
     """Into so many parts, the first ones longer; or before these positions."""
+    if input.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = input.shape[dim]
+    if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections.dtype != int64 or indices_or_sections.dim() > 1:
+            raise RuntimeError("tensor_split expected a zero- or one-dimensional tensor of int64, but got "
+                               f"{indices_or_sections.dim()} dims of {indices_or_sections.dtype}")
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         if not 0 < indices_or_sections < 2**24:
             raise RuntimeError(f"number of sections must be larger than 0 and small enough to be listed, got {indices_or_sections}")
@@ -96,9 +106,26 @@ def cartesian_prod(*tensors):
 
 def combinations(input, r=2, with_replacement=False):
     """All choices of `r` elements of a vector, a row each."""
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input.shape[0]), r))
-    return input[as_tensor(rows, dtype=int64).reshape(len(rows), r)]
+    if input.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input[:0]
+    n = input.shape[0]
+    # Strictly ascending positions and ascending ones correspond: the i-th of the latter is i less.
+    wide = n + r - 1 if with_replacement and n else n
+    _native._reserve(math.comb(wide, r) * r, 8)
+    if wide < r:
+        return input.new_empty((0, r))
+    rows = arange(max(wide - r + 1, 0)).reshape(-1, 1)
+    for taken in range(1, r):
+        # Each row goes on with every later position that leaves enough for the rest.
+        counts = wide - r + taken - rows[:, -1]
+        chosen = arange(rows.shape[0]).repeat_interleave(counts) if rows.shape[0] else arange(0)
+        within = arange(chosen.shape[0]) - (counts.cumsum(0) - counts)[chosen]
+        rows = cat([rows[chosen], (rows[chosen, -1] + 1 + within).unsqueeze(1)], 1)
+    return input[rows - arange(r) if with_replacement else rows]
 
 
 def block_diag(*tensors):
@@ -107,7 +134,7 @@ def block_diag(*tensors):
     width = sum(x.shape[1] for x in tensors)
     rows, start = [], 0
     for x in tensors:
-        rows.append(pad(x, (start, width - start - x.shape[1])))
+        rows.append(_pad(x, (start, width - start - x.shape[1])))
         start += x.shape[1]
     return cat(rows, 0)
 
@@ -115,6 +142,14 @@ def block_diag(*tensors):
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes have together."""
     return tuple(broadcast_tensors(*(zeros(shape) for shape in shapes))[0].shape)
+
+
+def constant_pad_nd(input, pad, value=0):
+    """With `value` around the elements; `pad` holds two widths per axis, from the last axis on."""
+    if not isinstance(value, complex):
+        return _pad(input, list(pad), "constant", value)
+    inside = _pad(ones(tuple(input.shape)), list(pad), "constant", 0) != 0
+    return where(inside, _pad(input, list(pad), "constant", 0), value)
 
 
 def moveaxis(input, source, destination):
@@ -146,8 +181,12 @@ def channel_shuffle(input, groups):
 def sum_to_size(input, *size):
     """The sum over axes that a tensor of this size would be broadcast along."""
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if not size:
+        return input.sum()
     lead = input.dim() - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, input.shape[max(lead, 0):])):
         raise RuntimeError(f"size {list(size)} is not expandable to size {list(input.shape)}.")
+    if not size:
+        return input.sum()
     axes = [*range(lead), *(lead + i for i, n in enumerate(size) if n == 1 and input.shape[lead + i] != 1)]
     return (input.sum(axes, keepdim=True) if axes else input).reshape(size)

@@ -3,7 +3,7 @@
 import math
 
 from .._native import bool as bool_
-from .._native import Tensor, arange, as_tensor, broadcast_tensors, float32, float64, int32, int64, stack, where, zeros, zeros_like
+from .._native import Tensor, arange, as_tensor, broadcast_tensors, complex128, float32, float64, int32, int64, stack, where, zeros, zeros_like
 
 # As many whole numbers as `float32` can count; adding more would take minutes.
 _MOST_TERMS = 2**24
@@ -66,6 +66,8 @@ def true_divide(input, other):
 
 def pow(input, exponent):
     """`input ** exponent`; either may be a number."""
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError(f"pow() takes at least one Tensor, but got ({type(input).__name__}, {type(exponent).__name__})")
     return input**exponent
 
 
@@ -111,9 +113,11 @@ def isreal(input):
 
 
 def float_power(input, exponent):
-    """`input ** exponent` in float64."""
-    double = [x.double() if isinstance(x, Tensor) else float(x) for x in (input, exponent)]
-    return double[0] ** double[1]
+    """`input ** exponent` in float64, or complex128 where one of both is complex."""
+    is_complex = any(x.is_complex() if isinstance(x, Tensor) else isinstance(x, complex) for x in (input, exponent))
+    double = complex128 if is_complex else float64
+    base, exponent = (as_tensor(x).to(double) for x in (input, exponent))
+    return base**exponent
 
 
 def ldexp(input, other):
@@ -166,13 +170,39 @@ def nextafter(input, other):
     if input.dtype != other.dtype or input.dtype not in (float32, float64):
         raise NotImplementedError(f"nextafter of {input.dtype} and {other.dtype} is not known: both are float32 or float64")
     whole, sign = (int32, 31) if input.dtype == float32 else (int64, 63)
-    input, other = broadcast_tensors(input.detach(), other.detach())
+    given, other = broadcast_tensors(input, other.detach())
+    input = given.detach()
     bits = input.clone().view(whole)
     # Numbers of one sign are ordered as their bits are.
     away = bits + where((input < other) == (input > 0), 1, -1).to(whole)
     least = where(other > 0, 1, 1 - 2**sign if sign == 31 else -(2**63) + 1).to(whole)
     moved = where(input == 0, least, away).view(input.dtype)
-    return where(input.isnan() | other.isnan(), input + other, where(input == other, other, moved))
+    result = where(input.isnan() | other.isnan(), input + other, where(input == other, other, moved))
+    # The derivative by the input is 1, as the next number moves along with it.
+    return result + (given - input.masked_fill(input.isinf(), 0)).masked_fill(input.isinf(), 0) if given.requires_grad else result
+
+
+def frexp(input):
+    """Mantissas from 1/2 to 1 in size and exponents of 2: `input = mantissa * 2**exponent`.
+
+    >>> import gradus
+    >>> gradus.frexp(gradus.tensor([8.0, -0.75]))
+    frexp(mantissa=tensor([ 0.5000, -0.7500]), exponent=tensor([4, 0], dtype=gradus.int32))
+    """
+    from .._results import frexp as result
+
+    if not input.is_floating_point():
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {input.dtype}")
+    plain = input.detach().isfinite() & (input.detach() != 0)
+    # Subnormal numbers are made normal first; in float64 all dtypes but itself have none.
+    wide = where(plain, input.detach().double(), 1.0)
+    tiny = wide.abs() < 2.0**-1022
+    bits = where(tiny, wide * 2.0**64, wide).view(int64)
+    exponent = where(plain, ((bits >> 52) & 2047) - 1022 - where(tiny, 64, 0), 0)
+    # In two factors, as one alone may overflow.
+    half = exponent // 2
+    scale = [(2.0 ** -e.double()).to(input.dtype if input.dtype == float64 else float32) for e in (half, exponent - half)]
+    return result((input * scale[0] * scale[1]).to(input.dtype), exponent.to(int32))
 
 
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):

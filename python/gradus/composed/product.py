@@ -1,26 +1,22 @@
-"""Sums of products, and factors."""
-
-from collections import namedtuple
+"""Sums of products, powers and covariances."""
 
 from .. import _native
-from .._native import cat, eye, ones_like, solve_triangular
-
-_SVD = namedtuple("svd", "U S V")
+from .._native import cat, complex, ones_like
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * batch1 @ batch2`."""
-    return beta * input + alpha * (batch1 @ batch2)
+    return _native._accumulated(input, batch1.bmm(batch2), beta, alpha)
 
 
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """`beta * input + alpha * mat @ vec`."""
-    return beta * input + alpha * (mat @ vec)
+    return _native._accumulated(input, mat.mv(vec), beta, alpha)
 
 
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta * input + alpha * outer(vec1, vec2)`."""
-    return beta * input + alpha * vec1.outer(vec2)
+    return _native._accumulated(input, vec1.outer(vec2), beta, alpha)
 
 
 def vdot(input, other):
@@ -74,12 +70,37 @@ def _powers(x, n):
     return cat([ones_like(column), column.expand(*x.shape, n - 1)], -1).cumprod(-1)
 
 
-def cov(input, *, correction=1):
-    """The covariance of rows."""
-    x = input.unsqueeze(0) if input.dim() < 2 else input
-    x = x - x.mean(1, keepdim=True)
-    result = x @ x.conj().T / (x.shape[1] - correction)
-    return result.squeeze() if input.dim() < 2 else result
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """The covariance of rows. `fweights` says how often each column counts, `aweights` how much.
+
+    >>> import gradus
+    >>> gradus.cov(gradus.tensor([1.0, 2.0, 4.0]), fweights=gradus.tensor([1, 1, 2]))
+    tensor(2.2500)
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions")
+    x = input.reshape(1, -1) if input.dim() < 2 else input
+    for name, weights, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
+        if weights is None:
+            continue
+        if weights.dim() > 1 or weights.numel() != x.shape[1]:
+            raise RuntimeError(f"cov(): expected {name} to have one element for each of {x.shape[1]} observations, not shape {list(weights.shape)}")
+        if weights.is_floating_point() is whole or weights.is_complex():
+            raise RuntimeError(f"cov(): expected {name} to have {'integral' if whole else 'floating point'} dtype but got {weights.dtype}")
+        if not weights._is_traced and bool((weights < 0).any()):
+            raise RuntimeError(f"cov(): {name} cannot be negative")
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    if weights is None:
+        total = x.shape[1]
+        mean, norm = x.sum(1, keepdim=True) / total, max(total - correction, 0)
+    else:
+        total = weights.sum()
+        mean = (x * weights).sum(1, keepdim=True) / total
+        lost = correction if aweights is None else correction * (weights * aweights).sum() / total
+        norm = (total - lost).clamp(min=0)
+    x = x - mean
+    other = (x if weights is None else x * weights).mT
+    return (x @ (other.conj() if other.is_complex() else other) / norm).squeeze()
 
 
 def corrcoef(input):
@@ -87,54 +108,16 @@ def corrcoef(input):
     c = cov(input)
     if c.dim() == 0:
         return c / c
-    scale = c.diagonal().sqrt()
-    return c / scale.unsqueeze(0) / scale.unsqueeze(1)
+    scale = (c.real if c.is_complex() else c).diagonal().sqrt()
+    c = c / scale.unsqueeze(0) / scale.unsqueeze(1)
+    return complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha *` the sum of `batch1 @ batch2` over the batch."""
-    return beta * input + alpha * (batch1 @ batch2).sum(0)
+    return _native._accumulated(input, batch1.bmm(batch2).sum(0), beta, alpha)
 
 
 def ger(input, vec2):
     """`outer`."""
     return input.outer(vec2)
-
-
-def cholesky_solve(input, L, upper=False):
-    """What solves `A x = input`, by the Cholesky factor of `A`."""
-    if upper:
-        return solve_triangular(L, solve_triangular(L.mH, input, upper=False), upper=True)
-    return solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True)
-
-
-def cholesky_inverse(L, upper=False):
-    """The inverse of a matrix, by its Cholesky factor."""
-    n = L.shape[-1]
-    return cholesky_solve(eye(n, dtype=L.dtype).expand(tuple(L.shape)), L, upper)
-
-
-def _completed(q):
-    """Orthonormal columns, and more of them, up to a square."""
-    rows, columns = q.shape[-2:]
-    if rows == columns:
-        return q
-    whole = eye(rows).to(q.dtype).expand(*q.shape[:-2], rows, rows)
-    more = _native.qr(cat([q.detach(), whole], -1))[0][..., columns:]
-    return cat([q, more], -1)
-
-
-def svd(input, some=True, compute_uv=True):
-    """Singular vectors and values as U, S and V, which `linalg.svd` gives transposed; `some` gives as many vectors as values.
-
-    >>> import gradus
-    >>> u, s, v = gradus.svd(gradus.ones(3, 2))
-    >>> tuple(v.shape)
-    (2, 2)
-    >>> gradus.allclose(u @ s.diag() @ v.T, gradus.ones(3, 2), atol=1e-6)
-    True
-    """
-    u, s, vh = _native.svd(input)
-    if not compute_uv:
-        return _SVD(s.new_zeros(input.shape[-2], input.shape[-2]), s, s.new_zeros(input.shape[-1], input.shape[-1]))
-    return _SVD(u, s, vh.mH) if some else _SVD(_completed(u), s, _completed(vh.mH))

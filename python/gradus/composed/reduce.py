@@ -1,14 +1,12 @@
-"""Over axes: extremes, moments, quantiles, order."""
+"""Over axes: extremes, moments, differences, integrals."""
 
-import math
 from collections import namedtuple
 
-from .._native import Tensor, arange, as_tensor, cat, float64, int64, ones, stack
+from .._native import Tensor, as_tensor, cat, int64, ones
+from .._native import bool as bool_
 
 
 _aminmax = namedtuple("aminmax", ["min", "max"])
-_kthvalue = namedtuple("kthvalue", ["values", "indices"])
-_mode = namedtuple("mode", ["values", "indices"])
 _nanmedian = namedtuple("nanmedian", ["values", "indices"])
 
 
@@ -37,54 +35,6 @@ def nanmean(input, dim=None, keepdim=False):
     return nansum(input, dim, keepdim) / (~input.isnan()).sum(dim, keepdim)
 
 
-def kthvalue(input, k, dim=-1, keepdim=False):
-    """The `k`-th smallest, counted from 1, and where it is."""
-    if not 1 <= k <= (input.shape[dim] if input.dim() else 1):
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim % max(input.dim(), 1)}")
-    if not input.dim():
-        return _kthvalue(*input.sort(dim))
-    values, indices = input.topk(k, dim, largest=False)
-    values, indices = values.select(dim, k - 1), indices.select(dim, k - 1)
-    return _kthvalue(values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else _kthvalue(values, indices)
-
-
-def _quantile(name, input, q, dim, keepdim):
-    """The value that a share `q` of the elements which are no NaN is below."""
-    if not input.is_floating_point():
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
-    x, axis = (input.reshape(-1), 0) if dim is None else (input, dim)
-    if x.shape[axis] == 0:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
-    values = x.sort(axis)[0].movedim(axis, -1)  # NaN is last
-    absent = values.isnan().to(int64).sum(-1, keepdim=True)
-    last = x.shape[axis] - 1 - (absent if name == "nanquantile" else absent * 0)
-
-    def at(share):
-        if not 0.0 <= share <= 1.0:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {share:g}")
-        place = share * last.clamp(min=0).to(float64)
-        place = place if name == "nanquantile" else place.where(absent == 0, last.to(float64))
-        low = place.floor().to(int64)
-        a, b = values.gather(-1, low), values.gather(-1, (low + 1).minimum(last.clamp(min=0)))
-        return (a + (b - a) * (place - low).to(a.dtype)).squeeze(-1)
-
-    many = isinstance(q, Tensor) and q.dim() == 1
-    out = [at(float(share)) for share in (q.tolist() if many else [q])]
-    if keepdim:
-        out = [y.reshape((1,) * input.dim()) if dim is None else y.unsqueeze(dim) for y in out]
-    return stack(out, 0) if many else out[0]
-
-
-def quantile(input, q, dim=None, keepdim=False):
-    """The value that a share `q` of elements is below, on the line between the two nearest; NaN if there is one."""
-    return _quantile("quantile", input, q, dim, keepdim)
-
-
-def nanquantile(input, q, dim=None, keepdim=False):
-    """`quantile` of what is not NaN."""
-    return _quantile("nanquantile", input, q, dim, keepdim)
-
-
 def _slope(input, spacing, dim, edge_order):
     """The derivative along an axis by differences: `spacing` is a number, or where elements stand."""
     x = input.movedim(dim, -1)
@@ -103,7 +53,7 @@ def _slope(input, spacing, dim, edge_order):
     return cat([first, inner, last], -1).movedim(-1, dim)
 
 
-def gradient(input, *, spacing=1, dim=None, edge_order=1):
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
     """Derivatives of samples along each axis by central differences, at the ends by those of one side.
 
     >>> import gradus
@@ -112,6 +62,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    spacing = 1 if spacing is None else spacing
     dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
     spacings = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(spacings) != len(dims):
@@ -119,27 +70,19 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return tuple(_slope(input, h, d, edge_order) for h, d in zip(spacings, dims))
 
 
-def diff(input, n=1, dim=-1):
-    """Differences between neighbours, `n` times over."""
-    for _ in range(n):
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    """Differences between neighbours, `n` times over, of the input between `prepend` and `append`; of booleans whether they differ."""
+    if input.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if n and (prepend is not None or append is not None):
+        input = cat([part for part in (prepend, input, append) if part is not None], dim)
+    for _ in range(min(n, input.shape[dim])):
         length = input.shape[dim]
-        input = input.narrow(dim, 1, length - 1) - input.narrow(dim, 0, length - 1)
+        after, before = input.narrow(dim, 1, length - 1), input.narrow(dim, 0, length - 1)
+        input = after.logical_xor(before) if input.dtype == bool_ else after - before
     return input
-
-
-def searchsorted(sorted_sequence, values, *, right=False):
-    """Where in a sorted sequence values would stand: before equals, or with `right` behind them."""
-    number = not isinstance(values, Tensor)
-    v = as_tensor(values).unsqueeze(-1)
-    s = sorted_sequence.unsqueeze(-2) if sorted_sequence.dim() > 1 else sorted_sequence
-    below = s <= v if right else s < v
-    places = below.to(int64).sum(-1)
-    return places.reshape(()) if number else places
-
-
-def bucketize(input, boundaries, *, right=False):
-    """Between which boundaries values lie."""
-    return searchsorted(boundaries, input, right=right)
 
 
 def nanmedian(input, dim=None, keepdim=False):
@@ -150,22 +93,6 @@ def nanmedian(input, dim=None, keepdim=False):
     middle = ((~input.isnan()).sum(dim, keepdim=True) - 1).div(2, rounding_mode="floor").clamp(min=0)
     values, indices = values.gather(dim, middle), indices.gather(dim, middle)
     return _nanmedian(values, indices) if keepdim else _nanmedian(values.squeeze(dim), indices.squeeze(dim))
-
-
-def mode(input, dim=-1, keepdim=False):
-    """The most frequent element, of equally frequent ones the smallest, and the last place where it stands."""
-    axis = dim % input.dim()
-    alike = input.unsqueeze(axis) == input.unsqueeze(axis + 1)
-    counts = alike.to(int64).sum(axis + 1)
-    most = counts == counts.amax(axis, keepdim=True)
-    large = input.amax(axis, keepdim=True)
-    values = input.where(most, large).amin(axis, keepdim=True)  # where not among the most frequent, one that loses
-    shape = [1] * input.dim()
-    shape[axis] = -1
-    places = arange(input.shape[axis]).reshape(shape).expand(tuple(input.shape))
-    indices = ((input == values) * (places + 1)).amax(axis, keepdim=True) - 1
-    values = input.gather(axis, indices)
-    return _mode(values, indices) if keepdim else _mode(values.squeeze(axis), indices.squeeze(axis))
 
 
 def msort(input):
@@ -215,31 +142,6 @@ def isin(elements, test_elements, *, invert=False):
     """Whether elements are among others."""
     found = (as_tensor(elements).unsqueeze(-1) == as_tensor(test_elements).reshape(-1)).any(-1)
     return ~found if invert else found
-
-
-def histc(input, bins=100, min=0, max=0):
-    """How many elements lie in each of equal intervals."""
-    if min == 0 and max == 0:
-        min, max = input.min().item(), input.max().item()
-        if min == max:
-            min, max = min - 1, max + 1
-    inside = input[(input >= min) & (input <= max)]
-    place = ((inside - min) * (bins / (max - min))).floor().clamp(0, bins - 1).to(int64)
-    return place.bincount(minlength=bins).to(input.dtype)
-
-
-def unique_consecutive(input, return_inverse=False, return_counts=False):
-    """A vector without elements that equal the one before."""
-    x = input.reshape(-1)
-    first = cat([x[:1] == x[:1], x[1:] != x[:-1]])
-    places = first.nonzero().reshape(-1)
-    result = [x[places]]
-    if return_inverse:
-        result.append((first.to(int64).cumsum(0) - 1).reshape(input.shape))
-    if return_counts:
-        ends = cat([places[1:], as_tensor([x.shape[0]], dtype=int64)])
-        result.append(ends - places)
-    return result[0] if len(result) == 1 else tuple(result)
 
 
 def renorm(input, p, dim, maxnorm):

@@ -23,18 +23,22 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     if return_complex is None and not input.is_complex():
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
                            "return_complex=True in a future PyTorch release.")
+    real = not (input.is_complex() or window is not None and window.is_complex())
+    onesided = real if onesided is None else onesided
+    if onesided and not real:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
     hop = n_fft // 4 if hop_length is None else hop_length
     x = input if input.dim() == 2 else input.unsqueeze(0)
     if center:
         x = pad(x.unsqueeze(0), (n_fft // 2, n_fft // 2), mode=pad_mode).squeeze(0)
     if hop <= 0 or not 0 < n_fft <= x.shape[-1]:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {x.shape[-1]} and hop_length > 0, but got n_fft={n_fft}, hop_length={hop}")
-    real = not input.is_complex()
     pieces = x.unfold(-1, n_fft, hop) * _window(window, win_length, n_fft, input.real.dtype)
-    spectra = _native.rfft(pieces) if real and onesided is not False else _native.fft(pieces)
+    spectra = _native.rfft(pieces) if onesided else _native.fft(pieces)
     spectra = (spectra / n_fft**0.5 if normalized else spectra).transpose(-2, -1)
     spectra = spectra if input.dim() == 2 else spectra.squeeze(0)
-    return spectra if return_complex or not real else stack([spectra.real, spectra.imag], -1)
+    pairs = return_complex is not None and not return_complex
+    return stack([spectra.real, spectra.imag], -1) if pairs else spectra
 
 
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
@@ -44,12 +48,27 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
     hop = n_fft // 4 if hop_length is None else hop_length
     x = (input if input.dim() == 3 else input.unsqueeze(0)).transpose(-2, -1)
-    half = x.shape[-1] != n_fft if onesided is None else onesided
+    count, bins = x.shape[-2:]
+    half = bins != n_fft if onesided is None else onesided
+    if x.numel() == 0:
+        raise RuntimeError("istft: input tensor cannot be empty.")
+    if bins != (n_fft // 2 + 1 if half else n_fft):
+        rule = "n_fft / 2 + 1 when onesided=True" if half else "n_fft when onesided=False"
+        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match {rule}, but got {bins} and n_fft={n_fft}")
+    if return_complex and half:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if not return_complex and window is not None and window.is_complex():
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
+    if not 0 < hop <= (n_fft if win_length is None else win_length):
+        raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, but got hop_length={hop}")
+    if length is not None:
+        if length <= 0:
+            raise RuntimeError(f"istft: expected length > 0, but got length={length}")
+        _native._reserve(length * x.shape[0], x.element_size())
     x = x * n_fft**0.5 if normalized else x
-    pieces = _native.irfft(x, n=n_fft) if half else _native.ifft(x)
-    pieces = pieces if return_complex or half else pieces.real
+    # A real signal is made of the first half of its spectrum, whatever the other half holds.
+    pieces = _native.ifft(x) if return_complex else _native.irfft(x[..., :n_fft // 2 + 1], n=n_fft)
     window = _window(window, win_length, n_fft, x.real.dtype)
-    count = x.shape[-2]
     total = n_fft + hop * (count - 1)
     places = (arange(count).unsqueeze(1) * hop + arange(n_fft)).reshape(-1)
 

@@ -82,4 +82,50 @@ def memory_allocated(device=None):
 
 max_memory_allocated = memory_reserved = memory_allocated
 
+from ..tensor_types import made as _classes  # noqa: E402
 from . import amp  # noqa: E402
+
+globals().update(_classes(__name__, absent=True))  # so that programs can name them
+
+
+def is_bf16_supported(including_emulation=True):
+    """`False`: there is no GPU.
+
+    >>> import gradus
+    >>> gradus.cuda.is_bf16_supported()
+    False
+    """
+    return False
+
+
+def is_initialized():
+    """`False`: there is no GPU.
+
+    >>> import gradus
+    >>> gradus.cuda.is_initialized()
+    False
+    """
+    return False
+
+
+def init():
+    """Nothing to start.
+
+    >>> import gradus
+    >>> gradus.cuda.init()
+    """
+
+
+def set_device(device):
+    """Raises: there is no GPU to choose.
+
+    >>> import gradus
+    >>> gradus.cuda.set_device(0)
+    Traceback (most recent call last):
+    RuntimeError: there is no GPU to use; this package computes on the CPU
+    """
+    raise RuntimeError("there is no GPU to use; this package computes on the CPU")
+
+
+get_device_properties = get_device_capability = set_device
+reset_peak_memory_stats = reset_max_memory_allocated = ipc_collect = empty_cache

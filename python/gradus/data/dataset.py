@@ -3,6 +3,7 @@
 import bisect
 import itertools
 import math
+import types
 
 from ..core import randperm
 
@@ -19,6 +20,8 @@ class Dataset:
     >>> Squares()[3]
     9
     """
+
+    __class_getitem__ = classmethod(types.GenericAlias)
 
     def __getitem__(self, index):
         raise NotImplementedError("subclasses of Dataset should implement __getitem__")

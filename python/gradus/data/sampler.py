@@ -1,12 +1,17 @@
 """In which order items are read."""
 
 import itertools
+import types
 
 from ..core import Generator, as_tensor, float64, multinomial, randint, randperm
 
 
+#: How many numbers are drawn at once, with replacement: a pass may be longer than memory.
+_DRAWN = 1024
+
+
 class Sampler:
-    """Numbers of items, in the order to read them: subclasses define `__iter__`.
+    """Numbers of items, in the order to read them: subclasses define `__iter__`. `Sampler[int]` is the same class.
 
     >>> from gradus.data import DataLoader, Sampler
     >>> class Backwards(Sampler):
@@ -15,6 +20,8 @@ class Sampler:
     >>> [x.item() for x in DataLoader([5, 6, 7], sampler=Backwards())]
     [7, 6, 5]
     """
+
+    __class_getitem__ = classmethod(types.GenericAlias)
 
     def __init__(self, data_source=None):
         pass
@@ -63,7 +70,10 @@ class RandomSampler(Sampler):
     def __iter__(self):
         n, left = len(self.data_source), self.num_samples
         if self.replacement:
-            yield from randint(0, n, (left,), generator=self.generator).tolist()
+            while left > 0:
+                count = min(left, _DRAWN)
+                yield from randint(0, n, (count,), generator=self.generator).tolist()
+                left -= count
             return
         while left > 0:
             order = randperm(n, generator=self.generator).tolist()[:left]

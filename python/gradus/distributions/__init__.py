@@ -24,3 +24,28 @@ __all__ = ["AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "C
            "StudentT",
            "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "Weibull", "constraints",
            "kl_divergence", "register_kl", "transforms"]
+
+# Where PyTorch has each distribution: a module of its own.
+import sys as _sys  # noqa: E402
+import types as _types  # noqa: E402
+
+from . import utils  # noqa: E402,F401
+
+_MODULES = {
+    "bernoulli": "Bernoulli", "beta": "Beta", "binomial": "Binomial", "categorical": "Categorical", "cauchy": "Cauchy", "chi2": "Chi2",
+    "continuous_bernoulli": "ContinuousBernoulli", "dirichlet": "Dirichlet", "exponential": "Exponential", "fishersnedecor": "FisherSnedecor",
+    "gamma": "Gamma", "geometric": "Geometric", "gumbel": "Gumbel", "half_cauchy": "HalfCauchy", "half_normal": "HalfNormal",
+    "inverse_gamma": "InverseGamma", "kl": "kl_divergence register_kl", "kumaraswamy": "Kumaraswamy", "laplace": "Laplace",
+    "log_normal": "LogNormal", "logistic_normal": "LogisticNormal", "lowrank_multivariate_normal": "LowRankMultivariateNormal",
+    "mixture_same_family": "MixtureSameFamily", "multinomial": "Multinomial", "multivariate_normal": "MultivariateNormal",
+    "negative_binomial": "NegativeBinomial", "normal": "Normal", "one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
+    "pareto": "Pareto", "poisson": "Poisson", "relaxed_bernoulli": "RelaxedBernoulli", "relaxed_categorical": "RelaxedOneHotCategorical",
+    "studentT": "StudentT", "transformed_distribution": "TransformedDistribution", "uniform": "Uniform", "von_mises": "VonMises",
+    "weibull": "Weibull", "wishart": "Wishart",
+}
+for _name, _values in _MODULES.items():
+    _values = {value: globals()[value] for value in _values.split() if value in globals()}
+    if _values and _name not in globals():
+        _module = _types.ModuleType(f"{__name__}.{_name}", "Distributions of one family.")
+        _module.__dict__.update(_values, Distribution=Distribution, constraints=constraints)
+        _sys.modules[_module.__name__] = globals()[_name] = _module

@@ -1,6 +1,6 @@
 """How often things happen, how long one waits for several of them, and shares of a whole."""
 
-from ..core import is_grad_enabled, no_grad, ones, poisson, rand, randn, stack, where, zeros
+from ..core import igamma, is_grad_enabled, no_grad, ones, poisson, rand, randn, stack, where, zeros
 from ..nn import functional as F
 from . import constraints
 from .distribution import Distribution, numbers
@@ -110,6 +110,17 @@ class Gamma(_OfGamma):
     def _log_prob(self, value):
         a = self.concentration
         return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
+
+    def cdf(self, value):
+        """The probability of smaller values.
+
+        >>> import gradus
+        >>> round(gradus.distributions.Gamma(1.0, 1.0).cdf(gradus.tensor(2.0)).item(), 4)
+        0.8647
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return igamma(self.concentration, self.rate * value)
 
     def entropy(self):
         """The entropy."""

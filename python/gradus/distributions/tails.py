@@ -2,7 +2,7 @@
 
 import math
 
-from ..core import randn
+from ..core import igammac, randn
 from . import constraints
 from .counted import Gamma, _gamma, _OfGamma
 from .distribution import Distribution, numbers
@@ -95,6 +95,17 @@ class InverseGamma(_OfGamma):
     def _log_prob(self, value):
         inverse = Gamma(self.concentration, self.rate, validate_args=False)
         return inverse._log_prob(1 / value) - 2 * value.log()
+
+    def cdf(self, value):
+        """The probability of smaller values.
+
+        >>> import gradus
+        >>> round(gradus.distributions.InverseGamma(1.0, 1.0).cdf(gradus.tensor(2.0)).item(), 4)
+        0.6065
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return igammac(self.concentration, self.rate / value)
 
     def entropy(self):
         """The entropy."""

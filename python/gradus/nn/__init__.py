@@ -2,6 +2,7 @@
 
 from . import functional, init
 from .activation import *  # noqa: F403
+from .adaptive import AdaptiveLogSoftmaxWithLoss, LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from .attention import MultiheadAttention
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -12,7 +13,7 @@ from .loss import *  # noqa: F403
 from .module import Module
 from .norm import (
     BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm,
-    LocalResponseNorm, RMSNorm,
+    LocalResponseNorm, RMSNorm, SyncBatchNorm,
 )
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter

@@ -1,5 +1,8 @@
 """Modules made of modules: `Sequential`, lists and dictionaries of modules and of parameters."""
 
+from collections import OrderedDict
+from collections.abc import Mapping
+
 from ..core import Tensor
 from .module import Module
 from .parameter import Parameter
@@ -29,7 +32,7 @@ class _Held:
 
 
 class _Listed(_Held):
-    """What lists of modules and lists of parameters share: entries named "0", "1", …, in one register."""
+    """What lists of modules and `Sequential` share: entries named "0", "1", …, in one register."""
 
     def __iter__(self):
         return iter(list(self._entries().values()))
@@ -59,7 +62,7 @@ class _Listed(_Held):
 
     def append(self, value):
         """Adds an entry at the end."""
-        setattr(self, str(len(self)), self._wrap(value))
+        self.add_module(str(len(self)), self._wrap(value))
         return self
 
     def extend(self, values):
@@ -101,7 +104,7 @@ class ModuleList(_Listed, Module):
         self.extend(modules or ())
 
     def _wrap(self, value):
-        if not isinstance(value, Module):
+        if value is not None and not isinstance(value, Module):
             raise TypeError(f"{type(value).__name__} is not a Module subclass")
         return value
 
@@ -154,30 +157,109 @@ class Sequential(_Listed, Module):
         return type(self)(*self, *other)
 
 
-class ParameterList(_Listed, Module):
-    """Parameters in a list; plain tensors become parameters.
+def _as_parameter(value):
+    """What is registered for a value: tensors become parameters, modules and anything else stay what they are."""
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _described(names, values, kind):
+    """A line for each entry."""
+    lines = []
+    for name, value in zip(names, values):
+        if isinstance(value, Tensor):
+            shape = "x".join(str(n) for n in value.shape)
+            what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+            lines.append(f"  ({name}): {what} containing: [{kind(value)} of size {shape}]")
+        else:
+            lines.append(f"  ({name}): Object of type: {type(value).__name__}")
+    return "\n".join(lines)
+
+
+class ParameterList(Module):
+    """Parameters in a list; plain tensors become parameters. Modules and other objects can be entries too: each is the attribute
+    named "0", "1", …, so that what is in modules is found.
 
     >>> import gradus
-    >>> params = gradus.nn.ParameterList([gradus.zeros(2), gradus.zeros(3)])
-    >>> [tuple(p.shape) for p in params]
-    [(2,), (3,)]
+    >>> from gradus import nn
+    >>> params = nn.ParameterList([gradus.zeros(2), nn.ParameterList([gradus.zeros(3)])])
+    >>> len(params), list(params.state_dict())
+    (2, ['0', '1.0'])
     """
 
     _register = "_parameters"
 
     def __init__(self, values=None):
         super().__init__()
+        self._size = 0
         self.extend(() if values is None else values)
 
-    def _wrap(self, value):
-        return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        return iter([getattr(self, str(i)) for i in range(self._size)])
+
+    def __contains__(self, value):
+        return any(entry is value for entry in self)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return getattr(self, str(_position(index, self._size)))
+
+    def __setitem__(self, index, value):
+        setattr(self, str(_position(index, self._size)), _as_parameter(value))
+
+    def append(self, value):
+        """Adds an entry at the end."""
+        name = str(self._size)
+        self._size += 1
+        setattr(self, name, _as_parameter(value))
+        return self
+
+    def extend(self, values):
+        """Adds entries at the end."""
+        if isinstance(values, Tensor) or not hasattr(values, "__iter__"):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values):
+        return self.extend(values)
+
+    def __add__(self, values):
+        return type(self)(list(self) + list(values))
+
+    def _become(self, values):
+        for i in range(self._size):
+            delattr(self, str(i))
+        self._size = 0
+        self.extend(values)
+
+    def __delitem__(self, index):
+        values = list(self)
+        del values[index]
+        self._become(values)
+
+    def insert(self, index, value):
+        """Puts an entry before a position."""
+        values = list(self)
+        values.insert(index, value)
+        self._become(values)
+
+    def pop(self, index=-1):
+        """Removes an entry and gives it."""
+        value = self[index]
+        del self[index]
+        return value
 
     def extra_repr(self):
-        return "\n".join(f"({name}): {_describe(value)}" for name, value in self._parameters.items())
+        return _described(range(self._size), self, lambda value: value.dtype)
 
 
 class _Named(_Held):
-    """What dictionaries of modules and of parameters share."""
+    """What a dictionary of modules can do."""
 
     def __iter__(self):
         return iter(self._entries())
@@ -189,8 +271,7 @@ class _Named(_Held):
         return self._entries()[key]
 
     def __setitem__(self, key, value):
-        register = self.register_parameter if self._register == "_parameters" else self.add_module
-        register(key, self._wrap(value))
+        self.add_module(key, value)
 
     def __delitem__(self, key):
         del self._entries()[key]
@@ -241,25 +322,127 @@ class ModuleDict(_Named, Module):
         self.update({} if modules is None else modules)
 
 
-class ParameterDict(_Named, Module):
-    """Parameters by name; plain tensors become parameters.
+class ParameterDict(Module):
+    """Parameters by name; plain tensors become parameters. Modules and other objects can be entries too, as attributes of that name.
+
+    Entries of a plain dictionary come in the order of their names, those of an `OrderedDict` in its own, as in PyTorch.
 
     >>> import gradus
-    >>> list(gradus.nn.ParameterDict({"w": gradus.zeros(2)}).keys())
-    ['w']
+    >>> list(gradus.nn.ParameterDict({"w": gradus.zeros(2), "b": gradus.zeros(1)}).keys())
+    ['b', 'w']
     """
 
     _register = "_parameters"
-    _wrap = ParameterList._wrap
 
-    def __init__(self, values=None):
+    def __init__(self, parameters=None):
         super().__init__()
-        self.update({} if values is None else values)
+        self._keys = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _name(self, key):
+        if not isinstance(key, str):
+            raise TypeError(f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}').")
+        return key
+
+    def __getitem__(self, key):
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, self._name(key))
+
+    def __setitem__(self, key, value):
+        name = self._name(key)
+        if name not in self._keys and hasattr(type(self), name):
+            raise KeyError(f"attribute '{name}' already exists")
+        self._keys[name] = None
+        setattr(self, name, _as_parameter(value))
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __iter__(self):
+        return iter(self._keys)
+
+    def __reversed__(self):
+        return reversed(list(self._keys))
+
+    def __contains__(self, key):
+        return key in self._keys
+
+    def keys(self):
+        """The names."""
+        return self._keys.keys()
+
+    def values(self):
+        """The entries."""
+        return [self[key] for key in self._keys]
+
+    def items(self):
+        """Names and entries."""
+        return [(key, self[key]) for key in self._keys]
+
+    def get(self, key, default=None):
+        """The entry of a name, or a default."""
+        return self[key] if key in self._keys else default
+
+    def setdefault(self, key, default=None):
+        """The entry of a name, which is the default if there was none."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key):
+        """Removes an entry and gives it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self):
+        """Removes the last entry and gives it with its name."""
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self):
+        """Removes all entries."""
+        for key in list(self._keys):
+            del self[key]
+
+    def copy(self):
+        """Another dictionary of the same entries."""
+        return type(self)(OrderedDict(self.items()))
+
+    def fromkeys(self, keys, default=None):
+        """A dictionary of these names, each with the default."""
+        return type(self)(OrderedDict((key, default) for key in keys))
+
+    def update(self, parameters):
+        """Takes entries from a dictionary or from pairs."""
+        if isinstance(parameters, (OrderedDict, ParameterDict)):
+            pairs = parameters.items()
+        elif isinstance(parameters, Mapping):
+            pairs = sorted(parameters.items())
+        elif hasattr(parameters, "__iter__"):
+            pairs = [tuple(pair) for pair in parameters]
+            for i, pair in enumerate(pairs):
+                if len(pair) != 2:
+                    raise ValueError(f"ParameterDict update sequence element #{i} has length {len(pair)}; 2 is required")
+        else:
+            raise TypeError(f"ParametersDict.update should be called with an iterable of key/value pairs, but got {type(parameters).__name__}")
+        for key, value in pairs:
+            self[key] = value
+
+    def __or__(self, other):
+        both = self.copy()
+        both.update(other)
+        return both
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
 
     def extra_repr(self):
-        return "\n".join(f"({name}): {_describe(value)}" for name, value in self._parameters.items())
-
-
-def _describe(value):
-    shape = "x".join(str(n) for n in value.shape)
-    return f"Parameter containing: [{value.dtype} of size {shape}]"
+        return _described(self._keys, self.values(), lambda value: value.type())

@@ -27,6 +27,7 @@ _TABLE = [
     ("Dropout1d", "dropout1d", "Like `Dropout`, for whole channels of `(N, C, L)`."),
     ("Dropout2d", "dropout2d", "Like `Dropout`, for whole channels of `(N, C, H, W)`."),
     ("Dropout3d", "dropout3d", "Like `Dropout`, for whole channels of `(N, C, D, H, W)`."),
+    ("FeatureAlphaDropout", "feature_alpha_dropout", "`AlphaDropout` of complete channels."),
     ("AlphaDropout", "alpha_dropout", "Dropout that keeps mean and variance in networks of `SELU`."),
 ]
 

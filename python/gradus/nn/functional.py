@@ -2,22 +2,23 @@
 
 import itertools
 import math
+import warnings
 
 from ..core import (  # noqa: F401
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d,
     avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d,
     conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
-    linear, bilinear, embedding, one_hot, dropout, scaled_dot_product_attention,
+    linear, bilinear, one_hot, dropout, scaled_dot_product_attention,
     batch_norm, group_norm, layer_norm, local_response_norm, rms_norm, normalize,
     relu, relu6, leaky_relu, prelu, elu, selu, celu, gelu, silu, mish, softplus, softsign, sigmoid, logsigmoid,
     tanh, tanhshrink, softshrink, hardshrink, hardtanh, hardsigmoid, hardswish, threshold, glu,
     softmax, log_softmax,
     mse_loss, l1_loss, smooth_l1_loss, huber_loss, cross_entropy, nll_loss, kl_div,
-    binary_cross_entropy, binary_cross_entropy_with_logits, poisson_nll_loss, gaussian_nll_loss,
+    binary_cross_entropy, binary_cross_entropy_with_logits, poisson_nll_loss,
     hinge_embedding_loss, margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, soft_margin_loss,
     cosine_similarity, pairwise_distance,
     pad, unfold, fold, pixel_shuffle, pixel_unshuffle,
-    arange, channel_shuffle, full_like, no_grad, ones, pdist, rand_like, stack, where, zeros, zeros_like,
+    channel_shuffle, full_like, no_grad, ones, pdist, rand, rand_like, stack, uint8, where, zeros_like,
 )
 from .. import _native, core as _core
 from .._examples import documented as _documented
@@ -82,16 +83,46 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
     return _adaptive_max_pool(input, output_size, return_indices, 3, _native.adaptive_max_pool3d)
 
 
+def _with_indices(pool):
+    """The pool, which always gives the positions of its maxima."""
+    def found(input, *args, **kwargs):
+        kwargs.pop("return_indices", None)
+        return pool(input, *args, **kwargs, return_indices=True)
+
+    found.__name__ = found.__qualname__ = f"{pool.__name__}_with_indices"
+    found.__module__, found.__doc__ = __name__, f"`{pool.__name__}` with the positions of the maxima."
+    return found
+
+
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(_with_indices, (max_pool1d, max_pool2d, max_pool3d))
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = map(
+    _with_indices, (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d))
+
+
 def _dropout_channels(input, p, training, axes):
-    """Drops whole channels: one draw for each, spread over the axes behind it."""
+    """Drops whole channels: one draw for each, spread over the axes behind it.
+
+    As in PyTorch the channels are the second axis. Without a batch they are the first for one axis of positions alone, and inputs
+    with other numbers of axes than 2 or 3 positions allow are accepted with a warning.
+    """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if input.dim() not in (axes + 1, axes + 2):
-        raise ValueError(f"expected {axes + 1} or {axes + 2} axes, got {input.dim()}")
+    rank = input.dim()
+    if axes == 1:
+        if rank not in (2, 3):
+            raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {rank}D input. Note that dropout1d exists to provide "
+                               "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension.")
+    elif rank not in (axes + 1, axes + 2):
+        if rank < 2:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        warnings.warn(f"dropout{axes}d: expected {axes + 1} or {axes + 2} axes, got {rank}; elements of the second axis are dropped whole", stacklevel=3)
+    elif axes == 2 and rank == 3:
+        warnings.warn("dropout2d: an input of 3 axes is read as (N, C, L), as PyTorch does; use dropout1d to say so", stacklevel=3)
     if not training or p == 0.0:
         return input
-    channels = input.shape[: input.dim() - axes]
-    return input * dropout(ones(tuple(channels) + (1,) * axes, dtype=input.dtype), p, True)
+    alone = (axes == 1 and rank == 2) or (axes == 3 and rank != 5)  # without a batch
+    channels = input.shape[:1] if alone else input.shape[:2]
+    return input * dropout(ones((*channels, *(1,) * (rank - len(channels))), dtype=input.dtype), p, True)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -109,8 +140,8 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
     return _dropout_channels(input, p, training, 3)
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """Sets elements to the value that `selu` tends to, and scales so that mean and variance stay."""
+def _alpha_dropout(input, p, training, shape):
+    """Sets elements to the limit of `selu` by one draw per element of `shape`, then restores mean and variance."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0.0:
@@ -119,8 +150,20 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
         return input * 0
     low = -1.7580993408473766  # -scale * alpha of selu
     a = 1.0 / math.sqrt((1.0 - p) * (1.0 + p * low * low))
-    keep = (rand_like(input) >= p).to(input.dtype)
+    keep = (rand(shape) >= p).to(input.dtype)
     return (input * keep + low * (1 - keep)) * a - a * low * p
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Sets elements to the value that `selu` tends to, and scales so that mean and variance stay."""
+    return _alpha_dropout(input, p, training, tuple(input.shape))
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """`alpha_dropout` of complete channels."""
+    if training and p > 0 and input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return _alpha_dropout(input, p, training, (*input.shape[:2], *[1] * (input.dim() - 2)))
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
@@ -159,36 +202,6 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, 2, stride, ceil_mode)
 
 
-def _max_unpool(input, indices, kernel_size, stride, padding, output_size, axes):
-    """Values back in the places that a max pool found them in, zeros elsewhere."""
-    def each(n):
-        return tuple(n) if isinstance(n, (tuple, list)) else (n,) * axes
-
-    kernel, steps, pads = each(kernel_size), each(kernel_size if stride is None else stride), each(padding)
-    sizes = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-axes:], steps, pads, kernel)]
-    if output_size is not None:
-        sizes = list(output_size)[-axes:]
-    lead = tuple(input.shape[:-axes])
-    empty = zeros((*lead, math.prod(sizes)), dtype=input.dtype)
-    filled = empty.scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
-    return filled.reshape(*lead, *sizes)
-
-
-def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The partial inverse of `max_pool1d`."""
-    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 1)
-
-
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The partial inverse of `max_pool2d`."""
-    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
-
-
-def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The partial inverse of `max_pool3d`."""
-    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
-
-
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """The last axes resampled: `mode` is `"nearest"`, `"nearest-exact"`, `"linear"`, `"bilinear"`, `"trilinear"`, `"bicubic"` or `"area"`."""
     if antialias and mode not in ("bilinear", "bicubic"):
@@ -196,7 +209,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     axes = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}.get(mode, input.dim())
     if input.dim() != axes:
         raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {axes}D input")
-    if antialias or mode == "bicubic":
+    if antialias or mode == "bicubic" or (mode == "bilinear" and input.dtype == uint8):
         return _resampled(input, size, scale_factor, bool(align_corners), recompute_scale_factor, mode, antialias)
     return _native.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
@@ -221,60 +234,36 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
-                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
-    """Rows of a table, summed, averaged or their largest per bag: a row of `input`, or what stands from an offset to the next.
+def upsample_nearest(input, size=None, scale_factor=None):
+    """`interpolate(mode="nearest")`."""
+    return interpolate(input, size, scale_factor, "nearest")
 
-    >>> import gradus
-    >>> table = gradus.eye(3)
-    >>> gradus.nn.functional.embedding_bag(gradus.tensor([0, 1, 1]), table, gradus.tensor([0, 2]), mode="sum")
-    tensor([[1., 1., 0.],
-            [0., 1., 0.]])
-    """
-    if max_norm is not None or scale_grad_by_freq or sparse:
-        raise NotImplementedError("embedding_bag knows no max_norm, scale_grad_by_freq or sparse gradients")
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError(f"mode {mode!r} is not one of 'sum', 'mean', 'max'")
-    if (input.dim() == 1) != (offsets is not None):
-        raise ValueError("a vector of indices needs offsets, a matrix of bags has none")
-    if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("per_sample_weights are for mode 'sum'")
-    if input.dim() == 2:
-        bags = arange(input.shape[0]).repeat_interleave(input.shape[1])
-        count, input = input.shape[0], input.reshape(-1)
-        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    else:
-        starts = offsets[:-1] if include_last_offset else offsets
-        count = starts.shape[0]
-        bags = (arange(input.shape[0]).unsqueeze(1) >= starts.unsqueeze(0)).long().sum(1) - 1
-    kept = ones(input.shape, dtype=weight.dtype) if padding_idx is None else (input != padding_idx % weight.shape[0]).to(weight.dtype)
-    rows = embedding(input, weight)
-    width = weight.shape[1]
-    index = bags.unsqueeze(1).expand(bags.shape[0], width)
-    if mode == "max":
-        low = zeros((count, width), dtype=weight.dtype)
-        if padding_idx is not None:
-            chosen = kept.bool()
-            rows, index = rows[chosen], index[chosen]
-        return low.scatter_reduce(0, index, rows, "amax", include_self=False)
-    scale = kept if per_sample_weights is None else kept * per_sample_weights
-    total = zeros((count, width), dtype=weight.dtype).scatter_add(0, index, rows * scale.unsqueeze(1))
-    if mode == "sum":
-        return total
-    sizes = zeros((count,), dtype=weight.dtype).scatter_add(0, bags, kept)
-    return total / sizes.clamp(min=1).unsqueeze(1)
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """`interpolate(mode="bilinear", align_corners=True)`."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 # At the end, since they use what stands above.
 from .ctc import ctc_loss  # noqa: E402, F401
-from .grid import affine_grid, grid_sample  # noqa: E402, F401
+from .legacy_loss import install as _older_arguments  # noqa: E402
+from .embedding import embedding, embedding_bag, embedding_renorm_  # noqa: E402, F401
+from .grid import (  # noqa: E402, F401
+    affine_grid, affine_grid_generator, grid_sample, grid_sampler, grid_sampler_2d, grid_sampler_3d,
+)
 from .heads import multi_head_attention_forward  # noqa: E402, F401
 from .resize import resampled as _resampled  # noqa: E402, F401
 from .margin import (  # noqa: E402, F401
-    multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
+    gaussian_nll_loss, linear_cross_entropy, multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from .unpool import (  # noqa: E402, F401
+    fractional_max_pool2d, fractional_max_pool2d_with_indices, fractional_max_pool3d, fractional_max_pool3d_with_indices, max_unpool1d,
+    max_unpool2d, max_unpool3d,
 )
 
 _documented(globals())
+_older_arguments(globals())
 
 
 def __getattr__(name):

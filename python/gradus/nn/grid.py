@@ -1,18 +1,34 @@
-"""Images read at places between their pixels."""
+"""Sampling of images and volumes between their elements: `affine_grid`, `grid_sample` and their integer-coded forms."""
+
+import itertools
 
 from ..core import arange, stack, where
+from .resize import _weights
+
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDING = ("zeros", "border", "reflection")
 
 
-def affine_grid(theta, size, align_corners=False):
-    """The grid of places that affine maps `(N, 2, 3)` send the pixels of an image `(N, C, H, W)` to, for `grid_sample`.
+def affine_grid(theta, size, align_corners=None):
+    """Positions that affine maps send the elements of an image or a volume to, for `grid_sample`.
+
+    `theta` is `(N, 2, 3)` for a size `(N, C, H, W)`, `(N, 3, 4)` for `(N, C, D, H, W)`.
 
     >>> import gradus
     >>> theta = gradus.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> gradus.nn.functional.affine_grid(theta, (1, 1, 1, 2))[0, 0].tolist()
     [[-0.5, 0.0], [0.5, 0.0]]
     """
-    if len(size) != 4:
-        raise ValueError(f"affine_grid is for images (N, C, H, W), not for a size of {tuple(size)}")
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    axes = len(size) - 2
+    if axes not in (2, 3):
+        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms. Got size {tuple(size)}")
+    if theta.dim() != 3 or tuple(theta.shape[1:]) != (axes, axes + 1):
+        raise ValueError(f"Expected a batch of {axes}D affine matrices of shape Nx{axes}x{axes + 1} for size {tuple(size)}. "
+                         f"Got {tuple(theta.shape)}.")
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
 
     def along(n):
         places = arange(n, dtype=theta.dtype)
@@ -20,14 +36,15 @@ def affine_grid(theta, size, align_corners=False):
             return places * 0 if n == 1 else places * (2 / (n - 1)) - 1
         return (2 * places + 1) / n - 1
 
-    n, _, height, width = size
-    x, y = along(width).expand(height, width), along(height).unsqueeze(1).expand(height, width)
-    points = stack([x, y, x * 0 + 1], -1)
-    return (points.reshape(1, -1, 3) @ theta.transpose(1, 2)).reshape(n, height, width, 2)
+    n, extents = size[0], tuple(size[2:])
+    # The last axis comes first in a position.
+    numbers = [along(m).reshape(-1, *[1] * (axes - 1 - i)).expand(extents) for i, m in enumerate(extents)][::-1]
+    points = stack([*numbers, numbers[0] * 0 + 1], -1)
+    return (points.reshape(1, -1, axes + 1) @ theta.transpose(1, 2)).reshape(n, *extents, axes)
 
 
 def _reflected(x, low, high):
-    """Places brought inside by mirrors at both ends."""
+    """Positions reflected at both ends until they are inside."""
     if low == high:
         return x * 0
     span = high - low
@@ -37,41 +54,110 @@ def _reflected(x, low, high):
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """Images `(N, C, H, W)` at places `(N, h, w, 2)` from -1 to 1, the first number of a place going right, the second down.
+    """Elements of images `(N, C, H, W)` at positions `(N, h, w, 2)`, or of volumes `(N, C, D, H, W)` at `(N, d, h, w, 3)`.
+
+    Positions are from -1 to 1; the first number of a position belongs to the last axis. `mode` is `"bilinear"` (linear along
+    each axis), `"nearest"` or `"bicubic"`; `padding_mode` is `"zeros"`, `"border"` or `"reflection"`.
 
     >>> import gradus
     >>> image = gradus.arange(4.0).reshape(1, 1, 2, 2)
     >>> gradus.nn.functional.grid_sample(image, gradus.zeros(1, 1, 1, 2)).item()
     1.5
     """
-    if input.dim() != 4 or grid.dim() != 4 or grid.shape[-1] != 2 or input.shape[0] != grid.shape[0]:
-        raise ValueError(f"grid_sample is for images (N, C, H, W) and grids (N, h, w, 2), not {tuple(input.shape)} and {tuple(grid.shape)}")
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(f"mode {mode!r} is 'bilinear' or 'nearest', padding_mode {padding_mode!r} 'zeros', 'border' or 'reflection'")
-    n, channels, height, width = input.shape
-    flat = input.reshape(n, channels, height * width)
+    if mode not in _MODES:
+        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+    if padding_mode not in _PADDING:
+        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
+                         f"but got: '{padding_mode}'")
+    axes = input.dim() - 2
+    if axes not in (2, 3) or grid.dim() != input.dim() or grid.shape[-1] != axes or input.shape[0] != grid.shape[0]:
+        raise RuntimeError("grid_sampler(): expected images (N, C, H, W) and a grid (N, h, w, 2), or volumes (N, C, D, H, W) and a grid "
+                           f"(N, d, h, w, 3), but got sizes {list(input.shape)} and {list(grid.shape)}")
+    n, channels, *extents = input.shape
+    if 0 in extents:
+        raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(input.shape)}")
+    flat = input.reshape(n, channels, -1)
 
-    def place(g, size):
-        x = (g + 1) * ((size - 1) / 2) if align_corners else ((g + 1) * size - 1) / 2
+    def padded(x, size):
+        """Positions brought inside where the padding asks for it."""
         if padding_mode == "reflection":
             x = _reflected(x, 0, size - 1) if align_corners else _reflected(x, -0.5, size - 0.5)
         return x if padding_mode == "zeros" else x.clamp(0, size - 1)
 
-    def at(row, column):
-        """Pixels, 0 outside."""
-        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-        index = row.clamp(0, height - 1).long() * width + column.clamp(0, width - 1).long()
+    def at(places):
+        """Elements at integer positions, given per axis as floats; 0 outside."""
+        inside, index = None, 0
+        for x, size in zip(places, extents):
+            within = (x >= 0) & (x <= size - 1)
+            inside = within if inside is None else inside & within
+            index = index * size + where(within, x, x * 0).long()
         index = index.reshape(n, 1, -1).expand(n, channels, index[0].numel())
-        found = flat.gather(2, index).reshape(n, channels, *row.shape[1:])
+        found = flat.gather(2, index).reshape(n, channels, *inside.shape[1:])
         return found * inside.unsqueeze(1).to(found.dtype)
 
-    x, y = place(grid[..., 0], width), place(grid[..., 1], height)
+    def unnormalized(g, size):
+        return (g + 1) * ((size - 1) / 2) if align_corners else ((g + 1) * size - 1) / 2
+
+    places = [unnormalized(grid[..., axes - 1 - i], size) for i, size in enumerate(extents)]
     if mode == "nearest":
-        return at(y.detach().round(), x.detach().round())
-    left, top = x.detach().floor(), y.detach().floor()
-    right, down = x - left, y - top
+        return at([padded(x.detach(), size).round() for x, size in zip(places, extents)])
+    if mode == "bilinear":
+        places = [padded(x, size) for x, size in zip(places, extents)]
+    low = [x.detach().floor() for x in places]
+    share = [x - below for x, below in zip(places, low)]
     result = 0
-    for row, column, weight in ((top, left, (1 - down) * (1 - right)), (top, left + 1, (1 - down) * right),
-                                (top + 1, left, down * (1 - right)), (top + 1, left + 1, down * right)):
-        result = result + at(row, column) * weight.unsqueeze(1)
+    for taps in itertools.product((0, 1) if mode == "bilinear" else (-1, 0, 1, 2), repeat=axes):
+        weight, corner = 1, []
+        for tap, below, part, size in zip(taps, low, share, extents):
+            if mode == "bilinear":
+                weight = weight * (part if tap else 1 - part)
+                corner.append(below + tap)
+            else:  # each neighbour is padded by itself
+                weight = weight * _weights((part - tap).abs())
+                corner.append(padded(below + tap, size).round())
+        result = result + at(corner) * weight.unsqueeze(1)
     return result
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`grid_sample` with its modes as numbers: 0, 1, 2 for bilinear, nearest, bicubic and for zeros, border, reflection.
+
+    >>> import gradus
+    >>> image = gradus.arange(4.0).reshape(1, 1, 2, 2)
+    >>> gradus.grid_sampler(image, gradus.zeros(1, 1, 1, 2), 0, 0, False).item()
+    1.5
+    """
+    return grid_sample(input, grid, _MODES[interpolation_mode], _PADDING[padding_mode], align_corners)
+
+
+def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`grid_sampler` of images.
+
+    >>> import gradus
+    >>> image = gradus.arange(4.0).reshape(1, 1, 2, 2)
+    >>> gradus.grid_sampler_2d(image, gradus.zeros(1, 1, 1, 2), 0, 0, False).item()
+    1.5
+    """
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`grid_sampler` of volumes.
+
+    >>> import gradus
+    >>> volume = gradus.arange(8.0).reshape(1, 1, 2, 2, 2)
+    >>> gradus.grid_sampler_3d(volume, gradus.zeros(1, 1, 1, 1, 3), 0, 0, False).item()
+    3.5
+    """
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def affine_grid_generator(theta, size, align_corners):
+    """`affine_grid`, under the name it has as a function of tensors.
+
+    >>> import gradus
+    >>> theta = gradus.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> tuple(gradus.affine_grid_generator(theta, (1, 1, 2, 3), False).shape)
+    (1, 2, 3, 2)
+    """
+    return affine_grid(theta, size, align_corners)

@@ -6,7 +6,7 @@ from ..core import bool as bool_, cat, zeros, zeros_like
 
 
 def _additive(mask, dtype):
-    """A mask as numbers to add: where a truth value forbids, minus infinity."""
+    """A mask as numbers to add: minus infinity where a boolean mask is true."""
     if mask is None or mask.dtype != bool_:
         return mask
     return zeros(tuple(mask.shape), dtype=dtype).masked_fill(mask, -math.inf)
@@ -51,8 +51,6 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
 
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    if static_k is not None or static_v is not None:
-        raise NotImplementedError("multi_head_attention_forward: static_k and static_v are not supported")
     alone = query.dim() == 2
     if alone:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
@@ -64,14 +62,26 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight.chunk(3, 0)
     biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3, 0)
     q, k, v = (F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
-    n, queries, keys = q.shape[0], q.shape[1], k.shape[1]
+    head_dim = embed_dim // num_heads
+    n, queries = q.shape[0], q.shape[1]
+    if (static_k is not None or static_v is not None) and bias_k is not None:
+        raise AssertionError("bias cannot be added to static key or value.")
+
+    def heads(x, static, name):
+        """`(n, heads, keys, features)` of what was projected, or of what the caller gives instead."""
+        if static is None:
+            return x.reshape(n, x.shape[1], num_heads, head_dim).transpose(1, 2)
+        if static.dim() != 3 or static.shape[0] != n * num_heads or static.shape[2] != head_dim:
+            raise AssertionError(f"expecting {name} of shape ({n * num_heads}, keys, {head_dim}), but got {tuple(static.shape)}")
+        return static.reshape(n, num_heads, static.shape[1], head_dim)
+
+    keys = k.shape[1] if static_k is None else static_k.shape[1]
     mask = _mask(n, num_heads, queries, keys, attn_mask, key_padding_mask, q.dtype)
     added = 0
     if bias_k is not None:
         k, v = (cat([x, bias.expand(n, 1, embed_dim)], 1) for x, bias in ((k, bias_k), (v, bias_v)))
         added += 1
-    head_dim = embed_dim // num_heads
-    q, k, v = (x.reshape(n, x.shape[1], num_heads, head_dim).transpose(1, 2) for x in (q, k, v))
+    q, k, v = heads(q, None, ""), heads(k, static_k, "static_k"), heads(v, static_v, "static_v")
     if add_zero_attn:
         k, v = (cat([x, zeros_like(x[:, :, :1])], 2) for x in (k, v))
         added += 1

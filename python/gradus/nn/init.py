@@ -1,9 +1,11 @@
 """First values of parameters, under PyTorch's names. All change their tensor in place and return it."""
 
+import functools
 import math
+import warnings
 
 from .._examples import documented as _documented
-from ..core import empty, eye, no_grad, randn, randperm
+from ..core import empty, eye as _eye_matrix, no_grad, randn, randperm
 from ..linalg import qr
 
 _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
@@ -94,7 +96,7 @@ def eye_(tensor):
     """The identity, as far as a matrix of this shape can be it."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(eye(*tensor.shape))
+    return tensor.copy_(_eye_matrix(*tensor.shape))
 
 
 @no_grad()
@@ -169,3 +171,18 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     return tensor
 
 _documented(globals())
+
+
+def _older(function):
+    """A function under the name that it had before PyTorch marked changes in place with `_`."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        warnings.warn(f"`nn.init.{function.__name__[:-1]}` is now deprecated in favor of `nn.init.{function.__name__}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    return call
+
+
+for _name in "uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse".split():
+    globals()[_name] = _older(globals()[f"{_name}_"])

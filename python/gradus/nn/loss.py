@@ -1,5 +1,6 @@
 """Losses: a line each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
 
+from .legacy_loss import reduction_of
 from .module import Module
 from .tables import remembering, with_values
 
@@ -9,9 +10,7 @@ class _Loss(Module):
 
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
-        if size_average is not None or reduce is not None:  # as PyTorch reads its old words
-            reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        self.reduction = reduction
+        self.reduction = reduction_of(size_average, reduce, reduction)
 
 
 class _WeightedLoss(_Loss):

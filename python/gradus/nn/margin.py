@@ -1,7 +1,10 @@
-"""Losses with margins between classes, and over several labels."""
+"""Losses that are composed of other functions: with margins between classes, over several labels, of normal distributions."""
 
-from ..core import arange
-from .functional import logsigmoid, pairwise_distance, relu
+import math
+
+from .. import _native
+from ..core import arange, full_like
+from .functional import cross_entropy, linear, logsigmoid, pairwise_distance, relu
 
 
 def _reduced(loss, reduction):
@@ -14,21 +17,21 @@ def _reduced(loss, reduction):
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="mean"):
     """How far other classes are above the right one less a margin, to the power `p`, over the number of classes."""
-    alone = input.dim() == 1
-    x, y = (input.unsqueeze(0), target.reshape(1)) if alone else (input, target)
+    alone = input.dim() < 2
+    x, y = (input.reshape(1, -1), target.reshape(1)) if alone else (input, target)
     right = x.gather(1, y.unsqueeze(1))
     excess = relu(margin - right + x) ** p
     if weight is not None:
         excess = excess * weight[y].unsqueeze(1)
     others = arange(x.shape[1]) != y.unsqueeze(1)
     loss = (excess * others.to(x.dtype)).sum(1) / x.shape[1]
-    return _reduced(loss[0] if alone else loss, reduction)
+    return _reduced(loss.reshape(tuple(target.shape)) if alone else loss, reduction)
 
 
 def multilabel_margin_loss(input, target, reduction="mean"):
     """How far classes that are no labels are above those that are, less one. Labels stand in front of the first -1."""
-    alone = input.dim() == 1
-    x, y = (input.unsqueeze(0), target.unsqueeze(0)) if alone else (input, target)
+    alone = input.dim() < 2
+    x, y = (input.reshape(1, -1), target.reshape(1, -1)) if alone else (input, target)
     named = (y < 0).cumsum(1) == 0
     labels = y.clamp(min=0)
     chosen = named.to(x.dtype)
@@ -41,7 +44,7 @@ def multilabel_margin_loss(input, target, reduction="mean"):
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
-    """Cross entropy of a truth value per class, with the mean over classes."""
+    """Cross entropy of a boolean per class, with the mean over classes."""
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
@@ -56,3 +59,56 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     if swap:
         far = far.minimum(distance(positive, negative))
     return _reduced(relu(near - far + margin), reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Negative log-likelihood of targets under normal distributions, given their means (`input`) and variances.
+
+    `var` has the shape of `input`, or one variance for each row of the last axis, or is a number.
+
+    >>> import gradus
+    >>> gradus.nn.functional.gaussian_nll_loss(gradus.zeros(2), gradus.ones(2), 1.0)
+    tensor(0.5000)
+    """
+    if isinstance(var, (int, float)):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = full_like(input, float(var))
+    elif not _native.is_tracing() and bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if tuple(var.shape) != tuple(input.shape):
+        if tuple(var.shape) == tuple(input.shape[:-1]):
+            var = var.unsqueeze(-1)
+        elif input.dim() != var.dim() or sum(m for n, m in zip(input.shape, var.shape) if n != m) != 1:
+            raise ValueError("var is of incorrect size")
+    if target.dim() == input.dim() and tuple(var.shape) == tuple(input.shape):
+        return _native.gaussian_nll_loss(input, target, var, full, eps, reduction)
+    var = var + (var.clamp(min=eps) - var).detach()
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None,
+                         label_smoothing=0.0, options=None):
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`, for weights `(C, ..., features)`.
+
+    `options` says how PyTorch divides the work to save memory; it changes no value, and here nothing else either.
+    """
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    classes, *more, features = linear_weight.shape
+    if input.shape[-1] != features:
+        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), "
+                           f"got {input.shape[-1]} and {features}, respectively")
+    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *more):
+        raise RuntimeError(f"expected linear_bias shape {(classes, *more)}, got {tuple(linear_bias.shape)}")
+    if more and input.dim() == 1:
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input")
+    shape = (*input.shape[:-1], classes, *more)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, linear_weight.reshape(-1, features), bias).reshape(*shape)
+    return cross_entropy(logits, target, weight, -100 if ignore_index is None else ignore_index, reduction, label_smoothing)

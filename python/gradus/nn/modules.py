@@ -11,7 +11,7 @@ import functools as _functools
 import sys as _sys
 import types as _types
 
-from . import activation, containers, conv, dropout, lazy, linear, loss, module, norm, pooling, recurrent, transformer
+from . import activation, adaptive, containers, conv, dropout, lazy, linear, loss, module, norm, pooling, recurrent, transformer
 from .module import Module  # noqa: F401
 
 utils = _types.ModuleType(f"{__name__}.utils", "Numbers for every axis.")
@@ -27,7 +27,7 @@ utils._single, utils._pair, utils._triple, utils._quadruple = map(_ntuple, range
 
 #: PyTorch's names for topics, and the module here that has what begins with `_` there.
 _TOPICS = {
-    "activation": activation, "batchnorm": norm, "channelshuffle": pooling, "container": containers, "conv": conv,
+    "activation": activation, "adaptive": adaptive, "batchnorm": norm, "channelshuffle": pooling, "container": containers, "conv": conv,
     "distance": pooling, "dropout": dropout, "flatten": linear, "fold": pooling, "instancenorm": norm, "lazy": lazy, "linear": linear,
     "loss": loss, "module": module, "normalization": norm, "padding": pooling, "pixelshuffle": pooling, "pooling": pooling,
     "rnn": recurrent, "sparse": linear, "transformer": transformer, "upsampling": pooling,

@@ -77,6 +77,41 @@ class _BatchNorm(_NormBase):
             kept.add_((new.to(kept.dtype) - kept) * share.to(kept.dtype))
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm over the batches of all processes. There is one process, so it is batch norm of any number of axes.
+
+    >>> import gradus
+    >>> model = gradus.nn.SyncBatchNorm.convert_sync_batchnorm(gradus.nn.Sequential(gradus.nn.BatchNorm2d(3)))
+    >>> model
+    Sequential(
+      (0): SyncBatchNorm(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    )
+    """
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module with every batch norm in it as a `SyncBatchNorm` of the same parameters and statistics."""
+        made = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            for register in ("_parameters", "_buffers"):
+                for name, value in module.__dict__[register].items():
+                    made.__dict__[register][name] = value
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
+
+
 class _InstanceNorm(_NormBase):
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
                  dtype=None, *, bias=True):

@@ -1,5 +1,8 @@
 """A model on several devices, of which there is one."""
 
+import sys as _sys
+import types as _types
+
 from .module import Module
 
 
@@ -28,3 +31,10 @@ class DistributedDataParallel(DataParallel):
 
     def __init__(self, module, device_ids=None, **options):
         raise RuntimeError("DistributedDataParallel: no process group is initialized, and none can be: processes do not train together here")
+
+
+# Where PyTorch has each of them.
+for _name, _values in {"distributed": {"DistributedDataParallel": DistributedDataParallel}, "data_parallel": {"DataParallel": DataParallel}}.items():
+    _module = _types.ModuleType(f"{__name__}.{_name}", "A model on several devices, of which there is one.")
+    _module.__dict__.update(_values)
+    _sys.modules[_module.__name__] = globals()[_name] = _module

@@ -169,3 +169,36 @@ for _n in (1, 2, 3):
                    f"    >>> pooled = gradus.nn.MaxPool{_n}d(2, return_indices=True)(gradus.ones(1, {', '.join(['4'] * _n)}))\n"
                    f"    >>> tuple(gradus.nn.MaxUnpool{_n}d(2)(*pooled).shape)\n    (1, {', '.join(['4'] * _n)})\n    ", "__module__": __name__, "_axes": _n})
     __all__.append(_name)
+
+
+class _FractionalMaxPool(Module):
+    _axes = 0
+
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        name = type(self).__name__
+        self.kernel_size, self.return_indices = each(kernel_size, self._axes), return_indices
+        if min(self.kernel_size) <= 0:
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else each(output_size, self._axes)
+        self.output_ratio = None if output_ratio is None else each(output_ratio, self._axes)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input):
+        pool = getattr(F, f"fractional_max_pool{self._axes}d")
+        return pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+for _n in (2, 3):
+    _name = f"FractionalMaxPool{_n}d"
+    globals()[_name] = type(_name, (_FractionalMaxPool,), {
+        "__doc__": with_shapes(f"Maxima of windows over {_n} axes with random strides, for a given size of the result.", _name, "2, output_size=3",
+                               f"gradus.ones(1, 2, {', '.join(['7'] * _n)})", f"(1, 2, {', '.join(['3'] * _n)})"),
+        "__module__": __name__, "_axes": _n})
+    __all__.append(_name)

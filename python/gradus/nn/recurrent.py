@@ -92,6 +92,25 @@ class RNNBase(Module):
     def _suffix(layer, direction):
         return f"_l{layer}" + ("_reverse" if direction else "")
 
+    @property
+    def all_weights(self):
+        """The parameters of each layer and direction, in PyTorch's order."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _all_weights(self):
+        kinds = ["weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if self.bias else ()), *(("weight_hr",) if self.proj_size else ())]
+        return [[kind + self._suffix(layer, direction) for kind in kinds]
+                for layer in range(self.num_layers) for direction in range(self._directions)]
+
+    @property
+    def _flat_weights_names(self):
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self):
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
     def reset_parameters(self):
         """Draws new values, as PyTorch would."""
         bound = 1.0 / math.sqrt(self.hidden_size)

@@ -1,7 +1,7 @@
-"""Images resampled by cubic splines, or by means of what an element covers: a matrix for each axis."""
+"""Images resampled by cubic splines, by means over the area of an element, or as bytes: one matrix for each axis."""
 
 from .. import _native
-from ..core import arange
+from ..core import arange, float64, uint8
 
 _A = -0.75  # how steep the spline is at its neighbours, as PyTorch has it
 
@@ -13,17 +13,20 @@ def _weights(distance, a=_A):
     return near.where(distance <= 1, far).masked_fill(distance >= 2, 0)
 
 
-def _matrix(n, size, scale, align_corners, dtype):
-    """The weights of `n` places for each of `size`; places beyond the edge are those at it."""
+def _matrix(n, size, scale, align_corners, dtype, cubic=True):
+    """The weights of `n` elements for each of `size`; elements beyond the edge are those at it."""
     out = arange(size, dtype=dtype)
     if align_corners:
         place = out * ((n - 1) / (size - 1) if size > 1 else 0.0)
     else:
         place = (out + 0.5) * (n / size if scale is None else 1 / scale) - 0.5
+    if not cubic:
+        place = place.clamp(min=0)
     low, total = place.floor(), 0
-    for k in (-1, 0, 1, 2):
-        column = (low + k).clamp(0, n - 1).long()
-        total = total + _native.one_hot(column, n).to(dtype) * _weights((place - low - k).abs()).unsqueeze(1)
+    for k in (-1, 0, 1, 2) if cubic else (0, 1):
+        column, distance = (low + k).clamp(0, n - 1).long(), (place - low - k).abs()
+        share = _weights(distance) if cubic else 1 - distance
+        total = total + _native.one_hot(column, n).to(dtype) * share.unsqueeze(1)
     return total
 
 
@@ -52,9 +55,20 @@ def resampled(input, size, scale_factor, align_corners, recompute_scale_factor, 
         size = [int(n * s) for n, s in zip(input.shape[2:], scales)]
     if recompute_scale_factor:
         scales = (None, None)
-    axes = list(zip(input.shape[2:], size, scales))
-    if antialias:
-        rows, columns = (_covering(*axis, align_corners, input.dtype, mode == "bicubic") for axis in axes)
-    else:
-        rows, columns = (_matrix(*axis, align_corners, input.dtype) for axis in axes)
+    axes, dtype = list(zip(input.shape[2:], size, scales)), float64 if input.dtype == uint8 else input.dtype
+    make = _covering if antialias else _matrix
+    rows, columns = (make(*axis, align_corners, dtype, mode == "bicubic") for axis in axes)
+    if input.dtype == uint8:
+        return _bytes(rows, _bytes(columns, input.transpose(2, 3)).transpose(2, 3))
     return rows @ input @ columns.transpose(0, 1)
+
+
+def _bytes(weights, input):
+    """`weights @ input` for bytes, with weights of 16 bits as PyTorch has them, rounded to the nearest byte."""
+    bits, most = 0, float(weights.max())
+    while bits < 22 and int(0.5 + most * 2 ** (bits + 1)) < 1 << 15:
+        bits += 1
+    whole = weights * 2.0**bits
+    whole = (whole + 0.5 * whole.sign()).trunc()
+    sums = whole @ input.to(float64) + 2.0 ** (bits - 1)
+    return (sums / 2.0**bits).floor().clamp(0, 255).to(uint8)

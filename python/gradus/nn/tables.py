@@ -3,6 +3,7 @@
 import inspect
 
 from . import functional as F
+from .legacy_loss import reduction_of, with_order
 from .module import Module
 
 
@@ -24,8 +25,8 @@ def remembering(name, function, arguments="", doc="", tensors=1, show=None, firs
     which arguments `repr` names (all of them if not given), `first` which it shows without a name, `buffers` which are
     tensors to be saved; `base` is what the class is derived from.
     """
-    signature = inspect.signature(eval(f"lambda self, {arguments}: 0"))
-    names = list(signature.parameters)[1:]
+    signature = with_order(inspect.signature(eval(f"lambda self, {arguments}: 0")), function)
+    names = [name for name in list(signature.parameters)[1:] if name not in ("size_average", "reduce")]
     show = names if show is None else show
 
     def __init__(self, *args, **kwargs):
@@ -34,6 +35,9 @@ def remembering(name, function, arguments="", doc="", tensors=1, show=None, firs
         except TypeError as error:
             raise TypeError(f"{name}.__init__() {error}") from None
         bound.apply_defaults()
+        if "reduce" in bound.arguments:
+            older = bound.arguments.pop("size_average"), bound.arguments.pop("reduce")
+            bound.arguments["reduction"] = reduction_of(*older, bound.arguments["reduction"])
         Module.__init__(self)
         for key in names:
             if key in buffers:

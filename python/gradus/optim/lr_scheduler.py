@@ -569,3 +569,6 @@ class ChainedScheduler(SequentialLR):
 # At the end, since they use what stands above.
 from .cyclic import CyclicLR  # noqa: E402, F401
 from .plateau import ReduceLROnPlateau  # noqa: E402, F401
+
+#: The name that programs for older versions of PyTorch derive from.
+_LRScheduler = LRScheduler

@@ -1,3 +1,3 @@
-"""Where PyTorch programs look for data loaders and checkpoints."""
+"""Where PyTorch programs look for data loaders, checkpoints and nests of containers."""
 
-from . import checkpoint, data
+from . import _pytree, checkpoint, data, hooks, model_zoo

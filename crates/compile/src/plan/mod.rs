@@ -1,5 +1,6 @@
 //! The plan: kernels in order over numbered buffers, each with its place. What devices run.
 
+mod aliasing;
 mod print;
 mod verify;
 

@@ -1,18 +1,18 @@
-//! What must hold of a plan: every access lies in its buffer, nothing is read before it is written, and what is needed
-//! at the same time lies apart.
+//! Checks a plan: every access lies in its buffer, and nothing is read before it is written.
+//! Takes a plan; returns an error that names the step, the buffer and what is wrong. Which buffers may share memory is
+//! checked in `aliasing.rs`.
 
 use super::{Control, Place, Plan, Step};
 use crate::contraction::Contraction;
 use crate::kernel::{Kernel, Level, Store};
 use crate::layout::Layout;
-use crate::memory::{Life, in_place, lives};
 use gradus_ir::{DType, Error, Result};
 
 impl Plan {
     /// Checks that steps and places are right; says what is not, and of what.
     pub fn verify(&self) -> Result<()> {
         self.verify_steps()?;
-        self.places().map_err(|what| self.wrong(what))
+        self.verify_arena().and_then(|()| self.verify_donors()).map_err(|what| self.wrong(what))
     }
 
     /// As `verify`, for a plan whose temporaries have no places yet.
@@ -217,58 +217,6 @@ impl Plan {
             let mut written = body.steps.iter().flat_map(|s| s.writes_at(body.outputs[k]));
             if !written.all(|(layout, axes)| apart(&layout, &axes)) {
                 return Err(format!("two slices write one place of result {k}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Temporaries lie in the arena, and two that are needed at the same time lie apart, unless the one takes the place
-    /// of the other element by element.
-    fn places(&self) -> Result<(), String> {
-        let lives = lives(self);
-        let mut temporary: Vec<(usize, usize, usize)> = Vec::new();
-        for (b, life) in lives.iter().enumerate() {
-            let (Place::Arena(at), Some(life)) = (&self.buffers[b].place, life) else { continue };
-            if at + self.buffers[b].bytes() > self.arena {
-                return Err(format!("b{b} lies beyond the arena"));
-            }
-            temporary.push((life.from, b, *at));
-        }
-        temporary.sort_unstable();
-        let mut alive: Vec<(usize, usize)> = Vec::new();
-        for (from, b, at) in temporary {
-            alive.retain(|(other, _)| lives[*other].is_some_and(|l| l.to >= from));
-            let bytes = self.buffers[b].bytes();
-            for &(other, other_at) in &alive {
-                let apart = at + bytes <= other_at || other_at + self.buffers[other].bytes() <= at;
-                let same = at == other_at && bytes == self.buffers[other].bytes();
-                let last = lives[other].is_some_and(|l| l.to == from);
-                let over = same && last && in_place(&self.steps[from]).contains(&(b, other));
-                if !apart && !over {
-                    return Err(format!("b{b} lies where b{other} is still needed"));
-                }
-            }
-            alive.push((b, at));
-        }
-        self.donated(&lives)
-    }
-
-    /// An output takes over an input that nobody reads later, element by element, and no other output does.
-    fn donated(&self, lives: &[Option<Life>]) -> Result<(), String> {
-        if self.donors.len() != self.outputs.len() {
-            return Err(format!("{} donors for {} outputs", self.donors.len(), self.outputs.len()));
-        }
-        for (k, i) in self.donors.iter().enumerate().filter_map(|(k, d)| Some((k, (*d)?))) {
-            let Some(&input) = self.inputs.get(i) else { return Err(format!("no input {i} for output {k}")) };
-            let output = self.outputs[k];
-            self.is(output, self.buffers[input].dtype, self.buffers[input].numel)?;
-            let writer = self.steps.iter().position(|s| s.writes().contains(&output));
-            let over = writer.is_some_and(|at| {
-                in_place(&self.steps[at]).contains(&(output, input))
-                    && lives[input].is_some_and(|l| l.to == at)
-            });
-            if !over || self.donors[..k].contains(&Some(i)) {
-                return Err(format!("output {k} cannot take over input {i}"));
             }
         }
         Ok(())

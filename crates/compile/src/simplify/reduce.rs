@@ -46,8 +46,16 @@ fn reduce(combine: Combine, axes: Vec<usize>, x: Expr) -> Option<Expr> {
 
 /// Where the axes that stay are when others are gone.
 fn renumbered(axes: &[usize], gone: &[usize]) -> Vec<usize> {
-    let place = |a: &usize| a - gone.iter().filter(|g| *g < a).count();
-    axes.iter().filter(|a| !gone.contains(a)).map(place).collect()
+    let most = axes.iter().max().map_or(0, |a| a + 1);
+    let gone = gradus_ir::axis_mask(gone, most);
+    // How many axes before each are gone.
+    let mut before = Vec::with_capacity(most);
+    let mut count = 0;
+    for gone in &gone {
+        before.push(count);
+        count += usize::from(*gone);
+    }
+    axes.iter().filter(|a| !gone[**a]).map(|a| a - before[*a]).collect()
 }
 
 fn reduce_one(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
@@ -93,7 +101,8 @@ fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>
     let below = seen.node(node.ins[0]);
     let (same, inner) = parts(below)?;
     let shape: &Shape = seen.shape(below.ins[0]);
-    let kept: Vec<usize> = (0..shape.rank()).filter(|a| !inner.contains(a)).collect();
+    let gone = gradus_ir::axis_mask(inner, shape.rank());
+    let kept: Vec<usize> = (0..shape.rank()).filter(|a| !gone[*a]).collect();
     let outer = outer.iter().map(|&a| kept[a]).collect();
     (same == combine).then(|| (combine, outer, inner.to_vec(), Expr::Is(below.ins[0])))
 }

@@ -18,6 +18,6 @@ pub(crate) const PROFILE: Profile = Profile {
         shared: Some(1 << 22),
     }),
     loops: Loops { small: 64 },
-    memory: Memory { align: 64, most: 1 << 40 },
+    memory: Memory { align: 64, most: gradus_ir::size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
 };

@@ -53,6 +53,8 @@ fn cases() -> Vec<Case> {
         ("over minus one", v(I8, 1), |x| x[0] / -1.0, "neg"),
         ("over minus one", v(I64, 1), |x| x[0] / -1.0, "neg"),
         ("plus zero", v(U8, 1), |x| x[0] + 0.0, ""),
+        ("plus zero where none is negative", v(F64, 1), |x| x[0].exp().reshape([1, PAIRS]) + 0.0, "exp reshape"),
+        ("plus zero where none is negative", v(F64, 1), |x| slice(x[0].exp(), &[1], &[9], &[2]) + 0.0, "exp slice"),
         ("plus minus zero", v(F64, 1), |x| -0.0 + x[0], ""),
         ("minus zero", v(F64, 1), |x| x[0] - 0.0, ""),
         ("minus zero", v(I64, 1), |x| x[0] - 0.0, ""),

@@ -1,6 +1,7 @@
 //! Random words: every block of them is known from its number, so any thread can fill any part.
 
 use super::Call;
+#[cfg(target_arch = "x86_64")]
 use crate::Isa;
 use gradus_ir::{Result, philox};
 

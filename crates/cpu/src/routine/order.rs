@@ -87,7 +87,13 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             } else if few {
                 least(&mut pairs, (0..n).map(|k| &x[start + k * width..][..1]), count, rank);
             } else {
-                pairs.extend((0..n).map(|k| K::new(rank(x[start + k * width]), k)));
+                for from in (0..n).step_by(LOOKED).take_while(|_| !stop::wanted()) {
+                    let some = from..n.min(from + LOOKED);
+                    pairs.extend(some.map(|k| K::new(rank(x[start + k * width]), k)));
+                }
+            }
+            if stop::wanted() {
+                return;
             }
             if !few && n >= LONG {
                 by_digits(&mut pairs, &mut spare);
@@ -98,6 +104,9 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             pairs.truncate(count);
             let start_out = line / width * count * width + line % width;
             for (k, &p) in pairs.iter().enumerate() {
+                if k % LOOKED == 0 && stop::wanted() {
+                    return;
+                }
                 let (at, p) = (start_out + k * width, p.place());
                 // SAFETY: the line is this task's.
                 unsafe {
@@ -117,7 +126,7 @@ const CHUNK: usize = 32;
 const MORE: usize = 256;
 
 /// Elements that are looked at before asking whether the order is still wanted.
-const LOOKED: usize = 1 << 20;
+const LOOKED: usize = 1 << 18;
 
 /// The least pairs of a line, in no order. Of most chunks one look says that nothing in them is among the least so far.
 fn least<'a, T: Ordered + 'a, K: Pair>(
@@ -170,9 +179,11 @@ const DIGIT: u32 = 11;
 fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
     let digit = |p: K, d: usize| (p.rank() >> (d as u32 * DIGIT)) as usize % (1 << DIGIT);
     let mut counts = vec![[0usize; 1 << DIGIT]; K::BITS.div_ceil(DIGIT) as usize];
-    for &p in pairs.iter() {
-        for (d, counts) in counts.iter_mut().enumerate() {
-            counts[digit(p, d)] += 1;
+    for some in pairs.chunks(LOOKED).take_while(|_| !stop::wanted()) {
+        for &p in some {
+            for (d, counts) in counts.iter_mut().enumerate() {
+                counts[digit(p, d)] += 1;
+            }
         }
     }
     spare.resize(pairs.len(), K::default());
@@ -182,10 +193,12 @@ fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
         }
         let mut next = 0;
         places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
-        for &p in pairs.iter() {
-            let place = &mut places[digit(p, d)];
-            spare[*place] = p;
-            *place += 1;
+        for some in pairs.chunks(LOOKED).take_while(|_| !stop::wanted()) {
+            for &p in some {
+                let place = &mut places[digit(p, d)];
+                spare[*place] = p;
+                *place += 1;
+            }
         }
         std::mem::swap(pairs, spare);
     }

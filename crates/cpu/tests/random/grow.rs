@@ -19,7 +19,7 @@ const MOST_TERMS: usize = 1 << 25;
 /// Attention has so many heads.
 const HEADS: usize = 8;
 /// Most roundings of a few operations and functions, by the device and by the reference.
-const FEW: usize = 24;
+pub(crate) const FEW: usize = 24;
 
 /// A graph with inputs for it.
 pub(crate) struct Grown {
@@ -32,10 +32,14 @@ pub(crate) struct Grown {
 }
 
 /// Numbers with a fixed sequence per seed (splitmix).
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -43,7 +47,7 @@ impl Random {
     }
 
     /// Within -1 and 1.
-    fn number(&mut self) -> f64 {
+    pub(crate) fn number(&mut self) -> f64 {
         self.below(1 << 20) as f64 / (1 << 19) as f64 - 1.0
     }
 }
@@ -246,7 +250,7 @@ impl<'g> Grower<'g> {
 }
 
 /// Exponentials as shares of their sum along the last axis.
-fn shares(x: Var<'_>) -> Var<'_> {
+pub(crate) fn shares(x: Var<'_>) -> Var<'_> {
     let (shape, last) = (x.shape(), x.rank() - 1);
     let top = x.builder().apply1(Max { axes: vec![last] }, &[x]).spread(&[last], &shape);
     let e = (x - top).exp();

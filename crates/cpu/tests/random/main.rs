@@ -1,18 +1,23 @@
 //! Random graphs: simplified, fused, sliced, computed again and put over each other, values are those of one op at a time.
 
+mod control;
 mod grow;
 mod reached;
 
+use control::{Kind, Nested};
 use gradus_compile::{Options, Place, Plan, Step, compile, rules, simplify};
 use gradus_cpu::{Executable, PROFILE, Pool, evaluate_on};
 use gradus_ir::graph::Builder;
+use gradus_ir::transform::{jvp, vjp};
 use gradus_ir::{DType, Graph, Literal, Op, reference};
-use grow::{Grown, grow};
+use grow::{Grown, Random, grow};
 use reached::{ALL, reached};
 use std::sync::Arc;
 
 /// Graphs of each dtype: all of them, both dtypes at once, take some twenty seconds.
 const SEEDS: u64 = 48;
+/// Graphs of control flow of each dtype.
+const NESTED: u64 = 60;
 
 #[test]
 fn graphs_of_f32() {
@@ -22,6 +27,104 @@ fn graphs_of_f32() {
 #[test]
 fn graphs_of_f64() {
     check(DType::F64);
+}
+
+#[test]
+fn control_flow_of_f32() {
+    check_control(DType::F32);
+}
+
+#[test]
+fn control_flow_of_f64() {
+    check_control(DType::F64);
+}
+
+/// Checks graphs of control flow, and that every kind of it is nested in every other.
+fn check_control(dtype: DType) {
+    let (mut seen, mut reversed) = (Vec::new(), 0);
+    for seed in 0..NESTED {
+        let nested = control::grow(dtype, seed);
+        checked_control(&nested, &format!("seed {seed} of {dtype}"));
+        // Errors of gradients have a useful bound in f64 only.
+        if dtype == DType::F64 {
+            reversed += usize::from(nested.reversible);
+            checked_gradient(&nested, &format!("gradient of seed {seed}"));
+        }
+        seen.extend(nested.nesting);
+    }
+    for outer in [None, Some(Kind::Scan), Some(Kind::While), Some(Kind::Switch)] {
+        for inner in Kind::ALL {
+            let count = seen.iter().filter(|n| **n == (outer, inner)).count();
+            assert!(count >= 5, "{inner:?} in {outer:?} occurs {count} times in graphs of {dtype}");
+        }
+    }
+    assert!(dtype != DType::F64 || reversed >= 15, "{reversed} graphs have a gradient");
+}
+
+/// Values on the device: the same bits in every way of running, and those of the reference within the bound.
+fn checked_control(nested: &Nested, what: &str) {
+    let Nested { graph, inputs, bound, .. } = nested;
+    let plan = compile(graph).unwrap();
+    let run = |executable: Executable, threads: usize| {
+        evaluate_on(&Pool::new(threads), &executable, graph, inputs).unwrap()
+    };
+    let poisoned = |threads: usize| run(Executable::of(plan.clone()).unwrap().poisoned(), threads);
+    let right = reference::evaluate(graph, inputs).unwrap();
+    let first = poisoned(1);
+    let ways = [
+        ("on 3 threads", poisoned(3), &first, 0.0),
+        ("interpreted", run(Executable::interpreted(plan.clone()).unwrap().poisoned(), 2), &first, 0.0),
+        ("with memory for everything", run(Executable::of(roomy(&plan)).unwrap(), 2), &first, 0.0),
+        ("as it is", first.clone(), &right, *bound),
+    ];
+    for (how, found, expected, bound) in ways {
+        if let Err(why) = agree(&found, expected, bound) {
+            panic!("{what}, {how}: {why}\n{graph}\n{plan}");
+        }
+    }
+}
+
+/// Derivatives: forward mode on the device and on the reference; reverse mode likewise, and adjoint to forward mode.
+fn checked_gradient(nested: &Nested, what: &str) {
+    let Nested { graph, inputs, bound, ops, .. } = nested;
+    // The derivative of an op is off by the rounding of its operands times a second derivative (at most 2), and by its own.
+    // Cotangents add up to at most 1, so these errors only add over the ops.
+    let bound = bound * 2.0 * (*ops as f64 + 1.0);
+    let wrt: Vec<usize> = (0..control::FLOATS).collect();
+    let mut random = Random::new(*ops as u64);
+    let mut like = |of: &[Literal], total: f64| -> Vec<Literal> {
+        let count: usize = of.iter().map(|l| l.f().len()).sum();
+        let mut one = |l: &Literal| {
+            let data = l.f().iter().map(|_| random.number() * total / count as f64).collect();
+            Literal::floats(DType::F64, &l.aval().shape, data).unwrap()
+        };
+        of.iter().map(&mut one).collect()
+    };
+    let outputs = reference::evaluate(graph, inputs).unwrap();
+    let (tangents, cotangents) = (like(&inputs[..control::FLOATS], 1.0), like(&outputs, 1.0));
+    let both = |derivative: &Graph, more: &[Literal]| {
+        let inputs = [inputs, more].concat();
+        let found =
+            evaluate_on(&Pool::new(2), &Executable::new(derivative).unwrap().poisoned(), derivative, &inputs);
+        let right = reference::evaluate(derivative, &inputs).unwrap();
+        if let Err(why) = agree(&found.unwrap(), &right, bound) {
+            panic!("{what}: {why}\n{graph}\n{derivative}");
+        }
+        right
+    };
+    let forward = both(&jvp(graph, &wrt).unwrap(), &tangents);
+    if !nested.reversible {
+        let why = vjp(graph, &wrt).expect_err("a loop without a bound has no gradient").to_string();
+        assert!(why.contains("bound"), "{what}: {why}");
+        return;
+    }
+    let gradients = both(&vjp(graph, &wrt).unwrap(), &cotangents);
+    assert!(gradients.iter().any(|g| g.f().iter().any(|x| *x != 0.0)), "{what}: all zero\n{graph}");
+    let dot = |a: &[Literal], b: &[Literal]| -> f64 {
+        a.iter().zip(b).flat_map(|(a, b)| a.f().iter().zip(b.f())).map(|(x, y)| x * y).sum()
+    };
+    let (down, up) = (dot(&cotangents, &forward[outputs.len()..]), dot(&gradients, &tangents));
+    assert!((down - up).abs() <= bound, "{what}: {down} by forward mode, {up} by reverse mode\n{graph}");
 }
 
 /// Checks the graphs of all seeds, and that there is no pass that they do not reach.
@@ -108,7 +211,11 @@ fn roomy(plan: &Plan) -> Plan {
         }
     }
     for step in &mut plan.steps {
-        if let Step::Slices { control, .. } = step {
+        if let Step::Slices { control, .. }
+        | Step::Scan { control, .. }
+        | Step::While { control, .. }
+        | Step::Switch(control) = step
+        {
             control.plans.iter_mut().for_each(|p| *p = Arc::new(roomy(p)));
         }
     }

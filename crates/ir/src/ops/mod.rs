@@ -1,7 +1,7 @@
 //! The catalog: what a primitive declares about itself, and the list of all of them.
 //!
 //! Everything else walks this list. A pointwise op is one block in `pointwise/`; a structural op is one file
-//! here and one name in [`catalog!`]; a composite is a function over tensors, elsewhere.
+//! here and one name in `catalog!`; a composite is a function over tensors, elsewhere.
 
 pub mod call;
 pub mod complex;
@@ -553,12 +553,11 @@ pub fn arity(ins: &[Aval], expected: usize) -> Result<()> {
 
 /// Refuses axes that are out of range or repeated.
 pub fn check_axes(axes: &[usize], rank: usize) -> Result<()> {
-    for (i, &axis) in axes.iter().enumerate() {
-        if axis >= rank || axes[..i].contains(&axis) {
-            return Err(Error::new(crate::Kind::Axis { axis: axis as i64, rank }));
-        }
+    let mut seen = vec![false; rank];
+    match axes.iter().find(|a| seen.get_mut(**a).is_none_or(|seen| std::mem::replace(seen, true))) {
+        Some(&axis) => Err(Error::new(crate::Kind::Axis { axis: axis as i64, rank })),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 pub mod registry {

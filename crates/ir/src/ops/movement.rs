@@ -437,8 +437,8 @@ impl<'g> Var<'g> {
     }
     /// With size-1 axes put back where a reduction over `axes` of `like` removed them, and repeated.
     pub fn spread(self, axes: &[usize], like: &Shape) -> Var<'g> {
-        let kept: Shape =
-            like.iter().enumerate().map(|(a, &d)| if axes.contains(&a) { 1 } else { d }).collect();
+        let removed = crate::axis_mask(axes, like.rank());
+        let kept: Shape = like.iter().zip(removed).map(|(&d, removed)| if removed { 1 } else { d }).collect();
         self.reshape(kept).broadcast_to(like)
     }
     /// A range of one axis.

@@ -66,7 +66,8 @@ impl Primitive for Prod {
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let Some(t) = tangents[0] else { return vec![None] };
         let shape = rule.ins[0].shape();
-        let kept: Vec<usize> = (0..shape.rank()).filter(|a| !self.axes.contains(a)).collect();
+        let reduced = crate::axis_mask(&self.axes, shape.rank());
+        let kept: Vec<usize> = (0..shape.rank()).filter(|a| !reduced[*a]).collect();
         let order: Vec<usize> = kept.iter().chain(&self.axes).copied().collect();
         let count: usize = self.axes.iter().map(|&a| shape[a]).product();
         let merged: crate::Shape = kept.iter().map(|&a| shape[a]).chain([count]).collect();

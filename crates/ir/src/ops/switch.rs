@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::attr::AttrField;
-use crate::transform::{jvp_into, vjp_into, vmap_mask};
+use crate::transform::{jvp_into, vjp_into, vmap_into, vmap_mask};
 use crate::{Class, DType, op_struct};
 
 op_struct! {
@@ -48,6 +48,19 @@ pub(super) fn full<'g>(b: &'g Builder, values: &[Aval], derivatives: &[Option<Va
 pub(super) fn placed<'g>(values: &[Aval], found: impl IntoIterator<Item = Var<'g>>) -> Vec<Option<Var<'g>>> {
     let mut found = found.into_iter();
     values.iter().map(|a| if a.dtype.is_differentiable() { found.next() } else { None }).collect()
+}
+
+/// `x` for a branch whose result counts only where `taken` holds: elsewhere its value is that of `x`, held constant.
+///
+/// Selecting among results alone is not enough. The gradient that enters a branch is then 0 where the branch is not taken, but 0
+/// times an infinite derivative is NaN. This selects once more where the gradient leaves the branch, so that exactly 0 arrives
+/// at `x`, in every order. `lead` is how many first axes of `x` are those of `taken`.
+pub(super) fn taken_only<'g>(taken: Var<'g>, x: Var<'g>, lead: usize) -> Var<'g> {
+    if !x.dtype().is_differentiable() {
+        return x;
+    }
+    let axes: Vec<usize> = (lead..x.rank()).collect();
+    taken.spread(&axes, &x.shape()).select(x, x.builder().apply1(super::select::StopGradient {}, &[x]))
 }
 
 /// Types of values.
@@ -127,25 +140,47 @@ impl Primitive for Switch {
         [None].into_iter().chain(placed(&types, found)).collect()
     }
 
-    // A shared index chooses a batched branch; an index per element runs all branches and selects.
+    // A shared index chooses a batched branch. An index per element runs all branches and selects among the results.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let b = batch.builder;
-        let branches =
-            self.branches.iter().map(|g| vmap_mask(g, &batch.batched[1..], batch.size).map(Arc::new));
-        let branches = match branches.collect::<Result<Vec<_>>>() {
-            Ok(branches) => branches,
-            Err(e) => return vec![b.fail(e)],
-        };
         if !batch.batched[0] {
-            return b.apply(Switch { branches }, batch.ins);
+            let made =
+                self.branches.iter().map(|g| vmap_mask(g, &batch.batched[1..], batch.size).map(Arc::new));
+            return match made.collect::<Result<Vec<_>>>() {
+                Ok(branches) => b.apply(Switch { branches }, batch.ins),
+                Err(e) => vec![b.fail(e)],
+            };
         }
-        let all: Vec<Vec<Var<'g>>> = branches.iter().map(|g| b.inline(g, &batch.ins[1..])).collect();
+        // Floats need the batch axis even if all elements share them: each element has a gradient of its own to drop.
+        let wide = |i: &usize| batch.batched[*i] || batch.ins[*i].dtype().is_differentiable();
+        let batched: Vec<bool> = (1..batch.ins.len()).map(|i| wide(&i)).collect();
+        let ins: Vec<Var<'g>> =
+            (1..batch.ins.len()).map(|i| if wide(&i) { batch.with_axis(i) } else { batch.ins[i] }).collect();
+        let (index, last) = (batch.ins[0], self.branches.len() - 1);
+        let from = |k: usize| index.ge(index.full_like(k as f64));
+        let all: Vec<Vec<Var<'g>>> = (0..=last)
+            .map(|k| {
+                let taken = match k {
+                    0 if last == 0 => None,
+                    0 => Some(from(1).not()),
+                    k if k == last => Some(from(k)),
+                    k => Some(from(k).and(from(k + 1).not())),
+                };
+                let own = |v: &Var<'g>| taken.map_or(*v, |taken| taken_only(taken, *v, 1));
+                vmap_into(
+                    b,
+                    &self.branches[k],
+                    &ins.iter().map(own).collect::<Vec<_>>(),
+                    &batched,
+                    batch.size,
+                )
+            })
+            .collect();
         let pick = |j: usize| {
             let mut chosen = all[0][j];
             for (k, outs) in all.iter().enumerate().skip(1) {
                 let axes: Vec<usize> = (1..chosen.rank()).collect();
-                let this = batch.ins[0].ge(batch.ins[0].full_like(k as f64)).spread(&axes, &chosen.shape());
-                chosen = this.select(outs[j], chosen);
+                chosen = from(k).spread(&axes, &chosen.shape()).select(outs[j], chosen);
             }
             chosen
         };

@@ -1,7 +1,7 @@
 //! A loop until a condition fails.
 
 use super::scan::Scan;
-use super::switch::{avals, build, full, placed};
+use super::switch::{avals, build, full, placed, taken_only};
 use super::*;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
 use crate::{DType, op_struct};
@@ -24,6 +24,11 @@ op_struct! {
     }
 }
 
+/// The shape of a value with a batch axis in front.
+fn wide(v: Var<'_>, size: usize) -> crate::Shape {
+    [size].iter().chain(v.shape().iter()).copied().collect()
+}
+
 impl While {
     /// The loop as a scan of `bound` steps: carries and whether still running.
     fn bounded<'g>(&self, b: &'g Builder, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
@@ -31,7 +36,8 @@ impl While {
         let running = Aval::scalar(DType::Bool);
         let body = build(&[&types[..], &[running]].concat(), |r, v| {
             let (now, going) = (&v[..types.len()], v[types.len()]);
-            let next = r.inline(&self.body, now);
+            let own: Vec<Var<'_>> = now.iter().map(|v| taken_only(going, *v, 0)).collect();
+            let next = r.inline(&self.body, &own);
             let carries: Vec<Var<'_>> = next
                 .iter()
                 .zip(&now[self.shared..])
@@ -152,7 +158,14 @@ impl Primitive for While {
         });
         let body = build(&types, |r, v| {
             let each = vmap_into(r, &self.condition, v, &batched, size)[0];
-            let next = vmap_into(r, &self.body, v, &batched, size);
+            let own = |i: usize| match batched[i] || !v[i].dtype().is_differentiable() {
+                true => taken_only(each, v[i], 1),
+                false => taken_only(each, v[i].broadcast_to(&wide(v[i], size)), 1),
+            };
+            let ins: Vec<Var<'_>> = (0..v.len()).map(own).collect();
+            let floats: Vec<bool> = v.iter().map(|v| v.dtype().is_differentiable()).collect();
+            let mask: Vec<bool> = batched.iter().zip(&floats).map(|(b, f)| *b || *f).collect();
+            let next = vmap_into(r, &self.body, &ins, &mask, size);
             next.iter()
                 .zip(&v[self.shared..])
                 .map(|(new, old)| {

@@ -68,7 +68,8 @@ impl Combined for C {
 
 pub(super) fn reduce(x: &Literal, combine: Combine, axes: &[usize]) -> Data {
     let own = strides(x.shape());
-    let (inner, outer): (Vec<usize>, Vec<usize>) = (0..own.len()).partition(|a| axes.contains(a));
+    let reduced = crate::axis_mask(axes, own.len());
+    let (inner, outer): (Vec<usize>, Vec<usize>) = (0..own.len()).partition(|a| reduced[*a]);
     let split =
         |axes: &[usize]| -> (Vec<usize>, Vec<i64>) { axes.iter().map(|&a| (x.shape()[a], own[a])).unzip() };
     let ((oe, os), (ie, is)) = (split(&outer), split(&inner));

@@ -4,7 +4,10 @@ use super::combine::Combined;
 use super::strides::{Offsets, strides};
 use crate::literal::Data;
 use crate::ops::{Combine, Window};
-use crate::{Aval, C, Literal};
+use crate::{Aval, C, Literal, stop};
+
+/// Terms of a sum between two looks at whether the result is still wanted.
+const ASK_EVERY: usize = 1 << 14;
 
 /// Products that can be summed.
 trait Product: Combined {
@@ -55,7 +58,8 @@ impl Contraction for Labelled {
     fn run<T: Product>(self, a: &[T], b: &[T]) -> Vec<T> {
         let one = |&(oa, ob): &(i64, i64)| {
             let term = |&(ia, ib): &(i64, i64)| a[(oa + ia) as usize].times(b[(ob + ib) as usize]);
-            self.inner.iter().map(term).fold(T::default(), add)
+            let parts = self.inner.chunks(ASK_EVERY).take_while(|_| !stop::wanted());
+            parts.flatten().map(term).fold(T::default(), add)
         };
         self.outer.iter().map(one).collect()
     }
@@ -99,6 +103,10 @@ impl Contraction for Grouped {
         for (ni, gi, oi) in (0..n).flat_map(|n| (0..g).flat_map(move |g| (0..o).map(move |o| (n, g, o)))) {
             for meet in &self.meet {
                 let mut sum = T::default();
+                if stop::wanted() {
+                    out.push(sum); // not wanted, but as many as the type says
+                    continue;
+                }
                 for ci in 0..c {
                     let xs = &x[((ni * g + gi) * c + ci) * self.operand..];
                     let ws = &w[((gi * o + oi) * c + ci) * self.window..];

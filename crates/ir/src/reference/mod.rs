@@ -13,33 +13,16 @@ mod movement;
 mod pointwise;
 mod strides;
 
+pub use crate::size::{MOST_BYTES, reserve};
 pub use combine::Combined;
 pub use strides::Offsets;
 
 use crate::graph::Id;
 use crate::literal::Data;
 use crate::ops::{Form, Op};
-use crate::{Aval, DType, Error, Graph, Literal, Result, philox};
+use crate::{Aval, DType, Error, Graph, Literal, Result, philox, size};
 use live::{Live, Value};
 use std::panic::Location;
-
-/// No single op takes more: asking for it is a mistake, and could bring the system down even where the allocator
-/// says yes.
-pub const MOST_BYTES: usize = match 1usize.checked_shl(40) {
-    Some(bytes) => bytes,
-    None => isize::MAX as usize,
-};
-
-/// Below this it is not worth asking first.
-const LARGE_BYTES: usize = 1 << 28;
-
-/// Refuses what memory cannot hold, before the allocator ends the process over it.
-#[inline]
-pub fn reserve(bytes: usize) -> Result<()> {
-    let had =
-        bytes <= LARGE_BYTES || (bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
-    if had { Ok(()) } else { Err(Error::new(crate::Kind::Memory { bytes })) }
-}
 
 /// Bytes of values in the carriers of their classes.
 fn carried(avals: &[Aval]) -> usize {
@@ -137,7 +120,7 @@ fn apply_exact<'l>(
     outs: &[Aval],
     live: Option<&'l Live>,
 ) -> Result<Vec<Value<'l>>> {
-    reserve(carried(outs)).map_err(|e| e.in_op(op.name(), avals))?;
+    size::reserve(carried(outs)).map_err(|e| e.in_op(op.name(), avals))?;
     let literals = |ins: &[Value<'l>]| ins.iter().map(|v| (**v).clone()).collect::<Vec<Literal>>();
     let one = |(data, aval): (Data, &Aval)| Literal::new(aval.clone(), wrapped(data, aval.dtype));
     let results = match op.def().form(avals) {

@@ -1,6 +1,6 @@
 //! A loss and its gradients as one program.
 
-use super::vjp::{check_wrt, vjp_into};
+use super::vjp::{check_wrt, cotangents_for};
 use crate::graph::{Builder, Id, Var};
 use crate::{Error, Graph, Result};
 use std::panic::Location;
@@ -14,12 +14,12 @@ pub enum Unreachable {
     Zeros,
 }
 
-/// An input of a graph: positions change when a program does, these do not.
+/// A value of a graph that gradients are asked for: an input by name, or any value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrt<'a> {
-    /// By name.
+    /// An input, by name.
     Name(&'a str),
-    /// By the value that it is.
+    /// Any value of the graph: an input, an intermediate value or an output.
     Id(Id),
 }
 
@@ -36,24 +36,45 @@ impl From<Id> for Wrt<'_> {
 }
 
 impl Wrt<'_> {
-    /// Its position among the inputs, which carry derivatives.
-    fn position(self, graph: &Graph) -> Result<usize> {
-        let at = match self {
-            Wrt::Name(name) => graph.input(name)?,
-            Wrt::Id(id) => graph.inputs().iter().position(|(_, i)| *i == id).ok_or_else(|| {
-                let names: Vec<&str> = graph.inputs().iter().map(|(n, _)| n.as_str()).collect();
-                let why = format!("is not an input of the graph; those are {}", names.join(", "));
-                Error::value(format!("%{}.{}", id.node, id.out), why)
-            })?,
+    /// The value, which must exist and carry derivatives.
+    fn id(self, graph: &Graph) -> Result<Id> {
+        let id = match self {
+            Wrt::Name(name) => graph.inputs()[graph.input(name)?].1,
+            Wrt::Id(id) => id,
         };
-        check_wrt(graph, at).map(|()| at)
+        let known = graph.nodes().get(id.node as usize).is_some_and(|n| (id.out as usize) < n.outs.len());
+        if !known {
+            let names: Vec<&str> = graph.inputs().iter().map(|(n, _)| n.as_str()).collect();
+            let why = format!("is not a value of the graph; its inputs are {}", names.join(", "));
+            return Err(Error::value(format!("%{}.{}", id.node, id.out), why));
+        }
+        match graph.inputs().iter().position(|(_, input)| *input == id) {
+            Some(at) => check_wrt(graph, at)?,
+            None if graph.aval(id).dtype.is_differentiable() => {}
+            None => {
+                let why = format!("value {} is {}", described(graph, id), graph.aval(id));
+                return Err(Error::gradient(format!(
+                    "{why}: only float and complex values have derivatives"
+                )));
+            }
+        }
+        Ok(id)
     }
 }
 
-/// The graph of the same inputs that gives a loss, the other outputs, and the gradients of the loss for some inputs.
+/// A value as messages name it: an input by its name, any other by its place in the graph's text and its op.
+fn described(graph: &Graph, id: Id) -> String {
+    match graph.inputs().iter().find(|(_, input)| *input == id) {
+        Some((name, _)) => format!("`{name}`"),
+        None => format!("%{}.{} ({})", id.node, id.out, graph.nodes()[id.node as usize].op.name()),
+    }
+}
+
+/// The graph of the same inputs that gives a loss, the other outputs, and the gradients of the loss for some values.
 /// The loss is one of the outputs, a real scalar; the forward values are computed once for all three.
 ///
-/// An input is reached if a derivative flows to it: a path through ops without derivatives (comparisons, rounding,
+/// Gradients may be asked for any value: that for an intermediate value is what arrives there from all its uses.
+/// A value is reached if a derivative flows to it: a path through ops without derivatives (comparisons, rounding,
 /// `stop_gradient`) is none, one through an operand of a loop or choice is.
 ///
 /// ```
@@ -75,37 +96,88 @@ pub fn grad_with_loss<'a, W: Into<Wrt<'a>>>(
 ) -> Result<Graph> {
     let place = Location::caller();
     let wrt: Vec<Wrt<'a>> = wrt.into_iter().map(W::into).collect();
-    joint(graph, loss, &wrt, unreachable).map_err(|e| e.or_at(place))
+    joint(graph, loss, &wrt, unreachable, Seed::One).map_err(|e| e.or_at(place))
 }
 
-fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable) -> Result<Graph> {
+/// As [`grad_with_loss`], for a loss of any shape, real or complex: the graph has one more input behind the others,
+/// `d_output`, the cotangent of the loss, and gives the gradients of `Σ ⟨loss, d_output⟩`.
+///
+/// ```
+/// use gradus_ir::transform::{Unreachable, grad_with_cotangent};
+/// use gradus_ir::{Aval, Builder, DType};
+/// let b = Builder::new();
+/// let x = b.input("x", Aval::new(DType::F64, [3]));
+/// let graph = b.finish(&[x * x]).unwrap();
+/// let both = grad_with_cotangent(&graph, graph.outputs()[0], ["x"], Unreachable::Error).unwrap();
+/// assert_eq!(both.inputs()[1].0, "d_output");
+/// assert_eq!(both.output_avals()[1].to_string(), "f64[3]");
+/// ```
+#[track_caller]
+pub fn grad_with_cotangent<'a, W: Into<Wrt<'a>>>(
+    graph: &Graph,
+    loss: Id,
+    wrt: impl IntoIterator<Item = W>,
+    unreachable: Unreachable,
+) -> Result<Graph> {
+    let place = Location::caller();
+    let wrt: Vec<Wrt<'a>> = wrt.into_iter().map(W::into).collect();
+    joint(graph, loss, &wrt, unreachable, Seed::Input).map_err(|e| e.or_at(place))
+}
+
+/// The cotangent of the loss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seed {
+    /// 1, of a real scalar.
+    One,
+    /// An input of the graph.
+    Input,
+}
+
+fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, seed: Seed) -> Result<Graph> {
     let Some(at) = graph.outputs().iter().position(|id| *id == loss) else {
         let why = format!("is not an output of the graph, which has {}", graph.outputs().len());
         return Err(Error::value(format!("the loss %{}.{}", loss.node, loss.out), why));
     };
     let aval = graph.aval(loss);
-    if aval.rank() != 0 || !aval.dtype.is_differentiable() || aval.dtype.is_complex() {
+    if seed == Seed::One && (aval.rank() != 0 || !aval.dtype.is_differentiable() || aval.dtype.is_complex()) {
         return Err(Error::gradient(format!("a gradient is of a real scalar, and the loss is {aval}")));
     }
-    let wrt = wrt.iter().map(|w| w.position(graph)).collect::<Result<Vec<usize>>>()?;
+    if !aval.dtype.is_differentiable() {
+        let why = format!("the loss is {aval}: only float and complex values have derivatives");
+        return Err(Error::gradient(why));
+    }
+    let wrt = wrt.iter().map(|w| w.id(graph)).collect::<Result<Vec<Id>>>()?;
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
         graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();
-    let mut needs = vec![false; ins.len()];
-    wrt.iter().for_each(|&i| needs[i] = true);
     let mut cts = vec![None; graph.outputs().len()];
-    cts[at] = Some(b.full(aval, 1.0));
-    let (mut outs, grads) = vjp_into(&b, graph, &ins, &cts, &needs);
+    cts[at] = Some(match seed {
+        Seed::One => b.full(aval, 1.0),
+        Seed::Input => b.input("d_output", aval.clone()),
+    });
+    let mut needed = vec![false; graph.nodes().len()];
+    wrt.iter().for_each(|id| needed[id.node as usize] = true);
+    let (values, found) = cotangents_for(&b, graph, &ins, &cts, |i, _| needed[i]);
+    let value = |id: &Id| values[id.node as usize][id.out as usize];
+    let grad = |id: &Id| found[id.node as usize][id.out as usize];
     // An error of a rule comes first: after one, what flows says nothing.
-    if let (None, Unreachable::Error, Some(i)) =
-        (b.error(), unreachable, wrt.iter().find(|&&i| grads[i].is_none()))
+    if let (None, Unreachable::Error, Some(id)) =
+        (b.error(), unreachable, wrt.iter().find(|id| grad(id).is_none()))
     {
-        let (name, id) = &graph.inputs()[*i];
-        let why = format!("no derivative of the loss flows to input `{name}` ({})", graph.aval(*id));
+        let what = match graph.inputs().iter().any(|(_, input)| input == id) {
+            true => "input",
+            false => "value",
+        };
+        let why = format!(
+            "no derivative of the loss flows to {what} {} ({})",
+            described(graph, *id),
+            graph.aval(*id)
+        );
         return Err(Error::gradient(why));
     }
+    let mut outs: Vec<Var<'_>> = graph.outputs().iter().map(value).collect();
     outs[..=at].rotate_right(1);
-    outs.extend(wrt.iter().map(|&i| grads[i].unwrap_or_else(|| b.zeros(&ins[i].aval()))));
+    outs.extend(wrt.iter().map(|id| grad(id).unwrap_or_else(|| b.zeros(graph.aval(*id)))));
     let outs: Vec<Id> = outs.into_iter().map(Var::id).collect();
     b.into_graph(&outs)
 }

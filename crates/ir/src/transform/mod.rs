@@ -11,7 +11,7 @@ mod vjp;
 mod vmap;
 
 pub use jvp::{jvp, jvp_into};
-pub use loss::{Unreachable, Wrt, grad_with_loss};
+pub use loss::{Unreachable, Wrt, grad_with_cotangent, grad_with_loss};
 pub use vjp::{Target, check_wrt, cotangents_into, gradients_in, pull, transpose_into, vjp, vjp_into};
 pub use vmap::{vmap, vmap_into, vmap_mask};
 

@@ -81,10 +81,22 @@ pub fn cotangents_into<'g>(
     cts: &[Option<Var<'g>>],
     needs: &[bool],
 ) -> (Vec<Vec<Var<'g>>>, Vec<Vec<Option<Var<'g>>>>) {
-    let values = b.inline_all(graph, ins);
     let needed = |_, op: &Op| {
         if let Op::Input(input) = op { needs.get(input.index).copied().unwrap_or(false) } else { false }
     };
+    cotangents_for(b, graph, ins, cts, needed)
+}
+
+/// As [`cotangents_into`], for the nodes that `needed` names by position and op, and all computed from them.
+#[allow(clippy::type_complexity)]
+pub(super) fn cotangents_for<'g>(
+    b: &'g Builder,
+    graph: &Graph,
+    ins: &[Var<'g>],
+    cts: &[Option<Var<'g>>],
+    needed: impl Fn(usize, &Op) -> bool,
+) -> (Vec<Vec<Var<'g>>>, Vec<Vec<Option<Var<'g>>>>) {
+    let values = b.inline_all(graph, ins);
     let active = active_nodes(graph, needed);
     let mut pending: Vec<Vec<Option<Var<'g>>>> = values.iter().map(|o| vec![None; o.len()]).collect();
     for (id, ct) in graph.outputs().iter().zip(cts).filter(|(id, _)| active[id.node as usize]) {

@@ -32,6 +32,11 @@ fn symmetric(name: &'static str, left: &'static str, settings: &str, expected: E
     case(name, left, &call, SQUARE, expected).after(STEEP)
 }
 
+/// The solution for vectors, taken as columns.
+fn columns(t: &[Tensor]) -> Tensor {
+    steep(t).solve(&t[1].unsqueeze(-1)).squeeze(-1)
+}
+
 fn even(t: &[Tensor]) -> Tensor {
     let s = steep(t);
     &s + &s.transpose(-2, -1)
@@ -60,6 +65,31 @@ pub(crate) fn linalg() -> Vec<Case> {
         case("trace", "", "trace(X[i,j])", X, |t| t[0].trace()),
         case("solve", "[b,i,k]", "solve(A[b,i,j] + D[i,j], Z[b,i,k])", solving, |t| steep(t).solve(&t[1]))
             .after(STEEP),
+        // Vectors, one for each matrix, also where there are as many matrices as rows.
+        case(
+            "solve",
+            "[b,j]",
+            "solve(A[b,i,j] + D[i,j], Z[b,i])",
+            &[("A", &[2, 3, 3]), ("Z", &[2, 3])],
+            columns,
+        )
+        .after(STEEP),
+        case(
+            "solve",
+            "[b,j]",
+            "solve(A[b,i,j] + D[i,j], Z[b,i])",
+            &[("A", &[3, 3, 3]), ("Z", &[3, 3])],
+            columns,
+        )
+        .after(STEEP),
+        case(
+            "solve",
+            "[b,j,k]",
+            "solve(A[b,i,j] + D[i,j], Z[i,k])",
+            &[("A", &[2, 3, 3]), ("Z", &[3, 2])],
+            |t| steep(t).solve(&t[1].expand([2, 3, 2])),
+        )
+        .after(STEEP),
         case(
             "triangular_solve",
             "[b,i,k]",
@@ -91,6 +121,9 @@ pub(crate) fn linalg() -> Vec<Case> {
             .flat(),
         case("qr", "[i,k]", "qr(X[i,j])", &[("X", &[4, 3])], |t| t[0].qr().0),
         case("qr", "[k,j]", "qr(X[i,j], part=\"r\")", &[("X", &[4, 3])], |t| t[0].qr().1),
+        case("qr", "[k,j]", "qr(X[i,j], part=\"r\", reflected=true)", &[("X", &[4, 3])], |t| {
+            t[0].qr_reflected().1
+        }),
         case("svd", "[k]", "svd(X[i,j])", X, |t| t[0].svd().1),
         case("svd", "[i,k]", "svd(X[i,j], part=\"u\")", X, |t| t[0].svd().0),
         case("svd", "[k,j]", "svd(X[i,j], part=\"vh\")", X, |t| t[0].svd().2),
@@ -138,7 +171,7 @@ pub(crate) fn images() -> Vec<Case> {
         case(
             "attention",
             "[h,n,e]",
-            "attention(Q[h,n,d], K[h,m,d], V[h,m,e], M[n,m], scale=0.7, causal=true, softcap=2)",
+            "attention(Q[h,n,d], K[h,m,d], V[h,m,e], M[n,m] != 0, scale=0.7, causal=true, softcap=2)",
             &[("Q", &[2, 3, 4]), ("K", &[2, 5, 4]), ("V", &[2, 5, 6])],
             |t| {
                 let mask =

@@ -63,6 +63,18 @@ pub(crate) fn split_shape(shape: &Shape, axes: usize, what: &str) -> Result<(Vec
     }
 }
 
+/// Returns a memory error if a result with these last extents, or an index table per extent, cannot be allocated.
+/// Called before tables are built, as building them would take as long as filling the memory.
+pub(crate) fn check_memory(x: &Tensor, size: &[usize]) -> Result<()> {
+    let shape = x.shape();
+    let lead = &shape[..shape.rank().saturating_sub(size.len())];
+    let all = lead.iter().chain(size).try_fold(x.dtype().size(), |n, &m| n.checked_mul(m));
+    // A bin (two numbers), an index and a weight of 8 bytes each per position.
+    let tables = size.iter().try_fold(0_usize, |n, &m| n.checked_add(m.checked_mul(32)?));
+    let bytes = all.zip(tables).and_then(|(a, t)| a.checked_add(t));
+    gradus_ir::reference::reserve(bytes.unwrap_or(usize::MAX))
+}
+
 /// The first operand that has failed.
 pub(crate) fn failed(ins: &[&Tensor]) -> Option<Tensor> {
     ins.iter().find(|t| t.error().is_some()).map(|t| (*t).clone())

@@ -1,6 +1,6 @@
 //! Resampling, pixel shuffling, unfolding into columns, and padding by several modes.
 
-use super::each::{Each, failed, floats, integers, pad_with, signed, split_shape};
+use super::each::{Each, check_memory, failed, floats, integers, pad_with, signed, split_shape};
 use super::pool::{adaptive_avg_pool, floating};
 use crate::apply::apply1;
 use crate::region::{arg, region1};
@@ -107,6 +107,7 @@ fn resampled(x: &Tensor, size: &[usize], factors: Option<&[f64]>, mode: Interpol
         if spatial.contains(&0) {
             return Err(Error::shape(format!("extents {spatial:?}"), "have nothing to interpolate between"));
         }
+        check_memory(x, &size)?;
         Ok((lead.len(), spatial, size))
     };
     let (lead, spatial, size) = match plan() {
@@ -356,12 +357,16 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
         let (low, high) = (side(0), side(1));
         for (i, &extent) in spatial.iter().enumerate() {
             let crop = |n: i64| n.min(0).unsigned_abs() as usize;
-            let cropped = crop(low[i]).saturating_add(crop(high[i]));
+            let mut cropped = crop(low[i]).saturating_add(crop(high[i]));
+            if mode == PadMode::Replicate {
+                // Replication crops after it pads, so that an axis may be cropped to nothing and padded again.
+                cropped = cropped.saturating_sub(low[i].max(high[i]).max(0) as usize);
+            }
             let left = extent.saturating_sub(cropped);
             let most = match mode {
                 PadMode::Constant(_) => usize::MAX,
                 PadMode::Reflect => left.saturating_sub(1),
-                PadMode::Replicate if left > 0 => usize::MAX,
+                PadMode::Replicate if extent > 0 => usize::MAX,
                 PadMode::Replicate => 0,
                 PadMode::Circular => left,
             };
@@ -396,7 +401,8 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
             return pad_with(&x[0], &low, &high, value);
         }
         let crop = |v: &[i64]| v.iter().map(|&n| n.min(0)).collect::<Vec<i64>>();
-        let mut y = pad_with(&x[0], &crop(&low), &crop(&high), 0.0);
+        let replicate = mode == PadMode::Replicate;
+        let mut y = if replicate { x[0].clone() } else { pad_with(&x[0], &crop(&low), &crop(&high), 0.0) };
         for i in 0..n {
             let axis = lead + i;
             let side = |n: i64, before| (n > 0).then(|| border(&y, axis, n as usize, before, mode));
@@ -406,7 +412,7 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
                 y = Tensor::cat(&parts, axis as isize);
             }
         }
-        y
+        if replicate { pad_with(&y, &crop(&low), &crop(&high), 0.0) } else { y }
     })
 }
 

@@ -42,13 +42,18 @@ fn eye_like(x: &Tensor) -> Tensor {
     eye.to_dtype(x.dtype()).expand_to(&x.shape())
 }
 
-/// A matrix and a right side with one dtype and the same leading extents, and whether the right side was a vector.
+/// Whether the right side of a system holds vectors, one for each matrix: it has one axis, or the extents of the matrix without
+/// the last. This is PyTorch's rule: for extents `[3, 3, 3]`, a right side `[3, 3]` is three vectors.
+fn holds_vectors(a: &Tensor, b: &Tensor) -> bool {
+    b.rank() == 1 || a.shape().split_last().is_some_and(|(_, rows)| b.shape()[..] == *rows)
+}
+
+/// A matrix and a right side with one dtype and the same leading extents. If the right side is a `vector` it becomes a column.
 #[track_caller]
-fn sides(name: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor, bool), Tensor> {
+fn sides(name: &str, a: &Tensor, b: &Tensor, vector: bool) -> Result<(Tensor, Tensor, bool), Tensor> {
     if let Some(failed) = failed(&[a, b]) {
         return Err(failed);
     }
-    let vector = b.rank() == 1;
     let dtype = float(a).dtype().promote(float(b).dtype());
     let (x, y) = (a.to_dtype(dtype), b.to_dtype(dtype));
     let y = if vector { y.unsqueeze(-1) } else { y };
@@ -61,7 +66,7 @@ fn sides(name: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor, bool), T
 /// Extents of both sides of a system, with the same leading ones.
 fn extents(a: &Shape, b: &Shape) -> gradus_ir::Result<[Shape; 2]> {
     let ([la @ .., m, n], [lb @ .., rows, k]) = (&a[..], &b[..]) else {
-        let why = "must be those of a matrix [..,m,n] and a right side [..,m,k] or [m]";
+        let why = "must be those of a matrix [..,m,n] and a right side [..,m,k], [..,m] or [m]";
         return Err(Error::shape(format!("extents {a} and {b}"), why));
     };
     if m != rows {
@@ -82,11 +87,12 @@ impl Tensor {
         self.t().conj()
     }
 
-    /// The solution `X` of `self · X = right`: a square matrix and a matrix of columns, or a vector. Leading axes
-    /// broadcast, dtypes are promoted. A singular matrix is an error.
+    /// The solution `X` of `self · X = right` for square matrices `[..,n,n]`. The right side holds vectors if it has one axis
+    /// or exactly the extents `[..,n]`; otherwise it holds matrices `[..,n,k]`, and leading axes broadcast. Dtypes are
+    /// promoted. A singular matrix is an error.
     #[track_caller]
     pub fn solve(&self, right: &Tensor) -> Tensor {
-        match sides("solve", self, right) {
+        match sides("solve", self, right, holds_vectors(self, right)) {
             Ok((a, b, vector)) => unless(vector, apply1(Solve {}, &[&a, &b])),
             Err(failed) => failed,
         }
@@ -96,7 +102,7 @@ impl Tensor {
     #[track_caller]
     pub fn triangular_solve(&self, right: &Tensor, how: Triangular) -> Tensor {
         let op = TriangularSolve { lower: how.lower, transpose: how.adjoint, unit: how.unit };
-        match sides("triangular_solve", self, right) {
+        match sides("triangular_solve", self, right, right.rank() == 1) {
             Ok((a, b, vector)) => {
                 let a = if how.adjoint { a.conj() } else { a };
                 unless(vector, apply1(op, &[&a, &b]))
@@ -166,7 +172,13 @@ impl Tensor {
     /// `self = Q R` with orthonormal columns and an upper triangle of non-negative diagonal; see [`Qr`].
     #[track_caller]
     pub fn qr(&self) -> (Tensor, Tensor) {
-        apply_n::<2>(Qr {}, &[&float(self)]).into()
+        apply_n::<2>(Qr { reflected: false }, &[&float(self)]).into()
+    }
+
+    /// As [`qr`](Tensor::qr), with the signs that Householder's reflections leave on the diagonal, which are those of LAPACK.
+    #[track_caller]
+    pub fn qr_reflected(&self) -> (Tensor, Tensor) {
+        apply_n::<2>(Qr { reflected: true }, &[&float(self)]).into()
     }
 
     /// `self = U diag(s) Vᴴ`, as `(U, s, Vᴴ)` with the singular values in descending order; see [`Svd`].
@@ -213,7 +225,7 @@ impl Tensor {
     /// rank. Its rank and derivative are those of [`Pinv`]: where the rank is not full, the derivative is along matrices of it.
     #[track_caller]
     pub fn lstsq(&self, right: &Tensor) -> Tensor {
-        let (a, b, vector) = match sides("lstsq", self, right) {
+        let (a, b, vector) = match sides("lstsq", self, right, right.rank() == 1) {
             Ok(sides) => sides,
             Err(failed) => return failed,
         };
@@ -389,6 +401,10 @@ pub(super) fn samples(s: &mut super::Samples) {
     }
     let ins = [draw(s, &[2, 1, 2, 2], false), s.draw.normal([3, 2, 1])];
     s.case("solve", ins, |x| x[0].solve(&x[1]));
+    for (matrix, right) in [(&[2, 2, 2][..], &[2, 2][..]), (&[3, 2, 2], &[3, 2]), (&[3, 2, 2], &[2])] {
+        let ins = [draw(s, matrix, false), s.draw.normal(right)];
+        s.case("solve", ins, |x| x[0].solve(&x[1]));
+    }
     let ins = [draw(s, &[2, 2], true), s.draw.normal([2])];
     s.case("triangular_solve", ins, |x| {
         x[0].triangular_solve(&x[1], Triangular { adjoint: true, ..Triangular::LOWER })

@@ -14,6 +14,7 @@ pub mod loss_class;
 pub mod loss_more;
 pub mod norm;
 pub mod numeric;
+mod overlap_pool;
 pub mod samples;
 pub mod softmax;
 pub mod stats;

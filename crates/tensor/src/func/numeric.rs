@@ -112,8 +112,12 @@ impl Tensor {
         region1("logit", eps.map(|e| arg("eps", e)).into_iter().collect(), &[&floating(self)], |x| {
             let mut x = x[0].clone();
             if let Some(eps) = eps {
-                x = x.lt(eps).select(eps, &x);
-                x = x.gt(1.0 - eps).select(1.0 - eps, &x);
+                // Both compare `x` itself: for `eps` above 0.5 the lower bound wins where both hold, as in PyTorch.
+                let (low, high) = (x.lt(eps), x.gt(1.0 - eps));
+                x = low.select(eps, &high.select(1.0 - eps, &x));
+            } else {
+                // NaN, and so the derivative, outside of 0 to 1.
+                x = &x * x.ge(0.0).logical_and(&x.le(1.0)).select(&x.ones_like(), f64::NAN);
             }
             x.log() - (-x).log1p()
         })

@@ -1,6 +1,7 @@
 //! Pooling over windows of the last axes: largest and mean, with fixed or adaptive windows.
 
-use super::each::{Each, failed, floats, integers, pad_with, split_shape};
+use super::each::{Each, check_memory, failed, floats, integers, pad_with, split_shape};
+use super::overlap_pool::{self, Overlapping};
 use super::tiled_pool::{self, Tiles};
 use crate::apply::apply1;
 use crate::region::{Args, arg, region, region1};
@@ -57,23 +58,23 @@ impl Default for AvgPoolOptions {
 
 /// Windows along one axis, `size` elements each.
 #[derive(Clone, Copy)]
-struct Slide {
-    extent: i64,
-    size: i64,
-    stride: i64,
-    padding: i64,
-    dilation: i64,
-    count: i64,
+pub(super) struct Slide {
+    pub(super) extent: i64,
+    pub(super) size: i64,
+    pub(super) stride: i64,
+    pub(super) padding: i64,
+    pub(super) dilation: i64,
+    pub(super) count: i64,
 }
 
 impl Slide {
     /// First to last element of a window, and one more.
-    fn reach(&self) -> i64 {
+    pub(super) fn reach(&self) -> i64 {
         (self.size - 1) * self.dilation + 1
     }
 
     /// Padding behind that the last window reaches; negative where it does not even reach the end.
-    fn high(&self) -> i64 {
+    pub(super) fn high(&self) -> i64 {
         (self.count - 1) * self.stride + self.reach() - self.extent - self.padding
     }
 
@@ -267,6 +268,10 @@ pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tenso
     // Side by side, none of them partly filled.
     let tiled =
         |s: &Slide| s.stride == s.size && s.dilation == 1 && s.padding == 0 && s.count * s.size <= s.extent;
+    if !slides.iter().all(tiled) && product(kernel) <= overlap_pool::MOST {
+        args.push(arg("written_out", true));
+        return Overlapping { lead: &lead, slides: &slides }.pool(name, args, x);
+    }
     if !slides.iter().all(tiled) || product(kernel) > tiled_pool::MOST {
         return max_pool_with_indices(x, kernel, options).0;
     }
@@ -378,6 +383,7 @@ fn adaptive_plan(x: &Tensor, sizes: &[usize]) -> Result<(Vec<usize>, Vec<usize>)
     if let Some(i) = (0..sizes.len()).find(|&i| spatial[i] == 0) {
         return Err(Error::shape(format!("spatial axis {i} of extent 0"), "has nothing to pool"));
     }
+    check_memory(x, &sizes)?;
     Ok((lead, spatial))
 }
 

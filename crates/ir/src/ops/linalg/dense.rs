@@ -44,6 +44,11 @@ pub(super) trait Scalar:
     fn square(self) -> f64 {
         (self * self.conj()).re()
     }
+    /// The sum of the moduli of both parts, by which LAPACK chooses pivots.
+    fn taxicab(self) -> f64 {
+        let z = self.complex();
+        z.re.abs() + z.im.abs()
+    }
 }
 
 impl Scalar for f64 {
@@ -143,8 +148,12 @@ impl<T: Scalar> Mat<T> {
         Mat::from_fn(self.rows, self.cols, |i, j| (self[(i, j)] + self[(j, i)].conj()) * T::of(0.5))
     }
 
-    pub(super) fn finite(&self) -> bool {
-        self.data.iter().all(|x| x.size().is_finite())
+    /// Refuses NaN and infinity: of such a matrix iterations do not converge, or converge to something arbitrary.
+    pub(super) fn check_finite(&self) -> Result<(), String> {
+        match self.data.iter().all(|x| x.size().is_finite()) {
+            true => Ok(()),
+            false => Err("contains values that are not finite: the algorithm would not converge".into()),
+        }
     }
 
     pub(super) fn swap_rows(&mut self, i: usize, j: usize) {
@@ -192,7 +201,7 @@ pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
         }
         let mut pivot = k;
         for i in k + 1..m {
-            if a[(i, k)].size() > a[(pivot, k)].size() {
+            if a[(i, k)].taxicab() > a[(pivot, k)].taxicab() {
                 pivot = i;
             }
         }
@@ -205,6 +214,9 @@ pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
             continue;
         }
         for i in k + 1..m {
+            if stop::wanted() {
+                break;
+            }
             let factor = a[(i, k)] / a[(k, k)];
             a[(i, k)] = factor;
             for j in k + 1..n {
@@ -241,8 +253,16 @@ pub(super) fn triangular<T: Scalar>(
             return Err(format!("is singular: its pivot {i} is 0, so there is no unique solution"));
         }
         let known = if forward { 0..i } else { i + 1..n };
-        for k in 0..b.cols {
-            let sum = known.clone().map(|j| at(i, j) * b[(j, k)]).fold(T::default(), |x, y| x + y);
+        // Row by row: the rows of `b` are contiguous.
+        let mut sums = vec![T::default(); b.cols];
+        for j in known {
+            if stop::wanted() {
+                break;
+            }
+            let (factor, row) = (at(i, j), &b.data[j * b.cols..(j + 1) * b.cols]);
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum = *sum + factor * *x);
+        }
+        for (k, sum) in sums.into_iter().enumerate() {
             let rest = b[(i, k)] - sum;
             b[(i, k)] = if unit { rest } else { rest / at(i, i) };
         }
@@ -252,6 +272,7 @@ pub(super) fn triangular<T: Scalar>(
 
 /// The lower factor with a positive diagonal of the Hermitian part, or that there is none.
 pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
+    a.check_finite()?;
     let (n, a) = (a.rows, a.hermitian());
     let mut l: Mat<T> = Mat::from_fn(n, n, |_, _| T::default());
     for j in 0..n {
@@ -266,6 +287,9 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
         let root = T::of(square.sqrt());
         l[(j, j)] = root;
         for i in j + 1..n {
+            if stop::wanted() {
+                break;
+            }
             let sum = (0..j).map(|k| l[(i, k)] * l[(j, k)].conj()).fold(T::default(), |x, y| x + y);
             l[(i, j)] = (a[(i, j)] - sum) / root;
         }
@@ -273,41 +297,52 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
     Ok(l)
 }
 
-/// Orthonormal columns and an upper triangle whose diagonal is not negative, of which the matrix is the product.
-pub(super) fn qr<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Mat<T>) {
+/// `A = Q R` by Householder's reflections: orthonormal columns and an upper triangle with a real diagonal. With `reflected` the
+/// diagonal has the signs that the reflections leave, which are those of LAPACK; otherwise it is not negative.
+pub(super) fn qr<T: Scalar>(a: &Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) {
     let (m, n) = (a.rows, a.cols);
     let k = m.min(n);
     let mut r = a.clone();
-    let mut reflectors: Vec<Vec<T>> = Vec::with_capacity(k);
+    let mut reflectors: Vec<(Vec<T>, T)> = Vec::with_capacity(k);
     for j in 0..k {
         if stop::wanted() {
             break;
         }
-        let mut v: Vec<T> = (j..m).map(|i| r[(i, j)]).collect();
-        v[0] = v[0] + v[0].phase() * T::of(length(&v));
-        let norm = length(&v);
-        if norm > 0.0 {
-            v.iter_mut().for_each(|x| *x = *x * T::of(1.0 / norm));
-        }
-        reflect(&mut r, &v, j);
-        reflectors.push(v);
+        let (v, tau, diagonal) = reflector((j..m).map(|i| r[(i, j)]).collect());
+        reflect(&mut r, &v, j, tau.conj());
+        r[(j, j)] = diagonal;
+        reflectors.push((v, tau));
     }
     let mut q = Mat::eye(m, k);
-    for (j, v) in reflectors.iter().enumerate().rev() {
+    for (j, (v, tau)) in reflectors.iter().enumerate().rev() {
         if stop::wanted() {
             break;
         }
-        reflect(&mut q, v, j);
+        reflect(&mut q, v, j, *tau);
     }
-    for i in 0..k {
-        let phase = r[(i, i)].phase();
-        q.scale_column(i, phase);
-        for j in 0..n {
-            let turned = r[(i, j)] * phase.conj();
-            r[(i, j)] = if i == j { T::of(turned.re()) } else { turned };
+    for i in (0..k).filter(|_| !reflected) {
+        if r[(i, i)].re() < 0.0 {
+            q.scale_column(i, T::of(-1.0));
+            (i..n).for_each(|j| r[(i, j)] = -r[(i, j)]);
         }
     }
     (q, Mat::from_fn(k, n, |i, j| if i <= j { r[(i, j)] } else { T::default() }))
+}
+
+/// The `v`, with first element 1, and `tau` for which `I - conj(tau) v vᴴ` takes `x` to a real multiple of the first unit vector,
+/// and that multiple. Its sign is opposite to that of the first element, so that nothing cancels; a vector that is such a
+/// multiple already is left alone.
+fn reflector<T: Scalar>(mut x: Vec<T>) -> (Vec<T>, T, T) {
+    let first = x[0];
+    if first == first.conj() && x[1..].iter().all(|x| *x == T::default()) {
+        x[0] = T::of(1.0);
+        return (x, T::default(), first);
+    }
+    let beta = T::of(length(&x) * if first.re().is_sign_negative() { 1.0 } else { -1.0 });
+    let scale = first - beta;
+    x[1..].iter_mut().for_each(|x| *x = *x / scale);
+    x[0] = T::of(1.0);
+    (x, (beta - first) / beta, beta)
 }
 
 /// The Euclidean norm, scaled so that squares neither overflow nor vanish.
@@ -319,13 +354,25 @@ pub(super) fn length<T: Scalar>(v: &[T]) -> f64 {
     v.iter().map(|x| (x.size() / largest).powi(2)).sum::<f64>().sqrt() * largest
 }
 
-/// The rows from `j` on of `x` replaced by `(I - 2 v vᴴ) x`, for `v` of length 1 (or 0).
-pub(super) fn reflect<T: Scalar>(x: &mut Mat<T>, v: &[T], j: usize) {
-    for c in 0..x.cols {
-        let along = v.iter().enumerate().map(|(i, v)| v.conj() * x[(j + i, c)]);
-        let twice = along.fold(T::default(), |a, b| a + b) * T::of(2.0);
-        for (i, v) in v.iter().enumerate() {
-            x[(j + i, c)] = x[(j + i, c)] - *v * twice;
+/// The rows from `j` on of `x` replaced by `(I - tau v vᴴ) x`.
+pub(super) fn reflect<T: Scalar>(x: &mut Mat<T>, v: &[T], j: usize, tau: T) {
+    if x.cols == 0 || tau == T::default() {
+        return;
+    }
+    let cols = x.cols;
+    let rows = &mut x.data[j * cols..(j + v.len()) * cols];
+    let mut along = vec![T::default(); cols];
+    for (row, v) in rows.chunks_exact(cols).zip(v) {
+        if stop::wanted() {
+            return;
         }
+        along.iter_mut().zip(row).for_each(|(sum, x)| *sum = *sum + v.conj() * *x);
+    }
+    along.iter_mut().for_each(|sum| *sum = *sum * tau);
+    for (row, v) in rows.chunks_exact_mut(cols).zip(v) {
+        if stop::wanted() {
+            return;
+        }
+        row.iter_mut().zip(&along).for_each(|(x, along)| *x = *x - *v * *along);
     }
 }

@@ -50,7 +50,12 @@ impl Primitive for Eigh {
 
 impl Kernel for Eigh {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
-        Ok(ins.iter().map(spectral::eigh).flat_map(|(w, v)| [w.into(), T::data(v.data)]).collect())
+        let mut parts = Vec::new();
+        for a in &ins {
+            let (w, v) = spectral::eigh(a)?;
+            parts.extend([w.into(), T::data(v.data)]);
+        }
+        Ok(parts)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Linear algebra on the last two axes: systems, factorisations, eigenvalues. The axes before are a batch.
 //!
-//! The values come from plain dense algorithms ([`dense`], [`spectral`]); the derivatives are rules in other ops, so
+//! The values come from plain dense algorithms (`dense`, `spectral`); the derivatives are rules in other ops, so
 //! they transpose and differentiate again. Whatever is unique only up to a phase is made unique, and the rules are the
 //! derivatives of that choice: gradients of functions that do not depend on it are those of any other choice.
 //! `eigh` and `cholesky` are functions of the Hermitian part of their operand.

@@ -48,13 +48,13 @@ struct Inverse {
 impl Kernel for Inverse {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let one = |a: &Mat<T>| {
-            let (u, s, v) = spectral::svd(a);
+            let (u, s, v) = spectral::svd(a)?;
             let least = self.epsilon * a.rows.max(a.cols) as f64 * s.first().copied().unwrap_or(0.0);
             let inverse = |s: f64| if s <= least { 0.0 } else { 1.0 / s };
             let scaled = Mat::from_fn(v.rows, v.cols, |i, j| v[(i, j)] * T::of(inverse(s[j])));
-            T::data(scaled.times(&u.adjoint()).data)
+            Ok(T::data(scaled.times(&u.adjoint()).data))
         };
-        Ok(ins.iter().map(one).collect())
+        ins.iter().map(one).collect()
     }
 }
 

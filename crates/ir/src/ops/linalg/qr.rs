@@ -4,10 +4,12 @@ use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// `A = Q R` for `A` of `[..,m,n]`: `Q` of `[..,m,k]` with orthonormal columns and upper triangular `R` of `[..,k,n]` whose
-    /// diagonal is not negative, `k` being the smaller of `m` and `n`. The derivative needs the first `k` columns to be
-    /// independent.
-    pub struct Qr = "qr" {}
+    /// `A = Q R` for `A` of `[..,m,n]`: `Q` of `[..,m,k]` with orthonormal columns and upper triangular `R` of `[..,k,n]` with a
+    /// real diagonal, `k` being the smaller of `m` and `n`. The derivative needs the first `k` columns to be independent.
+    pub struct Qr = "qr" {
+        /// Whether the diagonal has the signs that Householder's reflections leave, as in LAPACK; else it is not negative.
+        reflected: bool,
+    }
 }
 
 impl Primitive for Qr {
@@ -57,7 +59,10 @@ impl Primitive for Qr {
 
 impl Kernel for Qr {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
-        let parts = ins.iter().map(dense::qr).flat_map(|(q, r)| [T::data(q.data), T::data(r.data)]);
+        let parts = ins
+            .iter()
+            .map(|a| dense::qr(a, self.reflected))
+            .flat_map(|(q, r)| [T::data(q.data), T::data(r.data)]);
         Ok(parts.collect())
     }
 }
@@ -70,10 +75,19 @@ impl Sampled for Qr {
         for shape in RECTANGLES {
             for complex in [false, true] {
                 let a = sample_matrix(s, shape, complex, 2.0);
-                s.case(Qr {}, [a]);
+                s.case(Qr { reflected: false }, [a.clone()]);
+                s.case(Qr { reflected: true }, [a]);
             }
         }
-        s.error(Qr {}, &[Aval::new(DType::F64, [2])], "must be that of a matrix, or of several");
-        s.error(Qr {}, &[Aval::new(DType::I32, [2, 2])], "it takes floats and complex numbers");
+        s.error(
+            Qr { reflected: false },
+            &[Aval::new(DType::F64, [2])],
+            "must be that of a matrix, or of several",
+        );
+        s.error(
+            Qr { reflected: false },
+            &[Aval::new(DType::I32, [2, 2])],
+            "it takes floats and complex numbers",
+        );
     }
 }

@@ -12,6 +12,9 @@ const SWEEPS: usize = 60;
 /// Rotations of two columns between two looks at whether anyone still wants them.
 const ASK_EVERY: usize = 16;
 
+/// Columns longer than this are asked about at every rotation.
+const LONG: usize = 1000;
+
 /// Where the phase of a vector is fixed: its first entry of at least half the largest modulus.
 fn anchor<T: Scalar>(v: &Mat<T>, j: usize) -> T {
     let largest = (0..v.rows).map(|i| v[(i, j)].size()).fold(0.0, f64::max);
@@ -41,18 +44,19 @@ fn scaled<T: Scalar>(a: &Mat<T>) -> (Mat<T>, f64) {
 }
 
 /// Eigenvalues in ascending order and orthonormal eigenvectors as columns, of the Hermitian part: Jacobi's method.
-pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
+pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> {
+    a.check_finite()?;
     let (mut a, scale) = scaled(&a.hermitian());
     let n = a.rows;
     let mut v = Mat::eye(n, n);
     let total: f64 = a.data.iter().map(|x| x.square()).sum();
     for _ in 0..SWEEPS {
         let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|at| a[at].square()).sum();
-        if off <= 1e-36 * total || total.is_nan() {
+        if off <= 1e-36 * total {
             break;
         }
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if p % ASK_EVERY == 0 && stop::wanted() {
+            if (p % ASK_EVERY == 0 || n > LONG) && stop::wanted() {
                 break;
             }
             let r = a[(p, q)].size();
@@ -68,7 +72,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
         }
     }
     if stop::wanted() {
-        return (vec![0.0; n], v);
+        return Ok((vec![0.0; n], v));
     }
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&i, &j| a[(i, i)].re().total_cmp(&a[(j, j)].re()));
@@ -77,11 +81,12 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> (Vec<f64>, Mat<T>) {
         let turn = anchor(&v, j).conj();
         v.scale_column(j, turn);
     }
-    (order.iter().map(|&i| a[(i, i)].re() * scale).collect(), v)
+    Ok((order.iter().map(|&i| a[(i, i)].re() * scale).collect(), v))
 }
 
 /// `A = U diag(s) Vᴴ` with `s` in descending order and as many columns as the smaller extent.
-pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
+pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<(Mat<T>, Vec<f64>, Mat<T>), String> {
+    a.check_finite()?;
     let (mut u, s, mut v) = if a.rows >= a.cols {
         tall(a)
     } else {
@@ -96,7 +101,7 @@ pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
         u.scale_column(j, turn);
         v.scale_column(j, turn);
     }
-    (u, s, v)
+    Ok((u, s, v))
 }
 
 /// Rotates columns until they are orthogonal (Hestenes): their lengths are the singular values.
@@ -107,7 +112,7 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     for _ in 0..SWEEPS {
         let mut done = true;
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if p % ASK_EVERY == 0 && stop::wanted() {
+            if (p % ASK_EVERY == 0 || m > LONG) && stop::wanted() {
                 break;
             }
             let (mut pp, mut qq, mut pq) = (0.0, 0.0, T::default());
@@ -172,7 +177,8 @@ fn complete<T: Scalar>(u: &mut Mat<T>, j: usize) {
 /// The adjugate, `det(A) A⁻¹` where there is an inverse, from the singular values; exact also where there is none.
 pub(super) fn adjugate<T: Scalar>(a: &Mat<T>) -> Mat<T> {
     let n = a.rows;
-    let (u, s, v) = svd(a);
+    // The determinant of a matrix with NaN is NaN, not an error, and so are its derivatives.
+    let Ok((u, s, v)) = svd(a) else { return Mat::from_fn(n, n, |_, _| T::of(f64::NAN)) };
     let turn = determinant(u.clone()) * determinant(v.clone()).conj();
     let others = |i: usize| (0..n).filter(|&j| j != i).map(|j| s[j]).product::<f64>();
     let scaled = Mat::from_fn(n, n, |i, j| v[(i, j)] * T::of(others(j)) * turn);
@@ -188,10 +194,7 @@ pub(super) fn determinant<T: Scalar>(mut a: Mat<T>) -> T {
 /// Eigenvalues by real part (equal ones by imaginary part, larger first) and unit eigenvectors as columns.
 pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     let n = a.rows;
-    if !a.finite() {
-        let nan = C::new(f64::NAN, f64::NAN);
-        return Ok((vec![nan; n], Mat::from_fn(n, n, |_, _| nan)));
-    }
+    a.check_finite()?;
     let (mut t, mut z) = hessenberg(a);
     schur(&mut t, &mut z)?;
     let scale = t.data.iter().map(|x| x.norm()).fold(f64::MIN_POSITIVE, f64::max);
@@ -249,11 +252,11 @@ fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
             continue;
         }
         v.iter_mut().for_each(|x| *x /= norm);
-        reflect(&mut h, &v, j + 1);
+        reflect(&mut h, &v, j + 1, C::of(2.0));
         // From the right is from the left on the adjoint.
         for x in [&mut h, &mut z] {
             let mut adjoint = x.adjoint();
-            reflect(&mut adjoint, &v, j + 1);
+            reflect(&mut adjoint, &v, j + 1, C::of(2.0));
             *x = adjoint.adjoint();
         }
         (j + 2..n).for_each(|i| h[(i, j)] = C::ZERO);

@@ -68,9 +68,12 @@ impl Primitive for Svd {
 
 impl Kernel for Svd {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
-        let one =
-            |(u, s, v): (Mat<T>, Vec<f64>, Mat<T>)| [T::data(u.data), s.into(), T::data(v.adjoint().data)];
-        Ok(ins.iter().map(spectral::svd).flat_map(one).collect())
+        let mut parts = Vec::new();
+        for a in &ins {
+            let (u, s, v) = spectral::svd(a)?;
+            parts.extend([T::data(u.data), s.into(), T::data(v.adjoint().data)]);
+        }
+        Ok(parts)
     }
 }
 

@@ -139,9 +139,9 @@ macro_rules! arith_rows {
             /// `a` to the power `b`. Anything to the power 0 is 1. Floats: NaN for a negative base and a
             /// broken exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero.
             ///
-            /// The derivative for the base is exact, so that of `x^0` is 0 also at 0, and that of `x^2`
-            /// there too. The derivative for the exponent is 0 for bases that are not positive (complex: for
-            /// base 0), where the power is defined at most for single exponents.
+            /// The derivative for the base is exact, so that of `x^0` is 0 also at 0 and NaN, and that of `x^2`
+            /// at 0 too. The derivative for the exponent is `a^b log(a)`, which is NaN for a negative base,
+            /// and 0 for base 0 and an exponent of at least 0.
             pow(a, b) -> y {
                 float: a.powf(b);
                 complex: complex::pow(a, b);
@@ -244,17 +244,19 @@ impl<'g> Var<'g> {
         self.over(modulus).over(modulus)
     }
 
-    /// `b · a^(b-1)`, and 0 at `0^0`.
+    /// `b · a^(b-1)`, and 0 at `0^0` and `NaN^0`.
     fn pow_by_base(self, b: Var<'g>) -> Var<'g> {
-        let corner = self.is_zero().and(b.is_zero());
-        (b * self.pow(b.unless(corner, 1.0) - 1.0)).unless(corner, 0.0)
+        let corner = self.is_zero().or(self.ne(self)).and(b.is_zero());
+        (b * self.unless(corner, 1.0).pow(b.unless(corner, 1.0) - 1.0)).unless(corner, 0.0)
     }
 
-    /// `a^b · log(a)`, and 0 where `a` is not positive (complex: is 0): there it is taken for 1.
+    /// `a^b · log(a)`, and 0 where `a` is 0 and `b` is real and at least 0: there `a` is taken for 1.
     fn pow_by_exponent(self, b: Var<'g>) -> Var<'g> {
-        let zero = self.full_like(0.0);
-        let edge = if self.dtype().is_complex() { self.eq(zero) } else { self.le(zero) };
-        let a = self.unless(edge, 1.0);
+        let at_least_0 = match self.dtype().is_complex() {
+            true => b.re().ge(b.re().full_like(0.0)).and(b.im().is_zero()),
+            false => b.ge(b.full_like(0.0)),
+        };
+        let a = self.unless(self.is_zero().and(at_least_0), 1.0);
         a.pow(b) * a.log()
     }
 

@@ -1,7 +1,7 @@
-//! Error and gamma functions, on real numbers.
+//! Error, gamma, Bessel and Airy functions, on real numbers.
 
 use super::*;
-use crate::special;
+use crate::{bessel, igamma as incomplete, special};
 use std::f64::consts::FRAC_2_SQRT_PI;
 
 /// Hands the rows of special functions to a macro.
@@ -51,10 +51,123 @@ macro_rules! special_rows {
                 domain: [(0.6, 1.4), (0.4, 3.0)];
                 ulp: 4.0;
             }
+            /// Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. It states no derivative.
+            igamma(a, x) -> y {
+                float: incomplete::igamma(a, x);
+                domain: [(0.4, 3.0), (0.2, 4.0)];
+                ulp: 4.0;
+            }
+            /// Regularised upper incomplete gamma function 1 - P(a, x), exact where it is small. It states no derivative.
+            igammac(a, x) -> y {
+                float: incomplete::igammac(a, x);
+                domain: [(0.4, 3.0), (0.2, 4.0)];
+                ulp: 4.0;
+            }
+            /// Bessel function of the first kind of order 0.
+            bessel_j0(x) -> y {
+                float: bessel::j0(x);
+                partials: [-x.bessel_j1()];
+                ulp: 4.0;
+            }
+            /// Bessel function of the first kind of order 1.
+            bessel_j1(x) -> y {
+                float: bessel::j1(x);
+                partials: [x.bessel_j0() - y.over_or_half(x)];
+                ulp: 4.0;
+            }
+            /// Bessel function of the second kind of order 0; minus infinity at 0, NaN below.
+            bessel_y0(x) -> y {
+                float: bessel::y0(x);
+                partials: [-x.bessel_y1()];
+                domain: [(0.3, 3.0)];
+                ulp: 4.0;
+            }
+            /// Bessel function of the second kind of order 1; minus infinity at 0, NaN below.
+            bessel_y1(x) -> y {
+                float: bessel::y1(x);
+                partials: [x.bessel_y0() - y / x];
+                domain: [(0.3, 3.0)];
+                ulp: 4.0;
+            }
+            /// Modified Bessel function of the first kind of order 0.
+            bessel_i0(x) -> y {
+                float: bessel::i0(x);
+                partials: [x.bessel_i1()];
+                ulp: 4.0;
+            }
+            /// Modified Bessel function of the first kind of order 1.
+            bessel_i1(x) -> y {
+                float: bessel::i1(x);
+                partials: [x.bessel_i0() - y.over_or_half(x)];
+                ulp: 4.0;
+            }
+            /// Modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
+            bessel_k0(x) -> y {
+                float: bessel::k0(x);
+                partials: [-x.bessel_k1()];
+                domain: [(0.3, 3.0)];
+                ulp: 4.0;
+            }
+            /// Modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
+            bessel_k1(x) -> y {
+                float: bessel::k1(x);
+                partials: [-(x.bessel_k0() + y / x)];
+                domain: [(0.3, 3.0)];
+                ulp: 4.0;
+            }
+            /// `exp(-|x|)` times the modified Bessel function of the first kind of order 0.
+            bessel_i0e(x) -> y {
+                float: bessel::i0e(x);
+                partials: [x.bessel_i1e() - x.sign() * y];
+                domain: [(0.2, 3.0)];
+                ulp: 4.0;
+            }
+            /// `exp(-|x|)` times the modified Bessel function of the first kind of order 1.
+            bessel_i1e(x) -> y {
+                float: bessel::i1e(x);
+                partials: [x.bessel_i0e() - y.over_or_half(x) - x.sign() * y];
+                domain: [(0.2, 3.0)];
+                ulp: 4.0;
+            }
+            /// `exp(x)` times the modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
+            bessel_k0e(x) -> y {
+                float: bessel::k0e(x);
+                partials: [y - x.bessel_k1e()];
+                domain: [(0.3, 3.0)];
+                ulp: 4.0;
+            }
+            /// `exp(x)` times the modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
+            bessel_k1e(x) -> y {
+                float: bessel::k1e(x);
+                partials: [y - y / x - x.bessel_k0e()];
+                domain: [(0.3, 3.0)];
+                ulp: 4.0;
+            }
+            /// Airy function Ai.
+            airy_ai(x) -> y {
+                float: bessel::airy_ai(x);
+                partials: [x.airy_ai_prime()];
+                ulp: 4.0;
+            }
+            /// Derivative of the Airy function Ai.
+            airy_ai_prime(x) -> y {
+                float: bessel::airy_ai_prime(x);
+                partials: [x * x.airy_ai()];
+                ulp: 4.0;
+            }
         }
     };
 }
 special_rows!(define_rows);
+
+impl<'g> Var<'g> {
+    /// The quotient by `x`; one half where `x` is 0, as of a function that starts like `x / 2`.
+    fn over_or_half(self, x: Var<'g>) -> Var<'g> {
+        let zero = x.eq(x.full_like(0.0));
+        let quotient = self / zero.select(x.full_like(1.0), x);
+        zero.select(x.full_like(0.5), quotient)
+    }
+}
 
 fn polygamma_float(n: f64, x: f64) -> f64 {
     let order = n.round_ties_even();

@@ -92,7 +92,7 @@ macro_rules! trig_rows {
             acosh(x) -> y {
                 float: if x < 1.0 { f64::NAN } else { libm::acosh(x) };
                 complex: complex::acosh(x);
-                partials: [(x - 1.0).rsqrt() * (x + 1.0).rsqrt()];
+                partials: [x.acosh_slope()];
                 domain: [(1.3, 3.0)];
                 ulp: 4.0;
             }
@@ -108,3 +108,11 @@ macro_rules! trig_rows {
     };
 }
 trig_rows!(define_rows);
+
+impl<'g> Var<'g> {
+    /// `1 / sqrt(x² - 1)` without overflow: for real numbers also below -1, where `acosh` itself is NaN.
+    fn acosh_slope(self) -> Var<'g> {
+        let x = if self.dtype().is_complex() { self } else { self.abs() };
+        (x - 1.0).rsqrt() * (x + 1.0).rsqrt()
+    }
+}

@@ -46,8 +46,8 @@ pub(crate) static TABLE: &[Builtin] = &[
         chosen(s, [("u", u), ("l", l), ("p", p), ("packed", packed), ("rows", rows.to_dtype(s.float))])
     })
     .giving("ij->k|ij->ab"),
-    positional("qr", X, &[word("part", &["q", "r"])], |a, s| {
-        let (q, r) = a[0].qr();
+    positional("qr", X, &[word("part", &["q", "r"]), flag("reflected", false)], |a, s| {
+        let (q, r) = if s.flag("reflected") { a[0].qr_reflected() } else { a[0].qr() };
         chosen(s, [("q", q), ("r", r)])
     })
     .giving("ij->ab"),

@@ -1,0 +1,174 @@
+//! What plans consist of: merged axes, memory that is shared and not used, values computed once or again.
+
+#[path = "common/profile.rs"]
+mod device;
+
+use device::PROFILE;
+use gradus_compile as limits;
+use gradus_compile::{Operation, Place, Plan, Step, compile};
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::Scalar;
+use gradus_ir::ops::movement::Broadcast;
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::sort::Sort;
+use gradus_ir::size::MOST_BYTES;
+use gradus_ir::{Aval, DType, Graph, Kind, Literal};
+use std::sync::Arc;
+
+/// The graph over `f32` inputs of these shapes.
+fn graph(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Graph {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> = shapes.iter().map(|s| b.input("x", Aval::new(DType::F32, *s))).collect();
+    b.finish(&build(&b, &ins)).unwrap()
+}
+
+fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Plan {
+    compile(&graph(shapes, build), &PROFILE).unwrap()
+}
+
+/// How often a plan's own loop nests apply a function.
+fn count(plan: &Plan, function: &str) -> usize {
+    let nests = plan.steps.iter().filter_map(|s| match s {
+        Step::Kernel(k) => Some(k),
+        Step::Contract(c) => c.finish.as_ref(),
+        _ => None,
+    });
+    let is = |op: &Operation| matches!(op, Operation::Scalar(Scalar::Row(row)) if row.name == function);
+    nests.flat_map(|k| &k.body).filter(|inst| is(&inst.op)).count()
+}
+
+#[test]
+fn rows_of_several_axes_are_one_axis_of_a_product() {
+    let plan = planned(&[&[2, 3, 8], &[8, 4]], |_, x| vec![x[0].dot(x[1], "abk", "kj", "abj")]);
+    let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
+    assert_eq!((c.batch.len(), c.m.0, c.n.0, c.k.0), (0, 6, 4, 8), "{plan}");
+    // Rows in another order do not have even strides.
+    let plan = planned(&[&[2, 3, 8], &[8, 4]], |_, x| vec![x[0].dot(x[1], "abk", "kj", "baj")]);
+    let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
+    assert_eq!(c.products() * c.m.0 * c.n.0, 24, "{plan}");
+    assert_eq!(c.batch.len(), 1, "{plan}");
+}
+
+/// Sorts one after the other: no loop nest can merge with them, and none can write over its operand.
+fn sorts(n: usize) -> Plan {
+    planned(&[&[32]], |b, x| {
+        let mut sorted = x[0];
+        for k in 0..n {
+            sorted = b.apply(Sort::all(0, k % 2 == 0), &[sorted])[0];
+        }
+        vec![sorted]
+    })
+}
+
+#[test]
+fn temporaries_that_are_never_needed_together_share_memory() {
+    let plan = sorts(6);
+    // Of each sort the values and the positions: at most two of the one and one of the other are in use at a time.
+    let most = |dtype: DType| {
+        let of = plan.buffers.iter().filter(|b| matches!(b.place, Place::Arena(_)) && b.dtype == dtype);
+        of.count()
+    };
+    assert!(most(DType::F32) == 5 && most(DType::I64) == 6, "{plan}");
+    assert_eq!(plan.arena, 2 * 32 * 4 + 32 * 8, "{plan}");
+}
+
+#[test]
+fn lives_go_from_the_first_to_the_last_use() {
+    let plan = sorts(3);
+    let mut found = plan.lives();
+    found.sort_unstable();
+    let mut expected = Vec::new();
+    for (b, buffer) in plan.buffers.iter().enumerate() {
+        let Place::Arena(at) = buffer.place else { continue };
+        let first = plan.steps.iter().position(|s| s.writes().contains(&b)).expect("a writer");
+        let last = plan.steps.iter().rposition(|s| s.reads().contains(&b)).unwrap_or(first);
+        expected.push((b, at, first, last));
+    }
+    assert_eq!(found, expected);
+    // The values of the first two sorts are read by the next; positions by nothing.
+    let spans: Vec<(usize, usize)> = found.iter().map(|l| (l.2, l.3)).collect();
+    for span in [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2)] {
+        assert_eq!(spans.iter().filter(|s| **s == span).count(), 1, "{spans:?}");
+    }
+}
+
+#[test]
+fn pieces_that_leave_their_buffer_are_refused() {
+    let plan = planned(&[&[8]], |_, x| vec![x[0].slice_axis(0, 1, 8).pad(vec![0], vec![1], vec![0])]);
+    plan.verify().unwrap();
+    let moved = |by: i64| {
+        let mut plan = plan.clone();
+        let Step::Kernel(k) = &mut plan.steps[0] else { panic!("a loop nest") };
+        let pieces = k.body.iter_mut().find_map(|inst| match &mut inst.op {
+            Operation::Pieces(pieces) => Some(pieces),
+            _ => None,
+        });
+        pieces.expect("pieces")[0].access.layout.offset += by;
+        plan.verify()
+    };
+    moved(-1).unwrap();
+    for by in [1, -2] {
+        let why = moved(by).expect_err("outside of its buffer").to_string();
+        assert!(why.contains("b0: f32[8] is used as f32 at"), "{why}");
+    }
+}
+
+#[test]
+fn values_of_shared_operands_are_computed_once() {
+    let plan = planned(&[&[16], &[16], &[5, 16]], |b, x| {
+        let r = Builder::new();
+        let ins: Vec<Var<'_>> = (0..3).map(|_| r.input("x", Aval::new(DType::F32, [16]))).collect();
+        let total = (ins[1] * ins[0].exp()).sum(&[0]).spread(&[0], &ins[1].shape());
+        let body = Arc::new(r.finish(&[(total + ins[2]).tanh()]).unwrap());
+        let scan = Scan { body, shared: 1, carries: 1, length: 5, reverse: false };
+        b.apply(scan, &[x[0], x[1], x[2]])
+    });
+    let inner = plan.steps.iter().find_map(|s| match s {
+        Step::Scan { control, .. } => Some(&control.plans[0]),
+        _ => None,
+    });
+    let inner = inner.expect("a loop");
+    assert_eq!((count(&plan, "exp"), count(inner, "exp"), count(inner, "tanh")), (1, 0, 1), "{plan}");
+}
+
+#[test]
+fn constants_are_scalars_only_if_all_elements_are_equal() {
+    let with = |data: Vec<f64>| {
+        planned(&[&[4]], |b, x| {
+            vec![x[0] + b.constant(Literal::floats(DType::F32, [4], data.clone()).unwrap())]
+        })
+    };
+    let buffers = |plan: &Plan| -> Vec<usize> {
+        plan.buffers.iter().filter(|b| matches!(b.place, Place::Constant(_))).map(|b| b.numel).collect()
+    };
+    assert_eq!(buffers(&with(vec![2.0; 4])), [0usize; 0]);
+    assert_eq!(buffers(&with(vec![2.0, 3.0, 4.0, 5.0])), [4]);
+}
+
+#[test]
+fn the_largest_value_is_allowed_and_no_larger_one() {
+    let of = |elements: usize| {
+        let graph = graph(&[&[1]], |b, x| {
+            vec![b.apply1(Broadcast { shape: [elements].into() }, &[x[0]]).exp().sum(&[0])]
+        });
+        compile(&graph, &PROFILE).map(|_| ())
+    };
+    of(MOST_BYTES / 4).unwrap();
+    let error = of(MOST_BYTES / 4 + 1).expect_err("too large");
+    assert!(matches!(error.kind(), Kind::Memory { bytes } if *bytes == MOST_BYTES + 4), "{error}");
+}
+
+#[test]
+fn cheap_values_are_computed_again_and_expensive_ones_are_stored() {
+    // Sums along columns, then a nest that reads the summed values again.
+    let stored = |cheap: bool| {
+        let plan = planned(&[&[4096, 8]], |_, x| {
+            let value = if cheap { x[0] * 2.0 + 1.0 } else { x[0].tanh().exp().sin().tanh().exp().sin() };
+            let sums = value.sum(&[0]).spread(&[0], &value.shape());
+            vec![value * sums]
+        });
+        let large = |b: &&gradus_compile::Buffer| matches!(b.place, Place::Arena(_)) && b.numel >= 4096;
+        plan.buffers.iter().filter(large).count()
+    };
+    assert_eq!((stored(true), stored(false)), (0, 1));
+}

@@ -1,0 +1,71 @@
+//! Logarithms of sums of exponentials, for complex numbers too: the real functions of the core, or these compositions.
+//! Terms are scaled by the one with the largest real part, so that nothing overflows.
+
+use gradus::ir::Class;
+use gradus::{Arg, Tensor};
+
+fn is_complex(x: &Tensor) -> bool {
+    x.dtype().class() == Class::Complex
+}
+
+/// `log(exp(a) + exp(b))`.
+pub(crate) fn logaddexp(a: &Tensor, b: Arg<'_>) -> Tensor {
+    let other = match b {
+        Arg::Tensor(t) if is_complex(a) || is_complex(t) => t,
+        b => return a.logaddexp(b),
+    };
+    let wide = |t: &Tensor| t.to_dtype(t.dtype().promote(a.dtype()).promote(other.dtype()));
+    added(&wide(a), &wide(other))
+}
+
+/// [`logaddexp`] of complex numbers of one dtype.
+fn added(a: &Tensor, b: &Tensor) -> Tensor {
+    // An infinite real part decides alone, and so does -infinity for the other operand.
+    let first = a.real().ge(&b.real()).logical_or(&a.real().is_nan());
+    let (large, small) = (first.select(a, b), first.select(b, a));
+    let alone = small.real().eq(f64::NEG_INFINITY);
+    let apart = alone.select(&large.zeros_like(), &(&small - &large));
+    alone.select(&large, &(&large + apart.exp().log1p()))
+}
+
+/// `log(sum(exp(x)))` over axes.
+pub(crate) fn logsumexp(x: &Tensor, axes: impl gradus::Axes + Clone, keepdim: bool) -> Tensor {
+    if !is_complex(x) {
+        return x.logsumexp(axes, keepdim);
+    }
+    let largest = x.real().stop_gradient().max_keepdim(axes.clone());
+    let largest = largest.is_finite().select(&largest, &largest.zeros_like());
+    let sum = (x - &largest).exp().sum_keepdim(axes.clone()).log() + &largest;
+    // The axes that are left have extent 1: this sum removes them.
+    if keepdim { sum } else { sum.sum(axes) }
+}
+
+/// `log(sum(exp(x[..=i])))` along an axis, by doubling distances.
+pub(crate) fn logcumsumexp(x: &Tensor, axis: isize) -> Tensor {
+    if !is_complex(x) || x.rank() == 0 {
+        return x.logcumsumexp(axis);
+    }
+    let n = x.dim(axis);
+    let (mut sums, mut distance) = (x.clone(), 1);
+    while distance < n {
+        let kept = sums.narrow(axis, 0, distance);
+        let more = added(&sums.narrow(axis, distance, n - distance), &sums.narrow(axis, 0, n - distance));
+        sums = Tensor::cat(&[&kept, &more], axis);
+        distance *= 2;
+    }
+    sums
+}
+
+/// `x / |x|`, 0 at 0: -1, 0 or 1 of real numbers, a point of the unit circle of complex ones.
+pub(crate) fn sgn(x: &Tensor) -> Tensor {
+    match x.dtype().class() {
+        Class::Complex => {
+            let size = x.abs();
+            let zero = size.eq(0.0);
+            let safe = zero.select(&size.ones_like(), &size);
+            zero.select(&x.zeros_like(), &(x / &safe))
+        }
+        _ if x.dtype() == gradus::DType::Bool => x.clone(),
+        _ => x.sign(),
+    }
+}

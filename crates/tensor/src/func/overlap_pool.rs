@@ -1,0 +1,118 @@
+//! Largest elements of windows that overlap, written out: one slice of the input for each position in a window.
+//! The forward pass is the maximum of these slices. The gradient is a sum of slices put back to where they came from.
+//! Both are pointwise over whole slices; no element is looked up or written by its index.
+
+use super::each::{pad_with, scalar};
+use super::pool::Slide;
+use crate::apply::apply1;
+use crate::region::{Args, region1_with_grad};
+use crate::tensor::Tensor;
+use gradus_ir::ops::movement::{Pad, Slice};
+
+/// Largest number of elements in a window that is written out.
+pub(super) const MOST: usize = 25;
+
+/// Windows over the last axes of a tensor, `slides[i]` along the `i`-th of them.
+pub(super) struct Overlapping<'a> {
+    pub(super) lead: &'a [usize],
+    pub(super) slides: &'a [Slide],
+}
+
+impl Overlapping<'_> {
+    /// Number of windows along each axis.
+    fn counts(&self) -> Vec<usize> {
+        self.slides.iter().map(|s| s.count as usize).collect()
+    }
+
+    /// Number of elements in a window.
+    fn elements(&self) -> usize {
+        self.slides.iter().map(|s| s.size as usize).product()
+    }
+
+    /// First element of position `k` in the first window, per axis, in the padded input.
+    fn offsets(&self, k: usize) -> Vec<usize> {
+        let mut rest = k;
+        let along = self.slides.iter().rev().map(|s| {
+            let i = rest % s.size as usize;
+            rest /= s.size as usize;
+            i * s.dilation as usize
+        });
+        let mut offsets: Vec<usize> = along.collect();
+        offsets.reverse();
+        offsets
+    }
+
+    /// The padded input: what the windows reach, and the lowest number around it.
+    fn padded(&self, x: &Tensor) -> Tensor {
+        let low: Vec<i64> = self.slides.iter().map(|s| s.padding).collect();
+        let high: Vec<i64> = self.slides.iter().map(|s| s.high()).collect();
+        pad_with(x, &low, &high, x.dtype().lowest())
+    }
+
+    /// The elements at position `k` of all windows.
+    fn slice(&self, padded: &Tensor, k: usize) -> Tensor {
+        let lead = self.lead.len();
+        let (mut start, mut stop, mut step) = (vec![0; lead], self.lead.to_vec(), vec![1; lead]);
+        for (offset, s) in self.offsets(k).into_iter().zip(self.slides) {
+            start.push(offset);
+            stop.push(offset + ((s.count - 1) * s.stride) as usize + 1);
+            step.push(s.stride as usize);
+        }
+        apply1(Slice { start, stop, step }, &[padded])
+    }
+
+    /// Values for position `k` of all windows, put to where [`slice`](Self::slice) takes them from; 0 elsewhere.
+    fn put_back(&self, values: &Tensor, k: usize) -> Tensor {
+        let lead = self.lead.len();
+        let (mut low, mut high, mut interior) = (vec![0; lead], vec![0; lead], vec![0; lead]);
+        for (offset, s) in self.offsets(k).into_iter().zip(self.slides) {
+            let first = offset as i64 - s.padding;
+            low.push(first);
+            high.push(s.extent - first - ((s.count - 1) * s.stride + 1));
+            interior.push(s.stride as usize - 1);
+        }
+        apply1(Pad { low, high, interior }, &[values])
+    }
+
+    /// For each window, whether its position `k` is an element and not padding; `None` if it is in all windows.
+    fn inside(&self, k: usize) -> Option<Tensor> {
+        let offsets = self.offsets(k);
+        let mut all = vec![true];
+        for (&offset, s) in offsets.iter().zip(self.slides) {
+            let along = |p: i64| (0..s.extent).contains(&(p * s.stride + offset as i64 - s.padding));
+            all = all.iter().flat_map(|before| (0..s.count).map(move |p| *before && along(p))).collect();
+        }
+        all.contains(&false).then(|| Tensor::from_slice(&all, self.counts()))
+    }
+
+    /// The largest of each window, NaN if there is one.
+    fn largest(&self, x: &Tensor) -> Tensor {
+        let padded = self.padded(x);
+        let first = self.slice(&padded, 0);
+        (1..self.elements()).fold(first, |top, k| top.maximum(&self.slice(&padded, k)))
+    }
+
+    /// The cotangent of each window at its first position that has the largest element (if that is NaN, the first NaN).
+    fn grad(&self, x: &Tensor, y: &Tensor, g: &Tensor) -> Tensor {
+        let n = self.elements();
+        let number = |k: usize| scalar(x.dtype(), k as f64).expand(y.shape());
+        let padded = self.padded(x);
+        let chosen = (0..n - 1).rev().fold(number(n - 1), |later, k| {
+            let element = self.slice(&padded, k);
+            let mut here = element.eq(y).logical_or(&element.is_nan());
+            // Padding is as low as the lowest element can be, and never meant.
+            if let Some(inside) = self.inside(k) {
+                here = here.logical_and(&inside);
+            }
+            here.select(&number(k), &later)
+        });
+        let part = |k: usize| self.put_back(&chosen.eq(&number(k)).select(g, 0), k);
+        (1..n).fold(part(0), |sum, k| sum + part(k))
+    }
+
+    /// The pooling as a region.
+    #[track_caller]
+    pub(super) fn pool(&self, name: &'static str, args: Args, x: &Tensor) -> Tensor {
+        region1_with_grad(name, args, &[x], |x| self.largest(&x[0]), |x, y, g| self.grad(&x[0], y, g))
+    }
+}

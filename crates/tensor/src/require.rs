@@ -1,0 +1,60 @@
+//! An op that fails a run: a check that cannot be made while a function is traced, because it depends on elements.
+//! Takes a boolean scalar and gives it back; evaluating it raises an error if it is false.
+
+use crate::apply::apply1;
+use crate::tensor::Tensor;
+use gradus_ir::ops::reduce::Min;
+use gradus_ir::ops::{Batch, Declared, Derivative, Form, Primitive, arity, registry};
+use gradus_ir::{Aval, DType, Error, Literal, Op, Result, Var, op_struct};
+use std::sync::{Arc, Once};
+
+op_struct! {
+    /// Its operand, a boolean scalar. It is an error when it is evaluated and false.
+    pub struct Require = "require" {
+        /// What the error is about.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    }
+}
+
+impl Primitive for Require {
+    fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
+        arity(ins, 1)?;
+        match ins[0] == Aval::scalar(DType::Bool) {
+            true => Ok(ins.to_vec()),
+            false => Err(Error::shape(format!("the operand {}", ins[0]), "must be a boolean scalar")),
+        }
+    }
+
+    fn derivative(&self) -> Derivative {
+        Derivative::Zero
+    }
+
+    // All elements of the batch are required at once.
+    fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
+        let all = batch.builder.apply1(Min { axes: vec![0] }, &[batch.ins[0]]);
+        let required = batch.builder.apply1(Op::user(self.clone()), &[all]);
+        vec![required.broadcast_to(&batch.ins[0].shape())]
+    }
+
+    fn form(&self, _ins: &[Aval]) -> Form {
+        let op = self.clone();
+        Form::External(Arc::new(move |ins: &[Literal]| match ins.first().map(|l| l.i()) {
+            Some([holds]) if *holds != 0 => Ok(ins.to_vec()),
+            _ => Err(Error::shape(op.what.clone(), op.why.clone())),
+        }))
+    }
+}
+
+/// A boolean scalar which must be true when the program runs: if it is not, the run fails with this error. What depends on
+/// the result is computed only after the check.
+#[track_caller]
+pub fn require(holds: &Tensor, what: &str, why: &str) -> Tensor {
+    // Graphs as text name the op.
+    static KNOWN: Once = Once::new();
+    KNOWN.call_once(|| {
+        registry::register(Require::NAME, |attrs| Require::from_attrs(attrs).map(Op::user));
+    });
+    apply1(Op::user(Require { what: what.into(), why: why.into() }), &[holds])
+}

@@ -1,0 +1,66 @@
+"""`torch.fx`, so that programs which mark functions for it can be imported. Functions are traced with `gradus.trace`.
+
+>>> import gradus.fx
+>>> @gradus.fx.wrap
+... def f(x):
+...     return x + 1
+>>> f(1), isinstance(f, gradus.fx.Proxy)
+(2, False)
+"""
+
+from ..nn import Module
+
+_INSTEAD = "is not there: gradus.trace(function, *arguments) gives the graph of a function of tensors"
+
+
+def wrap(fn_or_name):
+    """Gives a function, or the name of one, back: nothing is traced symbolically."""
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    return fn_or_name
+
+
+class _Absent:
+    """A class that can be named and derived from, but not made."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(f"fx.{type(self).__name__} {_INSTEAD}")
+
+
+class Proxy(_Absent):
+    """What PyTorch traces with; no value is one."""
+
+
+class Node(_Absent):
+    """One operation of a graph."""
+
+
+class Graph(_Absent):
+    """Operations in order."""
+
+
+class Tracer(_Absent):
+    """What makes graphs."""
+
+
+class Transformer(_Absent):
+    """What changes graphs."""
+
+
+class Interpreter(_Absent):
+    """What runs graphs."""
+
+
+class GraphModule(Module):
+    """A module made of a graph; no module is one."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(f"fx.GraphModule {_INSTEAD}")
+
+
+def symbolic_trace(root, concrete_args=None):
+    """Raises: functions are traced with `gradus.trace`."""
+    raise NotImplementedError(f"fx.symbolic_trace {_INSTEAD}")
+
+
+from . import proxy  # noqa: E402,F401

@@ -1,0 +1,3 @@
+"""Where PyTorch has `Proxy`."""
+
+from . import Proxy  # noqa: F401

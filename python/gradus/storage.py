@@ -1,0 +1,110 @@
+"""Storages: the memory of a tensor as PyTorch programs ask for it, to count bytes or to see which tensors share it."""
+
+from ._native import Tensor
+
+
+class UntypedStorage:
+    """The bytes of a tensor and of the views that share its memory.
+
+    >>> import gradus
+    >>> x = gradus.ones(4)
+    >>> x.untyped_storage().nbytes(), x[1:].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    (16, True)
+    """
+
+    is_cuda = is_sparse = False
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def _base(self):
+        """The array whose memory it is."""
+        array = self._tensor.detach().numpy(force=True)
+        while getattr(array.base, "__array_interface__", None) is not None:
+            array = array.base
+        return array
+
+    @property
+    def device(self):
+        """Where it is."""
+        return self._tensor.device
+
+    def nbytes(self):
+        """How many bytes it has."""
+        last = sum((n - 1) * s for n, s in zip(self._tensor.shape, self._tensor.stride())) if self._tensor.numel() else -1
+        return max(self._base().nbytes, (self._tensor.storage_offset() + last + 1) * self._tensor.element_size())
+
+    size = __len__ = nbytes
+
+    def data_ptr(self):
+        """Its address."""
+        return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
+
+    def element_size(self):
+        """1: elements are bytes."""
+        return 1
+
+    def tolist(self):
+        """Its bytes."""
+        return list(self._base().tobytes())
+
+    def __eq__(self, other):
+        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
+
+    def __hash__(self):
+        return hash(self.data_ptr())
+
+
+class TypedStorage(UntypedStorage):
+    """The elements of a tensor and of the views that share its memory.
+
+    >>> import gradus
+    >>> gradus.ones(2, 2).storage().size()
+    4
+    """
+
+    dtype = property(lambda self: self._tensor.dtype, doc="What its elements are.")
+
+    def size(self):
+        """How many elements it has."""
+        return self.nbytes() // self._tensor.element_size()
+
+    __len__ = size
+
+    def element_size(self):
+        """Bytes of an element."""
+        return self._tensor.element_size()
+
+    def untyped(self):
+        """The same memory as bytes."""
+        return UntypedStorage(self._tensor)
+
+    def tolist(self):
+        """Its elements."""
+        return self._base().reshape(-1).tolist()
+
+
+Storage = FloatStorage = TypedStorage
+
+
+def untyped_storage(self):
+    """The memory of the tensor, as bytes.
+
+    >>> import gradus
+    >>> gradus.ones(3).untyped_storage().nbytes()
+    12
+    """
+    return UntypedStorage(self)
+
+
+def storage(self):
+    """The memory of the tensor, as elements.
+
+    >>> import gradus
+    >>> len(gradus.ones(3).storage())
+    3
+    """
+    return TypedStorage(self)
+
+
+Tensor.untyped_storage, Tensor.storage = untyped_storage, storage

@@ -1,0 +1,107 @@
+//! `cargo xtask mutants`: changes the source in small ways (mutants) and looks whether a test fails for each.
+//! Takes which part of all mutants to test; prints the counts and those that no test found. `docs/mutants.md` has a run.
+
+use crate::workspace::{Workspace, cargo};
+use std::path::Path;
+
+/// What is changed: the transforms, the ops with their derivatives, and the compiler.
+const FILES: [&str; 3] =
+    ["crates/ir/src/transform/*.rs", "crates/ir/src/ops/**/*.rs", "crates/compile/src/**/*.rs"];
+/// One mutant of so many is tested: about 80.
+const SAMPLE: &str = "0/60";
+/// Seconds until the tests of a mutant count as failed, for instance because a loop does not end.
+const TEST_LIMIT: &str = "300";
+/// Nothing is optimised: what is changed is compiled far more often than it runs.
+const PROFILE: [&str; 3] = [
+    "--config=profile.dev.opt-level=0",
+    "--config=profile.dev.package.gradus-cpu.opt-level=0",
+    "--config=profile.dev.debug=0",
+];
+/// Left out: documentation, of which every example is compiled by itself, and a test of speed, which holds for optimised code.
+const OWN: [&str; 5] = ["--", "--tests", "--", "--skip", "a_thousand_nodes"];
+/// The packages whose tests look at mutants that those of their own package do not find, and these tests.
+const WIDER: [&str; 9] = [
+    "--test-package=gradus-testkit,gradus-cpu",
+    "--",
+    "--test=catalog",
+    "--test=cpu",
+    "--test=edges",
+    "--test=text",
+    "--test=executable",
+    "--test=loops",
+    "--test=slices",
+];
+
+/// Tests a sample (`shard`, as in `3/60`): with the tests of the package that is changed, and mutants that survive these
+/// with those of packages above it. Fails if a mutant survives both.
+pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), String> {
+    let out = workspace.target.join("mutants");
+    let (own, wider) = (out.join("own"), out.join("wider"));
+    let shard = format!("--shard={}", shard.unwrap_or(SAMPLE));
+    mutants(workspace, &own, &[&shard, "--sharding=round-robin"], &OWN)?;
+    let survivors = names(&own, "missed")?;
+    if !survivors.is_empty() {
+        let exact: Vec<String> = survivors.iter().map(|name| format!("--re=^{}$", escaped(name))).collect();
+        let exact: Vec<&str> = exact.iter().map(String::as_str).collect();
+        mutants(workspace, &wider, &exact, &WIDER)?;
+    }
+    let missed = if survivors.is_empty() { Vec::new() } else { names(&wider, "missed")? };
+    let count = |kind: &str| names(&own, kind).map(|all| all.len());
+    println!("tested: {}", count("caught")? + count("timeout")? + survivors.len());
+    println!("  found by the tests of their package: {}", count("caught")?);
+    println!("  found because tests do not end: {}", count("timeout")?);
+    println!("  found by tests of packages above: {}", survivors.len() - missed.len());
+    println!("  not found: {}", missed.len());
+    println!("do not compile: {}", count("unviable")?);
+    match missed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("no test fails with these mutants:\n{}", missed.join("\n"))),
+    }
+}
+
+/// One run of cargo-mutants over a copy of the tree. A mutant that survives is not a failure of the run.
+fn mutants(workspace: &Workspace, out: &Path, which: &[&str], tests: &[&str]) -> Result<(), String> {
+    let mut command = cargo();
+    command.args(["mutants", "--workspace", "--cap-lints=true", "--no-times", "--colors=never"]);
+    command.args(FILES.map(|glob| format!("--file={glob}")));
+    command.args(PROFILE.map(|option| format!("--cargo-arg={option}")));
+    command.arg(format!("--timeout={TEST_LIMIT}")).arg("--output").arg(out);
+    command.args(which).args(tests).current_dir(&workspace.root);
+    // A copy has another path every time; in one folder at least what comes from the registry is built once.
+    command.env("CARGO_TARGET_DIR", workspace.target.join("mutants/build"));
+    println!("== cargo mutants {} {}", which.join(" "), tests.join(" "));
+    let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
+    match status.code() {
+        // All found, some not found, some that do not end.
+        Some(0 | 2 | 3) => Ok(()),
+        Some(101) => Err("it needs `cargo install cargo-mutants`".into()),
+        _ => Err(format!("cargo mutants failed ({status}): see {}", out.join("mutants.out").display())),
+    }
+}
+
+/// The mutants of one result.
+fn names(out: &Path, kind: &str) -> Result<Vec<String>, String> {
+    let path = out.join(format!("mutants.out/{kind}.txt"));
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+/// A text as a regular expression that matches it alone.
+fn escaped(text: &str) -> String {
+    let special = |c: char| c.is_ascii_punctuation() && !"/_:;<>,='\"!%&@`~".contains(c);
+    text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_matched_alone() {
+        let name = "crates/ir/src/ops/sums.rs:98:60: replace == with != in Steps<'a>::linear -> Vec<[u8]>";
+        let expected =
+            "crates/ir/src/ops/sums\\.rs:98:60: replace == with != in Steps<'a>::linear \\-> Vec<\\[u8\\]>";
+        assert_eq!(escaped(name), expected);
+        assert_eq!(escaped("a + b * (c | d)^e"), "a \\+ b \\* \\(c \\| d\\)\\^e");
+    }
+}
