@@ -151,10 +151,15 @@ def solve(A, B, *, left=True):
     """
     if left:
         return _native.solve(A, B)
-    if B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1]):
-        # As in PyTorch the vectors are columns, which fit from the right only if they have one element.
-        return _native.solve(A.mT, B.unsqueeze(-1).mT).mT.squeeze(-1)
-    return _native.solve(A.mT, B.mT).mT
+    if B.dim() == 0 or _holds_vectors(A, B):
+        raise RuntimeError(f"linalg.solve: X A = B needs a matrix B; shapes {tuple(A.shape)} and {tuple(B.shape)} make it vectors")
+    right = B.mT
+    # One more axis keeps the transposed matrices from being taken for vectors.
+    return _native.solve(A.mT, right.unsqueeze(0) if right.dim() < A.dim() else right).mT
+
+
+def _holds_vectors(A, B):
+    return B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1])
 
 
 def solve_ex(A, B, *, left=True, check_errors=False):
@@ -170,8 +175,7 @@ def solve_ex(A, B, *, left=True, check_errors=False):
     singular = (info != 0).unsqueeze(-1).unsqueeze(-1)
     regular = _native.where(singular, _native.eye(A.shape[-1], dtype=A.dtype), A)
     x = solve(regular, B, left=left)
-    vector = B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1])
-    x = _native.where(singular.squeeze(-1) if vector else singular, math.nan, x)
+    x = x.masked_fill(singular.squeeze(-1) if _holds_vectors(A, B) else singular, math.nan)
     return _checked(_results.solve_ex(x, info), check_errors, "linalg.solve_ex: a matrix is singular")
 
 

@@ -52,6 +52,10 @@ POINTING = {"argsort": 0, "sort": 0, "mode": 0, "topk": 1, "kthvalue": 1}
 #: The order of eigenvalues is arbitrary: they are compared, with their vectors, in one that both packages share.
 UNORDERED = {"linalg.eig", "linalg.eigvals"}
 
+#: Logarithms of complex sums, which are defined up to 2πi: PyTorch's branch depends on the order of the terms. Real parts and
+#: angles are compared.
+BRANCHES = {"logcumsumexp"}
+
 #: Samples have arguments of 32 bits whose sums cancel (the weights of `cov`), also where results have 64. PyTorch's Bessel
 #: functions are off by up to 4e-7 beyond 5; `test_special.py` compares them with SciPy to 1e-15.
 NARROW = {"cov", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1"}
@@ -355,6 +359,8 @@ def examined(op, sample, dtype):
     if op.name in PROCESSED or op.name in UNORDERED:
         process = sample.output_process_fn_grad
         a, b = reduced(op, rebound(process), ours), reduced(op, process, theirs)
+    elif op.name in BRANCHES and theirs.is_complex() and ours.is_complex():
+        a, b = ([x.real, x.imag.sin(), x.imag.cos()] for x in (ours, theirs))
     elif op.name in POINTING and not arguments[2].get("stable"):
         a, b = (pointed(op, arguments, results) for results in (ours, theirs))
     found = difference(a, b, bounds_for(op, BOUNDS), values=not random)

@@ -261,6 +261,7 @@ def test_a_hundred_thousand_axes():
     ]
     for k, call in enumerate(calls):
         assert seconds(call) < 10, k
+    assert repr(x).startswith("tensor(..., dim=100000") and (x[(0,) * (n - 60)] @ x[(0,) * (n - 60)]).dim() == 60
     assert x.sum().item() == 1 and x.permute(*reversed(range(n))).dim() == n and x.squeeze().dim() == 0
 
 
@@ -374,6 +375,15 @@ def test_ctrl_c_takes_effect_soon(name):
     word, late = (done.stdout.split() + ["", ""])[:2]
     # It is 0.3 s on an idle machine; what is measured is work, with room for a busy one.
     assert word == "stopped" and float(late) < 1.0, done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("n", [1 << 15, 3 * (1 << 14), 20011, 2 * 20011, 131 * 137, 1 << 18])
+def test_long_fourier_transforms_are_composed_of_short_ones(n):
+    x = np.random.default_rng(n).normal(size=(2, n)) + 1j
+    for name in ("fft", "ifft"):
+        right = getattr(np.fft, name)(x)
+        found = getattr(gradus.fft, name)(gradus.tensor(x)).numpy()
+        assert np.abs(found - right).max() <= 1e-13 * np.abs(right).max() * math.log2(n), name
 
 
 # Quantiles

@@ -214,6 +214,34 @@ def test_what_dropout_drops_together(axes, shape):
     assert varies(gradus) == varies(torch)
 
 
+IN_PLACE = [
+    "nn.ReLU(True)", "nn.ReLU6(True)", "nn.SELU(True)", "nn.SiLU(True)", "nn.Mish(True)", "nn.Hardswish(True)",
+    "nn.LeakyReLU(0.1, True)", "nn.ELU(1.0, True)", "nn.CELU(1.0, True)", "nn.Hardtanh(-1.0, 1.0, True)", "nn.Threshold(0.1, 2.0, True)",
+    "nn.RReLU(inplace=True).eval()", "nn.Dropout(1.0, True)", "nn.Dropout(0.5, True).eval()", "lambda x: F.relu(x, inplace=True)",
+    "lambda x: F.relu(x, True)", "lambda x: F.leaky_relu(x, 0.1, True)", "lambda x: F.dropout(x, 1.0, True, True)", "lambda x: F.elu(x, inplace=True)",
+]
+
+
+@needs_torch
+@pytest.mark.parametrize("text", IN_PLACE)
+def test_inplace_activations_change_their_argument(text):
+    """A residual block that reads its input again after an activation in place, with gradients."""
+
+    def run(t):
+        layer = eval(text, {"nn": t.nn, "F": t.nn.functional})
+        x = t.tensor(np.linspace(-2.0, 3.0, 12).reshape(3, 4), requires_grad=True)
+        y = x * 1.5
+        branch = layer(y)
+        assert branch is y
+        total = branch * 2 + y
+        (total * t.tensor(np.cos(np.arange(12.0)).reshape(3, 4))).sum().backward()
+        data = t.tensor([-1.0, 2.0], dtype=t.float64)
+        layer(data)
+        return [total, x.grad, data]
+
+    same(run(gradus), run(torch), what=text)
+
+
 def test_a_function_without_backward_says_which():
     class Twice(gradus.autograd.Function):
         @staticmethod

@@ -39,6 +39,8 @@ pub(crate) struct Cell {
     pub(crate) id: String,
     pub(crate) kind: Kind,
     pub(crate) title: String,
+    /// When it is evaluated, counted from 1, if that is shown.
+    pub(crate) order: Option<usize>,
     /// A word at the right of the title.
     pub(crate) tag: String,
     pub(crate) lines: Vec<String>,
@@ -70,6 +72,11 @@ pub(crate) struct Line {
     pub(crate) way: Vec<(f64, f64)>,
 }
 
+/// A number as it is written before a title.
+pub(crate) fn order_text(order: usize) -> String {
+    format!("({order}) ")
+}
+
 /// The boxes and wires of one graph.
 pub(crate) struct Level {
     pub(crate) cells: Vec<Cell>,
@@ -77,11 +84,11 @@ pub(crate) struct Level {
     pub(crate) size: (f64, f64),
 }
 
-/// The drawing of a graph, with gradients if given.
-pub(crate) fn scene(graph: &Graph, gradients: Option<&Gradients>) -> Level {
+/// The drawing of a graph, with gradients if given, and with the order of evaluation.
+pub(crate) fn scene(graph: &Graph, gradients: Option<&Gradients>, order: bool) -> Level {
     let fits = |depth: &usize| count(graph, *depth, BUDGET) <= BUDGET;
     let depth = (1..=DEEPEST).take_while(fits).last().unwrap_or(0);
-    Drawer::default().level(graph, depth, gradients)
+    Drawer { known: HashMap::new(), order }.level(graph, depth, gradients)
 }
 
 /// Nodes of a graph and of those inside it down to a depth; stops counting beyond `most`.
@@ -97,18 +104,23 @@ fn count(graph: &Graph, depth: usize, most: usize) -> usize {
 }
 
 /// Equal graphs inside boxes look the same, so they are laid out once.
-#[derive(Default)]
 struct Drawer {
     known: HashMap<(Arc<Graph>, usize), Rc<Level>>,
+    order: bool,
 }
 
 impl Drawer {
     fn level(&mut self, graph: &Graph, depth: usize, gradients: Option<&Gradients>) -> Level {
-        let nodes = 0..graph.nodes().len();
-        let mut cells: Vec<Cell> = nodes.map(|i| self.node(graph, i, depth)).collect();
+        // Nodes are stored in the order in which they are evaluated.
+        let mut count = 0;
+        let mut cells: Vec<Cell> = Vec::new();
+        for (i, node) in graph.nodes().iter().enumerate() {
+            count += usize::from(matches!(label::origin(graph, node), Origin::Computed));
+            cells.push(self.node(graph, i, depth, count));
+        }
         cells.extend((0..graph.outputs().len()).map(|k| output(graph, k)));
         if let Some(gradients) = gradients {
-            add_gradients(graph, gradients, &mut cells);
+            add_gradients(graph, gradients, self.order.then_some(count), &mut cells);
         }
         let (wires, mut lines) = wires(graph, gradients, &cells);
         let sizes: Vec<(f64, f64)> = cells.iter().map(Cell::full_size).collect();
@@ -135,7 +147,8 @@ impl Drawer {
         level
     }
 
-    fn node(&mut self, graph: &Graph, index: usize, depth: usize) -> Cell {
+    /// The box of a node. A node that is computed has the number `order`.
+    fn node(&mut self, graph: &Graph, index: usize, depth: usize, order: usize) -> Cell {
         let node = &graph.nodes()[index];
         let regions = label::regions(node);
         let (kind, title, tag) = match label::origin(graph, node) {
@@ -155,6 +168,9 @@ impl Drawer {
         }
         lines.extend(types(node));
         let mut cell = Cell::new(format!("n{index}"), kind, &title, tag, lines);
+        if self.order && matches!(kind, Kind::Op | Kind::Region) {
+            cell.number(order);
+        }
         cell.tip = label::tip(graph, index);
         if depth > 0 {
             for (key, region) in &regions {
@@ -187,7 +203,13 @@ fn output(graph: &Graph, k: usize) -> Cell {
     cell
 }
 
-fn add_gradients(graph: &Graph, gradients: &Gradients, cells: &mut [Cell]) {
+/// Places the gradients of a graph's values beside them. If `after` is given, they are numbered from there on.
+fn add_gradients(graph: &Graph, gradients: &Gradients, after: Option<usize>, cells: &mut [Cell]) {
+    // The backward pass visits the nodes from the last to the first; a gradient is complete when its node is visited.
+    let mut left: usize = (graph.nodes().iter().enumerate())
+        .flat_map(|(i, n)| (0..n.outs.len()).map(move |out| Id { node: i as u32, out: out as u32 }))
+        .filter(|id| gradients.has(*id))
+        .count();
     for (i, (cell, node)) in cells.iter_mut().zip(graph.nodes()).enumerate() {
         let mut x = cell.size.0;
         for (out, aval) in node.outs.iter().enumerate() {
@@ -200,6 +222,10 @@ fn add_gradients(graph: &Graph, gradients: &Gradients, cells: &mut [Cell]) {
             let lines = vec![label::line(&short), label::line(&aval.to_string())];
             let mut g = Cell::new(format!("n{i}.d{out}"), Kind::Gradient, &name, String::new(), lines);
             g.tip = format!("{name} = {} : {aval}", label::cut(&long, 600));
+            if let Some(after) = after {
+                g.number(after + left);
+            }
+            left -= 1;
             x += ASIDE;
             g.corner = (x, (cell.size.1 - g.size.1) / 2.0);
             g.outs = vec![g.size.0 / 2.0];
@@ -266,6 +292,7 @@ impl Cell {
             id,
             kind,
             title,
+            order: None,
             tag,
             lines,
             tip: String::new(),
@@ -276,6 +303,15 @@ impl Cell {
             ins: Vec::new(),
             outs: Vec::new(),
         }
+    }
+
+    /// Puts a number before the title of a box that has neither graphs in it nor ports yet, and makes it wide enough.
+    fn number(&mut self, order: usize) {
+        let gap = if self.tag.is_empty() { 0.0 } else { 12.0 };
+        let title = (order_text(order).chars().count() + self.title.chars().count()) as f64 * TITLE;
+        let head = title + gap + self.tag.chars().count() as f64 * TEXT;
+        self.size.0 = self.size.0.max((head + 2.0 * MARGIN).ceil());
+        self.order = Some(order);
     }
 
     /// Grows the box around the graphs in it, side by side under its words.

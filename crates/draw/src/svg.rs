@@ -1,6 +1,8 @@
 //! A drawing as SVG text.
 
-use crate::scene::{Cell, FRAME, Kind, LINE_HEIGHT, Level, Line, MARGIN, Panel, TEXT, TITLE, TITLE_HEIGHT};
+use crate::scene::{
+    Cell, FRAME, Kind, LINE_HEIGHT, Level, Line, MARGIN, Panel, TEXT, TITLE, TITLE_HEIGHT, order_text,
+};
 use std::fmt::Write;
 
 /// Room around the drawing, and above it for the legend.
@@ -12,6 +14,8 @@ const STYLE: &str = "\
 .gradus text { fill: #475063; stroke: none; }
 .gradus .title { font-size: 13px; font-weight: bold; fill: #1c2333; }
 .gradus .tag { fill: #8a93a6; }
+.gradus .order { fill: #b35c00; }
+.gradus .gradient .order { fill: #c2447e; }
 .gradus rect { stroke-width: 1.2; }
 .gradus .input > rect { fill: #e1eeff; stroke: #3b78c4; }
 .gradus .constant > rect { fill: #f6f0dc; stroke: #ab9550; }
@@ -31,7 +35,13 @@ const STYLE: &str = "\
 /// The whole picture.
 pub(crate) fn write(level: &Level) -> String {
     let gradients = level.cells.iter().any(|c| !c.gradients.is_empty());
-    write_with(level, &legend_kinds(gradients))
+    let mut kinds = legend_kinds(gradients);
+    if level.cells.iter().any(|c| c.order.is_some()) {
+        // The words say what the numbers in their colour are.
+        let place = kinds.iter_mut().find(|(kind, _)| *kind == Kind::Op);
+        place.into_iter().for_each(|(_, word)| *word = "op, (n) order of evaluation");
+    }
+    write_with(level, &kinds)
 }
 
 /// The whole picture, with these kinds of boxes in its legend.
@@ -181,10 +191,11 @@ fn draw_cell(s: &mut String, cell: &Cell, origin: (f64, f64), path: &str) {
     // Words of small boxes stand in the middle; a box with a tag has its title left and the tag right.
     let alone = cell.tag.is_empty();
     let middle = x + cell.size.0 / 2.0;
-    text(s, "title", if alone { (middle, "middle") } else { (x + MARGIN, "start") }, line, &cell.title);
+    title(s, if alone { (middle, "middle") } else { (x + MARGIN, "start") }, line, cell);
     if !alone {
         // In a wide box the tag stays near the title.
-        let near = x + MARGIN + cell.title.chars().count() as f64 * TITLE + 12.0;
+        let number = cell.order.map_or(0, |order| order_text(order).len());
+        let near = x + MARGIN + (number + cell.title.chars().count()) as f64 * TITLE + 12.0;
         let tag = if cell.panels.is_empty() { (right, "end") } else { (near, "start") };
         text(s, "tag", tag, line, &cell.tag);
     }
@@ -227,6 +238,20 @@ fn draw_panel(s: &mut String, panel: &Panel, origin: (f64, f64), path: &str) {
     s.push('\n');
     let inner = (x + panel.inset(), y + FRAME + LINE_HEIGHT);
     draw_level(s, &panel.level, inner, &format!("{path}/"));
+}
+
+/// The title of a box, after its number if that is shown.
+fn title(s: &mut String, at: (f64, &str), y: f64, cell: &Cell) {
+    let Some(order) = cell.order else { return text(s, "title", at, y, &cell.title) };
+    let (number, words) = (order_text(order), escape(&cell.title));
+    push(
+        s,
+        format_args!(
+            "<text class=\"title\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"{}\" xml:space=\"preserve\">\
+             <tspan class=\"order\">{number}</tspan>{words}</text>",
+            at.0, at.1
+        ),
+    );
 }
 
 fn text(s: &mut String, class: &str, (x, anchor): (f64, &str), y: f64, words: &str) {

@@ -42,8 +42,10 @@ pub(crate) fn logsumexp(x: &Tensor, axes: impl gradus::Axes + Clone, keepdim: bo
 
 /// `log(sum(exp(x[..=i])))` along an axis, by doubling distances.
 pub(crate) fn logcumsumexp(x: &Tensor, axis: isize) -> Tensor {
-    if !is_complex(x) || x.rank() == 0 {
+    if !is_complex(x) {
         return x.logcumsumexp(axis);
+    } else if x.rank() == 0 && matches!(axis, 0 | -1) {
+        return x.clone();
     }
     let n = x.dim(axis);
     let (mut sums, mut distance) = (x.clone(), 1);

@@ -54,9 +54,19 @@ impl PyGraph {
         gradus::draw::svg(&self.0)
     }
 
-    /// The graph as a picture.
-    fn svg(&self) -> String {
-        gradus::draw::svg(&self.0)
+    /// The graph as a picture. With `grad`, the gradient of each value is beside it. With `order`, nodes have numbers in the
+    /// order in which they are evaluated, and gradients have the numbers that follow, in the order of the backward pass.
+    ///
+    /// >>> import gradus
+    /// >>> graph = gradus.trace(lambda x: (x * x).sum(), gradus.ones(3))
+    /// >>> [f"({n})" in graph.svg(grad=True, order=True) for n in (1, 2, 3, 4, 5, 6)]
+    /// [True, True, True, True, True, False]
+    #[pyo3(signature = (grad=false, order=false))]
+    fn svg(&self, grad: bool, order: bool) -> PyResult<String> {
+        let is_float = |i: &usize| self.0.aval(self.0.inputs()[*i].1).dtype.is_differentiable();
+        let wrt: Vec<usize> = (0..self.0.inputs().len()).filter(is_float).collect();
+        let options = gradus::draw::Options { wrt: grad.then_some(&wrt), order };
+        raise(gradus::draw::svg_with(&self.0, &options))
     }
 
     /// The graph in the language of Graphviz.

@@ -60,6 +60,9 @@ pub(crate) fn set_printoptions(
     Ok(())
 }
 
+/// Most axes of a tensor whose elements are written: brackets nest by recursion.
+const MOST_AXES: usize = 256;
+
 /// The text of a tensor.
 pub(crate) fn text(t: &Tensor) -> String {
     if t.is_traced() {
@@ -72,6 +75,8 @@ pub(crate) fn text(t: &Tensor) -> String {
     let cut = plain.numel() > options.threshold;
     let body = if plain.numel() == 0 {
         "[]".to_string()
+    } else if shape.rank() > MOST_AXES {
+        format!("..., dim={}", shape.rank())
     } else {
         let shown = Shown::new(&plain, cut, options);
         shown.nested(&plain, OPEN.len())

@@ -279,7 +279,7 @@ impl PyTensor {
         let a = axis(slf, dim)?;
         let n = shape(slf)?[a] as isize;
         let from = if start < 0 { start + n } else { start };
-        if from < 0 || length < 0 || from + length > n {
+        if from < 0 || length < 0 || length > n - from {
             let why = format!("{length} elements from {start} are not within an extent of {n}");
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }

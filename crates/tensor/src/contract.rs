@@ -57,7 +57,7 @@ impl Tensor {
             }
         };
         // A batch axis is labelled on an operand that has it; one of extent 1 beside a larger one is dropped.
-        let label = |k: usize| char::from_u32('A' as u32 + k as u32).unwrap_or('?');
+        let label = |k: usize| ('A'..='Z').chain('\u{100}'..).nth(k).unwrap_or('?');
         let labels = |lead: &[usize]| -> (Vec<usize>, String) {
             let skip = batch.rank() - lead.len();
             lead.iter()

@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod checks;
 pub mod compare;
 pub mod eager;
+pub mod extent;
 mod failure;
 pub mod faults;
 pub mod random;

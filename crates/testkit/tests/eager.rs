@@ -2,13 +2,13 @@
 
 use gradus_ir::ops;
 use gradus_tensor::{Tensor, apply, func};
-use gradus_testkit::{checks, eager};
+use gradus_testkit::{checks, eager, extent};
 use std::collections::BTreeMap;
 
 #[test]
 fn every_op_eagerly() {
     let mut failures = Vec::new();
-    let samples = ops::samples().cases;
+    let samples = extent::select(ops::samples().cases, |sample| sample.op.name().to_string());
     for sample in &samples {
         let call = |x: &[Tensor]| apply(sample.op.clone(), &x.iter().collect::<Vec<_>>());
         if let Err(f) = eager::all(&call, &sample.ins) {
@@ -23,7 +23,7 @@ fn every_op_eagerly() {
 fn every_composite_in_every_way() {
     let mut failures = Vec::new();
     let mut checked: BTreeMap<&str, usize> = BTreeMap::new();
-    for sample in func::samples().cases {
+    for sample in extent::select(func::samples().cases, |sample| sample.name) {
         let outcome = eager::all(&*sample.call, &sample.ins)
             .and_then(|graph| checks::all(&graph, &sample.ins, sample.smooth));
         *checked.entry(sample.name).or_default() += 1;

@@ -1,16 +1,17 @@
 //! The checks on random compositions of catalog ops.
 
-use gradus_testkit::checks;
 use gradus_testkit::random_graphs::Recipe;
+use gradus_testkit::{checks, extent};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-/// 64 cases, or a quarter of `PROPTEST_CASES`. Failing recipes are kept beside this file and tried first in the
-/// next run.
+/// A quarter of `PROPTEST_CASES` (64 by default) in a full run, a sixteenth of it in the short form. Failing recipes are
+/// kept next to this file and tried first in the next run.
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::Direct("tests/random_graphs.proptest-regressions");
     let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases / 4, failure_persistence: Some(Box::new(kept)), ..usual }
+    let part = if extent::full() { 4 } else { 16 };
+    ProptestConfig { cases: usual.cases / part, failure_persistence: Some(Box::new(kept)), ..usual }
 }
 
 fn recipes(smooth: bool) -> impl Strategy<Value = Recipe> {

@@ -1,4 +1,4 @@
-"""Activations: a line each. `inplace` is accepted for PyTorch's sake; the result is a new tensor always."""
+"""Activations: a line each. With `inplace` the argument has the result's elements afterwards."""
 
 from ..core import empty
 from . import functional as F
@@ -70,7 +70,7 @@ class RReLU(Module):
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input):
-        return F.rrelu(input, self.lower, self.upper, self.training)
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self):
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")

@@ -246,6 +246,7 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 # At the end, since they use what stands above.
 from .ctc import ctc_loss  # noqa: E402, F401
+from .in_place import install as _writing_in_place  # noqa: E402
 from .legacy_loss import install as _older_arguments  # noqa: E402
 from .embedding import embedding, embedding_bag, embedding_renorm_  # noqa: E402, F401
 from .grid import (  # noqa: E402, F401
@@ -264,6 +265,7 @@ from .unpool import (  # noqa: E402, F401
 
 _documented(globals())
 _older_arguments(globals())
+_writing_in_place(globals())
 
 
 def __getattr__(name):

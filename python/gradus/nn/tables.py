@@ -3,6 +3,7 @@
 import inspect
 
 from . import functional as F
+from .in_place import written
 from .legacy_loss import reduction_of, with_order
 from .module import Module
 
@@ -49,7 +50,8 @@ def remembering(name, function, arguments="", doc="", tensors=1, show=None, firs
         if len(inputs) != tensors:
             raise TypeError(f"{name}.forward() takes {tensors} tensor(s) but {len(inputs)} were given")
         call = {key: getattr(self, key) for key in names if key != "inplace"}
-        return getattr(F, function)(*inputs, **call)
+        result = getattr(F, function)(*inputs, **call)
+        return written(inputs[0], result) if self.__dict__.get("inplace") else result
 
     def extra_repr(self):
         if show == ["inplace"]:

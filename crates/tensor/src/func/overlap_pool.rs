@@ -2,12 +2,13 @@
 //! The forward pass is the maximum of these slices. The gradient is a sum of slices put back to where they came from.
 //! Both are pointwise over whole slices; no element is looked up or written by its index.
 
-use super::each::{pad_with, scalar};
+use super::each::{floats, pad_with, scalar};
 use super::pool::Slide;
 use crate::apply::apply1;
 use crate::region::{Args, region1_with_grad};
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Pad, Slice};
+use gradus_ir::ops::window::Fold;
 
 /// Largest number of elements in a window that is written out.
 pub(super) const MOST: usize = 25;
@@ -61,16 +62,16 @@ impl Overlapping<'_> {
         apply1(Slice { start, stop, step }, &[padded])
     }
 
-    /// Values for position `k` of all windows, put to where [`slice`](Self::slice) takes them from; 0 elsewhere.
+    /// Values for position `k` of all windows, put to where [`slice`](Self::slice) takes them from; 0 elsewhere. Strides are 1.
     fn put_back(&self, values: &Tensor, k: usize) -> Tensor {
         let lead = self.lead.len();
-        let (mut low, mut high, mut interior) = (vec![0; lead], vec![0; lead], vec![0; lead]);
+        let (mut low, mut high) = (vec![0; lead], vec![0; lead]);
         for (offset, s) in self.offsets(k).into_iter().zip(self.slides) {
             let first = offset as i64 - s.padding;
             low.push(first);
-            high.push(s.extent - first - ((s.count - 1) * s.stride + 1));
-            interior.push(s.stride as usize - 1);
+            high.push(s.extent - first - s.count);
         }
+        let interior = vec![0; low.len()];
         apply1(Pad { low, high, interior }, &[values])
     }
 
@@ -106,8 +107,31 @@ impl Overlapping<'_> {
             }
             here.select(&number(k), &later)
         });
+        if self.slides.iter().any(|s| s.stride > 1) {
+            return self.folded(&chosen, g);
+        }
         let part = |k: usize| self.put_back(&chosen.eq(&number(k)).select(g, 0), k);
         (1..n).fold(part(0), |sum, k| sum + part(k))
+    }
+
+    /// The cotangents `g` at the positions `chosen` of their windows, windows that are apart being few enough to write out whole:
+    /// between elements that are put back there would be zeros, which are slow to read.
+    fn folded(&self, chosen: &Tensor, g: &Tensor) -> Tensor {
+        let each = |f: fn(&Slide) -> i64| self.slides.iter().map(|s| f(s) as usize).collect::<Vec<usize>>();
+        let (size, counts) = (each(|s| s.size), self.counts());
+        let numbers = floats(g.dtype(), (0..self.elements()).map(|k| k as f64).collect(), &size[..]);
+        let wide = |t: &Tensor| t.reshape([self.lead, &counts, &vec![1; size.len()]].concat());
+        let whole = [self.lead, &counts, &size].concat();
+        let spread = wide(chosen).eq(&numbers).select(&wide(g).expand(whole), 0);
+        let extent = each(|s| (s.count - 1) * s.stride + s.reach());
+        let (low, high): (Vec<i64>, Vec<i64>) = self.slides.iter().map(|s| (-s.padding, -s.high())).unzip();
+        let fold = Fold {
+            extent: extent[..].into(),
+            size,
+            stride: each(|s| s.stride),
+            dilation: each(|s| s.dilation),
+        };
+        pad_with(&apply1(fold, &[&spread]), &low, &high, 0.0)
     }
 
     /// The pooling as a region.

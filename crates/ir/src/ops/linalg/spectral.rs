@@ -84,8 +84,11 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> 
     Ok((order.iter().map(|&i| a[(i, i)].re() * scale).collect(), v))
 }
 
+/// The factors `U`, `s` and `V` of `A = U diag(s) Vᴴ`.
+type Svd<T> = (Mat<T>, Vec<f64>, Mat<T>);
+
 /// `A = U diag(s) Vᴴ` with `s` in descending order and as many columns as the smaller extent.
-pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<(Mat<T>, Vec<f64>, Mat<T>), String> {
+pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<Svd<T>, String> {
     a.check_finite()?;
     let (mut u, s, mut v) = if a.rows >= a.cols {
         tall(a)

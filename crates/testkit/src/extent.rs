@@ -1,0 +1,43 @@
+//! How much of the kit a run takes: a short form, for every change, or everything (`GRADUS_KIT=full`).
+//! Tests whose time grows with the catalog ask here; which samples exist is decided in the catalog.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Samples of each name that the short form always takes.
+const FIRST: usize = 3;
+
+/// Of the samples after the first ones, the short form takes one in this many.
+const STRIDE: usize = 6;
+
+/// Whether this run takes everything.
+pub fn full() -> bool {
+    std::env::var_os("GRADUS_KIT").is_some_and(|kit| kit == "full")
+}
+
+/// Returns all cases in a full run. Otherwise returns, for every key, the first cases and every sixth of the others.
+pub fn select<T, K: Eq + Hash>(cases: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    if full() {
+        return cases;
+    }
+    let mut seen: HashMap<K, usize> = HashMap::new();
+    let mut wanted = |case: &T| {
+        let count = seen.entry(key(case)).or_default();
+        *count += 1;
+        *count <= FIRST || count.is_multiple_of(STRIDE)
+    };
+    cases.into_iter().filter(|case| wanted(case)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_short_form_takes_the_first_of_each_name() {
+        if super::full() {
+            return;
+        }
+        let cases: Vec<(char, usize)> = (0..13).map(|i| ('a', i)).chain([('b', 0)]).collect();
+        let taken = super::select(cases, |case| case.0);
+        assert_eq!(taken, [('a', 0), ('a', 1), ('a', 2), ('a', 5), ('a', 11), ('b', 0)]);
+    }
+}
