@@ -2,6 +2,7 @@
 //! Takes which part of all mutants to test; prints the counts and those that no test found. `docs/mutants.md` has a run.
 
 use crate::workspace::{Workspace, cargo};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What is changed: the transforms, the ops with their derivatives, and the compiler.
@@ -38,14 +39,16 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
     let out = workspace.target.join("mutants");
     let (own, wider) = (out.join("own"), out.join("wider"));
     let shard = format!("--shard={}", shard.unwrap_or(SAMPLE));
-    mutants(workspace, &own, &[&shard, "--sharding=round-robin"], &OWN)?;
+    let files = FILES.map(|glob| format!("--file={glob}"));
+    let sample = [shard, "--sharding=round-robin".to_owned()];
+    mutants(workspace, &own, &[&files[..], &sample].concat(), &OWN)?;
     let survivors = names(&own, "missed")?;
+    let mut missed = Vec::new();
     if !survivors.is_empty() {
-        let exact: Vec<String> = survivors.iter().map(|name| format!("--re=^{}$", escaped(name))).collect();
-        let exact: Vec<&str> = exact.iter().map(String::as_str).collect();
-        mutants(workspace, &wider, &exact, &WIDER)?;
+        mutants(workspace, &wider, &exactly(&survivors), &WIDER)?;
+        missed = names(&wider, "missed")?;
+        missed.retain(|name| survivors.contains(name));
     }
-    let missed = if survivors.is_empty() { Vec::new() } else { names(&wider, "missed")? };
     let count = |kind: &str| names(&own, kind).map(|all| all.len());
     println!("tested: {}", count("caught")? + count("timeout")? + survivors.len());
     println!("  found by the tests of their package: {}", count("caught")?);
@@ -60,10 +63,9 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
 }
 
 /// One run of cargo-mutants over a copy of the tree. A mutant that survives is not a failure of the run.
-fn mutants(workspace: &Workspace, out: &Path, which: &[&str], tests: &[&str]) -> Result<(), String> {
+fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) -> Result<(), String> {
     let mut command = cargo();
     command.args(["mutants", "--workspace", "--cap-lints=true", "--no-times", "--colors=never"]);
-    command.args(FILES.map(|glob| format!("--file={glob}")));
     command.args(PROFILE.map(|option| format!("--cargo-arg={option}")));
     command.arg(format!("--timeout={TEST_LIMIT}")).arg("--output").arg(out);
     command.args(which).args(tests).current_dir(&workspace.root);
@@ -77,6 +79,14 @@ fn mutants(workspace: &Workspace, out: &Path, which: &[&str], tests: &[&str]) ->
         Some(101) => Err("it needs `cargo install cargo-mutants`".into()),
         _ => Err(format!("cargo mutants failed ({status}): see {}", out.join("mutants.out").display())),
     }
+}
+
+/// Arguments that choose these mutants: their files, and their names. Deleted fields are chosen whatever names are asked
+/// for, so there may be more of these.
+fn exactly(names: &[String]) -> Vec<String> {
+    let files: BTreeSet<&str> = names.iter().filter_map(|name| name.split(':').next()).collect();
+    let files = files.into_iter().map(|file| format!("--file={file}"));
+    files.chain(names.iter().map(|name| format!("--re=^{}$", escaped(name)))).collect()
 }
 
 /// The mutants of one result.
@@ -103,5 +113,7 @@ mod tests {
             "crates/ir/src/ops/sums\\.rs:98:60: replace == with != in Steps<'a>::linear \\-> Vec<\\[u8\\]>";
         assert_eq!(escaped(name), expected);
         assert_eq!(escaped("a + b * (c | d)^e"), "a \\+ b \\* \\(c \\| d\\)\\^e");
+        let names = ["a.rs:1:2: delete ! in f".to_owned(), "a.rs:3:4: delete ! in g".to_owned()];
+        assert_eq!(exactly(&names)[..2], ["--file=a.rs", "--re=^a\\.rs:1:2: delete ! in f$"]);
     }
 }

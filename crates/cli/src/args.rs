@@ -54,6 +54,7 @@ Examples:
   gradus explain mlp.eq
   gradus explain mlp.eq --json
   gradus explain mlp.eq --svg mlp.svg
+  gradus explain mlp.eq --svg mlp.svg --order    nodes numbered as they are evaluated
   gradus grad mlp.eq | gradus explain -")]
     Explain(ExplainArgs),
     /// Write a program in the one form that all programs are printed in; comments and blank lines stay
@@ -75,6 +76,11 @@ Examples:
 Examples:
   gradus train names.toml            writes into the folder that `out` names
   gradus train names.toml --resume   goes on from the last checkpoint there
+
+A run locks its folder: a second one in it fails at once. --resume refuses
+other settings (seed, rate, data, ...) than the checkpoint's, unless --force;
+`steps` may grow, except under a schedule that they stretch. A loss that is
+not finite, or beyond 1e20, ends the run and keeps the last good checkpoint.
 
 A configuration:
   model = \"names\"                # or gpt, or program
@@ -307,6 +313,9 @@ pub(crate) struct ExplainArgs {
     /// Draw the program into a file
     #[arg(long, value_name = "OUT")]
     pub(crate) svg: Option<PathBuf>,
+    /// With --svg: number the nodes in the order of evaluation
+    #[arg(long, requires = "svg")]
+    pub(crate) order: bool,
 }
 
 #[derive(Args, Debug)]
@@ -347,6 +356,9 @@ pub(crate) struct TrainArgs {
     /// Go on from the checkpoint in the output folder, if there is one
     #[arg(long)]
     pub(crate) resume: bool,
+    /// With --resume: accept other settings than the checkpoint's
+    #[arg(long, requires = "resume")]
+    pub(crate) force: bool,
 }
 
 #[derive(Args, Debug)]

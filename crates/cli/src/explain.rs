@@ -43,7 +43,9 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let unfolded = Unfolded::new(program, &values, &ready)?;
     let (lowered, inputs) = unfolded.lowered(&wanted)?;
     if let Some(path) = &args.svg {
-        atomic::write(path, &[gradus::draw::svg(&drawn(&lowered)?).as_bytes()])?;
+        let options = gradus::draw::Options { wrt: None, order: args.order };
+        let picture = gradus::draw::svg_with(&drawn(&lowered)?, &options)?;
+        atomic::write(path, &[picture.as_bytes()])?;
     }
     let rounds = if repeats(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
     let source = program.sources.first().map_or("", |s| &s.text);

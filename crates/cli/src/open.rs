@@ -2,6 +2,7 @@
 
 use crate::args::Given;
 use crate::{Done, Failure, Terminal};
+use gradus::files;
 use gradus::lang::{Diagnostic, Faults, Loader, Program, Source, Unsound};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,21 @@ pub(crate) struct Beside<'a>(pub(crate) &'a Path);
 
 impl Loader for Beside<'_> {
     fn load(&self, path: &str) -> Result<String, String> {
-        let file = std::fs::File::open(self.0.join(path)).map_err(|e| e.to_string())?;
-        let mut text = String::new();
-        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|e| e.to_string())?;
-        Ok(text)
+        let path = self.0.join(path);
+        let failed = |e: gradus::Error| {
+            // The message of a failed import names the file already.
+            let text = e.to_string();
+            text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_string()
+        };
+        read(&path).map_err(failed)
     }
+}
+
+/// Reads the text of a program, one byte more than is allowed at most: the parser refuses it at the position.
+pub(crate) fn read(path: &Path) -> gradus::Result<String> {
+    let mut text = String::new();
+    let read = files::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text);
+    read.map(|_| text).map_err(|e| files::atomic::failed(path, format!("cannot be read: {e}")))
 }
 
 /// The text of a program; `-` is standard input.
@@ -35,10 +46,7 @@ pub(crate) fn text(file: &Path, terminal: &mut Terminal<'_>) -> Done<Source> {
         terminal.input.by_ref().take(MOST_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
         return Ok(Source::new("<stdin>", text));
     }
-    let failed = |e: std::io::Error| Failure::Run(format!("{}: {e}", file.display()));
-    let opened = std::fs::File::open(file).map_err(failed)?;
-    opened.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
-    Ok(Source::new(file.display().to_string(), text))
+    Ok(Source::new(file.display().to_string(), read(file)?))
 }
 
 /// The folder that the files of a program are relative to.

@@ -234,8 +234,7 @@ impl Session<'_> {
 
     fn loaded(&mut self, file: &str) -> Done<String> {
         let path = self.folder.join(file);
-        let failed = |e: std::io::Error| Failure::Run(format!("{}: {e}", path.display()));
-        let text = format!("{}{}\n", self.text, std::fs::read_to_string(&path).map_err(failed)?);
+        let text = format!("{}{}\n", self.text, crate::open::read(&path)?);
         let program = self.program(&text)?;
         self.text = text;
         Ok(format!("{} equations\n", program.equations.len()))

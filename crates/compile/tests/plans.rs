@@ -172,3 +172,42 @@ fn cheap_values_are_computed_again_and_expensive_ones_are_stored() {
     };
     assert_eq!((stored(true), stored(false)), (0, 1));
 }
+
+/// Rows of scores from a value, and the value's rows weighted by them, for each part of a batch.
+fn attended<'g>(h: Var<'g>) -> Var<'g> {
+    let scores = h.dot(h, "bid", "bjd", "bij").exp();
+    let shares = scores / scores.sum(&[2]).spread(&[2], &scores.shape());
+    shares.dot(h, "bij", "bjd", "bid")
+}
+
+#[test]
+fn slices_begin_with_the_loop_nest_that_their_products_read() {
+    let plan = planned(&[&[16, 64, 32]], |_, x| vec![attended(x[0].tanh())]);
+    let [Step::Slices { control, extents, .. }] = &plan.steps[..] else { panic!("{plan}") };
+    assert_eq!(extents, &[16], "{plan}");
+    let body = &control.plans[0];
+    assert!(matches!(body.steps[0], Step::Kernel(_)) && count(body, "tanh") == 1, "{plan}");
+}
+
+#[test]
+fn small_slices_take_several_products_each() {
+    let plan = planned(&[&[256, 16, 4]], |_, x| vec![attended(x[0])]);
+    let [Step::Slices { control, extents, .. }] = &plan.steps[..] else { panic!("{plan}") };
+    let each = control.plans[0].steps.iter().find_map(|s| match s {
+        Step::Contract(c) => Some(c.products()),
+        _ => None,
+    });
+    let slices: usize = extents.iter().product();
+    assert!(slices < 256 && each == Some(256 / slices), "{plan}");
+}
+
+#[test]
+fn steps_at_the_ends_that_pass_nothing_on_are_not_sliced() {
+    let shapes: [&[usize]; 2] = [&[16, 64, 32]; 2];
+    let plan = planned(&shapes, |_, x| vec![attended(x[0]), x[1].tanh()]);
+    assert!(matches!(plan.steps[..], [Step::Slices { .. }, Step::Kernel(_)]), "{plan}");
+    let plan = planned(&shapes, |_, x| vec![attended(x[0]), x[1].dot(x[1], "bid", "bjd", "bij")]);
+    let sliced = |s: &Step| matches!(s, Step::Slices { control, .. } if control.plans[0].outputs.len() == 1);
+    let apart = |s: &Step| matches!(s, Step::Contract(c) if c.products() == 16);
+    assert!(plan.steps.len() == 2 && plan.steps.iter().any(sliced) && plan.steps.iter().any(apart), "{plan}");
+}

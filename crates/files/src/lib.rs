@@ -98,19 +98,67 @@ fn chosen(path: &Path, wanted: &str, names: &[String]) -> Result<String> {
     }
 }
 
+/// Opens a file for reading. A named pipe is refused: opening it would wait until another process writes to it.
+/// Descriptors that the caller has open are read as they are, such as `/dev/stdin` and the `/dev/fd/63` of a shell's `<(…)`.
+pub fn open(path: &Path) -> Result<File> {
+    refuse_named_pipe(path)?;
+    File::open(path).map_err(|e| failed(path, format!("cannot be read: {e}")))
+}
+
+#[cfg(unix)]
+fn refuse_named_pipe(path: &Path) -> Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    let is_pipe = std::fs::metadata(path).is_ok_and(|m| m.file_type().is_fifo());
+    // The pipe of a descriptor has no path of its own, so its link cannot be followed to a file.
+    if is_pipe && path.canonicalize().is_ok_and(|own| !own.starts_with("/dev/fd")) {
+        let why = "is a named pipe, which is not read: write its content to a file, or use standard input";
+        return Err(failed(path, why));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn refuse_named_pipe(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 /// All bytes of a file, unless there are too many.
 pub fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let file = File::open(path).map_err(|e| failed(path, format!("cannot be read: {e}")))?;
+    bytes_up_to(path, MOST_BYTES)
+}
+
+/// All bytes of a file, unless there are more than `most`.
+pub fn bytes_up_to(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let file = open(path)?;
     let size = file.metadata().map(|m| m.len()).unwrap_or(0);
     let mut out = Vec::new();
-    let too_many = || failed(path, format!("has more than {MOST_BYTES} bytes"));
-    if size > MOST_BYTES {
+    let too_many = || failed(path, format!("has more than {most} bytes"));
+    if size > most {
         return Err(too_many());
     }
     // A pipe has no size: the limit holds while reading as well.
-    let read = file.take(MOST_BYTES + 1).read_to_end(&mut out);
+    let read = file.take(most + 1).read_to_end(&mut out);
     read.map_err(|e| failed(path, format!("cannot be read: {e}")))?;
-    if out.len() as u64 > MOST_BYTES { Err(too_many()) } else { Ok(out) }
+    if out.len() as u64 > most { Err(too_many()) } else { Ok(out) }
+}
+
+/// Length and checksum of a file's content as text: equal for equal content, wherever the file is.
+pub fn fingerprint(path: &Path) -> Result<String> {
+    fingerprint_of(open(path)?).map_err(|e| failed(path, format!("cannot be read: {e}")))
+}
+
+/// As [`fingerprint`], of anything that can be read.
+pub fn fingerprint_of(mut content: impl Read) -> std::io::Result<String> {
+    let (mut sum, mut length, mut part) = (crc32fast::Hasher::new(), 0u64, vec![0; 1 << 16]);
+    loop {
+        match content.read(&mut part)? {
+            0 => return Ok(format!("{length} bytes with checksum {:08x}", sum.finalize())),
+            n => {
+                sum.update(&part[..n]);
+                length += n as u64;
+            }
+        }
+    }
 }
 
 /// A file as text.

@@ -82,6 +82,7 @@ impl Reader {
     /// Opens a file and checks that its header describes it.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref().to_path_buf();
+        crate::refuse_named_pipe(&path)?;
         let map = FileMap::open(&path).map_err(|e| atomic::failed(&path, e))?;
         let (header, metadata) = match SafeTensors::read_metadata(&map) {
             Ok(read) => read,

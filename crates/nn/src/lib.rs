@@ -29,4 +29,4 @@ pub use optim::{Clip, Optimizer, Rule, Schedule};
 pub use sample::Sampling;
 pub use step::{Evaluate, Outcome, Step, compile_forward, compile_training};
 pub use summary::summary;
-pub use train::{Config, Ended, Progress, train};
+pub use train::{Config, Ended, MOST_LOSS, Progress, train};

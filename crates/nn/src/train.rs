@@ -1,12 +1,15 @@
-//! The training loop that programs around this crate share: batches, checkpoints, and what it tells them.
+//! The training loop shared by programs: runs batches, writes and resumes checkpoints, and reports each step to a callback.
+//! Ends with an error, and keeps the last good checkpoint, when the loss diverges.
 
 use crate::data::{Loader, Position};
+use crate::finite;
 use crate::optim::Optimizer;
 use crate::step::{Outcome, Step};
 use gradus_files::atomic;
 use gradus_files::safetensors::{Notes, Reader};
-use gradus_ir::{Error, Result};
-use std::path::PathBuf;
+use gradus_ir::{DType, Error, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a run is asked to do.
@@ -20,9 +23,14 @@ pub struct Config {
     pub every: u64,
     /// Goes on from the checkpoint, if there is one.
     pub resume: bool,
-    /// What checkpoints say besides, and what a checkpoint to resume from must say.
+    /// Text stored in checkpoints. A checkpoint to resume from must have the same.
     pub notes: Notes,
+    /// Text stored in checkpoints and not compared when resuming.
+    pub remarks: Notes,
 }
+
+/// Largest size of a loss that counts as finite. Beyond it the squares and sums of a step overflow in `f32`.
+pub const MOST_LOSS: f64 = 1e20;
 
 /// Where a run stands.
 pub struct Progress<'a> {
@@ -49,7 +57,10 @@ const BATCHES: &str = "batches";
 const EPOCH: &str = "loader.epoch";
 const BATCH: &str = "loader.batch";
 
-/// Trains. `each` hears of every batch (a progress bar, a log); `stop` ends the run after the batch at hand (Ctrl-C).
+/// Trains. Calls `each` after every batch (a progress bar, a log); `stop` ends the run after the current batch (Ctrl-C).
+///
+/// A loss that is not finite or exceeds [`MOST_LOSS`], and an update that makes a parameter or a state of the optimiser not
+/// finite, end the run with an error. The checkpoint then is the last one from which a step gave a finite loss.
 pub fn train(
     config: &Config,
     step: &mut Step<'_>,
@@ -58,31 +69,108 @@ pub fn train(
     mut each: impl FnMut(&Progress<'_>) -> Result<()>,
 ) -> Result<Ended> {
     let mut done = resume(config, step, loader)?;
-    let save = |step: &Step<'_>, loader: &Loader, done: u64| match &config.checkpoint {
-        Some(path) => {
-            let Position { epoch, batch } = loader.position();
-            let counts = [(BATCHES, done), (EPOCH, epoch), (BATCH, batch)];
-            let mut notes = config.notes.clone();
-            notes.extend(counts.iter().map(|(key, n)| (key.to_string(), n.to_string())));
-            step.save(path, &notes)
-        }
-        None => Ok(()),
-    };
+    let mut saved = Saved::new(config);
     while done < config.batches {
         let batch = loader.next_batch()?;
         let outcome = step.run(&batch)?;
         done += 1;
+        let loss = outcome.loss.to_dtype(DType::F64).item::<f64>()?;
+        if !(loss.is_finite() && loss.abs() <= MOST_LOSS) {
+            let kept = saved.restore()?;
+            return Err(diverged(done, &format!("the loss is {loss:e}"), kept));
+        }
+        saved.confirm();
         let (batches, optimizer) = (config.batches, step.optimizer());
         each(&Progress { batch: done, batches, optimizer, outcome: &outcome })?;
         let stopping = stop.load(Ordering::Relaxed);
         if stopping || done == config.batches || config.every > 0 && done.is_multiple_of(config.every) {
-            save(step, loader, done)?;
+            if let Some(name) = not_finite(step)? {
+                return Err(diverged(done, &format!("the update makes `{name}` not finite"), saved.exists()));
+            }
+            saved.write(step, loader, done)?;
         }
         if stopping {
+            saved.confirm();
             return Ok(Ended::Stopped);
         }
     }
+    saved.confirm();
     Ok(Ended::Done)
+}
+
+fn diverged(step: u64, what: &str, kept: bool) -> Error {
+    let kept = if kept { "the last good checkpoint is kept" } else { "no good checkpoint was written" };
+    let advice = "try a lower rate, a clipped norm of the gradients, a warm-up, or f64";
+    Error::value(format!("step {step}:"), format!("{what}; {advice}; {kept}"))
+}
+
+/// The name of a parameter or a state of the optimiser that is not finite. Buffers may hold infinities, as masks do.
+fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
+    for (name, cell) in step.optimizer().parameters().cloned().chain(step.optimizer().state()) {
+        if !finite::is_finite(&cell)? {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+/// The checkpoint of a run, and the one before until a step from the new one has given a finite loss.
+struct Saved<'a> {
+    config: &'a Config,
+    /// Whether the checkpoint was written by this run and no step has been taken since.
+    unconfirmed: bool,
+}
+
+impl<'a> Saved<'a> {
+    fn new(config: &'a Config) -> Saved<'a> {
+        Saved { config, unconfirmed: false }
+    }
+
+    fn before(path: &Path) -> PathBuf {
+        path.with_extension("before.safetensors")
+    }
+
+    fn exists(&self) -> bool {
+        self.config.checkpoint.as_ref().is_some_and(|path| path.exists())
+    }
+
+    fn write(&mut self, step: &Step<'_>, loader: &Loader, done: u64) -> Result<()> {
+        let Some(path) = &self.config.checkpoint else { return Ok(()) };
+        let Position { epoch, batch } = loader.position();
+        let counts = [(BATCHES, done), (EPOCH, epoch), (BATCH, batch)];
+        let mut notes = self.config.notes.clone();
+        notes.extend(self.config.remarks.clone());
+        notes.extend(counts.iter().map(|(key, n)| (key.to_string(), n.to_string())));
+        if path.exists() {
+            let before = Self::before(path);
+            let _ = fs::remove_file(&before);
+            // A second name costs nothing; file systems without such names get a copy.
+            let linked = fs::hard_link(path, &before).or_else(|_| fs::copy(path, &before).map(drop));
+            linked.map_err(|e| atomic::failed(&before, format!("cannot be written: {e}")))?;
+        }
+        self.unconfirmed = true;
+        step.save(path, &notes)
+    }
+
+    /// A step from the checkpoint has given a finite loss, or no step follows: the one before is not needed.
+    fn confirm(&mut self) {
+        if let (true, Some(path)) = (self.unconfirmed, &self.config.checkpoint) {
+            let _ = fs::remove_file(Self::before(path));
+            self.unconfirmed = false;
+        }
+    }
+
+    /// The loss diverged: if that was the first step from the checkpoint, the one before takes its place. Returns whether
+    /// there is a good checkpoint.
+    fn restore(&mut self) -> Result<bool> {
+        let Some(path) = &self.config.checkpoint else { return Ok(false) };
+        if self.unconfirmed {
+            let before = Self::before(path);
+            let restored = if before.exists() { fs::rename(&before, path) } else { fs::remove_file(path) };
+            restored.map_err(|e| atomic::failed(path, format!("cannot be restored: {e}")))?;
+        }
+        Ok(path.exists())
+    }
 }
 
 /// Batches that a checkpoint has done, having gone back to it.
@@ -90,7 +178,7 @@ fn resume(config: &Config, step: &mut Step<'_>, loader: &mut Loader) -> Result<u
     let Some(path) = config.checkpoint.as_ref().filter(|path| config.resume && path.exists()) else {
         return Ok(0);
     };
-    // Whoever resumes a run is the only one to write its checkpoints.
+    // The process that resumes a run is the only one to write its checkpoints.
     atomic::clear(path);
     let file = Reader::open(path)?;
     if let Some((key, own)) = config.notes.iter().find(|(key, own)| file.note(key) != Some(own)) {

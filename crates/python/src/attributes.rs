@@ -7,7 +7,7 @@ use crate::tensor::{PyTensor, overwriting, owned};
 use crate::unary::Spelled;
 use crate::value::{Operand, T};
 use crate::view::View;
-use gradus::{DType, Number, Tensor};
+use gradus::{Number, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};

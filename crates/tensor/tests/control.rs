@@ -47,7 +47,7 @@ fn a_branch_that_is_not_taken_adds_exactly_0_to_gradients_of_a_batch() {
     let w = Tensor::from(0.0);
     let each = |x: &Tensor, w: &Tensor| {
         let yes = |v: &[Tensor]| (&v[0] + 1.0).sqrt() + v[1].sqrt() * (&v[0] + 1.0).log();
-        cond(&x.gt(0.0), &[x, w], yes, |v| v[0].powi(3) + &v[1] * 2.0).unwrap().remove(0)
+        cond(&x.gt(0.0), &[x, w], yes, |v| v[0].pow(3.0) + &v[1] * 2.0).unwrap().remove(0)
     };
     let xs = Tensor::from([-2.0, -2.0, -3.0]);
     let f = |v: &[Tensor]| {

@@ -61,9 +61,9 @@ fn log(folder: &Path) -> PathBuf {
     folder.join("log.jsonl")
 }
 
-/// The records of a folder; a line that was cut off is none.
+/// The records of a folder. A line that was cut off is left out.
 pub(crate) fn records(folder: &Path) -> Vec<Record> {
-    let text = std::fs::read_to_string(log(folder)).unwrap_or_default();
+    let text = gradus::files::text(&log(folder)).unwrap_or_default();
     text.lines().filter_map(Record::parse).collect()
 }
 

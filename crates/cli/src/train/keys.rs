@@ -1,8 +1,15 @@
-//! A TOML table that is read key by key: a value that does not fit, or a key that nothing reads, is named with what would fit.
+//! A TOML table that is read key by key. A value of the wrong type, or a key that is never read, is an error that says what fits.
+//! The values that are read, defaults included, are recorded: a resumed run is compared with the run that it continues.
 
 use crate::{Done, Failure};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 use toml::{Table, Value};
+
+/// Values by the full name of their key, such as `optimizer.rate`.
+pub(crate) type Recorded = BTreeMap<String, String>;
 
 /// A table, its place in its file, and the keys that were asked for.
 pub(crate) struct Keys {
@@ -11,6 +18,8 @@ pub(crate) struct Keys {
     prefix: String,
     table: Table,
     asked: Vec<String>,
+    /// Shared with the tables inside.
+    recorded: Rc<RefCell<Recorded>>,
 }
 
 impl Keys {
@@ -19,7 +28,7 @@ impl Keys {
         let file = path.display().to_string();
         let text = gradus::files::text(path)?;
         let table = text.parse::<Table>().map_err(|e| Failure::Run(format!("{file}: {e}")))?;
-        Ok(Keys { file, prefix: String::new(), table, asked: Vec::new() })
+        Ok(Keys { file, prefix: String::new(), table, asked: Vec::new(), recorded: Rc::default() })
     }
 
     /// A message about a key.
@@ -32,7 +41,34 @@ impl Keys {
         self.asked.push(key.to_string());
         let Some(value) = self.table.get(key) else { return Ok(None) };
         let found = f(value).ok_or_else(|| self.fault(key, &format!("is {}, not {fits}", shown(value))))?;
+        if !value.is_table() {
+            self.record(key, &written(value));
+        }
         Ok(Some(found))
+    }
+
+    /// As `get`, with the value of a key that is not there.
+    fn get_or<T: Copy + std::fmt::Debug>(
+        &mut self,
+        key: &str,
+        fits: &str,
+        without: T,
+        f: impl Fn(&Value) -> Option<T>,
+    ) -> Done<T> {
+        let found = self.get(key, fits, f)?.unwrap_or(without);
+        // In one form: 1 and 1.0 are the same number.
+        self.record(key, &format!("{found:?}"));
+        Ok(found)
+    }
+
+    /// Records the value of a key, in place of the one that was read.
+    pub(crate) fn record(&self, key: &str, value: &str) {
+        self.recorded.borrow_mut().insert(format!("{}{key}", self.prefix), value.to_string());
+    }
+
+    /// All values that were read, defaults included, by the full names of their keys.
+    pub(crate) fn recorded(&self) -> Recorded {
+        self.recorded.borrow().clone()
     }
 
     /// A key that must be there.
@@ -48,18 +84,21 @@ impl Keys {
     /// One of these words; the first of them if there is none.
     pub(crate) fn word(&mut self, key: &str, words: &[&'static str]) -> Done<&'static str> {
         let fits = format!("one of {}", words.join(", "));
-        let found = self.get(key, &fits, |v| words.iter().find(|w| v.as_str() == Some(w)).copied())?;
-        Ok(found.unwrap_or(words[0]))
+        self.get_or(key, &fits, words[0], |v| words.iter().find(|w| v.as_str() == Some(w)).copied())
     }
 
     /// A number, or what it is without.
     pub(crate) fn number(&mut self, key: &str, without: f64) -> Done<f64> {
-        Ok(self.get(key, "a number", number)?.unwrap_or(without))
+        self.get_or(key, "a number", without, number)
     }
 
     /// A number that need not be there.
     pub(crate) fn maybe_number(&mut self, key: &str) -> Done<Option<f64>> {
-        self.get(key, "a number", number)
+        let found = self.get(key, "a number", number)?;
+        if let Some(x) = found {
+            self.record(key, &format!("{x:?}"));
+        }
+        Ok(found)
     }
 
     /// A whole number of at least this, if it is there.
@@ -68,14 +107,21 @@ impl Keys {
         self.get(key, &format!("a whole number of {least} or more"), whole)
     }
 
+    /// A whole number of at least this, or what it is without.
+    pub(crate) fn count_or(&mut self, key: &str, least: u64, without: u64) -> Done<u64> {
+        let found = self.count(key, least)?.unwrap_or(without);
+        self.record(key, &found.to_string());
+        Ok(found)
+    }
+
     /// A size, or what it is without.
     pub(crate) fn size(&mut self, key: &str, without: usize) -> Done<usize> {
-        Ok(self.count(key, 1)?.map_or(without, |n| n as usize))
+        Ok(self.count_or(key, 1, without as u64)? as usize)
     }
 
     /// Yes or no, or what it is without.
     pub(crate) fn flag(&mut self, key: &str, without: bool) -> Done<bool> {
-        Ok(self.get(key, "true or false", Value::as_bool)?.unwrap_or(without))
+        self.get_or(key, "true or false", without, Value::as_bool)
     }
 
     /// Two numbers, or what they are without.
@@ -84,7 +130,7 @@ impl Keys {
             [a, b] => Some((number(a)?, number(b)?)),
             _ => None,
         };
-        Ok(self.get(key, "a list of two numbers", pair)?.unwrap_or(without))
+        self.get_or(key, "a list of two numbers", without, pair)
     }
 
     /// A list of whole numbers.
@@ -113,7 +159,8 @@ impl Keys {
     pub(crate) fn table(&mut self, key: &str) -> Done<Keys> {
         let table = self.get(key, "a table", |v| v.as_table().cloned())?.unwrap_or_default();
         let prefix = format!("{}{key}.", self.prefix);
-        Ok(Keys { file: self.file.clone(), prefix, table, asked: Vec::new() })
+        let recorded = self.recorded.clone();
+        Ok(Keys { file: self.file.clone(), prefix, table, asked: Vec::new(), recorded })
     }
 
     /// Whether a key is there.
@@ -151,6 +198,15 @@ impl Keys {
 
 fn number(v: &Value) -> Option<f64> {
     v.as_float().or_else(|| v.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
+}
+
+/// A value as it is recorded.
+fn written(v: &Value) -> String {
+    match v {
+        Value::Array(all) => format!("[{}]", all.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Value::Float(x) => format!("{x:?}"),
+        other => shown(other),
+    }
 }
 
 /// A value in a message.

@@ -26,7 +26,10 @@ pub(crate) struct Common<'a> {
 fn text(keys: &mut Keys, folder: &Path) -> Done<String> {
     let fits = "the path of a text";
     let path = keys.text("data", fits)?;
-    Ok(files::text(&folder.join(keys.need("data", fits, path)?))?)
+    let text = files::text(&folder.join(keys.need("data", fits, path)?))?;
+    // A resumed run needs the same text, wherever it is.
+    keys.record("data", &files::fingerprint_of(text.as_bytes())?);
+    Ok(text)
 }
 
 /// The model of names.

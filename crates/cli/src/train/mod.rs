@@ -5,8 +5,10 @@ mod events;
 mod journal;
 mod keys;
 pub(crate) mod language;
+mod lock;
 mod optimizer;
 mod program;
+mod resume;
 mod validation;
 
 use crate::args::TrainArgs;
@@ -18,6 +20,7 @@ use gradus::{DType, Error, Result, Tensor};
 use journal::{Journal, Record};
 use keys::Keys;
 use language::Common;
+use lock::Lock;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,10 +84,12 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let fits = "the folder for what the run writes";
     let out = keys.text("out", fits)?;
     let out = folder.join(keys.need("out", fits, out)?);
-    let every = keys.count("checkpoint_every", 0)?.unwrap_or(0);
-    let log_every = keys.count("log_every", 1)?.unwrap_or((steps / 100).max(1));
-    let accumulate = keys.count("accumulate", 1)?.unwrap_or(1);
-    let seed = keys.count("seed", 0)?.unwrap_or(0);
+    let every = keys.count_or("checkpoint_every", 0, 0)?;
+    let log_every = keys.count_or("log_every", 1, (steps / 100).max(1))?;
+    let accumulate = keys.count_or("accumulate", 1, 1)?;
+    let seed = keys.count_or("seed", 0, 0)?;
+    // Before the work of preparing a run; a folder that is not there yet is made when the configuration is known to be right.
+    let lock = if out.is_dir() { Some(Lock::take(&out, terminal)?) } else { None };
     let common = Common { folder: &folder, updates: steps / accumulate, seed };
     gradus::manual_seed(common.seed);
     if !keys.has("model") {
@@ -96,20 +101,37 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
         _ => program::program(&mut keys, &common, terminal)?,
     };
     let kind = optimizer::kind(&mut keys)?;
+    let recorded = keys.recorded();
     keys.finish()?;
     if accumulate > 1 {
         prepared.step = prepared.step.accumulate(accumulate);
     }
-    let checkpoint = out.join(CHECKPOINT);
-    if checkpoint.exists() && !args.resume {
-        let why = "is there already: go on from it with --resume, or choose another folder with `out`";
-        return Err(Failure::Run(format!("{} {why}", checkpoint.display())));
-    }
     std::fs::create_dir_all(&out).map_err(|e| Failure::Run(format!("{}: {e}", out.display())))?;
+    let _lock = match lock {
+        Some(lock) => lock,
+        None => Lock::take(&out, terminal)?,
+    };
+    let checkpoint = out.join(CHECKPOINT);
     let notes =
         [("model", prepared.note.to_string()), ("optimizer", kind), ("accumulate", accumulate.to_string())];
     let notes = notes.map(|(key, value)| (key.to_string(), value)).into();
-    let config = Config { batches: steps, checkpoint: Some(checkpoint), every, resume: args.resume, notes };
+    if checkpoint.exists() {
+        if !args.resume {
+            let why = "is there already: go on from it with --resume, or choose another folder with `out`";
+            return Err(Failure::Run(format!("{} {why}", checkpoint.display())));
+        }
+        if !args.force {
+            resume::check(&checkpoint, &notes, &recorded)?;
+        }
+    }
+    let config = Config {
+        batches: steps,
+        checkpoint: Some(checkpoint),
+        every,
+        resume: args.resume,
+        notes,
+        remarks: resume::remarks(&recorded),
+    };
     follow(prepared, &config, &out, log_every, terminal)
 }
 

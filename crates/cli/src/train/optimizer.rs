@@ -67,7 +67,7 @@ rules! {
 
 /// A schedule over so many steps, of which the first may warm up.
 fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
-    let warm_up = own.count("warm_up", 0)?.unwrap_or(0);
+    let warm_up = own.count_or("warm_up", 0, 0)?;
     let left = steps.saturating_sub(warm_up);
     let names = ["constant", "step", "multistep", "linear", "cosine", "one_cycle", "piecewise"];
     let then = match own.word("name", &names)? {

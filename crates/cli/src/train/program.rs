@@ -8,6 +8,7 @@ use super::validation::HeldOut;
 use crate::args::{Given, Pair};
 use crate::given::declared;
 use crate::{Done, Failure, Terminal, open};
+use gradus::files;
 use gradus::lang::ast::{Index, Name};
 use gradus::lang::{GradientOptions, Program, Settings};
 use gradus::nn::data::{Dataset, Loader};
@@ -55,6 +56,9 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let file = own.text("file", fits)?;
     let file = common.folder.join(own.need("file", fits, file)?);
     let opened = open::program(&file, terminal)?;
+    // A resumed run needs the same program with its imports, and the same inputs, wherever they are.
+    let texts: Vec<&str> = opened.program.sources.iter().map(|s| &*s.text).collect();
+    own.record("file", &files::fingerprint_of(texts.join("\0").as_bytes())?);
     let mut given = Given { f64: own.flag("f64", false)?, ..Given::default() };
     given.steps = own.count("time", 1)?.map(|n| n as usize);
     let mut set = own.table("set")?;
@@ -66,6 +70,7 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     for name in inputs.own() {
         known(&inputs, &opened.program, &name)?;
         let path = inputs.text(&name, "the path of a file")?.unwrap_or_default();
+        inputs.record(&name, &files::fingerprint(&common.folder.join(&path))?);
         given.inputs.push(pair(&name, common.folder, &path));
     }
     let mut parameters = own.table("parameters")?;
@@ -78,6 +83,7 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
         known(&parameters, &opened.program, name)?;
         if parameters.is_text(name) {
             let path = parameters.text(name, "the path of a file")?.unwrap_or_default();
+            parameters.record(name, &files::fingerprint(&common.folder.join(&path))?);
             given.inputs.push(pair(name, common.folder, &path));
         }
     }

@@ -63,7 +63,9 @@ unsafe fn by_reference(routine: &Routine, memory: Memory<'_>) -> Result<()> {
         unsafe { from_memory(aval, memory.0[*b]) }
     };
     let ins = routine.ins.iter().zip(&routine.types).map(read).collect::<Result<Vec<Literal>>>()?;
+    gradus_ir::stop::poll()?; // reading operands may have taken a while
     let outs = reference::apply(&routine.op, &ins)?;
+    gradus_ir::stop::poll()?;
     for (l, &b) in outs.iter().zip(&routine.outs) {
         // SAFETY: the caller's promise.
         unsafe { to_memory(l, memory.0[b]) };

@@ -3,8 +3,7 @@
 use super::*;
 use crate::stop;
 use crate::{C, DType, op_struct};
-use rustfft::algorithm::{BluesteinsAlgorithm, MixedRadix};
-use rustfft::{Direction, FftDirection, FftPlanner, Length};
+use rustfft::{FftDirection, FftPlanner};
 
 op_struct! {
     /// `y[k] = Σ x[t] exp(∓2πi k t / n)` along an axis of extent `n`, the sign being that of the inverse if it is one; never
@@ -55,12 +54,12 @@ impl Fft {
             return Ok(vec![x.clone()]);
         }
         let direction = if self.inverse { FftDirection::Inverse } else { FftDirection::Forward };
-        let fft = plan(&mut FftPlanner::new(), n, direction);
+        let fft = Plan::new(&mut FftPlanner::new(), n, direction)?;
         let mut line = vec![C::ZERO; n];
         for start in (0..data.len()).step_by(n * inner).flat_map(|o| (0..inner).map(move |i| o + i)) {
             stop::poll()?;
             line.iter_mut().enumerate().for_each(|(k, z)| *z = data[start + k * inner]);
-            fft.process(&mut line);
+            fft.run(&mut line)?;
             line.iter().enumerate().for_each(|(k, z)| data[start + k * inner] = *z);
         }
         Ok(vec![Literal::new(x.aval().clone(), data)?])
@@ -70,71 +69,144 @@ impl Fft {
 /// Longest transform that runs without looking at whether it should stop: a few milliseconds.
 const UNSTOPPABLE: usize = 1 << 14;
 
-/// A transform of extent `n` that can be stopped: a long one is composed of shorter ones.
-fn plan(planner: &mut FftPlanner<f64>, n: usize, direction: FftDirection) -> Arc<dyn rustfft::Fft<f64>> {
-    if n <= UNSTOPPABLE {
-        return Arc::new(Stoppable(planner.plan_fft(n, direction)));
-    }
-    let divisor = (2..=n.isqrt()).rev().find(|d| n.is_multiple_of(*d));
-    match divisor {
-        Some(d) => Arc::new(MixedRadix::new(plan(planner, d, direction), plan(planner, n / d, direction))),
-        // A prime extent is a convolution of twice that extent.
-        None => {
-            let inner = plan(planner, (2 * n - 1).next_power_of_two(), direction);
-            Arc::new(BluesteinsAlgorithm::new(n, inner))
+/// Elements that a simple loop treats between two looks.
+const ASK_EVERY: usize = 1 << 16;
+
+/// How a transform of some extent is computed. Long ones are composed of short ones, so that they can be stopped in between; nothing
+/// that is prepared for them takes longer than one pass over the elements.
+enum Plan {
+    Short(Arc<dyn rustfft::Fft<f64>>),
+    /// Of extent `rows · columns`.
+    Split {
+        rows: Box<Plan>,
+        columns: Box<Plan>,
+        roots: Roots,
+    },
+    /// Of a prime extent, as a convolution with a chirp (Bluestein), by transforms of a power of two.
+    Chirp {
+        chirp: Vec<C>,
+        kernel: Vec<C>,
+        forward: Box<Plan>,
+        inverse: Box<Plan>,
+    },
+}
+
+/// All powers `k < n` of the `n`-th root of unity, from two tables of about `sqrt(n)` entries.
+struct Roots {
+    fine: Vec<C>,
+    coarse: Vec<C>,
+}
+
+impl Roots {
+    fn new(n: usize, direction: FftDirection) -> Roots {
+        let step = n.isqrt() + 1;
+        let sign = if direction == FftDirection::Forward { -1.0 } else { 1.0 };
+        let root = |k: usize| C::from_polar(1.0, sign * std::f64::consts::TAU * k as f64 / n as f64);
+        Roots {
+            fine: (0..step).map(root).collect(),
+            coarse: (0..n.div_ceil(step)).map(|k| root(k * step)).collect(),
         }
+    }
+
+    fn at(&self, k: usize) -> C {
+        self.coarse[k / self.fine.len()] * self.fine[k % self.fine.len()]
     }
 }
 
-/// A short transform that is left out once the results are no longer wanted.
-struct Stoppable(Arc<dyn rustfft::Fft<f64>>);
+impl Plan {
+    fn new(planner: &mut FftPlanner<f64>, n: usize, direction: FftDirection) -> Result<Plan> {
+        if n <= UNSTOPPABLE {
+            return Ok(Plan::Short(planner.plan_fft(n, direction)));
+        }
+        if let Some(rows) = (2..=n.isqrt()).rev().find(|d| n.is_multiple_of(*d)) {
+            let columns = Box::new(Plan::new(planner, n / rows, direction)?);
+            let rows = Box::new(Plan::new(planner, rows, direction)?);
+            return Ok(Plan::Split { rows, columns, roots: Roots::new(n, direction) });
+        }
+        // exp(∓πi k²/n): what k² is modulo 2n matters.
+        let roots = Roots::new(2 * n, direction);
+        let long = (2 * n - 1).next_power_of_two();
+        let (mut chirp, mut kernel) = (Vec::with_capacity(n), vec![C::ZERO; long]);
+        for k in 0..n {
+            if k % ASK_EVERY == 0 {
+                stop::poll()?;
+            }
+            let root = roots.at((k as u128 * k as u128 % (2 * n) as u128) as usize);
+            chirp.push(root);
+            kernel[k] = root.conj() / long as f64;
+            kernel[(long - k) % long] = kernel[k];
+        }
+        let forward = Box::new(Plan::new(planner, long, FftDirection::Forward)?);
+        forward.run(&mut kernel)?;
+        let inverse = Box::new(Plan::new(planner, long, FftDirection::Inverse)?);
+        Ok(Plan::Chirp { chirp, kernel, forward, inverse })
+    }
 
-impl Length for Stoppable {
     fn len(&self) -> usize {
-        self.0.len()
+        match self {
+            Plan::Short(fft) => fft.len(),
+            Plan::Split { rows, columns, .. } => rows.len() * columns.len(),
+            Plan::Chirp { chirp, .. } => chirp.len(),
+        }
+    }
+
+    /// Transforms each stretch of this extent.
+    fn run(&self, data: &mut [C]) -> Result<()> {
+        match self {
+            Plan::Short(fft) => {
+                let mut scratch = vec![C::ZERO; fft.get_inplace_scratch_len()];
+                let together = fft.len() * (UNSTOPPABLE / fft.len().max(1)).max(1);
+                for some in data.chunks_mut(together) {
+                    stop::poll()?;
+                    fft.process_with_scratch(some, &mut scratch);
+                }
+            }
+            Plan::Split { rows, columns, roots } => {
+                let (r, c) = (rows.len(), columns.len());
+                let mut other = vec![C::ZERO; r * c];
+                for whole in data.chunks_exact_mut(r * c) {
+                    transpose(whole, &mut other, c)?;
+                    rows.run(&mut other)?;
+                    for (t, row) in other.chunks_exact_mut(r).enumerate() {
+                        stop::poll()?;
+                        row.iter_mut().enumerate().for_each(|(k, z)| *z *= roots.at(t * k));
+                    }
+                    transpose(&other, whole, r)?;
+                    columns.run(whole)?;
+                    transpose(whole, &mut other, c)?;
+                    whole.copy_from_slice(&other);
+                }
+            }
+            Plan::Chirp { chirp, kernel, forward, inverse } => {
+                let mut long = vec![C::ZERO; kernel.len()];
+                for whole in data.chunks_exact_mut(chirp.len()) {
+                    long.fill(C::ZERO);
+                    long.iter_mut().zip(whole.iter().zip(chirp)).for_each(|(z, (x, w))| *z = x * w);
+                    forward.run(&mut long)?;
+                    long.iter_mut().zip(kernel).for_each(|(z, k)| *z *= k);
+                    inverse.run(&mut long)?;
+                    whole.iter_mut().zip(long.iter().zip(chirp)).for_each(|(x, (z, w))| *x = z * w);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-impl Direction for Stoppable {
-    fn fft_direction(&self) -> FftDirection {
-        self.0.fft_direction()
-    }
-}
-
-impl rustfft::Fft<f64> for Stoppable {
-    fn process_with_scratch(&self, buffer: &mut [C], scratch: &mut [C]) {
-        for part in buffer.chunks_mut(self.together()).take_while(|_| !stop::wanted()) {
-            self.0.process_with_scratch(part, scratch);
+/// Writes the transpose of a matrix of `columns` columns, a few rows of the result at a time: those fit into cache.
+fn transpose(from: &[C], to: &mut [C], columns: usize) -> Result<()> {
+    const TOGETHER: usize = 16;
+    let rows = from.len() / columns;
+    for (block, to) in to.chunks_mut(TOGETHER * rows).enumerate() {
+        stop::poll()?;
+        let (first, count) = (block * TOGETHER, to.len() / rows);
+        for (i, row) in from.chunks_exact(columns).enumerate() {
+            for (j, z) in row[first..first + count].iter().enumerate() {
+                to[j * rows + i] = *z;
+            }
         }
     }
-    fn process_outofplace_with_scratch(&self, input: &mut [C], output: &mut [C], scratch: &mut [C]) {
-        let n = self.together();
-        for (from, to) in input.chunks_mut(n).zip(output.chunks_mut(n)).take_while(|_| !stop::wanted()) {
-            self.0.process_outofplace_with_scratch(from, to, scratch);
-        }
-    }
-    fn process_immutable_with_scratch(&self, input: &[C], output: &mut [C], scratch: &mut [C]) {
-        let n = self.together();
-        for (from, to) in input.chunks(n).zip(output.chunks_mut(n)).take_while(|_| !stop::wanted()) {
-            self.0.process_immutable_with_scratch(from, to, scratch);
-        }
-    }
-    fn get_inplace_scratch_len(&self) -> usize {
-        self.0.get_inplace_scratch_len()
-    }
-    fn get_outofplace_scratch_len(&self) -> usize {
-        self.0.get_outofplace_scratch_len()
-    }
-    fn get_immutable_scratch_len(&self) -> usize {
-        self.0.get_immutable_scratch_len()
-    }
-}
-
-impl Stoppable {
-    /// How many elements to transform between two looks: those of as many transforms as stay below the limit.
-    fn together(&self) -> usize {
-        self.len() * (UNSTOPPABLE / self.len().max(1)).max(1)
-    }
+    Ok(())
 }
 
 impl Sampled for Fft {

@@ -61,7 +61,9 @@ impl Contraction for Labelled {
             let parts = self.inner.chunks(ASK_EVERY).take_while(|_| !stop::wanted());
             parts.flatten().map(term).fold(T::default(), add)
         };
-        self.outer.iter().map(one).collect()
+        let mut out: Vec<T> = self.outer.iter().take_while(|_| !stop::wanted()).map(one).collect();
+        out.resize(self.outer.len(), T::default()); // as many as the type says, also if it was left early
+        out
     }
 }
 

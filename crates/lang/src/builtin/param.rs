@@ -21,6 +21,8 @@ pub(crate) enum Takes {
     Ids,
     /// Truth values.
     Truth,
+    /// Truth values, and never numbers in place of them.
+    Mask,
     /// Classes, as `Ids`, where it lacks the axis of the call; else whatever it is.
     Classes,
 }
@@ -95,7 +97,7 @@ impl Param<Name> {
     /// Whether nothing flows into the argument at this place of so many.
     pub(crate) fn is_still(&self, at: usize, count: usize) -> bool {
         let condition = self.occurs == Occurs::Pairs && at.is_multiple_of(2) && at + 1 < count;
-        condition || matches!(self.takes, Takes::Still | Takes::Ids | Takes::Truth)
+        condition || matches!(self.takes, Takes::Still | Takes::Ids | Takes::Truth | Takes::Mask)
     }
 }
 

@@ -56,12 +56,12 @@ pub(super) static FAMILIES: &[Family] = &[
     },
     Family {
         title: "Linear algebra",
-        about: "Of the last two axes of each argument. What comes out has names, and goes by them as everything else does: `matmul(A[i,k], B[k,j])` is `[i,j]`, `solve(A[i,j], B[i])` is `[j]`, and `inv`, `cholesky`, `tril`, `triu`, `matrix_power` and `matrix_exp` keep the names of their argument, so that `Y[l,k] = inv(B[k,l])` is the inverse, transposed. Axes that are new (of `transpose`, `qr`, `svd`, `eigh`, …) are called, in order, as the left side calls what else it has, and so is all of the right side where the left side has other names for it. Of several results one is chosen by `part=`, and so are the parts of complex ones",
+        about: "Of the last two axes of each argument. What comes out has names, and goes by them as everything else does: `matmul(A[i,k], B[k,j])` is `[i,j]`, `solve(A[i,j], B[i])` is `[j]` (its second argument is vectors where it has one axis, or as many axes and sizes as the first without the last; else matrices), and `inv`, `cholesky`, `tril`, `triu`, `matrix_power` and `matrix_exp` keep the names of their argument, so that `Y[l,k] = inv(B[k,l])` is the inverse, transposed. Axes that are new (of `transpose`, `qr`, `svd`, `eigh`, …) are called, in order, as the left side calls what else it has, and so is all of the right side where the left side has other names for it. Of several results one is chosen by `part=`, and so are the parts of complex ones",
         table: linalg::TABLE,
     },
     Family {
         title: "Networks and images",
-        about: "By place: items, channels, then the axes of the image; the left side names those that are new",
+        about: "By place: items, channels, then the axes of the image; the left side names those that are new. The mask of `attention` is a condition that holds where a key is seen, as in `attention(Q[n,d], K[m,d], V[m,e], M[n,m] != 0)`; a mask of numbers is refused",
         table: images::TABLE,
     },
     Family {

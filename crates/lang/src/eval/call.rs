@@ -164,6 +164,13 @@ impl Term<'_> {
                 let what = format!("{x} is beyond all whole numbers of 64 bits");
                 return Err(Diagnostic::error(arg.span, what).into());
             }
+            if takes == Some(Takes::Mask) && value.tensor.dtype() != DType::Bool {
+                let what = format!("the mask of `{}` is a condition, and these are numbers", call.function);
+                let help = format!(
+                    "write a condition that holds where a key is to be seen, as in `{arg} != 0`; numbers to be added to the scores are not supported"
+                );
+                return Err(Diagnostic::error(arg.span, what).help(help).into());
+            }
             if let Some(Takes::Ids | Takes::Truth | Takes::Classes) = takes {
                 value = real(value, arg.span, "stands for no place, class or truth value")?;
             }
@@ -236,8 +243,9 @@ impl Term<'_> {
             return args.iter().map(|a| a.number(float)).collect();
         }
         let takes = |i: usize| params.get(i).map_or(Takes::Numbers, |p| p.takes);
-        let is_raw =
-            |i: &usize| matches!(takes(*i), Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Classes);
+        let is_raw = |i: &usize| {
+            matches!(takes(*i), Takes::AsIs | Takes::Ids | Takes::Truth | Takes::Mask | Takes::Classes)
+        };
         let (raw, numbers): (Vec<usize>, Vec<usize>) = (0..args.len()).partition(is_raw);
         let number =
             |i: &usize| if takes(*i) == Takes::Any { args[*i].clone() } else { args[*i].float(float) };

@@ -87,6 +87,7 @@ fn drive<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Res
     };
     let mut all: Vec<Data> = outs.iter().map(|o| empty(o.dtype)).collect();
     for b in 0..count {
+        crate::stop::poll()?;
         let parts = kernel.run(ins.iter().map(|l| matrix(l, b)).collect::<Vec<Mat<T>>>());
         let name = || if count == 1 { "the matrix".into() } else { format!("matrix {b} of the batch") };
         let parts = parts.map_err(|why| Error::value(name(), why))?;

