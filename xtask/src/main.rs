@@ -24,6 +24,9 @@ pub(crate) struct Options {
     pub(crate) full: bool,
 }
 
+/// A command, ready to run.
+type Task = Box<dyn Fn(&Workspace) -> Result<(), String>>;
+
 const USAGE: &str = "\
 Usage: cargo xtask <command>
 
@@ -44,7 +47,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let options = Options { oracles: arguments.contains(&"--oracles"), full: arguments.contains(&"--full") };
-    let task: Box<dyn Fn(&Workspace) -> Result<(), String>> = match arguments[..] {
+    let task: Task = match arguments[..] {
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
