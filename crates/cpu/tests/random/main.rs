@@ -64,7 +64,7 @@ fn check_control(dtype: DType) {
 /// Values on the device: the same bits in every way of running, and those of the reference within the bound.
 fn checked_control(nested: &Nested, what: &str) {
     let Nested { graph, inputs, bound, .. } = nested;
-    let plan = compile(graph).unwrap();
+    let plan = compile(graph, &PROFILE).unwrap();
     let run = |executable: Executable, threads: usize| {
         evaluate_on(&Pool::new(threads), &executable, graph, inputs).unwrap()
     };
