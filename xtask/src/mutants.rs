@@ -8,7 +8,7 @@ use std::path::Path;
 /// What is changed: the transforms, the ops with their derivatives, and the compiler.
 const FILES: [&str; 3] =
     ["crates/ir/src/transform/*.rs", "crates/ir/src/ops/**/*.rs", "crates/compile/src/**/*.rs"];
-/// One mutant of so many is tested: about 80.
+/// The first of every 60 mutants is tested: about 80.
 const SAMPLE: &str = "0/60";
 /// Seconds until the tests of a mutant count as failed, for instance because a loop does not end.
 const TEST_LIMIT: &str = "300";

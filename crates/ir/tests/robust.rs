@@ -2,6 +2,7 @@
 
 use gradus_ir::graph::{Id, parse};
 use gradus_ir::ops::pointwise::rows;
+use gradus_ir::transform::vmap;
 use gradus_ir::{Aval, Builder, DType, Kind, Literal, reference};
 
 fn refuses(text: &str, says: &str) {
@@ -68,4 +69,20 @@ fn indices_are_refused_in_the_numbers_given() {
     };
     assert_eq!(at(1).unwrap(), [2.0]);
     assert!(at(-1).unwrap_err().to_string().contains("index -1 is out of range for extent 2; 0..=1 fit"));
+}
+
+#[test]
+fn an_index_that_leaves_its_extent_in_a_batch_is_named() {
+    // A batch merges its extents into one of 4 × 3 elements: the error names the index and the extent before that.
+    let b = Builder::new();
+    let (x, at) = (b.input("x", Aval::new(DType::F64, [3])), b.input("at", Aval::new(DType::I64, [2])));
+    let graph = b.finish(&[x.take(at, 0)]).unwrap();
+    let batched = vmap(&graph, &[Some(0), Some(0)], 4).unwrap();
+    for wrong in [3, 7, -1, -5, 1 << 29] {
+        let xs = Literal::floats(DType::F64, [4, 3], vec![1.0; 12]).unwrap();
+        let at = Literal::ints(DType::I64, [4, 2], vec![0, 1, 2, wrong, 0, 1, 2, 0]).unwrap();
+        let error = reference::evaluate(&batched, &[xs, at]).expect_err("an index out of range");
+        let named = matches!(error.kind(), Kind::Index { index, extent: 3, .. } if *index == wrong);
+        assert!(named, "{wrong}: {error}");
+    }
 }
