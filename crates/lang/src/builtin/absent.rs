@@ -67,6 +67,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["pad_zeros"], "pad(x, padding=[…])"),
     (&["rope_at", "rope_with"], "rope(x, pos)"),
     (&["softmax_seen"], "masked_softmax(x, mask)"),
+    (&["qr_reflected"], "qr(x, reflected=true)"),
     (&["cumulate"], "cumsum, cumprod, cummax, cummin or logcumsumexp"),
     (
         &["conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_max_pool", "adaptive_avg_pool"],
