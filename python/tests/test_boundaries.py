@@ -38,7 +38,7 @@ def test_arrays_of_the_other_byte_order(dtype):
 def test_the_constructor_is_that_of_pytorch():
     assert gradus.Tensor([1, 2]).dtype == gradus.float32
     assert gradus.Tensor(2, 3).shape == (2, 3) and gradus.Tensor(4).shape == (4,)
-    assert gradus.Tensor(np.array([1, 2])).dtype == gradus.int64
+    assert gradus.Tensor(np.array([1, 2])).dtype == gradus.float32
 
 
 def test_scalars_of_numpy_leave_operators_to_tensors():

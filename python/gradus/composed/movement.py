@@ -3,6 +3,8 @@
 import itertools
 import math
 
+import numpy as np
+
 from .. import _native
 from .._native import Tensor, arange, as_tensor, broadcast_tensors, cat, int64, meshgrid, ones, stack, where, zeros
 from .._native import pad as _pad
@@ -118,14 +120,15 @@ def combinations(input, r=2, with_replacement=False):
     _native._reserve(math.comb(wide, r) * r, 8)
     if wide < r:
         return input.new_empty((0, r))
-    rows = arange(max(wide - r + 1, 0)).reshape(-1, 1)
+    # Positions depend on extents alone. NumPy computes them, so that a trace sees a constant.
+    rows = np.arange(max(wide - r + 1, 0)).reshape(-1, 1)
     for taken in range(1, r):
         # Each row goes on with every later position that leaves enough for the rest.
         counts = wide - r + taken - rows[:, -1]
-        chosen = arange(rows.shape[0]).repeat_interleave(counts) if rows.shape[0] else arange(0)
-        within = arange(chosen.shape[0]) - (counts.cumsum(0) - counts)[chosen]
-        rows = cat([rows[chosen], (rows[chosen, -1] + 1 + within).unsqueeze(1)], 1)
-    return input[rows - arange(r) if with_replacement else rows]
+        chosen = np.repeat(np.arange(len(rows)), counts)
+        within = np.arange(len(chosen)) - (np.cumsum(counts) - counts)[chosen]
+        rows = np.concatenate([rows[chosen], (rows[chosen, -1] + 1 + within)[:, None]], 1)
+    return input[_native.tensor(rows - np.arange(r) if with_replacement else rows)]
 
 
 def block_diag(*tensors):
