@@ -230,7 +230,9 @@ def flat(x):
 
 
 def array(x):
-    """A tensor or a number as an array, with the name of its dtype."""
+    """A tensor or a number as an array, with the name of its dtype; a sparse tensor as a dense one."""
+    if isinstance(x, torch.Tensor) and x.layout is torch.sparse_coo or isinstance(x, gradus.sparse.SparseTensor):
+        x = x.to_dense()
     if isinstance(x, torch.Tensor):
         if x.layout is not torch.strided or x.dtype in ABSENT:
             raise Skip("a result of another layout or dtype")
