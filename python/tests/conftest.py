@@ -4,8 +4,12 @@
 """
 
 import os
+import signal
 
 import pytest
+
+# A shell starts background jobs with Ctrl-C ignored. Tests that interrupt a computation would then wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REQUIRED = os.environ.get("GRADUS_ORACLES") == "required"
 
