@@ -31,7 +31,10 @@ def database():
     """All entries by name; entries with variants have a name per variant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        import torch
         from torch.testing._internal.common_methods_invocations import op_db
+    # The import forbids changes of settings in this process, which other tests make.
+    torch.backends.disable_global_flags.__globals__["__allow_nonbracketed_mutation_flag"] = True
     return {f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name: op for op in op_db}
 
 

@@ -3,8 +3,6 @@
 import itertools
 import math
 
-import numpy as np
-
 from .. import _native
 from .._native import Tensor, arange, as_tensor, broadcast_tensors, cat, int64, meshgrid, ones, stack, where, zeros
 from .._native import pad as _pad
@@ -120,6 +118,8 @@ def combinations(input, r=2, with_replacement=False):
     _native._reserve(math.comb(wide, r) * r, 8)
     if wide < r:
         return input.new_empty((0, r))
+    import numpy as np  # only here: importing the package does not import NumPy
+
     # Positions depend on extents alone. NumPy computes them, so that a trace sees a constant.
     rows = np.arange(max(wide - r + 1, 0)).reshape(-1, 1)
     for taken in range(1, r):
