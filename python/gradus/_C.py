@@ -1,4 +1,4 @@
-"""What programs use of PyTorch's private module: the class of errors, and switches that change nothing.
+"""Names of PyTorch's private module that programs use: error classes, and switches without effect.
 
 >>> import gradus
 >>> issubclass(gradus._C._LinAlgError, RuntimeError)

@@ -13,7 +13,7 @@ _ALPHA = (1 + math.sqrt(17)) / 8
 
 
 def _size(x):
-    """What elements are compared by: the sum of the moduli of both parts."""
+    """Returns the key by which pivots are compared: |real part| + |imaginary part|."""
     return x.real.abs() + x.imag.abs() if x.is_complex() else x.abs()
 
 

@@ -1,4 +1,4 @@
-"""What programs use of PyTorch's private helpers: several tensors as one vector, and back.
+"""Functions of PyTorch's private helpers that programs use: they join tensors into one vector and split it again.
 
 >>> import gradus
 >>> from gradus._utils import _flatten_dense_tensors, _unflatten_dense_tensors

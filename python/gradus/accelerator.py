@@ -1,4 +1,4 @@
-"""What PyTorch programs ask about accelerators. There is none: the package computes on the CPU.
+"""PyTorch's queries about accelerators. There is none: the package computes on the CPU.
 
 >>> import gradus
 >>> gradus.accelerator.is_available(), gradus.accelerator.device_count(), gradus.accelerator.current_accelerator()

@@ -25,7 +25,7 @@ def is_onnxrt_backend_supported():
 
 
 class OnnxExporterError(RuntimeError):
-    """What PyTorch raises where an export fails."""
+    """The error that PyTorch raises if an export fails."""
 
 
 def register_custom_op_symbolic(*args, **kwargs):

@@ -23,7 +23,7 @@ import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-#: What a worker leaves where the driver can read it after an abort: the sample it has begun, and how many were equal.
+#: The state that a worker shares with the driver: the number of the current sample, and the count of equal samples.
 PROGRESS = struct.Struct("qq")
 
 

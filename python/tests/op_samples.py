@@ -14,7 +14,7 @@ import torch
 
 import gradus
 
-#: What one sample showed: `kind` is a name of `KINDS`, `text` says what was found.
+#: The result of one sample: `kind` is a name of `KINDS`, `text` describes the difference.
 Finding = collections.namedtuple("Finding", "kind text")
 
 #: Every sample is one of these. PyTorch itself refuses a few samples; those do not count.

@@ -36,7 +36,7 @@ def documented():
 
 @pytest.mark.parametrize("kind", ["value", "gradient", "dtype", "abort", "hang"])
 def test_no_sample_is_wrong(results, kind):
-    """What exists gives PyTorch's results."""
+    """Every operation that exists returns PyTorch's results."""
     found = [line for line in results[1] if line[3] == kind]
     assert not found, f"{len(found)} samples: {found[:10]}"
 
@@ -50,7 +50,7 @@ def test_few_samples_raise(results):
 
 
 def test_missing_operations_are_documented(results):
-    """What is missing is in the table, and nothing else is."""
+    """The table lists exactly the missing operations."""
     import op_database
 
     missing = {op_database.database()[line[0]].name for line in results[1] if line[3] == "missing"}

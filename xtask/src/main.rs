@@ -16,7 +16,7 @@ mod workspace;
 use std::process::ExitCode;
 use workspace::Workspace;
 
-/// What a run of the suite includes.
+/// Options of `cargo xtask test`.
 pub(crate) struct Options {
     /// Install the packages that tests compare with, and fail where a comparison is skipped.
     pub(crate) oracles: bool,

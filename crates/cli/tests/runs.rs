@@ -1,5 +1,5 @@
-//! What protects a run of `gradus train`: the lock on its folder, its settings when it is resumed, the end of a run that
-//! diverges. Also: no verb waits for a named pipe.
+//! Tests the safeguards of `gradus train`: the lock on the output folder, the check of settings on `--resume`, the end of a
+//! run whose loss diverges. Also tests that no verb blocks on a named pipe.
 
 mod common;
 
@@ -77,7 +77,8 @@ fn the_lock_ends_with_the_run() {
     assert!(output("", &["train", &more, "--resume"]).contains("8 steps done"));
 }
 
-/// What changes a run is refused by `--resume` with both values; what does not change it is not; `--force` goes on.
+/// `--resume` refuses a changed setting that affects the result and prints both values. It accepts other changed settings.
+/// `--force` accepts all of them.
 #[test]
 fn a_resumed_run_has_the_settings_of_its_checkpoint() {
     let folder = Folder::new("runs-settings");
@@ -275,7 +276,7 @@ fn named_pipes_are_refused_and_not_waited_for() {
     output("", &["train", &folder.file("c.toml", &named(2, "two"))]);
     pipe("three/.lock");
     fails(&gradus(&["train", &folder.file("c.toml", &named(2, "three"))]), &["is not a regular file"]);
-    // What a shell gives as a descriptor has a writer, and is read.
+    // A pipe that a shell passes as a file descriptor has a writer, so it is read.
     let mut command = Command::new(env!("CARGO_BIN_EXE_gradus"));
     let mut child =
         command.args(["run", "/dev/stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! What the compiler assumes about a device, as data.
+//! The compiler's assumptions about a device, as data.
 //! Passes read limits and sizes here; the values are in the device crates. Limits that protect the compiler's own
 //! running time describe no machine and stay in their passes.
 
@@ -15,7 +15,7 @@ pub struct Profile {
     pub split: Split,
     /// Which neighbouring steps run slice by slice; `None` if the device never does.
     pub slices: Option<Slices>,
-    /// What a loop computes for all its iterations at once.
+    /// Which values a loop computes for all its iterations at once.
     pub loops: Loops,
     /// Where temporaries may be stored.
     pub memory: Memory,

@@ -1,4 +1,4 @@
-//! What plans consist of: merged axes, memory that is shared and not used, values computed once or again.
+//! Tests the contents of plans: merged axes, shared and unused memory, values computed once or again.
 
 #[path = "common/profile.rs"]
 mod device;

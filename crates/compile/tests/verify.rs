@@ -171,7 +171,7 @@ fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) 
     plan
 }
 
-/// What is said if these donors are named in the plan.
+/// Returns the verifier's message for the plan with these donors.
 fn with_donors(plan: &Plan, donors: &[Option<usize>]) -> String {
     said(plan, |p| p.donors = donors.to_vec())
 }

@@ -1,4 +1,4 @@
-//! What the compiler may assume about processors: caches, vectors and the cost of starting work on threads.
+//! The CPU's profile for the compiler: cache sizes, vector widths and the cost of starting work on threads.
 
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
 use gradus_ir::{DType, size};

@@ -33,7 +33,7 @@ def _hermitian(A, upper=False):
 
 
 def cholesky_solve(input, L, upper=False):
-    """What solves `A x = input`, by the Cholesky factor of `A`."""
+    """Solves `A x = input`, given the Cholesky factor of `A`."""
     if upper:
         return solve_triangular(L, solve_triangular(L.mH, input, upper=False), upper=True)
     return solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True)

@@ -55,7 +55,7 @@ def nonzero_static(input, *, size, fill_value=-1):
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
     hit = (input != 0).reshape(-1)
     number = hit.to(int64).cumsum(0) - 1
-    # What is no hit, or beyond `size`, goes to one more row, which is dropped.
+    # Misses, and hits beyond `size`, go to one extra row, which is dropped.
     row = number.clamp(max=size).masked_fill(~hit, size)
     flat = full((size + 1,), -1, dtype=int64).scatter(0, row, arange(hit.shape[0]))[:size]
     if input.dim() == 0:

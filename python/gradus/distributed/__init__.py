@@ -27,7 +27,7 @@ def get_world_size(group=None):
 
 
 def init_process_group(backend=None, init_method=None, timeout=None, world_size=1, rank=0, **options):
-    """An error: there is nobody to join."""
+    """Raises an error: there are no other processes to join."""
     raise RuntimeError("gradus.distributed: processes do not train together here; run the program as one, whose threads share the work")
 
 

@@ -1,4 +1,4 @@
-"""What distributions are written with: parameters of one shape, probabilities and logits, properties computed once."""
+"""Helpers for distributions: broadcast parameters, convert probabilities and logits, cache properties."""
 
 import math
 

@@ -28,7 +28,7 @@ class _Absent:
 
 
 class Proxy(_Absent):
-    """What PyTorch traces with; no value is one."""
+    """Stands for PyTorch's class of traced values, for `isinstance`; no value here is an instance."""
 
 
 class Node(_Absent):
@@ -40,15 +40,15 @@ class Graph(_Absent):
 
 
 class Tracer(_Absent):
-    """What makes graphs."""
+    """Records graphs in PyTorch; refused here."""
 
 
 class Transformer(_Absent):
-    """What changes graphs."""
+    """Transforms graphs in PyTorch; refused here."""
 
 
 class Interpreter(_Absent):
-    """What runs graphs."""
+    """Runs graphs node by node in PyTorch; refused here."""
 
 
 class GraphModule(Module):

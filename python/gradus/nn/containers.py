@@ -32,7 +32,7 @@ class _Held:
 
 
 class _Listed(_Held):
-    """What lists of modules and `Sequential` share: entries named "0", "1", …, in one register."""
+    """Base of `ModuleList` and `Sequential`: entries are submodules named "0", "1", …."""
 
     def __iter__(self):
         return iter(list(self._entries().values()))
@@ -259,7 +259,7 @@ class ParameterList(Module):
 
 
 class _Named(_Held):
-    """What a dictionary of modules can do."""
+    """Methods of a dictionary of modules."""
 
     def __iter__(self):
         return iter(self._entries())

@@ -1,3 +1,3 @@
-"""What registering a hook gives."""
+"""The handle that registering a hook returns."""
 
 from ..nn.hooks import RemovableHandle  # noqa: F401

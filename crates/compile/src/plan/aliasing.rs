@@ -10,8 +10,8 @@ use crate::layout::Layout;
 type Use = Option<(usize, usize)>;
 
 impl Plan {
-    /// Temporaries lie in the arena. Two that are in use at the same time do not overlap, unless a step writes the one
-    /// over the other element by element.
+    /// Checks that every temporary is inside the arena, and that two temporaries in use at the same time do not overlap.
+    /// They may overlap if a step overwrites one with the other element by element.
     pub(super) fn verify_arena(&self) -> Result<(), String> {
         let uses = self.uses();
         let mut temporary: Vec<(usize, usize, usize)> = Vec::new();
@@ -90,7 +90,7 @@ impl Plan {
         uses
     }
 
-    /// Whether a step may write a buffer into the memory of one that it reads; the reason if not.
+    /// Returns an error with the reason if `step` must not write `written` into the memory of `read`.
     fn overwrites(&self, step: usize, written: usize, read: usize) -> Result<(), String> {
         let (to, from) = (&self.buffers[written], &self.buffers[read]);
         if to.numel != from.numel || to.dtype.size() != from.dtype.size() {
@@ -103,8 +103,8 @@ impl Plan {
     }
 }
 
-/// Whether a run can end in the middle of a step or because of it: by an index out of range, by a matrix without a
-/// factorisation, or while a loop or branch allocates. The match is complete so that a new kind of step is decided on.
+/// Whether a step can return an error: an index out of range, a matrix without a factorisation, a failed allocation in a
+/// loop or branch. The match lists every kind of step, so that adding one does not compile until it is listed here.
 fn can_fail(step: &Step) -> bool {
     match step {
         Step::Kernel(_) | Step::Contract(_) => false,
@@ -113,8 +113,8 @@ fn can_fail(step: &Step) -> bool {
     }
 }
 
-/// Whether every index of a kernel reads from one buffer only the element that it writes of another, and writes it
-/// after all indices that read it.
+/// Returns an error unless each index of the kernel reads from `read` exactly the element that it writes to `written`,
+/// and writes after its last read.
 fn elementwise(kernel: &Kernel, written: usize, read: usize) -> Result<(), String> {
     let reduces = kernel.parallel < kernel.axes.len();
     if kernel.columns && reduces {
@@ -146,7 +146,7 @@ fn elementwise(kernel: &Kernel, written: usize, read: usize) -> Result<(), Strin
     Ok(())
 }
 
-/// Whether two layouts lead every index to the same element. A stride along an extent of 1 has no effect.
+/// Whether both layouts map each index to the same element. A stride along an extent of 1 has no effect.
 fn same_elements(a: &Layout, b: &Layout, extents: &[usize]) -> bool {
     let strides = a.strides.iter().zip(&b.strides).zip(extents);
     a.offset == b.offset && strides.filter(|(_, extent)| **extent > 1).all(|((a, b), _)| a == b)

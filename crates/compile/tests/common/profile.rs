@@ -1,4 +1,5 @@
-//! The limits of a device that tests of the compiler plan for, of the size that processors have.
+//! The profile that the compiler's tests use. It is separate from the CPU's, whose values may be tuned
+//! without changing the plans that these tests expect.
 
 use super::limits::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
 use gradus_ir::DType;

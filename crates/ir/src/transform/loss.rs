@@ -99,7 +99,7 @@ pub fn grad_with_loss<'a, W: Into<Wrt<'a>>>(
     joint(graph, loss, &wrt, unreachable, Seed::One).map_err(|e| e.or_at(place))
 }
 
-/// As [`grad_with_loss`], for a loss of any shape, real or complex: the graph has one more input behind the others,
+/// As [`grad_with_loss`], for a loss of any shape, real or complex: the graph has one more input after the others,
 /// `d_output`, the cotangent of the loss, and gives the gradients of `Σ ⟨loss, d_output⟩`.
 ///
 /// ```
