@@ -30,7 +30,7 @@ pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
 pub use lowered::Apart;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
-pub use profile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
+pub use profile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split, Text};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result, stop};

@@ -99,3 +99,12 @@ pub struct Memory {
     /// Largest value that a graph may compute, in bytes, stored or not.
     pub most: usize,
 }
+
+/// How special the code of a plan may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Text {
+    /// Extents, strides and constants are parameters, so that a new shape compiles nothing. For eager calls.
+    Generic,
+    /// Extents and strides are part of the code.
+    Special,
+}

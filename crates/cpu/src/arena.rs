@@ -3,7 +3,7 @@
 //! Fresh memory is slow to touch, so that of a run is kept for the next one; but programs are many, and most run no more.
 //! What all of them keep together is bounded: the memory of those that have not run for longest goes first.
 
-use crate::executable::memory_error;
+use gradus_device::memory_error;
 use gradus_ir::Result;
 use gradus_mem::Storage;
 use std::collections::VecDeque;

@@ -9,8 +9,9 @@ use crate::rolled::{Counts, Rolled};
 use crate::tile::{Memory, Program};
 use crate::{interrupt, product, routine};
 use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
-use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, stop};
-use gradus_mem::Storage;
+use gradus_device::{Argument, Done, memory_error};
+use gradus_ir::{Aval, DType, Error, Graph, Literal, Result, stop};
+use gradus_mem::{HOST, Storage};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -75,28 +76,6 @@ impl Work {
             other => other,
         }
     }
-}
-
-/// What runs have done.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// Operations and bytes.
-    pub work: gradus_compile::Work,
-    /// Turns of the plan's own loops that go on while a condition holds.
-    pub turns: u64,
-}
-
-/// A value given to a run: row-major elements from an offset on.
-#[derive(Clone, Debug)]
-pub struct Argument {
-    /// Their storage. If it is handed over and nobody else holds it, a result may take it over.
-    pub storage: Storage,
-    /// The first byte.
-    pub offset: usize,
-}
-
-pub(crate) fn memory_error(bytes: usize) -> Error {
-    Error::new(Kind::Memory { bytes })
 }
 
 impl Executable {
@@ -230,6 +209,9 @@ impl Executable {
         if arguments.len() != plan.inputs.len() {
             let why = format!("must be {}, were {}", plan.inputs.len(), arguments.len());
             return Err(Error::value("the arguments", why));
+        }
+        if arguments.iter().any(|a| a.storage.device() != HOST) {
+            return Err(Error::device("cpu", "cannot read the memory of another device"));
         }
         for (a, &b) in arguments.iter().zip(&plan.inputs) {
             let bytes = plan.buffers[b].bytes();

@@ -6,6 +6,7 @@
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
 mod arena;
+mod device;
 mod executable;
 pub mod feature;
 pub mod gemm;
@@ -27,9 +28,11 @@ mod routine;
 mod tile;
 pub mod vector;
 
-pub use executable::{Argument, Done, Executable, evaluate, evaluate_on};
+pub use device::Cpu;
+pub use executable::{Executable, evaluate, evaluate_on};
 pub use feature::Isa;
 pub use gradus_compile::{Given, Layout, Plan, amount};
+pub use gradus_device::{Argument, Done};
 pub use interrupt::ask_to_stop;
 pub use map::{map_in_place, map1, map2, map2_by, map2_scalar};
 pub use pool::Pool;

@@ -1,9 +1,10 @@
 //! Choices and loops: plans run by a plan, on its memory.
 
-use crate::executable::{Executable, Session, memory_error};
+use crate::executable::{Executable, Session};
 use crate::pool::Pool;
 use crate::tile::Memory;
 use gradus_compile::{Control, Plan};
+use gradus_device::memory_error;
 use gradus_ir::Result;
 use gradus_mem::Storage;
 use std::sync::atomic::{AtomicUsize, Ordering};

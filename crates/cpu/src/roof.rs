@@ -1,6 +1,7 @@
 //! What this machine can do: operations per second in products, bytes per second from memory.
 
-use crate::executable::{Argument, Executable};
+use crate::executable::Executable;
+use gradus_device::Argument;
 use crate::pool::Pool;
 use gradus_ir::{Aval, Builder, DType};
 use gradus_mem::Storage;

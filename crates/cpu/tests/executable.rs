@@ -179,13 +179,13 @@ fn a_handed_over_argument_becomes_the_result() {
     let give = |storage| Argument { storage, offset: 0 };
     let outs = executable.run(Pool::global(), &mut vec![give(x), give(y)]).expect("a run");
     assert_eq!(outs[0].as_ptr(), place);
-    assert!(outs[0].as_slice::<f32>().iter().all(|v| *v == 7.0));
-    assert!(kept.as_slice::<f32>().iter().all(|v| *v == 1.0));
+    assert!(outs[0].host::<f32>().unwrap().iter().all(|v| *v == 7.0));
+    assert!(kept.host::<f32>().unwrap().iter().all(|v| *v == 1.0));
     // An argument that someone else still holds stays as it is.
     let held = new(3.0);
     let outs = executable.run(Pool::global(), &mut vec![give(held.clone()), give(kept)]).expect("a run");
     assert_ne!(outs[0].as_ptr(), held.as_ptr());
-    assert!(held.as_slice::<f32>().iter().all(|v| *v == 3.0));
+    assert!(held.host::<f32>().unwrap().iter().all(|v| *v == 3.0));
 }
 
 #[test]
@@ -206,12 +206,12 @@ fn a_failed_run_leaves_a_handed_over_argument_unchanged() {
         (executable.run(Pool::global(), &mut arguments), arguments)
     };
     let (done, _) = run(999);
-    assert_eq!(done.expect("a run")[1].as_slice::<f32>(), [1998.0]);
+    assert_eq!(done.expect("a run")[1].host::<f32>().unwrap(), [1998.0]);
     let (done, arguments) = run(1000);
     let error = done.expect_err("the index is out of range").to_string();
     assert!(error.contains("1000"), "{error}");
     assert_eq!(arguments.len(), 2);
-    let left = arguments[0].storage.as_slice::<f32>();
+    let left = arguments[0].storage.host::<f32>().unwrap();
     assert!(left.iter().enumerate().all(|(i, v)| *v == i as f32), "{:?}", &left[..4]);
 }
 

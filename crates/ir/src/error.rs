@@ -107,6 +107,13 @@ pub enum Kind {
         /// Bytes asked for.
         bytes: usize,
     },
+    /// A device that is not there, does not support something, or was lost.
+    Device {
+        /// Its name.
+        name: String,
+        /// What is wrong, and what would help.
+        why: String,
+    },
 }
 
 impl Error {
@@ -154,6 +161,11 @@ impl Error {
     /// A broken invariant.
     pub fn verify(why: impl Into<String>) -> Error {
         Error::new(Kind::Verify { why: why.into() })
+    }
+
+    /// A device that is not there, does not support something, or was lost.
+    pub fn device(name: impl Into<String>, why: impl Into<String>) -> Error {
+        Error::new(Kind::Device { name: name.into(), why: why.into() })
     }
 
     /// Remembers the op and its operands, unless an inner op has been named already.
@@ -248,6 +260,7 @@ impl fmt::Display for Kind {
             Kind::Verify { why } => write!(f, "not well formed: {why}"),
             Kind::File { path, why } => write!(f, "{path}: {why}"),
             Kind::Interrupted => f.write_str("stopped on request"),
+            Kind::Device { name, why } => write!(f, "device {name}: {why}"),
             Kind::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be had"),
         }
     }

@@ -14,7 +14,7 @@
 //! let mut data = Storage::from_slice(&[1.0f32, 2.0]).expect("eight bytes");
 //! data.get_mut_slice::<f32>().expect("not shared yet")[0] = 5.0;
 //! let shared = Handle::new((data, "name"));
-//! assert_eq!(shared.clone().0.as_slice::<f32>(), [5.0, 2.0]);
+//! assert_eq!(shared.clone().0.host::<f32>(), Some(&[5.0, 2.0][..]));
 //! ```
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
@@ -31,4 +31,4 @@ pub use handle::Handle;
 pub use live::live_bytes;
 pub use pod::Pod;
 pub use pool::{PoolStats, stats, trim};
-pub use storage::Storage;
+pub use storage::{HOST, Remote, Storage};

@@ -1,6 +1,8 @@
-//! The bytes of a tensor: shared by count, written only while unshared, aligned for vector loads.
+//! The bytes of a tensor: shared by count, written only while unshared, aligned for vector loads. They may be in the
+//! memory of another device, which alone can then read them.
 
 use std::alloc::{Layout, handle_alloc_error};
+use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 use std::slice;
@@ -17,10 +19,11 @@ const INLINE: usize = 192;
 /// Alignment the system gives for free. Asking for more would make it clear zeroed pages by hand.
 const SYSTEM_ALIGN: usize = 16;
 
-/// A shared, reference-counted buffer of bytes, read and written as slices of any [`Pod`] type.
+/// A shared, reference-counted buffer of bytes.
 ///
-/// Its start is aligned to 64 bytes and every byte is initialised. Once cloned it can no longer be
-/// written, until the other clones are gone.
+/// On the host it is read and written as slices of any [`Pod`] type: its start is aligned to 64 bytes and every byte is
+/// initialised. Once cloned it can no longer be written, until the other clones are gone. A buffer of another device has
+/// no slice; that device finds its memory by [`Storage::remote`].
 pub struct Storage(NonNull<Header>);
 
 /// What a storage points at; the bytes follow it directly if there are few.
@@ -30,7 +33,14 @@ struct Header {
     len: usize,
     data: NonNull<u8>,
     home: Home,
+    device: u16,
 }
+
+/// Memory of a device other than the host. Dropping it frees the memory.
+pub trait Remote: Any + Send + Sync {}
+
+/// The number of the host among devices.
+pub const HOST: u16 = 0;
 
 /// Where the bytes are.
 enum Home {
@@ -40,6 +50,8 @@ enum Home {
     Spill(#[expect(dead_code, reason = "freed when dropped")] Block),
     /// In memory of somebody else, who is told by the drop that they are no longer needed.
     Foreign(#[expect(dead_code, reason = "told when dropped")] Box<dyn Send + Sync>),
+    /// In the memory of another device.
+    Remote(Box<dyn Remote>),
 }
 
 const _: () = assert!(size_of::<Header>() == ALIGN);
@@ -88,12 +100,39 @@ impl Storage {
         Some(unsafe { Storage::emplace(header, bytes, data, Home::Foreign(owner)) })
     }
 
+    /// Memory of another device, by that device's number. It does not count as memory of the host. `None` when there is no
+    /// memory for the header.
+    pub fn on_device(device: u16, bytes: usize, memory: Box<dyn Remote>) -> Option<Storage> {
+        debug_assert!(device != HOST);
+        let header = Block::uninit(header_layout(0))?.into_raw().cast::<Header>();
+        let home = Home::Remote(memory);
+        // SAFETY: the header's block is ours and fits one. Nobody reads through `data`, because `host` looks at the device.
+        unsafe {
+            header.write(Header { refs: RefCount::one(), len: bytes, data: NonNull::dangling(), home, device });
+        }
+        Some(Storage(header))
+    }
+
+    /// The number of the device that has the bytes; [`HOST`] is the host.
+    #[inline]
+    pub fn device(&self) -> u16 {
+        self.header().device
+    }
+
+    /// The memory of another device, if it is of this type.
+    pub fn remote<T: Remote>(&self) -> Option<&T> {
+        match &self.header().home {
+            Home::Remote(memory) => (&**memory as &dyn Any).downcast_ref(),
+            _ => None,
+        }
+    }
+
     /// Whether the bytes are somebody else's, who may change them.
     pub fn is_foreign(&self) -> bool {
         matches!(self.header().home, Home::Foreign(_))
     }
 
-    /// The first byte. Writing through it is for whoever knows that nobody reads meanwhile.
+    /// The first byte, on the host. Writing through it is for whoever knows that nobody reads meanwhile.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.header().data.as_ptr()
@@ -171,7 +210,7 @@ impl Storage {
     #[inline]
     unsafe fn emplace(header: NonNull<Header>, len: usize, data: NonNull<u8>, home: Home) -> Storage {
         // SAFETY: the caller's promise.
-        unsafe { header.write(Header { refs: RefCount::one(), len, data, home }) };
+        unsafe { header.write(Header { refs: RefCount::one(), len, data, home, device: HOST }) };
         live::add(len);
         Storage(header)
     }
@@ -188,26 +227,29 @@ impl Storage {
         self.header().len
     }
 
-    /// The buffer as elements of `T`, as many as fit whole.
+    /// The buffer as elements of `T`, as many as fit whole, if it is on the host.
     #[inline]
-    pub fn as_slice<T: Pod>(&self) -> &[T] {
+    pub fn host<T: Pod>(&self) -> Option<&[T]> {
         let () = Check::<T>::FITS;
         let header = self.header();
+        if header.device != HOST {
+            return None;
+        }
         // SAFETY: the bytes are initialised, aligned for T and long enough, any bits are a T, and
         // nobody writes them while this storage is borrowed.
-        unsafe { slice::from_raw_parts(header.data.cast().as_ptr(), header.len / size_of::<T>()) }
+        Some(unsafe { slice::from_raw_parts(header.data.cast().as_ptr(), header.len / size_of::<T>()) })
     }
 
-    /// The buffer as elements of `T` to write, if no clone shares it.
+    /// The buffer as elements of `T` to write, if it is on the host and no clone shares it.
     #[inline]
     pub fn get_mut_slice<T: Pod>(&mut self) -> Option<&mut [T]> {
         let () = Check::<T>::FITS;
-        if !self.is_unique() {
+        if self.device() != HOST || !self.is_unique() {
             return None;
         }
         let header = self.header();
         let (data, len) = (header.data.cast().as_ptr(), header.len / size_of::<T>());
-        // SAFETY: as in `as_slice`, and this only storage of the buffer is borrowed mutably, so
+        // SAFETY: as in `host`, and this only storage of the buffer is borrowed mutably, so
         // nobody else reads it. Any T written is initialised bytes, as a Pod has no padding.
         Some(unsafe { slice::from_raw_parts_mut(data, len) })
     }
@@ -239,7 +281,9 @@ impl Drop for Storage {
         if !self.header().refs.release() {
             return;
         }
-        live::sub(self.header().len);
+        if self.header().device == HOST {
+            live::sub(self.header().len);
+        }
         let inline = if matches!(self.header().home, Home::Here) { self.header().len } else { 0 };
         // SAFETY: we were the last owner, so nobody else uses the header; `home` is dropped once.
         unsafe { (&raw mut (*self.0.as_ptr()).home).drop_in_place() };

@@ -86,7 +86,7 @@ fn zeroed(bytes: usize) -> Storage {
 
 #[cfg(not(feature = "unpooled"))]
 fn addr(storage: &Storage) -> usize {
-    storage.as_slice::<u8>().as_ptr().addr()
+    storage.host::<u8>().unwrap().as_ptr().addr()
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn storages_may_end_on_another_thread() {
         }
     });
     let taker = thread::spawn(move || {
-        receive.iter().map(|s| s.as_slice::<u8>().iter().map(|&x| u64::from(x)).sum::<u64>()).sum()
+        receive.iter().map(|s| s.host::<u8>().unwrap().iter().map(|&x| u64::from(x)).sum::<u64>()).sum()
     });
     maker.join().expect("maker");
     let sum: u64 = taker.join().expect("taker");
@@ -225,7 +225,7 @@ fn an_ending_thread_may_still_make_and_drop() {
             let sum: usize = self.0.iter().map(Storage::len_bytes).sum();
             assert_eq!(sum, 64 + 5000);
             let more = Handle::new((zeroed(64), zeroed(5000)));
-            assert_eq!(more.1.as_slice::<u64>(), [0; 625]);
+            assert_eq!(more.1.host::<u64>().unwrap(), [0; 625]);
             trim();
             assert!(stats().live_bytes >= 2 * sum);
         }

@@ -27,7 +27,7 @@ fn every_length_is_aligned_zeroed_and_writable_to_its_end() {
             // The block is dirtied for the next round, which must not see it.
             assert!(bytes.iter().all(|&byte| byte == 0), "{len} bytes");
             bytes.fill(0xa5);
-            assert!(storage.as_slice::<u8>().iter().all(|&byte| byte == 0xa5));
+            assert!(storage.host::<u8>().unwrap().iter().all(|&byte| byte == 0xa5));
         }
     }
 }
@@ -38,7 +38,7 @@ fn neighbours_do_not_overlap() {
         let filled = |i: u8| Storage::from_fn(len, |_| i).expect("memory");
         let many: Vec<_> = (0..if cfg!(miri) { 3 } else { 50 }).map(filled).collect();
         for (i, storage) in many.iter().enumerate() {
-            assert!(storage.as_slice::<u8>().iter().all(|&byte| byte == i as u8));
+            assert!(storage.host::<u8>().unwrap().iter().all(|&byte| byte == i as u8));
         }
     }
 }
@@ -47,10 +47,10 @@ fn neighbours_do_not_overlap() {
 fn copies_what_it_is_given() {
     for len in [0, 1, 24, 25, 48, 49, 1000] {
         let values: Vec<f64> = (0..len).map(|i| f64::from(i) * 0.5).collect();
-        assert_eq!(Storage::from_slice(&values).expect("memory").as_slice::<f64>(), values);
-        assert_eq!(Storage::from_vec(values.clone()).as_slice::<f64>(), values);
+        assert_eq!(Storage::from_slice(&values).expect("memory").host::<f64>().unwrap(), values);
+        assert_eq!(Storage::from_vec(values.clone()).host::<f64>().unwrap(), values);
         let from_fn = Storage::from_fn(len as usize, |i| i as f64 * 0.5).expect("memory");
-        assert_eq!(from_fn.as_slice::<f64>(), values);
+        assert_eq!(from_fn.host::<f64>().unwrap(), values);
     }
 }
 
@@ -59,7 +59,7 @@ fn every_element_type_round_trips() {
     fn check<T: Pod + PartialEq + std::fmt::Debug>(values: [T; 3]) {
         let storage = Storage::from_slice(&values).expect("memory");
         assert_eq!(storage.len_bytes(), 3 * size_of::<T>());
-        assert_eq!(storage.as_slice::<T>(), values);
+        assert_eq!(storage.host::<T>().unwrap(), values);
     }
     check([0u8, 1, u8::MAX]);
     check([i8::MIN, -1, i8::MAX]);
@@ -79,18 +79,18 @@ fn every_element_type_round_trips() {
 #[test]
 fn the_bytes_can_be_seen_as_any_type() {
     let storage = Storage::from_slice(&[1.0f32, -2.0, 0.5]).expect("memory");
-    assert_eq!(storage.as_slice::<u32>(), [0x3f80_0000, 0xc000_0000, 0x3f00_0000]);
-    assert_eq!(storage.as_slice::<Complex<f32>>(), [Complex::new(1.0, -2.0)]);
-    assert_eq!(storage.as_slice::<f64>().len(), 1);
-    assert_eq!(storage.as_slice::<Complex<f64>>(), []);
-    assert_eq!(storage.as_slice::<u8>().len(), 12);
+    assert_eq!(storage.host::<u32>().unwrap(), [0x3f80_0000, 0xc000_0000, 0x3f00_0000]);
+    assert_eq!(storage.host::<Complex<f32>>().unwrap(), [Complex::new(1.0, -2.0)]);
+    assert_eq!(storage.host::<f64>().unwrap().len(), 1);
+    assert_eq!(storage.host::<Complex<f64>>().unwrap(), []);
+    assert_eq!(storage.host::<u8>().unwrap().len(), 12);
 }
 
 #[test]
 fn nothing_is_a_length_too() {
     let (mut a, b) = (zeroed(0), Storage::from_slice::<f64>(&[]).expect("memory"));
     assert_eq!((a.len_bytes(), b.len_bytes()), (0, 0));
-    assert_eq!(a.as_slice::<f64>(), []);
+    assert_eq!(a.host::<f64>().unwrap(), []);
     assert_eq!(a.get_mut_slice::<u64>(), Some(&mut [][..]));
     assert!(a.ptr_eq(&a.clone()) && !a.ptr_eq(&b));
 }
@@ -118,7 +118,7 @@ fn only_an_unshared_storage_is_writable() {
         assert!(a.get_mut_slice::<u8>().is_none() && b.get_mut_slice::<u8>().is_none());
         drop(b);
         a.get_mut_slice::<u8>().expect("unique again")[len - 1] = 3;
-        assert_eq!(a.as_slice::<u8>()[len - 1], 3);
+        assert_eq!(a.host::<u8>().unwrap()[len - 1], 3);
     }
     assert_eq!(format!("{:?}", zeroed(12)), "Storage { len_bytes: 12, .. }");
 }
@@ -136,7 +136,7 @@ fn threads_read_what_one_wrote() {
     for len in [10, 1000] {
         let storage = Storage::from_fn(len, |i| i as u64).expect("memory");
         let sums: Vec<u64> = thread::scope(|scope| {
-            let sum = |copy: Storage| move || copy.as_slice::<u64>().iter().sum();
+            let sum = |copy: Storage| move || copy.host::<u64>().unwrap().iter().sum();
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(sum(storage.clone()))).collect();
             threads.into_iter().map(|thread| thread.join().expect("sum")).collect()
         });
@@ -151,7 +151,7 @@ fn the_next_unique_owner_may_write_what_others_read() {
         let mut a = zeroed(1024);
         let b = a.clone();
         thread::scope(|scope| {
-            scope.spawn(move || assert!(b.as_slice::<u8>().iter().all(|&byte| byte == 0)));
+            scope.spawn(move || assert!(b.host::<u8>().unwrap().iter().all(|&byte| byte == 0)));
             loop {
                 if let Some(bytes) = a.get_mut_slice::<u8>() {
                     break bytes.fill(1);
@@ -159,6 +159,6 @@ fn the_next_unique_owner_may_write_what_others_read() {
                 thread::yield_now();
             }
         });
-        assert_eq!(a.as_slice::<u8>(), [1; 1024]);
+        assert_eq!(a.host::<u8>().unwrap(), [1; 1024]);
     }
 }

@@ -1,0 +1,15 @@
+//! Devices: memory, launching and limits. A device never knows operations; it runs [`Plan`]s.
+//!
+//! The [`Device`] trait is what a backend implements. [`Executable`] is a plan made ready on a device. The table of open
+//! devices gives each one its number, which every [`Storage`](gradus_mem::Storage) carries.
+
+#![forbid(unsafe_code)]
+
+mod device;
+mod pending;
+mod table;
+
+pub use device::{Argument, Device, Done, Executable, Request, Sink, Statistics, memory_error};
+pub use gradus_compile::{Plan, Profile, Text};
+pub use pending::{Pending, Reading};
+pub use table::{add, by_id, by_name, open};

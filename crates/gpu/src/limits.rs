@@ -1,0 +1,29 @@
+//! What code generation must know about an adapter beyond the compiler's profile.
+
+/// Limits of an adapter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Most threads in a workgroup.
+    pub group: u32,
+    /// Bytes of memory that a workgroup shares.
+    pub shared: u32,
+    /// Storage buffers that one kernel may bind.
+    pub bindings: u32,
+    /// Bytes of the largest binding.
+    pub binding: u64,
+    /// Workgroups along one dimension of a dispatch.
+    pub groups: u32,
+    /// What a barrier costs.
+    pub barriers: Barriers,
+    /// Whether kernels may compute in `f16`.
+    pub f16: bool,
+}
+
+/// What a workgroup barrier costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barriers {
+    /// Little, as on hardware.
+    Cheap,
+    /// So much that one thread should do the work of a group, as on adapters in software.
+    Dear,
+}

@@ -1,0 +1,109 @@
+//! Programs: texts of kernels, and commands that launch them over numbered buffers.
+
+use gradus_compile::{Buffer, Place, Plan};
+
+/// Tensors of at most this many bytes share one buffer of the device, the heap. Larger ones have their own.
+pub const SMALL: usize = 4 << 20;
+
+/// What a GPU runs for a plan.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The kernels, each once.
+    pub modules: Vec<Module>,
+    /// What to do, in order.
+    pub commands: Vec<Command>,
+    /// The plan's buffers.
+    pub buffers: Vec<Buffer>,
+    /// Buffers of the inputs, in order.
+    pub inputs: Vec<usize>,
+    /// Buffers of the outputs, in order.
+    pub outputs: Vec<usize>,
+    /// Per output, the input whose memory it takes over. The device copies an input that is still used elsewhere.
+    pub donors: Vec<Option<usize>>,
+    /// Bytes of the arena.
+    pub arena: usize,
+}
+
+/// The text of a kernel. Its entry point is called `main`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Module {
+    /// WGSL or CUDA C.
+    pub text: String,
+    /// Per storage binding of group 0, in order, whether the kernel writes to it. The parameters are the uniform buffer
+    /// behind them, with a dynamic offset.
+    pub writable: Vec<bool>,
+    /// Threads of a workgroup, along each dimension.
+    pub group: [u32; 3],
+}
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Launches a kernel.
+    Dispatch {
+        /// The kernel, by number.
+        module: usize,
+        /// What is bound, in the order of the module's bindings. No buffer is bound twice.
+        bindings: Vec<Memory>,
+        /// The parameter block.
+        parameters: Vec<Word>,
+        /// Workgroups along each dimension.
+        groups: [u32; 3],
+        /// The step of the plan it belongs to.
+        step: usize,
+    },
+    /// Runs a step of the plan on the CPU.
+    Host {
+        /// A plan of this step alone.
+        plan: Box<Plan>,
+        /// The buffers that are its inputs.
+        reads: Vec<usize>,
+        /// The buffers that are its outputs.
+        writes: Vec<usize>,
+        /// Why there is no kernel for it.
+        why: String,
+        /// The step of the plan it is.
+        step: usize,
+    },
+}
+
+/// A buffer of the device. Operands in the same memory share a binding and differ by their first element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Memory {
+    /// The heap, with all inputs, outputs and constants of at most [`SMALL`] bytes.
+    Heap,
+    /// The temporaries of the run.
+    Arena,
+    /// The buffer of a large input, output or constant, by its number in the plan.
+    Own(usize),
+}
+
+/// A word of a parameter block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// These bits.
+    Value(u32),
+    /// The index of an element of a buffer, counted in elements of its dtype from the start of the memory it is in.
+    /// The first element of every buffer is aligned to 16 bytes.
+    Start {
+        /// The buffer.
+        buffer: usize,
+        /// Elements before the one that is meant.
+        plus: u32,
+    },
+}
+
+impl Program {
+    /// Where a buffer is. An output that takes over an input is where the input is.
+    pub fn memory(&self, buffer: usize) -> Memory {
+        let taken = |k: &usize| self.donors.get(*k).copied().flatten().map(|i| self.inputs[i]);
+        match &self.buffers[buffer].place {
+            Place::Arena(_) => Memory::Arena,
+            Place::Output(k) if taken(k).is_some_and(|i| i != buffer) => {
+                taken(k).map_or(Memory::Heap, |i| self.memory(i))
+            }
+            _ if self.buffers[buffer].bytes() <= SMALL => Memory::Heap,
+            _ => Memory::Own(buffer),
+        }
+    }
+}
