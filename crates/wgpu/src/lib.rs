@@ -1,1 +1,22 @@
-//! WebGPU devices.
+//! WebGPU devices: runs GPU programs through wgpu, on Vulkan natively.
+//!
+//! [`open`] gives a [`Device`](gradus_device::Device); [`adapters`] lists what can be opened. Kernels and their order come
+//! from `gradus_gpu`; this crate has memory, pipelines, one queue that works in order, and reads.
+
+#![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
+
+mod context;
+mod copy;
+mod device;
+mod explain;
+mod heap;
+mod literal;
+mod memory;
+mod open;
+mod pipeline;
+mod queue;
+mod read;
+mod run;
+
+pub use device::Gpu;
+pub use open::{AdapterFacts, Options, adapters, open, open_gpu};

@@ -1,0 +1,128 @@
+//! What all parts of a device share: the wgpu device, its queue, its state and the errors that come from wgpu.
+//! Errors of wgpu are caught by error scopes where an operation can fail, and become [`Error`]s that name the device.
+
+use crate::memory::{Place, Usage};
+use crate::pipeline::{Pipeline, Pipelines};
+use crate::queue::State;
+use gradus_device::memory_error;
+use gradus_gpu::Limits;
+use gradus_ir::{Error, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// An open device. Storages, executables and reads hold it.
+pub(crate) struct Context {
+    pub(crate) id: u16,
+    pub(crate) name: String,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) limits: Limits,
+    /// Whether the adapter computes on the CPU.
+    pub(crate) software: bool,
+    /// Alignment of parameter blocks in bytes.
+    pub(crate) align: usize,
+    /// Kernels that copy: inside a buffer, and from one to another.
+    pub(crate) copies: [Arc<Pipeline>; 2],
+    /// Most bytes that may be taken from the system.
+    pub(crate) most: usize,
+    pub(crate) state: Mutex<State>,
+    /// Memory of dropped storages. A list of its own, because storages may be dropped while `state` is locked.
+    pub(crate) freed: Mutex<Vec<Place>>,
+    pub(crate) usage: Usage,
+    pub(crate) pipelines: Pipelines,
+    pub(crate) loss: Arc<Loss>,
+}
+
+/// Errors that wgpu reports by callbacks.
+#[derive(Default)]
+pub(crate) struct Loss {
+    is_lost: AtomicBool,
+    why: Mutex<Option<String>>,
+    uncaptured: Mutex<Option<String>>,
+}
+
+impl Loss {
+    /// Remembers why the device is gone.
+    pub(crate) fn lose(&self, why: String) {
+        lock(&self.why).get_or_insert(why);
+        self.is_lost.store(true, Ordering::Release);
+    }
+
+    /// Remembers an error that no scope has caught.
+    pub(crate) fn report(&self, why: String) {
+        lock(&self.uncaptured).get_or_insert(why);
+    }
+}
+
+/// An error of wgpu.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// There is not enough memory.
+    Memory,
+    /// A refusal, with wgpu's message.
+    Refused(String),
+}
+
+/// Locks. A thread that panicked while it held the lock leaves a state that is still consistent enough to report errors.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Calls a function of wgpu and returns the error that it reports, instead of leaving it to the handler that panics.
+pub(crate) fn guarded<T>(device: &wgpu::Device, call: impl FnOnce() -> T) -> std::result::Result<T, Fault> {
+    let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let result = call();
+    let memory = pollster::block_on(memory.pop());
+    let refusals = [pollster::block_on(validation.pop()), pollster::block_on(internal.pop())];
+    if memory.is_some() {
+        return Err(Fault::Memory);
+    }
+    match refusals.into_iter().flatten().next() {
+        Some(error) => Err(Fault::Refused(error.to_string())),
+        None => Ok(result),
+    }
+}
+
+impl Context {
+    /// An error about this device.
+    pub(crate) fn error(&self, why: impl Into<String>) -> Error {
+        Error::device(self.name.clone(), why)
+    }
+
+    /// The error of a fault, when `bytes` of memory were asked for.
+    pub(crate) fn fault(&self, fault: Fault, bytes: usize) -> Error {
+        if let Err(lost) = self.check() {
+            return lost;
+        }
+        match fault {
+            Fault::Memory => memory_error(bytes),
+            Fault::Refused(why) => self.error(why),
+        }
+    }
+
+    /// An error if the device was lost, or if an operation failed that nobody could wait for.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.loss.is_lost.load(Ordering::Acquire) {
+            let why = lock(&self.loss.why).clone().unwrap_or_default();
+            let why = format!("was lost: {why}; its tensors are gone, open it in a new process");
+            return Err(self.error(why));
+        }
+        match lock(&self.loss.uncaptured).take() {
+            Some(why) => Err(self.error(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`guarded`], with the error of this device.
+    pub(crate) fn call<T>(&self, bytes: usize, call: impl FnOnce() -> T) -> Result<T> {
+        guarded(&self.device, call).map_err(|fault| self.fault(fault, bytes))
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("name", &self.name).finish_non_exhaustive()
+    }
+}

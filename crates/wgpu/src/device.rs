@@ -1,0 +1,145 @@
+//! The device for its users: implements [`Device`] by memory, queue and programs.
+
+use crate::context::{Context, lock};
+use crate::memory::Place;
+use crate::queue::Bound;
+use crate::run::Loaded;
+use gradus_compile::{Plan, Profile, Text};
+use gradus_device::{Device, Executable, Pending, Request, Statistics};
+use gradus_gpu::{Dialect, Program, translate};
+use gradus_ir::{DType, Error, Result};
+use gradus_mem::Storage;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A GPU, or what computes like one, through wgpu.
+pub struct Gpu {
+    pub(crate) context: Arc<Context>,
+    pub(crate) profile: Profile,
+    pub(crate) facts: Vec<(String, String)>,
+    /// Runs the steps that have no kernel.
+    pub(crate) host: Arc<dyn Device>,
+}
+
+impl Gpu {
+    /// Makes a program ready that was made without a plan.
+    pub fn load(&self, program: Program, text: Text) -> Result<Arc<dyn Executable>> {
+        Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, None, text)?))
+    }
+
+    /// The limits of its kernels.
+    pub fn limits(&self) -> &gradus_gpu::Limits {
+        &self.context.limits
+    }
+
+    /// Gives the device up, as if it had been lost: its tensors are gone and every later use is an error.
+    pub fn destroy(&self) {
+        self.context.device.destroy();
+        let _ = self.context.device.poll(wgpu::PollType::Poll);
+        self.context.loss.lose("it was destroyed".to_string());
+    }
+}
+
+impl Device for Gpu {
+    fn id(&self) -> u16 {
+        self.context.id
+    }
+
+    fn name(&self) -> &str {
+        &self.context.name
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        self.facts.clone()
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn alloc(&self, bytes: usize) -> Result<Storage> {
+        self.context.take(&mut lock(&self.context.state), bytes)?.storage()
+    }
+
+    fn upload(&self, bytes: &[u8]) -> Result<Storage> {
+        self.context.upload(bytes)
+    }
+
+    fn read(&self, parts: &[(&Storage, Range<usize>)]) -> Pending {
+        self.context.read(parts)
+    }
+
+    fn copy(&self, from: &Storage, at: Range<usize>) -> Result<Storage> {
+        let context = &self.context;
+        let block = context.block(from)?;
+        if at.start > at.end || at.end > from.len_bytes() {
+            return Err(Error::value("a range of bytes", "is outside its storage"));
+        }
+        let mut state = lock(&context.state);
+        state.check_run(block.run())?;
+        let new = context.take(&mut state, at.len())?;
+        let run = state.next_run();
+        if let (Some((source, first)), Some(target)) = (bound(block.place()), bound(new.place())) {
+            context.queue_copy(&mut state, (source, first + at.start), target, at.len(), run);
+            new.written_by(run);
+            if state.count_run() {
+                context.submit_list(&mut state)?;
+            }
+        }
+        new.storage()
+    }
+
+    fn prepare(&self, mut plan: Plan, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
+        let wide = |d: DType| matches!(d, DType::F64 | DType::C128);
+        if let Some(buffer) = plan.buffers.iter().find(|b| wide(b.dtype)) {
+            let name = buffer.dtype.name();
+            let narrow = if buffer.dtype == DType::F64 { "f32" } else { "c64" };
+            let why = format!("has no {name}; convert the tensor to {narrow}, or move it to the cpu");
+            return Err(self.context.error(why));
+        }
+        // Only cells are written over: an eager result must not cost the copy of an operand that is still used.
+        for (output, donor) in plan.donors.iter_mut().enumerate() {
+            *donor = donor.filter(|input| request.keeps.contains(&(output, *input)));
+        }
+        let program = translate(&plan, &self.context.limits, Dialect::Wgsl, request.text)?;
+        Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, Some(plan), request.text)?))
+    }
+
+    fn finish(&self) -> Pending {
+        self.context.read(&[])
+    }
+
+    fn trim(&self) {
+        // An error here is that of the device, which the next use reports.
+        let _ = self.context.reclaim(&mut lock(&self.context.state));
+    }
+
+    fn memory(&self) -> Statistics {
+        let usage = &self.context.usage;
+        Statistics {
+            used: usage.used.load(Ordering::Relaxed),
+            reserved: usage.reserved.load(Ordering::Relaxed),
+            peak: usage.peak.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Context {
+    /// New memory with these bytes.
+    pub(crate) fn upload(self: &Arc<Context>, bytes: &[u8]) -> Result<Storage> {
+        let mut state = lock(&self.state);
+        let block = self.take(&mut state, bytes.len())?;
+        self.write(&mut state, block.place(), 0, bytes)?;
+        block.storage()
+    }
+}
+
+/// The buffer of a place, and where it begins there.
+pub(crate) fn bound(place: &Place) -> Option<(Bound, usize)> {
+    match place {
+        Place::Empty => None,
+        Place::Heap { start, .. } => Some((Bound::Heap, *start)),
+        Place::Own(own) => Some((Bound::Own(own.clone()), 0)),
+    }
+}

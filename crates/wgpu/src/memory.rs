@@ -1,0 +1,354 @@
+//! Memory of the device. Storages of up to [`SMALL`] bytes share one buffer, the heap; larger ones own a buffer.
+//! Takes sizes, gives [`Block`]s. Commands and uploads are in `queue`.
+//!
+//! An upload acts before the commands that are queued at that time. Memory that was freed while commands wait in the list
+//! is therefore only given out again after they were submitted.
+
+use crate::context::{Context, Fault, guarded, lock};
+use crate::queue::State;
+use gradus_device::memory_error;
+use gradus_gpu::SMALL;
+use gradus_ir::Result;
+use gradus_mem::{Remote, Storage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Largest heap in bytes, unless the device's bindings are smaller.
+const HEAP: usize = 256 << 20;
+/// Freed bytes of large storages that wait for the next submission; more cause one.
+const WAITING: usize = 64 << 20;
+/// Bytes of freed large buffers that are kept for later use, if no more than this is in use.
+const KEPT: usize = 256 << 20;
+/// Arenas that are kept for later runs.
+const ARENAS: usize = 8;
+
+/// Where bytes are.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// Nowhere: there are none.
+    Empty,
+    /// In the heap, from this byte on.
+    Heap { start: usize, bytes: usize },
+    /// In a buffer of their own.
+    Own(Arc<Owned>),
+}
+
+/// A buffer of the device.
+pub(crate) struct Owned {
+    pub(crate) buffer: wgpu::Buffer,
+    /// Identifies the buffer in the cache of bind groups.
+    pub(crate) number: u64,
+    pub(crate) bytes: usize,
+    reserved: Arc<AtomicUsize>,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Owned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Owned").field("number", &self.number).field("bytes", &self.bytes).finish()
+    }
+}
+
+/// Counts bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    /// Held by blocks and running programs.
+    pub(crate) used: AtomicUsize,
+    pub(crate) peak: AtomicUsize,
+    /// Taken from the system.
+    pub(crate) reserved: Arc<AtomicUsize>,
+    /// Freed bytes of the heap that wait for the next submission.
+    waiting_heap: AtomicUsize,
+    /// Freed bytes of other buffers that wait for it.
+    waiting_own: AtomicUsize,
+}
+
+impl Usage {
+    fn add(&self, bytes: usize) {
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(used, Ordering::Relaxed);
+    }
+
+    fn sub(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The memory of a storage. Dropping it frees the memory.
+pub(crate) struct Block {
+    context: Arc<Context>,
+    place: Place,
+    bytes: usize,
+    /// The run that wrote it last.
+    run: AtomicU64,
+}
+
+impl Remote for Block {}
+
+impl Block {
+    /// Where it is.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The run that wrote it last.
+    pub(crate) fn run(&self) -> u64 {
+        self.run.load(Ordering::Relaxed)
+    }
+
+    /// A run is about to write it.
+    pub(crate) fn written_by(&self, run: u64) {
+        self.run.store(run, Ordering::Relaxed);
+    }
+
+    /// A storage of this memory.
+    pub(crate) fn storage(self) -> Result<Storage> {
+        let (id, bytes) = (self.context.id, self.bytes);
+        Storage::on_device(id, bytes, Box::new(self)).ok_or_else(|| memory_error(bytes))
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let place = std::mem::replace(&mut self.place, Place::Empty);
+        let usage = &self.context.usage;
+        match &place {
+            Place::Empty => return,
+            Place::Heap { .. } => usage.waiting_heap.fetch_add(self.bytes, Ordering::Relaxed),
+            Place::Own(own) => usage.waiting_own.fetch_add(own.bytes, Ordering::Relaxed),
+        };
+        usage.sub(self.bytes);
+        lock(&self.context.freed).push(place);
+    }
+}
+
+impl Context {
+    /// New memory.
+    pub(crate) fn take(self: &Arc<Context>, state: &mut State, bytes: usize) -> Result<Block> {
+        self.check()?;
+        let place = match bytes {
+            0 => Place::Empty,
+            n if n <= SMALL => Place::Heap { start: self.take_heap(state, bytes)?, bytes },
+            _ => Place::Own(self.take_own(state, bytes)?),
+        };
+        self.usage.add(bytes);
+        Ok(Block { context: self.clone(), place, bytes, run: AtomicU64::new(0) })
+    }
+
+    fn take_heap(&self, state: &mut State, bytes: usize) -> Result<usize> {
+        if let Some(start) = state.ranges.take(bytes) {
+            return Ok(start);
+        }
+        // Reuse what was freed if that is worth a submission; otherwise grow.
+        if self.usage.waiting_heap.load(Ordering::Relaxed) >= state.ranges.size() / 4 {
+            self.collect(state)?;
+            if let Some(start) = state.ranges.take(bytes) {
+                return Ok(start);
+            }
+        }
+        while self.grow(state, bytes)? {
+            if let Some(start) = state.ranges.take(bytes) {
+                return Ok(start);
+            }
+        }
+        self.collect(state)?;
+        state.ranges.take(bytes).ok_or_else(|| memory_error(bytes))
+    }
+
+    /// Replaces the heap by one that is at least twice as large; `false` if it is as large as it may be.
+    fn grow(&self, state: &mut State, bytes: usize) -> Result<bool> {
+        let size = state.ranges.size();
+        let limit = HEAP.min(self.binding()) / crate::heap::GRAIN * crate::heap::GRAIN;
+        let wanted = (2 * size).max((size + bytes).next_power_of_two()).min(limit);
+        if wanted <= size {
+            return Ok(false);
+        }
+        let heap = self.create_or_reclaim(state, wanted)?;
+        // Commands in the list have offsets into the old buffer, whose contents are copied after them.
+        self.submit_list(state)?;
+        self.call(wanted, || {
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(&state.heap.buffer, 0, &heap.buffer, 0, size as u64);
+            self.queue.submit([encoder.finish()])
+        })?;
+        state.forget(state.heap.number);
+        state.heap = heap;
+        state.ranges.extend(wanted);
+        Ok(true)
+    }
+
+    fn take_own(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
+        let limit = self.binding();
+        if bytes > limit {
+            let why = format!(
+                "a tensor of {bytes} bytes is larger than its largest binding of {limit} bytes; split the tensor, or compute on the cpu"
+            );
+            return Err(self.error(why));
+        }
+        // Sizes in steps of a sixteenth, so that tensors of similar sizes can follow each other in a buffer.
+        let step = (bytes.next_power_of_two() / 16).max(64 << 10);
+        let size = bytes.next_multiple_of(step).min(limit);
+        if let Some(own) = state.pooled(size) {
+            return Ok(own);
+        }
+        if self.usage.waiting_own.load(Ordering::Relaxed) >= WAITING {
+            self.collect(state)?;
+            if let Some(own) = state.pooled(size) {
+                return Ok(own);
+            }
+        }
+        self.create_or_reclaim(state, size)
+    }
+
+    /// Memory for the temporaries of a run, given back by [`Context::put_arena`]. Runs follow each other in the queue, and
+    /// no upload goes to an arena that queued commands use, so it can be used again at once.
+    pub(crate) fn take_arena(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
+        self.check()?;
+        let limit = self.binding();
+        if bytes > limit {
+            let why = format!(
+                "the temporaries of a program take {bytes} bytes, more than its largest binding of {limit} bytes; use smaller batches, or compute on the cpu"
+            );
+            return Err(self.error(why));
+        }
+        let fits = |own: &&Arc<Owned>| own.bytes >= bytes && own.bytes / 8 <= bytes.max(64 << 10);
+        let best = state.arenas.iter().filter(fits).min_by_key(|own| own.bytes).cloned();
+        let own = match best {
+            Some(own) => {
+                state.arenas.retain(|a| a.number != own.number);
+                own
+            }
+            None => {
+                let size = bytes.max(64 << 10).next_power_of_two().min(limit);
+                self.create_or_reclaim(state, size)?
+            }
+        };
+        self.usage.add(own.bytes);
+        Ok(own)
+    }
+
+    /// The commands of the run are queued.
+    pub(crate) fn put_arena(&self, state: &mut State, own: Arc<Owned>) {
+        self.usage.sub(own.bytes);
+        state.arenas.push(own);
+        if state.arenas.len() > ARENAS {
+            let gone = state.arenas.remove(0);
+            state.forget(gone.number);
+        }
+    }
+
+    /// Bytes of the largest binding, such that whole vectors fit.
+    pub(crate) fn binding(&self) -> usize {
+        usize::try_from(self.limits.binding).unwrap_or(usize::MAX) / 16 * 16
+    }
+
+    /// A new buffer that kernels can use.
+    pub(crate) fn create(&self, state: &mut State, bytes: usize) -> std::result::Result<Arc<Owned>, Fault> {
+        let reserved = &self.usage.reserved;
+        if reserved.load(Ordering::Relaxed).saturating_add(bytes) > self.most {
+            return Err(Fault::Memory);
+        }
+        let buffer = new_buffer(&self.device, bytes)?;
+        reserved.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Arc::new(Owned { buffer, number: state.number(), bytes, reserved: reserved.clone() }))
+    }
+
+    /// As [`Context::create`]; if there is not enough memory, frees all that is kept for later and tries again.
+    fn create_or_reclaim(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
+        match self.create(state, bytes) {
+            Err(Fault::Memory) => {
+                self.reclaim(state)?;
+                self.create(state, bytes).map_err(|fault| self.fault(fault, bytes))
+            }
+            other => other.map_err(|fault| self.fault(fault, bytes)),
+        }
+    }
+
+    /// Waits for the device and frees all memory that is kept for later.
+    pub(crate) fn reclaim(&self, state: &mut State) -> Result<()> {
+        self.collect(state)?;
+        let _ = self.device.poll(wgpu::PollType::wait_indefinitely());
+        let pool = std::mem::take(&mut state.pool).into_values().flatten();
+        for own in pool.chain(std::mem::take(&mut state.arenas)) {
+            state.forget(own.number);
+        }
+        state.kept = 0;
+        state.staging.clear();
+        let _ = self.device.poll(wgpu::PollType::Poll);
+        self.check()
+    }
+
+    /// Submits the list, so that memory freed before can be used again.
+    fn collect(&self, state: &mut State) -> Result<()> {
+        // Errors of queued runs are remembered for those who read their results.
+        let _ = self.submit_list(state);
+        self.check()
+    }
+
+    /// Gives out freed memory again. Called when the commands that were queued as it was freed have been submitted.
+    pub(crate) fn release(&self, state: &mut State, places: Vec<Place>) {
+        for place in places {
+            match place {
+                Place::Empty => {}
+                Place::Heap { start, bytes } => {
+                    self.usage.waiting_heap.fetch_sub(bytes, Ordering::Relaxed);
+                    state.ranges.give(start, bytes);
+                }
+                Place::Own(own) => {
+                    self.usage.waiting_own.fetch_sub(own.bytes, Ordering::Relaxed);
+                    state.kept += own.bytes;
+                    state.pool.entry(own.bytes).or_default().push(own);
+                }
+            }
+        }
+        let most = KEPT.max(self.usage.used.load(Ordering::Relaxed));
+        while state.kept > most {
+            // The largest first, because few large buffers make up most of it.
+            let Some(own) = state.pool.last_entry().and_then(|mut e| e.get_mut().pop()) else { break };
+            state.kept -= own.bytes;
+            if state.pool.get(&own.bytes).is_some_and(Vec::is_empty) {
+                state.pool.remove(&own.bytes);
+            }
+            state.forget(own.number);
+        }
+    }
+}
+
+impl State {
+    /// A kept buffer of this size or a little more.
+    fn pooled(&mut self, size: usize) -> Option<Arc<Owned>> {
+        let key = *self.pool.range(size..=size + size / 8).next()?.0;
+        let same = self.pool.get_mut(&key)?;
+        let own = same.pop();
+        if same.is_empty() {
+            self.pool.remove(&key);
+        }
+        self.kept -= own.as_ref().map_or(0, |o| o.bytes);
+        own
+    }
+}
+
+/// The first heap of a device.
+pub(crate) fn first_heap(
+    device: &wgpu::Device,
+    usage: &Usage,
+    bytes: usize,
+) -> std::result::Result<Arc<Owned>, Fault> {
+    let buffer = new_buffer(device, bytes)?;
+    usage.reserved.fetch_add(bytes, Ordering::Relaxed);
+    Ok(Arc::new(Owned { buffer, number: 0, bytes, reserved: usage.reserved.clone() }))
+}
+
+fn new_buffer(device: &wgpu::Device, bytes: usize) -> std::result::Result<wgpu::Buffer, Fault> {
+    use wgpu::BufferUsages;
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+    let size = bytes as u64;
+    guarded(device, || {
+        device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+    })
+}

@@ -1,0 +1,202 @@
+//! Adapters and opening: lists what wgpu finds, the most capable first, and opens one of them with its own limits.
+//! `WGPU_BACKEND` restricts the back ends and `VK_DRIVER_FILES` names Vulkan drivers, as wgpu and Vulkan define them.
+
+use crate::context::{Context, Fault, Loss};
+use crate::copy;
+use crate::device::Gpu;
+use crate::memory::{Usage, first_heap};
+use crate::pipeline::Pipelines;
+use crate::queue::State;
+use gradus_device::{Device, memory_error};
+use gradus_gpu::{Barriers, Limits, profile};
+use gradus_ir::{Error, Result};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What is known of an adapter before it is opened.
+#[derive(Clone, Debug)]
+pub struct AdapterFacts {
+    /// Its number, as in `wgpu:0`.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Name and version of the driver.
+    pub driver: String,
+    /// `vulkan` or another back end.
+    pub backend: String,
+    /// `discrete`, `integrated`, `virtual`, `cpu` or `other`.
+    pub kind: String,
+    /// Bytes of the largest binding, and so of the largest tensor.
+    pub binding: u64,
+}
+
+/// How a device is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of the heap at first; it doubles when it is full.
+    pub heap: usize,
+    /// Most bytes that may be taken from the system for tensors.
+    pub most: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { heap: 8 << 20, most: usize::MAX }
+    }
+}
+
+/// Adapters that can compute, in the order of their numbers.
+pub fn adapters() -> Vec<AdapterFacts> {
+    let facts = |(index, adapter): (usize, &wgpu::Adapter)| {
+        let info = adapter.get_info();
+        AdapterFacts {
+            index,
+            driver: driver(&info),
+            backend: info.backend.to_string(),
+            kind: kind(info.device_type).to_string(),
+            binding: adapter.limits().max_storage_buffer_binding_size,
+            name: info.name,
+        }
+    };
+    found().iter().enumerate().map(facts).collect()
+}
+
+/// Opens an adapter by its number among [`adapters`]. `host` is the CPU device, which runs steps without a kernel.
+pub fn open(index: usize, id: u16, host: Arc<dyn Device>) -> Result<Arc<dyn Device>> {
+    Ok(open_gpu(index, id, host, &Options::default())?)
+}
+
+/// As [`open`], with options and the device's own type.
+pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options) -> Result<Arc<Gpu>> {
+    let name = format!("wgpu:{index}");
+    let adapters = found();
+    let Some(adapter) = adapters.get(index) else {
+        let why = if adapters.is_empty() {
+            "no adapter was found: install a Vulkan driver (for tests in software: mesa-vulkan-drivers), and unset \
+             WGPU_BACKEND and VK_DRIVER_FILES unless they name one that is installed"
+                .to_string()
+        } else {
+            let names =
+                adapters.iter().enumerate().map(|(i, a)| format!("wgpu:{i} is {}", a.get_info().name));
+            format!("there is no such adapter; {}", names.collect::<Vec<_>>().join(", "))
+        };
+        return Err(Error::device(name, why));
+    };
+    let info = adapter.get_info();
+    let useful =
+        wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16 | wgpu::Features::PIPELINE_CACHE;
+    let features = adapter.features() & useful;
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("gradus"),
+        required_features: features,
+        required_limits: adapter.limits(),
+        memory_hints: wgpu::MemoryHints::MemoryUsage,
+        ..Default::default()
+    };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+        .map_err(|e| Error::device(name.clone(), format!("cannot be opened: {e}")))?;
+    let loss = Arc::new(Loss::default());
+    let lost = loss.clone();
+    device
+        .set_device_lost_callback(move |reason, why| lost.lose(format!("{reason:?}, {why}").to_lowercase()));
+    let uncaptured = loss.clone();
+    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured.report(error.to_string())));
+
+    let own = device.limits();
+    let software = info.device_type == wgpu::DeviceType::Cpu;
+    let limits = Limits {
+        group: own.max_compute_invocations_per_workgroup.min(own.max_compute_workgroup_size_x),
+        shared: own.max_compute_workgroup_storage_size,
+        bindings: own.max_storage_buffers_per_shader_stage,
+        binding: own.max_storage_buffer_binding_size.min(own.max_buffer_size),
+        groups: own.max_compute_workgroups_per_dimension,
+        barriers: if software { Barriers::Dear } else { Barriers::Cheap },
+        f16: features.contains(wgpu::Features::SHADER_F16),
+    };
+    let fault = |fault: Fault| match fault {
+        Fault::Memory => memory_error(options.heap),
+        Fault::Refused(why) => Error::device(name.clone(), why),
+    };
+    let usage = Usage::default();
+    let heap = first_heap(&device, &usage, options.heap.next_multiple_of(256)).map_err(fault)?;
+    let pipelines = Pipelines::new(device.clone());
+    let [inside, between] = copy::modules().map(|m| pipelines.prepare(&m));
+    let facts = facts(&info, &limits, &own, features);
+    let profile = profile(&limits);
+    let context = Context {
+        id,
+        copies: [inside.map_err(fault)?, between.map_err(fault)?],
+        name,
+        align: own.min_uniform_buffer_offset_alignment.max(16) as usize,
+        device,
+        queue,
+        limits,
+        software,
+        most: options.most,
+        state: Mutex::new(State::new(heap)),
+        freed: Mutex::default(),
+        usage,
+        pipelines,
+        loss,
+    };
+    Ok(Arc::new(Gpu { context: Arc::new(context), profile, facts, host }))
+}
+
+/// Adapters by preference. Equal ones stay in the order of the system, so numbers are stable. The system is asked once,
+/// because that loads all drivers.
+fn found() -> &'static [wgpu::Adapter] {
+    static ADAPTERS: OnceLock<Vec<wgpu::Adapter>> = OnceLock::new();
+    ADAPTERS.get_or_init(|| {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+        // Validation layers are for those who debug wgpu and cost much; the environment can ask for them.
+        descriptor.flags = wgpu::InstanceFlags::empty().with_env();
+        let backends = descriptor.backends;
+        let instance = wgpu::Instance::new(descriptor);
+        let mut adapters = pollster::block_on(instance.enumerate_adapters(backends));
+        let computes = wgpu::DownlevelFlags::COMPUTE_SHADERS;
+        adapters.retain(|a| a.get_downlevel_capabilities().flags.contains(computes));
+        adapters.sort_by_key(|a| match a.get_info().device_type {
+            wgpu::DeviceType::DiscreteGpu => 0,
+            wgpu::DeviceType::IntegratedGpu => 1,
+            wgpu::DeviceType::VirtualGpu => 2,
+            wgpu::DeviceType::Cpu => 3,
+            wgpu::DeviceType::Other => 4,
+        });
+        adapters
+    })
+}
+
+fn kind(kind: wgpu::DeviceType) -> &'static str {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => "discrete",
+        wgpu::DeviceType::IntegratedGpu => "integrated",
+        wgpu::DeviceType::VirtualGpu => "virtual",
+        wgpu::DeviceType::Cpu => "cpu",
+        wgpu::DeviceType::Other => "other",
+    }
+}
+
+fn driver(info: &wgpu::AdapterInfo) -> String {
+    format!("{} {}", info.driver, info.driver_info).trim().to_string()
+}
+
+fn facts(
+    info: &wgpu::AdapterInfo,
+    limits: &Limits,
+    own: &wgpu::Limits,
+    features: wgpu::Features,
+) -> Vec<(String, String)> {
+    let flags: Vec<String> = features.iter_names().map(|(name, _)| name.to_lowercase()).collect();
+    let pairs = [
+        ("adapter", info.name.clone()),
+        ("driver", driver(info)),
+        ("backend", info.backend.to_string()),
+        ("type", kind(info.device_type).to_string()),
+        ("largest binding", format!("{} bytes", limits.binding)),
+        ("largest buffer", format!("{} bytes", own.max_buffer_size)),
+        ("bindings", limits.bindings.to_string()),
+        ("shared memory", format!("{} bytes", limits.shared)),
+        ("threads of a group", limits.group.to_string()),
+        ("features", flags.join(", ")),
+    ];
+    pairs.into_iter().map(|(what, fact)| (what.to_string(), fact)).collect()
+}

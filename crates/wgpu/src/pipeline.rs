@@ -1,0 +1,176 @@
+//! Pipelines: kernels made ready by the driver, each text once. Threads create them while commands are queued, so that
+//! only a submission waits, and all new kernels of a program are compiled at the same time.
+
+use crate::context::{Fault, guarded, lock};
+use gradus_gpu::Module;
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+
+/// Kernels that are kept although no program uses them.
+const KEPT: usize = 2048;
+
+/// The kernels of a device.
+pub(crate) struct Pipelines {
+    device: wgpu::Device,
+    known: Mutex<HashMap<Arc<Module>, Arc<Pipeline>>>,
+    layouts: Mutex<HashMap<Vec<bool>, wgpu::BindGroupLayout>>,
+    work: Arc<Work>,
+}
+
+/// Kernels that wait for a thread.
+#[derive(Default)]
+struct Work {
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    pipelines: VecDeque<Arc<Pipeline>>,
+    threads: usize,
+}
+
+/// A kernel, ready or yet to be made so by whoever first needs it.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    device: wgpu::Device,
+    module: Arc<Module>,
+    layout: wgpu::BindGroupLayout,
+    ready: OnceLock<std::result::Result<wgpu::ComputePipeline, String>>,
+}
+
+impl Pipelines {
+    pub(crate) fn new(device: wgpu::Device) -> Pipelines {
+        Pipelines { device, known: Mutex::default(), layouts: Mutex::default(), work: Arc::default() }
+    }
+
+    /// The kernel of a module. Another thread begins to compile it now.
+    pub(crate) fn prepare(&self, module: &Module) -> std::result::Result<Arc<Pipeline>, Fault> {
+        let mut known = lock(&self.known);
+        if let Some(pipeline) = known.get(module) {
+            return Ok(pipeline.clone());
+        }
+        if known.len() >= KEPT {
+            known.retain(|_, pipeline| Arc::strong_count(pipeline) > 1);
+        }
+        let layout = self.layout(&module.writable)?;
+        let module = Arc::new(module.clone());
+        let device = self.device.clone();
+        let pipeline = Arc::new(Pipeline { device, module: module.clone(), layout, ready: OnceLock::new() });
+        known.insert(module, pipeline.clone());
+        drop(known);
+        self.start(pipeline.clone());
+        Ok(pipeline)
+    }
+
+    /// The layout of storage buffers with the parameters behind them.
+    fn layout(&self, writable: &[bool]) -> std::result::Result<wgpu::BindGroupLayout, Fault> {
+        let mut layouts = lock(&self.layouts);
+        if let Some(layout) = layouts.get(writable) {
+            return Ok(layout.clone());
+        }
+        let entry = |binding: usize, ty: wgpu::BufferBindingType, has_dynamic_offset: bool| {
+            wgpu::BindGroupLayoutEntry {
+                binding: binding as u32,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+                count: None,
+            }
+        };
+        let storage = |(i, writable): (usize, &bool)| {
+            entry(i, wgpu::BufferBindingType::Storage { read_only: !writable }, false)
+        };
+        let mut entries: Vec<_> = writable.iter().enumerate().map(storage).collect();
+        entries.push(entry(writable.len(), wgpu::BufferBindingType::Uniform, true));
+        let layout = guarded(&self.device, || {
+            let descriptor = wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries };
+            self.device.create_bind_group_layout(&descriptor)
+        })?;
+        layouts.insert(writable.to_vec(), layout.clone());
+        Ok(layout)
+    }
+
+    /// Has a thread compile a kernel. Threads end when none is left; starting one costs little beside a compilation.
+    fn start(&self, pipeline: Arc<Pipeline>) {
+        let mut waiting = lock(&self.work.waiting);
+        waiting.pipelines.push_back(pipeline);
+        let most = thread::available_parallelism().map_or(1, NonZero::get).min(8);
+        if waiting.threads >= most {
+            return;
+        }
+        let work = self.work.clone();
+        let started = thread::Builder::new().name("gradus-pipelines".to_string()).spawn(move || work.run());
+        // Without a thread the submission that needs the kernel compiles it.
+        waiting.threads += usize::from(started.is_ok());
+    }
+}
+
+impl Work {
+    fn run(&self) {
+        loop {
+            let next = {
+                let mut waiting = lock(&self.waiting);
+                let next = waiting.pipelines.pop_front();
+                if next.is_none() {
+                    waiting.threads -= 1;
+                }
+                next
+            };
+            match next {
+                Some(pipeline) => drop(pipeline.ready()),
+                None => return,
+            }
+        }
+    }
+}
+
+impl Pipeline {
+    /// The kernel for the driver; compiles it unless a thread does so already. The error is the driver's.
+    pub(crate) fn ready(&self) -> std::result::Result<&wgpu::ComputePipeline, &str> {
+        let compile = || {
+            // A defect of the shader compiler must not end the process.
+            let caught = catch_unwind(AssertUnwindSafe(|| self.compile()));
+            caught.unwrap_or_else(|_| {
+                Err("failed to compile a kernel: the shader compiler panicked".to_string())
+            })
+        };
+        self.ready.get_or_init(compile).as_ref().map_err(String::as_str)
+    }
+
+    /// The layout of its bindings.
+    pub(crate) fn layout(&self) -> &wgpu::BindGroupLayout {
+        &self.layout
+    }
+
+    /// Which of its bindings it writes to.
+    pub(crate) fn writable(&self) -> &[bool] {
+        &self.module.writable
+    }
+
+    fn compile(&self) -> std::result::Result<wgpu::ComputePipeline, String> {
+        let device = &self.device;
+        let made = guarded(device, || {
+            let source = wgpu::ShaderSource::Wgsl(self.module.text.as_str().into());
+            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
+            let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &[Some(&self.layout)],
+                immediate_size: 0,
+            });
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: None,
+                layout: Some(&layout),
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: Default::default(),
+                cache: None,
+            })
+        });
+        made.map_err(|fault| match fault {
+            Fault::Memory => "there is not enough memory to compile a kernel".to_string(),
+            Fault::Refused(why) => format!("refuses a kernel: {why}"),
+        })
+    }
+}

@@ -1,0 +1,423 @@
+//! The queue: a list of dispatches that is submitted as one command buffer with one compute pass, because a pass per
+//! dispatch costs sixteen times as much. Parameters of all dispatches are one uniform buffer, written once per submission.
+//! `run` decides what is queued, and when a list is submitted early.
+
+use crate::context::{Context, lock};
+use crate::heap::Ranges;
+use crate::memory::{Owned, Place};
+use crate::pipeline::Pipeline;
+use gradus_ir::{Error, Result};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bind groups that are kept.
+const GROUPS: usize = 1024;
+/// Uploads up to this many bytes are collected and copied together.
+const SMALL_UPLOAD: usize = 64 << 10;
+/// Bytes of uploads that cause a submission, because wgpu holds a copy of them until then.
+const UPLOADS: usize = 64 << 20;
+/// Runs of eager calls that are submitted together.
+const RUNS: usize = 64;
+/// Estimated seconds of eager calls after which they are submitted.
+const EAGER: f64 = 1e-3;
+/// Estimated seconds of one submission at most: systems reset a GPU that stays busy for too long.
+const LONGEST: f64 = 0.1;
+/// Dispatches of one submission at most.
+const DISPATCHES: usize = 4096;
+/// Submissions that may be unfinished at a time.
+const IN_FLIGHT: usize = 64;
+
+/// What a device holds and has yet to do.
+pub(crate) struct State {
+    pub(crate) heap: Arc<Owned>,
+    pub(crate) ranges: Ranges,
+    /// Buffers kept for later, by size, and how many bytes they are.
+    pub(crate) pool: BTreeMap<usize, Vec<Arc<Owned>>>,
+    pub(crate) kept: usize,
+    pub(crate) arenas: Vec<Arc<Owned>>,
+    /// Buffers for reads that are not in use.
+    pub(crate) staging: Vec<wgpu::Buffer>,
+    list: List,
+    groups: HashMap<GroupKey, wgpu::BindGroup>,
+    /// The buffer of parameters, by number.
+    parameters: Option<(u64, wgpu::Buffer)>,
+    numbers: u64,
+    runs: u64,
+    /// Runs whose results are not valid, and why.
+    failed: Vec<(Range<u64>, Error)>,
+    /// The first error among them that was not reported yet.
+    pub(crate) refused: Option<Error>,
+    in_flight: VecDeque<wgpu::SubmissionIndex>,
+}
+
+/// What identifies a bind group: which bindings are written, the size of the parameter block, and the buffers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct GroupKey {
+    writable: Vec<bool>,
+    parameters: u64,
+    buffers: Vec<u64>,
+}
+
+/// Commands that wait for submission.
+#[derive(Default)]
+struct List {
+    dispatches: Vec<Dispatch>,
+    parameters: Vec<u8>,
+    /// Per small upload its target, where it begins there, and its range in `bytes`.
+    uploads: Vec<(Bound, u64, Range<usize>)>,
+    bytes: Vec<u8>,
+    /// Bytes of large uploads since the last submission.
+    large: usize,
+    runs: usize,
+    seconds: f64,
+}
+
+struct Dispatch {
+    pipeline: Arc<Pipeline>,
+    buffers: Vec<Bound>,
+    /// Where its parameters begin, and the size of their binding.
+    offset: u32,
+    parameters: u64,
+    groups: [u32; 3],
+    run: u64,
+}
+
+/// A buffer that a command uses. The heap is looked up at submission.
+#[derive(Clone, Debug)]
+pub(crate) enum Bound {
+    Heap,
+    Own(Arc<Owned>),
+}
+
+/// Copies to a buffer of the host behind a list of commands.
+#[derive(Debug)]
+pub(crate) struct Collect {
+    pub(crate) staging: wgpu::Buffer,
+    /// From, its first byte, the first byte in `staging`, and bytes; all but `from` multiples of 4.
+    pub(crate) copies: Vec<(Bound, u64, u64, u64)>,
+}
+
+impl State {
+    pub(crate) fn new(heap: Arc<Owned>) -> State {
+        State {
+            ranges: Ranges::new(heap.bytes),
+            heap,
+            pool: BTreeMap::new(),
+            kept: 0,
+            arenas: Vec::new(),
+            staging: Vec::new(),
+            list: List::default(),
+            groups: HashMap::new(),
+            parameters: None,
+            numbers: 0,
+            runs: 0,
+            failed: Vec::new(),
+            refused: None,
+            in_flight: VecDeque::new(),
+        }
+    }
+
+    /// A new number of a buffer.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// A new number of a run.
+    pub(crate) fn next_run(&mut self) -> u64 {
+        self.runs += 1;
+        self.runs
+    }
+
+    /// Drops the bind groups of a buffer that is about to be freed: they would keep its memory.
+    pub(crate) fn forget(&mut self, number: u64) {
+        self.groups.retain(|key, _| !key.buffers.contains(&number));
+    }
+
+    /// The error of a run whose results are not valid.
+    pub(crate) fn check_run(&self, run: u64) -> Result<()> {
+        match self.failed.iter().find(|(runs, _)| runs.contains(&run)) {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Marks runs as failed.
+    fn fail(&mut self, from: u64, error: &Error) {
+        self.failed.push((from..self.runs + 1, error.clone()));
+    }
+
+    /// Adds a dispatch to the list. `parameters` are the bytes of its parameter block.
+    pub(crate) fn dispatch(
+        &mut self,
+        context: &Context,
+        (pipeline, buffers): (&Arc<Pipeline>, Vec<Bound>),
+        parameters: &[u8],
+        groups: [u32; 3],
+        run: u64,
+    ) {
+        if groups.contains(&0) {
+            return;
+        }
+        let offset = self.list.parameters.len().next_multiple_of(context.align);
+        self.list.parameters.resize(offset, 0);
+        self.list.parameters.extend_from_slice(parameters);
+        self.list.dispatches.push(Dispatch {
+            pipeline: pipeline.clone(),
+            buffers,
+            offset: offset as u32,
+            // Few sizes, so that kernels with different parameters share bind groups.
+            parameters: parameters.len().next_power_of_two().max(256) as u64,
+            groups,
+            run,
+        });
+    }
+
+    /// Whether the list should be submitted before this much work is added to it.
+    pub(crate) fn is_full(&self, dispatches: usize, seconds: f64) -> bool {
+        let list = &self.list;
+        !list.dispatches.is_empty()
+            && (list.dispatches.len() + dispatches > DISPATCHES || list.seconds + seconds > LONGEST)
+    }
+
+    /// Counts estimated seconds of queued work.
+    pub(crate) fn count(&mut self, seconds: f64) {
+        self.list.seconds += seconds;
+    }
+
+    /// Counts a queued run of an eager call; whether the list should be submitted.
+    pub(crate) fn count_run(&mut self) -> bool {
+        self.list.runs += 1;
+        self.list.runs >= RUNS || self.list.seconds >= EAGER
+    }
+}
+
+impl Context {
+    /// Writes bytes to memory that no queued command uses.
+    pub(crate) fn write(&self, state: &mut State, to: &Place, start: usize, bytes: &[u8]) -> Result<()> {
+        let (bound, start) = match to {
+            Place::Empty => return Ok(()),
+            Place::Heap { start: first, .. } => (Bound::Heap, first + start),
+            Place::Own(own) => (Bound::Own(own.clone()), start),
+        };
+        self.write_bound(state, &bound, start, bytes)
+    }
+
+    /// As [`Context::write`], to a buffer.
+    pub(crate) fn write_bound(
+        &self,
+        state: &mut State,
+        to: &Bound,
+        start: usize,
+        bytes: &[u8],
+    ) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if bytes.len() <= SMALL_UPLOAD {
+            let from = state.list.bytes.len();
+            state.list.bytes.extend_from_slice(bytes);
+            // Memory is padded, so whole words may be written.
+            state.list.bytes.resize(from + bytes.len().next_multiple_of(4), 0);
+            state.list.uploads.push((to.clone(), start as u64, from..state.list.bytes.len()));
+        } else {
+            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+            let mut last = [0; 4];
+            last[..rest.len()].copy_from_slice(rest);
+            let buffer = state.buffer(to);
+            self.call(bytes.len(), || {
+                self.queue.write_buffer(buffer, start as u64, whole);
+                if !rest.is_empty() {
+                    self.queue.write_buffer(buffer, (start + whole.len()) as u64, &last);
+                }
+            })?;
+            state.list.large += bytes.len();
+        }
+        if state.list.large + state.list.bytes.len() >= UPLOADS {
+            self.submit_list(state)?;
+        }
+        Ok(())
+    }
+
+    /// Submits the list.
+    pub(crate) fn submit_list(&self, state: &mut State) -> Result<()> {
+        self.submit(state, None).map(|_| ())
+    }
+
+    /// Submits the list and copies behind it. Kernels that were refused make their runs fail: the error is remembered for
+    /// those who use the results. An error here means that nothing was submitted.
+    pub(crate) fn submit(
+        &self,
+        state: &mut State,
+        collect: Option<&Collect>,
+    ) -> Result<wgpu::SubmissionIndex> {
+        let freed = std::mem::take(&mut *lock(&self.freed));
+        let mut list = std::mem::take(&mut state.list);
+        self.drop_refused(state, &mut list);
+        let submitted = self.encode(state, &list, collect);
+        if let Err(error) = &submitted {
+            let first = list.dispatches.iter().map(|d| d.run).min();
+            first.into_iter().for_each(|run| state.fail(run, error));
+        }
+        self.release(state, freed);
+        if state.in_flight.len() > IN_FLIGHT
+            && let Some(oldest) = state.in_flight.pop_front()
+        {
+            let wait = wgpu::PollType::Wait { submission_index: Some(oldest), timeout: None };
+            let _ = self.device.poll(wait);
+        }
+        submitted
+    }
+
+    /// Waits for the kernels of a list. If one was refused, drops it and all that follow, and marks their runs.
+    fn drop_refused(&self, state: &mut State, list: &mut List) {
+        let Some(at) = list.dispatches.iter().position(|d| d.pipeline.ready().is_err()) else { return };
+        let dropped = list.dispatches.split_off(at);
+        let first = dropped.iter().map(|d| d.run).min().unwrap_or_default();
+        let why = dropped.iter().find_map(|d| d.pipeline.ready().err()).unwrap_or_default();
+        let error = self.check().err().unwrap_or_else(|| self.error(why));
+        state.fail(first, &error);
+        state.refused.get_or_insert(error);
+    }
+
+    fn encode(
+        &self,
+        state: &mut State,
+        list: &List,
+        collect: Option<&Collect>,
+    ) -> Result<wgpu::SubmissionIndex> {
+        let groups = self.bind(state, list)?;
+        let upload = self.staged(list)?;
+        let index = self.call(list.parameters.len(), || {
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            if let Some(from) = &upload {
+                for (to, start, at) in &list.uploads {
+                    let bytes = at.len() as u64;
+                    encoder.copy_buffer_to_buffer(from, at.start as u64, state.buffer(to), *start, bytes);
+                }
+            }
+            if !list.dispatches.is_empty() {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                for (dispatch, group) in list.dispatches.iter().zip(&groups) {
+                    dispatch.encode(&mut pass, group);
+                }
+            }
+            for (from, start, to, bytes) in collect.iter().flat_map(|c| &c.copies) {
+                let staging = collect.map(|c| &c.staging);
+                staging.into_iter().for_each(|staging| {
+                    encoder.copy_buffer_to_buffer(state.buffer(from), *start, staging, *to, *bytes);
+                });
+            }
+            self.queue.submit([encoder.finish()])
+        })?;
+        state.in_flight.push_back(index.clone());
+        Ok(index)
+    }
+
+    /// The uploads of a list in a buffer to copy from.
+    fn staged(&self, list: &List) -> Result<Option<wgpu::Buffer>> {
+        if list.bytes.is_empty() {
+            return Ok(None);
+        }
+        let descriptor = wgpu::BufferDescriptor {
+            label: None,
+            size: list.bytes.len() as u64,
+            usage: wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        };
+        let staging = self.call(list.bytes.len(), || {
+            let staging = self.device.create_buffer(&descriptor);
+            let mapped = staging.get_mapped_range_mut(..).map(|mut view| view.copy_from_slice(&list.bytes));
+            staging.unmap();
+            mapped.map(|()| staging)
+        })?;
+        staging.map(Some).map_err(|e| self.error(e.to_string()))
+    }
+
+    /// Writes the parameters of a list; gives the bind group of each dispatch.
+    fn bind(&self, state: &mut State, list: &List) -> Result<Vec<wgpu::BindGroup>> {
+        if list.dispatches.is_empty() {
+            return Ok(Vec::new());
+        }
+        // A binding must end inside the buffer, also the last one.
+        let largest = list.dispatches.iter().map(|d| d.parameters).max().unwrap_or_default();
+        let size = list.parameters.len() as u64 + largest;
+        let (number, parameters) = match state.parameters.take() {
+            Some((number, buffer)) if buffer.size() >= size => (number, buffer),
+            old => {
+                old.into_iter().for_each(|(number, _)| state.forget(number));
+                let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+                let size = size.next_power_of_two().max(64 << 10);
+                let descriptor =
+                    wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+                let buffer = self.call(size as usize, || self.device.create_buffer(&descriptor))?;
+                (state.number(), buffer)
+            }
+        };
+        let mut words = list.parameters.clone();
+        words.resize(words.len().next_multiple_of(4), 0);
+        self.call(words.len(), || self.queue.write_buffer(&parameters, 0, &words))?;
+        if state.groups.len() > GROUPS {
+            state.groups.clear();
+        }
+        let groups = list.dispatches.iter().map(|d| self.group(state, d, (number, &parameters))).collect();
+        state.parameters = Some((number, parameters));
+        groups
+    }
+
+    fn group(
+        &self,
+        state: &mut State,
+        dispatch: &Dispatch,
+        (number, parameters): (u64, &wgpu::Buffer),
+    ) -> Result<wgpu::BindGroup> {
+        let numbers = dispatch.buffers.iter().map(|b| match b {
+            Bound::Heap => state.heap.number,
+            Bound::Own(own) => own.number,
+        });
+        let key = GroupKey {
+            writable: dispatch.pipeline.writable().to_vec(),
+            parameters: dispatch.parameters,
+            buffers: numbers.chain([number]).collect(),
+        };
+        if let Some(group) = state.groups.get(&key) {
+            return Ok(group.clone());
+        }
+        let mut entries: Vec<wgpu::BindGroupEntry<'_>> = Vec::with_capacity(dispatch.buffers.len() + 1);
+        for (i, bound) in dispatch.buffers.iter().enumerate() {
+            let resource = state.buffer(bound).as_entire_binding();
+            entries.push(wgpu::BindGroupEntry { binding: i as u32, resource });
+        }
+        let size = wgpu::BufferSize::new(dispatch.parameters);
+        let resource =
+            wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: parameters, offset: 0, size });
+        entries.push(wgpu::BindGroupEntry { binding: dispatch.buffers.len() as u32, resource });
+        let layout = dispatch.pipeline.layout();
+        let descriptor = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
+        let group = self.call(0, || self.device.create_bind_group(&descriptor))?;
+        state.groups.insert(key, group.clone());
+        Ok(group)
+    }
+}
+
+impl State {
+    /// The buffer of a command.
+    pub(crate) fn buffer<'a>(&'a self, bound: &'a Bound) -> &'a wgpu::Buffer {
+        match bound {
+            Bound::Heap => &self.heap.buffer,
+            Bound::Own(own) => &own.buffer,
+        }
+    }
+}
+
+impl Dispatch {
+    fn encode(&self, pass: &mut wgpu::ComputePass<'_>, group: &wgpu::BindGroup) {
+        // `drop_refused` has removed dispatches without a pipeline.
+        let Ok(pipeline) = self.pipeline.ready() else { return };
+        let [x, y, z] = self.groups;
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, group, &[self.offset]);
+        pass.dispatch_workgroups(x, y, z);
+    }
+}

@@ -1,0 +1,230 @@
+//! Reads: ranges of storages copied to one buffer that the host can map, behind all that is queued. One read is one wait.
+
+use crate::context::{Context, lock};
+use crate::device::bound;
+use crate::memory::Block;
+use crate::queue::{Bound, Collect, State};
+use gradus_device::{Pending, Reading, memory_error};
+use gradus_ir::{Error, Result, stop};
+use gradus_mem::Storage;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+/// Buffers for reads that are kept, and the largest of them.
+const KEPT: usize = 4;
+const LARGEST: u64 = 16 << 20;
+
+/// A read, or the end of all that was queued, in progress.
+struct Read {
+    context: Arc<Context>,
+    staging: Option<wgpu::Buffer>,
+    /// Where each part begins in the staging buffer, and its bytes.
+    parts: Vec<Range<usize>>,
+    index: wgpu::SubmissionIndex,
+    signal: Arc<Signal>,
+    /// Whether a thread drives the device, so that the task is woken.
+    driven: bool,
+}
+
+/// Set by a callback of wgpu.
+#[derive(Default)]
+struct Signal {
+    state: Mutex<(Option<std::result::Result<(), String>>, Option<Waker>)>,
+    changed: Condvar,
+}
+
+impl Signal {
+    fn set(&self, result: std::result::Result<(), String>) {
+        let waker = {
+            let mut state = lock(&self.state);
+            state.0 = Some(result);
+            state.1.take()
+        };
+        self.changed.notify_all();
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Context {
+    /// Starts to read ranges of storages. Without any, the result is the end of all that was queued.
+    pub(crate) fn read(self: &Arc<Context>, parts: &[(&Storage, Range<usize>)]) -> Pending {
+        match self.start(parts) {
+            Ok(read) => Pending::reading(read),
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    fn start(self: &Arc<Context>, parts: &[(&Storage, Range<usize>)]) -> Result<Read> {
+        let mut ranges = Vec::with_capacity(parts.len());
+        let mut runs = Vec::with_capacity(parts.len());
+        for (storage, at) in parts {
+            let block = self.block(storage)?;
+            if at.start > at.end || at.end > storage.len_bytes() {
+                let why = format!("{at:?} is outside its storage of {} bytes", storage.len_bytes());
+                return Err(Error::value("a range of bytes", why));
+            }
+            ranges.push(bound(block.place()).map(|(from, start)| (from, start + at.start, at.len())));
+            runs.push(block.run());
+        }
+        self.start_ranges(&ranges, &runs)
+    }
+
+    /// As [`Context::read`] and waits, by buffers, first bytes and sizes; nothing is empty. `runs` wrote them.
+    pub(crate) fn read_ranges(
+        self: &Arc<Context>,
+        ranges: &[Option<(Bound, usize, usize)>],
+        runs: &[u64],
+    ) -> Result<Vec<Storage>> {
+        Box::new(self.start_ranges(ranges, runs)?).wait()
+    }
+
+    fn start_ranges(
+        self: &Arc<Context>,
+        ranges: &[Option<(Bound, usize, usize)>],
+        runs: &[u64],
+    ) -> Result<Read> {
+        self.check()?;
+        let mut state = lock(&self.state);
+        runs.iter().try_for_each(|run| state.check_run(*run))?;
+        let (mut copies, mut parts, mut size) = (Vec::new(), Vec::new(), 0);
+        for range in ranges {
+            let Some((from, start, bytes)) = range.as_ref().filter(|(_, _, bytes)| *bytes > 0) else {
+                parts.push(0..0);
+                continue;
+            };
+            // Copies begin and end at whole words.
+            let first = start / 4 * 4;
+            let words = (start + bytes).next_multiple_of(4) - first;
+            copies.push((from.clone(), first as u64, size as u64, words as u64));
+            let begin = size + (start - first);
+            parts.push(begin..begin + bytes);
+            size += words;
+        }
+        let staging = if size > 0 { Some(self.staging(&mut state, size)?) } else { None };
+        let collect = staging.clone().map(|staging| Collect { staging, copies });
+        let index = self.submit(&mut state, collect.as_ref())?;
+        // A run that was submitted just now may have failed.
+        runs.iter().try_for_each(|run| state.check_run(*run))?;
+        if ranges.is_empty()
+            && let Some(error) = state.refused.take()
+        {
+            return Err(error);
+        }
+        drop(state);
+        let signal = Arc::new(Signal::default());
+        let set = signal.clone();
+        match &staging {
+            Some(buffer) => self.call(size, || {
+                buffer.map_async(wgpu::MapMode::Read, .., move |r| set.set(r.map_err(|e| e.to_string())));
+            })?,
+            None => self.queue.on_submitted_work_done(move || set.set(Ok(()))),
+        }
+        Ok(Read { context: self.clone(), staging, parts, index, signal, driven: false })
+    }
+
+    /// The memory of a storage, if it is of this device.
+    pub(crate) fn block<'a>(&self, storage: &'a Storage) -> Result<&'a Block> {
+        let own = storage.device() == self.id;
+        own.then(|| storage.remote::<Block>())
+            .flatten()
+            .ok_or_else(|| self.error(format!("cannot use memory of device number {}", storage.device())))
+    }
+
+    /// A buffer that the host can map.
+    fn staging(&self, state: &mut State, bytes: usize) -> Result<wgpu::Buffer> {
+        let fits = |b: &wgpu::Buffer| b.size() >= bytes as u64;
+        if let Some(at) = state.staging.iter().position(fits) {
+            return Ok(state.staging.swap_remove(at));
+        }
+        let size = if (bytes as u64) < LARGEST {
+            (bytes as u64).next_power_of_two().max(4096)
+        } else {
+            bytes as u64
+        };
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+        self.call(bytes, || self.device.create_buffer(&descriptor))
+    }
+}
+
+impl Read {
+    /// The storages, after the signal.
+    fn take(&mut self, result: std::result::Result<(), String>) -> Result<Vec<Storage>> {
+        self.context.check()?;
+        result.map_err(|why| self.context.error(format!("a read failed: {why}")))?;
+        let Some(staging) = self.staging.take() else {
+            let none = |r: &Range<usize>| Storage::zeroed(r.len()).ok_or_else(|| memory_error(r.len()));
+            return self.parts.iter().map(none).collect();
+        };
+        let view = staging.get_mapped_range(..).map_err(|e| self.context.error(e.to_string()))?;
+        let copy = |r: &Range<usize>| {
+            let bytes = view.get(r.clone()).unwrap_or_default();
+            Storage::from_slice(bytes).ok_or_else(|| memory_error(r.len()))
+        };
+        let all = self.parts.iter().map(copy).collect();
+        drop(view);
+        staging.unmap();
+        let mut state = lock(&self.context.state);
+        if staging.size() <= LARGEST && state.staging.len() < KEPT {
+            state.staging.push(staging);
+        }
+        all
+    }
+}
+
+impl Reading for Read {
+    fn poll(&mut self, task: &mut TaskContext<'_>) -> Poll<Result<Vec<Storage>>> {
+        let _ = self.context.device.poll(wgpu::PollType::Poll);
+        let mut state = lock(&self.signal.state);
+        if let Some(result) = state.0.take() {
+            drop(state);
+            return Poll::Ready(self.take(result));
+        }
+        state.1 = Some(task.waker().clone());
+        drop(state);
+        if !self.driven {
+            self.driven = true;
+            let (context, index) = (self.context.clone(), self.index.clone());
+            // Callbacks come only while somebody waits for the device. If no thread can, the task asks again and again.
+            let drive = move || {
+                let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
+                let _ = context.device.poll(wait);
+            };
+            if thread::Builder::new().name("gradus-read".to_string()).spawn(drive).is_err() {
+                self.driven = false;
+                task.waker().wake_by_ref();
+            }
+        }
+        Poll::Pending
+    }
+
+    fn wait(mut self: Box<Self>) -> Result<Vec<Storage>> {
+        loop {
+            let wait = wgpu::PollType::Wait {
+                submission_index: Some(self.index.clone()),
+                timeout: Some(Duration::from_millis(50)),
+            };
+            let polled = self.context.device.poll(wait);
+            let mut state = lock(&self.signal.state);
+            if state.0.is_none() && polled.is_ok() {
+                // Another thread has taken the callback and is about to call it.
+                let changed = self.signal.changed.wait_timeout(state, Duration::from_millis(50));
+                state = changed.map_or_else(|e| e.into_inner().0, |(guard, _)| guard);
+            }
+            let result = state.0.take();
+            drop(state);
+            if let Some(result) = result {
+                return self.take(result);
+            }
+            if let Err(wgpu::PollError::WrongSubmissionIndex(..)) = polled {
+                self.context.check()?;
+                return Err(self.context.error("cannot wait for a submission that failed"));
+            }
+            self.context.check()?;
+            stop::poll()?;
+        }
+    }
+}

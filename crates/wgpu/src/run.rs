@@ -1,0 +1,500 @@
+//! Programs made ready: a [`Loaded`] program has its kernels and constants on the device. A run allocates all its memory,
+//! then queues the commands. Steps without a kernel run on the host in between.
+
+use crate::context::{Context, lock};
+use crate::device::bound;
+use crate::literal;
+use crate::memory::{Block, Owned, Place};
+use crate::pipeline::Pipeline;
+use crate::queue::{Bound, State};
+use gradus_compile::{Place as At, Plan, Text, Work};
+use gradus_device::{Argument, Device, Done, Executable, Request, Sink};
+use gradus_gpu::{Command, Memory, Program, Word};
+use gradus_ir::{Error, Result, stop};
+use gradus_mem::{HOST, Storage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Operands of up to this many bytes may be on the host.
+const HOST_OPERAND: usize = 16;
+/// Every buffer begins at a multiple of this, in bytes.
+const ALIGN: usize = 16;
+
+/// A program on a device. Safe to run from several threads at once.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    context: Arc<Context>,
+    program: Program,
+    plan: Option<Plan>,
+    text: Text,
+    pipelines: Vec<Arc<Pipeline>>,
+    /// Estimated seconds of each command.
+    seconds: Vec<f64>,
+    /// Per command that runs on the host, what runs it.
+    hosts: Vec<Option<Arc<dyn Executable>>>,
+    /// Constants on the device and, if a step on the host reads them, there too.
+    constants: Vec<(usize, Storage, Option<Storage>)>,
+    /// Where each buffer is; set for constants, the others are found by each run.
+    table: Vec<Slot>,
+    arena: Option<usize>,
+    runs: AtomicU64,
+}
+
+/// The memory of a buffer and its first byte there; none if it has no elements.
+type Slot = Option<(Bound, usize)>;
+
+/// A run that has its memory.
+struct Run {
+    number: u64,
+    table: Vec<Slot>,
+    arena: Option<Arc<Owned>>,
+    outputs: Vec<Output>,
+    /// Copies to make first: from, to, bytes.
+    copies: Vec<((Bound, usize), (Bound, usize), usize)>,
+    /// Memory of copied and uploaded operands, freed when all is queued.
+    temporaries: Vec<Block>,
+}
+
+enum Output {
+    New(Block),
+    /// The memory of this argument.
+    Taken(usize),
+}
+
+impl Loaded {
+    /// Makes a program ready. Compiles its kernels in the background and uploads its constants.
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        host: &dyn Device,
+        program: Program,
+        plan: Option<Plan>,
+        text: Text,
+    ) -> Result<Loaded> {
+        context.check()?;
+        verify(context, &program)?;
+        let prepare = |m| context.pipelines.prepare(m).map_err(|fault| context.fault(fault, 0));
+        let pipelines = program.modules.iter().map(prepare).collect::<Result<Vec<_>>>()?;
+        let mut hosts = Vec::with_capacity(program.commands.len());
+        let mut read_by_host = vec![false; program.buffers.len()];
+        for command in &program.commands {
+            hosts.push(match command {
+                Command::Dispatch { .. } => None,
+                Command::Host { plan, reads, .. } => {
+                    reads.iter().for_each(|b| read_by_host[*b] = true);
+                    let request = Request { given: &[], keeps: &[], text: Text::Special };
+                    Some(host.prepare((**plan).clone(), &request)?)
+                }
+            });
+        }
+        let mut constants = Vec::new();
+        let mut table: Vec<Slot> = vec![None; program.buffers.len()];
+        for (b, buffer) in program.buffers.iter().enumerate() {
+            if let At::Constant(value) = &buffer.place {
+                let bytes = literal::bytes(value);
+                let storage = context.upload(&bytes)?;
+                table[b] = bound(context.block(&storage)?.place());
+                let copy = if read_by_host[b] { Some(host.upload(&bytes)?) } else { None };
+                constants.push((b, storage, copy));
+            }
+        }
+        let binds_arena = |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.contains(&Memory::Arena));
+        let needed = program.arena > 0 || program.commands.iter().any(binds_arena);
+        let arena = needed.then(|| program.arena.max(ALIGN));
+        let seconds = estimates(&program, plan.as_ref(), context.software);
+        let (context, runs) = (context.clone(), AtomicU64::new(0));
+        Ok(Loaded { context, program, plan, text, pipelines, seconds, hosts, constants, table, arena, runs })
+    }
+
+    fn check(&self, arguments: &[Argument]) -> Result<()> {
+        let program = &self.program;
+        if arguments.len() != program.inputs.len() {
+            let why = format!("must be {}, were {}", program.inputs.len(), arguments.len());
+            return Err(Error::value("the arguments", why));
+        }
+        for (a, &b) in arguments.iter().zip(&program.inputs) {
+            let (buffer, bytes) = (&program.buffers[b], program.buffers[b].bytes());
+            if a.offset.saturating_add(bytes) > a.storage.len_bytes() {
+                return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
+            }
+            if a.offset % buffer.dtype.size() != 0 {
+                return Err(Error::value("an argument", format!("cannot start at byte {}", a.offset)));
+            }
+            if a.storage.device() == HOST {
+                if bytes > HOST_OPERAND {
+                    let why =
+                        format!("cannot use {bytes} bytes of the cpu; move the tensor to the device first");
+                    return Err(self.context.error(why));
+                }
+            } else {
+                self.context.block(&a.storage)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Allocates everything that a run needs.
+    fn begin(&self, state: &mut State, arguments: &[Argument]) -> Result<Run> {
+        let (context, program) = (&self.context, &self.program);
+        for a in arguments.iter().filter(|a| a.storage.device() != HOST) {
+            state.check_run(context.block(&a.storage)?.run())?;
+        }
+        let arena = self.arena.map(|bytes| context.take_arena(state, bytes)).transpose()?;
+        let mut run = Run {
+            number: state.next_run(),
+            table: self.table.clone(),
+            arena,
+            outputs: Vec::with_capacity(program.outputs.len()),
+            copies: Vec::new(),
+            temporaries: Vec::new(),
+        };
+        let filled = self.fill(state, arguments, &mut run);
+        if filled.is_err()
+            && let Some(arena) = run.arena.take()
+        {
+            context.put_arena(state, arena);
+        }
+        filled.map(|()| run)
+    }
+
+    /// Finds memory for inputs, outputs and temporaries.
+    fn fill(&self, state: &mut State, arguments: &[Argument], run: &mut Run) -> Result<()> {
+        let (context, program) = (&self.context, &self.program);
+        let mut taken = vec![false; arguments.len()];
+        program.donors.iter().flatten().for_each(|i| taken[*i] = true);
+        for (i, (a, &b)) in arguments.iter().zip(&program.inputs).enumerate() {
+            if !taken[i] {
+                run.table[b] = self.operand(state, a, b, run)?;
+            }
+        }
+        for (k, &b) in program.outputs.iter().enumerate() {
+            let bytes = program.buffers[b].bytes();
+            let Some(i) = program.donors.get(k).copied().flatten() else {
+                let block = context.take(state, bytes)?;
+                block.written_by(run.number);
+                run.table[b] = bound(block.place());
+                run.outputs.push(Output::New(block));
+                continue;
+            };
+            let a = &arguments[i];
+            let own = a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
+            let slot = if own && a.storage.device() != HOST {
+                let slot = bound(context.block(&a.storage)?.place());
+                run.outputs.push(Output::Taken(i));
+                slot
+            } else {
+                // Somebody still uses the old value.
+                let block = self.copied(state, a, bytes, run)?;
+                block.written_by(run.number);
+                let slot = bound(block.place());
+                run.outputs.push(Output::New(block));
+                slot
+            };
+            run.table[program.inputs[i]] = slot.clone();
+            run.table[b] = slot;
+        }
+        if let Some(arena) = &run.arena {
+            for (b, buffer) in program.buffers.iter().enumerate() {
+                if let At::Arena(at) = buffer.place {
+                    run.table[b] = Some((Bound::Own(arena.clone()), at));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The memory of an operand, where the program's kernels can read it.
+    fn operand(&self, state: &mut State, a: &Argument, b: usize, run: &mut Run) -> Result<Slot> {
+        let bytes = self.program.buffers[b].bytes();
+        if bytes == 0 {
+            return Ok(None);
+        }
+        if a.storage.device() != HOST && a.offset % ALIGN == 0 {
+            let place = self.context.block(&a.storage)?.place();
+            // A small part of a large tensor is not where kernels look for small operands.
+            let fits = match (place, self.program.memory(b)) {
+                (Place::Heap { .. }, Memory::Heap) => true,
+                (Place::Own(_), Memory::Own(_)) => true,
+                _ => false,
+            };
+            if fits {
+                return Ok(bound(place).map(|(buffer, start)| (buffer, start + a.offset)));
+            }
+        }
+        let block = self.copied(state, a, bytes, run)?;
+        let slot = bound(block.place());
+        run.temporaries.push(block);
+        Ok(slot)
+    }
+
+    /// New memory that will have the value of an argument.
+    fn copied(&self, state: &mut State, a: &Argument, bytes: usize, run: &mut Run) -> Result<Block> {
+        let block = self.context.take(state, bytes)?;
+        if let Some(all) = a.storage.host::<u8>() {
+            self.context.write(state, block.place(), 0, &all[a.offset..a.offset + bytes])?;
+        } else if let (Some((from, start)), Some(to)) =
+            (bound(self.context.block(&a.storage)?.place()), bound(block.place()))
+        {
+            run.copies.push(((from, start + a.offset), to, bytes));
+        }
+        Ok(block)
+    }
+
+    /// Queues all commands, and runs those of the host.
+    fn execute(&self, run: &mut Run, arguments: &[Argument], mut sink: Option<&mut dyn Sink>) -> Result<()> {
+        let context = &self.context;
+        let mut state = lock(&context.state);
+        for (from, to, bytes) in std::mem::take(&mut run.copies) {
+            context.queue_copy(&mut state, from, to, bytes, run.number);
+        }
+        let mut times: Vec<Duration> = vec![Duration::ZERO; sink.as_ref().map_or(0, |_| self.steps_count())];
+        for (i, command) in self.program.commands.iter().enumerate() {
+            if sink.is_some() {
+                drop(state);
+                context.read_ranges(&[], &[])?;
+                state = lock(&context.state);
+            }
+            let start = Instant::now();
+            let step = match command {
+                Command::Dispatch { step, .. } => {
+                    if state.is_full(1, self.seconds[i]) {
+                        context.submit_list(&mut state)?;
+                        drop(state);
+                        stop::poll()?;
+                        state = lock(&context.state);
+                    }
+                    self.queue(&mut state, run, i);
+                    *step
+                }
+                Command::Host { step, .. } => {
+                    drop(state);
+                    self.run_on_host(run, i, arguments)?;
+                    state = lock(&context.state);
+                    *step
+                }
+            };
+            if sink.is_some() {
+                drop(state);
+                context.read_ranges(&[], &[])?;
+                if let Some(time) = times.get_mut(step) {
+                    *time += start.elapsed();
+                }
+                state = lock(&context.state);
+            }
+        }
+        if self.text == Text::Special || state.count_run() {
+            context.submit_list(&mut state)?;
+        }
+        drop(state);
+        if let Some(sink) = &mut sink {
+            times.into_iter().enumerate().for_each(|(step, took)| sink.span(step, took));
+        }
+        Ok(())
+    }
+
+    /// Queues a dispatch.
+    fn queue(&self, state: &mut State, run: &Run, command: usize) {
+        let Command::Dispatch { module, bindings, parameters, groups, .. } = &self.program.commands[command]
+        else {
+            return;
+        };
+        let mut buffers = Vec::with_capacity(bindings.len());
+        for memory in bindings {
+            let own = match memory {
+                Memory::Heap => Some(Bound::Heap),
+                Memory::Arena => run.arena.clone().map(Bound::Own),
+                Memory::Own(b) => run.table[*b].as_ref().map(|(bound, _)| bound.clone()),
+            };
+            // A large buffer without memory has no elements, so there is nothing to do.
+            let Some(own) = own else { return };
+            buffers.push(own);
+        }
+        let mut bytes = Vec::with_capacity(4 * parameters.len());
+        for word in parameters {
+            let word = match word {
+                Word::Value(bits) => *bits,
+                Word::Start { buffer, plus } => {
+                    let start = run.table[*buffer].as_ref().map_or(0, |(_, start)| *start);
+                    (start / self.program.buffers[*buffer].dtype.size()) as u32 + plus
+                }
+            };
+            bytes.extend_from_slice(&word.to_ne_bytes());
+        }
+        state.dispatch(&self.context, (&self.pipelines[*module], buffers), &bytes, *groups, run.number);
+        state.count(self.seconds[command]);
+    }
+
+    /// Runs a step on the host: reads its operands, and uploads its results.
+    fn run_on_host(&self, run: &Run, command: usize, arguments: &[Argument]) -> Result<()> {
+        let (context, program) = (&self.context, &self.program);
+        let (Command::Host { reads, writes, .. }, Some(executable)) =
+            (&program.commands[command], &self.hosts[command])
+        else {
+            return Ok(());
+        };
+        // Values that the host has already need no read.
+        let known = |b: usize| match &program.buffers[b].place {
+            At::Constant(_) => {
+                let own = self.constants.iter().find(|(c, _, _)| *c == b)?;
+                own.2.clone().map(|storage| Argument { storage, offset: 0 })
+            }
+            At::Input(i) => arguments.get(*i).filter(|a| a.storage.device() == HOST).cloned(),
+            _ => None,
+        };
+        let mut operands: Vec<Option<Argument>> = reads.iter().map(|b| known(*b)).collect();
+        let missing: Vec<usize> = (0..reads.len()).filter(|i| operands[*i].is_none()).collect();
+        let range = |i: &usize| {
+            let (bound, start) = run.table[reads[*i]].clone()?;
+            Some((bound, start, program.buffers[reads[*i]].bytes()))
+        };
+        let ranges: Vec<_> = missing.iter().map(range).collect();
+        // Also submits what is queued: results may go to memory that queued commands use.
+        let values = context.read_ranges(&ranges, &[run.number])?;
+        for (i, storage) in missing.into_iter().zip(values) {
+            operands[i] = Some(Argument { storage, offset: 0 });
+        }
+        let mut operands: Vec<Argument> = operands.into_iter().flatten().collect();
+        let results = executable.run(&mut operands, None)?;
+        let mut state = lock(&context.state);
+        for (b, result) in writes.iter().zip(&results) {
+            let bytes =
+                result.host::<u8>().ok_or_else(|| context.error("a step of the host has no result"))?;
+            if let Some((bound, start)) = &run.table[*b] {
+                let bytes = &bytes[..bytes.len().min(program.buffers[*b].bytes())];
+                context.write_bound(&mut state, bound, *start, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn steps_count(&self) -> usize {
+        let step = |c: &Command| match c {
+            Command::Dispatch { step, .. } | Command::Host { step, .. } => step + 1,
+        };
+        let known = self.plan.as_ref().map_or(0, |p| p.steps.len());
+        self.program.commands.iter().map(step).max().unwrap_or(0).max(known)
+    }
+}
+
+impl Executable for Loaded {
+    fn run(&self, arguments: &mut Vec<Argument>, sink: Option<&mut dyn Sink>) -> Result<Vec<Storage>> {
+        let context = &self.context;
+        stop::poll()?;
+        context.check()?;
+        self.check(arguments)?;
+        if self.text == Text::Special || sink.is_some() {
+            // If a kernel is refused, nothing has been written yet.
+            let ready = |p: &Arc<Pipeline>| p.ready().map(|_| ()).map_err(|why| context.error(why));
+            self.pipelines.iter().try_for_each(ready)?;
+        }
+        let mut run = self.begin(&mut lock(&context.state), arguments)?;
+        let executed = self.execute(&mut run, arguments, sink);
+        if let Some(arena) = run.arena.take() {
+            context.put_arena(&mut lock(&context.state), arena);
+        }
+        executed?;
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let mut given: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
+        let output = |output| match output {
+            Output::New(block) => Block::storage(block),
+            Output::Taken(i) => {
+                let gone = || Error::verify("an argument gave its memory to two outputs");
+                let storage = given[i].take().ok_or_else(gone)?.storage;
+                context.block(&storage)?.written_by(run.number);
+                Ok(storage)
+            }
+        };
+        run.outputs.drain(..).map(output).collect()
+    }
+
+    fn explain(&self) -> String {
+        crate::explain::explain(&self.program, self.plan.as_ref())
+    }
+
+    fn steps(&self) -> Vec<String> {
+        match &self.plan {
+            Some(plan) => plan.steps.iter().map(|step| step.title()).collect(),
+            None => (0..self.steps_count()).map(|i| format!("step {i}")).collect(),
+        }
+    }
+
+    fn costs(&self) -> Vec<Work> {
+        let plan = self.plan.as_ref();
+        plan.map_or_else(Vec::new, |p| p.steps.iter().map(|step| step.work(p)).collect())
+    }
+
+    fn arena(&self) -> usize {
+        self.program.arena
+    }
+
+    fn done(&self) -> Done {
+        let runs = self.runs.load(Ordering::Relaxed) as usize;
+        let work = self.plan.as_ref().map_or_else(Work::default, Plan::work).times(runs);
+        let turns = self.hosts.iter().flatten().map(|host| host.done().turns).sum();
+        Done { work, turns }
+    }
+}
+
+/// Estimated seconds of each command, by what a common device of its kind does.
+fn estimates(program: &Program, plan: Option<&Plan>, software: bool) -> Vec<f64> {
+    let (bytes, flops) = if software { (4e9, 4e9) } else { (200e9, 2e12) };
+    let each = |command: &Command| match command {
+        Command::Dispatch { step, .. } => {
+            let same = |c: &&Command| matches!(c, Command::Dispatch { step: s, .. } if s == step);
+            let parts = program.commands.iter().filter(same).count().max(1);
+            let work = plan.and_then(|p| Some(p.steps.get(*step)?.work(p))).unwrap_or_default();
+            (work.bytes / bytes + work.flops / flops) / parts as f64
+        }
+        Command::Host { .. } => 0.0,
+    };
+    program.commands.iter().map(each).collect()
+}
+
+/// Refuses a program whose numbers do not fit together or exceed what the device takes.
+fn verify(context: &Context, program: &Program) -> Result<()> {
+    let wrong = |why: String| Err(Error::verify(format!("a program {why}")));
+    let buffers = program.buffers.len();
+    let known = |b: &usize| *b < buffers;
+    if !program.inputs.iter().chain(&program.outputs).all(known) {
+        return wrong("has inputs or outputs without buffer".into());
+    }
+    if program.donors.iter().flatten().any(|i| *i >= program.inputs.len()) {
+        return wrong("takes over an input that it does not have".into());
+    }
+    for command in &program.commands {
+        match command {
+            Command::Dispatch { module, bindings, parameters, groups, .. } => {
+                let Some(module) = program.modules.get(*module) else {
+                    return wrong(format!("launches kernel {module} of {}", program.modules.len()));
+                };
+                if bindings.len() != module.writable.len() {
+                    return wrong(format!("binds {} buffers of {}", bindings.len(), module.writable.len()));
+                }
+                if bindings.len() > context.limits.bindings as usize {
+                    return Err(context.error(format!(
+                        "binds at most {} buffers to a kernel, not {}",
+                        context.limits.bindings,
+                        bindings.len()
+                    )));
+                }
+                let own = |m: &Memory| !matches!(m, Memory::Own(b) if !known(b));
+                let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(buffer));
+                if !bindings.iter().all(own) || !parameters.iter().all(word) {
+                    return wrong("uses a buffer that it does not have".into());
+                }
+                if groups.iter().any(|n| *n > context.limits.groups) {
+                    return wrong(format!(
+                        "launches {groups:?} groups, of at most {}",
+                        context.limits.groups
+                    ));
+                }
+            }
+            Command::Host { reads, writes, .. } => {
+                if !reads.iter().chain(writes).all(known) {
+                    return wrong("uses a buffer that it does not have".into());
+                }
+            }
+        }
+    }
+    Ok(())
+}

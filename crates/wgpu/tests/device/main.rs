@@ -1,0 +1,5 @@
+//! Tests of WebGPU devices on whatever adapter the machine has; in CI that is lavapipe, Vulkan in software.
+
+mod common;
+mod memory;
+mod program;
