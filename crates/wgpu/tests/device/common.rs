@@ -4,14 +4,14 @@ use gradus_compile::{Buffer, Place, Text};
 use gradus_cpu::Cpu;
 use gradus_device::{Argument, Device, Executable};
 use gradus_gpu::{Command, Memory, Module, Program, SMALL, Word};
-use gradus_ir::DType;
+use gradus_ir::{Aval, DType, Literal};
 use gradus_mem::Storage;
 use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// A device of its own for a test, or none without an adapter.
-pub fn gpu(options: &Options) -> Option<Arc<Gpu>> {
+pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
     static NEXT: AtomicU16 = AtomicU16::new(1);
     if adapters().is_empty() {
         let required = std::env::var("GRADUS_ORACLES").is_ok_and(|v| v == "required");
@@ -24,52 +24,52 @@ pub fn gpu(options: &Options) -> Option<Arc<Gpu>> {
 }
 
 /// Numbers that look random and are the same in every run.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
     }
 
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, n: usize) -> Vec<u8> {
         (0..n).map(|_| self.next() as u8).collect()
     }
 }
 
 /// The bytes of a storage of a device.
-pub fn read(device: &dyn Device, storage: &Storage) -> Vec<u8> {
+pub(crate) fn read(device: &dyn Device, storage: &Storage) -> Vec<u8> {
     let all = device.read(&[(storage, 0..storage.len_bytes())]).wait().expect("a read");
     all[0].host::<u8>().expect("on the host").to_vec()
 }
 
 /// `f32` elements as bytes.
-pub fn floats(values: &[f32]) -> Vec<u8> {
+pub(crate) fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_ne_bytes()).collect()
 }
 
 /// `f32` elements of bytes.
-pub fn as_floats(bytes: &[u8]) -> Vec<f32> {
+pub(crate) fn as_floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
 /// Whole storages as arguments.
-pub fn arguments(storages: &[&Storage]) -> Vec<Argument> {
+pub(crate) fn arguments(storages: &[&Storage]) -> Vec<Argument> {
     storages.iter().map(|s| Argument { storage: (*s).clone(), offset: 0 }).collect()
 }
 
 /// The program of `out = x * factor + y` over `n` elements of `f32`. Which operands share a binding follows from `n`.
-pub fn multiply_add(n: usize, factor: f32, in_place: bool) -> Program {
+pub(crate) fn multiply_add(n: usize, factor: f32, in_place: bool) -> Program {
     let small = n * 4 <= SMALL;
     let bindings = if small {
         vec![Memory::Heap]
@@ -129,6 +129,39 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 }
 
 /// Loads a program.
-pub fn load(gpu: &Gpu, program: Program, text: Text) -> Arc<dyn Executable> {
+pub(crate) fn load(gpu: &Gpu, program: Program, text: Text) -> Arc<dyn Executable> {
     gpu.load(program, text).expect("a program")
+}
+
+/// A literal of `f32`, `i64` or `bool` as bytes.
+pub(crate) fn to_bytes(literal: &Literal) -> Vec<u8> {
+    match literal.dtype() {
+        DType::F32 => literal.f().iter().flat_map(|x| (*x as f32).to_ne_bytes()).collect(),
+        DType::I64 => literal.i().iter().flat_map(|x| x.to_ne_bytes()).collect(),
+        DType::Bool => literal.i().iter().map(|x| *x as u8).collect(),
+        other => panic!("{other:?} is not used here"),
+    }
+}
+
+/// The literal of bytes of these types.
+pub(crate) fn from_bytes(aval: &Aval, bytes: &[u8]) -> Literal {
+    let shape = aval.shape.clone();
+    let wide = |b: &[u8]| i64::from_ne_bytes(b.try_into().expect("8 bytes"));
+    match aval.dtype {
+        DType::F32 => {
+            Literal::floats(aval.dtype, shape, as_floats(bytes).into_iter().map(f64::from).collect())
+        }
+        DType::I64 => Literal::ints(aval.dtype, shape, bytes.chunks_exact(8).map(wide).collect()),
+        DType::Bool => Literal::ints(aval.dtype, shape, bytes.iter().map(|b| i64::from(*b)).collect()),
+        other => panic!("{other:?} is not used here"),
+    }
+    .expect("as many elements as the type says")
+}
+
+/// `f32` numbers between -1 and 1.
+pub(crate) fn numbers(shape: &[usize], seed: u64) -> Literal {
+    let mut random = Random::new(seed + 1);
+    let n: usize = shape.iter().product();
+    let data = (0..n).map(|_| f64::from(random.below(2001) as f32 / 1000.0 - 1.0)).collect();
+    Literal::floats(DType::F32, shape, data).expect("as many as the shape says")
 }

@@ -1,0 +1,325 @@
+//! Plans of graphs against the reference and the CPU: gradients, cells, steps on the host, failures.
+
+use crate::common::{Random, arguments, from_bytes, gpu, numbers, read, to_bytes};
+use gradus_compile::Text;
+use gradus_cpu::evaluate;
+use gradus_device::{Argument, Device, Executable, Request, Sink};
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::{reduce, sort};
+use gradus_ir::transform::{Unreachable, grad_with_loss};
+use gradus_ir::{Aval, DType, Graph, Kind, Literal, reference};
+use gradus_mem::Storage;
+use gradus_wgpu::{Gpu, Options};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn request(text: Text, keeps: &[(usize, usize)]) -> Request<'_> {
+    Request { given: &[], keeps, text }
+}
+
+fn upload(gpu: &Gpu, inputs: &[Literal]) -> Vec<Storage> {
+    inputs.iter().map(|l| gpu.upload(&to_bytes(l)).expect("memory")).collect()
+}
+
+fn outputs(gpu: &Gpu, graph: &Graph, storages: &[Storage]) -> Vec<Literal> {
+    storages.iter().zip(&graph.output_avals()).map(|(s, a)| from_bytes(a, &read(gpu, s))).collect()
+}
+
+/// Values within `bound` of the largest of the reference's.
+fn close(expected: &[Literal], found: &[Literal], bound: f64, what: &str) {
+    assert_eq!(expected.len(), found.len());
+    for (k, (e, f)) in expected.iter().zip(found).enumerate() {
+        assert_eq!(e.aval(), f.aval(), "{what}");
+        let scale = e.f().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        for (i, (a, b)) in e.f().iter().zip(f.f()).enumerate() {
+            let same = (a - b).abs() <= bound * scale || a == b;
+            assert!(same, "{what}: element {i} of output {k} is {b}, expected {a}");
+        }
+        assert_eq!(e.i(), f.i(), "{what}");
+    }
+}
+
+/// Runs a graph on the device, in both kinds of text and twice; the reference is independent of both.
+fn check(gpu: &Gpu, graph: &Graph, inputs: &[Literal], bound: f64) -> Arc<dyn Executable> {
+    let expected = reference::evaluate(graph, inputs).expect("the reference");
+    let mut last = None;
+    for text in [Text::Generic, Text::Special] {
+        let program = gpu.program(graph, &request(text, &[])).expect("a program");
+        let storages = upload(gpu, inputs);
+        let given = || arguments(&storages.iter().collect::<Vec<_>>());
+        let first = program.run(&mut given(), None).expect("a run");
+        let second = program.run(&mut given(), None).expect("a run");
+        let (first, second) = (outputs(gpu, graph, &first), outputs(gpu, graph, &second));
+        close(&expected, &first, bound, &format!("{text:?}"));
+        assert_eq!(first, second, "two runs differ");
+        // No operand was written to.
+        for (storage, literal) in storages.iter().zip(inputs) {
+            assert!(read(gpu, storage) == to_bytes(literal));
+        }
+        last = Some(program);
+    }
+    last.expect("two texts")
+}
+
+fn row<'g>(x: Var<'g>, like: Var<'g>) -> Var<'g> {
+    x.reshape(like.shape().with(0, 1)).broadcast_to(&like.shape())
+}
+
+fn column<'g>(x: Var<'g>, like: Var<'g>) -> Var<'g> {
+    x.reshape(like.shape().with(1, 1)).broadcast_to(&like.shape())
+}
+
+/// The loss of two layers with a softmax behind them. Inputs: data, targets, and four parameters.
+fn network(batch: usize, inside: usize) -> Graph {
+    let b = Builder::new();
+    let f32 = |shape: &[usize]| Aval::new(DType::F32, shape);
+    let x = b.input("x", f32(&[batch, 20]));
+    let t = b.input("t", f32(&[batch, 10]));
+    let (w1, b1) = (b.input("w1", f32(&[20, inside])), b.input("b1", f32(&[inside])));
+    let (w2, b2) = (b.input("w2", f32(&[inside, 10])), b.input("b2", f32(&[10])));
+    let h = x.dot(w1, "ik", "kj", "ij");
+    let h = (h + row(b1, h)).tanh();
+    let y = h.dot(w2, "ik", "kj", "ij");
+    let y = y + row(b2, y);
+    let top = b.apply1(reduce::Max { axes: vec![1] }, &[y]);
+    let e = y - column(top, y);
+    let log = e - column(e.exp().sum(&[1]).log(), e);
+    let loss = -(log * t).sum(&[0, 1]) * (1.0 / batch as f64);
+    b.finish(&[loss]).expect("a graph")
+}
+
+fn network_inputs(graph: &Graph) -> Vec<Literal> {
+    let avals = graph.input_avals();
+    avals.iter().enumerate().map(|(i, a)| numbers(&a.shape, i as u64)).collect()
+}
+
+const PARAMETERS: [&str; 4] = ["w1", "b1", "w2", "b2"];
+
+#[test]
+fn forward_and_backward_of_a_network() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    for (batch, inside) in [(32, 64), (7, 33), (1, 1), (256, 300)] {
+        let forward = network(batch, inside);
+        let both = grad_with_loss(&forward, forward.outputs()[0], PARAMETERS, Unreachable::Error);
+        let both = both.expect("a gradient");
+        let program = check(&gpu, &both, &network_inputs(&both), 1e-5);
+        let text = program.explain();
+        assert!(text.lines().next().is_some_and(|l| l.contains(" 0 host steps")), "{text}");
+    }
+}
+
+/// A training step: loss and new parameters.
+fn training(batch: usize, inside: usize) -> Graph {
+    let forward = network(batch, inside);
+    let both = grad_with_loss(&forward, forward.outputs()[0], PARAMETERS, Unreachable::Error);
+    let both = both.expect("a gradient");
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> = both.inputs().iter().map(|(n, id)| b.input(n, both.aval(*id).clone())).collect();
+    let rate = b.input("rate", Aval::new(DType::F32, [0usize; 0]));
+    let outs = b.inline(&both, &ins);
+    let new = outs[1..].iter().zip(&ins[2..]).map(|(g, w)| *w - *g * rate.broadcast_to(&g.shape()));
+    let all: Vec<Var<'_>> = outs[..1].iter().copied().chain(new).collect();
+    b.finish(&all).expect("a graph")
+}
+
+#[test]
+fn cells_are_written_over() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    let graph = training(32, 48);
+    let keeps: Vec<(usize, usize)> = (0..4).map(|k| (k + 1, k + 2)).collect();
+    let step = gpu.program(&graph, &request(Text::Special, &keeps)).expect("a program");
+    let mut model = network_inputs(&graph);
+    model[6] = Literal::scalar(DType::F32, 0.25);
+    let mut cells = upload(&gpu, &model[..6]);
+    let rate = Storage::from_slice(&[0.25f32]).expect("memory");
+    gpu.finish().wait().expect("the end of the queue");
+    let mut used = None;
+    let mut losses = Vec::new();
+    for turn in 0..6 {
+        let expected = evaluate(&graph, &model).expect("the CPU");
+        let mut given: Vec<Argument> =
+            cells.drain(..).chain([rate.clone()]).map(|storage| Argument { storage, offset: 0 }).collect();
+        // The data are held elsewhere.
+        let held: Vec<Storage> = given[..2].iter().map(|a| a.storage.clone()).collect();
+        let kept = (turn == 3).then(|| given[2].storage.clone());
+        let new = step.run(&mut given, None).expect("a run");
+        let found = outputs(&gpu, &graph, &new);
+        close(&expected, &found, 1e-5, &format!("turn {turn}"));
+        if let Some(kept) = kept {
+            // A copy of a parameter that somebody made before has its old value.
+            assert!(read(&*gpu, &kept) == to_bytes(&model[2]));
+        }
+        losses.push(found[0].f()[0]);
+        model.splice(2..6, found.into_iter().skip(1));
+        cells = held.into_iter().chain(new.into_iter().skip(1)).collect();
+        let now = gpu.memory().used;
+        assert_eq!(now, *used.get_or_insert(now), "turn {turn} needs new memory");
+    }
+    assert!(losses[5] < losses[0], "{losses:?}");
+}
+
+#[test]
+fn outputs_without_cells_never_take_over() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [100]));
+    let graph = b.finish(&[x * 2.0]).expect("a graph");
+    let value = numbers(&[100], 1);
+    let program = gpu.program(&graph, &request(Text::Generic, &[])).expect("a program");
+    let mut given: Vec<Argument> =
+        upload(&gpu, &[value]).into_iter().map(|storage| Argument { storage, offset: 0 }).collect();
+    let text = program.explain();
+    let used = gpu.memory().used;
+    let out = program.run(&mut given, None).expect("a run");
+    assert_eq!(gpu.memory().used, used, "{text}");
+    drop(out);
+}
+
+#[test]
+fn steps_on_the_host_in_the_middle() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    for n in [1, 37, 5000] {
+        let b = Builder::new();
+        let x = b.input("x", Aval::new(DType::F32, [n]));
+        let y = b.input("y", Aval::new(DType::F32, [n]));
+        let before = x.exp() * y;
+        let order = b.apply(sort::Sort::all(0, false), &[before]);
+        let after = order[0] * 2.0 + x;
+        let again = b.apply(sort::Sort::all(0, true), &[after]);
+        let graph = b.finish(&[again[0] - y, order[0], after]).expect("a graph");
+        let program = check(&gpu, &graph, &[numbers(&[n], 1), numbers(&[n], 2)], 1e-6);
+        let text = program.explain();
+        assert!(text.lines().next().is_some_and(|l| l.contains(" 2 host steps")), "{text}");
+        assert!(text.contains("host: "), "{text}");
+    }
+}
+
+/// Rows of a table by index, then a cell that is changed by them.
+fn lookup() -> Graph {
+    let b = Builder::new();
+    let table = b.input("table", Aval::new(DType::F32, [10, 4]));
+    let index = b.input("index", Aval::new(DType::I64, [3]));
+    let cell = b.input("cell", Aval::new(DType::F32, [4]));
+    let rows = (table * 2.0).take(index, 0);
+    b.finish(&[cell + rows.sum(&[0])]).expect("a graph")
+}
+
+#[test]
+fn a_failing_step_leaves_cells_unchanged() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    let graph = lookup();
+    let program = gpu.program(&graph, &request(Text::Special, &[(0, 2)])).expect("a program");
+    let index = |last: i64| Literal::ints(DType::I64, [3], vec![0, 7, last]).expect("three");
+    let inputs = |last| vec![numbers(&[10, 4], 1), index(last), numbers(&[4], 3)];
+    let mut given: Vec<Argument> =
+        upload(&gpu, &inputs(10)).into_iter().map(|storage| Argument { storage, offset: 0 }).collect();
+    let expected = evaluate(&graph, &inputs(10)).expect_err("out of range");
+    let error = program.run(&mut given, None).expect_err("out of range");
+    assert_eq!(error.kind(), expected.kind());
+    assert!(matches!(error.kind(), Kind::Index { index: 10, extent: 10, .. }), "{error}");
+    assert_eq!(given.len(), 3);
+    for (a, literal) in given.iter().zip(&inputs(10)) {
+        assert!(read(&*gpu, &a.storage) == to_bytes(literal));
+    }
+    // With a right index the same arguments work.
+    given[1].storage = upload(&gpu, &[index(9)]).remove(0);
+    let out = program.run(&mut given, None).expect("a run");
+    let expected = reference::evaluate(&graph, &inputs(9)).expect("the reference");
+    close(&expected, &outputs(&gpu, &graph, &out), 1e-6, "after the failure");
+}
+
+#[test]
+fn tensors_without_elements() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [0, 5]));
+    let w = b.input("w", Aval::new(DType::F32, [5, 3]));
+    let product = x.dot(w, "ik", "kj", "ij");
+    let graph = b.finish(&[x * 2.0, x.sum(&[0]), product, product.sum(&[0, 1])]).expect("a graph");
+    check(&gpu, &graph, &[numbers(&[0, 5], 0), numbers(&[5, 3], 0)], 0.0);
+}
+
+#[test]
+fn operands_and_constants_larger_than_the_heap_takes() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    let n = (gradus_gpu::SMALL / 4 / 1000 + 3) * 1000;
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [n / 1000, 1000]));
+    let y = b.input("y", Aval::new(DType::F32, [1000]));
+    let c = b.constant(numbers(&[n / 1000, 1000], 9));
+    let sum = x * 0.5 + c + row(y, x);
+    let graph = b.finish(&[sum, sum.sum(&[0]), sum.sum(&[1])]).expect("a graph");
+    check(&gpu, &graph, &[numbers(&[n / 1000, 1000], 1), numbers(&[1000], 2)], 1e-5);
+}
+
+#[test]
+fn runs_on_several_threads() {
+    let Some(gpu) = gpu(&Options { heap: 1 << 16, ..Options::default() }) else { return };
+    let graph = training(16, 24);
+    let step = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [500]));
+    let sorted = b.apply(sort::Sort::all(0, false), &[x * 3.0]);
+    let other = b.finish(&[sorted[0] + 1.0]).expect("a graph");
+    let sort = gpu.program(&other, &request(Text::Generic, &[])).expect("a program");
+    std::thread::scope(|scope| {
+        for seed in 0..4u64 {
+            let (gpu, graph, step, other, sort) = (&gpu, &graph, &step, &other, &sort);
+            scope.spawn(move || {
+                for turn in 0..8 {
+                    let mut random = Random::new(seed * 100 + turn);
+                    let mut inputs = network_inputs(graph);
+                    inputs[0] = numbers(&[16, 20], random.next());
+                    inputs[6] = Literal::scalar(DType::F32, 0.5);
+                    let given = upload(gpu, &inputs);
+                    let out =
+                        step.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None).expect("a run");
+                    let values = vec![numbers(&[500], random.next())];
+                    let given = upload(gpu, &values);
+                    let second = sort.run(&mut arguments(&[&given[0]]), None).expect("a run");
+                    let expected = reference::evaluate(graph, &inputs).expect("the reference");
+                    close(&expected, &outputs(gpu, graph, &out), 1e-5, "a training step");
+                    let expected = reference::evaluate(other, &values).expect("the reference");
+                    close(&expected, &outputs(gpu, other, &second), 1e-6, "a sort");
+                }
+            });
+        }
+    });
+}
+
+#[derive(Default)]
+struct Times(Vec<(usize, Duration)>);
+
+impl Sink for Times {
+    fn span(&mut self, step: usize, took: Duration) {
+        self.0.push((step, took));
+    }
+}
+
+#[test]
+fn times_of_steps_add_up_to_less_than_the_run() {
+    let Some(gpu) = gpu(&Options::default()) else { return };
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [300, 300]));
+    let y = x.dot(x, "ik", "kj", "ij").tanh();
+    let sorted = b.apply(sort::Sort::all(1, false), &[y]);
+    let graph = b.finish(&[sorted[0] * 2.0 + x]).expect("a graph");
+    let inputs = [numbers(&[300, 300], 1)];
+    let program = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
+    let given = upload(&gpu, &inputs);
+    let mut times = Times::default();
+    // Once before, so that kernels are ready.
+    program.run(&mut arguments(&[&given[0]]), None).expect("a run");
+    gpu.finish().wait().expect("the end of the queue");
+    let start = Instant::now();
+    let out = program.run(&mut arguments(&[&given[0]]), Some(&mut times)).expect("a run");
+    let whole = start.elapsed();
+    let numbers: Vec<usize> = times.0.iter().map(|t| t.0).collect();
+    assert_eq!(numbers, (0..program.steps().len()).collect::<Vec<_>>());
+    let total: Duration = times.0.iter().map(|t| t.1).sum();
+    assert!(total <= whole && times.0.iter().all(|t| t.1 > Duration::ZERO), "{:?} of {whole:?}", times.0);
+    let expected = reference::evaluate(&graph, &inputs).expect("the reference");
+    close(&expected, &outputs(&gpu, &graph, &out), 1e-5, "with times");
+    assert_eq!(program.costs().len(), program.steps().len());
+    assert!(program.done().work.flops >= 2.0 * 2.0 * 300f64.powi(3));
+}
