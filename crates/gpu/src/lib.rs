@@ -3,8 +3,25 @@
 
 #![forbid(unsafe_code)]
 
+mod build;
+mod dialect;
+mod elementwise;
+mod host;
+mod int;
+mod library;
 mod limits;
+mod memory;
+mod nest;
+mod pointwise;
+mod product;
+mod profile;
 mod program;
+mod record;
+mod rows;
+mod translate;
 
+pub use dialect::Dialect;
 pub use limits::{Barriers, Limits};
+pub use profile::profile;
 pub use program::{Command, Memory, Module, Program, SMALL, Word};
+pub use translate::translate;

@@ -50,3 +50,18 @@ pub trait Float:
     /// Returns `self·2^n`, rounded once, for numbers near 1. `t` is `n` plus [`ROUND`](crate::exponential::ROUND).
     fn scaled(self, t: Self) -> Self;
 }
+
+/// Further operations, of numbers and of GPU text but not of the CPU's code generator.
+pub trait Real: Float {
+    /// Returns the square root.
+    fn sqrt(self) -> Self;
+    /// Returns the same number, which no compiler may combine with the operations before it. For targets whose compilers
+    /// reassociate or contract arithmetic.
+    fn fence(self) -> Self {
+        self
+    }
+    /// Whether both hold.
+    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Whether one of both holds.
+    fn either(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+}

@@ -10,10 +10,14 @@ macro_rules! horner {
     ($n:ident; $x:expr; $c:expr, $($rest:expr),+) => { horner!($n; $x; $($rest),+).fma($x, $c) };
 }
 
+pub mod angle;
 pub mod circular;
 pub mod exponential;
 mod float;
+pub mod hyperbolic;
+pub mod logarithm;
 mod plain;
+pub mod power;
 
-pub use float::Float;
+pub use float::{Float, Real};
 pub use plain::{Plain, plain_fma};

@@ -1,7 +1,7 @@
 //! Numbers as an instance of [`Float`].
 
-use crate::Float;
 use crate::exponential::powers;
+use crate::{Float, Real};
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
 /// A number. `FUSED` says whether the target has an instruction for a product and a sum; without one, `fma` rounds twice,
@@ -125,6 +125,21 @@ impl<const FUSED: bool> Float for Plain<FUSED> {
     fn scaled(self, t: Self) -> Self {
         let (a, b) = powers(t);
         self * a * b
+    }
+}
+
+impl<const FUSED: bool> Real for Plain<FUSED> {
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Plain(self.0.sqrt())
+    }
+    #[inline(always)]
+    fn both(a: bool, b: bool) -> bool {
+        a & b
+    }
+    #[inline(always)]
+    fn either(a: bool, b: bool) -> bool {
+        a | b
     }
 }
 

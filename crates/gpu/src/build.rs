@@ -1,0 +1,220 @@
+//! A kernel that is being written: its bindings, its parameter block and its lines.
+//! Takes what the templates emit; gives a [`Module`] and the parameter block of a dispatch.
+
+use crate::dialect::{Dialect, Frame, Unit};
+use crate::int::Int;
+use crate::library;
+use crate::program::{Memory, Module, Program, Word};
+use gradus_compile::Text;
+use gradus_ir::DType;
+
+/// Threads of a group.
+pub(crate) const GROUP: u32 = 256;
+
+/// Most words of a parameter block: the least size of uniform buffers that adapters have is 16 KiB.
+const MOST_PARAMETERS: usize = 4096;
+
+/// A kernel that is being written.
+pub(crate) struct Build<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) text: Text,
+    program: &'a Program,
+    bindings: Vec<Binding>,
+    parameters: Vec<Word>,
+    shared: Vec<(String, &'static str, u32)>,
+    head: String,
+    body: String,
+    depth: usize,
+    next: usize,
+}
+
+struct Binding {
+    memory: Memory,
+    unit: Option<Unit>,
+    written: bool,
+}
+
+/// What a template gives: the kernel and how to launch it.
+pub(crate) struct Launch {
+    pub(crate) module: Module,
+    pub(crate) bindings: Vec<Memory>,
+    pub(crate) parameters: Vec<Word>,
+    pub(crate) groups: [u32; 3],
+}
+
+impl<'a> Build<'a> {
+    pub(crate) fn new(program: &'a Program, dialect: Dialect, text: Text) -> Build<'a> {
+        let (bindings, shared) = (Vec::new(), Vec::new());
+        let (head, body) = (String::new(), String::new());
+        // Word 0 is zero, for fences.
+        let parameters = vec![Word::Value(0)];
+        Build { dialect, text, program, bindings, parameters, shared, head, body, depth: 1, next: 0 }
+    }
+
+    /// Declares an access to a buffer, before any line is written.
+    pub(crate) fn bind(&mut self, buffer: usize, unit: Unit, written: bool) {
+        let memory = self.program.memory(buffer);
+        let own = match self.bindings.iter().position(|b| b.memory == memory) {
+            Some(k) => &mut self.bindings[k],
+            None => {
+                self.bindings.push(Binding { memory, unit: None, written: false });
+                let last = self.bindings.len() - 1;
+                &mut self.bindings[last]
+            }
+        };
+        own.written |= written;
+        own.unit = Some(match (own.unit, unit) {
+            (None, unit) => unit,
+            (Some(a), b) if a == b => a,
+            (Some(Unit::Atomic), _) | (_, Unit::Atomic) => Unit::Atomic,
+            _ => Unit::Word,
+        });
+    }
+
+    /// The number of a buffer's binding, and the unit of its elements.
+    pub(crate) fn binding(&self, buffer: usize) -> (usize, Unit) {
+        let memory = self.program.memory(buffer);
+        let k = self.bindings.iter().position(|b| b.memory == memory).unwrap_or(0);
+        (k, self.bindings.get(k).and_then(|b| b.unit).unwrap_or(Unit::Word))
+    }
+
+    /// How many buffers are bound.
+    pub(crate) fn bound(&self) -> usize {
+        self.bindings.len()
+    }
+
+    pub(crate) fn dtype(&self, buffer: usize) -> DType {
+        self.program.buffers[buffer].dtype
+    }
+
+    pub(crate) fn numel(&self, buffer: usize) -> usize {
+        self.program.buffers[buffer].numel
+    }
+
+    /// A word of the parameter block, as an expression of type `u32`.
+    pub(crate) fn parameter(&mut self, word: Word) -> String {
+        let at = self.parameters.len();
+        self.parameters.push(word);
+        format!("p[{}].{}", at / 4, ["x", "y", "z", "w"][at % 4])
+    }
+
+    /// A number that is a parameter of generic text and a literal of special text.
+    pub(crate) fn size(&mut self, x: i64) -> Int {
+        match self.text {
+            Text::Generic => Int::Text(self.parameter(Word::Value(x as u32))),
+            Text::Special => Int::signed(x),
+        }
+    }
+
+    /// The index of an element of a buffer from the start of its memory.
+    pub(crate) fn start(&mut self, buffer: usize, offset: i64) -> Int {
+        match u32::try_from(offset) {
+            Ok(plus) => Int::Text(self.parameter(Word::Start { buffer, plus })),
+            Err(_) => {
+                let start = Int::Text(self.parameter(Word::Start { buffer, plus: 0 }));
+                start.plus(&Int::Text(self.parameter(Word::Value(offset as u32))))
+            }
+        }
+    }
+
+    /// A new name.
+    pub(crate) fn name(&mut self) -> String {
+        self.next += 1;
+        format!("v{}", self.next)
+    }
+
+    /// Writes a line.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        for line in text.as_ref().lines() {
+            if line.starts_with('}') {
+                self.depth -= 1;
+            }
+            self.body += &"  ".repeat(self.depth);
+            self.body += line;
+            self.body += "\n";
+            if line.ends_with('{') {
+                self.depth += 1;
+            }
+        }
+    }
+
+    /// Names a value.
+    pub(crate) fn value(&mut self, expression: impl AsRef<str>) -> String {
+        let name = self.name();
+        self.line(format!("let {name} = {};", expression.as_ref()));
+        name
+    }
+
+    /// Names a value before all lines: one that depends on parameters alone.
+    pub(crate) fn constant(&mut self, expression: impl AsRef<str>) -> String {
+        let name = self.name();
+        self.head += &format!("  let {name} = {};\n", expression.as_ref());
+        name
+    }
+
+    /// Names an integer, unless it is a literal or a name.
+    pub(crate) fn int(&mut self, x: Int) -> Int {
+        match x {
+            Int::Text(t) if t.contains(|c: char| !c.is_ascii_alphanumeric()) => Int::Text(self.value(t)),
+            x => x,
+        }
+    }
+
+    /// Declares a variable.
+    pub(crate) fn variable(&mut self, first: impl AsRef<str>) -> String {
+        let name = self.name();
+        self.line(format!("var {name} = {};", first.as_ref()));
+        name
+    }
+
+    /// An array that the group shares; the same for the same type.
+    pub(crate) fn shared(&mut self, element: &'static str, length: u32) -> String {
+        if let Some((name, ..)) = self.shared.iter().find(|(_, e, _)| *e == element) {
+            return name.clone();
+        }
+        let name = format!("s{}", self.shared.len());
+        self.shared.push((name.clone(), element, length));
+        name
+    }
+
+    /// An array that the group shares, of its own.
+    pub(crate) fn shared_array(&mut self, name: &str, element: &'static str, length: u32) {
+        self.shared.push((name.to_string(), element, length));
+    }
+
+    /// The kernel, launched with this many groups. Fails if it needs more than an adapter has.
+    pub(crate) fn finish(self, groups: usize, most: u32, bindings: u32) -> Result<Launch, String> {
+        if self.bindings.len() > bindings as usize {
+            return Err(format!("it needs {} buffers at once of {bindings}", self.bindings.len()));
+        }
+        if self.parameters.len() > MOST_PARAMETERS {
+            return Err(format!("it needs {} parameters of {MOST_PARAMETERS}", self.parameters.len()));
+        }
+        let body = self.head + &self.body;
+        let units: Vec<(Unit, bool)> =
+            self.bindings.iter().map(|b| (b.unit.unwrap_or(Unit::Word), b.written)).collect();
+        let functions = library::needed(&body, self.dialect);
+        let frame = Frame {
+            bindings: &units,
+            parameters: self.parameters.len().div_ceil(4),
+            shared: &self.shared,
+            group: [GROUP, 1, 1],
+            functions: &functions,
+            body: &body,
+        };
+        let text = self.dialect.entry(&frame);
+        let module = Module { text, writable: units.iter().map(|(_, w)| *w).collect(), group: [GROUP, 1, 1] };
+        let mut parameters = self.parameters;
+        parameters.resize(parameters.len().next_multiple_of(4), Word::Value(0));
+        let x = groups.min(most as usize).max(1);
+        let y = groups.div_ceil(x);
+        if y > most as usize {
+            return Err(format!("it needs {groups} groups"));
+        }
+        let bindings = self.bindings.iter().map(|b| b.memory).collect();
+        Ok(Launch { module, bindings, parameters, groups: [x as u32, y as u32, 1] })
+    }
+}
+
+/// The number of this group, as an expression.
+pub(crate) const GROUP_NUMBER: &str = "(group.y * groups.x + group.x)";

@@ -1,0 +1,151 @@
+//! Kernels without reductions: a thread takes one index, or four neighbouring ones where results are contiguous.
+
+use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
+use crate::dialect::{Dialect, Unit};
+use crate::int::Int;
+use crate::limits::Limits;
+use crate::memory::{load_four, store, store_four};
+use crate::nest::{Form, Nest, Point, decompose, is_flat};
+use crate::program::Program;
+use gradus_compile::{Access, Kernel, Operation, Text};
+
+/// Whether an access is contiguous and starts at a multiple of four elements.
+fn by_four(kernel: &Kernel, access: &Access) -> bool {
+    access.layout.offset % 4 == 0 && is_flat(&kernel.axes, &access.layout)
+}
+
+/// How the indices of a kernel are shared among threads.
+struct Shares {
+    /// Four indices per thread.
+    four: bool,
+    /// The last thread has fewer.
+    ragged: bool,
+    /// The four have the same index but for the last axis.
+    along: bool,
+}
+
+impl Shares {
+    fn of(program: &Program, kernel: &Kernel) -> Shares {
+        let count: usize = kernel.axes.iter().product();
+        let fits = |access: &Access| {
+            let whole = access.layout.offset == 0 && program.buffers[access.buffer].numel == count;
+            by_four(kernel, access) && (whole || count % 4 == 0)
+        };
+        let stores = kernel.stores.iter().all(|s| fits(&s.access));
+        let narrow = kernel.stores.iter().any(|s| program.buffers[s.access.buffer].dtype.size() < 4);
+        let still =
+            |access: &Access| access.layout.strides.iter().zip(&kernel.axes).all(|(s, e)| *s == 0 || *e == 1);
+        let ragged = count % 4 != 0;
+        let along = !ragged && kernel.axes.last().is_some_and(|e| e % 4 == 0);
+        let simple = kernel.body.iter().all(|inst| match &inst.op {
+            Operation::Load(access) => by_four(kernel, access) || still(access) || along,
+            Operation::Pieces(_) => false,
+            _ => true,
+        });
+        Shares { four: stores && (narrow || simple), ragged, along }
+    }
+}
+
+/// The kernel and its launch, or why there is none.
+pub(crate) fn launch(
+    program: &Program,
+    kernel: &Kernel,
+    limits: &Limits,
+    dialect: Dialect,
+    text: Text,
+) -> Result<Launch, String> {
+    let mut b = Build::new(program, dialect, text);
+    let shares = Shares::of(program, kernel);
+    let size = |access: &Access| program.buffers[access.buffer].dtype.size();
+    Nest::bind(&mut b, kernel, |access, written| match (written, size(access)) {
+        (_, 4) if shares.four && by_four(kernel, access) => Unit::Four,
+        (true, 1 | 2) if !shares.four => Unit::Atomic,
+        _ => Unit::Word,
+    });
+    let nest = Nest::new(&mut b, kernel, true)?;
+    let count: usize = kernel.axes.iter().product();
+    let items = if shares.four { count.div_ceil(4) } else { count };
+    let most = b.size(items as i64);
+    let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));
+    b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
+    let item = Int::Text(item);
+    if shares.four {
+        four(&mut b, &nest, &shares, &item, count)?;
+    } else {
+        let index = decompose(&mut b, &item, &nest.extents);
+        let point = Point { index, flat: Some(item) };
+        let mut values = vec![None; kernel.body.len()];
+        nest.values(&mut b, &point, &mut values, |_| true)?;
+        for (place, s) in nest.stores.iter().zip(&kernel.stores) {
+            let value = values[s.value].clone().ok_or("a stored value is missing")?;
+            store(&mut b, place.buffer, &Nest::at(place, &point), &value);
+        }
+    }
+    b.finish(items.div_ceil(GROUP as usize), limits.groups, limits.bindings)
+}
+
+/// The lines of a thread that takes four indices.
+fn four(b: &mut Build<'_>, nest: &Nest<'_>, shares: &Shares, item: &Int, count: usize) -> Result<(), String> {
+    let kernel = nest.kernel;
+    let first = b.int(item.times(&Int::Literal(4)));
+    let last = b.size(count as i64 - 1);
+    let mut points: Vec<Point> = Vec::new();
+    // Indices are needed where something is not contiguous.
+    let indexed = nest.needs_index();
+    let base = if indexed && shares.along { decompose(b, &first, &nest.extents) } else { Vec::new() };
+    for k in 0..4 {
+        let mut flat = first.plus(&Int::Literal(k));
+        if shares.ragged && k > 0 {
+            flat = Int::Text(b.value(format!("min({}, {})", flat.text(), last.text())));
+        }
+        let index = if !indexed {
+            Vec::new()
+        } else if shares.along {
+            let mut index = base.clone();
+            if let Some(own) = index.last_mut() {
+                *own = own.plus(&Int::Literal(k));
+            }
+            index
+        } else {
+            decompose(b, &flat, &nest.extents)
+        };
+        points.push(Point { index, flat: Some(flat) });
+    }
+    let mut lanes: [Vec<Option<String>>; 4] = std::array::from_fn(|_| vec![None; kernel.body.len()]);
+    for (i, inst) in kernel.body.iter().enumerate() {
+        let Some(place) = nest.load(i) else { continue };
+        if let (Form::Flat, Operation::Load(access)) = (&place.form, &inst.op)
+            && by_four(kernel, access)
+            && b.dtype(place.buffer).size() <= 4
+        {
+            let at = Nest::at(place, &points[0]);
+            let at = b.int(at);
+            let loaded = load_four(b, place.buffer, &at);
+            for (lane, value) in lanes.iter_mut().zip(loaded) {
+                lane[i] = Some(b.value(value));
+            }
+        } else if matches!(place.form, Form::Fixed) {
+            let value = nest.source(b, i, &points[0])?;
+            lanes.iter_mut().for_each(|lane| lane[i] = value.clone());
+        }
+    }
+    for (lane, point) in lanes.iter_mut().zip(&points) {
+        nest.values(b, point, lane, |_| true)?;
+    }
+    for (place, s) in nest.stores.iter().zip(&kernel.stores) {
+        let values: Option<Vec<String>> = lanes.iter().map(|lane| lane[s.value].clone()).collect();
+        let values = values.ok_or("a stored value is missing")?;
+        if shares.ragged && b.dtype(place.buffer).size() > 4 {
+            for (k, value) in values.iter().enumerate() {
+                let at = first.plus(&Int::Literal(k as u32));
+                b.line(format!("if ({} <= {}) {{", at.text(), last.text()));
+                store(b, place.buffer, &place.start.plus(&at), value);
+                b.line("}");
+            }
+        } else {
+            let at = Nest::at(place, &points[0]);
+            store_four(b, place.buffer, &at, &values);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Unsigned 32-bit integers of generated code: literals or expressions, whose arithmetic wraps.
+
+/// An integer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Int {
+    /// Known when the text is made.
+    Literal(u32),
+    /// An expression, in parentheses or a name.
+    Text(String),
+}
+
+impl Int {
+    /// A signed number as its bits.
+    pub(crate) fn signed(x: i64) -> Int {
+        Int::Literal(x as u32)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Int::Literal(x) => format!("{x}u"),
+            Int::Text(t) => t.clone(),
+        }
+    }
+
+    pub(crate) fn plus(&self, other: &Int) -> Int {
+        match (self, other) {
+            (Int::Literal(a), Int::Literal(b)) => Int::Literal(a.wrapping_add(*b)),
+            (Int::Literal(0), x) | (x, Int::Literal(0)) => x.clone(),
+            // A negative literal reads better as a difference.
+            (a, Int::Literal(b)) if *b >= 1 << 31 => {
+                Int::Text(format!("({} - {}u)", a.text(), b.wrapping_neg()))
+            }
+            (a, b) => Int::Text(format!("({} + {})", a.text(), b.text())),
+        }
+    }
+
+    pub(crate) fn times(&self, other: &Int) -> Int {
+        match (self, other) {
+            (Int::Literal(a), Int::Literal(b)) => Int::Literal(a.wrapping_mul(*b)),
+            (Int::Literal(0), _) | (_, Int::Literal(0)) => Int::Literal(0),
+            (Int::Literal(1), x) | (x, Int::Literal(1)) => x.clone(),
+            (a, b) => Int::Text(format!("({} * {})", a.text(), b.text())),
+        }
+    }
+
+    pub(crate) fn over(&self, other: &Int) -> Int {
+        match (self, other) {
+            (Int::Literal(a), Int::Literal(b)) if *b != 0 => Int::Literal(a / b),
+            (x, Int::Literal(1)) => x.clone(),
+            (a, b) => Int::Text(format!("({} / {})", a.text(), b.text())),
+        }
+    }
+
+    pub(crate) fn modulo(&self, other: &Int) -> Int {
+        match (self, other) {
+            (Int::Literal(a), Int::Literal(b)) if *b != 0 => Int::Literal(a % b),
+            (_, Int::Literal(1)) => Int::Literal(0),
+            (a, b) => Int::Text(format!("({} % {})", a.text(), b.text())),
+        }
+    }
+}

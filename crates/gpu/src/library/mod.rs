@@ -1,0 +1,135 @@
+//! The functions that kernels call: integers of 64 bits, narrow floats, complex numbers, and scalar functions.
+//! Takes the text of a kernel; returns the functions it needs, each after those that it calls itself.
+
+use crate::dialect::Dialect;
+use crate::record::record;
+use gradus_scalar::{angle, circular, exponential, hyperbolic, logarithm, power};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+const COMMON: &str = include_str!("common.wgsl");
+const INT64: &str = include_str!("int64.wgsl");
+/// What only WGSL needs: CUDA has instructions for it.
+const WGSL: &str = include_str!("wgsl.wgsl");
+
+/// The functions by name, as WGSL.
+fn functions() -> &'static BTreeMap<String, String> {
+    static ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut all = BTreeMap::new();
+        for file in [COMMON, INT64, WGSL] {
+            for function in split(file) {
+                all.insert(name(&function).to_string(), function);
+            }
+        }
+        for text in recorded() {
+            all.insert(name(&text).to_string(), text);
+        }
+        all
+    })
+}
+
+/// The scalar functions of one float that are generic over their arithmetic.
+fn recorded() -> Vec<String> {
+    macro_rules! all {
+        ($($name:ident $f:path;)*) => {
+            vec![$(record(concat!("f_", stringify!($name)), 1, |x| $f(x[0]))),*]
+        };
+    }
+    let mut all = all! {
+        exp exponential::exp;
+        exp2 exponential::exp2;
+        log exponential::log;
+        sigmoid exponential::sigmoid;
+        tanh exponential::tanh;
+        erf exponential::erf;
+        erfc exponential::erfc;
+        near_sin circular::sin;
+        near_cos circular::cos;
+        near_tan circular::tan;
+        expm1 hyperbolic::expm1;
+        sinh hyperbolic::sinh;
+        cosh hyperbolic::cosh;
+        log1p logarithm::log1p;
+        log2 logarithm::log2;
+        log10 logarithm::log10;
+        asinh logarithm::asinh;
+        acosh logarithm::acosh;
+        atanh logarithm::atanh;
+        erfinv logarithm::erfinv;
+        atan angle::atan;
+        asin angle::asin;
+        acos angle::acos;
+        cbrt power::cbrt;
+    };
+    macro_rules! pairs {
+        ($($name:ident $f:path;)*) => {
+            [$(record(concat!("f_", stringify!($name)), 2, |x| $f(x[0], x[1]))),*]
+        };
+    }
+    all.extend(pairs! {
+        atan2 angle::atan2;
+        pow power::pow;
+        hypot power::hypot;
+        logaddexp logarithm::logaddexp;
+    });
+    all
+}
+
+/// Cuts a file into its functions. Comments before a function stay behind.
+fn split(file: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut inside = false;
+    for line in file.lines() {
+        if line.starts_with("fn ") {
+            inside = true;
+            all.push(String::new());
+        }
+        if inside && let Some(last) = all.last_mut() {
+            *last += line;
+            *last += "\n";
+        }
+        inside &= line != "}";
+    }
+    all
+}
+
+fn name(function: &str) -> &str {
+    let rest = function.strip_prefix("fn ").unwrap_or(function);
+    rest.split('(').next().unwrap_or("")
+}
+
+/// The names of library functions that a text calls, in order of first call.
+fn called(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    for (at, _) in text.match_indices('(') {
+        let start = text[..at].rfind(|c| !is_name(c)).map_or(0, |k| k + 1);
+        let word = &text[start..at];
+        if !found.contains(&word) && functions().contains_key(word) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+/// The functions that a text needs.
+pub(crate) fn needed(text: &str, dialect: Dialect) -> String {
+    fn visit(name: &str, dialect: Dialect, done: &mut BTreeSet<String>, out: &mut String) {
+        if !done.insert(name.to_string()) || dialect.is_builtin(name) {
+            return;
+        }
+        let Some(body) = functions().get(name) else { return };
+        // The first name is that of the function itself.
+        called(body).into_iter().filter(|n| *n != name).for_each(|n| visit(n, dialect, done, out));
+        *out += &dialect.function(body);
+    }
+    let (mut done, mut out) = (BTreeSet::new(), String::new());
+    called(text).into_iter().for_each(|n| visit(n, dialect, &mut done, &mut out));
+    out
+}
+
+/// Whether there is a function of that name.
+pub(crate) fn has(name: &str) -> bool {
+    functions().contains_key(name)
+}

@@ -1,0 +1,30 @@
+// What CUDA has instructions for. Word 0 of the parameters is zero, which no compiler knows.
+
+fn f_fence(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ p[0].x);
+}
+fn f_bits(b: u32) -> f32 {
+  return bitcast<f32>(b ^ p[0].x);
+}
+fn f_round(x: f32) -> f32 {
+  return round(x);
+}
+// The rounding error of the product `p` of `a` and `b`: halves of 12 bits have exact products.
+fn f_product_error(a: f32, b: f32, product: f32) -> f32 {
+  let ah = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
+  let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+  let al = f_fence(a - ah);
+  let bl = f_fence(b - bh);
+  let high = f_fence(f_fence(ah * bh) - product);
+  let middle = f_fence(f_fence(high + f_fence(ah * bl)) + f_fence(al * bh));
+  return middle + f_fence(al * bl);
+}
+// The product and the sum, rounded once but for some last bits.
+fn f_fused(a: f32, b: f32, c: f32) -> f32 {
+  let product = f_fence(a * b);
+  let error = f_product_error(a, b, product);
+  let sum = f_fence(product + c);
+  let back = f_fence(sum - product);
+  let lost = f_fence(product - f_fence(sum - back)) + f_fence(c - back);
+  return select(sum, sum + f_fence(lost + error), f_is_finite(sum) && f_is_finite(product));
+}

@@ -1,0 +1,323 @@
+//! The body of a kernel at one index: places in memory, values of instructions and stores.
+//! Templates decide which thread takes which indices; this file is the same for all of them.
+
+use crate::build::Build;
+use crate::dialect::Unit;
+use crate::int::Int;
+use crate::memory::{self, zero};
+use crate::pointwise;
+use gradus_compile::{Kernel, Layout, Level, Operation, Text};
+use gradus_ir::ops::Scalar;
+use gradus_ir::{Class, DType};
+
+/// Where an access leads: the first element, and what is added for an index.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) buffer: usize,
+    pub(crate) start: Int,
+    pub(crate) form: Form,
+}
+
+/// How a place depends on the index.
+#[derive(Clone, Debug)]
+pub(crate) enum Form {
+    /// Not at all.
+    Fixed,
+    /// By the row-major number of the index.
+    Flat,
+    /// By these strides.
+    Strided(Vec<Int>),
+}
+
+/// A load of one piece: its place, and what must be below an extent.
+struct Piece {
+    place: Place,
+    bounds: Vec<(Int, Vec<Int>, Int)>,
+}
+
+/// The places of a kernel's instructions and stores.
+pub(crate) struct Nest<'k> {
+    pub(crate) kernel: &'k Kernel,
+    loads: Vec<Option<Place>>,
+    pieces: Vec<Vec<Piece>>,
+    indices: Vec<Option<(Int, Vec<Int>)>>,
+    constants: Vec<Option<String>>,
+    pub(crate) stores: Vec<Place>,
+    /// Extents of the axes, parallel ones first, each part padded in generic text.
+    pub(crate) extents: Vec<Int>,
+    /// How many of them are parallel.
+    pub(crate) parallel: usize,
+}
+
+/// An index: of each axis, and the row-major number where the template has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub(crate) index: Vec<Int>,
+    pub(crate) flat: Option<Int>,
+}
+
+/// How many axes generic text has for this many.
+fn padded(axes: usize, text: Text) -> usize {
+    match text {
+        Text::Special => axes,
+        Text::Generic => [0, 1, 2, 4, 8].into_iter().find(|n| *n >= axes).unwrap_or(axes),
+    }
+}
+
+/// Whether strides are those of a row-major tensor. A stride along an extent of 1 has no effect.
+pub(crate) fn is_flat(axes: &[usize], layout: &Layout) -> bool {
+    let all = Layout::row_major(axes).strides;
+    axes.iter().zip(layout.strides.iter().zip(&all)).all(|(e, (a, b))| *e == 1 || a == b)
+}
+
+impl<'k> Nest<'k> {
+    /// Declares the buffers of a kernel. `unit` says how an access to a buffer is made: whether it is a store, and which.
+    pub(crate) fn bind(
+        b: &mut Build<'_>,
+        kernel: &Kernel,
+        unit: impl Fn(&gradus_compile::Access, bool) -> Unit,
+    ) {
+        for access in kernel.loads() {
+            b.bind(access.buffer, unit(access, false), false);
+        }
+        for store in &kernel.stores {
+            b.bind(store.access.buffer, unit(&store.access, true), true);
+        }
+    }
+
+    /// The places of a kernel, after its buffers are bound. `flat` allows places by the number of the index.
+    pub(crate) fn new(b: &mut Build<'_>, kernel: &'k Kernel, flat: bool) -> Result<Nest<'k>, String> {
+        let rank = kernel.axes.len();
+        let (outer, inner) = (padded(kernel.parallel, b.text), padded(rank - kernel.parallel, b.text));
+        let (front, middle) = (outer - kernel.parallel, inner - (rank - kernel.parallel));
+        let spread = |list: Vec<i64>, fill: i64| -> Vec<i64> {
+            let (p, r) = list.split_at(kernel.parallel);
+            [vec![fill; front], p.to_vec(), vec![fill; middle], r.to_vec()].concat()
+        };
+        if kernel.axes.iter().product::<usize>() > 1 << 31 {
+            return Err("it has more than 2^31 indices".into());
+        }
+        let extents = spread(kernel.axes.iter().map(|e| *e as i64).collect(), 1);
+        let extents: Vec<Int> = extents.into_iter().map(|e| b.size(e)).collect();
+        let mut nest = Nest {
+            kernel,
+            loads: Vec::new(),
+            pieces: Vec::new(),
+            indices: Vec::new(),
+            constants: Vec::new(),
+            stores: Vec::new(),
+            extents,
+            parallel: outer,
+        };
+        let strides = |b: &mut Build<'_>, layout: &Layout| -> Vec<Int> {
+            let all =
+                layout.strides.iter().zip(&kernel.axes).map(|(s, e)| if *e == 1 { 0 } else { *s }).collect();
+            spread(all, 0).into_iter().map(|s| b.size(s)).collect()
+        };
+        let place = |b: &mut Build<'_>, access: &gradus_compile::Access| {
+            let start = b.start(access.buffer, access.layout.offset);
+            let still = access.layout.strides.iter().zip(&kernel.axes).all(|(s, e)| *s == 0 || *e == 1);
+            let form = if flat && is_flat(&kernel.axes, &access.layout) {
+                Form::Flat
+            } else if still {
+                Form::Fixed
+            } else {
+                Form::Strided(strides(b, &access.layout))
+            };
+            Place { buffer: access.buffer, start, form }
+        };
+        for inst in &kernel.body {
+            let (mut load, mut pieces, mut index, mut constant) = (None, Vec::new(), None, None);
+            match &inst.op {
+                Operation::Load(access) => load = Some(place(b, access)),
+                Operation::Pieces(all) => {
+                    for piece in all {
+                        let place = place(b, &piece.access);
+                        let mut bounds = Vec::new();
+                        for (layout, extent) in &piece.bounds {
+                            let offset = b.size(layout.offset);
+                            let strides = strides(b, layout);
+                            bounds.push((offset, strides, b.size(*extent as i64)));
+                        }
+                        pieces.push(Piece { place, bounds });
+                    }
+                }
+                Operation::Index(layout) => {
+                    let ends = layout.ends(&kernel.axes).unwrap_or((0, 0));
+                    if ends.0 < i64::from(i32::MIN) || ends.1 > i64::from(i32::MAX) {
+                        return Err("it has an index beyond 32 bits".into());
+                    }
+                    let offset = b.size(layout.offset);
+                    index = Some((offset, strides(b, layout)));
+                }
+                Operation::Constant(l) => {
+                    let name = memory::constant(b, l);
+                    constant = Some(name.ok_or_else(|| format!("kernels do not compute in {}", l.dtype()))?);
+                }
+                _ => {}
+            }
+            nest.loads.push(load);
+            nest.pieces.push(pieces);
+            nest.indices.push(index);
+            nest.constants.push(constant);
+        }
+        nest.stores = kernel.stores.iter().map(|s| place(b, &s.access)).collect();
+        Ok(nest)
+    }
+
+    /// The index of a place's element.
+    pub(crate) fn at(place: &Place, point: &Point) -> Int {
+        match &place.form {
+            Form::Fixed => place.start.clone(),
+            Form::Flat => match &point.flat {
+                Some(flat) => place.start.plus(flat),
+                None => place.start.clone(),
+            },
+            Form::Strided(strides) => place.start.plus(&affine(strides, point)),
+        }
+    }
+
+    /// The value of an instruction that reads: a load, pieces, an index or a constant. `None` for others.
+    pub(crate) fn source(
+        &self,
+        b: &mut Build<'_>,
+        i: usize,
+        point: &Point,
+    ) -> Result<Option<String>, String> {
+        let inst = &self.kernel.body[i];
+        memory::register(inst.dtype).ok_or_else(|| format!("kernels do not compute in {}", inst.dtype))?;
+        if let Some(name) = &self.constants[i] {
+            return Ok(Some(name.clone()));
+        }
+        if let Some(place) = &self.loads[i] {
+            let at = b.int(Self::at(place, point));
+            let loaded = memory::load(b, place.buffer, &at);
+            return Ok(Some(b.value(loaded)));
+        }
+        if let Some((offset, strides)) = &self.indices[i] {
+            let at = offset.plus(&affine(strides, point));
+            let number = b.value(format!("bitcast<i32>({})", at.text()));
+            return Ok(Some(b.value(pointwise::cast(DType::I32, inst.dtype, &number))));
+        }
+        if !matches!(inst.op, Operation::Pieces(_)) {
+            return Ok(None);
+        }
+        let found = b.variable(zero(inst.dtype));
+        for (k, piece) in self.pieces[i].iter().enumerate() {
+            let inside = piece.bounds.iter().map(|(offset, strides, extent)| {
+                format!("{} < {}", offset.plus(&affine(strides, point)).text(), extent.text())
+            });
+            let inside = inside.collect::<Vec<_>>().join(" && ");
+            let inside = if inside.is_empty() { "true".to_string() } else { inside };
+            // Pieces after the first are looked for where no earlier one has the index.
+            b.line(format!("if ({inside}) {{"));
+            let at = b.int(Self::at(&piece.place, point));
+            let loaded = memory::load(b, piece.place.buffer, &at);
+            b.line(format!("{found} = {loaded};"));
+            if k + 1 < self.pieces[i].len() {
+                b.line("} else {");
+            }
+        }
+        for _ in &self.pieces[i] {
+            b.line("}");
+        }
+        Ok(Some(found))
+    }
+
+    /// The value of a scalar instruction, given those of its operands.
+    pub(crate) fn scalar(
+        &self,
+        b: &mut Build<'_>,
+        i: usize,
+        values: &[Option<String>],
+    ) -> Result<String, String> {
+        let inst = &self.kernel.body[i];
+        let Operation::Scalar(scalar) = &inst.op else { return Err("it reduces what it may not".into()) };
+        let from: Vec<DType> = inst.args.iter().map(|a| self.kernel.body[*a].dtype).collect();
+        let sum = matches!(scalar, Scalar::Row(row) if matches!(row.name, "add" | "sub"));
+        let operand = |a: &usize| {
+            let value = values[*a].clone().ok_or("an operand is missing")?;
+            // Otherwise a compiler may reassociate sums, or round a product and a sum once.
+            let fenced = sum && self.kernel.body[*a].dtype.class() == Class::Float && self.is_arithmetic(*a);
+            Ok(if fenced { format!("f_fence({value})") } else { value })
+        };
+        let args = inst.args.iter().map(operand).collect::<Result<Vec<String>, String>>()?;
+        let expression = pointwise::apply(*scalar, &from, &args, inst.dtype)?;
+        Ok(if matches!(scalar, Scalar::Identity) { expression } else { b.value(expression) })
+    }
+
+    fn is_arithmetic(&self, i: usize) -> bool {
+        match &self.kernel.body[i].op {
+            Operation::Scalar(Scalar::Identity | Scalar::Cast) => {
+                self.is_arithmetic(self.kernel.body[i].args[0])
+            }
+            Operation::Scalar(scalar) => pointwise::is_arithmetic(*scalar),
+            _ => false,
+        }
+    }
+
+    /// The values of instructions at an index, where `wanted` has them and `values` has not.
+    pub(crate) fn values(
+        &self,
+        b: &mut Build<'_>,
+        point: &Point,
+        values: &mut [Option<String>],
+        wanted: impl Fn(usize) -> bool,
+    ) -> Result<(), String> {
+        for i in 0..self.kernel.body.len() {
+            if values[i].is_some() || !wanted(i) {
+                continue;
+            }
+            values[i] = Some(match self.source(b, i, point)? {
+                Some(value) => value,
+                None => self.scalar(b, i, values)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// The place of a load, if the instruction is one.
+    pub(crate) fn load(&self, i: usize) -> Option<&Place> {
+        self.loads[i].as_ref()
+    }
+
+    /// Whether something depends on the index other than by its number.
+    pub(crate) fn needs_index(&self) -> bool {
+        let strided = |p: &Place| matches!(p.form, Form::Strided(_));
+        self.loads.iter().flatten().any(strided)
+            || self.stores.iter().any(strided)
+            || self.indices.iter().any(Option::is_some)
+            || self.pieces.iter().any(|p| !p.is_empty())
+    }
+
+    /// Whether a kernel reduces anything.
+    pub(crate) fn reduces(kernel: &Kernel) -> bool {
+        kernel.body.iter().any(|inst| matches!(inst.op, Operation::Reduce(_)))
+            || kernel
+                .stores
+                .iter()
+                .any(|s| kernel.body[s.value].level == Level::Row && kernel.row_length() != 1)
+    }
+}
+
+/// The sum of strides times the index.
+fn affine(strides: &[Int], point: &Point) -> Int {
+    strides.iter().zip(&point.index).fold(Int::Literal(0), |sum, (s, i)| sum.plus(&i.times(s)))
+}
+
+/// The index of each axis from a row-major number.
+pub(crate) fn decompose(b: &mut Build<'_>, number: &Int, extents: &[Int]) -> Vec<Int> {
+    let mut index = vec![Int::Literal(0); extents.len()];
+    let mut rest = b.int(number.clone());
+    for a in (0..extents.len()).rev() {
+        if a == 0 {
+            index[0] = rest.clone();
+        } else {
+            let own = rest.modulo(&extents[a]);
+            index[a] = b.int(own);
+            let over = rest.over(&extents[a]);
+            rest = b.int(over);
+        }
+    }
+    index
+}

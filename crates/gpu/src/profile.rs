@@ -1,0 +1,42 @@
+//! The profile of GPUs for the compiler: first guesses, to be set by benchmarks.
+
+use crate::limits::{Barriers, Limits};
+use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split};
+use gradus_ir::DType;
+
+const DTYPES: &[DType] = &[
+    DType::F32,
+    DType::BF16,
+    DType::F16,
+    DType::I8,
+    DType::U8,
+    DType::I32,
+    DType::U32,
+    DType::I64,
+    DType::Bool,
+    DType::C64,
+];
+
+/// The limits by which graphs are compiled for an adapter: those of a desktop GPU, or of an adapter in software if barriers
+/// are dear.
+pub fn profile(limits: &Limits) -> Profile {
+    let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);
+    let software = limits.barriers == Barriers::Dear;
+    Profile {
+        fuse: if software { Fuse { most: 160, small: 1 << 12 } } else { Fuse { most: 96, small: 1 << 16 } },
+        recompute: match software {
+            true => Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
+            false => Recompute { least: 1 << 14, work: 64, function: 8, loads: 1 },
+        },
+        split: match software {
+            true => Split { rows: 16, columns: 1 << 12, least: 1 << 16, tile: 1 << 16, part: 64 },
+            false => Split { rows: 1 << 10, columns: 1 << 15, least: 1 << 16, tile: 1 << 18, part: 256 },
+        },
+        // Slices run one after the other: kernels of all slices at once keep a GPU busy.
+        slices: None,
+        loops: Loops { small: if software { 1 << 16 } else { 1 << 20 } },
+        memory: Memory { align: 256, most },
+        products: if software { &[DType::F32] } else { &[DType::F32, DType::F16, DType::BF16] },
+        dtypes: DTYPES,
+    }
+}

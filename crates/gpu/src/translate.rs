@@ -1,0 +1,104 @@
+//! From plans to programs: a template for each step, and a host step for what has none.
+
+use crate::build::Launch;
+use crate::dialect::Dialect;
+use crate::limits::Limits;
+use crate::nest::Nest;
+use crate::program::{Command, Module, Program};
+use crate::{elementwise, host, product, rows};
+use gradus_compile::{Kernel, Plan, Step, Text};
+use gradus_ir::{Result, stop};
+use std::collections::HashMap;
+
+/// Turns a plan into a program for an adapter, in a dialect.
+pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> Result<Program> {
+    let program = Program {
+        modules: Vec::new(),
+        commands: Vec::new(),
+        buffers: plan.buffers.clone(),
+        inputs: plan.inputs.clone(),
+        outputs: plan.outputs.clone(),
+        donors: plan.donors.clone(),
+        arena: plan.arena,
+    };
+    let mut t = Translation { plan, limits, dialect, text, program, known: HashMap::new() };
+    for (at, step) in plan.steps.iter().enumerate() {
+        stop::poll()?;
+        t.step(at, step)?;
+    }
+    Ok(t.program)
+}
+
+struct Translation<'a> {
+    plan: &'a Plan,
+    limits: &'a Limits,
+    dialect: Dialect,
+    text: Text,
+    program: Program,
+    /// The modules by their text.
+    known: HashMap<Module, usize>,
+}
+
+impl Translation<'_> {
+    fn step(&mut self, at: usize, step: &Step) -> Result<()> {
+        let launches = match step {
+            Step::Kernel(kernel) => self.kernel(kernel).map(|l| l.into_iter().collect()),
+            Step::Contract(c) => product::launches(&self.program, c, self.limits, self.dialect, self.text),
+            Step::Routine(r) => Err(format!("there is no kernel for {}", r.op.name())),
+            Step::Switch(_) => Err("a switch runs on the host".into()),
+            Step::Scan { .. } => Err("a scan runs on the host".into()),
+            Step::Slices { .. } => Err("slices run on the host".into()),
+            Step::While { .. } => Err("a loop with a condition runs on the host".into()),
+        };
+        match launches {
+            Ok(launches) => launches.into_iter().for_each(|l| self.dispatch(at, l)),
+            Err(why) => {
+                let host::Alone { plan, reads, writes } = host::alone(self.plan, step)?;
+                self.program.commands.push(Command::Host {
+                    plan: Box::new(plan),
+                    reads,
+                    writes,
+                    why,
+                    step: at,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn kernel(&self, kernel: &Kernel) -> std::result::Result<Option<Launch>, String> {
+        kernel_launch(&self.program, kernel, self.limits, self.dialect, self.text)
+    }
+
+    fn dispatch(&mut self, step: usize, launch: Launch) {
+        let Launch { module, bindings, parameters, groups } = launch;
+        let known = &mut self.known;
+        let modules = &mut self.program.modules;
+        let number = *known.entry(module).or_insert_with_key(|module| {
+            modules.push(module.clone());
+            modules.len() - 1
+        });
+        let command = Command::Dispatch { module: number, bindings, parameters, groups, step };
+        self.program.commands.push(command);
+    }
+}
+
+/// The launch of a kernel; none if it has no index.
+pub(crate) fn kernel_launch(
+    program: &Program,
+    kernel: &Kernel,
+    limits: &Limits,
+    dialect: Dialect,
+    text: Text,
+) -> std::result::Result<Option<Launch>, String> {
+    if kernel.rows() == 0 {
+        return Ok(None);
+    }
+    if Nest::reduces(kernel) {
+        return rows::launch(program, kernel, limits, dialect, text).map(Some);
+    }
+    if kernel.row_length() == 0 {
+        return Ok(None);
+    }
+    elementwise::launch(program, kernel, limits, dialect, text).map(Some)
+}

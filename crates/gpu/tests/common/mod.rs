@@ -1,0 +1,218 @@
+//! Runs programs on the first Vulkan adapter, straightforwardly: one submission per command, nothing shared between runs.
+#![allow(dead_code, reason = "each test uses a part")]
+
+pub(crate) mod bytes;
+
+use gradus_compile::{Place, Plan, Text, compile};
+use gradus_gpu::{Barriers, Command, Dialect, Limits, Memory, Program, Word, profile, translate};
+use gradus_ir::{Graph, Literal};
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock};
+
+/// Limits of tests: those that every WebGPU adapter has, and more bindings.
+pub(crate) fn limits(barriers: Barriers) -> Limits {
+    Limits {
+        group: 256,
+        shared: 16 << 10,
+        bindings: 16,
+        binding: 128 << 20,
+        groups: 65_535,
+        barriers,
+        f16: false,
+    }
+}
+
+/// The plan of a graph for an adapter.
+pub(crate) fn planned(graph: &Graph, limits: &Limits) -> gradus_ir::Result<Plan> {
+    compile(graph, &profile(limits))
+}
+
+pub(crate) struct Gpu {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    pipelines: Mutex<HashMap<String, wgpu::ComputePipeline>>,
+}
+
+impl Gpu {
+    /// The adapter, opened once.
+    pub(crate) fn get() -> &'static Gpu {
+        static GPU: OnceLock<Gpu> = OnceLock::new();
+        GPU.get_or_init(Gpu::open)
+    }
+
+    fn open() -> Gpu {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = wgpu::Backends::VULKAN;
+        let instance = wgpu::Instance::new(descriptor);
+        let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+        let adapter = adapters.into_iter().next().expect("a Vulkan adapter, such as lavapipe");
+        let descriptor = wgpu::DeviceDescriptor { required_limits: adapter.limits(), ..Default::default() };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
+        Gpu { device, queue, pipelines: Mutex::default() }
+    }
+
+    fn pipeline(&self, text: &str) -> wgpu::ComputePipeline {
+        let mut all = self.pipelines.lock().expect("no thread has panicked");
+        let create = || {
+            let source = wgpu::ShaderSource::Wgsl(text.into());
+            let module =
+                self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
+            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: None,
+                layout: None,
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                cache: None,
+            })
+        };
+        all.entry(text.to_string()).or_insert_with(create).clone()
+    }
+
+    fn buffer(&self, bytes: usize, fill: u8) -> wgpu::Buffer {
+        let size = bytes.next_multiple_of(256).max(256);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let descriptor =
+            wgpu::BufferDescriptor { label: None, size: size as u64, usage, mapped_at_creation: false };
+        let buffer = self.device.create_buffer(&descriptor);
+        self.queue.write_buffer(&buffer, 0, &vec![fill; size]);
+        buffer
+    }
+
+    /// Runs a program without host steps on these inputs; returns the bytes of its outputs.
+    pub(crate) fn run(&self, program: &Program, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+        // Where each buffer starts in its memory.
+        let mut starts = vec![0; program.buffers.len()];
+        let mut heap = 0;
+        for (b, own) in program.buffers.iter().enumerate() {
+            match (&own.place, program.memory(b)) {
+                (Place::Arena(at), _) => starts[b] = *at,
+                (Place::Output(k), _) if program.donors[*k].is_some() => {}
+                (_, Memory::Heap) => {
+                    starts[b] = heap;
+                    heap += own.bytes().next_multiple_of(256);
+                }
+                _ => {}
+            }
+        }
+        for (k, donor) in program.donors.iter().enumerate() {
+            if let Some(input) = donor {
+                starts[program.outputs[k]] = starts[program.inputs[*input]];
+            }
+        }
+        let mut memory: HashMap<Memory, wgpu::Buffer> = HashMap::new();
+        memory.insert(Memory::Heap, self.buffer(heap, 0xa5));
+        memory.insert(Memory::Arena, self.buffer(program.arena, 0x5a));
+        for (b, own) in program.buffers.iter().enumerate() {
+            if let Memory::Own(owner) = program.memory(b) {
+                memory.entry(Memory::Own(owner)).or_insert_with(|| self.buffer(own.bytes(), 0xa5));
+            }
+            let data = match &own.place {
+                Place::Input(k) => inputs[*k].clone(),
+                Place::Constant(l) => bytes::to_bytes(l),
+                _ => continue,
+            };
+            let mut data = data;
+            data.resize(data.len().next_multiple_of(4), 0x77);
+            self.queue.write_buffer(&memory[&program.memory(b)], starts[b] as u64, &data);
+        }
+        for command in &program.commands {
+            self.command(program, command, &memory, &starts)?;
+        }
+        let read = |b: &usize| {
+            let own = &program.buffers[*b];
+            self.read(&memory[&program.memory(*b)], starts[*b], own.bytes())
+        };
+        Ok(program.outputs.iter().map(read).collect())
+    }
+
+    fn command(
+        &self,
+        program: &Program,
+        command: &Command,
+        memory: &HashMap<Memory, wgpu::Buffer>,
+        starts: &[usize],
+    ) -> Result<(), String> {
+        let Command::Dispatch { module, bindings, parameters, groups, .. } = command else {
+            return Err("a host step".into());
+        };
+        let word = |w: &Word| match w {
+            Word::Value(x) => *x,
+            Word::Start { buffer, plus } => {
+                (starts[*buffer] / program.buffers[*buffer].dtype.size()) as u32 + plus
+            }
+        };
+        let words: Vec<u8> = parameters.iter().flat_map(|w| word(w).to_le_bytes()).collect();
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let descriptor = wgpu::BufferDescriptor {
+            label: None,
+            size: words.len() as u64,
+            usage,
+            mapped_at_creation: false,
+        };
+        let uniform = self.device.create_buffer(&descriptor);
+        self.queue.write_buffer(&uniform, 0, &words);
+        let text = &program.modules[*module].text;
+        let pipeline = self.pipeline(text);
+        let buffers = bindings.iter().map(|m| &memory[m]).chain([&uniform]);
+        // A parameter block that the text never reads is not part of the layout that wgpu derives from it.
+        let uses = text.matches("p[").count() > 0;
+        let all: Vec<wgpu::BindGroupEntry<'_>> = buffers
+            .enumerate()
+            .filter(|(k, _)| uses || *k < bindings.len())
+            .map(|(k, b)| wgpu::BindGroupEntry { binding: k as u32, resource: b.as_entire_binding() })
+            .collect();
+        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &all,
+        });
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            pass.set_pipeline(&pipeline);
+            pass.set_bind_group(0, &group, &[]);
+            pass.dispatch_workgroups(groups[0], groups[1], groups[2]);
+        }
+        self.queue.submit([encoder.finish()]);
+        Ok(())
+    }
+
+    fn read(&self, from: &wgpu::Buffer, start: usize, bytes: usize) -> Vec<u8> {
+        if bytes == 0 {
+            return Vec::new();
+        }
+        let size = bytes.next_multiple_of(4) as u64;
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+        let staging = self.device.create_buffer(&descriptor);
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(from, start as u64, &staging, 0, size);
+        self.queue.submit([encoder.finish()]);
+        staging.slice(..).map_async(wgpu::MapMode::Read, |r| r.expect("memory can be mapped"));
+        self.device.poll(wgpu::PollType::wait_indefinitely()).expect("the device works");
+        let mapped = staging.slice(..).get_mapped_range().expect("a mapped range");
+        mapped[..bytes].to_vec()
+    }
+
+    /// Evaluates a graph; `None` if the program has host steps, with the reason of the first.
+    pub(crate) fn evaluate(
+        &self,
+        graph: &Graph,
+        inputs: &[Literal],
+        limits: &Limits,
+        text: Text,
+    ) -> gradus_ir::Result<Result<Vec<Literal>, String>> {
+        let plan = planned(graph, limits)?;
+        let program = translate(&plan, limits, Dialect::Wgsl, text)?;
+        for command in &program.commands {
+            if let Command::Host { why, .. } = command {
+                return Ok(Err(why.clone()));
+            }
+        }
+        let inputs: Vec<Vec<u8>> = inputs.iter().map(bytes::to_bytes).collect();
+        let outputs = self.run(&program, &inputs).expect("no host steps");
+        let avals = graph.output_avals();
+        Ok(Ok(outputs.iter().zip(&avals).map(|(o, a)| bytes::from_bytes(a, o)).collect()))
+    }
+}
