@@ -18,13 +18,24 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-cuda", &["gradus-compile", "gradus-device", "gradus-gpu", "gradus-ir", "gradus-mem"]),
     (
         "gradus-tensor",
-        &["gradus-ir", "gradus-mem", "gradus-compile", "gradus-device", "gradus-cpu", "gradus-wgpu", "gradus-cuda"],
+        &[
+            "gradus-ir",
+            "gradus-mem",
+            "gradus-compile",
+            "gradus-device",
+            "gradus-cpu",
+            "gradus-wgpu",
+            "gradus-cuda",
+        ],
     ),
     ("gradus-lang", &["gradus-tensor", "gradus-ir"]),
     ("gradus-files", &["gradus-tensor", "gradus-ir", "gradus-mem"]),
     ("gradus-nn", &["gradus-files", "gradus-tensor", "gradus-ir"]),
     ("gradus-models", &["gradus-nn", "gradus-tensor", "gradus-ir"]),
-    ("gradus-testkit", &["gradus-ir", "gradus-tensor", "gradus-compile", "gradus-cpu"]),
+    (
+        "gradus-testkit",
+        &["gradus-ir", "gradus-mem", "gradus-tensor", "gradus-compile", "gradus-device", "gradus-cpu"],
+    ),
     (
         "gradus",
         &[

@@ -7,23 +7,41 @@ use std::process::Command;
 /// Packages that the tests need besides the wheel.
 const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6"];
 
-/// Packages that tests compare with where they are installed. `expecttest` is needed by PyTorch's op database.
-const ORACLES: &[&str] = &["torch>=2.10", "scipy", "safetensors", "mypy", "expecttest"];
+/// Packages that tests compare with where they are installed. `expecttest` is needed by PyTorch's op database;
+/// NVRTC compiles the CUDA kernels of the Rust tests.
+const ORACLES: &[&str] = &["torch>=2.10", "scipy", "safetensors", "mypy", "expecttest", "nvidia-cuda-nvrtc"];
 
-/// Builds the wheel as a user would, installs it and runs its tests, its documentation's examples and its programs.
-/// With `oracles` the packages to compare with are installed first, and a comparison that is skipped is a failure.
-pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
+const PIP: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+
+/// The interpreter of the tests' environment, which is made if it is not there. With `oracles` it has all that tests
+/// compare with.
+pub(crate) fn environment(workspace: &Workspace, oracles: bool) -> Result<PathBuf, String> {
     let environment = workspace.target.join("python");
     let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         let base = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
         step(Command::new(base).args(["-m", "venv"]).arg(&environment), "python3 -m venv")?;
     }
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    step(Command::new(&python).args(pip).args(TOOLS), "pip install (tools)")?;
+    step(Command::new(&python).args(PIP).args(TOOLS), "pip install (tools)")?;
     if oracles {
-        step(Command::new(&python).args(pip).args(ORACLES), "pip install (oracles)")?;
+        step(Command::new(&python).args(PIP).args(ORACLES), "pip install (oracles)")?;
     }
+    Ok(python)
+}
+
+/// The path of NVRTC in the tests' environment.
+pub(crate) fn nvrtc(python: &Path) -> Option<String> {
+    let find = "import glob, site; print(*[f for p in site.getsitepackages() \
+                for f in sorted(glob.glob(p + '/nvidia/**/libnvrtc.so*', recursive=True))][:1])";
+    let output = Command::new(python).args(["-c", find]).output().ok()?;
+    let path = String::from_utf8(output.stdout).ok()?.trim().to_string();
+    (!path.is_empty()).then_some(path)
+}
+
+/// Builds the wheel as a user would, installs it and runs its tests, its documentation's examples and its programs.
+/// With `oracles` the packages to compare with are installed first, and a comparison that is skipped is a failure.
+pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
+    let python = environment(workspace, oracles)?;
     let wheels = workspace.target.join("wheels");
     let _ = std::fs::remove_dir_all(&wheels); // so that there is one
     let mut maturin = Command::new(&python);
@@ -32,7 +50,7 @@ pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
     step(maturin.current_dir(&workspace.root), "maturin build")?;
     let wheel = wheel_in(&wheels)?;
     step(
-        Command::new(&python).args(pip).args(["--force-reinstall", "--no-deps"]).arg(wheel),
+        Command::new(&python).args(PIP).args(["--force-reinstall", "--no-deps"]).arg(wheel),
         "pip install (wheel)",
     )?;
     let mut pytest = Command::new(&python);

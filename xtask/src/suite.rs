@@ -15,14 +15,21 @@ const LESSER: &[&str] = if cfg!(target_arch = "x86_64") { &["portable", "avx2"] 
 
 /// Runs the whole suite.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
-    let kit: &[(&str, &str)] = if options.full { &[("GRADUS_KIT", "full")] } else { &[] };
+    let mut kit: Vec<(&str, &str)> = if options.full { vec![("GRADUS_KIT", "full")] } else { Vec::new() };
     step(workspace, "fmt --all --check")?;
     println!("== tidy");
     tidy::run(workspace)?;
     step(workspace, "clippy --workspace --all-targets -- -D warnings")?;
     step_with(workspace, "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
+    let nvrtc = match options.oracles {
+        true => python::nvrtc(&python::environment(workspace, true)?).unwrap_or_default(),
+        false => String::new(),
+    };
+    if options.oracles {
+        kit.extend([("GRADUS_ORACLES", "required"), ("GRADUS_NVRTC", &nvrtc)]);
+    }
     // Benchmarks are built by the lints above and run by no test.
-    step_with(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests", kit)?;
+    step_with(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests", &kit)?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // which those leave out
     for &isa in LESSER {
         let tests = "test --quiet --workspace --exclude gradus-bench --test cpu --test executable";

@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// Tensor equations: run them, differentiate them into equations, check and explain them.
@@ -44,6 +44,7 @@ Examples:
 Examples:
   gradus check mlp.eq
   gradus check mlp.eq --loss Energy --input X=x.npy
+  gradus check mlp.eq --device wgpu    every value and gradient beside the CPU's
 
 Where the loss has no derivative (a kink, a jump, an infinite slope) the table says
 \"not differentiable here\", and nothing fails.")]
@@ -128,6 +129,12 @@ Examples:
   gradus sample run --count 5 --temperature 0.8 --seed 7
   gradus sample run/checkpoint.safetensors --length 500")]
     Sample(SampleArgs),
+    /// The devices that programs can run on, with their limits
+    #[command(after_help = "\
+Examples:
+  gradus devices
+  gradus devices --measure    also how fast each of them is")]
+    Devices(DevicesArgs),
     /// Type equations and see their values
     #[command(after_help = "\
 Examples:
@@ -196,10 +203,18 @@ fn size(text: &str) -> Result<f64, String> {
 }
 
 /// Where programs run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Device {
-    /// The processor.
-    Cpu,
+#[derive(Args, Debug)]
+pub(crate) struct On {
+    /// Where to run: cpu, wgpu, wgpu:1; `gradus devices` lists what there is
+    #[arg(long = "device", value_name = "NAME", default_value = "cpu")]
+    name: String,
+}
+
+impl On {
+    /// The device, opened.
+    pub(crate) fn device(&self) -> crate::Done<gradus::Device> {
+        gradus::Device::named(&self.name).map_err(|e| crate::Failure::Usage(e.to_string()))
+    }
 }
 
 /// What a run is given, whatever it is for.
@@ -249,9 +264,8 @@ pub(crate) struct RunArgs {
     /// One JSON object instead of text: name to {"shape", "dtype", "data"}. What JSON has no numbers for is "NaN", "inf" and "-inf"; --input reads all of it back
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where to run
-    #[arg(long, value_enum, default_value = "cpu")]
-    pub(crate) device: Device,
+    #[command(flatten)]
+    pub(crate) on: On,
 }
 
 #[derive(Args, Debug)]
@@ -276,6 +290,9 @@ pub(crate) struct GradArgs {
     /// Write to a file
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// A device that the gradient is for. Equations are the same for every device: this only checks that it is there
+    #[command(flatten)]
+    pub(crate) on: On,
     /// All of the command line, for messages to point at.
     #[arg(skip)]
     pub(crate) command: Option<gradus::lang::Source>,
@@ -296,6 +313,8 @@ pub(crate) struct CheckArgs {
     /// Where random directions begin
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) on: On,
 }
 
 #[derive(Args, Debug)]
@@ -313,9 +332,21 @@ pub(crate) struct ExplainArgs {
     /// Draw the program into a file
     #[arg(long, value_name = "OUT")]
     pub(crate) svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) on: On,
     /// With --svg: number the nodes in the order of evaluation
     #[arg(long, requires = "svg")]
     pub(crate) order: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DevicesArgs {
+    /// Measure bandwidth and arithmetic, which takes a second for each device
+    #[arg(long)]
+    pub(crate) measure: bool,
+    /// One JSON list instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -359,6 +390,8 @@ pub(crate) struct TrainArgs {
     /// With --resume: accept other settings than the checkpoint's
     #[arg(long, requires = "resume")]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) on: On,
 }
 
 #[derive(Args, Debug)]
@@ -381,4 +414,6 @@ pub(crate) struct SampleArgs {
     /// Where random numbers begin
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) on: On,
 }

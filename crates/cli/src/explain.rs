@@ -22,6 +22,10 @@ use unfolded::{Repeated, Rounds, Unfolded, is_closure};
 const RUNS: usize = 5;
 
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
+    args.on.device()?.with(|| on_device(args, terminal))
+}
+
+fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
     let wanted = run::wanted(&opened, &args.only, &args.given)?;

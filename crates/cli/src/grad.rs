@@ -7,6 +7,7 @@ use gradus::lang::GradientOptions;
 use std::path::Path;
 
 pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
+    args.on.device()?;
     let opened = open::program(&args.file, terminal)?;
     let program = &opened.program;
     let options = GradientOptions {

@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod devices;
 mod explain;
 mod fmt;
 mod given;
@@ -122,6 +123,7 @@ where
         Verb::Grad(args) => grad::run(args, terminal),
         Verb::Check(args) => check::run(args, terminal),
         Verb::Explain(args) => explain::run(args, terminal),
+        Verb::Devices(args) => devices::run(args, terminal),
         Verb::Fmt(args) => fmt::run(args, terminal),
         Verb::Query(args) => query::run(args, terminal),
         Verb::Train(args) => train::run(args, terminal),

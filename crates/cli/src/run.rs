@@ -20,6 +20,10 @@ struct Sink<'a> {
 }
 
 pub(crate) fn run(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
+    args.on.device()?.with(|| on_device(args, terminal))
+}
+
+fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
     let shown = wanted(&opened, &args.only, &args.given)?;

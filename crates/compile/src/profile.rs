@@ -21,6 +21,8 @@ pub struct Profile {
     pub memory: Memory,
     /// Operand dtypes of matrix products. Operands of other float dtypes are cast first.
     pub products: &'static [DType],
+    /// Dtypes that tensors of the device may have.
+    pub dtypes: &'static [DType],
 }
 
 /// Limits of fusion.

@@ -3,7 +3,7 @@
 
 use crate::executable::Executable;
 use crate::{Isa, PROFILE, Pool};
-use gradus_compile::{Plan, Profile};
+use gradus_compile::{Plan, Profile, Work};
 use gradus_device::{Argument, Device, Done, Pending, Request, Sink, Statistics, memory_error};
 use gradus_ir::{Error, Result};
 use gradus_mem::{HOST, Storage, live_bytes, stats, trim};
@@ -83,6 +83,10 @@ impl gradus_device::Executable for Executable {
 
     fn steps(&self) -> Vec<String> {
         self.plan().steps.iter().map(|step| step.title()).collect()
+    }
+
+    fn costs(&self) -> Vec<Work> {
+        self.plan().steps.iter().map(|step| step.work(self.plan())).collect()
     }
 
     fn arena(&self) -> usize {

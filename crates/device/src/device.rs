@@ -73,6 +73,8 @@ pub trait Executable: Send + Sync + Debug {
     fn explain(&self) -> String;
     /// What each step is, in order.
     fn steps(&self) -> Vec<String>;
+    /// Operations and bytes of each step, in order.
+    fn costs(&self) -> Vec<Work>;
     /// Bytes of temporaries.
     fn arena(&self) -> usize;
     /// What all runs so far have done.

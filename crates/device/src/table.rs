@@ -2,11 +2,15 @@
 
 use crate::device::Device;
 use gradus_ir::{Error, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 /// Devices other than the CPU, by their number less 1. A device stays open until the process ends, because storages refer
 /// to it by number.
 static DEVICES: RwLock<Vec<Arc<dyn Device>>> = RwLock::new(Vec::new());
+
+/// Whether the table has an entry.
+static OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Opens a device under a name, unless it is open already. `make` is given its number.
 pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Result<Arc<dyn Device>> {
@@ -21,6 +25,7 @@ pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Re
     let id = u16::try_from(all.len() + 1).map_err(|_| Error::value("devices", "are at most 65,535"))?;
     let device = make(id)?;
     all.push(device.clone());
+    OPEN.store(true, Ordering::Relaxed);
     Ok(device)
 }
 
@@ -30,6 +35,12 @@ pub fn add(name: &str, make: impl FnOnce(u16) -> Arc<dyn Device>) -> Result<Arc<
         return Err(Error::value(format!("the device {name}"), "is there already"));
     }
     open(name, |id| Ok(make(id)))
+}
+
+/// Whether a device other than the CPU is open.
+#[inline]
+pub fn is_any_open() -> bool {
+    OPEN.load(Ordering::Relaxed)
 }
 
 /// The open device with this number; none for the CPU.

@@ -430,7 +430,7 @@ impl Lowered {
         self.run_with(&compiled, inputs)
     }
 
-    /// The graph as one plan, to be run more than once.
+    /// The graph as one plan for this thread's default device, to be run more than once.
     pub fn compiled(&self) -> gradus_ir::Result<Compiled> {
         compile_graph(&self.graph)
     }
@@ -441,9 +441,10 @@ impl Lowered {
         compiled: &Compiled,
         inputs: &BTreeMap<Name, Tensor>,
     ) -> Result<BTreeMap<Name, Tensor>, Faults> {
-        let given: Vec<&Tensor> = self.inputs.iter().filter_map(|n| inputs.get(n)).collect();
+        let given: Vec<Tensor> =
+            self.inputs.iter().filter_map(|n| inputs.get(n)).map(|t| t.to(compiled.device())).collect();
         let failed = |e: gradus_ir::Error| self.failed(&e);
-        let mut outs = compiled.run(&given).map_err(failed)?;
+        let mut outs = compiled.run(&given.iter().collect::<Vec<_>>()).map_err(failed)?;
         let verdicts = outs.split_off(self.outputs.len().min(outs.len()));
         self.check(&verdicts)?;
         Ok(self.outputs.iter().cloned().zip(outs).collect())

@@ -9,7 +9,7 @@ use crate::run::Options;
 use crate::solve::unrest;
 use crate::source::Span;
 use gradus_ir::{DType, Result};
-use gradus_tensor::{Tensor, while_loop};
+use gradus_tensor::{Device, Tensor, while_loop};
 use std::cell::RefCell;
 
 /// What is judged.
@@ -79,7 +79,7 @@ impl Verdict {
                 Diagnostic::error(span, what).here("needs itself").help(help)
             }));
         }
-        let read = read.to_dtype(DType::F64).to_vec::<f64>()?;
+        let read = read.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
         if let Judged::Ends(most) = judged {
             let what = format!("time `{name}` does not end: after {most} steps its condition still holds");
             let help = format!("--steps N lets it go on for N; without it there are at most {MOST_STEPS}");

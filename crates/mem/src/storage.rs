@@ -108,7 +108,13 @@ impl Storage {
         let home = Home::Remote(memory);
         // SAFETY: the header's block is ours and fits one. Nobody reads through `data`, because `host` looks at the device.
         unsafe {
-            header.write(Header { refs: RefCount::one(), len: bytes, data: NonNull::dangling(), home, device });
+            header.write(Header {
+                refs: RefCount::one(),
+                len: bytes,
+                data: NonNull::dangling(),
+                home,
+                device,
+            });
         }
         Some(Storage(header))
     }

@@ -88,7 +88,8 @@ impl Gpt {
         let context = self.sizes.context;
         let caches: Vec<Cache> = self.blocks.iter().map(|b| b.self_attn.cache(1, context)).collect();
         let step = compile_forward(self, |m, x| m.logits(&x[0], &caches));
-        let run = |token: i64| Ok(step.run(&[Tensor::from([[token]])])?.remove(0));
+        let device = self.device();
+        let run = |token: i64| Ok(step.run(&[Tensor::from([[token]]).to(device)])?.remove(0));
         let (mut held, mut tokens) = (Vec::new(), Vec::new());
         let next = |token: i64| {
             if held.len() == context {

@@ -3,7 +3,7 @@
 use gradus_ir::{Error, Result};
 use gradus_nn::data::Tensors;
 use gradus_nn::init::{Gain, kaiming_normal};
-use gradus_nn::{Embedding, Forward, Linear, Sampling, compile_forward, module};
+use gradus_nn::{Embedding, Forward, Linear, Module, Sampling, compile_forward, module};
 use gradus_tensor::{CrossEntropyOptions, Generator, Tensor, cross_entropy};
 
 /// The end of a name, which is 0, and the letters.
@@ -55,11 +55,12 @@ impl Bengio {
     /// A new name, letter by letter.
     pub fn sample(&self, sampling: &Sampling, g: &Generator) -> Result<String> {
         let logits = compile_forward(self, |m, x| m.forward(&x[0]));
-        let (mut context, mut name) = (vec![0i64; self.context], String::new());
+        let (mut context, mut name, device) = (vec![0i64; self.context], String::new(), self.device());
         let next = |letter: i64| {
             context.rotate_left(1);
             context[self.context - 1] = letter;
-            Ok(logits.run(&[Tensor::from_slice(&context, [1, self.context])])?.remove(0))
+            let context = Tensor::from_slice(&context, [1, self.context]).to(device);
+            Ok(logits.run(&[context])?.remove(0))
         };
         sampling.generate(0, g, next, |letter| {
             if letter > 0 {

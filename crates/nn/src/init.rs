@@ -1,7 +1,7 @@
 //! First values of parameters: PyTorch's distributions, from a generator that is given.
 
 use gradus_ir::{DType, Shape};
-use gradus_tensor::{Generator, Tensor};
+use gradus_tensor::{Device, Generator, Tensor};
 
 /// Uniform from `low` until before `high`.
 #[track_caller]
@@ -29,9 +29,10 @@ pub fn trunc_normal(
     let root2 = std::f64::consts::SQRT_2;
     let at = |x: f64| Tensor::from((x - mean) / std / root2).erf();
     let (a, b) = (at(low), at(high));
-    let u = g.rand(shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
+    // Wide numbers, which not every device has.
+    let u = Device::CPU.with(|| g.rand(shape)).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
     let x = (&u * (&b - &a) + &a).erfinv() * (root2 * std) + mean;
-    x.clamp(low, high).to_dtype(DType::F32)
+    x.clamp(low, high).to_dtype(DType::F32).to(Device::default())
 }
 
 /// How many inputs each output sums over, and how many outputs each input goes to. A weight's first axis is the outputs, its

@@ -8,7 +8,6 @@
 mod capture;
 pub mod checkpoint;
 pub mod data;
-mod device;
 mod finite;
 pub mod init;
 pub mod layers;
@@ -21,8 +20,8 @@ mod summary;
 mod train;
 
 pub use capture::capture;
-pub use device::Device;
 pub use gradus_files as file;
+pub use gradus_tensor::Device;
 pub use layers::*;
 pub use module::{Buffer, Forward, Mode, Module, Param, Part, Visitor};
 pub use optim::{Clip, Optimizer, Rule, Schedule};

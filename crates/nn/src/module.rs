@@ -25,9 +25,8 @@
 //! assert_eq!(names, ["hidden.weight", "hidden.bias", "out.weight", "out.bias"]);
 //! ```
 
-use crate::device::Device;
 use gradus_ir::{Class, DType, Result};
-use gradus_tensor::{Generator, Tensor};
+use gradus_tensor::{Device, Generator, Tensor};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -201,11 +200,14 @@ pub trait Module {
         floats.try_for_each(|(_, t)| t.convert_(dtype))
     }
 
-    /// Moves everything to a device. All there is is on the only one already.
+    /// Moves parameters and buffers to a device. Generators stay on the CPU, from where they draw for every device.
     fn to(&self, device: Device) -> Result<()> {
-        match device {
-            Device::Cpu => Ok(()),
-        }
+        self.state().iter().try_for_each(|(_, t)| t.move_(device))
+    }
+
+    /// Where the first parameter is; a model without any is on the CPU.
+    fn device(&self) -> Device {
+        self.parameters().first().map_or(Device::CPU, |(_, p)| p.device())
     }
 
     /// The number of trained numbers.

@@ -1,7 +1,7 @@
 //! Choosing among what a model thinks likely.
 
 use gradus_ir::{DType, Error, Result};
-use gradus_tensor::{Generator, Tensor};
+use gradus_tensor::{Device, Generator, Tensor};
 
 /// How a token is chosen by its logits.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,8 @@ impl Sampling {
     /// A token by logits `[vocabulary]`.
     #[track_caller]
     pub fn choose(&self, logits: &Tensor, g: &Generator) -> Result<i64> {
-        let logits = logits.check()?.detach().to_dtype(DType::F64).reshape([-1]);
+        // Wide numbers, which not every device has, and few of them.
+        let logits = logits.check()?.detach().to(Device::CPU).to_dtype(DType::F64).reshape([-1]);
         if self.temperature.is_nan() || self.temperature < 0.0 {
             return Err(Error::value(format!("temperature {}", self.temperature), "must be 0 or more"));
         }

@@ -6,7 +6,7 @@ use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
 use crate::place::placed;
 use gradus_ir::{Aval, Error, Result};
-use gradus_tensor::{Compiled, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
+use gradus_tensor::{Compiled, Device, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
 use std::borrow::Borrow;
 use std::ops::Deref;
 
@@ -61,6 +61,8 @@ struct Key {
     types: Vec<Aval>,
     /// Which layers are training and which parameters frozen.
     settings: Vec<bool>,
+    /// Where the parameters and the batch are, if not on the CPU.
+    device: Option<Device>,
     /// Whether this batch ends in an update.
     updates: bool,
 }
@@ -243,7 +245,9 @@ impl Step<'_> {
             types.extend(t.check()?.aval());
         }
         let updates = self.batches.seen + 1 == self.batches.of;
-        let key = Key { types, settings: self.settings(), updates };
+        let parameters = self.optimizer.parameters().map(|(_, p)| p.device());
+        let device = batch.iter().map(|t| t.device()).chain(parameters).find(|d| !d.is_cpu());
+        let key = Key { types, settings: self.settings(), device, updates };
         if let Some(at) = self.known.iter().position(|k| k.key == key) {
             return Ok(at);
         }

@@ -8,6 +8,7 @@ use crate::step::{Outcome, Step};
 use gradus_files::atomic;
 use gradus_files::safetensors::{Notes, Reader};
 use gradus_ir::{DType, Error, Result};
+use gradus_tensor::Device;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +75,7 @@ pub fn train(
         let batch = loader.next_batch()?;
         let outcome = step.run(&batch)?;
         done += 1;
-        let loss = outcome.loss.to_dtype(DType::F64).item::<f64>()?;
+        let loss = outcome.loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>()?;
         if !(loss.is_finite() && loss.abs() <= MOST_LOSS) {
             let kept = saved.restore()?;
             return Err(diverged(done, &format!("the loss is {loss:e}"), kept));

@@ -53,7 +53,8 @@ impl Tensor {
             return copy;
         }
         let shape = self.shape();
-        let positions = Tensor::iota(DType::I64, [shape.numel()], 0).reshape(&shape).at(places);
+        let all = || Tensor::iota(DType::I64, [shape.numel()], 0);
+        let positions = self.device().with(all).reshape(&shape).at(places);
         if positions.error().is_some() {
             return positions;
         }
@@ -91,6 +92,9 @@ impl Tensor {
         }
         let Inner::Data(data @ Data { strides: None, .. }, None) = &*self.0 else { return None };
         let (dtype, whole) = (data.aval.dtype, &data.aval.shape);
+        if !data.is_host() || !value.device().is_cpu() {
+            return None;
+        }
         if value.dtype().is_complex() && !dtype.is_complex() {
             return None;
         }
@@ -129,7 +133,7 @@ impl Tensor {
             let (size, n) = (d.aval.dtype.size(), d.aval.shape.numel());
             gradus_ir::size::reserve_elements(n, size).ok()?;
             let whole = crate::execute::row_major(d).ok()?;
-            let own = &whole.storage.as_slice::<u8>()[whole.offset * size..(whole.offset + n) * size];
+            let own = &whole.storage.host::<u8>()?[whole.offset * size..(whole.offset + n) * size];
             let fresh = d.strides.is_some();
             let storage = if fresh { whole.storage } else { Storage::from_slice(own)? };
             Some(Tensor::data(Data::row_major(storage, &d.aval)))
@@ -171,7 +175,7 @@ impl Patch {
 
     fn copied<E: Pod>(&self, storage: &mut Storage) -> Option<()> {
         let Patch { shape, steps, value, .. } = self;
-        let (all, into) = (value.storage.as_slice::<E>(), storage.get_mut_slice::<E>()?);
+        let (all, into) = (value.storage.host::<E>()?, storage.get_mut_slice::<E>()?);
         let first = value.offset as i64;
         match &self.to {
             To::Walk(strides, offset) => walked(shape, (into, strides, *offset), (all, steps, first)),

@@ -2,6 +2,7 @@
 
 use crate::apply::try_apply;
 use crate::data::Data;
+use crate::device::Device;
 use crate::few::Few;
 use crate::hook::seen_by;
 use crate::leaves;
@@ -99,6 +100,12 @@ fn add(slot: &mut Option<Tensor>, g: Tensor) {
     });
 }
 
+/// A gradient where it is needed. Nothing is looked up while the CPU is the only device.
+#[inline]
+fn moved(g: Tensor, to: impl FnOnce() -> Device) -> Tensor {
+    if gradus_device::is_any_open() { g.to(to()) } else { g }
+}
+
 impl Pass {
     fn send(&mut self, target: &Target, g: Tensor) {
         match target {
@@ -109,12 +116,13 @@ impl Pass {
                     self.leaves.push((leaf.clone(), None));
                     self.leaves.len() - 1
                 });
-                add(&mut self.leaves[at].1, g);
+                add(&mut self.leaves[at].1, moved(g, || cell.device()));
             }
         }
     }
 
     fn send_node(&mut self, node: &Handle<Node>, out: usize, g: Tensor) {
+        let g = moved(g, || node.device);
         add(&mut self.pending.of(node).cts[out], g);
     }
 
@@ -180,7 +188,7 @@ impl Pass {
             *t = Tensor::new(Inner::Data(data.clone(), edge));
         }
         for &k in &plan.reads_ct {
-            operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&outs[k])));
+            operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&outs[k]).to(node.device)));
         }
         let operands: Vec<&Tensor> = operands.iter().collect();
         let grads = try_apply(call, &operands).map_err(|e| e.at(node.place))?;
@@ -261,7 +269,9 @@ fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
                 format!("must be {aval}, like the tensor itself"),
             ))
         }
-        None if aval.shape.numel() == 1 && !aval.dtype.is_complex() => Ok(Tensor::full_of(&aval, 1.0)),
+        None if aval.shape.numel() == 1 && !aval.dtype.is_complex() => {
+            Ok(Tensor::full_of(&aval, 1.0).to(root.device()))
+        }
         None => Err(Error::shape(
             format!("backward from {aval}"),
             "needs a seed of that type: `backward_with(&seed)`",

@@ -5,6 +5,7 @@
 //! refuse to use a value that has been replaced since.
 
 use crate::data::Data;
+use crate::device::Device;
 use crate::hook::Hook;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Aval, DType, Error, Result};
@@ -117,6 +118,33 @@ impl Cell {
         f(value.as_data()?)
     }
 
+    /// Where the value is; if a compiled step has it, where that step left it last.
+    pub(crate) fn device(&self) -> Device {
+        self.state().value.as_data().map_or(Device::CPU, Data::device)
+    }
+
+    /// Moves the value, and its gradient, to a device.
+    pub(crate) fn move_to(&self, device: Device) -> Result<()> {
+        if crate::trace::is_tracing() {
+            return Err(Error::trace("a cell moves to a device; do it before the function is traced"));
+        }
+        loop {
+            let before = self.value();
+            let data = before.concrete()?.to(device)?;
+            let grad = self.grad().map(|g| g.to(device));
+            if let Some(e) = grad.as_ref().and_then(Tensor::error) {
+                return Err(e.clone());
+            }
+            let mut state = self.here();
+            // Unless a step has had it meanwhile.
+            if state.value.is_same(&before) {
+                state.grad = grad;
+                self.put(state, data, true);
+                return Ok(());
+            }
+        }
+    }
+
     pub(crate) fn version(&self) -> u64 {
         self.shared.version.load(Ordering::Acquire)
     }
@@ -224,7 +252,7 @@ impl Cell {
 
     /// Swaps the value; the type stays.
     pub(crate) fn set(&self, value: &Tensor) -> Result<()> {
-        let data = value.concrete()?;
+        let data = value.concrete()?.to(self.device())?;
         let own = self.aval();
         if data.aval != own {
             return Err(Error::shape(

@@ -3,24 +3,28 @@
 
 use crate::cell::Cell;
 use crate::data::Data;
-use crate::execute::{argument, program, row_major};
+use crate::device::{Device, mixed};
+use crate::execute::{Keeps, Ready, argument, program, row_major};
 use crate::profile::report;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function};
-use gradus_cpu::{Argument, Executable, Pool, Roof};
+use gradus_cpu::Argument;
+use gradus_device::Sink;
 use gradus_ir::{Aval, Error, Graph, Result};
 use gradus_mem::Storage;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-/// A way to run an executable.
-type Run<'a> = &'a mut dyn FnMut(&Executable, &mut Vec<Argument>) -> Result<Vec<Storage>>;
+/// A way to run a program.
+type Run<'a> = &'a mut dyn FnMut(&Ready, &mut Vec<Argument>) -> Result<Vec<Storage>>;
 
-/// A function compiled at the types of its arguments.
+/// A function compiled at the types of its arguments, for the device that they are on.
 pub struct Compiled {
     traced: TracedFunction,
-    executable: Arc<Executable>,
+    ready: Ready,
     types: Vec<Aval>,
+    device: Device,
 }
 
 /// What a run took.
@@ -54,30 +58,63 @@ pub struct Measured {
 #[track_caller]
 pub fn compile<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Compiled> {
     let place = Location::caller();
+    compile_at(types_of(ins)?, f, elsewhere(ins)).map_err(|e| e.or_at(place))
+}
+
+fn types_of(ins: &[&Tensor]) -> Result<Vec<Aval>> {
     let mut types = Vec::with_capacity(ins.len());
     for t in ins {
         types.extend(t.check()?.aval());
     }
-    compile_at(types, f).map_err(|e| e.or_at(place))
+    Ok(types)
 }
 
-fn compile_at<R: Outputs>(types: Vec<Aval>, f: impl FnOnce(&[Tensor]) -> R) -> Result<Compiled> {
+/// The first device other than the CPU that a tensor is on.
+fn elsewhere(ins: &[&Tensor]) -> Option<Device> {
+    ins.iter().map(|t| t.device()).find(|d| !d.is_cpu())
+}
+
+fn compile_at<R: Outputs>(
+    types: Vec<Aval>,
+    f: impl FnOnce(&[Tensor]) -> R,
+    device: Option<Device>,
+) -> Result<Compiled> {
     let traced = trace_function(&types, f)?;
-    if traced.captured.iter().any(|t| t.as_cell().is_none()) {
+    if traced.captured.iter().any(Tensor::is_traced) {
         return Err(Error::trace("a compiled function uses a value of an outer trace; make it an argument"));
     }
-    let executable = program(&traced.graph)?;
-    Ok(Compiled { traced, executable, types })
+    let device = device_for(device, types.len(), &traced.captured);
+    Compiled::new(traced, types, device)
 }
 
-/// Makes one plan of a graph.
+/// Where a function of so many arguments runs, of which the first that is not on the CPU is on `device`: where its operands
+/// are, or where tensors are made if there are none.
+fn device_for(device: Option<Device>, arguments: usize, captured: &[Tensor]) -> Device {
+    let none = || if arguments == 0 && captured.is_empty() { Device::default() } else { Device::CPU };
+    device.or_else(|| elsewhere(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)
+}
+
+/// Makes one plan of a graph, for this thread's default device.
 pub fn compile_graph(graph: &Arc<Graph>) -> Result<Compiled> {
-    let executable = program(graph)?;
     let traced = TracedFunction { graph: graph.clone(), captured: Vec::new(), written: Vec::new() };
-    Ok(Compiled { traced, executable, types: graph.input_avals() })
+    Compiled::new(traced, graph.input_avals(), Device::default())
 }
 
 impl Compiled {
+    fn new(traced: TracedFunction, types: Vec<Aval>, device: Device) -> Result<Compiled> {
+        let first = traced.graph.output_avals().len() - traced.written.len();
+        let input = |t: &Tensor| traced.captured.iter().position(|c| c.is_same(t));
+        let keep = |(k, t): (usize, &Tensor)| Some((first + k, types.len() + input(t)?));
+        let keeps: Keeps = traced.written.iter().enumerate().filter_map(keep).collect();
+        let ready = program(&traced.graph, device, &keeps)?;
+        Ok(Compiled { traced, ready, types, device })
+    }
+
+    /// The device that it runs on.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
     /// The graph, cells included as inputs behind the function's own.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.traced.graph
@@ -95,21 +132,21 @@ impl Compiled {
 
     /// The plan for people: totals, what was simplified, what did not fuse and why, the arena, every step with its work.
     pub fn explain(&self) -> String {
-        self.executable.plan().explained()
+        self.ready.explain()
     }
 
     /// Bytes of temporaries.
     pub fn arena(&self) -> usize {
-        self.executable.plan().arena
+        self.ready.arena()
     }
 
     /// Runs it and says what that took: operations and bytes of every turn of its loops and of the branches taken, and how
     /// many turns those loops took that go on while a condition holds. Nobody else must run it meanwhile.
     #[track_caller]
     pub fn measured(&self, ins: &[&Tensor]) -> Result<Measured> {
-        let before = self.executable.done();
+        let before = self.ready.done();
         self.run(ins)?;
-        let after = self.executable.done();
+        let after = self.ready.done();
         Ok(Measured {
             flops: (after.work.flops - before.work.flops) as u64,
             bytes: (after.work.bytes - before.work.bytes) as u64,
@@ -119,22 +156,18 @@ impl Compiled {
 
     /// What each step of the plan is, in order.
     pub fn steps(&self) -> Vec<String> {
-        self.executable.plan().steps.iter().map(|step| step.title()).collect()
+        self.ready.steps()
     }
 
     /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near
-    /// that comes to what this machine can do (`Roof::measured`).
+    /// that comes to what the device can do (`Device::roof`).
     #[track_caller]
     pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
         let place = Location::caller();
-        let mut times = Vec::new();
-        self.run_with(ins, &mut |executable, arguments| {
-            let (outs, own) = executable.profile(Pool::global(), arguments)?;
-            times = own;
-            Ok(outs)
-        })
-        .map_err(|e| e.or_at(place))?;
-        Ok(report(self.executable.plan(), &times, Roof::measured()))
+        let mut times = Times::default();
+        self.run_with(ins, &mut |ready, arguments| ready.run_timed(arguments, &mut times))
+            .map_err(|e| e.or_at(place))?;
+        Ok(report(&self.ready, &times.0, self.device.roof()?))
     }
 
     /// Runs it on arguments of the types it was compiled for.
@@ -145,7 +178,7 @@ impl Compiled {
     }
 
     fn run_on(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
-        self.run_with(ins, &mut |executable, arguments| executable.run(Pool::global(), arguments))
+        self.run_with(ins, &mut |ready, arguments| ready.run(arguments))
     }
 
     fn run_with(&self, ins: &[&Tensor], run: Run<'_>) -> Result<Vec<Tensor>> {
@@ -156,25 +189,41 @@ impl Compiled {
                 Err(elsewhere) => elsewhere.wait(),
             }
         };
-        let storages = run(&self.executable, &mut taken.arguments)?;
+        let storages = run(&self.ready, &mut taken.arguments)?;
         let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
         let mut outs: Vec<Data> =
             storages.into_iter().zip(self.traced.graph.output_avals()).map(data).collect();
         let written = outs.split_off(outs.len() - self.traced.written.len());
-        taken.cells.clear();
-        for (t, data) in self.traced.written.iter().zip(written) {
-            if let Some(cell) = t.as_cell() {
-                cell.put_back(data, true);
-            }
+        // A cell stays where it is, so that a generator on the CPU can draw for any device.
+        let mut failed = None;
+        for (out, data) in std::mem::take(&mut taken.cells).into_iter().zip(written) {
+            let back = data.to(out.device).unwrap_or_else(|e| {
+                failed = Some(e);
+                data
+            });
+            out.cell.put_back(back, true);
+        }
+        if let Some(e) = failed {
+            return Err(e);
         }
         Ok(outs.into_iter().map(Tensor::data).collect())
+    }
+
+    /// A value as an argument. Numbers and generators may stay on the CPU.
+    fn given(&self, data: &Data) -> Result<Argument> {
+        match data.device() {
+            own if own == self.device => {}
+            _ if data.is_small_on_host() => {}
+            own => return Err(mixed(self.device, own)),
+        }
+        Ok(argument(&row_major(data)?))
     }
 
     /// What a run is given, or the cell whose value another thread has.
     fn gather(&self, ins: &[&Tensor]) -> Result<std::result::Result<Taken, &Cell>> {
         let mut arguments = Vec::with_capacity(ins.len() + self.traced.captured.len());
         for t in ins {
-            arguments.push(argument(&row_major(&t.check()?.concrete()?)?));
+            arguments.push(self.given(&t.check()?.concrete()?)?);
         }
         let found: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
         if found != self.types {
@@ -184,7 +233,10 @@ impl Compiled {
         let mut taken = Taken { cells: Vec::new(), arguments };
         let cells = self.traced.captured.iter().zip(&self.traced.graph.inputs()[ins.len()..]);
         for (t, (_, input)) in cells {
-            let Some(cell) = t.as_cell() else { continue };
+            let Some(cell) = t.as_cell() else {
+                taken.arguments.push(self.given(&t.concrete()?)?);
+                continue;
+            };
             let (now, then) = (cell.aval(), self.traced.graph.aval(*input));
             if now != *then {
                 let why = format!("was {then} when the function was compiled; compile it again");
@@ -195,7 +247,7 @@ impl Compiled {
                     return Ok(Err(cell));
                 }
             } else if let Some(value) = cell.value_now() {
-                taken.arguments.push(argument(&row_major(&value.concrete()?)?));
+                taken.arguments.push(self.given(&value.concrete()?)?);
             } else {
                 return Ok(Err(cell));
             }
@@ -204,10 +256,31 @@ impl Compiled {
     }
 }
 
-/// Cells whose values are out for a run; on any way out but success they come back.
+/// The times of the steps of a run.
+#[derive(Default)]
+struct Times(Vec<Duration>);
+
+impl Sink for Times {
+    fn span(&mut self, step: usize, took: Duration) {
+        if self.0.len() <= step {
+            self.0.resize(step + 1, Duration::ZERO);
+        }
+        self.0[step] += took;
+    }
+}
+
+/// The arguments of a run, and the cells whose values are among them. On any way out but success those come back.
 struct Taken {
-    cells: Vec<(Cell, usize, Aval)>,
+    cells: Vec<Out>,
     arguments: Vec<Argument>,
+}
+
+/// A cell whose value is out for a run.
+struct Out {
+    cell: Cell,
+    argument: usize,
+    aval: Aval,
+    device: Device,
 }
 
 impl Taken {
@@ -223,7 +296,8 @@ impl Taken {
             }
         };
         drop(data);
-        self.cells.push((cell.clone(), self.arguments.len(), aval));
+        let device = whole.device();
+        self.cells.push(Out { cell: cell.clone(), argument: self.arguments.len(), aval, device });
         let offset = whole.offset * whole.aval.dtype.size();
         self.arguments.push(Argument { storage: whole.storage, offset });
         Ok(true)
@@ -232,8 +306,8 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        for (cell, i, aval) in self.cells.drain(..) {
-            if let Some(a) = self.arguments.get(i) {
+        for Out { cell, argument, aval, .. } in self.cells.drain(..) {
+            if let Some(a) = self.arguments.get(argument) {
                 let offset = a.offset / aval.dtype.size();
                 cell.put_back(Data { storage: a.storage.clone(), aval, strides: None, offset }, false);
             }
@@ -285,15 +359,17 @@ impl<F> Jit<F> {
     where
         F: Fn(&[Tensor]) -> R,
     {
-        let mut types = Vec::with_capacity(ins.len());
-        for t in ins {
-            types.extend(t.check()?.aval());
-        }
+        let (types, device) = (types_of(ins)?, elsewhere(ins));
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(c) = known().iter().find(|c| c.types == types) {
+        // Cells may have moved since.
+        let is_there = |c: &Compiled| {
+            !gradus_device::is_any_open() || c.device == device_for(device, types.len(), &c.traced.captured)
+        };
+        let fits = |c: &&Arc<Compiled>| c.types == types && is_there(c);
+        if let Some(c) = known().iter().find(fits) {
             return Ok(c.clone());
         }
-        let new = Arc::new(compile_at(types, &self.f)?);
+        let new = Arc::new(compile_at(types, &self.f, device)?);
         let mut all = known();
         if all.len() >= MOST {
             all.remove(0);

@@ -4,6 +4,7 @@ use crate::apply::apply1;
 use crate::arg::Number;
 use crate::data::Data;
 use crate::data::Element;
+use crate::device::Device;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use crate::trace::is_tracing;
@@ -21,7 +22,13 @@ impl Tensor {
     #[track_caller]
     pub fn full(shape: impl Into<Shape>, value: impl Into<Number>) -> Tensor {
         let value = value.into();
-        Tensor::from_literal(&value.literal(value.dtype())).expand_to(&shape.into())
+        Tensor::from_literal(&value.literal(value.dtype())).on_default_device().expand_to(&shape.into())
+    }
+
+    /// Moved to where this thread makes tensors, unless a graph is being traced.
+    #[track_caller]
+    fn on_default_device(&self) -> Tensor {
+        if is_tracing() { self.clone() } else { self.to(Device::default()) }
     }
 
     /// One value everywhere, of a type.
@@ -48,10 +55,10 @@ impl Tensor {
         Tensor::full(shape, 1.0)
     }
 
-    /// One value everywhere, with this tensor's type.
+    /// One value everywhere, with this tensor's type, on its device.
     #[track_caller]
     pub fn full_like(&self, value: f64) -> Tensor {
-        self.aval().map_or_else(|| self.clone(), |aval| Tensor::full_of(&aval, value))
+        self.aval().map_or_else(|| self.clone(), |aval| Tensor::full_of(&aval, value).to(self.device()))
     }
 
     /// Zeros with this tensor's type.
@@ -115,7 +122,9 @@ impl Tensor {
             let why = "must be finite and the step not 0";
             return Tensor::refuse("arange", &[], Error::value("start, stop and step", why));
         }
-        Tensor::iota(DType::F64, [n.max(0.0) as usize], 0).mul(s).add(a).to_dtype(DType::F32)
+        // Wide numbers, which not every device has.
+        let make = || Tensor::iota(DType::F64, [n.max(0.0) as usize], 0).mul(s).add(a).to_dtype(DType::F32);
+        Device::CPU.with(make).on_default_device()
     }
 
     /// `n` evenly spaced numbers from `start` to `stop`, both included, `f32`.
@@ -146,7 +155,7 @@ impl Tensor {
             return make(&ends);
         }
         // The ends are operands, so that one program serves all.
-        region1("linspace", vec![arg("aval", aval.clone())], &[&ends[0], &ends[1]], make)
+        region1("linspace", vec![arg("aval", aval.clone())], &[&ends[0], &ends[1]], make).on_default_device()
     }
 }
 

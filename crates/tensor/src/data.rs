@@ -1,6 +1,7 @@
 //! Concrete data: storage seen through a layout. Views share storage; nothing is copied until it is read.
 
 use crate::convert::Memory;
+use crate::device::Device;
 use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape, size};
 use gradus_mem::{Pod, Storage};
@@ -90,8 +91,13 @@ impl Data {
 
     /// Elements through a conversion: those at these offsets in storage, or all in row-major order.
     fn read<S: Pod, U>(&self, at: Option<&[i64]>, f: impl Fn(S) -> U) -> Result<Vec<U>> {
-        let all = self.storage.as_slice::<S>();
         let n = at.map_or(self.aval.shape.numel(), |at| at.len());
+        let Some(all) = self.storage.host::<S>() else {
+            return match at {
+                None => self.to(Device::CPU)?.read(None, f),
+                Some(_) => Err(Error::verify("offsets are into the memory of another device")),
+            };
+        };
         match (at, &self.strides) {
             (Some(at), _) => size::collect(n, at.iter().map(|&i| f(all[i as usize]))),
             (None, None) => size::collect(n, all[self.offset..self.offset + n].iter().map(|x| f(*x))),
@@ -113,15 +119,17 @@ impl Data {
     /// Whole numbers that lie in row-major order, without a copy.
     pub(crate) fn ints(&self) -> Option<&[i64]> {
         let plain = self.aval.dtype == DType::I64 && self.strides.is_none();
-        plain.then(|| &self.storage.as_slice::<i64>()[self.offset..][..self.aval.shape.numel()])
+        let all = plain.then(|| self.storage.host::<i64>())??;
+        Some(&all[self.offset..][..self.aval.shape.numel()])
     }
 
     /// Elements in row-major order as they lie in memory.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         let size = self.aval.dtype.size();
-        let whole = crate::execute::row_major(self)?;
+        let whole = crate::execute::row_major(&self.to(Device::CPU)?)?;
         let from = whole.offset * size;
-        Ok(whole.storage.as_slice::<u8>()[from..from + self.aval.shape.numel() * size].to_vec())
+        let all = whole.storage.host::<u8>().unwrap_or_default();
+        Ok(all[from..from + self.aval.shape.numel() * size].to_vec())
     }
 
     /// From row-major elements as they lie in memory.

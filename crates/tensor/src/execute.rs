@@ -1,12 +1,15 @@
 //! Running one op on data: views share storage, few elements are moved by hand, all else is compiled once per types and layouts.
 
 use crate::data::Data;
+use crate::device::{Device, device_of};
 use crate::plan::Bounded;
 use crate::{moved, recent};
 use gradus_cpu::{Argument, Executable, Given, Layout, Pool};
+use gradus_device::{Done, Request, Sink, Text, Work};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::{Form, Scalar};
 use gradus_ir::{Aval, Error, Graph, Op, Result, size};
+use gradus_mem::Storage;
 use std::sync::Arc;
 
 /// The results of an op on data.
@@ -30,13 +33,74 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     // Operands too: what repeats takes no memory, but nobody waits for a walk over more than memory could hold.
     size::reserve_values(&avals)?;
     size::reserve_values(&outs)?;
-    let executable = executable(op, ins, &avals)?;
-    recent::remember_op(op, ins, &outs, &executable);
-    run(&executable, &mut ins.iter().map(argument).collect(), outs)
+    let device = place(ins)?;
+    if !device.is_cpu() {
+        outs.iter().try_for_each(|out| device.takes(out.dtype))?;
+    }
+    let ready = ready(op, device, ins, &avals)?;
+    recent::remember_op(op, device, ins, &outs, &ready);
+    run(&ready, &mut ins.iter().map(argument).collect(), outs)
 }
 
-/// The executable of an op on data and the types of its results, unless they are views.
-pub(crate) fn executable_of(op: &Op, ins: &[Data]) -> Result<Option<(Arc<Executable>, Vec<Aval>)>> {
+/// Where an op on these operands runs.
+pub(crate) fn place(ins: &[Data]) -> Result<Device> {
+    if ins.is_empty() { Ok(Device::default()) } else { device_of(ins) }
+}
+
+/// A program made ready on a device. The CPU's is called directly, because small calls are many.
+#[derive(Clone, Debug)]
+pub(crate) enum Ready {
+    Cpu(Arc<Executable>),
+    Other(Arc<dyn gradus_device::Executable>),
+}
+
+impl Ready {
+    pub(crate) fn run(&self, arguments: &mut Vec<Argument>) -> Result<Vec<Storage>> {
+        match self {
+            Ready::Cpu(executable) => executable.run(Pool::global(), arguments),
+            Ready::Other(executable) => executable.run(arguments, None),
+        }
+    }
+
+    /// Runs it and reports the time of each step.
+    pub(crate) fn run_timed(
+        &self,
+        arguments: &mut Vec<Argument>,
+        sink: &mut dyn Sink,
+    ) -> Result<Vec<Storage>> {
+        self.get().run(arguments, Some(sink))
+    }
+
+    fn get(&self) -> &dyn gradus_device::Executable {
+        match self {
+            Ready::Cpu(executable) => &**executable,
+            Ready::Other(executable) => &**executable,
+        }
+    }
+
+    pub(crate) fn explain(&self) -> String {
+        self.get().explain()
+    }
+
+    pub(crate) fn steps(&self) -> Vec<String> {
+        self.get().steps()
+    }
+
+    pub(crate) fn costs(&self) -> Vec<Work> {
+        self.get().costs()
+    }
+
+    pub(crate) fn arena(&self) -> usize {
+        self.get().arena()
+    }
+
+    pub(crate) fn done(&self) -> Done {
+        self.get().done()
+    }
+}
+
+/// The program of an op on data of a device and the types of its results, unless they are views.
+pub(crate) fn ready_of(op: &Op, device: Device, ins: &[Data]) -> Result<Option<(Ready, Vec<Aval>)>> {
     let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
     let outs = op.infer(&avals)?;
     if matches!(op.def().form(&avals), Form::View(_) | Form::Pointwise(Scalar::Identity) | Form::Reshape) {
@@ -44,39 +108,42 @@ pub(crate) fn executable_of(op: &Op, ins: &[Data]) -> Result<Option<(Arc<Executa
     }
     size::reserve_values(&avals)?;
     size::reserve_values(&outs)?;
-    Ok(Some((executable(op, ins, &avals)?, outs)))
+    Ok(Some((ready(op, device, ins, &avals)?, outs)))
 }
 
-/// Runs an executable; gives results of these types.
-pub(crate) fn run(
-    executable: &Executable,
-    arguments: &mut Vec<Argument>,
-    outs: Vec<Aval>,
-) -> Result<Vec<Data>> {
-    let storages = executable.run(Pool::global(), arguments)?;
+/// Runs a program; gives results of these types.
+pub(crate) fn run(ready: &Ready, arguments: &mut Vec<Argument>, outs: Vec<Aval>) -> Result<Vec<Data>> {
+    let storages = ready.run(arguments)?;
     let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
     Ok(storages.into_iter().zip(outs).map(data).collect())
 }
 
-type Key = (Op, Vec<(Aval, Option<Box<[i64]>>)>);
+type Key = (Op, Device, Vec<(Aval, Option<Box<[i64]>>)>);
 
-static EXECUTABLES: Bounded<Key, Arc<Executable>> = Bounded::new();
+static READY: Bounded<Key, Ready> = Bounded::new();
 
-/// The executable of an op at these types and layouts.
-fn executable(op: &Op, ins: &[Data], avals: &[Aval]) -> Result<Arc<Executable>> {
+/// The program of an op at these types and layouts.
+fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready> {
     let parts: Vec<(&Aval, &Option<Box<[i64]>>)> = ins.iter().map(|d| (&d.aval, &d.strides)).collect();
-    let is = |(o, own): &Key| {
+    let is = |(o, d, own): &Key| {
         o == op
+            && *d == device
             && same_lines(o, op)
             && own.len() == ins.len()
             && own.iter().zip(ins).all(|(k, d)| k.0 == d.aval && k.1 == d.strides)
     };
-    EXECUTABLES.get_or_make(&(op, &parts), is, || {
+    READY.get_or_make(&(op, device.id(), &parts), is, || {
         let graph = graph_of(op, avals)?;
         let given: Vec<Given> = ins.iter().map(given).collect();
-        let executable = Executable::with(&graph, &given)?;
-        let key = (op.clone(), ins.iter().map(|d| (d.aval.clone(), d.strides.clone())).collect());
-        Ok((key, Arc::new(executable)))
+        let ready = match device.is_cpu() {
+            true => Ready::Cpu(Arc::new(Executable::with(&graph, &given)?)),
+            false => {
+                let request = Request { given: &given, keeps: &[], text: Text::Generic };
+                Ready::Other(device.get().program(&graph, &request)?)
+            }
+        };
+        let key = (op.clone(), device, ins.iter().map(|d| (d.aval.clone(), d.strides.clone())).collect());
+        Ok((key, ready))
     })
 }
 
@@ -86,14 +153,26 @@ fn same_lines(a: &Op, b: &Op) -> bool {
 }
 
 /// Fewer than of single ops: a whole program may hold large constants.
-static PROGRAMS: Bounded<Arc<Graph>, Arc<Executable>> = Bounded::of(256);
+static PROGRAMS: Bounded<(Arc<Graph>, Device, Keeps), Ready> = Bounded::of(256);
 
-/// The executable of a whole graph: made once for all graphs that are the same, whoever traced them.
-pub(crate) fn program(graph: &Arc<Graph>) -> Result<Arc<Executable>> {
+/// Pairs of an output and an input that are the new and the old value of a cell.
+pub(crate) type Keeps = Vec<(usize, usize)>;
+
+/// The program of a whole graph on a device: made once for all graphs that are the same, whoever traced them.
+pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &Keeps) -> Result<Ready> {
     PROGRAMS.get_or_make(
-        &graph.canonical_hash(),
-        |own| **own == **graph && own.same_origins(graph),
-        || Ok((graph.clone(), Arc::new(Executable::new(graph)?))),
+        &(graph.canonical_hash(), device.id()),
+        |(own, d, k)| *d == device && k == keeps && **own == **graph && own.same_origins(graph),
+        || {
+            let ready = match device.is_cpu() {
+                true => Ready::Cpu(Arc::new(Executable::new(graph)?)),
+                false => {
+                    let request = Request { given: &[], keeps, text: Text::Special };
+                    Ready::Other(device.get().program(graph, &request)?)
+                }
+            };
+            Ok(((graph.clone(), device, keeps.clone()), ready))
+        },
     )
 }
 

@@ -124,7 +124,7 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     let shape = t.shape();
     let mut index: Vec<(usize, Tensor)> = Vec::new();
     for (axis, ids) in ids {
-        index.push((axis, ids.wrapped_ids(shape[axis])?));
+        index.push((axis, ids.wrapped_ids(shape[axis])?.beside(&t)));
     }
     for (axis, ids) in &index {
         ids.check()?;
@@ -167,7 +167,8 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
 /// The same of few integers that are known and all of one shape.
 fn merged_at_once(shape: &Shape, index: &[(usize, Tensor)]) -> Option<Tensor> {
     let own = index[0].1.shape();
-    if own.numel() > FEW || trace::is_tracing() || index.iter().any(|(_, ids)| ids.shape() != own) {
+    let unfit = |ids: &Tensor| ids.shape() != own || !ids.device().is_cpu();
+    if own.numel() > FEW || trace::is_tracing() || index.iter().any(|(_, ids)| unfit(ids)) {
         return None;
     }
     let mut position = vec![0; own.numel()];
@@ -186,7 +187,7 @@ impl Tensor {
             return Err(Error::dtype(self.dtype(), "indices are integers (or a bool mask)"));
         }
         let ids = self.to_dtype(DType::I64);
-        if trace::for_operands(&[&ids]).is_none() {
+        if trace::for_operands(&[&ids]).is_none() && ids.device().is_cpu() {
             let n = extent as i64;
             if ids.with_data(|d| d.ints().map(|all| all_below(all, n))) == Some(true) {
                 return Ok(ids);
@@ -210,10 +211,16 @@ impl Tensor {
         Ok(ids.lt(0).select(&from_end, &ids))
     }
 
+    /// Indices on the device of the tensor they index. As in PyTorch they may come from the CPU.
+    #[track_caller]
+    fn beside(&self, indexed: &Tensor) -> Tensor {
+        if indexed.is_traced() { self.clone() } else { self.to(indexed.device()) }
+    }
+
     /// `position` where these traced ids are inside the extent, else one that is nowhere and says which id it was.
     #[track_caller]
     fn guarded(&self, extent: usize, position: &Tensor) -> Tensor {
-        if self.is_traced() {
+        if self.is_traced() || !self.device().is_cpu() {
             self.ge(0).and(&self.lt(extent as i64)).select(position, &(self + astray(extent)))
         } else {
             position.clone()
@@ -431,7 +438,7 @@ impl Tensor {
     #[track_caller]
     fn indexed(&self, axis: isize, ids: &Tensor) -> Result<(usize, Tensor)> {
         let axis = resolve(axis, self.check()?.rank())?;
-        Ok((axis, ids.wrapped_ids(self.shape()[axis])?))
+        Ok((axis, ids.wrapped_ids(self.shape()[axis])?.beside(self)))
     }
 }
 
@@ -468,6 +475,7 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
     // Few that are known are counted by hand.
     if own.numel() <= FEW
         && !trace::is_tracing()
+        && ids.device().is_cpu()
         && let Some(ids) = ids.with_data(|d| d.to_vec::<i64>().ok())
     {
         let (steps, mut at): (Vec<i64>, Vec<i64>) = (strides.iter().map(|&s| s as i64).collect(), ids);

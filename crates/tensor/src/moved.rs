@@ -1,6 +1,7 @@
 //! Few elements moved by hand, where finding a program for it and running it would take longer than the moves.
 
 use crate::data::Data;
+use crate::device::Device;
 use crate::recent::plain;
 use crate::tensor::Tensor;
 use crate::{tape, trace};
@@ -16,6 +17,13 @@ const FEW: usize = 1 << 10;
 /// programs.
 pub(crate) fn by_hand(form: &Form, ins: &[Data], outs: &[Aval]) -> Option<Vec<Data>> {
     let out = outs.first()?;
+    let elsewhere = match ins {
+        [] => Device::default() != Device::CPU,
+        _ => !ins.iter().all(Data::is_host),
+    };
+    if elsewhere {
+        return None;
+    }
     let bytes = out.shape.checked_numel()?.checked_mul(out.dtype.size())?;
     let storage = match (form, out.dtype.size()) {
         _ if bytes > FEW => None,
@@ -57,7 +65,7 @@ pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tens
     // Of nothing there may be any number of rows, also more than can be counted.
     let rows = if bytes == 0 { 0 } else { before.iter().product() };
     for part in parts.iter().filter(|_| rows > 0) {
-        let from = &part.storage.as_slice::<u8>()[part.offset * dtype.size()..];
+        let from = &part.storage.host::<u8>()?[part.offset * dtype.size()..];
         let own = part.aval.shape[axis..].iter().product::<usize>() * dtype.size();
         for row in 0..rows {
             let at = row * (bytes / rows) + first;
@@ -106,7 +114,7 @@ pub(crate) fn gathered(x: &Tensor, axis: usize, ids: &Tensor) -> Option<Tensor> 
 }
 
 fn taken<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
-    let all = &x.storage.as_slice::<E>()[x.offset..];
+    let all = &x.storage.host::<E>()?[x.offset..];
     Storage::from_fn(at.len(), |i| all[at[i]])
 }
 
@@ -155,8 +163,8 @@ fn put<E: Pod>(
     new: &Data,
     into: impl Fn(&mut E, E),
 ) -> Option<Storage> {
-    let mut result = Storage::from_slice(&x.storage.as_slice::<E>()[x.offset..][..x.aval.shape.numel()])?;
-    let (to, all) = (result.get_mut_slice::<E>()?, new.storage.as_slice::<E>());
+    let mut result = Storage::from_slice(&x.storage.host::<E>()?[x.offset..][..x.aval.shape.numel()])?;
+    let (to, all) = (result.get_mut_slice::<E>()?, new.storage.host::<E>()?);
     let steps = new.strides();
     let from = Offsets::new(shape, &steps, new.offset as i64);
     at.iter().zip(from).for_each(|(&i, j)| into(&mut to[i], all[j as usize]));
@@ -192,7 +200,7 @@ fn moved<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storage> {
             let mut first = 0;
             for part in ins {
                 let own: usize = part.aval.shape[*axis..].iter().product();
-                each(part, |k, x: E| to[k / own * row + first + k % own] = x);
+                each(part, |k, x: E| to[k / own * row + first + k % own] = x)?;
                 first += own;
             }
             Some(result)
@@ -202,7 +210,7 @@ fn moved<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storage> {
             let strides = x.strides();
             let (before, after) = (&x.aval.shape[..*axis], &x.aval.shape[axis + 1..]);
             let ids = positions(ids, x.aval.shape[*axis])?;
-            let all = x.storage.as_slice::<E>();
+            let all = x.storage.host::<E>()?;
             let mut from = Vec::with_capacity(out.shape.numel());
             for first in Offsets::new(before, &strides[..*axis], x.offset as i64) {
                 for id in &ids {
@@ -217,32 +225,33 @@ fn moved<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storage> {
             let (extent, inner) = (x.aval.shape[*axis], x.aval.shape[axis + 1..].iter().product::<usize>());
             let mut result = Storage::zeroed(out.shape.numel() * size_of::<E>())?;
             let to = result.get_mut_slice::<E>()?;
-            each(x, |k, x: E| to[k] = x);
+            each(x, |k, x: E| to[k] = x)?;
             each(new, |k, x: E| {
                 let (slice, i) = (k / inner, k % inner);
                 let (before, id) = (slice / ids.len(), ids[slice % ids.len()] as usize);
                 to[(before * extent + id) * inner + i] = x;
-            });
+            })?;
             Some(result)
         }
         _ => None,
     }
 }
 
-/// Every element with its row-major position.
-fn each<E: Pod>(d: &Data, mut f: impl FnMut(usize, E)) {
-    let (all, n) = (d.storage.as_slice::<E>(), d.aval.shape.numel());
+/// Every element with its row-major position, if they are on the CPU.
+fn each<E: Pod>(d: &Data, mut f: impl FnMut(usize, E)) -> Option<()> {
+    let (all, n) = (d.storage.host::<E>()?, d.aval.shape.numel());
     match &d.strides {
         None => all[d.offset..d.offset + n].iter().enumerate().for_each(|(k, x)| f(k, *x)),
         Some(strides) => Offsets::new(&d.aval.shape, strides, d.offset as i64)
             .enumerate()
             .for_each(|(k, i)| f(k, all[i as usize])),
     }
+    Some(())
 }
 
 /// Indices that all are inside of an axis.
 fn positions(ids: &Data, extent: usize) -> Option<Vec<i64>> {
-    let few = ids.aval.dtype == DType::I64 && ids.aval.shape.numel() <= FEW;
+    let few = ids.is_host() && ids.aval.dtype == DType::I64 && ids.aval.shape.numel() <= FEW;
     let ids = few.then(|| ids.to_vec::<i64>().ok())??;
     ids.iter().all(|i| (0..extent as i64).contains(i)).then_some(ids)
 }

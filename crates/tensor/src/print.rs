@@ -7,6 +7,7 @@ mod layout;
 mod number;
 
 use crate::data::Data;
+use crate::device::Device;
 use crate::tensor::{Inner, Tensor};
 use layout::Layout;
 use std::fmt;
@@ -36,12 +37,16 @@ fn offsets(data: &Data, shown: &[Vec<usize>]) -> Vec<i64> {
 
 /// The array, its lines behind `indent` columns but for the first.
 fn array(data: &Data, separator: &str, indent: usize, digits: Option<usize>) -> String {
+    let data = match data.to(Device::CPU) {
+        Ok(data) => data,
+        Err(e) => return e.to_string(),
+    };
     let shape = &data.aval.shape;
     if shape.contains(&0) {
         return if shape.rank() == 1 { "[]".to_string() } else { format!("[], shape={shape}") };
     }
     let shown = shown(shape, shape.numel() <= MOST_SHOWN);
-    let words = match data.carried(Some(&offsets(data, &shown))) {
+    let words = match data.carried(Some(&offsets(&data, &shown))) {
         Ok(elements) => number::words(&elements, data.aval.dtype, digits),
         Err(e) => return e.to_string(),
     };
@@ -66,6 +71,9 @@ impl fmt::Debug for Tensor {
         match (&*self.0, self.concrete()) {
             (Inner::Data(..) | Inner::Cell(_), Ok(data)) => {
                 write!(f, "{}, dtype={}", array(&data, ", ", OPEN.len(), f.precision()), data.aval.dtype)?;
+                if !data.is_host() {
+                    write!(f, ", device={}", data.device())?;
+                }
             }
             _ => write!(f, "{self}")?,
         }

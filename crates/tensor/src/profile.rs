@@ -1,24 +1,27 @@
 //! How long the steps of a plan took, beside what the machine could do.
 
-use gradus_cpu::{Plan, Roof, amount};
+use crate::execute::Ready;
+use gradus_cpu::amount;
+use gradus_device::Roof;
 use std::fmt::Write;
 use std::time::Duration;
 
 /// A line per step, the longest first: time, share, rates, and the part of the roof that the rates reach.
-pub(crate) fn report(plan: &Plan, times: &[Duration], roof: Roof) -> String {
+pub(crate) fn report(ready: &Ready, times: &[Duration], roof: Roof) -> String {
+    let (titles, costs) = (ready.steps(), ready.costs());
     let total: Duration = times.iter().sum();
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(times[i]));
     let mut text = format!(
         "{} steps in {total:?}; roof: {}, {}\n",
-        plan.steps.len(),
+        titles.len(),
         amount(roof.flops, "FLOP/s"),
         amount(roof.bytes, "B/s")
     );
     let _ =
         writeln!(text, "{:>10} {:>6} {:>12} {:>12} {:>6}  step", "time", "share", "FLOP/s", "B/s", "roof");
     for i in order {
-        let (work, seconds) = (plan.steps[i].work(plan), times[i].as_secs_f64());
+        let (work, seconds) = (costs[i], times[i].as_secs_f64());
         if seconds == 0.0 {
             continue;
         }
@@ -31,7 +34,7 @@ pub(crate) fn report(plan: &Plan, times: &[Duration], roof: Roof) -> String {
             amount(work.flops / seconds, ""),
             amount(work.bytes / seconds, ""),
             100.0 * least / seconds,
-            plan.steps[i].title()
+            titles[i]
         );
     }
     text

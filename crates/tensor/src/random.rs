@@ -5,6 +5,7 @@
 
 use crate::apply::{apply_n, apply1};
 use crate::data::{Data, Element};
+use crate::device::Device;
 use crate::region::region1;
 use crate::tensor::Tensor;
 use gradus_cpu::{map_in_place, vector};
@@ -90,7 +91,7 @@ impl Generator {
         &self.state
     }
 
-    /// Random words.
+    /// Random words, on this thread's default device.
     #[track_caller]
     pub fn bits(&self, shape: impl Into<Shape>) -> Tensor {
         // A guard, not a closure: in a closure the caller's line would be lost.
@@ -98,7 +99,8 @@ impl Generator {
         let shape = shape.into();
         // Again where another thread has drawn these meanwhile.
         while let (Some(n), Some(state)) = (shape.checked_numel(), self.now()) {
-            let [bits, _] = apply_n(RandomBits { shape: shape.clone() }, &[&Tensor::from(state)]);
+            let [bits, _] =
+                apply_n(RandomBits { shape: shape.clone() }, &[&Tensor::from(state).to(Device::default())]);
             // What could not be drawn leaves the state as it was.
             if bits.error().is_some() || self.moved_on(n, Some(state)).is_some() {
                 return bits;
@@ -113,7 +115,7 @@ impl Generator {
 
     /// Few numbers, each of a word, without programs. Anything else, errors included, is left to these.
     fn few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
-        let n = shape.checked_numel().filter(|n| *n <= FEW)?;
+        let n = shape.checked_numel().filter(|n| *n <= FEW && Device::default().is_cpu())?;
         let state = self.moved_on(n, None)?;
         let mut words = Vec::with_capacity(n);
         philox::fill_bits(state, |word| words.push(word), n);
@@ -178,8 +180,10 @@ impl Generator {
     /// Positions drawn from the rows of non-negative weights (last axis), `i64`. Without replacement those of weight 0 come last.
     #[track_caller]
     pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
-        match self.draw(weights, n, replacement) {
-            Ok(t) => t,
+        // Running totals are wide numbers, which not every device has.
+        let drawn = Device::CPU.with(|| self.draw(&weights.to(Device::CPU), n, replacement));
+        match drawn {
+            Ok(t) => t.to(weights.device()),
             Err(e) => Tensor::refuse("multinomial", &[weights], e),
         }
     }

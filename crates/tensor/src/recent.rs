@@ -1,14 +1,13 @@
 //! Composites and ops that this thread called last on data: finding the program again takes less time than a small one does.
 
 use crate::data::Data;
-use crate::execute::{argument, executable_of, run as run_program};
+use crate::device::{Device, device_of};
+use crate::execute::{Ready, argument, ready_of, run as run_program};
 use crate::few::Few;
 use crate::region::Args;
 use crate::tensor::Tensor;
-use gradus_cpu::Executable;
 use gradus_ir::{Aval, Op, Result};
 use std::cell::RefCell;
-use std::sync::Arc;
 
 /// How many are remembered.
 const ROOM: usize = 256;
@@ -22,7 +21,8 @@ struct Recent {
     what: What,
     ins: Few<Aval>,
     outs: Vec<Aval>,
-    executable: Arc<Executable>,
+    device: Device,
+    ready: Ready,
 }
 
 thread_local! {
@@ -64,11 +64,13 @@ pub(crate) fn run_op(op: &Op, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
 
 /// Runs what is remembered at a place, if it is this and for operands of such types.
 fn found(at: usize, is: impl Fn(&What) -> bool, datas: &[Data]) -> Option<Result<Vec<Tensor>>> {
-    let is = |r: &&Recent| is(&r.what) && r.ins.iter().eq(datas.iter().map(|d| &d.aval));
+    let device = device_of(datas).ok()?;
+    let is =
+        |r: &&Recent| is(&r.what) && r.device == device && r.ins.iter().eq(datas.iter().map(|d| &d.aval));
     let known = RECENT
-        .try_with(|all| all.borrow()[at].as_ref().filter(is).map(|r| (r.executable.clone(), r.outs.clone())));
-    let (executable, outs) = known.ok().flatten()?;
-    let results = run_program(&executable, &mut datas.iter().map(argument).collect(), outs);
+        .try_with(|all| all.borrow()[at].as_ref().filter(is).map(|r| (r.ready.clone(), r.outs.clone())));
+    let (ready, outs) = known.ok().flatten()?;
+    let results = run_program(&ready, &mut datas.iter().map(argument).collect(), outs);
     Some(results.map(|outs| outs.into_iter().map(Tensor::data).collect()))
 }
 
@@ -77,21 +79,23 @@ pub(crate) fn remember(name: &'static str, args: &Args, ins: &[&Tensor], op: &Op
     let Some(datas) = plain(ins) else { return };
     let Some(first) = datas.first() else { return };
     // What does not run fails in the ordinary way.
-    let Ok(Some((executable, outs))) = executable_of(op, &datas) else { return };
-    let at = place(name, &first.aval);
-    keep(at, What::Composite(name, args.clone()), &datas, outs, executable);
+    let Ok(device) = device_of(datas.iter()) else { return };
+    let Ok(Some((ready, outs))) = ready_of(op, device, &datas) else { return };
+    let ins = datas.iter().map(|d| d.aval.clone()).collect();
+    let what = What::Composite(name, args.clone());
+    keep(place(name, &first.aval), Recent { what, ins, outs, device, ready });
 }
 
 /// Remembers the program of an op on data that are row-major; composites are remembered by their names.
-pub(crate) fn remember_op(op: &Op, datas: &[Data], outs: &[Aval], executable: &Arc<Executable>) {
+pub(crate) fn remember_op(op: &Op, device: Device, datas: &[Data], outs: &[Aval], ready: &Ready) {
     let Some(first) = datas.first() else { return };
     if !matches!(op, Op::Call(_)) && datas.iter().all(|d| d.strides.is_none()) {
-        keep(place(op.name(), &first.aval), What::Op(op.clone()), datas, outs.to_vec(), executable.clone());
+        let (what, ins) = (What::Op(op.clone()), datas.iter().map(|d| d.aval.clone()).collect());
+        let recent = Recent { what, ins, outs: outs.to_vec(), device, ready: ready.clone() };
+        keep(place(op.name(), &first.aval), recent);
     }
 }
 
-fn keep(at: usize, what: What, datas: &[Data], outs: Vec<Aval>, executable: Arc<Executable>) {
-    let ins = datas.iter().map(|d| d.aval.clone()).collect();
-    let recent = Recent { what, ins, outs, executable };
+fn keep(at: usize, recent: Recent) {
     let _ = RECENT.try_with(|all| all.borrow_mut()[at].replace(recent));
 }

@@ -212,6 +212,7 @@ impl Tensor {
             return None;
         }
         self.with_data(|d| match d.aval.dtype {
+            _ if !d.is_host() => None,
             DType::F32 => first_of_lines::<f32>(d, k, largest),
             DType::F64 => first_of_lines::<f64>(d, k, largest),
             DType::I64 => first_of_lines::<i64>(d, k, largest),

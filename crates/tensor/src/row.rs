@@ -33,7 +33,7 @@ impl<'a, T: Pod> Operand<'a, T> {
     /// Data of `n` elements that are row-major or one repeated.
     #[inline(always)]
     fn of(d: &'a Data, n: usize) -> Option<Operand<'a, T>> {
-        let from = &d.storage.as_slice::<T>()[d.offset..];
+        let from = &d.storage.host::<T>()?[d.offset..];
         match &d.strides {
             None => Some(Operand::Line(&from[..n])),
             Some(s) if s.iter().all(|&s| s == 0) => Some(Operand::One(from[0])),
@@ -244,7 +244,7 @@ impl<T: Pod> Steps<T> {
         for (k, (lanes, first, second)) in self.steps.iter().enumerate() {
             let read = |value: Value<T>| match value {
                 Value::Input(i) => Operand::of(input(i)?, elements),
-                Value::Step(k) => Some(Operand::Line(&made[k].as_ref()?.as_slice::<T>()[..elements])),
+                Value::Step(k) => Some(Operand::Line(&made[k].as_ref()?.host::<T>()?[..elements])),
                 Value::Number(x) => Some(Operand::One(x)),
             };
             let second = match second {

@@ -5,6 +5,7 @@
 //! derivative. Nodes are owned by the tensors they made, and are freed without recursion.
 
 use crate::data::Data;
+use crate::device::{Device, device_of};
 use crate::few::Few;
 use crate::hook::Hook;
 use crate::plan::{Plan, RowPlans, plan_for};
@@ -42,6 +43,8 @@ pub(crate) struct Node {
     /// Larger than that of earlier calls on the same thread, and of the calls that made the operands.
     pub(crate) order: u64,
     pub(crate) plan: Handle<Plan>,
+    /// Where the operands were, and where the cotangents of the results belong.
+    pub(crate) device: Device,
     /// Where the user made the call.
     pub(crate) place: &'static Location<'static>,
     pub(crate) state: Mutex<State>,
@@ -195,7 +198,8 @@ pub(crate) fn record(
         Some(cell) => cell.value(),
         None => ins[i].clone(),
     };
-    Ok(Some(node(plan, ins, read, |k| outs[k].clone(), place)))
+    let device = device_of(datas.iter().copied())?;
+    Ok(Some(node(plan, device, ins, read, |k| outs[k].clone(), place)))
 }
 
 /// The same for a row of the pointwise table, whose operands may be held; `value` (of an operand by its place, as it is now)
@@ -216,7 +220,7 @@ pub(crate) fn record_row(
     }
     let plan = plans.get(row, dtype, needs)?;
     let read = |i: usize| ins.get(i).filter(|t| t.requires_grad()).map_or_else(|| value(i), |t| (*t).clone());
-    Ok(Some(node(plan, ins, read, |_| out(), place)))
+    Ok(Some(node(plan, Device::CPU, ins, read, |_| out(), place)))
 }
 
 thread_local! {
@@ -227,6 +231,7 @@ thread_local! {
 #[inline(always)]
 fn node(
     plan: Handle<Plan>,
+    device: Device,
     ins: &[&Tensor],
     operand: impl Fn(usize) -> Tensor,
     result: impl Fn(usize) -> Data,
@@ -256,7 +261,7 @@ fn node(
     order += 1;
     CLOCK.set(order);
     let empty = || Mutex::new(State { recorded: None, watched: None });
-    let mut node = Handle::with(|| Node { order, plan, place, state: empty() });
+    let mut node = Handle::with(|| Node { order, plan, device, place, state: empty() });
     // Filled where it stays: a lock is moved together with the gap behind its flags, by pieces that the processor waits for.
     if let Some(node) = node.get_mut() {
         node.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded =

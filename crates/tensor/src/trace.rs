@@ -58,7 +58,7 @@ pub struct TracedFunction {
     /// Inputs: the function's own, then one per captured tensor. Outputs: the function's own, then one per
     /// written cell.
     pub graph: Arc<Graph>,
-    /// The captured cells and outer nodes.
+    /// The captured cells, outer nodes and tensors of other devices than the CPU.
     pub captured: Vec<Tensor>,
     /// The written cells.
     pub written: Vec<Tensor>,
@@ -149,6 +149,8 @@ impl Trace {
                 Ok(Id { node, out: 0 })
             }
             Inner::Cell(c) => Ok(self.capture(t, &c.aval())),
+            // A graph holds no memory of a device: what is there is an input.
+            Inner::Data(d, _) if !d.is_host() => Ok(self.capture(t, &d.aval)),
             Inner::Data(d, _) => {
                 // Repeated elements stay repeated: the constant holds each once.
                 let once = self.builder.constant(d.compact().literal()?);

@@ -15,6 +15,7 @@ pub mod eager;
 pub mod extent;
 mod failure;
 pub mod faults;
+pub mod loopback;
 pub mod random;
 pub mod random_graphs;
 pub mod vector;

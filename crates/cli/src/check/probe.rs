@@ -7,7 +7,7 @@ use crate::given::Ready;
 use gradus::ir::transform::{jvp, vjp};
 use gradus::lang::ast::Name;
 use gradus::lang::{Gradient, Lowered, Program, Settings};
-use gradus::{Compiled, DType, Tensor, compile_graph};
+use gradus::{Compiled, DType, Device, Tensor, compile_graph};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Probe {
         // What is not at rest there, in its derivatives neither, is no value to take differences of.
         match outs.split_first() {
             Some((loss, verdicts)) if self.lowered.check(verdicts).is_ok() => {
-                Ok(loss.to_dtype(DType::F64).item::<f64>()?)
+                Ok(loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>()?)
             }
             _ => Ok(f64::NAN),
         }
@@ -212,7 +212,10 @@ impl Probe {
     ) -> Done<(Option<f64>, bool)> {
         let first = STEP.max(self.noise.cbrt());
         let found = self.by_steps(part, direction, slope, judge, first)?;
-        let sizes = part.value.as_ref().and_then(|v| v.abs().to_dtype(DType::F64).to_vec::<f64>().ok());
+        let sizes = part
+            .value
+            .as_ref()
+            .and_then(|v| v.abs().to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>().ok());
         let own = sizes.iter().flat_map(|all| &all[places.clone()]).filter(|x| **x > 0.0);
         let least = own.fold(first, |least, x| least.min(x * STEP));
         if !found.1 || least == first {
@@ -290,7 +293,7 @@ impl Probe {
         let plan = compile_graph(&Arc::new(jvp(&self.lowered.graph, &[at])?))?;
         let outs = plan.run(&[self.ins(), vec![direction]].concat())?;
         let tangent = outs.get(self.lowered.graph.outputs().len());
-        Ok(tangent.map_or(Ok(f64::NAN), |t| t.to_dtype(DType::F64).item::<f64>())?)
+        Ok(tangent.map_or(Ok(f64::NAN), |t| t.to(Device::CPU).to_dtype(DType::F64).item::<f64>())?)
     }
 
     /// How far the gradient is from the graph's own; a loop that ends when it ends has none to compare with.

@@ -10,7 +10,7 @@ use gradus::models::{gpt, gpt::Gpt, names, names::Bengio};
 use gradus::nn::checkpoint::{self, safetensors::Reader};
 use gradus::nn::data::{Characters, Dataset, Loader, Tensors, Windows};
 use gradus::nn::{Module, Sampling, compile_forward, compile_training};
-use gradus::{Generator, Result};
+use gradus::{Device, Generator, Result};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub(crate) struct Common<'a> {
     /// Updates in all.
     pub(crate) updates: u64,
     pub(crate) seed: u64,
+    /// Where the model and its batches are.
+    pub(crate) device: Device,
 }
 
 fn text(keys: &mut Keys, folder: &Path) -> Done<String> {
@@ -44,13 +46,15 @@ pub(crate) fn names(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     };
     own.finish()?;
     let model = Arc::new(Bengio::new(sizes, &Generator::new(common.seed))?);
+    model.to(common.device)?;
     let (train, test) = names::split(&text);
-    let loader = Loader::new(names::examples(&train, sizes.context)?, batch)?.shuffle(common.seed);
+    let examples = names::examples(&train, sizes.context)?;
+    let loader = Loader::new(examples, batch)?.shuffle(common.seed).to(common.device);
     // One name in ten is held out in any case, so that runs with and without validation are the same.
     let validation = match HeldOut::read(keys, true)? {
         Some(asked) => {
             let loss = compile_forward(model.clone(), names::loss);
-            Some(asked.with(keys, names::examples(&test, sizes.context)?, batch, loss)?)
+            Some(asked.with(keys, names::examples(&test, sizes.context)?, batch, loss, common.device)?)
         }
         None => None,
     };
@@ -78,18 +82,20 @@ pub(crate) fn gpt(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     own.finish()?;
     let characters = Characters::of(&text);
     let model = Arc::new(Gpt::new(characters.len(), sizes, &Generator::new(common.seed))?);
+    model.to(common.device)?;
     let tokens = characters.encode(&text)?;
     let asked = HeldOut::read(keys, false)?;
     let (train, test) =
         tokens.split_at(asked.as_ref().map_or(tokens.len(), |asked| asked.rest(tokens.len())));
-    let loader = Loader::new(Windows::new(train, sizes.context), batch)?.shuffle(common.seed);
+    let windows = Windows::new(train, sizes.context);
+    let loader = Loader::new(windows, batch)?.shuffle(common.seed).to(common.device);
     let validation = match asked {
         Some(asked) => {
             // Windows side by side: every token of the end of the text once.
             let windows = Windows::new(test, sizes.context);
             let ids: Vec<usize> = (0..windows.len()).step_by(sizes.context).collect();
             let data = Tensors::new(windows.batch(&ids)?)?;
-            Some(asked.with(keys, data, batch, compile_forward(model.clone(), gpt::loss))?)
+            Some(asked.with(keys, data, batch, compile_forward(model.clone(), gpt::loss), common.device)?)
         }
         None => None,
     };
@@ -109,8 +115,8 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// The model of a checkpoint.
-    pub(crate) fn load(path: &Path) -> Done<Language> {
+    /// The model of a checkpoint, on a device.
+    pub(crate) fn load(path: &Path, device: Device) -> Done<Language> {
         let file = Reader::open(path)?;
         let failed = |why: &str| Failure::Run(format!("{}: {why}", path.display()));
         let note = file.note("model").and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -144,8 +150,8 @@ impl Language {
         drop(file);
         let stored = |own: &str| format!("{}.{own}", if averages { "average" } else { "model" });
         match &model {
-            Language::Names(m) => checkpoint::load_as(path, m, stored)?,
-            Language::Gpt(m, _) => checkpoint::load_as(path, m, stored)?,
+            Language::Names(m) => m.to(device).and_then(|()| checkpoint::load_as(path, m, stored))?,
+            Language::Gpt(m, _) => m.to(device).and_then(|()| checkpoint::load_as(path, m, stored))?,
         }
         Ok(model)
     }

@@ -16,7 +16,7 @@ use crate::{Done, Failure, Terminal, open};
 use gradus::lang::Lowered;
 use gradus::nn::data::Loader;
 use gradus::nn::{Config, Ended, Step, train};
-use gradus::{DType, Error, Result, Tensor};
+use gradus::{DType, Device, Error, Result, Tensor};
 use journal::{Journal, Record};
 use keys::Keys;
 use language::Common;
@@ -90,7 +90,8 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let seed = keys.count_or("seed", 0, 0)?;
     // Before the work of preparing a run; a folder that is not there yet is made when the configuration is known to be right.
     let lock = if out.is_dir() { Some(Lock::take(&out, terminal)?) } else { None };
-    let common = Common { folder: &folder, updates: steps / accumulate, seed };
+    let device = args.on.device()?;
+    let common = Common { folder: &folder, updates: steps / accumulate, seed, device };
     gradus::manual_seed(common.seed);
     if !keys.has("model") {
         return Err(keys.fault("model", "is missing: it is one of names, gpt, program"));
@@ -167,7 +168,7 @@ fn follow(
             if !logged && !terminal.interactive {
                 return Ok(());
             }
-            let loss = p.outcome.loss.to_dtype(DType::F64).item::<f64>()?;
+            let loss = p.outcome.loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>()?;
             let validation = due.map(|v| v.run(p.optimizer, program.as_deref())).transpose()?;
             let mut record =
                 Record { step: p.batch, loss, validation, rate: p.optimizer.rate(), time: now() };

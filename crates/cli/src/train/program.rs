@@ -151,7 +151,8 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     };
     let batch = batch.map_or(1, |n| n as usize);
     let (inputs, held_out) = (some(0, trained), some(trained, examples - trained));
-    let loader = Loader::new(inputs, batch)?;
+    model.to(common.device)?;
+    let loader = Loader::new(inputs, batch)?.to(common.device);
     let loader = if batched.is_empty() { loader } else { loader.shuffle(common.seed) };
     let optimizer = optimizer(keys, model.parameters(), common.updates)?;
     let note = serde_json::json!({"name": "program", "loss": &*gradient.loss});
@@ -172,7 +173,8 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let model = Arc::new(model);
     let validation = match asked {
         Some(asked) => {
-            Some(asked.with(keys, held_out, batch, compile_forward(model.clone(), loss.clone()))?)
+            let held_out_loss = compile_forward(model.clone(), loss.clone());
+            Some(asked.with(keys, held_out, batch, held_out_loss, common.device)?)
         }
         None => None,
     };

@@ -2,10 +2,10 @@
 
 use super::keys::Keys;
 use crate::Done;
-use gradus::DType;
 use gradus::lang::Lowered;
 use gradus::nn::data::{Dataset, Loader};
 use gradus::nn::{Evaluate, Optimizer};
+use gradus::{DType, Device};
 
 /// What the table `validation` asks for.
 pub(crate) struct HeldOut {
@@ -45,13 +45,14 @@ impl HeldOut {
         data: impl Dataset + 'static,
         batch: usize,
         loss: Evaluate<'static>,
+        device: Device,
     ) -> Done<Validation> {
         let examples = data.len();
         if examples < batch {
             let why = format!("holds out {examples} examples, and a batch has {batch}");
             return Err(keys.fault("validation", &why));
         }
-        Ok(Validation { every: self.every, loss, batches: Loader::new(data, batch)? })
+        Ok(Validation { every: self.every, loss, batches: Loader::new(data, batch)?.to(device) })
     }
 }
 
@@ -83,7 +84,9 @@ impl Validation {
         let (mut sum, n) = (0.0, self.batches.batches());
         for batch in self.batches.pass() {
             let mut outs = self.loss.run(&batch?)?.into_iter();
-            sum += outs.next().map_or(Ok(f64::NAN), |loss| loss.to_dtype(DType::F64).item::<f64>())?;
+            sum += outs
+                .next()
+                .map_or(Ok(f64::NAN), |loss| loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>())?;
             if let Some(program) = program {
                 program.check(&outs.collect::<Vec<_>>())?;
             }

@@ -21,4 +21,5 @@ pub(crate) const PROFILE: Profile = Profile {
     loops: Loops { small: 64 },
     memory: Memory { align: 64, most: gradus_ir::size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
+    dtypes: &DType::ALL,
 };

@@ -6,7 +6,7 @@
 
 use crate::verdict::{Judged, Verdict};
 use gradus_ir::{DType, Result};
-use gradus_tensor::Tensor;
+use gradus_tensor::{Device, Tensor};
 use std::f64::consts::LOG2_E;
 
 /// How many carries a watch has behind one for each name.
@@ -92,7 +92,7 @@ fn scalar(x: f64) -> Tensor {
 
 /// Why the numbers of a fixpoint are not at rest, and what to do; nothing if they are.
 pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>> {
-    let read = verdict.to_dtype(DType::F64).to_vec::<f64>()?;
+    let read = verdict.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
     let [moved, left, allowed] = [0, 1, 2].map(|i| read.get(i).copied().unwrap_or(f64::NAN));
     if left <= allowed {
         return Ok(None);

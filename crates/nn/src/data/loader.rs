@@ -2,7 +2,7 @@
 
 use super::Dataset;
 use gradus_ir::{Error, Result};
-use gradus_tensor::{Generator, Tensor};
+use gradus_tensor::{Device, Generator, Tensor};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -33,6 +33,7 @@ struct Order {
     size: usize,
     seed: Option<u64>,
     keep_last: bool,
+    device: Device,
 }
 
 impl Order {
@@ -52,7 +53,8 @@ impl Order {
 
     fn batch(&self, examples: &[usize], batch: usize) -> Batch {
         let from = batch * self.size;
-        self.data.batch(&examples[from..examples.len().min(from + self.size)])
+        let batch = self.data.batch(&examples[from..examples.len().min(from + self.size)])?;
+        batch.iter().map(|t| t.to(self.device).check().cloned()).collect()
     }
 
     /// Makes batches from a position on until nobody takes them.
@@ -79,7 +81,7 @@ impl Order {
 impl Loader {
     /// Batches of so many examples in order; what is left over at the end of a pass is left out.
     pub fn new(data: impl Dataset + 'static, size: usize) -> Result<Loader> {
-        let order = Order { data: Arc::new(data), size, seed: None, keep_last: false };
+        let order = Order { data: Arc::new(data), size, seed: None, keep_last: false, device: Device::CPU };
         let n = order.data.len();
         if size == 0 || n == 0 {
             return Err(Error::value(
@@ -99,6 +101,12 @@ impl Loader {
     /// What is left over at the end of a pass is a smaller batch.
     pub fn keep_last(mut self) -> Loader {
         self.order.keep_last = true;
+        self
+    }
+
+    /// Batches on a device. They are moved there ahead, like they are made.
+    pub fn to(mut self, device: Device) -> Loader {
+        self.order.device = device;
         self
     }
 

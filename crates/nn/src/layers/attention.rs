@@ -91,7 +91,9 @@ impl MultiHeadAttention {
     #[track_caller]
     pub fn cache(&self, batch: usize, room: usize) -> Cache {
         let head = self.in_proj_weight.dim(1) / self.heads.max(1);
-        let empty = Tensor::zeros([batch, self.kv_heads, room, head]).to_dtype(self.in_proj_weight.dtype());
+        let empty = Tensor::zeros([batch, self.kv_heads, room, head])
+            .to_dtype(self.in_proj_weight.dtype())
+            .to(self.in_proj_weight.device());
         let position = Buffer::new(&Tensor::from(0i64));
         Cache { keys: Buffer::new(&empty), values: Buffer::new(&empty), position }
     }

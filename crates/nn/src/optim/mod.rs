@@ -18,7 +18,7 @@ pub use scaled::{Adafactor, Adagrad, RmsProp};
 pub use schedule::Schedule;
 
 use gradus_ir::{DType, Error, Result};
-use gradus_tensor::{Tensor, no_grad};
+use gradus_tensor::{Device, Tensor, no_grad};
 
 /// How a parameter follows from its gradient.
 pub trait Rule: Send + Sync {
@@ -168,6 +168,12 @@ impl Optimizer {
             self.parameters().zip(averages).map(|((name, _), c)| (format!("average.{name}"), c.clone())),
         );
         all
+    }
+
+    /// Moves the state to a device, where the parameters must be too. The numbers of a step stay on the CPU, which
+    /// changes them at every step.
+    pub fn to(&self, device: Device) -> Result<()> {
+        self.state().iter().try_for_each(|(_, cell)| cell.move_(device))
     }
 
     /// Continues as if this many steps had been taken.

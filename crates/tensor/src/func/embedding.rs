@@ -55,7 +55,7 @@ impl Tensor {
             if self.dtype().class() != Class::Int {
                 return Err(Error::dtype(self.dtype(), "classes are integers"));
             }
-            if !self.is_traced() && !crate::trace::is_tracing() {
+            if !self.is_traced() && !crate::trace::is_tracing() && self.device().is_cpu() {
                 let ids = self.detach().to_dtype(DType::I64).to_vec::<i64>()?;
                 if ids.iter().any(|i| !(0..classes as i64).contains(i)) {
                     let why = format!("is negative or not below the number of classes, {classes}");
@@ -87,7 +87,7 @@ impl Tensor {
         if !training || p == 0.0 {
             return self.clone();
         }
-        let kept = generator.rand(self.shape()).ge(p);
+        let kept = self.device().with(|| generator.rand(self.shape())).ge(p);
         region1("dropout", vec![arg("p", p)], &[self, &kept], |x| drop_out(&x[0], &x[1], p))
     }
 }

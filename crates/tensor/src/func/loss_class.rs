@@ -65,7 +65,10 @@ fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64
         return Err(Error::shape(format!("a target {kind} of shape {own}"), why));
     }
     // What is known already is refused in the user's own numbers; inside a trace the evaluation refuses it.
-    if ids && let Ok(found) = target.to_literal() {
+    if ids
+        && target.device().is_cpu()
+        && let Ok(found) = target.to_literal()
+    {
         let out = |c: &&i64| (**c < 0 || **c >= count as i64) && **c != ignore;
         if let Some(class) = found.i().iter().find(out) {
             return Err(Error::index(*class, count));
