@@ -21,6 +21,8 @@ pub(crate) struct Context {
     pub(crate) software: bool,
     /// Alignment of parameter blocks in bytes.
     pub(crate) align: usize,
+    /// Bytes of the largest parameter block.
+    pub(crate) parameters: usize,
     /// Kernels that copy: inside a buffer, and from one to another.
     pub(crate) copies: [Arc<Pipeline>; 2],
     /// Most bytes that may be taken from the system.

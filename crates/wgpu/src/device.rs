@@ -130,7 +130,11 @@ impl Context {
     pub(crate) fn upload(self: &Arc<Context>, bytes: &[u8]) -> Result<Storage> {
         let mut state = lock(&self.state);
         let block = self.take(&mut state, bytes.len())?;
-        self.write(&mut state, block.place(), 0, bytes)?;
+        if let Some((to, start)) = bound(block.place()) {
+            let run = state.next_run();
+            block.written_by(run);
+            self.write(&mut state, (&to, start), bytes, run)?;
+        }
         block.storage()
     }
 }

@@ -17,6 +17,7 @@ mod pipeline;
 mod queue;
 mod read;
 mod run;
+mod timer;
 
 pub use device::Gpu;
 pub use open::{AdapterFacts, Options, adapters, open, open_gpu};

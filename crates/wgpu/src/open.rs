@@ -127,6 +127,7 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
         copies: [inside.map_err(fault)?, between.map_err(fault)?],
         name,
         align: own.min_uniform_buffer_offset_alignment.max(16) as usize,
+        parameters: own.max_uniform_buffer_binding_size.min(1 << 16) as usize,
         device,
         queue,
         limits,

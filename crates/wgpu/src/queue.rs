@@ -4,8 +4,9 @@
 
 use crate::context::{Context, lock};
 use crate::heap::Ranges;
-use crate::memory::{Owned, Place};
+use crate::memory::Owned;
 use crate::pipeline::Pipeline;
+use crate::timer::Timer;
 use gradus_ir::{Error, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
@@ -64,13 +65,21 @@ struct GroupKey {
 struct List {
     dispatches: Vec<Dispatch>,
     parameters: Vec<u8>,
-    /// Per small upload its target, where it begins there, and its range in `bytes`.
-    uploads: Vec<(Bound, u64, Range<usize>)>,
+    uploads: Vec<Upload>,
     bytes: Vec<u8>,
     /// Bytes of large uploads since the last submission.
     large: usize,
     runs: usize,
     seconds: f64,
+    /// The first run that has something in the list.
+    first: Option<u64>,
+}
+
+/// A small upload: its target, where it begins there, and its range in the list's bytes.
+struct Upload {
+    to: Bound,
+    start: u64,
+    at: Range<usize>,
 }
 
 struct Dispatch {
@@ -90,12 +99,27 @@ pub(crate) enum Bound {
     Own(Arc<Owned>),
 }
 
-/// Copies to a buffer of the host behind a list of commands.
+/// What follows a list of commands.
+pub(crate) enum Behind<'a> {
+    Nothing,
+    Copies(&'a Collect),
+    /// Each dispatch is a pass of its own, between two time stamps.
+    Times(&'a Timer),
+}
+
+/// Copies to a buffer of the host.
 #[derive(Debug)]
 pub(crate) struct Collect {
     pub(crate) staging: wgpu::Buffer,
     /// From, its first byte, the first byte in `staging`, and bytes; all but `from` multiples of 4.
     pub(crate) copies: Vec<(Bound, u64, u64, u64)>,
+}
+
+impl List {
+    /// A run has something in the list.
+    fn note(&mut self, run: u64) {
+        self.first = Some(self.first.map_or(run, |first| first.min(run)));
+    }
 }
 
 impl State {
@@ -163,6 +187,7 @@ impl State {
         let offset = self.list.parameters.len().next_multiple_of(context.align);
         self.list.parameters.resize(offset, 0);
         self.list.parameters.extend_from_slice(parameters);
+        self.list.note(run);
         self.list.dispatches.push(Dispatch {
             pipeline: pipeline.clone(),
             buffers,
@@ -181,6 +206,11 @@ impl State {
             && (list.dispatches.len() + dispatches > DISPATCHES || list.seconds + seconds > LONGEST)
     }
 
+    /// Dispatches in the list.
+    pub(crate) fn queued(&self) -> usize {
+        self.list.dispatches.len()
+    }
+
     /// Counts estimated seconds of queued work.
     pub(crate) fn count(&mut self, seconds: f64) {
         self.list.seconds += seconds;
@@ -194,33 +224,25 @@ impl State {
 }
 
 impl Context {
-    /// Writes bytes to memory that no queued command uses.
-    pub(crate) fn write(&self, state: &mut State, to: &Place, start: usize, bytes: &[u8]) -> Result<()> {
-        let (bound, start) = match to {
-            Place::Empty => return Ok(()),
-            Place::Heap { start: first, .. } => (Bound::Heap, first + start),
-            Place::Own(own) => (Bound::Own(own.clone()), start),
-        };
-        self.write_bound(state, &bound, start, bytes)
-    }
-
-    /// As [`Context::write`], to a buffer.
-    pub(crate) fn write_bound(
+    /// Writes bytes for a run to memory that no queued command uses.
+    pub(crate) fn write(
         &self,
         state: &mut State,
-        to: &Bound,
-        start: usize,
+        (to, start): (&Bound, usize),
         bytes: &[u8],
+        run: u64,
     ) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
+        state.list.note(run);
         if bytes.len() <= SMALL_UPLOAD {
             let from = state.list.bytes.len();
             state.list.bytes.extend_from_slice(bytes);
             // Memory is padded, so whole words may be written.
             state.list.bytes.resize(from + bytes.len().next_multiple_of(4), 0);
-            state.list.uploads.push((to.clone(), start as u64, from..state.list.bytes.len()));
+            let at = from..state.list.bytes.len();
+            state.list.uploads.push(Upload { to: to.clone(), start: start as u64, at });
         } else {
             let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
             let mut last = [0; 4];
@@ -242,7 +264,7 @@ impl Context {
 
     /// Submits the list.
     pub(crate) fn submit_list(&self, state: &mut State) -> Result<()> {
-        self.submit(state, None).map(|_| ())
+        self.submit(state, &Behind::Nothing).map(|_| ())
     }
 
     /// Submits the list and copies behind it. Kernels that were refused make their runs fail: the error is remembered for
@@ -250,15 +272,14 @@ impl Context {
     pub(crate) fn submit(
         &self,
         state: &mut State,
-        collect: Option<&Collect>,
+        behind: &Behind<'_>,
     ) -> Result<wgpu::SubmissionIndex> {
         let freed = std::mem::take(&mut *lock(&self.freed));
         let mut list = std::mem::take(&mut state.list);
         self.drop_refused(state, &mut list);
-        let submitted = self.encode(state, &list, collect);
+        let submitted = self.encode(state, &list, behind);
         if let Err(error) = &submitted {
-            let first = list.dispatches.iter().map(|d| d.run).min();
-            first.into_iter().for_each(|run| state.fail(run, error));
+            list.first.into_iter().for_each(|run| state.fail(run, error));
         }
         self.release(state, freed);
         if state.in_flight.len() > IN_FLIGHT
@@ -281,33 +302,31 @@ impl Context {
         state.refused.get_or_insert(error);
     }
 
-    fn encode(
-        &self,
-        state: &mut State,
-        list: &List,
-        collect: Option<&Collect>,
-    ) -> Result<wgpu::SubmissionIndex> {
+    fn encode(&self, state: &mut State, list: &List, behind: &Behind<'_>) -> Result<wgpu::SubmissionIndex> {
         let groups = self.bind(state, list)?;
         let upload = self.staged(list)?;
         let index = self.call(list.parameters.len(), || {
             let mut encoder = self.device.create_command_encoder(&Default::default());
             if let Some(from) = &upload {
-                for (to, start, at) in &list.uploads {
+                for Upload { to, start, at } in &list.uploads {
                     let bytes = at.len() as u64;
                     encoder.copy_buffer_to_buffer(from, at.start as u64, state.buffer(to), *start, bytes);
                 }
             }
-            if !list.dispatches.is_empty() {
+            let commands = list.dispatches.iter().zip(&groups);
+            if let Behind::Times(timer) = behind {
+                commands
+                    .enumerate()
+                    .for_each(|(i, (d, group))| d.encode(&mut timer.pass(&mut encoder, i), group));
+                timer.resolve(&mut encoder, list.dispatches.len());
+            } else if !list.dispatches.is_empty() {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
-                for (dispatch, group) in list.dispatches.iter().zip(&groups) {
-                    dispatch.encode(&mut pass, group);
-                }
+                commands.for_each(|(d, group)| d.encode(&mut pass, group));
             }
-            for (from, start, to, bytes) in collect.iter().flat_map(|c| &c.copies) {
-                let staging = collect.map(|c| &c.staging);
-                staging.into_iter().for_each(|staging| {
+            if let Behind::Copies(Collect { staging, copies }) = behind {
+                for (from, start, to, bytes) in copies {
                     encoder.copy_buffer_to_buffer(state.buffer(from), *start, staging, *to, *bytes);
-                });
+                }
             }
             self.queue.submit([encoder.finish()])
         })?;

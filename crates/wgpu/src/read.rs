@@ -3,7 +3,7 @@
 use crate::context::{Context, lock};
 use crate::device::bound;
 use crate::memory::Block;
-use crate::queue::{Bound, Collect, State};
+use crate::queue::{Behind, Bound, Collect, State};
 use gradus_device::{Pending, Reading, memory_error};
 use gradus_ir::{Error, Result, stop};
 use gradus_mem::Storage;
@@ -105,7 +105,7 @@ impl Context {
         }
         let staging = if size > 0 { Some(self.staging(&mut state, size)?) } else { None };
         let collect = staging.clone().map(|staging| Collect { staging, copies });
-        let index = self.submit(&mut state, collect.as_ref())?;
+        let index = self.submit(&mut state, &collect.as_ref().map_or(Behind::Nothing, Behind::Copies))?;
         // A run that was submitted just now may have failed.
         runs.iter().try_for_each(|run| state.check_run(*run))?;
         if ranges.is_empty()
@@ -114,15 +114,37 @@ impl Context {
             return Err(error);
         }
         drop(state);
+        self.map(staging, parts, index)
+    }
+
+    /// Starts to read parts of a buffer that a submission fills.
+    fn map(
+        self: &Arc<Context>,
+        staging: Option<wgpu::Buffer>,
+        parts: Vec<Range<usize>>,
+        index: wgpu::SubmissionIndex,
+    ) -> Result<Read> {
         let signal = Arc::new(Signal::default());
         let set = signal.clone();
         match &staging {
-            Some(buffer) => self.call(size, || {
+            Some(buffer) => self.call(0, || {
                 buffer.map_async(wgpu::MapMode::Read, .., move |r| set.set(r.map_err(|e| e.to_string())));
             })?,
             None => self.queue.on_submitted_work_done(move || set.set(Ok(()))),
         }
         Ok(Read { context: self.clone(), staging, parts, index, signal, driven: false })
+    }
+
+    /// The first bytes of a buffer that a submission fills.
+    pub(crate) fn read_staging(
+        self: &Arc<Context>,
+        staging: wgpu::Buffer,
+        bytes: usize,
+        index: wgpu::SubmissionIndex,
+    ) -> Result<Storage> {
+        let part = 0..bytes;
+        let mut all = Box::new(self.map(Some(staging), vec![part], index)?).wait()?;
+        all.pop().ok_or_else(|| self.error("a read gave nothing"))
     }
 
     /// The memory of a storage, if it is of this device.
@@ -134,7 +156,7 @@ impl Context {
     }
 
     /// A buffer that the host can map.
-    fn staging(&self, state: &mut State, bytes: usize) -> Result<wgpu::Buffer> {
+    pub(crate) fn staging(&self, state: &mut State, bytes: usize) -> Result<wgpu::Buffer> {
         let fits = |b: &wgpu::Buffer| b.size() >= bytes as u64;
         if let Some(at) = state.staging.iter().position(fits) {
             return Ok(state.staging.swap_remove(at));

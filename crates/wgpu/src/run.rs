@@ -7,13 +7,14 @@ use crate::literal;
 use crate::memory::{Block, Owned, Place};
 use crate::pipeline::Pipeline;
 use crate::queue::{Bound, State};
+use crate::timer::MOST;
 use gradus_compile::{Place as At, Plan, Text, Work};
 use gradus_device::{Argument, Device, Done, Executable, Request, Sink};
 use gradus_gpu::{Command, Memory, Program, Word};
 use gradus_ir::{Error, Result, stop};
 use gradus_mem::{HOST, Storage};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Operands of up to this many bytes may be on the host.
@@ -230,33 +231,23 @@ impl Loaded {
     /// New memory that will have the value of an argument.
     fn copied(&self, state: &mut State, a: &Argument, bytes: usize, run: &mut Run) -> Result<Block> {
         let block = self.context.take(state, bytes)?;
+        let Some((to, at)) = bound(block.place()) else { return Ok(block) };
         if let Some(all) = a.storage.host::<u8>() {
-            self.context.write(state, block.place(), 0, &all[a.offset..a.offset + bytes])?;
-        } else if let (Some((from, start)), Some(to)) =
-            (bound(self.context.block(&a.storage)?.place()), bound(block.place()))
-        {
-            run.copies.push(((from, start + a.offset), to, bytes));
+            self.context.write(state, (&to, at), &all[a.offset..a.offset + bytes], run.number)?;
+        } else if let Some((from, start)) = bound(self.context.block(&a.storage)?.place()) {
+            run.copies.push(((from, start + a.offset), (to, at), bytes));
         }
         Ok(block)
     }
 
     /// Queues all commands, and runs those of the host.
-    fn execute(&self, run: &mut Run, arguments: &[Argument], mut sink: Option<&mut dyn Sink>) -> Result<()> {
+    fn execute(&self, run: &mut Run, arguments: &[Argument]) -> Result<()> {
         let context = &self.context;
         let mut state = lock(&context.state);
-        for (from, to, bytes) in std::mem::take(&mut run.copies) {
-            context.queue_copy(&mut state, from, to, bytes, run.number);
-        }
-        let mut times: Vec<Duration> = vec![Duration::ZERO; sink.as_ref().map_or(0, |_| self.steps_count())];
+        self.queue_copies(&mut state, run);
         for (i, command) in self.program.commands.iter().enumerate() {
-            if sink.is_some() {
-                drop(state);
-                context.read_ranges(&[], &[])?;
-                state = lock(&context.state);
-            }
-            let start = Instant::now();
-            let step = match command {
-                Command::Dispatch { step, .. } => {
+            match command {
+                Command::Dispatch { .. } => {
                     if state.is_full(1, self.seconds[i]) {
                         context.submit_list(&mut state)?;
                         drop(state);
@@ -264,32 +255,81 @@ impl Loaded {
                         state = lock(&context.state);
                     }
                     self.queue(&mut state, run, i);
-                    *step
                 }
-                Command::Host { step, .. } => {
+                Command::Host { .. } => {
                     drop(state);
                     self.run_on_host(run, i, arguments)?;
                     state = lock(&context.state);
-                    *step
                 }
-            };
-            if sink.is_some() {
-                drop(state);
-                context.read_ranges(&[], &[])?;
-                if let Some(time) = times.get_mut(step) {
-                    *time += start.elapsed();
-                }
-                state = lock(&context.state);
             }
         }
-        if self.text == Text::Special || state.count_run() {
+        if state.count_run() || self.text == Text::Special {
             context.submit_list(&mut state)?;
         }
-        drop(state);
-        if let Some(sink) = &mut sink {
-            times.into_iter().enumerate().for_each(|(step, took)| sink.span(step, took));
-        }
         Ok(())
+    }
+
+    /// As [`Loaded::execute`], with the time of each step.
+    fn execute_timed(&self, run: &mut Run, arguments: &[Argument]) -> Result<Vec<Duration>> {
+        let context = &self.context;
+        let mut state = lock(&context.state);
+        self.queue_copies(&mut state, run);
+        // Nobody else's work may be in the list.
+        context.submit_list(&mut state)?;
+        let most = if context.has_timer() { MOST } else { 1 };
+        let mut times = vec![Duration::ZERO; self.steps_count()];
+        let mut queued: Vec<usize> = Vec::new();
+        for (i, command) in self.program.commands.iter().enumerate() {
+            match command {
+                Command::Dispatch { step, .. } => {
+                    let before = state.queued();
+                    self.queue(&mut state, run, i);
+                    queued.extend((state.queued() > before).then_some(*step));
+                    if queued.len() >= most {
+                        self.submit_timed(state, &mut queued, &mut times)?;
+                        stop::poll()?;
+                        state = lock(&context.state);
+                        context.submit_list(&mut state)?;
+                    }
+                }
+                Command::Host { step, .. } => {
+                    self.submit_timed(state, &mut queued, &mut times)?;
+                    let start = Instant::now();
+                    self.run_on_host(run, i, arguments)?;
+                    times[*step] += start.elapsed();
+                    state = lock(&context.state);
+                    context.submit_list(&mut state)?;
+                }
+            }
+        }
+        self.submit_timed(state, &mut queued, &mut times)?;
+        Ok(times)
+    }
+
+    /// Submits queued dispatches of these steps, waits for them and counts their times.
+    fn submit_timed(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        queued: &mut Vec<usize>,
+        times: &mut [Duration],
+    ) -> Result<()> {
+        let took = if self.context.has_timer() {
+            self.context.submit_timed(state)?
+        } else {
+            let start = Instant::now();
+            self.context.submit_list(&mut state)?;
+            drop(state);
+            self.context.read_ranges(&[], &[])?;
+            vec![start.elapsed(); queued.len()]
+        };
+        queued.drain(..).zip(took).for_each(|(step, took)| times[step] += took);
+        Ok(())
+    }
+
+    fn queue_copies(&self, state: &mut State, run: &mut Run) {
+        for (from, to, bytes) in std::mem::take(&mut run.copies) {
+            self.context.queue_copy(state, from, to, bytes, run.number);
+        }
     }
 
     /// Queues a dispatch.
@@ -361,7 +401,7 @@ impl Loaded {
                 result.host::<u8>().ok_or_else(|| context.error("a step of the host has no result"))?;
             if let Some((bound, start)) = &run.table[*b] {
                 let bytes = &bytes[..bytes.len().min(program.buffers[*b].bytes())];
-                context.write_bound(&mut state, bound, *start, bytes)?;
+                context.write(&mut state, (bound, *start), bytes, run.number)?;
             }
         }
         Ok(())
@@ -388,7 +428,12 @@ impl Executable for Loaded {
             self.pipelines.iter().try_for_each(ready)?;
         }
         let mut run = self.begin(&mut lock(&context.state), arguments)?;
-        let executed = self.execute(&mut run, arguments, sink);
+        let executed = match sink {
+            None => self.execute(&mut run, arguments),
+            Some(sink) => self.execute_timed(&mut run, arguments).map(|times| {
+                times.into_iter().enumerate().for_each(|(step, took)| sink.span(step, took));
+            }),
+        };
         if let Some(arena) = run.arena.take() {
             context.put_arena(&mut lock(&context.state), arena);
         }
@@ -481,6 +526,13 @@ fn verify(context: &Context, program: &Program) -> Result<()> {
                 let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(buffer));
                 if !bindings.iter().all(own) || !parameters.iter().all(word) {
                     return wrong("uses a buffer that it does not have".into());
+                }
+                if 4 * parameters.len() > context.parameters {
+                    return wrong(format!(
+                        "has {} parameters, of at most {}",
+                        parameters.len(),
+                        context.parameters / 4
+                    ));
                 }
                 if groups.iter().any(|n| *n > context.limits.groups) {
                     return wrong(format!(

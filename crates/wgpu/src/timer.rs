@@ -1,0 +1,88 @@
+//! Times of dispatches by time stamps of the device, for profiles. Each dispatch is then a pass of its own, so the whole run
+//! takes longer than usual; the times of the dispatches do not.
+
+use crate::context::Context;
+use crate::queue::{Behind, State};
+use gradus_ir::Result;
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
+
+/// Dispatches of one submission that can be timed: query sets hold two stamps for each.
+pub(crate) const MOST: usize = 2048;
+
+/// Time stamps of a submission.
+pub(crate) struct Timer {
+    set: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    staging: wgpu::Buffer,
+}
+
+impl Timer {
+    /// The pass of a dispatch.
+    pub(crate) fn pass<'e>(
+        &self,
+        encoder: &'e mut wgpu::CommandEncoder,
+        dispatch: usize,
+    ) -> wgpu::ComputePass<'e> {
+        let first = 2 * dispatch as u32;
+        encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: None,
+            timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
+                query_set: &self.set,
+                beginning_of_pass_write_index: Some(first),
+                end_of_pass_write_index: Some(first + 1),
+            }),
+        })
+    }
+
+    /// Copies the stamps of all dispatches to where the host can read them.
+    pub(crate) fn resolve(&self, encoder: &mut wgpu::CommandEncoder, dispatches: usize) {
+        if dispatches > 0 {
+            encoder.resolve_query_set(&self.set, 0..2 * dispatches as u32, &self.resolved, 0);
+            encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, 16 * dispatches as u64);
+        }
+    }
+}
+
+impl Context {
+    /// Whether the device has time stamps.
+    pub(crate) fn has_timer(&self) -> bool {
+        self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
+    }
+
+    /// Submits the list, which has at most [`MOST`] dispatches; gives the time of each. Unlocks the state meanwhile.
+    pub(crate) fn submit_timed(
+        self: &Arc<Context>,
+        mut state: MutexGuard<'_, State>,
+    ) -> Result<Vec<Duration>> {
+        let count = state.queued();
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let bytes = 16 * count;
+        let staging = self.staging(&mut state, bytes)?;
+        let timer = self.call(bytes, || Timer {
+            set: self.device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: None,
+                ty: wgpu::QueryType::Timestamp,
+                count: 2 * count as u32,
+            }),
+            resolved: self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: bytes as u64,
+                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            }),
+            staging: staging.clone(),
+        })?;
+        let index = self.submit(&mut state, &Behind::Times(&timer))?;
+        drop(state);
+        let stamps = self.read_staging(staging, bytes, index)?;
+        let period = f64::from(self.queue.get_timestamp_period());
+        let took = |pair: &[u64]| {
+            let ticks = pair.last().zip(pair.first()).map_or(0, |(end, begin)| end.saturating_sub(*begin));
+            Duration::from_nanos((ticks as f64 * period) as u64)
+        };
+        Ok(stamps.host::<u64>().unwrap_or_default().chunks_exact(2).map(took).collect())
+    }
+}
