@@ -23,8 +23,8 @@ pub(crate) struct Context {
     pub(crate) align: usize,
     /// Bytes of the largest parameter block.
     pub(crate) parameters: usize,
-    /// Kernels that copy: inside a buffer, and from one to another.
-    pub(crate) copies: [Arc<Pipeline>; 2],
+    /// Kernels that copy, as `copy` lists them.
+    pub(crate) copies: Vec<Arc<Pipeline>>,
     /// Most bytes that may be taken from the system.
     pub(crate) most: usize,
     pub(crate) state: Mutex<State>,

@@ -7,43 +7,45 @@ use gradus_gpu::Module;
 
 /// Threads of a workgroup.
 const GROUP: u32 = 256;
-/// Words that a thread copies.
-const WORDS: u32 = 4;
 
-/// The kernels: inside a buffer, and from one to another.
-pub(crate) fn modules() -> [Module; 2] {
-    let text = |bindings: &str, to: &str| {
-        format!(
-            "{bindings}
-fn word(at: u32) -> u32 {{
+/// The kernels: inside a buffer and from one to another, by words and by vectors of four words.
+pub(crate) fn modules() -> [Module; 4] {
+    let kernel = |vectors: bool, between: bool| {
+        let (unit, from) = if vectors { ("vec4<u32>", "a[p.x + i]") } else { ("u32", "word(p.x + i * 4u)") };
+        let (to, access, second) = match between {
+            false => ("a", "read_write", String::new()),
+            true => {
+                ("b", "read", format!("@group(0) @binding(1) var<storage, read_write> b: array<{unit}>;"))
+            }
+        };
+        let word = "fn word(at: u32) -> u32 {
   let low = at >> 2u;
   let bits = (at & 3u) * 8u;
-  if (bits == 0u) {{ return a[low]; }}
+  if (bits == 0u) { return a[low]; }
   return (a[low] >> bits) | (a[low + 1u] << (32u - bits));
-}}
+}";
+        let word = if vectors { "" } else { word };
+        let text = format!(
+            "@group(0) @binding(0) var<storage, {access}> a: array<{unit}>;
+{second}
+@group(0) @binding({}) var<uniform> p: vec4<u32>;
+{word}
 @compute @workgroup_size({GROUP})
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
-  let first = (id.y * p.w + id.x) * {WORDS}u;
-  let end = min(first + {WORDS}u, p.z);
-  for (var i = first; i < end; i += 1u) {{ {to}[p.y + i] = word(p.x + i * 4u); }}
+  let i = id.y * p.w + id.x;
+  if (i < p.z) {{ {to}[p.y + i] = {from}; }}
 }}
-"
-        )
+",
+            1 + u32::from(between)
+        );
+        let writable = if between { vec![false, true] } else { vec![true] };
+        Module { text, writable, group: [GROUP, 1, 1] }
     };
-    let inside = "@group(0) @binding(0) var<storage, read_write> a: array<u32>;
-@group(0) @binding(1) var<uniform> p: vec4<u32>;";
-    let between = "@group(0) @binding(0) var<storage, read> a: array<u32>;
-@group(0) @binding(1) var<storage, read_write> b: array<u32>;
-@group(0) @binding(2) var<uniform> p: vec4<u32>;";
-    let group = [GROUP, 1, 1];
-    [
-        Module { text: text(inside, "a"), writable: vec![true], group },
-        Module { text: text(between, "b"), writable: vec![false, true], group },
-    ]
+    [kernel(false, false), kernel(false, true), kernel(true, false), kernel(true, true)]
 }
 
 impl Context {
-    /// Queues a copy to memory that is padded to whole words and begins at a multiple of 4.
+    /// Queues a copy to memory that is padded to 16 bytes and begins at a multiple of 16.
     pub(crate) fn queue_copy(
         &self,
         state: &mut State,
@@ -52,17 +54,22 @@ impl Context {
         bytes: usize,
         run: u64,
     ) {
-        let words = bytes.div_ceil(4) as u32;
-        let groups = words.div_ceil(GROUP * WORDS);
+        let vectors = first % 16 == 0;
+        let (unit, first) = if vectors { (16, first / 16) } else { (4, first) };
+        let count = bytes.div_ceil(unit) as u32;
+        let groups = count.div_ceil(GROUP);
+        // Groups beyond the limit of one dimension are rows of a second.
         let x = groups.min(self.limits.groups);
         let y = groups.div_ceil(x.max(1));
-        let parameters = [first as u32, (start / 4) as u32, words, x * GROUP];
+        let parameters = [first as u32, (start / unit) as u32, count, x * GROUP];
         let parameters: Vec<u8> = parameters.iter().flat_map(|w| w.to_ne_bytes()).collect();
-        let (kernel, buffers) = match (&from, &to) {
-            (Bound::Heap, Bound::Heap) => (&self.copies[0], vec![to]),
-            (Bound::Own(a), Bound::Own(b)) if a.number == b.number => (&self.copies[0], vec![to]),
-            _ => (&self.copies[1], vec![from, to]),
+        let same = match (&from, &to) {
+            (Bound::Heap, Bound::Heap) => true,
+            (Bound::Own(a), Bound::Own(b)) => a.number == b.number,
+            _ => false,
         };
+        let kernel = &self.copies[2 * usize::from(vectors) + usize::from(!same)];
+        let buffers = if same { vec![to] } else { vec![from, to] };
         state.dispatch(self, (kernel, buffers), &parameters, [x, y, 1], run);
     }
 }

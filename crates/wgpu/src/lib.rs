@@ -5,12 +5,14 @@
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
+mod cache;
 mod context;
 mod copy;
 mod device;
 mod explain;
 mod heap;
 mod literal;
+mod measure;
 mod memory;
 mod open;
 mod pipeline;
@@ -20,4 +22,5 @@ mod run;
 mod timer;
 
 pub use device::Gpu;
+pub use measure::Measured;
 pub use open::{AdapterFacts, Options, adapters, open, open_gpu};

@@ -1,6 +1,7 @@
 //! Adapters and opening: lists what wgpu finds, the most capable first, and opens one of them with its own limits.
 //! `WGPU_BACKEND` restricts the back ends and `VK_DRIVER_FILES` names Vulkan drivers, as wgpu and Vulkan define them.
 
+use crate::cache::{self, DiskCache};
 use crate::context::{Context, Fault, Loss};
 use crate::copy;
 use crate::device::Gpu;
@@ -10,6 +11,7 @@ use crate::queue::State;
 use gradus_device::{Device, memory_error};
 use gradus_gpu::{Barriers, Limits, profile};
 use gradus_ir::{Error, Result};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What is known of an adapter before it is opened.
@@ -36,11 +38,13 @@ pub struct Options {
     pub heap: usize,
     /// Most bytes that may be taken from the system for tensors.
     pub most: usize,
+    /// The folder in which compiled kernels are stored; none if they are not.
+    pub cache: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { heap: 8 << 20, most: usize::MAX }
+        Options { heap: 8 << 20, most: usize::MAX, cache: cache::folder() }
     }
 }
 
@@ -118,13 +122,14 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
     };
     let usage = Usage::default();
     let heap = first_heap(&device, &usage, options.heap.next_multiple_of(256)).map_err(fault)?;
-    let pipelines = Pipelines::new(device.clone());
-    let [inside, between] = copy::modules().map(|m| pipelines.prepare(&m));
+    let disk = DiskCache::open(&device, &info, options.cache.as_deref());
+    let pipelines = Pipelines::new(device.clone(), disk);
+    let copies = copy::modules().iter().map(|m| pipelines.prepare(m)).collect::<std::result::Result<_, _>>();
     let facts = facts(&info, &limits, &own, features);
     let profile = profile(&limits);
     let context = Context {
         id,
-        copies: [inside.map_err(fault)?, between.map_err(fault)?],
+        copies: copies.map_err(fault)?,
         name,
         align: own.min_uniform_buffer_offset_alignment.max(16) as usize,
         parameters: own.max_uniform_buffer_binding_size.min(1 << 16) as usize,

@@ -1,16 +1,20 @@
 //! Pipelines: kernels made ready by the driver, each text once. Threads create them while commands are queued, so that
 //! only a submission waits, and all new kernels of a program are compiled at the same time.
 
+use crate::cache::DiskCache;
 use crate::context::{Fault, guarded, lock};
 use gradus_gpu::Module;
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 /// Kernels that are kept although no program uses them.
 const KEPT: usize = 2048;
+/// How long a thread waits for more kernels before it ends.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The kernels of a device.
 pub(crate) struct Pipelines {
@@ -21,29 +25,33 @@ pub(crate) struct Pipelines {
 }
 
 /// Kernels that wait for a thread.
-#[derive(Default)]
 struct Work {
     waiting: Mutex<Waiting>,
+    added: Condvar,
+    disk: Option<DiskCache>,
 }
 
 #[derive(Default)]
 struct Waiting {
     pipelines: VecDeque<Arc<Pipeline>>,
+    /// Threads that run, and those of them that wait for kernels.
     threads: usize,
+    idle: usize,
 }
 
-/// A kernel, ready or yet to be made so by whoever first needs it.
-#[derive(Debug)]
+/// A kernel, ready or yet to be made so by the first thread that needs it.
 pub(crate) struct Pipeline {
     device: wgpu::Device,
+    work: Arc<Work>,
     module: Arc<Module>,
     layout: wgpu::BindGroupLayout,
     ready: OnceLock<std::result::Result<wgpu::ComputePipeline, String>>,
 }
 
 impl Pipelines {
-    pub(crate) fn new(device: wgpu::Device) -> Pipelines {
-        Pipelines { device, known: Mutex::default(), layouts: Mutex::default(), work: Arc::default() }
+    pub(crate) fn new(device: wgpu::Device, disk: Option<DiskCache>) -> Pipelines {
+        let work = Arc::new(Work { waiting: Mutex::default(), added: Condvar::new(), disk });
+        Pipelines { device, known: Mutex::default(), layouts: Mutex::default(), work }
     }
 
     /// The kernel of a module. Another thread begins to compile it now.
@@ -57,8 +65,9 @@ impl Pipelines {
         }
         let layout = self.layout(&module.writable)?;
         let module = Arc::new(module.clone());
-        let device = self.device.clone();
-        let pipeline = Arc::new(Pipeline { device, module: module.clone(), layout, ready: OnceLock::new() });
+        let (device, work) = (self.device.clone(), self.work.clone());
+        let ready = OnceLock::new();
+        let pipeline = Arc::new(Pipeline { device, work, module: module.clone(), layout, ready });
         known.insert(module, pipeline.clone());
         drop(known);
         self.start(pipeline.clone());
@@ -97,7 +106,8 @@ impl Pipelines {
         let mut waiting = lock(&self.work.waiting);
         waiting.pipelines.push_back(pipeline);
         let most = thread::available_parallelism().map_or(1, NonZero::get).min(8);
-        if waiting.threads >= most {
+        if waiting.idle >= waiting.pipelines.len() || waiting.threads >= most {
+            self.work.added.notify_one();
             return;
         }
         let work = self.work.clone();
@@ -108,21 +118,34 @@ impl Pipelines {
 }
 
 impl Work {
+    /// Compiles what waits. When nothing more comes, the last thread stores the kernels on disk.
     fn run(&self) {
-        loop {
-            let next = {
-                let mut waiting = lock(&self.waiting);
-                let next = waiting.pipelines.pop_front();
-                if next.is_none() {
-                    waiting.threads -= 1;
-                }
-                next
-            };
-            match next {
-                Some(pipeline) => drop(pipeline.ready()),
-                None => return,
-            }
+        while let Some(pipeline) = self.next() {
+            let _ = pipeline.ready();
         }
+        if lock(&self.waiting).threads == 0 {
+            self.disk.iter().for_each(DiskCache::save);
+        }
+    }
+
+    /// The next kernel; none if there was none for a while.
+    fn next(&self) -> Option<Arc<Pipeline>> {
+        let mut waiting = lock(&self.waiting);
+        if waiting.pipelines.is_empty() {
+            waiting.idle += 1;
+            let timed = self.added.wait_timeout_while(waiting, PATIENCE, |w| w.pipelines.is_empty());
+            waiting = timed.map_or_else(|e| e.into_inner().0, |(guard, _)| guard);
+            waiting.idle -= 1;
+        }
+        let next = waiting.pipelines.pop_front();
+        waiting.threads -= usize::from(next.is_none());
+        next
+    }
+}
+
+impl std::fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipeline").field("module", &self.module).finish_non_exhaustive()
     }
 }
 
@@ -150,7 +173,7 @@ impl Pipeline {
     }
 
     fn compile(&self) -> std::result::Result<wgpu::ComputePipeline, String> {
-        let device = &self.device;
+        let (device, disk) = (&self.device, self.work.disk.as_ref());
         let made = guarded(device, || {
             let source = wgpu::ShaderSource::Wgsl(self.module.text.as_str().into());
             let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
@@ -165,9 +188,12 @@ impl Pipeline {
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: Default::default(),
-                cache: None,
+                cache: disk.map(DiskCache::cache),
             })
         });
+        if made.is_ok() {
+            disk.into_iter().for_each(DiskCache::note);
+        }
         made.map_err(|fault| match fault {
             Fault::Memory => "there is not enough memory to compile a kernel".to_string(),
             Fault::Refused(why) => format!("refuses a kernel: {why}"),

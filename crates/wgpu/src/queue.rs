@@ -49,7 +49,9 @@ pub(crate) struct State {
     failed: Vec<(Range<u64>, Error)>,
     /// The first error among them that was not reported yet.
     pub(crate) refused: Option<Error>,
+    /// Submissions that may be unfinished, and how many there were in all.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
+    submissions: u64,
 }
 
 /// What identifies a bind group: which bindings are written, the size of the parameter block, and the buffers.
@@ -139,6 +141,7 @@ impl State {
             failed: Vec::new(),
             refused: None,
             in_flight: VecDeque::new(),
+            submissions: 0,
         }
     }
 
@@ -206,6 +209,18 @@ impl State {
             && (list.dispatches.len() + dispatches > DISPATCHES || list.seconds + seconds > LONGEST)
     }
 
+    /// Submissions that may be unfinished, and how many there were in all.
+    pub(crate) fn in_flight(&self) -> (Vec<wgpu::SubmissionIndex>, u64) {
+        (self.in_flight.iter().cloned().collect(), self.submissions)
+    }
+
+    /// The first `count` of all submissions are finished.
+    pub(crate) fn finished(&mut self, count: u64) {
+        let later = self.submissions.saturating_sub(count) as usize;
+        let done = self.in_flight.len().saturating_sub(later);
+        self.in_flight.drain(..done);
+    }
+
     /// Dispatches in the list.
     pub(crate) fn queued(&self) -> usize {
         self.list.dispatches.len()
@@ -269,11 +284,7 @@ impl Context {
 
     /// Submits the list and copies behind it. Kernels that were refused make their runs fail: the error is remembered for
     /// those who use the results. An error here means that nothing was submitted.
-    pub(crate) fn submit(
-        &self,
-        state: &mut State,
-        behind: &Behind<'_>,
-    ) -> Result<wgpu::SubmissionIndex> {
+    pub(crate) fn submit(&self, state: &mut State, behind: &Behind<'_>) -> Result<wgpu::SubmissionIndex> {
         let freed = std::mem::take(&mut *lock(&self.freed));
         let mut list = std::mem::take(&mut state.list);
         self.drop_refused(state, &mut list);
@@ -331,6 +342,7 @@ impl Context {
             self.queue.submit([encoder.finish()])
         })?;
         state.in_flight.push_back(index.clone());
+        state.submissions += 1;
         Ok(index)
     }
 

@@ -24,6 +24,9 @@ struct Read {
     /// Where each part begins in the staging buffer, and its bytes.
     parts: Vec<Range<usize>>,
     index: wgpu::SubmissionIndex,
+    /// Submissions before it that may be unfinished, and how many there were in all.
+    earlier: Vec<wgpu::SubmissionIndex>,
+    count: u64,
     signal: Arc<Signal>,
     /// Whether a thread drives the device, so that the task is woken.
     driven: bool,
@@ -113,8 +116,9 @@ impl Context {
         {
             return Err(error);
         }
+        let before = state.in_flight();
         drop(state);
-        self.map(staging, parts, index)
+        self.map(staging, parts, index, before)
     }
 
     /// Starts to read parts of a buffer that a submission fills.
@@ -123,6 +127,7 @@ impl Context {
         staging: Option<wgpu::Buffer>,
         parts: Vec<Range<usize>>,
         index: wgpu::SubmissionIndex,
+        (earlier, count): (Vec<wgpu::SubmissionIndex>, u64),
     ) -> Result<Read> {
         let signal = Arc::new(Signal::default());
         let set = signal.clone();
@@ -132,7 +137,7 @@ impl Context {
             })?,
             None => self.queue.on_submitted_work_done(move || set.set(Ok(()))),
         }
-        Ok(Read { context: self.clone(), staging, parts, index, signal, driven: false })
+        Ok(Read { context: self.clone(), staging, parts, index, earlier, count, signal, driven: false })
     }
 
     /// The first bytes of a buffer that a submission fills.
@@ -143,7 +148,7 @@ impl Context {
         index: wgpu::SubmissionIndex,
     ) -> Result<Storage> {
         let part = 0..bytes;
-        let mut all = Box::new(self.map(Some(staging), vec![part], index)?).wait()?;
+        let mut all = Box::new(self.map(Some(staging), vec![part], index, (Vec::new(), 0))?).wait()?;
         all.pop().ok_or_else(|| self.error("a read gave nothing"))
     }
 
@@ -177,6 +182,7 @@ impl Read {
     fn take(&mut self, result: std::result::Result<(), String>) -> Result<Vec<Storage>> {
         self.context.check()?;
         result.map_err(|why| self.context.error(format!("a read failed: {why}")))?;
+        lock(&self.context.state).finished(self.count);
         let Some(staging) = self.staging.take() else {
             let none = |r: &Range<usize>| Storage::zeroed(r.len()).ok_or_else(|| memory_error(r.len()));
             return self.parts.iter().map(none).collect();
@@ -224,29 +230,26 @@ impl Reading for Read {
     }
 
     fn wait(mut self: Box<Self>) -> Result<Vec<Storage>> {
-        loop {
-            let wait = wgpu::PollType::Wait {
-                submission_index: Some(self.index.clone()),
-                timeout: Some(Duration::from_millis(50)),
-            };
+        // One submission after the other, so that a long computation can be interrupted. A timeout would be simpler, but
+        // wgpu 30 panics if a wait runs out of time while another thread finishes the queue.
+        for index in std::mem::take(&mut self.earlier).into_iter().chain([self.index.clone()]) {
+            let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
             let polled = self.context.device.poll(wait);
-            let mut state = lock(&self.signal.state);
-            if state.0.is_none() && polled.is_ok() {
-                // Another thread has taken the callback and is about to call it.
-                let changed = self.signal.changed.wait_timeout(state, Duration::from_millis(50));
-                state = changed.map_or_else(|e| e.into_inner().0, |(guard, _)| guard);
-            }
-            let result = state.0.take();
-            drop(state);
-            if let Some(result) = result {
-                return self.take(result);
-            }
-            if let Err(wgpu::PollError::WrongSubmissionIndex(..)) = polled {
-                self.context.check()?;
-                return Err(self.context.error("cannot wait for a submission that failed"));
-            }
             self.context.check()?;
+            polled.map_err(|e| self.context.error(e.to_string()))?;
             stop::poll()?;
         }
+        let mut state = lock(&self.signal.state);
+        let result = loop {
+            if let Some(result) = state.0.take() {
+                break result;
+            }
+            // Another thread has taken the callback and is about to call it.
+            let changed = self.signal.changed.wait_timeout(state, Duration::from_millis(10));
+            state = changed.map_or_else(|e| e.into_inner().0, |(guard, _)| guard);
+            self.context.check()?;
+        };
+        drop(state);
+        self.take(result)
     }
 }

@@ -165,3 +165,8 @@ pub(crate) fn numbers(shape: &[usize], seed: u64) -> Literal {
     let data = (0..n).map(|_| f64::from(random.below(2001) as f32 / 1000.0 - 1.0)).collect();
     Literal::floats(DType::F32, shape, data).expect("as many as the shape says")
 }
+
+/// How tests open a device: without a cache of kernels, which would outlive them.
+pub(crate) fn options() -> Options {
+    Options { cache: None, ..Options::default() }
+}

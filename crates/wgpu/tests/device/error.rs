@@ -1,6 +1,6 @@
 //! Errors: adapters that are not there, tensors that do not fit, dtypes without kernels, a device that is lost.
 
-use crate::common::{arguments, gpu, load, multiply_add};
+use crate::common::{arguments, gpu, load, multiply_add, options};
 use gradus_compile::Text;
 use gradus_cpu::Cpu;
 use gradus_device::{Device, Request};
@@ -40,7 +40,7 @@ fn adapters_are_listed_by_preference() {
 
 #[test]
 fn facts_name_the_adapter() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let facts = gpu.facts();
     let fact = |name: &str| facts.iter().find(|(n, _)| n == name).map(|(_, f)| f.as_str());
     assert_eq!(fact("adapter"), Some(adapters()[0].name.as_str()));
@@ -49,7 +49,7 @@ fn facts_name_the_adapter() {
 
 #[test]
 fn a_tensor_larger_than_a_binding() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let limit = gpu.limits().binding as usize;
     let why = about(&gpu.alloc(limit + 1).expect_err("too large"), "wgpu:0");
     assert!(why.contains(&(limit + 1).to_string()) && why.contains(&(limit / 16 * 16).to_string()), "{why}");
@@ -57,7 +57,7 @@ fn a_tensor_larger_than_a_binding() {
 
 #[test]
 fn wide_floats_are_refused_with_advice() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     for (dtype, advice) in [(DType::F64, "f32"), (DType::C128, "c64")] {
         let b = Builder::new();
         let x = b.input("x", Aval::new(dtype, [3]));
@@ -70,7 +70,7 @@ fn wide_floats_are_refused_with_advice() {
 
 #[test]
 fn a_lost_device_says_so() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let storage = gpu.upload(&[1; 400]).expect("memory");
     let program = load(&gpu, multiply_add(100, 1.0, false), Text::Generic);
     let out = program.run(&mut arguments(&[&storage, &storage]), None).expect("a run").remove(0);

@@ -1,6 +1,6 @@
 //! Memory: what is uploaded comes back, the heap grows and keeps its contents, freed memory is used again in order.
 
-use crate::common::{Random, arguments, as_floats, floats, gpu, load, multiply_add, read};
+use crate::common::{Random, arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
 use gradus_device::Device;
 use gradus_gpu::SMALL;
@@ -10,7 +10,7 @@ use gradus_wgpu::Options;
 
 #[test]
 fn uploads_come_back() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let mut random = Random::new(1);
     let sizes = [0, 1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257, 4095, 65_535, 65_536, 65_537, 1 << 20];
     let sizes = sizes.into_iter().chain([SMALL - 1, SMALL, SMALL + 1, SMALL + 3, (9 << 20) + 2]);
@@ -39,7 +39,7 @@ fn uploads_come_back() {
 
 #[test]
 fn reads_are_futures() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let storage = gpu.upload(&[1, 2, 3]).expect("memory");
     let found = pollster::block_on(gpu.read(&[(&storage, 1..3)])).expect("a read");
     assert_eq!(found[0].host::<u8>(), Some(&[2, 3][..]));
@@ -48,7 +48,7 @@ fn reads_are_futures() {
 
 #[test]
 fn copies_from_any_byte() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let mut random = Random::new(2);
     for n in [40, 5000, SMALL + 100] {
         let value = random.bytes(n);
@@ -65,7 +65,7 @@ fn copies_from_any_byte() {
 
 #[test]
 fn the_heap_grows_and_keeps_its_contents() {
-    let Some(gpu) = gpu(&Options { heap: 4096, ..Options::default() }) else { return };
+    let Some(gpu) = gpu(&Options { heap: 4096, ..options() }) else { return };
     let mut random = Random::new(3);
     let axpy = load(&gpu, multiply_add(100, 2.0, false), Text::Generic);
     let mut all: Vec<(Storage, Vec<u8>)> = Vec::new();
@@ -88,7 +88,7 @@ fn the_heap_grows_and_keeps_its_contents() {
 
 #[test]
 fn memory_is_counted_and_used_again() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let before = gpu.memory();
     let (small, large) = (gpu.alloc(1000).expect("memory"), gpu.alloc(SMALL + 1).expect("memory"));
     let held = gpu.memory();
@@ -108,7 +108,7 @@ fn memory_is_counted_and_used_again() {
 #[test]
 fn memory_that_is_not_there_is_an_error() {
     let most = 64 << 20;
-    let Some(gpu) = gpu(&Options { most, ..Options::default() }) else { return };
+    let Some(gpu) = gpu(&Options { most, ..options() }) else { return };
     let mut held = Vec::new();
     let error = loop {
         match gpu.upload(&vec![held.len() as u8; 10 << 20]) {
@@ -137,7 +137,7 @@ fn memory_that_is_not_there_is_an_error() {
 /// Storages that come and go while kernels that use them are queued, against a model on the host.
 #[test]
 fn random_use_agrees_with_a_model() {
-    let Some(gpu) = gpu(&Options { heap: 1 << 16, ..Options::default() }) else { return };
+    let Some(gpu) = gpu(&Options { heap: 1 << 16, ..options() }) else { return };
     let sizes = [1, 3, 64, 1000, 20_000];
     let large = SMALL / 4 + 17;
     let ops: Vec<_> = sizes

@@ -1,6 +1,6 @@
 //! Plans of graphs against the reference and the CPU: gradients, cells, steps on the host, failures.
 
-use crate::common::{Random, arguments, from_bytes, gpu, numbers, read, to_bytes};
+use crate::common::{Random, arguments, from_bytes, gpu, numbers, options, read, to_bytes};
 use gradus_compile::Text;
 use gradus_cpu::evaluate;
 use gradus_device::{Argument, Device, Executable, Request, Sink};
@@ -97,7 +97,7 @@ const PARAMETERS: [&str; 4] = ["w1", "b1", "w2", "b2"];
 
 #[test]
 fn forward_and_backward_of_a_network() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     for (batch, inside) in [(32, 64), (7, 33), (1, 1), (256, 300)] {
         let forward = network(batch, inside);
         let both = grad_with_loss(&forward, forward.outputs()[0], PARAMETERS, Unreachable::Error);
@@ -124,7 +124,7 @@ fn training(batch: usize, inside: usize) -> Graph {
 
 #[test]
 fn cells_are_written_over() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let graph = training(32, 48);
     let keeps: Vec<(usize, usize)> = (0..4).map(|k| (k + 1, k + 2)).collect();
     let step = gpu.program(&graph, &request(Text::Special, &keeps)).expect("a program");
@@ -160,7 +160,7 @@ fn cells_are_written_over() {
 
 #[test]
 fn outputs_without_cells_never_take_over() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [100]));
     let graph = b.finish(&[x * 2.0]).expect("a graph");
@@ -177,7 +177,7 @@ fn outputs_without_cells_never_take_over() {
 
 #[test]
 fn steps_on_the_host_in_the_middle() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     for n in [1, 37, 5000] {
         let b = Builder::new();
         let x = b.input("x", Aval::new(DType::F32, [n]));
@@ -206,7 +206,7 @@ fn lookup() -> Graph {
 
 #[test]
 fn a_failing_step_leaves_cells_unchanged() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let graph = lookup();
     let program = gpu.program(&graph, &request(Text::Special, &[(0, 2)])).expect("a program");
     let index = |last: i64| Literal::ints(DType::I64, [3], vec![0, 7, last]).expect("three");
@@ -230,7 +230,7 @@ fn a_failing_step_leaves_cells_unchanged() {
 
 #[test]
 fn tensors_without_elements() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [0, 5]));
     let w = b.input("w", Aval::new(DType::F32, [5, 3]));
@@ -241,7 +241,7 @@ fn tensors_without_elements() {
 
 #[test]
 fn operands_and_constants_larger_than_the_heap_takes() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let n = (gradus_gpu::SMALL / 4 / 1000 + 3) * 1000;
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [n / 1000, 1000]));
@@ -254,7 +254,7 @@ fn operands_and_constants_larger_than_the_heap_takes() {
 
 #[test]
 fn runs_on_several_threads() {
-    let Some(gpu) = gpu(&Options { heap: 1 << 16, ..Options::default() }) else { return };
+    let Some(gpu) = gpu(&Options { heap: 1 << 16, ..options() }) else { return };
     let graph = training(16, 24);
     let step = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
     let b = Builder::new();
@@ -298,7 +298,7 @@ impl Sink for Times {
 
 #[test]
 fn times_of_steps_add_up_to_less_than_the_run() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [300, 300]));
     let y = x.dot(x, "ik", "kj", "ij").tanh();

@@ -1,6 +1,6 @@
 //! Programs written directly: operands from any place, results over operands, kernels that the driver refuses.
 
-use crate::common::{arguments, as_floats, floats, gpu, load, multiply_add, read};
+use crate::common::{arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
 use gradus_device::{Argument, Device};
 use gradus_gpu::SMALL;
@@ -14,7 +14,7 @@ fn counted(n: usize, by: f32) -> Vec<f32> {
 
 #[test]
 fn small_and_large_operands() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     for text in [Text::Generic, Text::Special] {
         for n in [1, 2, 63, 64, 65, 1000, SMALL / 4, SMALL / 4 + 1, SMALL / 2] {
             let program = load(&gpu, multiply_add(n, 3.0, false), text);
@@ -33,7 +33,7 @@ fn small_and_large_operands() {
 
 #[test]
 fn operands_at_any_offset() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let n = 100;
     let program = load(&gpu, multiply_add(n, 2.0, false), Text::Generic);
     // Parts of a small tensor and of one that has its own buffer.
@@ -57,7 +57,7 @@ fn operands_at_any_offset() {
 
 #[test]
 fn a_result_takes_over_an_operand_that_nobody_else_holds() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     for n in [100, SMALL / 4 + 1] {
         let program = load(&gpu, multiply_add(n, 2.0, true), Text::Special);
         let (x, y) = (counted(n, 1.0), counted(n, 1.0));
@@ -84,7 +84,7 @@ fn a_result_takes_over_an_operand_that_nobody_else_holds() {
 
 #[test]
 fn operands_on_the_host_may_have_16_bytes() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let host = |values: &[f32]| Storage::from_slice(values).expect("memory");
     let four = load(&gpu, multiply_add(4, 2.0, false), Text::Generic);
     let out =
@@ -94,7 +94,7 @@ fn operands_on_the_host_may_have_16_bytes() {
     let error = five.run(&mut arguments(&[&host(&[1.0; 5]), &host(&[1.0; 5])]), None).expect_err("20 bytes");
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
     // Of another device.
-    if let Some(other) = crate::common::gpu(&Options::default()) {
+    if let Some(other) = crate::common::gpu(&options()) {
         let foreign = other.upload(&[0; 16]).expect("memory");
         assert!(four.run(&mut arguments(&[&foreign, &foreign]), None).is_err());
         assert!(gpu.read(&[(&foreign, 0..4)]).wait().is_err());
@@ -103,7 +103,7 @@ fn operands_on_the_host_may_have_16_bytes() {
 
 #[test]
 fn a_refused_kernel_is_an_error() {
-    let Some(gpu) = gpu(&Options::default()) else { return };
+    let Some(gpu) = gpu(&options()) else { return };
     let x = gpu.upload(&floats(&counted(10, 1.0))).expect("memory");
     let good = load(&gpu, multiply_add(10, 1.0, false), Text::Generic);
     let mut program = multiply_add(10, 1.0, false);

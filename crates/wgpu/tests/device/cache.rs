@@ -1,0 +1,63 @@
+//! The cache of compiled kernels on disk, and what a device is measured to do.
+
+use crate::common::{arguments, as_floats, floats, gpu, load, multiply_add, options, read};
+use gradus_compile::Text;
+use gradus_device::Device;
+use gradus_wgpu::Options;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Runs a kernel; its values do not depend on where it comes from.
+fn run(folder: &Path) -> bool {
+    let Some(gpu) = gpu(&Options { cache: Some(folder.to_path_buf()), ..options() }) else { return false };
+    let x = gpu.upload(&floats(&[1.0, 2.0, 3.0])).expect("memory");
+    let program = load(&gpu, multiply_add(3, 4.0, false), Text::Special);
+    let out = program.run(&mut arguments(&[&x, &x]), None).expect("a run").remove(0);
+    assert_eq!(as_floats(&read(&*gpu, &out)), [5.0, 10.0, 15.0]);
+    gpu.facts().iter().any(|(name, fact)| name == "features" && fact.contains("pipeline_cache"))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).map_or_else(|_| Vec::new(), |all| all.flatten().map(|f| f.path()).collect())
+}
+
+#[test]
+fn kernels_are_stored_and_damage_is_ignored() {
+    let folder = std::env::temp_dir().join(format!("gradus-wgpu-test-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    if !run(&folder) {
+        println!("skipped: the adapter has no pipeline cache");
+        return;
+    }
+    // The file is written when no more kernels come.
+    let start = Instant::now();
+    let stored = |all: &[PathBuf]| all.iter().any(|p| p.extension().is_some_and(|e| e == "bin"));
+    while !stored(&files(&folder)) {
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", files(&folder));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let file =
+        files(&folder).into_iter().find(|p| p.extension().is_some_and(|e| e == "bin")).expect("a file");
+    let whole = fs::read(&file).expect("a file");
+    run(&folder);
+    let mut damaged = whole.clone();
+    damaged.iter_mut().skip(12).for_each(|b| *b = !*b);
+    fs::write(&file, &damaged).expect("a file");
+    run(&folder);
+    fs::write(&file, &whole[..whole.len() / 2]).expect("a file");
+    run(&folder);
+    // A folder that cannot be made is no harm.
+    run(&file.join("inside a file"));
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn what_a_device_does_is_measured() {
+    let Some(gpu) = gpu(&options()) else { return };
+    let measured = gpu.measured().expect("a measurement");
+    println!("{measured:?}");
+    // Slower than a pocket calculator or faster than any machine would be a wrong count.
+    assert!((1e7..1e14).contains(&measured.bandwidth), "{measured:?}");
+    assert!((1e7..1e16).contains(&measured.flops), "{measured:?}");
+}
