@@ -107,7 +107,7 @@ impl Device for Gpu {
     }
 
     fn finish(&self) -> Pending {
-        self.context.read(&[])
+        self.context.finish()
     }
 
     fn trim(&self) {

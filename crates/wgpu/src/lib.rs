@@ -6,6 +6,7 @@
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
 mod cache;
+mod check;
 mod context;
 mod copy;
 mod device;

@@ -124,7 +124,8 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
     let heap = first_heap(&device, &usage, options.heap.next_multiple_of(256)).map_err(fault)?;
     let disk = DiskCache::open(&device, &info, options.cache.as_deref());
     let pipelines = Pipelines::new(device.clone(), disk);
-    let copies = copy::modules().iter().map(|m| pipelines.prepare(m)).collect::<std::result::Result<_, _>>();
+    let copies =
+        copy::modules().iter().map(|m| pipelines.prepare_late(m)).collect::<std::result::Result<_, _>>();
     let facts = facts(&info, &limits, &own, features);
     let profile = profile(&limits);
     let context = Context {

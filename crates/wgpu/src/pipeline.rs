@@ -56,9 +56,23 @@ impl Pipelines {
 
     /// The kernel of a module. Another thread begins to compile it now.
     pub(crate) fn prepare(&self, module: &Module) -> std::result::Result<Arc<Pipeline>, Fault> {
+        let (pipeline, is_new) = self.find(module)?;
+        if is_new {
+            self.start(pipeline.clone());
+        }
+        Ok(pipeline)
+    }
+
+    /// The kernel of a module, compiled by the first submission that needs it.
+    pub(crate) fn prepare_late(&self, module: &Module) -> std::result::Result<Arc<Pipeline>, Fault> {
+        self.find(module).map(|(pipeline, _)| pipeline)
+    }
+
+    /// The kernel of a module, and whether it is new.
+    fn find(&self, module: &Module) -> std::result::Result<(Arc<Pipeline>, bool), Fault> {
         let mut known = lock(&self.known);
         if let Some(pipeline) = known.get(module) {
-            return Ok(pipeline.clone());
+            return Ok((pipeline.clone(), false));
         }
         if known.len() >= KEPT {
             known.retain(|_, pipeline| Arc::strong_count(pipeline) > 1);
@@ -69,9 +83,7 @@ impl Pipelines {
         let ready = OnceLock::new();
         let pipeline = Arc::new(Pipeline { device, work, module: module.clone(), layout, ready });
         known.insert(module, pipeline.clone());
-        drop(known);
-        self.start(pipeline.clone());
-        Ok(pipeline)
+        Ok((pipeline, true))
     }
 
     /// The layout of storage buffers with the parameters behind them.

@@ -32,15 +32,18 @@ struct Read {
     driven: bool,
 }
 
+/// What wgpu says of a buffer that was to be mapped.
+type Mapped = std::result::Result<(), String>;
+
 /// Set by a callback of wgpu.
 #[derive(Default)]
 struct Signal {
-    state: Mutex<(Option<std::result::Result<(), String>>, Option<Waker>)>,
+    state: Mutex<(Option<Mapped>, Option<Waker>)>,
     changed: Condvar,
 }
 
 impl Signal {
-    fn set(&self, result: std::result::Result<(), String>) {
+    fn set(&self, result: Mapped) {
         let waker = {
             let mut state = lock(&self.state);
             state.0 = Some(result);
@@ -52,7 +55,18 @@ impl Signal {
 }
 
 impl Context {
-    /// Starts to read ranges of storages. Without any, the result is the end of all that was queued.
+    /// Waits for all that was queued. Reports a kernel that was refused, also if nobody reads the results.
+    pub(crate) fn finish(self: &Arc<Context>) -> Pending {
+        match self.start_ranges(&[], &[]) {
+            Ok(read) => match lock(&self.state).refused.take() {
+                Some(error) => Pending::ready(Err(error)),
+                None => Pending::reading(read),
+            },
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    /// Starts to read ranges of storages.
     pub(crate) fn read(self: &Arc<Context>, parts: &[(&Storage, Range<usize>)]) -> Pending {
         match self.start(parts) {
             Ok(read) => Pending::reading(read),
@@ -111,11 +125,6 @@ impl Context {
         let index = self.submit(&mut state, &collect.as_ref().map_or(Behind::Nothing, Behind::Copies))?;
         // A run that was submitted just now may have failed.
         runs.iter().try_for_each(|run| state.check_run(*run))?;
-        if ranges.is_empty()
-            && let Some(error) = state.refused.take()
-        {
-            return Err(error);
-        }
         let before = state.in_flight();
         drop(state);
         self.map(staging, parts, index, before)
@@ -179,7 +188,7 @@ impl Context {
 
 impl Read {
     /// The storages, after the signal.
-    fn take(&mut self, result: std::result::Result<(), String>) -> Result<Vec<Storage>> {
+    fn take(&mut self, result: Mapped) -> Result<Vec<Storage>> {
         self.context.check()?;
         result.map_err(|why| self.context.error(format!("a read failed: {why}")))?;
         lock(&self.context.state).finished(self.count);

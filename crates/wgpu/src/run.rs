@@ -1,6 +1,7 @@
 //! Programs made ready: a [`Loaded`] program has its kernels and constants on the device. A run allocates all its memory,
 //! then queues the commands. Steps without a kernel run on the host in between.
 
+use crate::check;
 use crate::context::{Context, lock};
 use crate::device::bound;
 use crate::literal;
@@ -51,10 +52,17 @@ struct Run {
     table: Vec<Slot>,
     arena: Option<Arc<Owned>>,
     outputs: Vec<Output>,
-    /// Copies to make first: from, to, bytes.
-    copies: Vec<((Bound, usize), (Bound, usize), usize)>,
+    /// Copies to make first.
+    copies: Vec<Copy>,
     /// Memory of copied and uploaded operands, freed when all is queued.
     temporaries: Vec<Block>,
+}
+
+/// A copy on the device: source and target with their first bytes.
+struct Copy {
+    from: (Bound, usize),
+    to: (Bound, usize),
+    bytes: usize,
 }
 
 enum Output {
@@ -73,7 +81,7 @@ impl Loaded {
         text: Text,
     ) -> Result<Loaded> {
         context.check()?;
-        verify(context, &program)?;
+        check::verify(context, &program)?;
         let prepare = |m| context.pipelines.prepare(m).map_err(|fault| context.fault(fault, 0));
         let pipelines = program.modules.iter().map(prepare).collect::<Result<Vec<_>>>()?;
         let mut hosts = Vec::with_capacity(program.commands.len());
@@ -102,7 +110,7 @@ impl Loaded {
         let binds_arena = |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.contains(&Memory::Arena));
         let needed = program.arena > 0 || program.commands.iter().any(binds_arena);
         let arena = needed.then(|| program.arena.max(ALIGN));
-        let seconds = estimates(&program, plan.as_ref(), context.software);
+        let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let (context, runs) = (context.clone(), AtomicU64::new(0));
         Ok(Loaded { context, program, plan, text, pipelines, seconds, hosts, constants, table, arena, runs })
     }
@@ -118,7 +126,7 @@ impl Loaded {
             if a.offset.saturating_add(bytes) > a.storage.len_bytes() {
                 return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
             }
-            if a.offset % buffer.dtype.size() != 0 {
+            if !a.offset.is_multiple_of(buffer.dtype.size()) {
                 return Err(Error::value("an argument", format!("cannot start at byte {}", a.offset)));
             }
             if a.storage.device() == HOST {
@@ -210,14 +218,14 @@ impl Loaded {
         if bytes == 0 {
             return Ok(None);
         }
-        if a.storage.device() != HOST && a.offset % ALIGN == 0 {
+        if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
             let place = self.context.block(&a.storage)?.place();
             // A small part of a large tensor is not where kernels look for small operands.
-            let fits = match (place, self.program.memory(b)) {
-                (Place::Heap { .. }, Memory::Heap) => true,
-                (Place::Own(_), Memory::Own(_)) => true,
-                _ => false,
-            };
+            let memory = self.program.memory(b);
+            let fits = matches!(
+                (place, memory),
+                (Place::Heap { .. }, Memory::Heap) | (Place::Own(_), Memory::Own(_))
+            );
             if fits {
                 return Ok(bound(place).map(|(buffer, start)| (buffer, start + a.offset)));
             }
@@ -235,7 +243,7 @@ impl Loaded {
         if let Some(all) = a.storage.host::<u8>() {
             self.context.write(state, (&to, at), &all[a.offset..a.offset + bytes], run.number)?;
         } else if let Some((from, start)) = bound(self.context.block(&a.storage)?.place()) {
-            run.copies.push(((from, start + a.offset), (to, at), bytes));
+            run.copies.push(Copy { from: (from, start + a.offset), to: (to, at), bytes });
         }
         Ok(block)
     }
@@ -327,7 +335,7 @@ impl Loaded {
     }
 
     fn queue_copies(&self, state: &mut State, run: &mut Run) {
-        for (from, to, bytes) in std::mem::take(&mut run.copies) {
+        for Copy { from, to, bytes } in std::mem::take(&mut run.copies) {
             self.context.queue_copy(state, from, to, bytes, run.number);
         }
     }
@@ -388,8 +396,11 @@ impl Loaded {
             Some((bound, start, program.buffers[reads[*i]].bytes()))
         };
         let ranges: Vec<_> = missing.iter().map(range).collect();
-        // Also submits what is queued: results may go to memory that queued commands use.
-        let values = context.read_ranges(&ranges, &[run.number])?;
+        // What is queued is submitted in any case: results may go to memory that queued commands use.
+        let values = match ranges.is_empty() {
+            true => context.submit_list(&mut lock(&context.state)).map(|()| Vec::new())?,
+            false => context.read_ranges(&ranges, &[run.number])?,
+        };
         for (i, storage) in missing.into_iter().zip(values) {
             operands[i] = Some(Argument { storage, offset: 0 });
         }
@@ -478,75 +489,4 @@ impl Executable for Loaded {
         let turns = self.hosts.iter().flatten().map(|host| host.done().turns).sum();
         Done { work, turns }
     }
-}
-
-/// Estimated seconds of each command, by what a common device of its kind does.
-fn estimates(program: &Program, plan: Option<&Plan>, software: bool) -> Vec<f64> {
-    let (bytes, flops) = if software { (4e9, 4e9) } else { (200e9, 2e12) };
-    let each = |command: &Command| match command {
-        Command::Dispatch { step, .. } => {
-            let same = |c: &&Command| matches!(c, Command::Dispatch { step: s, .. } if s == step);
-            let parts = program.commands.iter().filter(same).count().max(1);
-            let work = plan.and_then(|p| Some(p.steps.get(*step)?.work(p))).unwrap_or_default();
-            (work.bytes / bytes + work.flops / flops) / parts as f64
-        }
-        Command::Host { .. } => 0.0,
-    };
-    program.commands.iter().map(each).collect()
-}
-
-/// Refuses a program whose numbers do not fit together or exceed what the device takes.
-fn verify(context: &Context, program: &Program) -> Result<()> {
-    let wrong = |why: String| Err(Error::verify(format!("a program {why}")));
-    let buffers = program.buffers.len();
-    let known = |b: &usize| *b < buffers;
-    if !program.inputs.iter().chain(&program.outputs).all(known) {
-        return wrong("has inputs or outputs without buffer".into());
-    }
-    if program.donors.iter().flatten().any(|i| *i >= program.inputs.len()) {
-        return wrong("takes over an input that it does not have".into());
-    }
-    for command in &program.commands {
-        match command {
-            Command::Dispatch { module, bindings, parameters, groups, .. } => {
-                let Some(module) = program.modules.get(*module) else {
-                    return wrong(format!("launches kernel {module} of {}", program.modules.len()));
-                };
-                if bindings.len() != module.writable.len() {
-                    return wrong(format!("binds {} buffers of {}", bindings.len(), module.writable.len()));
-                }
-                if bindings.len() > context.limits.bindings as usize {
-                    return Err(context.error(format!(
-                        "binds at most {} buffers to a kernel, not {}",
-                        context.limits.bindings,
-                        bindings.len()
-                    )));
-                }
-                let own = |m: &Memory| !matches!(m, Memory::Own(b) if !known(b));
-                let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(buffer));
-                if !bindings.iter().all(own) || !parameters.iter().all(word) {
-                    return wrong("uses a buffer that it does not have".into());
-                }
-                if 4 * parameters.len() > context.parameters {
-                    return wrong(format!(
-                        "has {} parameters, of at most {}",
-                        parameters.len(),
-                        context.parameters / 4
-                    ));
-                }
-                if groups.iter().any(|n| *n > context.limits.groups) {
-                    return wrong(format!(
-                        "launches {groups:?} groups, of at most {}",
-                        context.limits.groups
-                    ));
-                }
-            }
-            Command::Host { reads, writes, .. } => {
-                if !reads.iter().chain(writes).all(known) {
-                    return wrong("uses a buffer that it does not have".into());
-                }
-            }
-        }
-    }
-    Ok(())
 }

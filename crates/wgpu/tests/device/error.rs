@@ -6,7 +6,7 @@ use gradus_cpu::Cpu;
 use gradus_device::{Device, Request};
 use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType, Error, Kind};
-use gradus_wgpu::{Options, adapters, open};
+use gradus_wgpu::{adapters, open};
 use std::sync::Arc;
 
 /// The message of a device's error, if it names the device.

@@ -6,7 +6,6 @@ use gradus_device::{Argument, Device};
 use gradus_gpu::SMALL;
 use gradus_ir::Kind;
 use gradus_mem::Storage;
-use gradus_wgpu::Options;
 
 fn counted(n: usize, by: f32) -> Vec<f32> {
     (0..n).map(|i| i as f32 * by).collect()

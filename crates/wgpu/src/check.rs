@@ -1,0 +1,77 @@
+//! Looks at programs before they run: refuses those that a device cannot run, and estimates how long commands take.
+
+use crate::context::Context;
+use gradus_compile::Plan;
+use gradus_gpu::{Command, Memory, Program, Word};
+use gradus_ir::{Error, Result};
+
+/// Estimated seconds of each command, by what a common device of its kind does.
+pub(crate) fn estimates(program: &Program, plan: Option<&Plan>, software: bool) -> Vec<f64> {
+    let (bytes, flops) = if software { (4e9, 4e9) } else { (200e9, 2e12) };
+    let each = |command: &Command| match command {
+        Command::Dispatch { step, .. } => {
+            let same = |c: &&Command| matches!(c, Command::Dispatch { step: s, .. } if s == step);
+            let parts = program.commands.iter().filter(same).count().max(1);
+            let work = plan.and_then(|p| Some(p.steps.get(*step)?.work(p))).unwrap_or_default();
+            (work.bytes / bytes + work.flops / flops) / parts as f64
+        }
+        Command::Host { .. } => 0.0,
+    };
+    program.commands.iter().map(each).collect()
+}
+
+/// Refuses a program whose numbers do not fit together or exceed what the device takes.
+pub(crate) fn verify(context: &Context, program: &Program) -> Result<()> {
+    let wrong = |why: String| Err(Error::verify(format!("a program {why}")));
+    let buffers = program.buffers.len();
+    let known = |b: &usize| *b < buffers;
+    if !program.inputs.iter().chain(&program.outputs).all(known) {
+        return wrong("has inputs or outputs without buffer".into());
+    }
+    if program.donors.iter().flatten().any(|i| *i >= program.inputs.len()) {
+        return wrong("takes over an input that it does not have".into());
+    }
+    for command in &program.commands {
+        match command {
+            Command::Dispatch { module, bindings, parameters, groups, .. } => {
+                let Some(module) = program.modules.get(*module) else {
+                    return wrong(format!("launches kernel {module} of {}", program.modules.len()));
+                };
+                if bindings.len() != module.writable.len() {
+                    return wrong(format!("binds {} buffers of {}", bindings.len(), module.writable.len()));
+                }
+                if bindings.len() > context.limits.bindings as usize {
+                    return Err(context.error(format!(
+                        "binds at most {} buffers to a kernel, not {}",
+                        context.limits.bindings,
+                        bindings.len()
+                    )));
+                }
+                let own = |m: &Memory| !matches!(m, Memory::Own(b) if !known(b));
+                let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(buffer));
+                if !bindings.iter().all(own) || !parameters.iter().all(word) {
+                    return wrong("uses a buffer that it does not have".into());
+                }
+                if 4 * parameters.len() > context.parameters {
+                    return wrong(format!(
+                        "has {} parameters, of at most {}",
+                        parameters.len(),
+                        context.parameters / 4
+                    ));
+                }
+                if groups.iter().any(|n| *n > context.limits.groups) {
+                    return wrong(format!(
+                        "launches {groups:?} groups, of at most {}",
+                        context.limits.groups
+                    ));
+                }
+            }
+            Command::Host { reads, writes, .. } => {
+                if !reads.iter().chain(writes).all(known) {
+                    return wrong("uses a buffer that it does not have".into());
+                }
+            }
+        }
+    }
+    Ok(())
+}
