@@ -26,6 +26,10 @@ pub(crate) struct Build<'a> {
     body: String,
     depth: usize,
     next: usize,
+    /// Functions of this kernel alone: name, parameters and lines.
+    functions: Vec<(String, String, String)>,
+    /// What was written before the function that is open.
+    outside: (String, String),
 }
 
 struct Binding {
@@ -48,7 +52,21 @@ impl<'a> Build<'a> {
         let (head, body) = (String::new(), String::new());
         // Word 0 is zero, for fences.
         let parameters = vec![Word::Value(0)];
-        Build { dialect, text, program, bindings, parameters, shared, head, body, depth: 1, next: 0 }
+        let (functions, outside) = (Vec::new(), (String::new(), String::new()));
+        Build {
+            dialect,
+            text,
+            program,
+            bindings,
+            parameters,
+            shared,
+            head,
+            body,
+            depth: 1,
+            next: 0,
+            functions,
+            outside,
+        }
     }
 
     /// Declares an access to a buffer, before any line is written.
@@ -167,6 +185,21 @@ impl<'a> Build<'a> {
         name
     }
 
+    /// Starts a function of this kernel: lines and constants until it is closed belong to it.
+    pub(crate) fn open_function(&mut self, name: &str, parameters: &str) {
+        self.outside = (std::mem::take(&mut self.head), std::mem::take(&mut self.body));
+        self.functions.push((name.to_string(), parameters.to_string(), String::new()));
+    }
+
+    /// Ends the function that is open.
+    pub(crate) fn close_function(&mut self) {
+        let (head, body) = std::mem::take(&mut self.outside);
+        let text = std::mem::replace(&mut self.head, head) + &std::mem::replace(&mut self.body, body);
+        if let Some(last) = self.functions.last_mut() {
+            last.2 = text;
+        }
+    }
+
     /// An array that the group shares; the same for the same type.
     pub(crate) fn shared(&mut self, element: &'static str, length: u32) -> String {
         if let Some((name, ..)) = self.shared.iter().find(|(_, e, _)| *e == element) {
@@ -193,13 +226,15 @@ impl<'a> Build<'a> {
         let body = self.head + &self.body;
         let units: Vec<(Unit, bool)> =
             self.bindings.iter().map(|b| (b.unit.unwrap_or(Unit::Word), b.written)).collect();
-        let functions = library::needed(&body, self.dialect);
+        let own: String = self.functions.iter().map(|f| f.2.as_str()).collect();
+        let functions = library::needed(&(own + &body), self.dialect);
         let frame = Frame {
             bindings: &units,
             parameters: self.parameters.len().div_ceil(4),
             shared: &self.shared,
             group: [GROUP, 1, 1],
             functions: &functions,
+            local: &self.functions,
             body: &body,
         };
         let text = self.dialect.entry(&frame);

@@ -10,18 +10,18 @@ use crate::program::Program;
 use gradus_compile::{Access, Kernel, Operation, Text};
 
 /// Whether an access is contiguous and starts at a multiple of four elements.
-fn by_four(kernel: &Kernel, access: &Access) -> bool {
+pub(crate) fn by_four(kernel: &Kernel, access: &Access) -> bool {
     access.layout.offset % 4 == 0 && is_flat(&kernel.axes, &access.layout)
 }
 
 /// How the indices of a kernel are shared among threads.
-struct Shares {
+pub(crate) struct Shares {
     /// Four indices per thread.
-    four: bool,
+    pub(crate) four: bool,
     /// The last thread has fewer.
-    ragged: bool,
+    pub(crate) ragged: bool,
     /// The four have the same index but for the last axis.
-    along: bool,
+    pub(crate) along: bool,
 }
 
 impl Shares {
@@ -70,7 +70,10 @@ pub(crate) fn launch(
     b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
     let item = Int::Text(item);
     if shares.four {
-        four(&mut b, &nest, &shares, &item, count)?;
+        let first = b.int(item.times(&Int::Literal(4)));
+        let last = b.size(count as i64 - 1);
+        let values = std::array::from_fn(|_| vec![None; kernel.body.len()]);
+        lanes(&mut b, &nest, &shares, &first, &last, values)?;
     } else {
         let index = decompose(&mut b, &item, &nest.extents);
         let point = Point { index, flat: Some(item) };
@@ -84,15 +87,21 @@ pub(crate) fn launch(
     b.finish(items.div_ceil(GROUP as usize), limits.groups, limits.bindings)
 }
 
-/// The lines of a thread that takes four indices.
-fn four(b: &mut Build<'_>, nest: &Nest<'_>, shares: &Shares, item: &Int, count: usize) -> Result<(), String> {
+/// The lines of a thread that takes four indices from the first; `last` is the last of all. Values that are known already
+/// are given per lane.
+pub(crate) fn lanes(
+    b: &mut Build<'_>,
+    nest: &Nest<'_>,
+    shares: &Shares,
+    first: &Int,
+    last: &Int,
+    mut lanes: [Vec<Option<String>>; 4],
+) -> Result<(), String> {
     let kernel = nest.kernel;
-    let first = b.int(item.times(&Int::Literal(4)));
-    let last = b.size(count as i64 - 1);
     let mut points: Vec<Point> = Vec::new();
     // Indices are needed where something is not contiguous.
     let indexed = nest.needs_index();
-    let base = if indexed && shares.along { decompose(b, &first, &nest.extents) } else { Vec::new() };
+    let base = if indexed && shares.along { decompose(b, first, &nest.extents) } else { Vec::new() };
     for k in 0..4 {
         let mut flat = first.plus(&Int::Literal(k));
         if shares.ragged && k > 0 {
@@ -111,9 +120,8 @@ fn four(b: &mut Build<'_>, nest: &Nest<'_>, shares: &Shares, item: &Int, count: 
         };
         points.push(Point { index, flat: Some(flat) });
     }
-    let mut lanes: [Vec<Option<String>>; 4] = std::array::from_fn(|_| vec![None; kernel.body.len()]);
     for (i, inst) in kernel.body.iter().enumerate() {
-        let Some(place) = nest.load(i) else { continue };
+        let Some(place) = nest.load(i).filter(|_| lanes[0][i].is_none()) else { continue };
         if let (Form::Flat, Operation::Load(access)) = (&place.form, &inst.op)
             && by_four(kernel, access)
             && b.dtype(place.buffer).size() <= 4

@@ -80,7 +80,7 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
             "neg" => Ok(format!("(-{a})")),
             "mul" | "div" => named("c"),
             "square" => Ok(format!("c_mul({a}, {a})")),
-            "reciprocal" => Ok(format!("c_div(vec2<f32>(1.0f, 0.0f), {a})")),
+            "reciprocal" => Ok(format!("c_div(vec2<f32>(1.0f, f_bits(0u)), {a})")),
             "eq" => Ok(format!("({a}.x == {b}.x && {a}.y == {b}.y)")),
             "ne" => Ok(format!("!({a}.x == {b}.x && {a}.y == {b}.y)")),
             "is_nan" | "is_inf" => Ok(format!("(f_{0}({a}.x) || f_{0}({a}.y))", row.name)),
@@ -149,7 +149,7 @@ pub(crate) fn cast(from: DType, to: DType, x: &str) -> String {
         (Class::Float, Class::Float) | (Class::Complex, Class::Complex) | (Class::Bool, Class::Bool) => {
             x.to_string()
         }
-        (Class::Float, Class::Complex) => format!("vec2<f32>({x}, 0.0f)"),
+        (Class::Float, Class::Complex) => format!("vec2<f32>({x}, f_bits(0u))"),
         (Class::Float, Class::Bool) => format!("!({x} == 0.0f)"),
         (Class::Float, Class::Int) => match to {
             DType::I8 => format!("f_to_i8({x})"),
@@ -162,14 +162,14 @@ pub(crate) fn cast(from: DType, to: DType, x: &str) -> String {
         (Class::Complex, _) => cast(DType::F32, to, &format!("{x}.x")),
         (Class::Bool, _) => match target {
             "f32" => format!("select(0.0f, 1.0f, {x})"),
-            "vec2<f32>" => format!("vec2<f32>(select(0.0f, 1.0f, {x}), 0.0f)"),
+            "vec2<f32>" => format!("vec2<f32>(select(0.0f, 1.0f, {x}), f_bits(0u))"),
             "i32" => format!("select(0, 1, {x})"),
             "u32" => format!("select(0u, 1u, {x})"),
             _ => format!("vec2<u32>(select(0u, 1u, {x}), 0u)"),
         },
         (Class::Int, Class::Float) if from == DType::I64 => format!("l_to_f32({x})"),
         (Class::Int, Class::Float) => format!("f32({x})"),
-        (Class::Int, Class::Complex) => format!("vec2<f32>({}, 0.0f)", cast(from, DType::F32, x)),
+        (Class::Int, Class::Complex) => format!("vec2<f32>({}, f_bits(0u))", cast(from, DType::F32, x)),
         (Class::Int, Class::Bool) => match register(from) {
             Some("vec2<u32>") => format!("!l_zero({x})"),
             Some("i32") => format!("({x} != 0)"),

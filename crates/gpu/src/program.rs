@@ -24,7 +24,7 @@ pub struct Program {
     pub arena: usize,
 }
 
-/// The text of a kernel. Its entry point is called `main`.
+/// The text of a kernel. Its entry point is called `main`, in CUDA C `entry`, where `main` may not be a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
     /// WGSL or CUDA C.

@@ -10,11 +10,12 @@ use crate::nest::{Nest, Point, decompose};
 use crate::pointwise::{combine, identity};
 use crate::program::Program;
 use gradus_compile::{Access, Kernel, Level, Operation, Text};
-use gradus_ir::Class;
 use gradus_ir::ops::Combine;
 
-/// Elements that are added before their sum is added to that of others: long sums would lose digits.
-const BLOCK: usize = 32;
+/// Elements that a thread adds before their sum is added to that of others: long sums would lose digits.
+const BLOCK: usize = 64;
+/// Most iterations of one thread on adapters in software: llvmpipe ends loops after 65,535 iterations of all of them.
+const LONGEST: usize = 1 << 15;
 
 /// Which threads take which elements.
 struct Shares {
@@ -32,6 +33,7 @@ impl Shares {
     fn of(program: &Program, kernel: &Kernel, limits: &Limits) -> Shares {
         let (rows, length) = (kernel.rows(), kernel.row_length());
         let threads = match limits.barriers {
+            Barriers::Dear if length * passes(kernel).len() > LONGEST => GROUP,
             Barriers::Dear => 1,
             // A group takes 32 columns, or each thread one.
             Barriers::Cheap if kernel.columns && (rows >= 1 << 14 || length < 64) => 1,
@@ -229,20 +231,29 @@ impl Walk<'_> {
         if reductions.is_empty() && stored.is_empty() {
             return Ok(());
         }
-        let mut found = Vec::new();
+        let mut found: Vec<(usize, Combine, String, Option<String>)> = Vec::new();
         for &(i, how) in &reductions {
             let inst = &kernel.body[i];
             register(inst.dtype).ok_or_else(|| format!("kernels do not compute in {}", inst.dtype))?;
             let all = b.variable(identity(how, inst.dtype));
-            let blocks = self.shares.long && how == Combine::Sum && inst.dtype.class() >= Class::Float;
-            let part = if blocks { Some(b.variable(identity(how, inst.dtype))) } else { None };
-            found.push((i, how, all, part));
+            found.push((i, how, all, None));
         }
         let lanes = self.shares.lanes as u32;
         let step = self.shares.threads * lanes;
+        let mut first = self.lane.times(&Int::Literal(lanes)).text();
+        let mut end = self.length.text();
+        if self.shares.long {
+            let outer = b.name();
+            let block = step as usize * BLOCK;
+            b.line(format!("for (var {outer} = {first}; {outer} < {end}; {outer} = {outer} + {block}u) {{"));
+            end = b.value(format!("min({outer} + {block}u, {end})"));
+            first = outer;
+            for (i, how, _, part) in &mut found {
+                *part = Some(b.variable(identity(*how, kernel.body[*i].dtype)));
+            }
+        }
         let j = b.name();
-        let first = self.lane.times(&Int::Literal(lanes)).text();
-        b.line(format!("for (var {j} = {first}; {j} < {}; {j} = {j} + {step}u) {{", self.length.text()));
+        b.line(format!("for (var {j} = {first}; {j} < {end}; {j} = {j} + {step}u) {{"));
         let base = decompose(b, &Int::Text(j.clone()), self.inner);
         let mut each: Vec<(Point, Vec<Option<String>>)> = Vec::new();
         for k in 0..lanes {
@@ -262,21 +273,17 @@ impl Walk<'_> {
             }
             each.push((point, own));
         }
-        for (i, how, all, part) in &found {
-            let Some(part) = part else { continue };
-            let dtype = kernel.body[*i].dtype;
-            b.line(format!("if ((({j} / {step}u) & {}u) == {}u) {{", BLOCK - 1, BLOCK - 1));
-            b.line(format!("{all} = {};", combine(*how, dtype, all, part)?));
-            b.line(format!("{part} = {};", identity(*how, dtype)));
-            b.line("}");
-        }
         self.store(b, &stored, &each)?;
         b.line("}");
-        for (i, how, all, part) in found {
-            let dtype = kernel.body[i].dtype;
-            if let Some(part) = part {
-                b.line(format!("{all} = {};", combine(how, dtype, &all, &part)?));
+        if self.shares.long {
+            for (i, how, all, part) in &found {
+                let part = part.as_deref().unwrap_or_default();
+                let both = combine(*how, kernel.body[*i].dtype, all, part)?;
+                b.line(format!("{all} = {both};"));
             }
+            b.line("}");
+        }
+        for (i, how, all, _) in found {
             values[i] = Some(self.combined(b, i, how, &all)?);
         }
         Ok(())

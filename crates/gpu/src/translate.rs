@@ -43,7 +43,11 @@ impl Translation<'_> {
     fn step(&mut self, at: usize, step: &Step) -> Result<()> {
         let launches = match step {
             Step::Kernel(kernel) => self.kernel(kernel).map(|l| l.into_iter().collect()),
-            Step::Contract(c) => product::launches(&self.program, c, self.limits, self.dialect, self.text),
+            Step::Contract(c) => {
+                let raw = c.finish.is_none() || self.is_used(at, c.buffers[2]);
+                let Translation { limits, dialect, text, .. } = *self;
+                product::launches(&product::Request { program: &self.program, c, raw, limits, dialect, text })
+            }
             Step::Routine(r) => Err(format!("there is no kernel for {}", r.op.name())),
             Step::Switch(_) => Err("a switch runs on the host".into()),
             Step::Scan { .. } => Err("a scan runs on the host".into()),
@@ -64,6 +68,12 @@ impl Translation<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a buffer is an output, or read by another step.
+    fn is_used(&self, at: usize, buffer: usize) -> bool {
+        let mut others = self.plan.steps.iter().enumerate().filter(|(k, _)| *k != at);
+        self.plan.outputs.contains(&buffer) || others.any(|(_, s)| s.reads().contains(&buffer))
     }
 
     fn kernel(&self, kernel: &Kernel) -> std::result::Result<Option<Launch>, String> {

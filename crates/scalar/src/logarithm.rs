@@ -1,7 +1,7 @@
 //! Logarithms and inverse hyperbolic functions of `f32` in `f32` arithmetic, without branches, for targets without `f64`.
 
+use crate::Real;
 use crate::exponential::log;
-use crate::{Float, Real};
 use std::f32::consts::LN_2;
 
 /// Returns `log(1 + x)`, exact near 0.

@@ -1,7 +1,7 @@
 //! Powers, cube roots and `hypot` of `f32` in `f32` arithmetic, without branches, for targets without `f64`.
 
+use crate::Real;
 use crate::exponential::ROUND;
-use crate::{Float, Real};
 use std::f32::consts::LN_2;
 
 /// A number as the sum of two, the second less than the last place of the first.

@@ -47,13 +47,17 @@ pub(super) fn function(text: &str) -> String {
     let head = head.trim_start_matches("fn ").trim();
     let (signature, result) = head.split_once(" -> ").unwrap_or((head, "void"));
     let (name, list) = signature.split_once('(').unwrap_or((signature, ")"));
-    let list = list.trim_end_matches(')');
+    format!("FN {result} {name}({}) {{\n{body}", parameters(list.trim_end_matches(')')))
+}
+
+/// Rewrites parameters: `a: T` as `T a`.
+fn parameters(list: &str) -> String {
     let one = |parameter: &str| match parameter.split_once(": ") {
         Some((name, kind)) => format!("{} {}", kind.trim(), name.trim()),
         None => parameter.to_string(),
     };
-    let list: Vec<String> = list.split(", ").filter(|s| !s.is_empty()).map(one).collect();
-    format!("FN {result} {name}({}) {{\n{body}", list.join(", "))
+    let all: Vec<String> = list.split(", ").filter(|s| !s.is_empty()).map(one).collect();
+    all.join(", ")
 }
 
 pub(super) fn entry(frame: &Frame<'_>) -> String {
@@ -67,7 +71,7 @@ pub(super) fn entry(frame: &Frame<'_>) -> String {
     list.push("const vec4<u32>* __restrict__ p".into());
     let [x, y, z] = frame.group;
     text += &format!(
-        "extern \"C\" __global__ void __launch_bounds__({})\nmain({}) {{\n",
+        "extern \"C\" __global__ void __launch_bounds__({})\nentry({}) {{\n",
         x * y * z,
         list.join(", ")
     );
@@ -75,6 +79,10 @@ pub(super) fn entry(frame: &Frame<'_>) -> String {
     text += "  const u32 local = threadIdx.x;\n";
     for (name, element, length) in frame.shared {
         text += &format!("  __shared__ {element} {name}[{length}];\n");
+    }
+    // The functions of a kernel use its parameters, so they are inside.
+    for (name, list, lines) in frame.local {
+        text += &format!("  const auto {name} = [&]({}) {{\n{lines}  }};\n", parameters(list));
     }
     text += frame.body;
     text + "}\n"

@@ -36,6 +36,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) group: [u32; 3],
     /// The library functions.
     pub(crate) functions: &'a str,
+    /// Functions of this kernel alone, without results: name, parameters and lines.
+    pub(crate) local: &'a [(String, String, String)],
     /// The lines of the kernel.
     pub(crate) body: &'a str,
 }
@@ -81,10 +83,5 @@ impl Dialect {
             (Dialect::Wgsl, Unit::Atomic) => format!("atomicStore(&m{binding}[{at}], {word});"),
             _ => format!("m{binding}[{at}] = {word};"),
         }
-    }
-
-    /// Whether the language computes in `f64`.
-    pub(crate) fn has_f64(self) -> bool {
-        false
     }
 }

@@ -19,6 +19,9 @@ pub(super) fn entry(frame: &Frame<'_>) -> String {
         text += &format!("var<workgroup> {name}: array<{element}, {length}>;\n");
     }
     text += frame.functions;
+    for (name, parameters, lines) in frame.local {
+        text += &format!("fn {name}({parameters}) {{\n{lines}}}\n");
+    }
     let [x, y, z] = frame.group;
     text += &format!("@compute @workgroup_size({x}, {y}, {z})\n");
     text += "fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,\n";

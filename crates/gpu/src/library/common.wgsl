@@ -282,19 +282,173 @@ fn u_shl(a: u32, b: u32) -> u32 {
 fn u_shr(a: u32, b: u32) -> u32 {
   return select(0u, a >> (b & 31u), b < 32u);
 }
-fn c_mul(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
-  return vec2<f32>(f_fence(a.x * b.x) - f_fence(a.y * b.y), f_fence(a.x * b.y) + f_fence(a.y * b.x));
+// The sum of two products as a pair of floats.
+fn c_sum(a: f32, b: f32, c: f32, d: f32) -> vec2<f32> {
+  let p1 = f_fence(a * b);
+  let p2 = f_fence(c * d);
+  let sum = f_fence(p1 + p2);
+  let back = f_fence(sum - p1);
+  let lost = f_fence(f_fence(p1 - f_fence(sum - back)) + f_fence(p2 - back));
+  let error = f_fence(lost + f_fence(f_product_error(a, b, p1) + f_product_error(c, d, p2)));
+  return vec2<f32>(sum, select(0.0f, error, f_is_finite(sum) && f_is_finite(error)));
 }
-// Scaled by a power of two, so that neither the squares nor the quotient overflow on the way.
+fn c_mul(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
+  let re = c_sum(a.x, b.x, -a.y, b.y);
+  let im = c_sum(a.x, b.y, a.y, b.x);
+  return vec2<f32>(re.x + re.y, im.x + im.y);
+}
+fn f_exponent(x: f32) -> i32 {
+  let b = bitcast<u32>(x) & 0x7fffffffu;
+  if (b < 0x800000u) {
+    return i32(bitcast<u32>(f32(b)) >> 23u) - 276;
+  }
+  return i32(b >> 23u) - 127;
+}
+fn f_scale(x: f32, n: i32) -> f32 {
+  let third = n / 3;
+  let first = bitcast<f32>(u32(third + 127) << 23u);
+  let last = bitcast<f32>(u32(n - third - third + 127) << 23u);
+  return f_fence(f_fence(x * first) * first) * last;
+}
+fn c_over(n: vec2<f32>, d: vec2<f32>) -> f32 {
+  let q = n.x / d.x;
+  let r = f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x;
+  return select(q, q + r, f_is_finite(q) && f_is_finite(r));
+}
+fn c_finite(a: vec2<f32>) -> bool {
+  return f_is_finite(a.x) && f_is_finite(a.y);
+}
+fn c_infinite(a: vec2<f32>) -> bool {
+  return f_is_inf(a.x) || f_is_inf(a.y);
+}
+fn c_unit(x: f32) -> f32 {
+  return f_copysign(select(0.0f, 1.0f, f_is_inf(x)), x);
+}
+// Both are scaled to numbers near one, so that nothing overflows on the way.
 fn c_div(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
-  let large = f_maximum(f_abs(b.x), f_abs(b.y));
-  let top = bitcast<u32>(large) >> 23u;
-  let e = select(select(top, 1u, top < 1u), 252u, top > 252u);
-  let scale = bitcast<f32>((253u - e) << 23u);
-  let x = b.x * scale;
-  let y = b.y * scale;
-  let d = f_fence(x * x) + f_fence(y * y);
-  let re = (f_fence(a.x * x) + f_fence(a.y * y)) / d;
-  let im = (f_fence(a.y * x) - f_fence(a.x * y)) / d;
-  return vec2<f32>(re * scale, im * scale);
+  if (c_finite(a) && c_finite(b) && b.y == 0.0f && b.x != 0.0f) {
+    return vec2<f32>(a.x / b.x, a.y / b.x);
+  }
+  if (c_finite(a) && c_finite(b) && b.x == 0.0f && b.y != 0.0f) {
+    return vec2<f32>(a.y / b.y, -(a.x / b.y));
+  }
+  let la = f_maximum(f_abs(a.x), f_abs(a.y));
+  let lb = f_maximum(f_abs(b.x), f_abs(b.y));
+  var up = 0;
+  var down = 0;
+  if (f_is_finite(la) && la > 0.0f) {
+    up = -f_exponent(la);
+  }
+  if (f_is_finite(lb) && lb > 0.0f) {
+    down = -f_exponent(lb);
+  }
+  let c = vec2<f32>(f_scale(a.x, up), f_scale(a.y, up));
+  // A part that is much smaller than the other must not become zero.
+  let least = 1.2e-38f;
+  let x = f_scale(b.x, down);
+  let y = f_scale(b.y, down);
+  let d = vec2<f32>(select(x, f_copysign(least, b.x), x == 0.0f && b.x != 0.0f), select(y, f_copysign(least, b.y), y == 0.0f && b.y != 0.0f));
+  let square = c_sum(d.x, d.x, d.y, d.y);
+  let re = f_scale(c_over(c_sum(c.x, d.x, c.y, d.y), square), down - up);
+  let im = f_scale(c_over(c_sum(c.y, d.x, -c.x, d.y), square), down - up);
+  let q = vec2<f32>(re, im);
+  if (!f_is_nan(re) || !f_is_nan(im) || f_is_nan(a.x) || f_is_nan(a.y) || f_is_nan(b.x) || f_is_nan(b.y)) {
+    return q;
+  }
+  if (square.x == 0.0f) {
+    let by = f_copysign(f_bits(0x7f800000u), b.x);
+    return vec2<f32>(a.x * by, a.y * by);
+  }
+  if (c_infinite(a) && c_finite(b)) {
+    let e = vec2<f32>(c_unit(a.x), c_unit(a.y));
+    let by = f_bits(0x7f800000u);
+    return vec2<f32>((e.x * d.x + e.y * d.y) * by, (e.y * d.x - e.x * d.y) * by);
+  }
+  if (c_infinite(b) && c_finite(a)) {
+    return vec2<f32>(0.0f, 0.0f);
+  }
+  return q;
+}
+// Bits of 2/pi, behind 32 zeros.
+fn f_turn_bits(k: u32) -> u32 {
+  if (k == 0u) {
+    return 0u;
+  }
+  if (k == 1u) {
+    return 0xa2f9836eu;
+  }
+  if (k == 2u) {
+    return 0x4e441529u;
+  }
+  if (k == 3u) {
+    return 0xfc2757d1u;
+  }
+  if (k == 4u) {
+    return 0xf534ddc0u;
+  }
+  if (k == 5u) {
+    return 0xdb629599u;
+  }
+  if (k == 6u) {
+    return 0x3c439041u;
+  }
+  return 0xfe5163abu;
+}
+fn f_turn_word(at: u32) -> u32 {
+  let k = at >> 5u;
+  let shift = at & 31u;
+  let high = f_turn_bits(k);
+  if (shift == 0u) {
+    return high;
+  }
+  return (high << shift) | (f_turn_bits(k + 1u) >> (32u - shift));
+}
+// What is left of a large angle after quarter turns, and their number modulo 4: the fraction of its product with 2/pi, in
+// integers.
+fn f_far(x: f32) -> vec2<f32> {
+  let b = bitcast<u32>(x) & 0x7fffffffu;
+  let m = (b & 0x7fffffu) | 0x800000u;
+  // The first bit of 2/pi whose product with the number is less than four quarter turns.
+  let at = (b >> 23u) - 120u;
+  let p0 = l_wide(m, f_turn_word(at + 64u));
+  let p1 = l_add(l_wide(m, f_turn_word(at + 32u)), vec2<u32>(p0.y, 0u));
+  let top = m * f_turn_word(at) + p1.y;
+  let quarter = (top + 0x20000000u) >> 30u;
+  let fraction = vec2<u32>((p1.x << 2u) | (p0.x >> 30u), (top << 2u) | (p1.x >> 30u));
+  let r = l_to_f32(fraction) * 5.421010862427522e-20f * 1.5707964f;
+  return vec2<f32>(r, f32(quarter));
+}
+fn f_turned(r: f32, quarter: f32, x: f32) -> f32 {
+  if (!f_is_finite(x)) {
+    return f_bits(0x7fc00000u);
+  }
+  let q = u32(quarter) & 3u;
+  let y = select(f_near_sin(r), f_near_cos(r), (q & 1u) == 1u);
+  return select(y, -y, q >= 2u);
+}
+fn f_sin(x: f32) -> f32 {
+  if (f_abs(x) <= 2e5f) {
+    return f_near_sin(x);
+  }
+  let t = f_far(x);
+  return f_turned(t.x, t.y, x) * select(1.0f, -1.0f, x < 0.0f);
+}
+fn f_cos(x: f32) -> f32 {
+  if (f_abs(x) <= 2e5f) {
+    return f_near_cos(x);
+  }
+  let t = f_far(x);
+  return f_turned(t.x, t.y + 1.0f, x);
+}
+fn f_tan(x: f32) -> f32 {
+  if (f_abs(x) <= 2e5f) {
+    return f_near_tan(x);
+  }
+  if (!f_is_finite(x)) {
+    return f_bits(0x7fc00000u);
+  }
+  let t = f_far(x);
+  let y = f_near_tan(t.x);
+  let z = select(y, -1.0f / y, (u32(t.y) & 1u) == 1u);
+  return select(z, -z, x < 0.0f);
 }

@@ -7,7 +7,7 @@ use gradus_compile::{Place, Plan, Text, compile};
 use gradus_gpu::{Barriers, Command, Dialect, Limits, Memory, Program, Word, profile, translate};
 use gradus_ir::{Graph, Literal};
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Limits of tests: those that every WebGPU adapter has, and more bindings.
 pub(crate) fn limits(barriers: Barriers) -> Limits {
@@ -52,7 +52,7 @@ impl Gpu {
     }
 
     fn pipeline(&self, text: &str) -> wgpu::ComputePipeline {
-        let mut all = self.pipelines.lock().expect("no thread has panicked");
+        let known = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
         let create = || {
             let source = wgpu::ShaderSource::Wgsl(text.into());
             let module =
@@ -66,7 +66,12 @@ impl Gpu {
                 cache: None,
             })
         };
-        all.entry(text.to_string()).or_insert_with(create).clone()
+        known.unwrap_or_else(|| {
+            let pipeline = create();
+            let mut all = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+            all.insert(text.to_string(), pipeline.clone());
+            pipeline
+        })
     }
 
     fn buffer(&self, bytes: usize, fill: u8) -> wgpu::Buffer {

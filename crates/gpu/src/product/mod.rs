@@ -1,0 +1,200 @@
+//! Products of matrices: which template serves one, and the parts that templates share.
+
+mod epilogue;
+mod reduction;
+mod registers;
+mod tiles;
+
+use crate::build::{Build, Launch};
+use crate::dialect::Dialect;
+use crate::int::Int;
+use crate::limits::{Barriers, Limits};
+use crate::memory::register;
+use crate::nest::{decompose, is_flat};
+use crate::program::Program;
+use crate::translate::kernel_launch;
+use gradus_compile::{Contraction, Layout, Operation, Text};
+use gradus_ir::DType;
+
+/// What templates are asked for.
+pub(crate) struct Request<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) c: &'a Contraction,
+    /// Whether the product itself is needed, beside what `finish` makes of it.
+    pub(crate) raw: bool,
+    pub(crate) limits: &'a Limits,
+    pub(crate) dialect: Dialect,
+    pub(crate) text: Text,
+}
+
+/// Outputs that one thread computes: rows and columns.
+const BLOCK: usize = 4;
+
+/// The kernels of a product, in order, or why there are none.
+pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
+    let c = request.c;
+    for dtype in [c.operands, c.dtype] {
+        register(dtype).ok_or_else(|| format!("kernels do not compute in {dtype}"))?;
+    }
+    let (m, n, k) = (c.m.0, c.n.0, c.k.0);
+    if c.products() * m * n == 0 {
+        return Ok(Vec::new());
+    }
+    let float = register(c.operands) == Some("f32") && register(c.dtype) == Some("f32");
+    let fits = (0..3).all(|o| c.ends(o).is_none_or(|(_, last)| last < 1 << 31));
+    if !fits {
+        return Err("an operand has more than 2^31 elements".into());
+    }
+    // Few outputs, or ones that no tile fits: each is a sum over a row.
+    let narrow = m < BLOCK || n < BLOCK;
+    let few = c.products() * m * n <= 1 << 12 && k >= 256 && request.limits.barriers == Barriers::Cheap;
+    // Adapters in software end loops after 65,535 iterations.
+    let endless = k >= 1 << 15;
+    if !float || narrow || few || endless || k == 0 {
+        return reduction::launches(request);
+    }
+    if let Some(finish) = &c.finish
+        && !epilogue::fits(c)
+    {
+        // What follows needs more of the result than the element at hand.
+        let alone = Contraction { finish: None, ..c.clone() };
+        let mut all = launches(&Request { c: &alone, raw: true, ..*request })?;
+        let Request { program, limits, dialect, text, .. } = *request;
+        all.extend(kernel_launch(program, finish, limits, dialect, text)?);
+        return Ok(all);
+    }
+    let tiles = |side: usize| c.products() * m.div_ceil(side) * n.div_ceil(side);
+    match request.limits.barriers {
+        Barriers::Cheap if m >= 32 && n >= 32 && k >= 16 => {
+            let side = if tiles(128) >= 128 && m >= 128 && n >= 128 { 128 } else { 64 };
+            tiles::launch(request, side).map(|l| vec![l])
+        }
+        _ => registers::launch(request).map(|l| vec![l]),
+    }
+}
+
+/// Along which axis neighbouring elements of an operand are loaded four at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// Rows of the first operand, columns of the second.
+    Lanes,
+    /// The summed axis.
+    Depth,
+    /// Neither.
+    Neither,
+}
+
+/// An operand: where it starts for this batch index, and its strides.
+pub(crate) struct Operand {
+    pub(crate) buffer: usize,
+    pub(crate) start: Int,
+    pub(crate) lane: Int,
+    pub(crate) depth: Int,
+    pub(crate) along: Along,
+}
+
+impl Operand {
+    /// The element at a lane and a depth.
+    pub(crate) fn at(&self, lane: &Int, depth: &Int) -> Int {
+        self.start.plus(&lane.times(&self.lane)).plus(&depth.times(&self.depth))
+    }
+}
+
+/// Along which axis an operand is contiguous and aligned. Special text has strides of 1 as literals; generic text has them
+/// by structure.
+pub(crate) fn along(c: &Contraction, o: usize) -> Along {
+    let (lanes, lane, depth) = match o {
+        0 => (c.m.0, c.m.1[0], c.k.1[0]),
+        _ => (c.n.0, c.n.1[0], c.k.1[1]),
+    };
+    let even = |x: i64| x % 4 == 0;
+    let outer = even(c.offsets[o]) && c.batch.iter().all(|b| b.0 == 1 || even(b.1[o]));
+    if outer && lane == 1 && even(depth) && lanes % 4 == 0 {
+        Along::Lanes
+    } else if outer && depth == 1 && even(lane) && c.k.0 % 4 == 0 {
+        Along::Depth
+    } else {
+        Along::Neither
+    }
+}
+
+/// The sizes of a product, and the operands at a batch index.
+pub(crate) struct Sizes {
+    pub(crate) m: Int,
+    pub(crate) n: Int,
+    pub(crate) k: Int,
+}
+
+impl Sizes {
+    pub(crate) fn of(b: &mut Build<'_>, c: &Contraction) -> Sizes {
+        Sizes { m: b.size(c.m.0 as i64), n: b.size(c.n.0 as i64), k: b.size(c.k.0 as i64) }
+    }
+}
+
+/// The two operands and the first place of the result, at a batch index.
+pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Operand; 2], Int) {
+    let extents: Vec<Int> = c.batch.iter().map(|x| b.size(x.0 as i64)).collect();
+    let index = decompose(b, batch, &extents);
+    let moved = |b: &mut Build<'_>, o: usize, start: Int| {
+        let terms = c.batch.iter().zip(&index);
+        terms.fold(start, |sum, (axis, i)| {
+            let stride = b.size(axis.1[o]);
+            sum.plus(&i.times(&stride))
+        })
+    };
+    let operand = |b: &mut Build<'_>, o: usize| {
+        let start = b.start(c.buffers[o], c.offsets[o]);
+        let start = moved(b, o, start);
+        let start = b.int(start);
+        let (lane, depth) = if o == 0 { (c.m.1[0], c.k.1[0]) } else { (c.n.1[0], c.k.1[1]) };
+        let along = along(c, o);
+        let stride = |b: &mut Build<'_>, s: i64, one: bool| if one { Int::Literal(1) } else { b.size(s) };
+        let lane = stride(b, lane, along == Along::Lanes);
+        let depth = stride(b, depth, along == Along::Depth);
+        Operand { buffer: c.buffers[o], start, lane, depth, along }
+    };
+    let (first, second) = (operand(b, 0), operand(b, 1));
+    // Offsets are parameters in both texts.
+    let offset = Int::Text(b.parameter(crate::program::Word::Value(c.offsets[2] as u32)));
+    let place = moved(b, 2, offset);
+    let place = b.int(place);
+    ([first, second], place)
+}
+
+/// Whether four neighbouring columns of the result are at a multiple of four elements, and all exist.
+pub(crate) fn is_aligned(c: &Contraction) -> bool {
+    let even = |x: i64| x % 4 == 0;
+    c.n.0 % 4 == 0
+        && c.n.1[1] == 1
+        && even(c.m.1[1])
+        && even(c.offsets[2])
+        && c.batch.iter().all(|b| b.0 == 1 || even(b.1[2]))
+}
+
+/// Whether a kernel reads a product only at the index it writes.
+fn reads_own(c: &Contraction) -> bool {
+    let Some(kernel) = &c.finish else { return true };
+    kernel.body.iter().all(|inst| match &inst.op {
+        Operation::Load(access) if access.buffer == c.buffers[2] => {
+            access.layout.offset == 0 && is_flat(&kernel.axes, &access.layout)
+        }
+        Operation::Pieces(all) => all.iter().all(|p| p.access.buffer != c.buffers[2]),
+        _ => true,
+    })
+}
+
+/// The layout of an operand or the result over batch, rows, columns and the summed axis.
+fn layout(c: &Contraction, o: usize) -> Layout {
+    let mut strides: Vec<i64> = c.batch.iter().map(|b| b.1[o]).collect();
+    strides.extend(match o {
+        0 => [c.m.1[0], 0, c.k.1[0]],
+        1 => [0, c.n.1[0], c.k.1[1]],
+        _ => [c.m.1[1], c.n.1[1], 0],
+    });
+    Layout { offset: c.offsets[o], strides }
+}
+
+/// The dtype in which sums are made.
+fn sums(c: &Contraction) -> DType {
+    c.dtype
+}

@@ -1,0 +1,190 @@
+//! Kernels over awkward layouts and sizes on a software adapter: the reference within the bounds of their ops.
+
+mod common;
+
+use common::{Gpu, limits};
+use gradus_compile::Text;
+use gradus_gpu::Barriers;
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::reduce::Max;
+use gradus_ir::ops::{Bound, movement};
+use gradus_ir::reference::evaluate;
+use gradus_ir::{Aval, DType, Graph, Literal, Op};
+use gradus_testkit::compare::{Allowed, compare, largest};
+use gradus_testkit::random::Random;
+
+/// Inputs of a graph: dtypes and shapes.
+type Inputs<'a> = &'a [(DType, &'a [usize])];
+
+fn graph(inputs: Inputs<'_>, build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Graph {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> = inputs.iter().map(|(d, s)| b.input("x", Aval::new(*d, *s))).collect();
+    b.finish(&build(&b, &ins)).expect("a graph")
+}
+
+/// The bounds of all ops of a graph, added up.
+fn bounds(graph: &Graph) -> f64 {
+    let one = |op: &Op| match op.def().bound() {
+        Bound::Exact => 0.0,
+        Bound::Ulps(n) | Bound::Terms(n) | Bound::Largest(n) => n,
+    };
+    graph.nodes().iter().map(|n| one(&n.op)).sum()
+}
+
+/// Checks a graph on the adapter against the reference in both texts, with and without barriers. Each element may be off by
+/// the bounds of the ops, in units of the largest value times `terms`, the terms of the longest sum whose sign varies.
+fn check(name: &str, graph: &Graph, terms: f64) {
+    let mut random = Random::new(7);
+    let inputs: Vec<Literal> = graph.input_avals().iter().map(|a| random.literal(a)).collect();
+    let expected = evaluate(graph, &inputs).expect("a value");
+    for barriers in [Barriers::Cheap, Barriers::Dear] {
+        for text in [Text::Generic, Text::Special] {
+            let found = Gpu::get().evaluate(graph, &inputs, &limits(barriers), text).expect("a program");
+            let found = found.unwrap_or_else(|why| panic!("{name}: {why}"));
+            for (e, f) in expected.iter().zip(&found) {
+                let scale = inputs.iter().map(largest).fold(largest(e), f64::max);
+                let each = vec![bounds(graph) * e.dtype().epsilon() * scale * terms; e.data().len()];
+                let close = compare(e, f, Allowed::Each(&each));
+                close.unwrap_or_else(|d| panic!("{name}, {barriers:?}, {text:?}: {d}"));
+            }
+        }
+    }
+}
+
+const F: DType = DType::F32;
+
+#[test]
+fn products_of_odd_sizes() {
+    let sizes = [
+        (1, 1, 1),
+        (4, 4, 4),
+        (5, 7, 3),
+        (64, 64, 16),
+        (65, 66, 17),
+        (33, 130, 70),
+        (128, 256, 64),
+        (3, 200, 50),
+    ];
+    for (m, n, k) in sizes {
+        // Each operand as it is, and transposed.
+        for (a, b) in [("ik", "kj"), ("ki", "kj"), ("ik", "jk"), ("ki", "jk")] {
+            let shape = |labels: &str| -> Vec<usize> {
+                labels.chars().map(|l| [m, k, n]["ikj".find(l).expect("a label")]).collect()
+            };
+            let (sa, sb) = (shape(a), shape(b));
+            let g = graph(&[(F, &sa), (F, &sb)], |_, x| vec![x[0].dot(x[1], a, b, "ij")]);
+            check(&format!("{a},{b} {m}x{n}x{k}"), &g, k as f64);
+        }
+    }
+}
+
+#[test]
+fn products_with_batches_and_other_dtypes() {
+    for dtype in [DType::F32, DType::BF16, DType::F16] {
+        let g = graph(&[(dtype, &[3, 2, 40, 24]), (dtype, &[3, 2, 24, 36])], |_, x| {
+            vec![x[0].dot(x[1], "abik", "abkj", "abij")]
+        });
+        check(&format!("batches of {dtype}"), &g, 24.0);
+        let g = graph(&[(dtype, &[5, 40, 24]), (dtype, &[24, 36])], |_, x| {
+            vec![x[0].dot(x[1], "aik", "kj", "aij")]
+        });
+        check(&format!("one batch of {dtype}"), &g, 24.0);
+    }
+    // A vector, and a sum over everything.
+    let g = graph(&[(F, &[300, 500]), (F, &[500])], |_, x| vec![x[0].dot(x[1], "ik", "k", "i")]);
+    check("a matrix and a vector", &g, 500.0);
+    let g = graph(&[(F, &[5000]), (F, &[5000])], |_, x| vec![x[0].dot(x[1], "k", "k", "")]);
+    check("two vectors", &g, 5000.0);
+}
+
+#[test]
+fn products_with_what_follows() {
+    for (m, n) in [(64, 64), (33, 50), (7, 12), (130, 128)] {
+        for dtype in [F, DType::BF16] {
+            let g = graph(&[(F, &[m, 20]), (F, &[20, n]), (F, &[n])], |_, x| {
+                let y = x[0].dot(x[1], "ik", "kj", "ij") + x[2].broadcast_to(&[m, n][..].into());
+                vec![y.tanh().to(dtype), y]
+            });
+            check(&format!("bias and tanh of {m}x{n} to {dtype}"), &g, 20.0);
+        }
+    }
+    // The result of the product is used by another step.
+    let g = graph(&[(F, &[40, 20]), (F, &[20, 36])], |_, x| {
+        let y = x[0].dot(x[1], "ik", "kj", "ij");
+        vec![y.exp(), y.dot(x[1], "ij", "kj", "ik")]
+    });
+    check("a product used twice", &g, 200.0);
+}
+
+#[test]
+fn layouts() {
+    for dtype in [F, DType::BF16, DType::U8, DType::I64, DType::C64, DType::Bool] {
+        for (m, n) in [(4, 8), (5, 7), (1, 9), (16, 1)] {
+            let g = graph(&[(dtype, &[m, n])], |_, x| vec![x[0].permute(&[1, 0])]);
+            check(&format!("transposed {dtype} {m}x{n}"), &g, 1.0);
+            let g = graph(&[(dtype, &[m, n])], |_, x| vec![x[0].flip(&[0, 1])]);
+            check(&format!("flipped {dtype} {m}x{n}"), &g, 1.0);
+            let g = graph(&[(dtype, &[n])], |_, x| vec![x[0].broadcast_to(&[m, n][..].into())]);
+            check(&format!("repeated {dtype} {m}x{n}"), &g, 1.0);
+            let g = graph(&[(dtype, &[m, n + 3])], |_, x| vec![x[0].slice_axis(1, 1, n + 1)]);
+            check(&format!("a slice {dtype} {m}x{n}"), &g, 1.0);
+            let g = graph(&[(dtype, &[m, n])], |_, x| vec![x[0].pad(vec![1, -1], vec![2, 3], vec![0, 0])]);
+            check(&format!("padded {dtype} {m}x{n}"), &g, 1.0);
+            let g = graph(&[(dtype, &[m, n]), (dtype, &[m, 3])], |b, x| {
+                vec![b.apply1(movement::Concat { axis: 1 }, &[x[0], x[1], x[0]])]
+            });
+            check(&format!("joined {dtype} {m}x{n}"), &g, 1.0);
+        }
+    }
+}
+
+#[test]
+fn several_axes_and_broadcasts() {
+    let g = graph(&[(F, &[3, 5, 7]), (F, &[5, 1]), (F, &[3, 1, 7])], |_, x| {
+        let shape = &[3, 5, 7][..];
+        let y = x[0].permute(&[2, 1, 0]).permute(&[2, 1, 0]) + x[1].broadcast_to(&shape.into());
+        vec![y * x[2].broadcast_to(&shape.into())]
+    });
+    check("three axes", &g, 4.0);
+    let g = graph(&[(F, &[2, 3, 4, 5, 6])], |_, x| vec![x[0].permute(&[4, 2, 0, 3, 1])]);
+    check("five axes", &g, 1.0);
+    let g = graph(&[(F, &[6, 8])], |b, x| vec![x[0] + b.iota(F, [6, 8], 1)]);
+    check("an index", &g, 1.0);
+}
+
+#[test]
+fn reductions() {
+    for dtype in [F, DType::BF16] {
+        for (m, n) in [(1, 1), (3, 5), (7, 64), (40, 100), (5, 300), (3, 5000), (2, 70_000)] {
+            for axes in [&[0][..], &[1], &[0, 1]] {
+                let g = graph(&[(dtype, &[m, n])], |_, x| vec![x[0].sum(axes)]);
+                let most = axes.iter().map(|a| [m, n][*a]).product::<usize>();
+                check(&format!("sums of {dtype} {m}x{n} along {axes:?}"), &g, most as f64);
+                let g =
+                    graph(&[(dtype, &[m, n])], |b, x| vec![b.apply1(Max { axes: axes.to_vec() }, &[x[0]])]);
+                check(&format!("maxima of {dtype} {m}x{n} along {axes:?}"), &g, 1.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_passes_over_a_row() {
+    for dtype in [F, DType::BF16, DType::F16] {
+        for (m, n) in [(3, 8), (5, 33), (4, 400), (2, 3000)] {
+            for axis in [0, 1] {
+                let g = graph(&[(dtype, &[m, n])], |b, x| {
+                    let shape = &[m, n][..];
+                    let wide = |v: Var<'_>| -> Vec<usize> {
+                        (0..2).map(|a| if a == axis { 1 } else { v.shape()[0] }).collect()
+                    };
+                    let top = b.apply1(Max { axes: vec![axis] }, &[x[0]]);
+                    let e = (x[0] - top.reshape(wide(top)).broadcast_to(&shape.into())).exp();
+                    let sum = e.sum(&[axis]);
+                    vec![e / sum.reshape(wide(sum)).broadcast_to(&shape.into())]
+                });
+                check(&format!("softmax of {dtype} {m}x{n} along {axis}"), &g, 4.0);
+            }
+        }
+    }
+}

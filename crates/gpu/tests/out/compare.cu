@@ -1,0 +1,60 @@
+typedef unsigned int u32;
+typedef int i32;
+typedef float f32;
+#define let const auto
+#define var auto
+#define FN __device__ __forceinline__
+template <class T> struct __align__(2 * sizeof(T)) vec2 {
+  T x, y;
+  vec2() = default;
+  FN vec2(T x, T y) : x(x), y(y) {}
+  FN vec2 operator+(vec2 o) const { return vec2(x + o.x, y + o.y); }
+  FN vec2 operator-(vec2 o) const { return vec2(x - o.x, y - o.y); }
+  FN vec2 operator-() const { return vec2(-x, -y); }
+};
+template <class T> struct __align__(4 * sizeof(T)) vec4 {
+  T x, y, z, w;
+  vec4() = default;
+  FN vec4(T x, T y, T z, T w) : x(x), y(y), z(z), w(w) {}
+};
+template <class T> FN T select(T no, T yes, bool c) { return c ? yes : no; }
+template <class T, class S> FN T bitcast(S x) {
+  static_assert(sizeof(T) == sizeof(S), "sizes differ");
+  T y;
+  memcpy(&y, &x, sizeof(T));
+  return y;
+}
+FN f32 f_fence(f32 x) { return x; }
+FN f32 f_bits(u32 b) { return __uint_as_float(b); }
+FN f32 f_round(f32 x) { return rintf(x); }
+FN f32 f_fused(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
+FN f32 f_product_error(f32 a, f32 b, f32 product) { return __fmaf_rn(a, b, -product); }
+FN u32 countLeadingZeros(u32 x) { return __clz(x); }
+FN void workgroupBarrier() { __syncthreads(); }
+extern "C" __global__ void __launch_bounds__(256)
+entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
+  const uint3 group = blockIdx;
+  const uint3 groups = make_uint3(gridDim.x, gridDim.y, gridDim.z);
+  const u32 local = threadIdx.x;
+  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  if (v1 >= 25u) {
+    return;
+  }
+  let v2 = (v1 * 4u);
+  let v3 = (p[0].y + v2);
+  let v4 = bitcast<f32>(m0[v3]);
+  let v5 = bitcast<f32>(m0[(v3 + 1u)]);
+  let v6 = bitcast<f32>(m0[(v3 + 2u)]);
+  let v7 = bitcast<f32>(m0[(v3 + 3u)]);
+  let v8 = (p[0].z + v2);
+  let v9 = bitcast<f32>(m0[v8]);
+  let v10 = bitcast<f32>(m0[(v8 + 1u)]);
+  let v11 = bitcast<f32>(m0[(v8 + 2u)]);
+  let v12 = bitcast<f32>(m0[(v8 + 3u)]);
+  let v13 = (v4 < v9);
+  let v14 = (v5 < v10);
+  let v15 = (v6 < v11);
+  let v16 = (v7 < v12);
+  let v17 = ((p[0].w + v2) / 4u);
+  m0[v17] = (select(0u, 1u, v13) | (select(0u, 1u, v14) << 8u) | (select(0u, 1u, v15) << 16u) | (select(0u, 1u, v16) << 24u));
+}

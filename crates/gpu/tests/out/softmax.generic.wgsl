@@ -1,0 +1,89 @@
+@group(0) @binding(0) var<storage, read_write> m0: array<u32>;
+@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 3>;
+fn f_bits(b: u32) -> f32 {
+  return bitcast<f32>(b ^ p[0].x);
+}
+fn f_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+fn f_max_found(a: f32, b: f32) -> f32 {
+  return select(a, b, !f_is_nan(a) && ((a < b) || f_is_nan(b)));
+}
+fn f_fence(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ p[0].x);
+}
+fn f_exp(a: f32) -> f32 {
+  let v2 = (a < -104.0f);
+  let v4 = select(a, 0.0f, v2);
+  let v6 = (89.0f < v4);
+  let v7 = select(v4, 89.0f, v6);
+  let v10 = fma(v7, 1.442695f, 12582912.0f);
+  let v11 = (f_fence(v10) - 12582912.0f);
+  let v13 = fma(v11, -0.69314575f, v7);
+  let v15 = fma(v11, -1.4286068e-6f, f_fence(v13));
+  let v16 = (v15 * v15);
+  let v19 = fma(0.0013926326f, v15, 0.008363293f);
+  let v21 = fma(v19, v15, 0.041666552f);
+  let v23 = fma(v21, v15, 0.16666576f);
+  let v25 = fma(v23, v15, 0.5f);
+  let v26 = fma(v16, v25, f_fence(v15));
+  let v28 = (f_fence(v26) + 1.0f);
+  let v29 = bitcast<u32>(v10);
+  let v31 = (v29 - 0x4b400000u);
+  let v32 = bitcast<u32>(bitcast<i32>(v31) >> 1u);
+  let v34 = (v32 + 0x7fu);
+  let v35 = (v34 << 23u);
+  let v36 = bitcast<f32>(v35);
+  let v37 = (v31 - v32);
+  let v38 = (v37 + 0x7fu);
+  let v39 = (v38 << 23u);
+  let v40 = bitcast<f32>(v39);
+  let v41 = (v28 * v36);
+  let v42 = f_fence(v41);
+  let v43 = (v42 * v40);
+  let v44 = select(v43, 0.0f, v2);
+  return v44;
+}
+@compute @workgroup_size(256, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+    @builtin(num_workgroups) groups: vec3<u32>) {
+  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  if (v1 >= p[2].y) {
+    return;
+  }
+  var v2 = f_bits(0xff800000u);
+  for (var v3 = 0u; v3 < p[2].z; v3 = v3 + 64u) {
+    let v4 = min(v3 + 64u, p[2].z);
+    var v5 = f_bits(0xff800000u);
+    for (var v6 = v3; v6 < v4; v6 = v6 + 1u) {
+      let v7 = (p[0].w + ((v1 * p[1].x) + (v6 * p[1].y)));
+      let v8 = bitcast<f32>(m0[v7]);
+      v5 = f_max_found(v5, v8);
+    }
+    v2 = f_max_found(v2, v5);
+  }
+  var v9 = f_bits(0x80000000u);
+  for (var v10 = 0u; v10 < p[2].z; v10 = v10 + 64u) {
+    let v11 = min(v10 + 64u, p[2].z);
+    var v12 = f_bits(0x80000000u);
+    for (var v13 = v10; v13 < v11; v13 = v13 + 1u) {
+      let v14 = (p[0].w + ((v1 * p[1].x) + (v13 * p[1].y)));
+      let v15 = bitcast<f32>(m0[v14]);
+      let v16 = (v15 - v2);
+      let v17 = f_exp(v16);
+      v12 = (v12 + v17);
+    }
+    v9 = (v9 + v12);
+  }
+  for (var v18 = 0u; v18 < p[2].z; v18 = v18 + 64u) {
+    let v19 = min(v18 + 64u, p[2].z);
+    for (var v20 = v18; v20 < v19; v20 = v20 + 1u) {
+      let v21 = (p[0].w + ((v1 * p[1].x) + (v20 * p[1].y)));
+      let v22 = bitcast<f32>(m0[v21]);
+      let v23 = (v22 - v2);
+      let v24 = f_exp(v23);
+      let v25 = (v24 / v9);
+      m0[(p[1].z + ((v1 * p[1].w) + (v20 * p[2].x)))] = bitcast<u32>(v25);
+    }
+  }
+}

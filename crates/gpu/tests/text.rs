@@ -1,0 +1,161 @@
+//! Texts of kernels: naga accepts all WGSL, NVRTC all CUDA C, barriers are where all threads meet, and some are kept as
+//! files in `tests/out`. `GRADUS_UPDATE=1` rewrites those.
+
+mod common;
+mod nvrtc;
+
+use common::limits;
+use gradus_compile::Text;
+use gradus_gpu::{Barriers, Command, Dialect, Program, translate};
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::movement::Concat;
+use gradus_ir::ops::reduce::Max;
+use gradus_ir::{Aval, DType, Graph, ops};
+use gradus_testkit::catalog::graph_of;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn graph(
+    inputs: &[(DType, &[usize])],
+    build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>,
+) -> Graph {
+    let b = Builder::new();
+    let ins: Vec<Var<'_>> = inputs.iter().map(|(d, s)| b.input("x", Aval::new(*d, *s))).collect();
+    b.finish(&build(&b, &ins)).expect("a graph")
+}
+
+const F: DType = DType::F32;
+
+/// Graphs whose kernels are kept as files.
+fn kept() -> Vec<(&'static str, Graph)> {
+    let softmax = |dtype: DType, m: usize, n: usize| {
+        graph(&[(dtype, &[m, n])], |b, x| {
+            let wide = |v: Var<'_>| -> Vec<usize> { vec![v.shape()[0], 1] };
+            let shape = &[m, n][..];
+            let top = b.apply1(Max { axes: vec![1] }, &[x[0]]);
+            let e = (x[0] - top.reshape(wide(top)).broadcast_to(&shape.into())).exp();
+            let sum = e.sum(&[1]);
+            vec![e / sum.reshape(wide(sum)).broadcast_to(&shape.into())]
+        })
+    };
+    vec![
+        ("add", graph(&[(F, &[1024]), (F, &[1024])], |_, x| vec![x[0] + x[1]])),
+        (
+            "add_transposed",
+            graph(&[(F, &[30, 50]), (F, &[50, 30])], |_, x| vec![x[0] + x[1].permute(&[1, 0])]),
+        ),
+        ("bf16_tanh", graph(&[(DType::BF16, &[333])], |_, x| vec![x[0].tanh()])),
+        ("i64_division", graph(&[(DType::I64, &[64]), (DType::I64, &[64])], |_, x| vec![x[0] / x[1]])),
+        ("c64_product", graph(&[(DType::C64, &[64]), (DType::C64, &[64])], |_, x| vec![x[0] * x[1]])),
+        ("compare", graph(&[(F, &[100]), (F, &[100])], |_, x| vec![x[0].lt(x[1])])),
+        (
+            "concat",
+            graph(&[(F, &[8, 3]), (F, &[8, 5])], |b, x| vec![b.apply1(Concat { axis: 1 }, &[x[0], x[1]])]),
+        ),
+        ("sum_rows", graph(&[(F, &[50, 600])], |_, x| vec![x[0].sum(&[1])])),
+        ("sum_columns", graph(&[(F, &[600, 50])], |_, x| vec![x[0].sum(&[0])])),
+        ("softmax", softmax(F, 40, 300)),
+        ("softmax_bf16", softmax(DType::BF16, 40, 300)),
+        (
+            "matmul",
+            graph(&[(F, &[256, 128]), (F, &[128, 192])], |_, x| vec![x[0].dot(x[1], "ik", "kj", "ij")]),
+        ),
+        (
+            "matmul_bias",
+            graph(&[(F, &[100, 70]), (F, &[70, 90]), (F, &[90])], |_, x| {
+                vec![(x[0].dot(x[1], "ik", "kj", "ij") + x[2].broadcast_to(&[100, 90][..].into())).tanh()]
+            }),
+        ),
+    ]
+}
+
+/// The program of a graph; `None` if the graph does not compile for a device without `f64`.
+fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> Option<Program> {
+    let limits = limits(barriers);
+    let plan = common::planned(graph, &limits).ok()?;
+    Some(translate(&plan, &limits, dialect, text).expect("a program"))
+}
+
+/// All texts that the catalog and the kept graphs make.
+fn all(dialect: Dialect) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let samples = ops::samples().cases.into_iter().filter_map(|s| graph_of(&s.op, &s.ins).ok());
+    for graph in samples.chain(kept().into_iter().map(|(_, g)| g)) {
+        for barriers in [Barriers::Cheap, Barriers::Dear] {
+            for text in [Text::Generic, Text::Special] {
+                let program = program(&graph, barriers, dialect, text);
+                found.extend(program.into_iter().flat_map(|p| p.modules).map(|m| m.text));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn naga_accepts_every_text() {
+    for text in all(Dialect::Wgsl) {
+        let module = naga::front::wgsl::parse_str(&text)
+            .unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(&text)));
+        let flags = naga::valid::ValidationFlags::all();
+        let mut validator = naga::valid::Validator::new(flags, naga::valid::Capabilities::empty());
+        validator.validate(&module).unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(&text)));
+    }
+}
+
+/// Browsers refuse a barrier that some threads may not reach: there is none after a return, and none inside an `if`.
+#[test]
+fn all_threads_reach_every_barrier() {
+    let mut barriers = 0;
+    for text in all(Dialect::Wgsl).iter().filter(|t| t.contains("workgroupBarrier")) {
+        let main = text.find("fn main").expect("an entry point");
+        let mut open: Vec<&str> = Vec::new();
+        for line in text[main..].lines().map(str::trim) {
+            assert!(line != "return;", "{text}");
+            if line == "workgroupBarrier();" {
+                barriers += 1;
+                assert!(!open.iter().any(|l| l.starts_with("if")), "{text}");
+            }
+            if line.starts_with('}') {
+                open.pop();
+            }
+            if line.ends_with('{') {
+                open.push(line);
+            }
+        }
+    }
+    assert!(barriers > 0);
+}
+
+#[test]
+fn nvrtc_accepts_every_text() {
+    let Some(compiler) = nvrtc::Nvrtc::load() else { return };
+    for text in all(Dialect::Cuda) {
+        compiler.compile(&text).unwrap_or_else(|log| panic!("{log}\n{text}"));
+    }
+}
+
+#[test]
+fn kept_texts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/out");
+    let update = std::env::var_os("GRADUS_UPDATE").is_some();
+    for (name, graph) in kept() {
+        let texts = [
+            ("wgsl", Barriers::Cheap, Dialect::Wgsl, Text::Special),
+            ("generic.wgsl", Barriers::Dear, Dialect::Wgsl, Text::Generic),
+            ("cu", Barriers::Cheap, Dialect::Cuda, Text::Special),
+        ];
+        for (ending, barriers, dialect, text) in texts {
+            let program = program(&graph, barriers, dialect, text).expect("a plan");
+            let host = program.commands.iter().any(|c| matches!(c, Command::Host { .. }));
+            assert!(!host, "{name} runs on the host");
+            let found: String = program.modules.iter().map(|m| m.text.as_str()).collect();
+            let file = folder.join(format!("{name}.{ending}"));
+            if update {
+                std::fs::create_dir_all(&folder).expect("a folder");
+                std::fs::write(&file, &found).expect("a file");
+            }
+            let expected = std::fs::read_to_string(&file).unwrap_or_default();
+            assert!(found == expected, "{} has another text; GRADUS_UPDATE=1 rewrites it", file.display());
+        }
+    }
+}
