@@ -197,3 +197,24 @@ fn random_use_agrees_with_a_model() {
         }
     }
 }
+
+#[test]
+fn a_run_without_memory_leaves_its_arguments() {
+    let (n, most) = (SMALL, 48 << 20);
+    let Some(gpu) = gpu(&Options { most, ..options() }) else { return };
+    // 16 MiB each: two operands fit beside the heap, the result does not.
+    let program = load(&gpu, multiply_add(n, 2.0, true), Text::Special);
+    let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
+    let x = gpu.upload(&floats(&values)).expect("memory");
+    let y = gpu.upload(&floats(&values)).expect("memory");
+    let used = gpu.memory().used;
+    let mut given = arguments(&[&x, &y]);
+    let error = program.run(&mut given, None).expect_err("no memory");
+    assert_eq!(*error.kind(), Kind::Memory { bytes: 4 * n });
+    assert_eq!((given.len(), gpu.memory().used), (2, used));
+    assert!(as_floats(&read(&*gpu, &x)) == values);
+    // Given up, the operand is the result's memory.
+    drop(x);
+    let out = program.run(&mut given, None).expect("a run").remove(0);
+    assert!(as_floats(&read(&*gpu, &out)) == values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());
+}
