@@ -96,17 +96,8 @@ impl<'a> Build<'a> {
         (k, self.bindings.get(k).and_then(|b| b.unit).unwrap_or(Unit::Word))
     }
 
-    /// How many buffers are bound.
-    pub(crate) fn bound(&self) -> usize {
-        self.bindings.len()
-    }
-
     pub(crate) fn dtype(&self, buffer: usize) -> DType {
         self.program.buffers[buffer].dtype
-    }
-
-    pub(crate) fn numel(&self, buffer: usize) -> usize {
-        self.program.buffers[buffer].numel
     }
 
     /// A word of the parameter block, as an expression of type `u32`.

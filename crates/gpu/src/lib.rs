@@ -17,11 +17,12 @@ mod product;
 mod profile;
 mod program;
 mod record;
+mod routine;
 mod rows;
 mod translate;
 
 pub use dialect::Dialect;
 pub use limits::{Barriers, Limits};
 pub use profile::profile;
-pub use program::{Command, Memory, Module, Program, SMALL, Word};
+pub use program::{Check, Command, Memory, Module, Program, SMALL, Word};
 pub use translate::translate;

@@ -1,9 +1,13 @@
 //! Programs: texts of kernels, and commands that launch them over numbered buffers.
 
 use gradus_compile::{Buffer, Place, Plan};
+use gradus_ir::DType;
 
 /// Tensors of at most this many bytes share one buffer of the device, the heap. Larger ones have their own.
 pub const SMALL: usize = 4 << 20;
+
+/// Alignment of temporaries that a program adds to those of its plan, in bytes.
+pub(crate) const ALIGN: usize = 256;
 
 /// What a GPU runs for a plan.
 #[derive(Clone, Debug)]
@@ -22,6 +26,21 @@ pub struct Program {
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
+    /// What can fail while the program runs. Kernels clamp indices, so a failure leaves unspecified values, not faults.
+    pub checks: Vec<Check>,
+}
+
+/// A word that says whether all indices of a step are in range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The step of the plan.
+    pub step: usize,
+    /// A buffer of one `u32` in the arena. After the run it is `u32::MAX`, or the position of the first index out of range.
+    pub word: usize,
+    /// The buffer of the indices.
+    pub index: usize,
+    /// What indices must be below, and not below zero.
+    pub extent: usize,
 }
 
 /// The text of a kernel. Its entry point is called `main`, in CUDA C `entry`, where `main` may not be a kernel.
@@ -94,6 +113,14 @@ pub enum Word {
 }
 
 impl Program {
+    /// A new buffer at a byte of the arena, which grows if it must.
+    pub(crate) fn temporary(&mut self, dtype: DType, numel: usize, at: usize) -> usize {
+        let buffer = Buffer { dtype, numel, place: Place::Arena(at) };
+        self.arena = self.arena.max(at + buffer.bytes().next_multiple_of(ALIGN));
+        self.buffers.push(buffer);
+        self.buffers.len() - 1
+    }
+
     /// Where a buffer is. An output that takes over an input is where the input is.
     pub fn memory(&self, buffer: usize) -> Memory {
         let taken = |k: &usize| self.donors.get(*k).copied().flatten().map(|i| self.inputs[i]);

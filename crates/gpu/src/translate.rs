@@ -4,10 +4,10 @@ use crate::build::Launch;
 use crate::dialect::Dialect;
 use crate::limits::Limits;
 use crate::nest::Nest;
-use crate::program::{Command, Module, Program};
-use crate::{elementwise, host, product, rows};
-use gradus_compile::{Kernel, Plan, Step, Text};
-use gradus_ir::{Result, stop};
+use crate::program::{ALIGN, Command, Module, Program};
+use crate::{elementwise, host, product, routine, rows};
+use gradus_compile::{Kernel, Plan, Routine, Step, Text};
+use gradus_ir::{Op, Result, stop};
 use std::collections::HashMap;
 
 /// Turns a plan into a program for an adapter, in a dialect.
@@ -20,8 +20,12 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
         outputs: plan.outputs.clone(),
         donors: plan.donors.clone(),
         arena: plan.arena,
+        checks: Vec::new(),
     };
-    let mut t = Translation { plan, limits, dialect, text, program, known: HashMap::new() };
+    // Checks come behind the plan's temporaries, then the temporaries of single steps.
+    let check = plan.arena.next_multiple_of(ALIGN);
+    let free = check + ALIGN * plan.steps.iter().filter(|s| can_check(s)).count();
+    let mut t = Translation { plan, limits, dialect, text, program, known: HashMap::new(), check, free };
     for (at, step) in plan.steps.iter().enumerate() {
         stop::poll()?;
         t.step(at, step)?;
@@ -37,6 +41,15 @@ struct Translation<'a> {
     program: Program,
     /// The modules by their text.
     known: HashMap<Module, usize>,
+    /// The byte of the arena for the next check.
+    check: usize,
+    /// The first byte of the arena for temporaries of a step.
+    free: usize,
+}
+
+/// Whether a step may have a check.
+fn can_check(step: &Step) -> bool {
+    matches!(step, Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)))
 }
 
 impl Translation<'_> {
@@ -48,7 +61,7 @@ impl Translation<'_> {
                 let Translation { limits, dialect, text, .. } = *self;
                 product::launches(&product::Request { program: &self.program, c, raw, limits, dialect, text })
             }
-            Step::Routine(r) => Err(format!("there is no kernel for {}", r.op.name())),
+            Step::Routine(routine) => self.routine(at, routine),
             Step::Switch(_) => Err("a switch runs on the host".into()),
             Step::Scan { .. } => Err("a scan runs on the host".into()),
             Step::Slices { .. } => Err("slices run on the host".into()),
@@ -68,6 +81,32 @@ impl Translation<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The kernels of a routine. If there are none, its temporaries and checks are forgotten.
+    fn routine(&mut self, at: usize, routine: &Routine) -> std::result::Result<Vec<Launch>, String> {
+        let before = (self.program.buffers.len(), self.program.checks.len(), self.program.arena);
+        let Translation { limits, dialect, text, free, .. } = *self;
+        let mut check = self.check;
+        let program = &mut self.program;
+        let found = routine::launches(&mut routine::Call {
+            program,
+            routine,
+            limits,
+            dialect,
+            text,
+            step: at,
+            check: &mut check,
+            free,
+        });
+        if found.is_err() {
+            self.program.buffers.truncate(before.0);
+            self.program.checks.truncate(before.1);
+            self.program.arena = before.2;
+        } else {
+            self.check = check;
+        }
+        found
     }
 
     /// Whether a buffer is an output, or read by another step.

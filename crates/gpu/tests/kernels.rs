@@ -6,8 +6,12 @@ use common::{Gpu, limits};
 use gradus_compile::Text;
 use gradus_gpu::Barriers;
 use gradus_ir::graph::{Builder, Var};
-use gradus_ir::ops::reduce::Max;
-use gradus_ir::ops::{Bound, movement};
+use gradus_ir::ops::conv::Conv;
+use gradus_ir::ops::cumulate::Cumulate;
+use gradus_ir::ops::reduce::{ArgMax, Max};
+use gradus_ir::ops::sort::Sort;
+use gradus_ir::ops::source::RandomBits;
+use gradus_ir::ops::{Bound, Combine, movement};
 use gradus_ir::reference::evaluate;
 use gradus_ir::{Aval, DType, Graph, Literal, Op};
 use gradus_testkit::compare::{Allowed, compare, largest};
@@ -185,6 +189,122 @@ fn several_passes_over_a_row() {
                 });
                 check(&format!("softmax of {dtype} {m}x{n} along {axis}"), &g, 4.0);
             }
+        }
+    }
+}
+
+#[test]
+fn sorting() {
+    for dtype in [F, DType::BF16, DType::I64, DType::U8] {
+        for (shape, axis) in [(&[7][..], 0), (&[1000], 0), (&[3, 64], 1), (&[100, 5], 0), (&[2, 33, 3], 1)] {
+            for descending in [false, true] {
+                let g = graph(&[(dtype, shape)], |b, x| b.apply(Sort::all(axis, descending), &[x[0]]));
+                check(&format!("sort {dtype} {shape:?} along {axis}, descending {descending}"), &g, 1.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn running_combinations() {
+    for dtype in [F, DType::BF16, DType::I32, DType::I64] {
+        for (shape, axis) in [(&[5][..], 0), (&[4000], 0), (&[3, 1500], 1), (&[2100, 5], 0), (&[3, 40, 7], 1)]
+        {
+            for reverse in [false, true] {
+                for combine in [Combine::Sum, Combine::Max] {
+                    let g = graph(&[(dtype, shape)], |b, x| {
+                        vec![b.apply1(Cumulate { combine, axis, reverse }, &[x[0]])]
+                    });
+                    let name = format!("{combine:?} of {dtype} {shape:?} along {axis}, reverse {reverse}");
+                    check(&name, &g, 1.0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_of_the_largest() {
+    for dtype in [F, DType::BF16, DType::U8] {
+        for (shape, axis) in
+            [(&[5][..], 0), (&[4000], 0), (&[30, 100], 1), (&[300, 7], 0), (&[2, 2000, 3], 1)]
+        {
+            let g = graph(&[(dtype, shape)], |b, x| vec![b.apply1(ArgMax { axis }, &[x[0]])]);
+            check(&format!("argmax of {dtype} {shape:?} along {axis}"), &g, 1.0);
+        }
+    }
+}
+
+/// Indices from 0 to 9, with many equal ones.
+fn indices<'g>(b: &'g Builder, shape: &[usize], dtype: DType) -> Var<'g> {
+    let n: usize = shape.iter().product();
+    let all = (0..n as i64).map(|i| (i * i * 7 + i * 3) % 10).collect();
+    b.constant(Literal::ints(dtype, shape, all).expect("a literal"))
+}
+
+#[test]
+fn computed_indices() {
+    for dtype in [F, DType::BF16, DType::U8, DType::C64] {
+        for index in [DType::I64, DType::I32, DType::U8] {
+            let g = graph(&[(dtype, &[10, 6])], |b, x| vec![x[0].take(indices(b, &[5, 7], index), 0)]);
+            check(&format!("rows of {dtype} at {index}"), &g, 1.0);
+            let g = graph(&[(dtype, &[3, 10])], |b, x| vec![x[0].take(indices(b, &[9], index), 1)]);
+            check(&format!("columns of {dtype} at {index}"), &g, 1.0);
+            for combine in [None, Some(Combine::Sum), Some(Combine::Max)] {
+                if dtype == DType::C64 && combine == Some(Combine::Max) {
+                    continue;
+                }
+                let g = graph(&[(dtype, &[3, 10, 2]), (dtype, &[3, 41, 2])], |b, x| {
+                    vec![x[0].scatter(indices(b, &[41], index), x[1], 1, combine)]
+                });
+                check(&format!("{combine:?} of {dtype} at {index}"), &g, 41.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn convolutions() {
+    for dtype in [F, DType::BF16] {
+        for (stride, low, base, window) in
+            [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1), (1, 1, 1, 2), (3, -1, 2, 2)]
+        {
+            let g = graph(&[(dtype, &[2, 2, 3, 9, 11]), (dtype, &[2, 4, 3, 3, 2])], |b, x| {
+                let conv = Conv {
+                    stride: vec![stride, 1],
+                    low: vec![low, 0],
+                    high: vec![low, 1],
+                    base_dilation: vec![base, 1],
+                    window_dilation: vec![window, 1],
+                };
+                vec![b.apply1(conv, &[x[0], x[1]])]
+            });
+            check(&format!("{dtype}, stride {stride}, low {low}, dilations {base} and {window}"), &g, 18.0);
+        }
+    }
+}
+
+#[test]
+fn random_words() {
+    for n in [1, 3, 4, 1000] {
+        let g = graph(&[(DType::U32, &[4])], |b, x| b.apply(RandomBits { shape: [n].into() }, &[x[0]]));
+        check(&format!("{n} words"), &g, 1.0);
+    }
+}
+
+/// An index out of range is reported with its position.
+#[test]
+fn indices_out_of_range() {
+    let g = graph(&[(F, &[10]), (DType::I64, &[4])], |_, x| vec![x[0].take(x[1], 0)]);
+    let x = Random::new(1).literal(&Aval::new(F, [10]));
+    for (index, fails) in
+        [([0, 9, 3, 3], false), ([0, 10, 3, 3], true), ([0, 1, 2, -1], true), ([1 << 32, 1, 2, 3], true)]
+    {
+        let index = Literal::ints(DType::I64, [4], index.to_vec()).expect("a literal");
+        for barriers in [Barriers::Cheap, Barriers::Dear] {
+            let found =
+                Gpu::get().evaluate(&g, &[x.clone(), index.clone()], &limits(barriers), Text::Generic);
+            assert_eq!(found.is_err(), fails, "{index:?}");
         }
     }
 }

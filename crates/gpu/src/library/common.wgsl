@@ -452,3 +452,6 @@ fn f_tan(x: f32) -> f32 {
   let z = select(y, -1.0f / y, (u32(t.y) & 1u) == 1u);
   return select(z, -z, x < 0.0f);
 }
+fn f_before(a: f32, b: f32) -> bool {
+  return (a < b) || (!f_is_nan(a) && f_is_nan(b));
+}

@@ -196,3 +196,15 @@ fn l_from_f32(x: f32) -> vec2<u32> {
   }
   return select(y, l_neg(y), negative);
 }
+// Philox4x32-10: four random words of a counter under a key.
+fn philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32> {
+  var c = counter;
+  var k = key;
+  for (var i = 0u; i < 10u; i = i + 1u) {
+    let a = l_wide(0xd2511f53u, c.x);
+    let b = l_wide(0xcd9e8d57u, c.z);
+    c = vec4<u32>(b.y ^ c.y ^ k.x, b.x, a.y ^ c.w ^ k.y, a.x);
+    k = vec2<u32>(k.x + 0x9e3779b9u, k.y + 0xbb67ae85u);
+  }
+  return c;
+}

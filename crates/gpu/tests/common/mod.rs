@@ -124,6 +124,12 @@ impl Gpu {
         for command in &program.commands {
             self.command(program, command, &memory, &starts)?;
         }
+        for check in &program.checks {
+            let word = self.read(&memory[&Memory::Arena], starts[check.word], 4);
+            if word != [0xff; 4] {
+                return Err(format!("index {word:?} of step {} is out of range", check.step));
+            }
+        }
         let read = |b: &usize| {
             let own = &program.buffers[*b];
             self.read(&memory[&program.memory(*b)], starts[*b], own.bytes())
@@ -216,7 +222,7 @@ impl Gpu {
             }
         }
         let inputs: Vec<Vec<u8>> = inputs.iter().map(bytes::to_bytes).collect();
-        let outputs = self.run(&program, &inputs).expect("no host steps");
+        let outputs = self.run(&program, &inputs).map_err(gradus_ir::Error::verify)?;
         let avals = graph.output_avals();
         Ok(Ok(outputs.iter().zip(&avals).map(|(o, a)| bytes::from_bytes(a, o)).collect()))
     }

@@ -1,0 +1,245 @@
+//! Running combinations along an axis. Long lines are cut into chunks: totals of chunks, then what precedes each chunk, then
+//! the elements. Sums of floats are pairs, so that they do not lose digits along the way.
+
+use super::{Call, around, each};
+use crate::build::{Build, GROUP, Launch};
+use crate::dialect::Unit;
+use crate::int::Int;
+use crate::memory::{load, register, store};
+use crate::pointwise::{combine, identity};
+use gradus_ir::DType;
+use gradus_ir::ops::Combine;
+
+/// Elements of a chunk.
+const CHUNK: usize = 256;
+/// Longest line that one thread takes alone.
+const WHOLE: usize = 1024;
+
+/// What is combined so far: a value, or a sum and what it lost.
+struct Running {
+    how: Combine,
+    dtype: DType,
+    value: String,
+    lost: Option<String>,
+}
+
+impl Running {
+    fn new(b: &mut Build<'_>, how: Combine, dtype: DType) -> Running {
+        let value = b.variable(identity(how, dtype));
+        let pair = how == Combine::Sum && register(dtype) == Some("f32");
+        let lost = if pair { Some(b.variable("0.0f")) } else { None };
+        Running { how, dtype, value, lost }
+    }
+
+    fn add(&self, b: &mut Build<'_>, x: &str) -> Result<(), String> {
+        let Some(lost) = &self.lost else {
+            let both = combine(self.how, self.dtype, &self.value, x)?;
+            b.line(format!("{} = {both};", self.value));
+            return Ok(());
+        };
+        let s = &self.value;
+        let sum = b.value(format!("f_fence({s} + {x})"));
+        let back = b.value(format!("f_fence({sum} - {s})"));
+        let error = b.value(format!("f_fence({s} - f_fence({sum} - {back})) + f_fence({x} - {back})"));
+        // Infinities lose nothing.
+        b.line(format!(
+            "{lost} = select({lost}, f_fence({lost} + {error}), f_is_finite({sum}));\n{s} = {sum};"
+        ));
+        Ok(())
+    }
+
+    fn result(&self, b: &mut Build<'_>) -> String {
+        match &self.lost {
+            Some(lost) => b.value(format!("{} + {lost}", self.value)),
+            None => b.value(&self.value),
+        }
+    }
+}
+
+/// Lines of an operand, cut into chunks.
+struct Lines {
+    how: Combine,
+    reverse: bool,
+    x: usize,
+    length: usize,
+    width: usize,
+    lines: usize,
+    chunk: usize,
+    chunks: usize,
+}
+
+impl Lines {
+    /// The thread's line and chunk, the chunk's first and last element in order, and where an element is.
+    fn begin(&self, b: &mut Build<'_>) -> (Int, Int, Int, Int) {
+        let item = each::begin(b, self.lines * self.chunks);
+        let (chunks, chunk, n) =
+            (b.size(self.chunks as i64), b.size(self.chunk as i64), b.size(self.length as i64));
+        // Neighbouring threads take neighbouring lines.
+        let lines = b.size(self.lines as i64);
+        let line = b.int(item.modulo(&lines));
+        let own = b.int(item.over(&lines).modulo(&chunks));
+        let first = b.int(own.times(&chunk));
+        let last = Int::Text(b.value(format!("min({} + {}, {})", first.text(), chunk.text(), n.text())));
+        (line, own, first, last)
+    }
+
+    fn at(&self, b: &mut Build<'_>, buffer: usize, line: &Int, t: &Int) -> Int {
+        let (n, w) = (b.size(self.length as i64), b.size(self.width as i64));
+        let k = match self.reverse {
+            true => Int::Text(format!("({} - 1u - {})", n.text(), t.text())),
+            false => t.clone(),
+        };
+        let at = line.over(&w).times(&n).plus(&k).times(&w).plus(&line.modulo(&w));
+        let at = b.start(buffer, 0).plus(&at);
+        b.int(at)
+    }
+}
+
+/// The kernels of a running combination.
+pub(super) fn launches(
+    call: &mut Call<'_>,
+    how: Combine,
+    axis: usize,
+    reverse: bool,
+) -> Result<Vec<Launch>, String> {
+    let routine = call.routine;
+    let (rows, length, width) = around(&routine.types[0], axis);
+    let (x, out) = (routine.ins[0], routine.outs[0]);
+    let dtype = routine.types[0].dtype;
+    combine(how, dtype, "a", "b")?;
+    if rows * length * width == 0 {
+        return Ok(Vec::new());
+    }
+    let chunk = if length > WHOLE { CHUNK } else { length };
+    let chunks = length.div_ceil(chunk);
+    let lines = Lines { how, reverse, x, length, width, lines: rows * width, chunk, chunks };
+    let mut all = Vec::new();
+    let mut before = None;
+    if chunks > 1 {
+        // Totals have a register's dtype, and those of floats a second part.
+        let wide = match register(dtype) {
+            Some("f32") => DType::F32,
+            Some("i32") => DType::I32,
+            Some("u32" | "bool") => DType::U32,
+            _ => dtype,
+        };
+        if dtype == DType::Bool {
+            return Err("there is no kernel for long running combinations of bool".into());
+        }
+        let parts = [call.scratch(wide, lines.lines * chunks), call.scratch(wide, lines.lines * chunks)];
+        all.push(totals(call, &lines, dtype, parts)?);
+        all.push(offsets(call, &lines, dtype, parts)?);
+        before = Some(parts);
+    }
+    all.push(elements(call, &lines, dtype, out, before)?);
+    Ok(all)
+}
+
+fn finish(b: Build<'_>, call: &Call<'_>, items: usize) -> Result<Launch, String> {
+    b.finish(items.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)
+}
+
+/// Writes the total of each chunk.
+fn totals(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> Result<Launch, String> {
+    let mut b = Build::new(call.program, call.dialect, call.text);
+    b.bind(lines.x, Unit::Word, false);
+    parts.iter().for_each(|p| b.bind(*p, Unit::Word, true));
+    let (line, own, first, last) = lines.begin(&mut b);
+    let running = Running::new(&mut b, lines.how, dtype);
+    let t = b.name();
+    b.line(format!("for (var {t} = {}; {t} < {}; {t} = {t} + 1u) {{", first.text(), last.text()));
+    let at = lines.at(&mut b, lines.x, &line, &Int::Text(t));
+    let x = load(&b, lines.x, &at);
+    let x = b.value(x);
+    running.add(&mut b, &x)?;
+    b.line("}");
+    put(&mut b, lines, parts, &line, &own, &running);
+    finish(b, call, lines.lines * lines.chunks)
+}
+
+/// Replaces the total of each chunk by what precedes it.
+fn offsets(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> Result<Launch, String> {
+    let mut b = Build::new(call.program, call.dialect, call.text);
+    parts.iter().for_each(|p| b.bind(*p, Unit::Word, true));
+    let line = each::begin(&mut b, lines.lines);
+    let chunks = b.size(lines.chunks as i64);
+    let running = Running::new(&mut b, lines.how, dtype);
+    let c = b.name();
+    b.line(format!("for (var {c} = 0u; {c} < {}; {c} = {c} + 1u) {{", chunks.text()));
+    let own = Int::Text(c);
+    let total = get(&mut b, lines, parts, &line, &own, &running);
+    put(&mut b, lines, parts, &line, &own, &running);
+    for part in total {
+        running.add(&mut b, &part)?;
+    }
+    b.line("}");
+    finish(b, call, lines.lines)
+}
+
+/// Writes the elements.
+fn elements(
+    call: &Call<'_>,
+    lines: &Lines,
+    dtype: DType,
+    out: usize,
+    before: Option<[usize; 2]>,
+) -> Result<Launch, String> {
+    let mut b = Build::new(call.program, call.dialect, call.text);
+    b.bind(lines.x, Unit::Word, false);
+    before.iter().flatten().for_each(|p| b.bind(*p, Unit::Word, false));
+    let narrow = b.dtype(out).size() < 4;
+    b.bind(out, if narrow { Unit::Atomic } else { Unit::Word }, true);
+    let (line, own, first, last) = lines.begin(&mut b);
+    let running = Running::new(&mut b, lines.how, dtype);
+    if let Some(parts) = before {
+        for part in get(&mut b, lines, parts, &line, &own, &running) {
+            running.add(&mut b, &part)?;
+        }
+    }
+    let t = b.name();
+    b.line(format!("for (var {t} = {}; {t} < {}; {t} = {t} + 1u) {{", first.text(), last.text()));
+    let t = Int::Text(t);
+    let at = lines.at(&mut b, lines.x, &line, &t);
+    let x = load(&b, lines.x, &at);
+    let x = b.value(x);
+    running.add(&mut b, &x)?;
+    let result = running.result(&mut b);
+    let at = lines.at(&mut b, out, &line, &t);
+    store(&mut b, out, &at, &result);
+    b.line("}");
+    finish(b, call, lines.lines * lines.chunks)
+}
+
+fn slot(b: &mut Build<'_>, lines: &Lines, buffer: usize, line: &Int, chunk: &Int) -> Int {
+    let n = b.size(lines.lines as i64);
+    let at = b.start(buffer, 0).plus(&chunk.times(&n)).plus(line);
+    b.int(at)
+}
+
+fn put(b: &mut Build<'_>, lines: &Lines, parts: [usize; 2], line: &Int, chunk: &Int, running: &Running) {
+    let values = [Some(&running.value), running.lost.as_ref()];
+    for (buffer, value) in parts.into_iter().zip(values) {
+        if let Some(value) = value {
+            let at = slot(b, lines, buffer, line, chunk);
+            store(b, buffer, &at, value);
+        }
+    }
+}
+
+fn get(
+    b: &mut Build<'_>,
+    lines: &Lines,
+    parts: [usize; 2],
+    line: &Int,
+    chunk: &Int,
+    running: &Running,
+) -> Vec<String> {
+    let count = 1 + running.lost.is_some() as usize;
+    let mut all = Vec::new();
+    for buffer in parts.into_iter().take(count) {
+        let at = slot(b, lines, buffer, line, chunk);
+        let value = load(b, buffer, &at);
+        all.push(b.value(value));
+    }
+    all
+}

@@ -1,0 +1,140 @@
+//! Reading and writing at computed indices. An index out of range reads the first slice, or writes nothing; a check of its
+//! own reports it.
+
+use super::{Call, around, each, sort};
+use crate::build::{Build, Launch};
+use crate::int::Int;
+use crate::memory::{load, register};
+use crate::pointwise;
+use gradus_ir::DType;
+use gradus_ir::ops::Combine;
+
+/// An index as a word, and whether it is below an extent.
+fn word(b: &mut Build<'_>, buffer: usize, at: &Int, extent: &Int) -> (String, String) {
+    let dtype = b.dtype(buffer);
+    let raw = load(b, buffer, at);
+    let raw = b.value(raw);
+    match register(dtype) {
+        Some("vec2<u32>") => (format!("{raw}.x"), format!("({raw}.y == 0u && {raw}.x < {})", extent.text())),
+        _ => {
+            let low = b.value(pointwise::cast(dtype, DType::U32, &raw));
+            let inside = format!("({low} < {})", extent.text());
+            (low, inside)
+        }
+    }
+}
+
+/// Slices of the first operand at the indices of the second.
+pub(super) fn take(call: &mut Call<'_>, axis: usize) -> Result<Vec<Launch>, String> {
+    let routine = call.routine;
+    let (_, extent, width) = around(&routine.types[0], axis);
+    let (x, index, out) = (routine.ins[0], routine.ins[1], routine.outs[0]);
+    let count = routine.types[1].shape.numel();
+    let mut all = call.check(index, extent)?;
+    if extent == 0 {
+        // There is nothing to read: either nothing is taken, or the check fails.
+        return if call.program.buffers[out].numel == 0 {
+            Ok(all)
+        } else {
+            Err("it takes from an empty axis".into())
+        };
+    }
+    all.extend(each::launch(call, &[x, index], out, |b, flat| {
+        let (n, w, u) = (b.size(extent as i64), b.size(width as i64), b.size(count as i64));
+        let column = b.int(flat.modulo(&w));
+        let slice = b.int(flat.over(&w));
+        let position = b.int(slice.modulo(&u));
+        let row = b.int(slice.over(&u));
+        let at = b.start(index, 0).plus(&position);
+        let at = b.int(at);
+        let (low, inside) = word(b, index, &at, &n);
+        let chosen = Int::Text(b.value(format!("select(0u, {low}, {inside})")));
+        let from = row.times(&n).plus(&chosen).times(&w).plus(&column);
+        let from = b.start(x, 0).plus(&from);
+        let from = b.int(from);
+        let value = load(b, x, &from);
+        Ok(b.value(value))
+    })?);
+    Ok(all)
+}
+
+/// The first operand with slices of the third combined in at the indices of the second, in order: positions are sorted by
+/// index, and each element of the result takes those of its own index one after the other.
+pub(super) fn scatter(
+    call: &mut Call<'_>,
+    axis: usize,
+    combine: Option<Combine>,
+) -> Result<Vec<Launch>, String> {
+    let routine = call.routine;
+    let (_, extent, width) = around(&routine.types[0], axis);
+    let (base, index, updates, out) = (routine.ins[0], routine.ins[1], routine.ins[2], routine.outs[0]);
+    let count = routine.types[1].shape.numel();
+    let dtype = routine.types[0].dtype;
+    if let Some(how) = combine {
+        pointwise::combine(how, dtype, "a", "b")?;
+    }
+    let mut all = call.check(index, extent)?;
+    let (order, sorts) = sort::positions(call, index, (1, count, 1), false)?;
+    all.extend(sorts);
+    all.extend(each::launch(call, &[base, index, updates, order], out, |b, flat| {
+        let (n, w, u) = (b.size(extent as i64), b.size(width as i64), b.size(count as i64));
+        let column = b.int(flat.modulo(&w));
+        let slice = b.int(flat.over(&w));
+        let own = b.int(slice.modulo(&n));
+        let row = b.int(slice.over(&n));
+        let at = b.start(base, 0).plus(flat);
+        let at = b.int(at);
+        let first = load(b, base, &at);
+        let value = b.variable(first);
+        let (order_start, index_start) = (b.start(order, 0), b.start(index, 0));
+        let update_start = b.start(updates, 0);
+        // The first position whose index is not smaller.
+        let (low, high) = (b.variable("0u"), b.variable(u.text()));
+        b.line(format!("while ({low} < {high}) {{"));
+        let middle = b.value(format!("({low} + {high}) / 2u"));
+        let at = order_start.plus(&Int::Text(middle.clone()));
+        let position = b.value(load(b, order, &at));
+        let at = index_start.plus(&Int::Text(position));
+        let key = load(b, index, &at);
+        let key = b.value(key);
+        let smaller = less(b.dtype(index), &key, &own.text());
+        b.line(format!("if ({smaller}) {{\n{low} = {middle} + 1u;\n}} else {{\n{high} = {middle};\n}}\n}}"));
+        let j = b.name();
+        b.line(format!("for (var {j} = {low}; {j} < {}; {j} = {j} + 1u) {{", u.text()));
+        let at = order_start.plus(&Int::Text(j.clone()));
+        let position = Int::Text(b.value(load(b, order, &at)));
+        let at = index_start.plus(&position);
+        let key = load(b, index, &at);
+        let key = b.value(key);
+        b.line(format!("if (!({})) {{\nbreak;\n}}", equal(b.dtype(index), &key, &own.text())));
+        let from = row.times(&u).plus(&position).times(&w).plus(&column);
+        let from = b.int(update_start.plus(&from));
+        let update = load(b, updates, &from);
+        let update = b.value(update);
+        let both = match combine {
+            Some(how) => pointwise::combine(how, dtype, &value, &update)?,
+            None => update,
+        };
+        b.line(format!("{value} = {both};\n}}"));
+        Ok(value)
+    })?);
+    Ok(all)
+}
+
+/// Whether an index is smaller than an unsigned word.
+fn less(dtype: DType, key: &str, word: &str) -> String {
+    match register(dtype) {
+        Some("vec2<u32>") => format!("l_less({key}, l_u32({word}))"),
+        Some("i32") => format!("({key} < 0 || bitcast<u32>({key}) < {word})"),
+        _ => format!("({key} < {word})"),
+    }
+}
+
+/// Whether an index equals an unsigned word.
+fn equal(dtype: DType, key: &str, word: &str) -> String {
+    match register(dtype) {
+        Some("vec2<u32>") => format!("({key}.y == 0u && {key}.x == {word})"),
+        Some("i32") => format!("({key} >= 0 && bitcast<u32>({key}) == {word})"),
+        _ => format!("({key} == {word})"),
+    }
+}
