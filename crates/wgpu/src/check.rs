@@ -31,6 +31,10 @@ pub(crate) fn verify(context: &Context, program: &Program) -> Result<()> {
     if program.donors.iter().flatten().any(|i| *i >= program.inputs.len()) {
         return wrong("takes over an input that it does not have".into());
     }
+    let checks = || program.checks.iter().flat_map(|c| [c.word, c.index]);
+    if !checks().all(|b| known(&b)) {
+        return wrong("checks a buffer that it does not have".into());
+    }
     for command in &program.commands {
         match command {
             Command::Dispatch { module, bindings, parameters, groups, .. } => {

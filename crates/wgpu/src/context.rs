@@ -25,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) parameters: usize,
     /// Kernels that copy, as `copy` lists them.
     pub(crate) copies: Vec<Arc<Pipeline>>,
+    /// Kernels that store records of failures, as `late` lists them.
+    pub(crate) records: Vec<Arc<Pipeline>>,
     /// Most bytes that may be taken from the system.
     pub(crate) most: usize,
     pub(crate) state: Mutex<State>,

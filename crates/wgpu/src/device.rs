@@ -25,7 +25,8 @@ pub struct Gpu {
 impl Gpu {
     /// Makes a program ready that was made without a plan.
     pub fn load(&self, program: Program, text: Text) -> Result<Arc<dyn Executable>> {
-        Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, None, text)?))
+        let cells = program.donors.iter().any(Option::is_some);
+        Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, None, (text, cells))?))
     }
 
     /// The limits of its kernels.
@@ -76,13 +77,15 @@ impl Device for Gpu {
         if at.start > at.end || at.end > from.len_bytes() {
             return Err(Error::value("a range of bytes", "is outside its storage"));
         }
+        let mut suspects = Vec::new();
+        block.add_suspects(&mut suspects)?;
         let mut state = lock(&context.state);
         state.check_run(block.run())?;
         let new = context.take(&mut state, at.len())?;
         let run = state.next_run();
         if let (Some((source, first)), Some(target)) = (bound(block.place()), bound(new.place())) {
             context.queue_copy(&mut state, (source, first + at.start), target, at.len(), run);
-            new.written_by(run);
+            new.written_by(run, &suspects);
             if state.count_run() {
                 context.submit_list(&mut state)?;
             }
@@ -102,8 +105,9 @@ impl Device for Gpu {
         for (output, donor) in plan.donors.iter_mut().enumerate() {
             *donor = donor.filter(|input| request.keeps.contains(&(output, *input)));
         }
+        let cells = !request.keeps.is_empty();
         let program = translate(&plan, &self.context.limits, Dialect::Wgsl, request.text)?;
-        Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, Some(plan), request.text)?))
+        Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, Some(plan), (request.text, cells))?))
     }
 
     fn finish(&self) -> Pending {
@@ -132,7 +136,7 @@ impl Context {
         let block = self.take(&mut state, bytes.len())?;
         if let Some((to, start)) = bound(block.place()) {
             let run = state.next_run();
-            block.written_by(run);
+            block.written_by(run, &[]);
             self.write(&mut state, (&to, start), bytes, run)?;
         }
         block.storage()

@@ -12,6 +12,7 @@ mod copy;
 mod device;
 mod explain;
 mod heap;
+mod late;
 mod literal;
 mod measure;
 mod memory;

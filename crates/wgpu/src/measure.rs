@@ -71,7 +71,7 @@ fn seconds(context: &Arc<Context>, queue: impl Fn()) -> Result<f64> {
     let run = |count: u32| -> Result<f64> {
         let start = Instant::now();
         (0..count).for_each(|_| queue());
-        context.read_ranges(&[], &[])?;
+        context.read_ranges(&[], &[], Vec::new())?;
         Ok(start.elapsed().as_secs_f64())
     };
     // The first also compiles the kernel and touches the memory.

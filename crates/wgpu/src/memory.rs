@@ -5,13 +5,14 @@
 //! is therefore only given out again after they were submitted.
 
 use crate::context::{Context, Fault, guarded, lock};
+use crate::late::Suspect;
 use crate::queue::State;
 use gradus_device::memory_error;
 use gradus_gpu::SMALL;
 use gradus_ir::Result;
 use gradus_mem::{Remote, Storage};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Largest heap in bytes, unless the device's bindings are smaller.
 const HEAP: usize = 256 << 20;
@@ -86,6 +87,8 @@ pub(crate) struct Block {
     bytes: usize,
     /// The run that wrote it last.
     run: AtomicU64,
+    /// Runs that its value comes from and that may have failed.
+    suspects: Mutex<Vec<Arc<Suspect>>>,
 }
 
 impl Remote for Block {}
@@ -101,9 +104,28 @@ impl Block {
         self.run.load(Ordering::Relaxed)
     }
 
-    /// A run is about to write it.
-    pub(crate) fn written_by(&self, run: u64) {
+    /// A run is about to write it, from values of these suspects.
+    pub(crate) fn written_by(&self, run: u64, suspects: &[Arc<Suspect>]) {
         self.run.store(run, Ordering::Relaxed);
+        let mut own = lock(&self.suspects);
+        own.clear();
+        own.extend_from_slice(suspects);
+    }
+
+    /// Adds the runs that its value comes from to a list, unless they are known to have succeeded. The error of one that
+    /// failed.
+    pub(crate) fn add_suspects(&self, to: &mut Vec<Arc<Suspect>>) -> Result<()> {
+        let mut own = lock(&self.suspects);
+        if let Some(error) = own.iter().find_map(|s| s.error()) {
+            return Err(error);
+        }
+        own.retain(|s| !s.is_known());
+        for suspect in own.iter() {
+            if !to.iter().any(|s| Arc::ptr_eq(s, suspect)) {
+                to.push(suspect.clone());
+            }
+        }
+        Ok(())
     }
 
     /// A storage of this memory.
@@ -137,7 +159,8 @@ impl Context {
             _ => Place::Own(self.take_own(state, bytes)?),
         };
         self.usage.add(bytes);
-        Ok(Block { context: self.clone(), place, bytes, run: AtomicU64::new(0) })
+        let (run, suspects) = (AtomicU64::new(0), Mutex::default());
+        Ok(Block { context: self.clone(), place, bytes, run, suspects })
     }
 
     fn take_heap(&self, state: &mut State, bytes: usize) -> Result<usize> {

@@ -5,11 +5,12 @@ use crate::cache::{self, DiskCache};
 use crate::context::{Context, Fault, Loss};
 use crate::copy;
 use crate::device::Gpu;
+use crate::late;
 use crate::memory::{Usage, first_heap};
 use crate::pipeline::Pipelines;
 use crate::queue::State;
 use gradus_device::{Device, memory_error};
-use gradus_gpu::{Barriers, Limits, profile};
+use gradus_gpu::{Barriers, Limits, Module, profile};
 use gradus_ir::{Error, Result};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -124,13 +125,15 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
     let heap = first_heap(&device, &usage, options.heap.next_multiple_of(256)).map_err(fault)?;
     let disk = DiskCache::open(&device, &info, options.cache.as_deref());
     let pipelines = Pipelines::new(device.clone(), disk);
-    let copies =
-        copy::modules().iter().map(|m| pipelines.prepare_late(m)).collect::<std::result::Result<_, _>>();
+    let compiled_late =
+        |all: &[Module]| all.iter().map(|m| pipelines.prepare_late(m).map_err(fault)).collect::<Result<_>>();
+    let (copies, records) = (compiled_late(&copy::modules())?, compiled_late(&late::modules())?);
     let facts = facts(&info, &limits, &own, features);
     let profile = profile(&limits);
     let context = Context {
         id,
-        copies: copies.map_err(fault)?,
+        copies,
+        records,
         name,
         align: own.min_uniform_buffer_offset_alignment.max(16) as usize,
         parameters: own.max_uniform_buffer_binding_size.min(1 << 16) as usize,

@@ -259,20 +259,35 @@ impl Context {
             let at = from..state.list.bytes.len();
             state.list.uploads.push(Upload { to: to.clone(), start: start as u64, at });
         } else {
-            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
-            let mut last = [0; 4];
-            last[..rest.len()].copy_from_slice(rest);
-            let buffer = state.buffer(to);
-            self.call(bytes.len(), || {
-                self.queue.write_buffer(buffer, start as u64, whole);
-                if !rest.is_empty() {
-                    self.queue.write_buffer(buffer, (start + whole.len()) as u64, &last);
-                }
-            })?;
-            state.list.large += bytes.len();
+            self.write_large(state, (to, start), bytes, run)?;
         }
         if state.list.large + state.list.bytes.len() >= UPLOADS {
             self.submit_list(state)?;
+        }
+        Ok(())
+    }
+
+    /// Writes in pieces, so that wgpu does not hold a copy of everything.
+    fn write_large(
+        &self,
+        state: &mut State,
+        (to, start): (&Bound, usize),
+        bytes: &[u8],
+        run: u64,
+    ) -> Result<()> {
+        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        let last = (!rest.is_empty()).then_some((whole.len(), &last[..]));
+        let pieces = whole.chunks(UPLOADS).enumerate().map(|(i, piece)| (i * UPLOADS, piece));
+        for (at, piece) in pieces.chain(last) {
+            let buffer = state.buffer(to);
+            self.call(piece.len(), || self.queue.write_buffer(buffer, (start + at) as u64, piece))?;
+            state.list.large += piece.len();
+            if state.list.large >= UPLOADS {
+                self.submit_list(state)?;
+                state.list.note(run);
+            }
         }
         Ok(())
     }

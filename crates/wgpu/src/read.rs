@@ -2,6 +2,7 @@
 
 use crate::context::{Context, lock};
 use crate::device::bound;
+use crate::late::Suspect;
 use crate::memory::Block;
 use crate::queue::{Behind, Bound, Collect, State};
 use gradus_device::{Pending, Reading, memory_error};
@@ -28,6 +29,8 @@ struct Read {
     earlier: Vec<wgpu::SubmissionIndex>,
     count: u64,
     signal: Arc<Signal>,
+    /// Runs whose records are read along, behind the parts, and whether they are over.
+    suspects: Vec<(Arc<Suspect>, bool)>,
     /// Whether a thread drives the device, so that the task is woken.
     driven: bool,
 }
@@ -57,7 +60,7 @@ impl Signal {
 impl Context {
     /// Waits for all that was queued. Reports a kernel that was refused, also if nobody reads the results.
     pub(crate) fn finish(self: &Arc<Context>) -> Pending {
-        match self.start_ranges(&[], &[]) {
+        match self.start_ranges(&[], &[], Vec::new()) {
             Ok(read) => match lock(&self.state).refused.take() {
                 Some(error) => Pending::ready(Err(error)),
                 None => Pending::reading(read),
@@ -77,6 +80,7 @@ impl Context {
     fn start(self: &Arc<Context>, parts: &[(&Storage, Range<usize>)]) -> Result<Read> {
         let mut ranges = Vec::with_capacity(parts.len());
         let mut runs = Vec::with_capacity(parts.len());
+        let mut suspects = Vec::new();
         for (storage, at) in parts {
             let block = self.block(storage)?;
             if at.start > at.end || at.end > storage.len_bytes() {
@@ -85,29 +89,34 @@ impl Context {
             }
             ranges.push(bound(block.place()).map(|(from, start)| (from, start + at.start, at.len())));
             runs.push(block.run());
+            block.add_suspects(&mut suspects)?;
         }
-        self.start_ranges(&ranges, &runs)
+        self.start_ranges(&ranges, &runs, suspects.into_iter().map(|s| (s, true)).collect())
     }
 
-    /// As [`Context::read`] and waits, by buffers, first bytes and sizes; nothing is empty. `runs` wrote them.
+    /// As [`Context::read`] and waits, by buffers, first bytes and sizes; nothing is empty. `runs` wrote them, and the values
+    /// come from `suspects`, which may be over or not.
     pub(crate) fn read_ranges(
         self: &Arc<Context>,
         ranges: &[Option<(Bound, usize, usize)>],
         runs: &[u64],
+        suspects: Vec<(Arc<Suspect>, bool)>,
     ) -> Result<Vec<Storage>> {
-        Box::new(self.start_ranges(ranges, runs)?).wait()
+        Box::new(self.start_ranges(ranges, runs, suspects)?).wait()
     }
 
     fn start_ranges(
         self: &Arc<Context>,
         ranges: &[Option<(Bound, usize, usize)>],
         runs: &[u64],
+        suspects: Vec<(Arc<Suspect>, bool)>,
     ) -> Result<Read> {
         self.check()?;
         let mut state = lock(&self.state);
         runs.iter().try_for_each(|run| state.check_run(*run))?;
         let (mut copies, mut parts, mut size) = (Vec::new(), Vec::new(), 0);
-        for range in ranges {
+        let records: Vec<_> = suspects.iter().map(|(suspect, _)| suspect.range()).collect();
+        for range in ranges.iter().chain(&records) {
             let Some((from, start, bytes)) = range.as_ref().filter(|(_, _, bytes)| *bytes > 0) else {
                 parts.push(0..0);
                 continue;
@@ -127,7 +136,9 @@ impl Context {
         runs.iter().try_for_each(|run| state.check_run(*run))?;
         let before = state.in_flight();
         drop(state);
-        self.map(staging, parts, index, before)
+        let mut read = self.map(staging, parts, index, before)?;
+        read.suspects = suspects;
+        Ok(read)
     }
 
     /// Starts to read parts of a buffer that a submission fills.
@@ -146,7 +157,8 @@ impl Context {
             })?,
             None => self.queue.on_submitted_work_done(move || set.set(Ok(()))),
         }
-        Ok(Read { context: self.clone(), staging, parts, index, earlier, count, signal, driven: false })
+        let (context, suspects) = (self.clone(), Vec::new());
+        Ok(Read { context, staging, parts, index, earlier, count, signal, suspects, driven: false })
     }
 
     /// The first bytes of a buffer that a submission fills.
@@ -201,14 +213,20 @@ impl Read {
             let bytes = view.get(r.clone()).unwrap_or_default();
             Storage::from_slice(bytes).ok_or_else(|| memory_error(r.len()))
         };
-        let all = self.parts.iter().map(copy).collect();
+        let all = self.parts.iter().map(copy).collect::<Result<Vec<Storage>>>();
         drop(view);
         staging.unmap();
         let mut state = lock(&self.context.state);
         if staging.size() <= LARGEST && state.staging.len() < KEPT {
             state.staging.push(staging);
         }
-        all
+        drop(state);
+        let mut all = all?;
+        let records = all.split_off(all.len() - self.suspects.len());
+        for ((suspect, is_over), record) in self.suspects.iter().zip(&records) {
+            suspect.decide(record.host().unwrap_or_default(), *is_over);
+        }
+        self.suspects.iter().find_map(|(suspect, _)| suspect.error()).map_or(Ok(all), Err)
     }
 }
 

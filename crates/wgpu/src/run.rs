@@ -4,6 +4,7 @@
 use crate::check;
 use crate::context::{Context, lock};
 use crate::device::bound;
+use crate::late::{RECORD, Recorded, Subject, Suspect};
 use crate::literal;
 use crate::memory::{Block, Owned, Place};
 use crate::pipeline::Pipeline;
@@ -20,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// Operands of up to this many bytes may be on the host.
 const HOST_OPERAND: usize = 16;
+/// Runs that may have failed, among those that operands come from; if there are more, the next run waits for them.
+const SUSPECTS: usize = 64;
 /// Every buffer begins at a multiple of this, in bytes.
 const ALIGN: usize = 16;
 
@@ -40,6 +43,11 @@ pub(crate) struct Loaded {
     /// Where each buffer is; set for constants, the others are found by each run.
     table: Vec<Slot>,
     arena: Option<usize>,
+    /// Whether some outputs are new values of cells, which must keep the old ones if the run fails.
+    cells: bool,
+    /// What its checks look at, and per command the checks whose records are stored after it.
+    subjects: Arc<[Subject]>,
+    records: Vec<Vec<usize>>,
     runs: AtomicU64,
 }
 
@@ -56,6 +64,10 @@ struct Run {
     copies: Vec<Copy>,
     /// Memory of copied and uploaded operands, freed when all is queued.
     temporaries: Vec<Block>,
+    /// The runs that its operands come from and that may have failed.
+    suspects: Vec<Arc<Suspect>>,
+    /// The run itself, if it can fail late.
+    own: Option<Arc<Suspect>>,
 }
 
 /// A copy on the device: source and target with their first bytes.
@@ -78,7 +90,7 @@ impl Loaded {
         host: &dyn Device,
         program: Program,
         plan: Option<Plan>,
-        text: Text,
+        (text, cells): (Text, bool),
     ) -> Result<Loaded> {
         context.check()?;
         check::verify(context, &program)?;
@@ -111,8 +123,28 @@ impl Loaded {
         let needed = program.arena > 0 || program.commands.iter().any(binds_arena);
         let arena = needed.then(|| program.arena.max(ALIGN));
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
-        let (context, runs) = (context.clone(), AtomicU64::new(0));
-        Ok(Loaded { context, program, plan, text, pipelines, seconds, hosts, constants, table, arena, runs })
+        let subjects = Subject::all(&program, plan.as_ref());
+        let mut records = vec![Vec::new(); program.commands.len()];
+        for (i, check) in program.checks.iter().enumerate() {
+            let of_step = |c: &Command| matches!(c, Command::Dispatch { step, .. } if *step == check.step);
+            program.commands.iter().rposition(of_step).into_iter().for_each(|at| records[at].push(i));
+        }
+        Ok(Loaded {
+            context: context.clone(),
+            program,
+            plan,
+            text,
+            pipelines,
+            seconds,
+            hosts,
+            constants,
+            table,
+            arena,
+            cells,
+            subjects,
+            records,
+            runs: AtomicU64::new(0),
+        })
     }
 
     fn check(&self, arguments: &[Argument]) -> Result<()> {
@@ -143,7 +175,7 @@ impl Loaded {
     }
 
     /// Allocates everything that a run needs.
-    fn begin(&self, state: &mut State, arguments: &[Argument]) -> Result<Run> {
+    fn begin(&self, state: &mut State, arguments: &[Argument], suspects: Vec<Arc<Suspect>>) -> Result<Run> {
         let (context, program) = (&self.context, &self.program);
         for a in arguments.iter().filter(|a| a.storage.device() != HOST) {
             state.check_run(context.block(&a.storage)?.run())?;
@@ -156,6 +188,8 @@ impl Loaded {
             outputs: Vec::with_capacity(program.outputs.len()),
             copies: Vec::new(),
             temporaries: Vec::new(),
+            suspects,
+            own: None,
         };
         let filled = self.fill(state, arguments, &mut run);
         if filled.is_err()
@@ -169,6 +203,15 @@ impl Loaded {
     /// Finds memory for inputs, outputs and temporaries.
     fn fill(&self, state: &mut State, arguments: &[Argument], run: &mut Run) -> Result<()> {
         let (context, program) = (&self.context, &self.program);
+        if !self.subjects.is_empty() {
+            let record = context.take(state, RECORD * self.subjects.len())?;
+            if let Some((to, start)) = bound(record.place()) {
+                // No check has failed yet.
+                context.write(state, (&to, start), &vec![0xff; RECORD * self.subjects.len()], run.number)?;
+            }
+            run.own = Some(Suspect::new(&self.subjects, record));
+        }
+        let suspects: Vec<Arc<Suspect>> = run.suspects.iter().chain(&run.own).cloned().collect();
         let mut taken = vec![false; arguments.len()];
         program.donors.iter().flatten().for_each(|i| taken[*i] = true);
         for (i, (a, &b)) in arguments.iter().zip(&program.inputs).enumerate() {
@@ -180,7 +223,7 @@ impl Loaded {
             let bytes = program.buffers[b].bytes();
             let Some(i) = program.donors.get(k).copied().flatten() else {
                 let block = context.take(state, bytes)?;
-                block.written_by(run.number);
+                block.written_by(run.number, &suspects);
                 run.table[b] = bound(block.place());
                 run.outputs.push(Output::New(block));
                 continue;
@@ -194,7 +237,7 @@ impl Loaded {
             } else {
                 // Somebody still uses the old value.
                 let block = self.copied(state, a, bytes, run)?;
-                block.written_by(run.number);
+                block.written_by(run.number, &suspects);
                 let slot = bound(block.place());
                 run.outputs.push(Output::New(block));
                 slot
@@ -270,6 +313,11 @@ impl Loaded {
                     state = lock(&context.state);
                 }
             }
+            if self.decides(i) {
+                drop(state);
+                context.resolve(run.own.as_slice())?;
+                state = lock(&context.state);
+            }
         }
         if state.count_run() || self.text == Text::Special {
             context.submit_list(&mut state)?;
@@ -292,7 +340,7 @@ impl Loaded {
                 Command::Dispatch { step, .. } => {
                     let before = state.queued();
                     self.queue(&mut state, run, i);
-                    queued.extend((state.queued() > before).then_some(*step));
+                    queued.resize(queued.len() + state.queued() - before, *step);
                     if queued.len() >= most {
                         self.submit_timed(state, &mut queued, &mut times)?;
                         stop::poll()?;
@@ -308,6 +356,12 @@ impl Loaded {
                     state = lock(&context.state);
                     context.submit_list(&mut state)?;
                 }
+            }
+            if self.decides(i) {
+                self.submit_timed(state, &mut queued, &mut times)?;
+                context.resolve(run.own.as_slice())?;
+                state = lock(&context.state);
+                context.submit_list(&mut state)?;
             }
         }
         self.submit_timed(state, &mut queued, &mut times)?;
@@ -327,7 +381,7 @@ impl Loaded {
             let start = Instant::now();
             self.context.submit_list(&mut state)?;
             drop(state);
-            self.context.read_ranges(&[], &[])?;
+            self.context.read_ranges(&[], &[], Vec::new())?;
             vec![start.elapsed(); queued.len()]
         };
         queued.drain(..).zip(took).for_each(|(step, took)| times[step] += took);
@@ -340,8 +394,32 @@ impl Loaded {
         }
     }
 
-    /// Queues a dispatch.
+    /// Whether it must be known after this command that no check has failed: cells are written later.
+    fn decides(&self, command: usize) -> bool {
+        self.cells && self.records.iter().rposition(|r| !r.is_empty()) == Some(command)
+    }
+
+    /// Queues a dispatch, and the records of its checks.
     fn queue(&self, state: &mut State, run: &Run, command: usize) {
+        self.queue_dispatch(state, run, command);
+        let (Some(arena), Some(own)) = (&run.arena, &run.own) else { return };
+        let arena = Bound::Own(arena.clone());
+        for &i in &self.records[command] {
+            let check = &self.program.checks[i];
+            let word = run.table[check.word].as_ref();
+            if let (Some((_, word)), Some(index), Some((_, to, _))) =
+                (word, &run.table[check.index], own.range())
+            {
+                let is_temporary = self.program.memory(check.index) == Memory::Arena;
+                let dtype = self.subjects[i].dtype;
+                let to = to + RECORD * i;
+                let from = Recorded { arena: &arena, word: *word, index, is_temporary, dtype, to };
+                self.context.queue_record(state, &from, run.number);
+            }
+        }
+    }
+
+    fn queue_dispatch(&self, state: &mut State, run: &Run, command: usize) {
         let Command::Dispatch { module, bindings, parameters, groups, .. } = &self.program.commands[command]
         else {
             return;
@@ -396,10 +474,12 @@ impl Loaded {
             Some((bound, start, program.buffers[reads[*i]].bytes()))
         };
         let ranges: Vec<_> = missing.iter().map(range).collect();
+        let suspects = run.suspects.iter().map(|s| (s.clone(), true));
+        let suspects: Vec<_> = suspects.chain(run.own.iter().map(|s| (s.clone(), false))).collect();
         // What is queued is submitted in any case: results may go to memory that queued commands use.
-        let values = match ranges.is_empty() {
+        let values = match ranges.is_empty() && suspects.is_empty() {
             true => context.submit_list(&mut lock(&context.state)).map(|()| Vec::new())?,
-            false => context.read_ranges(&ranges, &[run.number])?,
+            false => context.read_ranges(&ranges, &[run.number], suspects)?,
         };
         for (i, storage) in missing.into_iter().zip(values) {
             operands[i] = Some(Argument { storage, offset: 0 });
@@ -438,7 +518,15 @@ impl Executable for Loaded {
             let ready = |p: &Arc<Pipeline>| p.ready().map(|_| ()).map_err(|why| context.error(why));
             self.pipelines.iter().try_for_each(ready)?;
         }
-        let mut run = self.begin(&mut lock(&context.state), arguments)?;
+        let mut suspects = Vec::new();
+        for a in arguments.iter().filter(|a| a.storage.device() != HOST) {
+            context.block(&a.storage)?.add_suspects(&mut suspects)?;
+        }
+        if self.cells || suspects.len() > SUSPECTS {
+            context.resolve(&suspects)?;
+            suspects.clear();
+        }
+        let mut run = self.begin(&mut lock(&context.state), arguments, suspects)?;
         let executed = match sink {
             None => self.execute(&mut run, arguments),
             Some(sink) => self.execute_timed(&mut run, arguments).map(|times| {
@@ -456,7 +544,8 @@ impl Executable for Loaded {
             Output::Taken(i) => {
                 let gone = || Error::verify("an argument gave its memory to two outputs");
                 let storage = given[i].take().ok_or_else(gone)?.storage;
-                context.block(&storage)?.written_by(run.number);
+                // Cells wait for suspects, so there are none.
+                context.block(&storage)?.written_by(run.number, &[]);
                 Ok(storage)
             }
         };

@@ -125,6 +125,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
         outputs: vec![2],
         donors: vec![in_place.then_some(0)],
         arena: 0,
+        checks: Vec::new(),
     }
 }
 

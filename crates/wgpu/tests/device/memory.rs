@@ -13,7 +13,8 @@ fn uploads_come_back() {
     let Some(gpu) = gpu(&options()) else { return };
     let mut random = Random::new(1);
     let sizes = [0, 1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257, 4095, 65_535, 65_536, 65_537, 1 << 20];
-    let sizes = sizes.into_iter().chain([SMALL - 1, SMALL, SMALL + 1, SMALL + 3, (9 << 20) + 2]);
+    let sizes =
+        sizes.into_iter().chain([SMALL - 1, SMALL, SMALL + 1, SMALL + 3, (9 << 20) + 2, (65 << 20) + 3]);
     let values: Vec<Vec<u8>> = sizes.map(|n| random.bytes(n)).collect();
     let storages: Vec<Storage> = values.iter().map(|v| gpu.upload(v).expect("memory")).collect();
     for (value, storage) in values.iter().zip(&storages) {

@@ -5,6 +5,7 @@ use gradus_compile::Text;
 use gradus_cpu::evaluate;
 use gradus_device::{Argument, Device, Executable, Request, Sink};
 use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::linalg::Cholesky;
 use gradus_ir::ops::{reduce, sort};
 use gradus_ir::transform::{Unreachable, grad_with_loss};
 use gradus_ir::{Aval, DType, Graph, Kind, Literal, reference};
@@ -180,22 +181,53 @@ fn outputs_without_cells_never_take_over() {
     drop(out);
 }
 
+/// A matrix times its transpose, with more on the diagonal: positive definite if `diagonal` is positive.
+fn gram<'g>(x: Var<'g>, diagonal: f64) -> Var<'g> {
+    let n = x.shape()[0];
+    let eye = (0..n * n).map(|i| if i % (n + 1) == 0 { diagonal } else { 0.0 }).collect();
+    let eye = Literal::floats(DType::F32, [n, n], eye).expect("a matrix");
+    x.dot(x, "ik", "jk", "ij") * (1.0 / n as f64) + x.builder().constant(eye)
+}
+
 #[test]
 fn steps_on_the_host_in_the_middle() {
     let Some(gpu) = gpu(&options()) else { return };
-    for n in [1, 37, 5000] {
+    for n in [1, 7, 40, 200] {
         let b = Builder::new();
-        let x = b.input("x", Aval::new(DType::F32, [n]));
-        let y = b.input("y", Aval::new(DType::F32, [n]));
-        let before = x.exp() * y;
-        let order = b.apply(sort::Sort::all(0, false), &[before]);
-        let after = order[0] * 2.0 + x;
-        let again = b.apply(sort::Sort::all(0, true), &[after]);
-        let graph = b.finish(&[again[0] - y, order[0], after]).expect("a graph");
-        let program = check(&gpu, &graph, &[numbers(&[n], 1), numbers(&[n], 2)], 1e-6);
+        let x = b.input("x", Aval::new(DType::F32, [n, n]));
+        let y = b.input("y", Aval::new(DType::F32, [n, n]));
+        let root = b.apply1(Cholesky {}, &[gram(x.tanh() * y, 1.0)]);
+        let after = root * 2.0 + x;
+        let again = b.apply1(Cholesky {}, &[gram(after, 1.0)]);
+        let graph = b.finish(&[again - y, root, after]).expect("a graph");
+        let program = check(&gpu, &graph, &[numbers(&[n, n], 1), numbers(&[n, n], 2)], 1e-5);
         let text = program.explain();
         assert!(text.lines().next().is_some_and(|l| l.contains(" 2 host steps")), "{text}");
         assert!(text.contains("host: "), "{text}");
+    }
+}
+
+#[test]
+fn a_failing_host_step_leaves_cells_unchanged() {
+    let Some(gpu) = gpu(&options()) else { return };
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [6, 6]));
+    let cell = b.input("cell", Aval::new(DType::F32, [6, 6]));
+    let root = b.apply1(Cholesky {}, &[gram(x, -3.0)]);
+    let graph = b.finish(&[cell + root, cell * 2.0]).expect("a graph");
+    for (text, keeps) in [(Text::Special, &[(0, 1)][..]), (Text::Generic, &[])] {
+        let program = gpu.program(&graph, &request(text, keeps)).expect("a program");
+        let inputs = [numbers(&[6, 6], 1), numbers(&[6, 6], 2)];
+        let mut given: Vec<Argument> =
+            upload(&gpu, &inputs).into_iter().map(|storage| Argument { storage, offset: 0 }).collect();
+        let used = gpu.memory().used;
+        let expected = evaluate(&graph, &inputs).expect_err("not positive definite");
+        let error = program.run(&mut given, None).expect_err("not positive definite");
+        assert_eq!(error.to_string(), expected.to_string());
+        assert_eq!((given.len(), gpu.memory().used), (2, used));
+        for (a, literal) in given.iter().zip(&inputs) {
+            assert!(read(&*gpu, &a.storage) == to_bytes(literal));
+        }
     }
 }
 
@@ -234,6 +266,95 @@ fn a_failing_step_leaves_cells_unchanged() {
 }
 
 #[test]
+fn a_bad_index_is_reported_with_the_results() {
+    let Some(gpu) = gpu(&options()) else { return };
+    let graph = lookup();
+    let program = gpu.program(&graph, &request(Text::Generic, &[])).expect("a program");
+    assert!(program.explain().lines().next().is_some_and(|l| l.contains(" 0 host steps")));
+    let inputs = |index: [i64; 3]| {
+        let index = Literal::ints(DType::I64, [3], index.to_vec()).expect("three");
+        vec![numbers(&[10, 4], 1), index, numbers(&[4], 3)]
+    };
+    let run = |index: [i64; 3]| {
+        let given = upload(&gpu, &inputs(index));
+        program.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None).expect("queued").remove(0)
+    };
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [4]));
+    let double = b.finish(&[x + x]).expect("a graph");
+    let double = gpu.program(&double, &request(Text::Generic, &[])).expect("a program");
+    let doubled = |x: &Storage| double.run(&mut arguments(&[x]), None).map(|mut all| all.remove(0));
+    for index in [[0, 10, 11], [-1, 2, 3], [0, 0, i64::MAX], [4, i64::MIN, 99], [1 << 32, 0, 0]] {
+        let (before, bad, after) = (run([0, 7, 9]), run(index), run([1, 1, 1]));
+        let built = doubled(&bad).expect("queued");
+        let copied = gpu.copy(&bad, 4..12).expect("queued");
+        let expected = evaluate(&graph, &inputs(index)).expect_err("out of range");
+        for storage in [&built, &bad, &copied] {
+            let error = gpu.read(&[(storage, 0..8)]).wait().expect_err("out of range");
+            assert_eq!(error.to_string(), expected.to_string());
+            assert_eq!(error.kind(), expected.kind());
+        }
+        // It is known by now, so what is built on it fails at once.
+        assert_eq!(doubled(&built).expect_err("out of range").kind(), expected.kind());
+        // Other results are valid, whenever they were computed.
+        for (storage, index) in [(before, [0, 7, 9]), (after, [1, 1, 1])] {
+            let expected = reference::evaluate(&graph, &inputs(index)).expect("the reference");
+            close(&expected, &outputs(&gpu, &graph, &[storage]), 1e-6, "beside the failure");
+        }
+    }
+}
+
+#[test]
+fn a_bad_index_that_was_computed() {
+    let Some(gpu) = gpu(&options()) else { return };
+    // Indices and slices are temporaries, whose memory later steps use again.
+    let b = Builder::new();
+    let table = b.input("table", Aval::new(DType::F32, [100, 50]));
+    let index = b.input("index", Aval::new(DType::I64, [60]));
+    let moved = index * 2.0 + 1.0;
+    let mut x = (table * 2.0).take(moved, 0);
+    for _ in 0..3 {
+        let s = x.sum(&[1]);
+        x = (x * column(s, x)).take(moved - 1.0, 0);
+    }
+    let graph = b.finish(&[x]).expect("a graph");
+    for (bad, text) in [(49, Text::Special), (50, Text::Special), (-3, Text::Generic), (29, Text::Generic)] {
+        let index = (0..60).map(|i| if i == 37 { bad } else { i % 25 }).collect();
+        let inputs = [numbers(&[100, 50], 1), Literal::ints(DType::I64, [60], index).expect("sixty")];
+        let program = gpu.program(&graph, &request(text, &[])).expect("a program");
+        let given = upload(&gpu, &inputs);
+        let out = program.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None).expect("queued");
+        let found = gpu.read(&[(&out[0], 0..8)]).wait();
+        match evaluate(&graph, &inputs) {
+            Ok(expected) => close(&expected, &outputs(&gpu, &graph, &out), 1e-5, "in range"),
+            Err(expected) => assert_eq!(found.expect_err("out of range").to_string(), expected.to_string()),
+        }
+    }
+}
+
+#[test]
+fn cells_wait_for_what_may_have_failed() {
+    let Some(gpu) = gpu(&options()) else { return };
+    let graph = lookup();
+    let program = gpu.program(&graph, &request(Text::Generic, &[])).expect("a program");
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [4]));
+    let cell = b.input("cell", Aval::new(DType::F32, [4]));
+    let update = b.finish(&[cell - x]).expect("a graph");
+    let update = gpu.program(&update, &request(Text::Special, &[(0, 1)])).expect("a program");
+    let value = numbers(&[4], 5);
+    let index = Literal::ints(DType::I64, [3], vec![0, 1, 10]).expect("three");
+    let given = upload(&gpu, &[numbers(&[10, 4], 1), index, numbers(&[4], 3)]);
+    let bad = program.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None).expect("queued").remove(0);
+    let mut both: Vec<Argument> =
+        upload(&gpu, &[value.clone()]).into_iter().map(|storage| Argument { storage, offset: 0 }).collect();
+    both.insert(0, Argument { storage: bad, offset: 0 });
+    let error = update.run(&mut both, None).expect_err("out of range");
+    assert!(matches!(error.kind(), Kind::Index { index: 10, extent: 10, .. }), "{error}");
+    assert!(both.len() == 2 && read(&*gpu, &both[1].storage) == to_bytes(&value));
+}
+
+#[test]
 fn tensors_without_elements() {
     let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
@@ -265,7 +386,8 @@ fn runs_on_several_threads() {
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [500]));
     let sorted = b.apply(sort::Sort::all(0, false), &[x * 3.0]);
-    let other = b.finish(&[sorted[0] + 1.0]).expect("a graph");
+    let root = b.apply1(Cholesky {}, &[gram(x.reshape([20, 25]), 1.0)]);
+    let other = b.finish(&[sorted[0] + 1.0, root * 2.0]).expect("a graph");
     let sort = gpu.program(&other, &request(Text::Generic, &[])).expect("a program");
     std::thread::scope(|scope| {
         for seed in 0..4u64 {
@@ -285,7 +407,7 @@ fn runs_on_several_threads() {
                     let expected = reference::evaluate(graph, &inputs).expect("the reference");
                     close(&expected, &outputs(gpu, graph, &out), 1e-5, "a training step");
                     let expected = reference::evaluate(other, &values).expect("the reference");
-                    close(&expected, &outputs(gpu, other, &second), 1e-6, "a sort");
+                    close(&expected, &outputs(gpu, other, &second), 1e-6, "a sort and a root");
                 }
             });
         }
@@ -306,9 +428,8 @@ fn times_of_steps_add_up_to_less_than_the_run() {
     let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [300, 300]));
-    let y = x.dot(x, "ik", "kj", "ij").tanh();
-    let sorted = b.apply(sort::Sort::all(1, false), &[y]);
-    let graph = b.finish(&[sorted[0] * 2.0 + x]).expect("a graph");
+    let root = b.apply1(Cholesky {}, &[gram(x.tanh(), 1.0)]);
+    let graph = b.finish(&[root * 2.0 + x]).expect("a graph");
     let inputs = [numbers(&[300, 300], 1)];
     let program = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
     let given = upload(&gpu, &inputs);

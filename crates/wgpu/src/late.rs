@@ -1,0 +1,171 @@
+//! Late errors: an index out of range is found while the device computes, and reported when somebody asks for a result.
+//!
+//! A step with indices leaves a word that says which is out of range. A kernel of one thread stores that word and the
+//! index in a *record* of the run, before later steps reuse the memory. Results of the run, and all that is computed from
+//! them, carry a [`Suspect`] until the record was read. Reads of such results take the record along, so they wait no
+//! longer than others. Cells are never written by a run with suspects: it waits for their records first.
+
+use crate::context::Context;
+use crate::device::bound;
+use crate::memory::Block;
+use crate::queue::{Bound, State};
+use gradus_compile::{Plan, Step};
+use gradus_gpu::{Module, Program};
+use gradus_ir::{DType, Error, Result};
+use std::sync::{Arc, OnceLock};
+
+/// Bytes of the record of one check: the position, or [`NONE`], and both words of the index.
+pub(crate) const RECORD: usize = 16;
+/// The position if all indices are in range.
+const NONE: u32 = u32::MAX;
+
+/// What a check looks at.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    /// The indices, and what they must be below.
+    pub(crate) dtype: DType,
+    pub(crate) extent: usize,
+    /// The step it is about, to name it in the error.
+    step: Option<Step>,
+}
+
+/// A run that may have failed.
+pub(crate) struct Suspect {
+    subjects: Arc<[Subject]>,
+    record: Block,
+    /// The first error of the run, or none, if that is known.
+    outcome: OnceLock<Option<Error>>,
+}
+
+impl Suspect {
+    /// A run with a record in this memory.
+    pub(crate) fn new(subjects: &Arc<[Subject]>, record: Block) -> Arc<Suspect> {
+        Arc::new(Suspect { subjects: subjects.clone(), record, outcome: OnceLock::new() })
+    }
+
+    /// Its error; none if it has none, or that is not known yet.
+    pub(crate) fn error(&self) -> Option<Error> {
+        self.outcome.get().cloned().flatten()
+    }
+
+    /// Whether it is known how it ended.
+    pub(crate) fn is_known(&self) -> bool {
+        self.outcome.get().is_some()
+    }
+
+    /// Where its record is.
+    pub(crate) fn range(&self) -> Option<(Bound, usize, usize)> {
+        let (buffer, start) = bound(self.record.place())?;
+        Some((buffer, start, RECORD * self.subjects.len()))
+    }
+
+    /// Takes the record as it was read. If the run is not over, only an error is final.
+    pub(crate) fn decide(&self, record: &[u32], is_over: bool) {
+        let failed = record.chunks_exact(RECORD / 4).zip(&*self.subjects).find(|(r, _)| r[0] != NONE);
+        let error = failed.map(|(r, subject)| subject.error(u64::from(r[2]) << 32 | u64::from(r[1])));
+        if is_over || error.is_some() {
+            let _ = self.outcome.set(error);
+        }
+    }
+}
+
+impl Subject {
+    /// The subjects of a program's checks, in order.
+    pub(crate) fn all(program: &Program, plan: Option<&Plan>) -> Arc<[Subject]> {
+        let subject = |check: &gradus_gpu::Check| Subject {
+            dtype: program.buffers[check.index].dtype,
+            extent: check.extent,
+            step: plan.and_then(|p| p.steps.get(check.step)).cloned(),
+        };
+        program.checks.iter().map(subject).collect()
+    }
+
+    /// The error of an index, as the CPU has it.
+    fn error(&self, bits: u64) -> Error {
+        let index = match self.dtype {
+            DType::I8 => i64::from(bits as i8),
+            DType::I32 => i64::from(bits as i32),
+            _ => bits as i64,
+        };
+        let error = Error::index(index, self.extent);
+        match &self.step {
+            Some(Step::Routine(r)) => {
+                let error = error.in_op(r.op.name(), &r.types);
+                r.origin.as_ref().map_or(error.clone(), |origin| error.of(origin))
+            }
+            _ => error,
+        }
+    }
+}
+
+/// The kernels that store a record. The indices are in the heap, in the arena, or in a buffer of their own.
+pub(crate) fn modules() -> [Module; 3] {
+    let kernel = |memory: &str| {
+        let own = memory == "own";
+        let third = "@group(0) @binding(2) var<storage, read> own: array<u32>;";
+        let text = format!(
+            "struct P {{ word: u32, first: u32, size: u32, to: u32 }}
+@group(0) @binding(0) var<storage, read> arena: array<u32>;
+@group(0) @binding(1) var<storage, read_write> heap: array<u32>;
+{}
+@group(0) @binding({}) var<uniform> p: P;
+@compute @workgroup_size(1)
+fn main() {{
+  let position = arena[p.word];
+  heap[p.to] = position;
+  if (position != {NONE}u) {{
+    let at = (p.first + position) * p.size;
+    let low = {memory}[at / 4u] >> ((at % 4u) * 8u);
+    heap[p.to + 1u] = select(low, low & 0xffu, p.size == 1u);
+    heap[p.to + 2u] = select(0u, {memory}[at / 4u + 1u], p.size == 8u);
+  }}
+}}
+",
+            if own { third } else { "" },
+            2 + u32::from(own)
+        );
+        let writable = if own { vec![false, true, false] } else { vec![false, true] };
+        Module { text, writable, group: [1, 1, 1] }
+    };
+    [kernel("heap"), kernel("arena"), kernel("own")]
+}
+
+/// What a record is made from: where the word and the indices are, with their first bytes.
+pub(crate) struct Recorded<'a> {
+    pub(crate) arena: &'a Bound,
+    pub(crate) word: usize,
+    pub(crate) index: &'a (Bound, usize),
+    pub(crate) is_temporary: bool,
+    pub(crate) dtype: DType,
+    /// The first byte of the record in the heap.
+    pub(crate) to: usize,
+}
+
+impl Context {
+    /// Queues the storing of a record.
+    pub(crate) fn queue_record(&self, state: &mut State, from: &Recorded<'_>, run: u64) {
+        let (memory, first) = from.index;
+        let mut buffers = vec![from.arena.clone(), Bound::Heap];
+        let kernel = match memory {
+            Bound::Heap => 0,
+            Bound::Own(_) if from.is_temporary => 1,
+            Bound::Own(_) => {
+                buffers.push(memory.clone());
+                2
+            }
+        };
+        let size = from.dtype.size();
+        let words = [from.word / 4, first / size, size, from.to / 4];
+        let parameters: Vec<u8> = words.iter().flat_map(|w| (*w as u32).to_ne_bytes()).collect();
+        state.dispatch(self, (&self.records[kernel], buffers), &parameters, [1, 1, 1], run);
+    }
+
+    /// Waits until it is known how runs ended; the error of the first that failed.
+    pub(crate) fn resolve(self: &Arc<Context>, suspects: &[Arc<Suspect>]) -> Result<()> {
+        if suspects.iter().any(|s| !s.is_known()) {
+            let over = suspects.iter().map(|s| (s.clone(), true)).collect();
+            self.read_ranges(&[], &[], over)?;
+        }
+        suspects.iter().find_map(|s| s.error()).map_or(Ok(()), Err)
+    }
+}
