@@ -19,6 +19,7 @@ mod program;
 mod record;
 mod routine;
 mod rows;
+mod scan;
 mod translate;
 
 pub use dialect::Dialect;

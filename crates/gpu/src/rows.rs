@@ -37,6 +37,8 @@ impl Shares {
             Barriers::Dear => 1,
             // A group takes 32 columns, or each thread one.
             Barriers::Cheap if kernel.columns && (rows >= 1 << 14 || length < 64) => 1,
+            // Few columns of many elements: eight of them still fill a sector of memory.
+            Barriers::Cheap if kernel.columns && rows < 1 << 13 && length >= 1 << 10 => 32,
             Barriers::Cheap if kernel.columns => 8,
             Barriers::Cheap if length < 16 => 1,
             Barriers::Cheap if length < 128 => 8,

@@ -6,7 +6,7 @@ use crate::limits::Limits;
 use crate::nest::Nest;
 use crate::program::{ALIGN, Command, Module, Program};
 use crate::{elementwise, host, product, routine, rows};
-use gradus_compile::{Kernel, Plan, Routine, Step, Text};
+use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text};
 use gradus_ir::{Op, Result, stop};
 use std::collections::HashMap;
 
@@ -24,68 +24,82 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
     };
     // Checks come behind the plan's temporaries, then the temporaries of single steps.
     let check = plan.arena.next_multiple_of(ALIGN);
-    let free = check + ALIGN * plan.steps.iter().filter(|s| can_check(s)).count();
-    let mut t = Translation { plan, limits, dialect, text, program, known: HashMap::new(), check, free };
+    let free = check + ALIGN * checks(plan);
+    let mut t = Translation { limits, dialect, text, program, known: HashMap::new(), check, free };
     for (at, step) in plan.steps.iter().enumerate() {
         stop::poll()?;
-        t.step(at, step)?;
+        if let Err(why) = t.step(at, plan, step, step) {
+            let host::Alone { plan, reads, writes } = host::alone(plan, step)?;
+            t.program.commands.push(Command::Host { plan: Box::new(plan), reads, writes, why, step: at });
+        }
     }
     Ok(t.program)
 }
 
-struct Translation<'a> {
-    plan: &'a Plan,
+/// A plan that is being translated.
+pub(crate) struct Translation<'a> {
     limits: &'a Limits,
     dialect: Dialect,
     text: Text,
-    program: Program,
+    pub(crate) program: Program,
     /// The modules by their text.
     known: HashMap<Module, usize>,
     /// The byte of the arena for the next check.
     check: usize,
     /// The first byte of the arena for temporaries of a step.
-    free: usize,
+    pub(crate) free: usize,
 }
 
-/// Whether a step may have a check.
-fn can_check(step: &Step) -> bool {
-    matches!(step, Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)))
+/// Most checks that the steps of a plan have.
+fn checks(plan: &Plan) -> usize {
+    let one = |step: &Step| match step {
+        Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)) => 1,
+        Step::Scan { control, length, .. } => {
+            length.saturating_mul(control.plans.iter().map(|p| checks(p)).sum())
+        }
+        _ => 0,
+    };
+    // A loop of more steps than are recorded runs on the host, and needs none.
+    plan.steps.iter().map(one).fold(0, usize::saturating_add).min(1 << 16)
 }
 
 impl Translation<'_> {
-    fn step(&mut self, at: usize, step: &Step) -> Result<()> {
-        let launches = match step {
-            Step::Kernel(kernel) => self.kernel(kernel).map(|l| l.into_iter().collect()),
-            Step::Contract(c) => {
-                let raw = c.finish.is_none() || self.is_used(at, c.buffers[2]);
-                let Translation { limits, dialect, text, .. } = *self;
-                product::launches(&product::Request { program: &self.program, c, raw, limits, dialect, text })
+    /// Appends the commands of a step of a plan, or returns why there are none. `own` is the step over the program's buffers,
+    /// which differ from the plan's inside of loops.
+    pub(crate) fn step(
+        &mut self,
+        at: usize,
+        plan: &Plan,
+        step: &Step,
+        own: &Step,
+    ) -> std::result::Result<(), String> {
+        let launches = match (step, own) {
+            (_, Step::Kernel(kernel)) => self.kernel(kernel)?.into_iter().collect(),
+            (Step::Contract(original), Step::Contract(c)) => {
+                self.product(c, c.finish.is_none() || is_used(plan, step, original.buffers[2]))?
             }
-            Step::Routine(routine) => self.routine(at, routine),
-            Step::Switch(_) => Err("a switch runs on the host".into()),
-            Step::Scan { .. } => Err("a scan runs on the host".into()),
-            Step::Slices { .. } => Err("slices run on the host".into()),
-            Step::While { .. } => Err("a loop with a condition runs on the host".into()),
+            (_, Step::Routine(routine)) => self.routine(at, routine)?,
+            (_, Step::Scan { control, shared, carries, length, reverse }) => {
+                return self.scan(at, control, (*shared, *carries), *length, *reverse);
+            }
+            (_, Step::Switch(_)) => return Err("a switch runs on the host".into()),
+            (_, Step::Slices { .. }) => return Err("slices run on the host".into()),
+            (_, Step::While { .. }) => return Err("a loop with a condition runs on the host".into()),
+            (_, Step::Contract(_)) => return Err("a step has become another".into()),
         };
-        match launches {
-            Ok(launches) => launches.into_iter().for_each(|l| self.dispatch(at, l)),
-            Err(why) => {
-                let host::Alone { plan, reads, writes } = host::alone(self.plan, step)?;
-                self.program.commands.push(Command::Host {
-                    plan: Box::new(plan),
-                    reads,
-                    writes,
-                    why,
-                    step: at,
-                });
-            }
-        }
+        launches.into_iter().for_each(|l| self.dispatch(at, l));
         Ok(())
+    }
+
+    /// The kernels of a product.
+    fn product(&self, c: &Contraction, raw: bool) -> std::result::Result<Vec<Launch>, String> {
+        let Translation { limits, dialect, text, .. } = *self;
+        product::launches(&product::Request { program: &self.program, c, raw, limits, dialect, text })
     }
 
     /// The kernels of a routine. If there are none, its temporaries and checks are forgotten.
     fn routine(&mut self, at: usize, routine: &Routine) -> std::result::Result<Vec<Launch>, String> {
-        let before = (self.program.buffers.len(), self.program.checks.len(), self.program.arena);
+        let before = self.mark();
         let Translation { limits, dialect, text, free, .. } = *self;
         let mut check = self.check;
         let program = &mut self.program;
@@ -99,27 +113,20 @@ impl Translation<'_> {
             check: &mut check,
             free,
         });
-        if found.is_err() {
-            self.program.buffers.truncate(before.0);
-            self.program.checks.truncate(before.1);
-            self.program.arena = before.2;
-        } else {
-            self.check = check;
+        match found {
+            Ok(_) => self.check = check,
+            Err(_) => self.forget(&before),
         }
         found
     }
 
-    /// Whether a buffer is an output, or read by another step.
-    fn is_used(&self, at: usize, buffer: usize) -> bool {
-        let mut others = self.plan.steps.iter().enumerate().filter(|(k, _)| *k != at);
-        self.plan.outputs.contains(&buffer) || others.any(|(_, s)| s.reads().contains(&buffer))
-    }
-
-    fn kernel(&self, kernel: &Kernel) -> std::result::Result<Option<Launch>, String> {
+    /// The launch of a kernel; none if it has no index.
+    pub(crate) fn kernel(&self, kernel: &Kernel) -> std::result::Result<Option<Launch>, String> {
         kernel_launch(&self.program, kernel, self.limits, self.dialect, self.text)
     }
 
-    fn dispatch(&mut self, step: usize, launch: Launch) {
+    /// Appends a command that launches a kernel.
+    pub(crate) fn dispatch(&mut self, step: usize, launch: Launch) {
         let Launch { module, bindings, parameters, groups } = launch;
         let known = &mut self.known;
         let modules = &mut self.program.modules;
@@ -130,6 +137,49 @@ impl Translation<'_> {
         let command = Command::Dispatch { module: number, bindings, parameters, groups, step };
         self.program.commands.push(command);
     }
+
+    /// What the program has so far.
+    pub(crate) fn mark(&self) -> Mark {
+        let p = &self.program;
+        Mark {
+            modules: p.modules.len(),
+            commands: p.commands.len(),
+            buffers: p.buffers.len(),
+            checks: p.checks.len(),
+            arena: p.arena,
+            check: self.check,
+            free: self.free,
+        }
+    }
+
+    /// Removes what the program has got since.
+    pub(crate) fn forget(&mut self, mark: &Mark) {
+        let p = &mut self.program;
+        self.known.retain(|_, number| *number < mark.modules);
+        p.modules.truncate(mark.modules);
+        p.commands.truncate(mark.commands);
+        p.buffers.truncate(mark.buffers);
+        p.checks.truncate(mark.checks);
+        p.arena = mark.arena;
+        (self.check, self.free) = (mark.check, mark.free);
+    }
+}
+
+/// How much a program has of everything.
+pub(crate) struct Mark {
+    modules: usize,
+    commands: usize,
+    buffers: usize,
+    checks: usize,
+    arena: usize,
+    check: usize,
+    pub(crate) free: usize,
+}
+
+/// Whether a buffer of a plan is an output, or read by a step other than this one.
+fn is_used(plan: &Plan, step: &Step, buffer: usize) -> bool {
+    let mut others = plan.steps.iter().filter(|s| !std::ptr::eq(*s, step));
+    plan.outputs.contains(&buffer) || others.any(|s| s.reads().contains(&buffer))
 }
 
 /// The launch of a kernel; none if it has no index.

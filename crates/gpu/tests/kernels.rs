@@ -9,6 +9,7 @@ use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::reduce::{ArgMax, Max};
+use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::source::RandomBits;
 use gradus_ir::ops::{Bound, Combine, movement};
@@ -16,6 +17,7 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::{Aval, DType, Graph, Literal, Op};
 use gradus_testkit::compare::{Allowed, compare, largest};
 use gradus_testkit::random::Random;
+use std::sync::Arc;
 
 /// Inputs of a graph: dtypes and shapes.
 type Inputs<'a> = &'a [(DType, &'a [usize])];
@@ -32,7 +34,11 @@ fn bounds(graph: &Graph) -> f64 {
         Bound::Exact => 0.0,
         Bound::Ulps(n) | Bound::Terms(n) | Bound::Largest(n) => n,
     };
-    graph.nodes().iter().map(|n| one(&n.op)).sum()
+    let all = |n: &gradus_ir::graph::Node| match &n.op {
+        Op::Scan(scan) => bounds(&scan.body) * scan.length as f64,
+        op => one(op),
+    };
+    graph.nodes().iter().map(all).sum()
 }
 
 /// Checks a graph on the adapter against the reference in both texts, with and without barriers. Each element may be off by
@@ -305,6 +311,35 @@ fn indices_out_of_range() {
             let found =
                 Gpu::get().evaluate(&g, &[x.clone(), index.clone()], &limits(barriers), Text::Generic);
             assert_eq!(found.is_err(), fails, "{index:?}");
+        }
+    }
+}
+
+/// A loop whose slices are not aligned, with a product, a value that all iterations share, and an op on whole buffers.
+fn looped(length: usize, reverse: bool, whole: bool) -> Graph {
+    let body = graph(&[(F, &[3, 3]), (F, &[5, 3]), (F, &[5, 3])], |b, x| {
+        let h = (x[1].dot(x[0], "ik", "kj", "ij") + x[2]).tanh();
+        let y = if whole {
+            b.apply1(Cumulate { combine: Combine::Sum, axis: 0, reverse: false }, &[h])
+        } else {
+            h * 2.0
+        };
+        vec![h, y]
+    });
+    graph(&[(F, &[3, 3]), (F, &[5, 3]), (F, &[length, 5, 3])], |b, x| {
+        let scan = Scan { body: Arc::new(body.clone()), shared: 1, carries: 1, length, reverse };
+        b.apply(scan, x)
+    })
+}
+
+#[test]
+fn loops_of_known_length() {
+    for length in [1, 2, 7] {
+        for reverse in [false, true] {
+            for whole in [false, true] {
+                let g = looped(length, reverse, whole);
+                check(&format!("{length} iterations, reverse {reverse}, whole {whole}"), &g, 40.0);
+            }
         }
     }
 }

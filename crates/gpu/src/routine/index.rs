@@ -76,7 +76,24 @@ pub(super) fn scatter(
     let mut all = call.check(index, extent)?;
     let (order, sorts) = sort::positions(call, index, (1, count, 1), false)?;
     all.extend(sorts);
-    all.extend(each::launch(call, &[base, index, updates, order], out, |b, flat| {
+    // Where the updates of each slice start in that order.
+    let starts = call.scratch(DType::U32, extent + 1);
+    all.extend(each::launch(call, &[index, order], starts, |b, slice| {
+        let u = b.size(count as i64);
+        let (order_start, index_start) = (b.start(order, 0), b.start(index, 0));
+        let (low, high) = (b.variable("0u"), b.variable(u.text()));
+        b.line(format!("while ({low} < {high}) {{"));
+        let middle = b.value(format!("({low} + {high}) / 2u"));
+        let at = order_start.plus(&Int::Text(middle.clone()));
+        let position = b.value(load(b, order, &at));
+        let at = index_start.plus(&Int::Text(position));
+        let key = load(b, index, &at);
+        let key = b.value(key);
+        let smaller = less(b.dtype(index), &key, &slice.text());
+        b.line(format!("if ({smaller}) {{\n{low} = {middle} + 1u;\n}} else {{\n{high} = {middle};\n}}\n}}"));
+        Ok(low)
+    })?);
+    all.extend(each::launch(call, &[base, updates, order, starts], out, |b, flat| {
         let (n, w, u) = (b.size(extent as i64), b.size(width as i64), b.size(count as i64));
         let column = b.int(flat.modulo(&w));
         let slice = b.int(flat.over(&w));
@@ -86,27 +103,15 @@ pub(super) fn scatter(
         let at = b.int(at);
         let first = load(b, base, &at);
         let value = b.variable(first);
-        let (order_start, index_start) = (b.start(order, 0), b.start(index, 0));
-        let update_start = b.start(updates, 0);
-        // The first position whose index is not smaller.
-        let (low, high) = (b.variable("0u"), b.variable(u.text()));
-        b.line(format!("while ({low} < {high}) {{"));
-        let middle = b.value(format!("({low} + {high}) / 2u"));
-        let at = order_start.plus(&Int::Text(middle.clone()));
-        let position = b.value(load(b, order, &at));
-        let at = index_start.plus(&Int::Text(position));
-        let key = load(b, index, &at);
-        let key = b.value(key);
-        let smaller = less(b.dtype(index), &key, &own.text());
-        b.line(format!("if ({smaller}) {{\n{low} = {middle} + 1u;\n}} else {{\n{high} = {middle};\n}}\n}}"));
+        let (order_start, update_start) = (b.start(order, 0), b.start(updates, 0));
+        let from = b.start(starts, 0).plus(&own);
+        let from = b.int(from);
+        let end = b.value(load(b, starts, &from.plus(&Int::Literal(1))));
+        let begin = load(b, starts, &from);
         let j = b.name();
-        b.line(format!("for (var {j} = {low}; {j} < {}; {j} = {j} + 1u) {{", u.text()));
+        b.line(format!("for (var {j} = {begin}; {j} < {end}; {j} = {j} + 1u) {{"));
         let at = order_start.plus(&Int::Text(j.clone()));
         let position = Int::Text(b.value(load(b, order, &at)));
-        let at = index_start.plus(&position);
-        let key = load(b, index, &at);
-        let key = b.value(key);
-        b.line(format!("if (!({})) {{\nbreak;\n}}", equal(b.dtype(index), &key, &own.text())));
         let from = row.times(&u).plus(&position).times(&w).plus(&column);
         let from = b.int(update_start.plus(&from));
         let update = load(b, updates, &from);
@@ -127,14 +132,5 @@ fn less(dtype: DType, key: &str, word: &str) -> String {
         Some("vec2<u32>") => format!("l_less({key}, l_u32({word}))"),
         Some("i32") => format!("({key} < 0 || bitcast<u32>({key}) < {word})"),
         _ => format!("({key} < {word})"),
-    }
-}
-
-/// Whether an index equals an unsigned word.
-fn equal(dtype: DType, key: &str, word: &str) -> String {
-    match register(dtype) {
-        Some("vec2<u32>") => format!("({key}.y == 0u && {key}.x == {word})"),
-        Some("i32") => format!("({key} >= 0 && bitcast<u32>({key}) == {word})"),
-        _ => format!("({key} == {word})"),
     }
 }

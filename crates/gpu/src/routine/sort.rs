@@ -131,7 +131,8 @@ pub(super) fn launches(call: &mut Call<'_>, axis: usize, descending: bool) -> Re
     let (order, mut all) = positions(call, x, (rows, length, width), descending)?;
     for (k, &out) in routine.outs.iter().enumerate() {
         let dtype = routine.results[k].dtype;
-        all.extend(each::launch(call, &[x, order], out, |b, flat| {
+        let reads = if k == 0 { vec![x, order] } else { vec![order] };
+        all.extend(each::launch(call, &reads, out, |b, flat| {
             let (n, w, first) = (b.size(length as i64), b.size(width as i64), b.size(kept as i64));
             let column = b.int(flat.modulo(&w));
             let rest = b.int(flat.over(&w));

@@ -51,7 +51,7 @@ impl Gpu {
         Gpu { device, queue, pipelines: Mutex::default() }
     }
 
-    fn pipeline(&self, text: &str) -> wgpu::ComputePipeline {
+    fn pipeline(&self, text: &str, layout: &wgpu::BindGroupLayout) -> wgpu::ComputePipeline {
         let known = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
         let create = || {
             let source = wgpu::ShaderSource::Wgsl(text.into());
@@ -59,7 +59,11 @@ impl Gpu {
                 self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
             self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: None,
-                layout: None,
+                layout: Some(&self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                    label: None,
+                    bind_group_layouts: &[Some(layout)],
+                    immediate_size: 0,
+                })),
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions::default(),
@@ -84,8 +88,8 @@ impl Gpu {
         buffer
     }
 
-    /// Runs a program without host steps on these inputs; returns the bytes of its outputs.
-    pub(crate) fn run(&self, program: &Program, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+    /// The memory of a program with its inputs and constants, and where each buffer starts in its own.
+    fn memory(&self, program: &Program, inputs: &[Vec<u8>]) -> (HashMap<Memory, wgpu::Buffer>, Vec<usize>) {
         // Where each buffer starts in its memory.
         let mut starts = vec![0; program.buffers.len()];
         let mut heap = 0;
@@ -121,9 +125,13 @@ impl Gpu {
             data.resize(data.len().next_multiple_of(4), 0x77);
             self.queue.write_buffer(&memory[&program.memory(b)], starts[b] as u64, &data);
         }
-        for command in &program.commands {
-            self.command(program, command, &memory, &starts)?;
-        }
+        (memory, starts)
+    }
+
+    /// Runs a program without host steps on these inputs; returns the bytes of its outputs.
+    pub(crate) fn run(&self, program: &Program, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+        let (memory, starts) = self.memory(program, inputs);
+        self.submit(program, &memory, &starts, 1)?;
         for check in &program.checks {
             let word = self.read(&memory[&Memory::Arena], starts[check.word], 4);
             if word != [0xff; 4] {
@@ -137,13 +145,31 @@ impl Gpu {
         Ok(program.outputs.iter().map(read).collect())
     }
 
-    fn command(
+    /// The layout of a module's bindings: storage buffers, then the parameters.
+    fn layout(&self, writable: &[bool]) -> wgpu::BindGroupLayout {
+        let storage = writable.iter().map(|w| wgpu::BufferBindingType::Storage { read_only: !w });
+        let entries: Vec<wgpu::BindGroupLayoutEntry> = storage
+            .chain([wgpu::BufferBindingType::Uniform])
+            .enumerate()
+            .map(|(k, ty)| wgpu::BindGroupLayoutEntry {
+                binding: k as u32,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                count: None,
+            })
+            .collect();
+        let descriptor = wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries };
+        self.device.create_bind_group_layout(&descriptor)
+    }
+
+    /// What a dispatch sets: its pipeline, its bindings and its groups.
+    fn dispatch(
         &self,
         program: &Program,
         command: &Command,
         memory: &HashMap<Memory, wgpu::Buffer>,
         starts: &[usize],
-    ) -> Result<(), String> {
+    ) -> Result<(wgpu::ComputePipeline, wgpu::BindGroup, [u32; 3]), String> {
         let Command::Dispatch { module, bindings, parameters, groups, .. } = command else {
             return Err("a host step".into());
         };
@@ -155,38 +181,61 @@ impl Gpu {
         };
         let words: Vec<u8> = parameters.iter().flat_map(|w| word(w).to_le_bytes()).collect();
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let descriptor = wgpu::BufferDescriptor {
-            label: None,
-            size: words.len() as u64,
-            usage,
-            mapped_at_creation: false,
-        };
+        let size = words.len() as u64;
+        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
         let uniform = self.device.create_buffer(&descriptor);
         self.queue.write_buffer(&uniform, 0, &words);
-        let text = &program.modules[*module].text;
-        let pipeline = self.pipeline(text);
+        let module = &program.modules[*module];
+        let layout = self.layout(&module.writable);
+        let pipeline = self.pipeline(&module.text, &layout);
         let buffers = bindings.iter().map(|m| &memory[m]).chain([&uniform]);
-        // A parameter block that the text never reads is not part of the layout that wgpu derives from it.
-        let uses = text.matches("p[").count() > 0;
         let all: Vec<wgpu::BindGroupEntry<'_>> = buffers
             .enumerate()
-            .filter(|(k, _)| uses || *k < bindings.len())
             .map(|(k, b)| wgpu::BindGroupEntry { binding: k as u32, resource: b.as_entire_binding() })
             .collect();
-        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &all,
-        });
+        let descriptor = wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &all };
+        let group = self.device.create_bind_group(&descriptor);
+        Ok((pipeline, group, *groups))
+    }
+
+    /// Submits all commands this often, in one pass, and waits.
+    fn submit(
+        &self,
+        program: &Program,
+        memory: &HashMap<Memory, wgpu::Buffer>,
+        starts: &[usize],
+        times: usize,
+    ) -> Result<(), String> {
+        let all = program.commands.iter().map(|c| self.dispatch(program, c, memory, starts));
+        let all = all.collect::<Result<Vec<_>, String>>()?;
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            pass.set_pipeline(&pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            pass.dispatch_workgroups(groups[0], groups[1], groups[2]);
+            for (pipeline, group, groups) in std::iter::repeat_n(&all, times).flatten() {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, group, &[]);
+                pass.dispatch_workgroups(groups[0], groups[1], groups[2]);
+            }
         }
         self.queue.submit([encoder.finish()]);
+        self.device.poll(wgpu::PollType::wait_indefinitely()).expect("the device works");
         Ok(())
+    }
+
+    /// Seconds of one run of a graph, the best of some, on inputs of zeros.
+    pub(crate) fn seconds(&self, graph: &Graph, limits: &Limits, times: usize) -> Result<f64, String> {
+        let plan = planned(graph, limits).map_err(|e| e.to_string())?;
+        let program = translate(&plan, limits, Dialect::Wgsl, Text::Special).map_err(|e| e.to_string())?;
+        let zeros = |b: &usize| vec![0; program.buffers[*b].bytes()];
+        let (memory, starts) = self.memory(&program, &program.inputs.iter().map(zeros).collect::<Vec<_>>());
+        self.submit(&program, &memory, &starts, 1)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..5 {
+            let start = std::time::Instant::now();
+            self.submit(&program, &memory, &starts, times)?;
+            best = best.min(start.elapsed().as_secs_f64() / times as f64);
+        }
+        Ok(best)
     }
 
     fn read(&self, from: &wgpu::Buffer, start: usize, bytes: usize) -> Vec<u8> {

@@ -1,0 +1,224 @@
+//! Loops of known length: the commands of the body, once for every iteration.
+//! Slices are parts of the stacked operands and results; carries alternate between two temporaries.
+
+use crate::host::rename;
+use crate::program::ALIGN;
+use crate::translate::Translation;
+use gradus_compile::{
+    Access, Buffer, Control, Inst, Kernel, Layout, Level, Operation, Place, Plan, Step, Store,
+};
+use gradus_ir::DType;
+
+/// Most commands that a loop is recorded as.
+const MOST: usize = 1 << 13;
+
+/// Where a buffer of the body is in an iteration: a buffer of the program, and elements before the first.
+type Slot = (usize, i64);
+
+/// A buffer of the body that is a slice of a stack.
+struct Slice {
+    /// The buffer of the body.
+    inner: usize,
+    /// The stack.
+    outer: usize,
+    /// Elements of a slice.
+    numel: usize,
+    /// The temporary that the body uses instead, if a step needs a buffer of its own.
+    copy: Option<usize>,
+}
+
+impl Translation<'_> {
+    /// Appends the commands of a loop, or returns why there are none.
+    pub(crate) fn scan(
+        &mut self,
+        at: usize,
+        control: &Control,
+        (shared, carries): (usize, usize),
+        length: usize,
+        reverse: bool,
+    ) -> Result<(), String> {
+        let body = control.plans.first().ok_or("a loop has no body")?;
+        if length.saturating_mul(body.steps.len()) > MOST {
+            return Err(format!(
+                "a loop of {length} iterations and {} steps runs on the host",
+                body.steps.len()
+            ));
+        }
+        let mark = self.mark();
+        let done = self.iterations(at, body, control, (shared, carries), length, reverse);
+        match &done {
+            Ok(()) => self.free = mark.free,
+            Err(_) => self.forget(&mark),
+        }
+        done
+    }
+
+    /// A temporary behind those in use.
+    fn temporary(&mut self, dtype: DType, numel: usize) -> usize {
+        let at = self.free;
+        self.free += (numel * dtype.size()).next_multiple_of(ALIGN);
+        self.program.temporary(dtype, numel, at)
+    }
+
+    fn iterations(
+        &mut self,
+        at: usize,
+        body: &Plan,
+        control: &Control,
+        (shared, carries): (usize, usize),
+        length: usize,
+        reverse: bool,
+    ) -> Result<(), String> {
+        if length == 0 {
+            for c in 0..carries {
+                self.copy(at, (control.ins[shared + c], 0), (control.outs[c], 0))?;
+            }
+            return Ok(());
+        }
+        // What stays the same in all iterations: operands, constants and temporaries.
+        let mut slots: Vec<Slot> = Vec::with_capacity(body.buffers.len());
+        let arena = self.free;
+        self.free += body.arena.next_multiple_of(ALIGN);
+        for own in &body.buffers {
+            let number = match &own.place {
+                Place::Input(k) => control.ins.get(*k).copied().ok_or("a loop has too few operands")?,
+                Place::Output(k) => control.outs.get(*k).copied().ok_or("a loop has too few results")?,
+                Place::Arena(place) => self.program.temporary(own.dtype, own.numel, arena + place),
+                Place::Constant(_) => {
+                    self.program.buffers.push(Buffer::clone(own));
+                    self.program.buffers.len() - 1
+                }
+            };
+            slots.push((number, 0));
+        }
+        let mut alternate = Vec::new();
+        for c in 0..carries {
+            let own = &body.buffers[body.outputs[c]];
+            let both = [self.temporary(own.dtype, own.numel), self.temporary(own.dtype, own.numel)];
+            alternate.push(both);
+        }
+        let operands = self.slices(body, &body.inputs[shared + carries..], &control.ins[shared + carries..]);
+        let results = self.slices(body, &body.outputs[carries..], &control.outs[carries..]);
+        for i in 0..length {
+            let place = if reverse { length - 1 - i } else { i };
+            for c in 0..carries {
+                let last = i + 1 == length;
+                let from = if i == 0 { control.ins[shared + c] } else { alternate[c][(i + 1) % 2] };
+                let to = if last { control.outs[c] } else { alternate[c][i % 2] };
+                slots[body.inputs[shared + c]] = (from, 0);
+                slots[body.outputs[c]] = (to, 0);
+            }
+            for slice in operands.iter().chain(&results) {
+                let part = (slice.outer, (place * slice.numel) as i64);
+                slots[slice.inner] = slice.copy.map_or(part, |copy| (copy, 0));
+            }
+            for slice in &operands {
+                if let Some(copy) = slice.copy {
+                    self.copy_slice(at, slice, place, (copy, true))?;
+                }
+            }
+            for step in &body.steps {
+                let own = moved(step, &slots)?;
+                self.step(at, body, step, &own)?;
+            }
+            for slice in &results {
+                if let Some(copy) = slice.copy {
+                    self.copy_slice(at, slice, place, (copy, false))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The slices of stacks; those that a step uses as a whole buffer get a temporary.
+    fn slices(&mut self, body: &Plan, inner: &[usize], outer: &[usize]) -> Vec<Slice> {
+        let mut all = Vec::new();
+        for (&inner, &outer) in inner.iter().zip(outer) {
+            let (dtype, numel) = (body.buffers[inner].dtype, body.buffers[inner].numel);
+            let needs = body.steps.iter().any(|s| needs_whole(s, inner));
+            let copy = needs.then(|| self.temporary(dtype, numel));
+            all.push(Slice { inner, outer, numel, copy });
+        }
+        all
+    }
+
+    fn copy_slice(
+        &mut self,
+        at: usize,
+        slice: &Slice,
+        place: usize,
+        (copy, read): (usize, bool),
+    ) -> Result<(), String> {
+        let part = (slice.outer, (place * slice.numel) as i64);
+        let (from, to) = if read { (part, (copy, 0)) } else { ((copy, 0), part) };
+        self.copy_part(at, from, to, slice.numel)
+    }
+
+    /// Copies a whole buffer.
+    fn copy(&mut self, at: usize, from: Slot, to: Slot) -> Result<(), String> {
+        let numel = self.program.buffers[to.0].numel;
+        self.copy_part(at, from, to, numel)
+    }
+
+    fn copy_part(&mut self, at: usize, from: Slot, to: Slot, numel: usize) -> Result<(), String> {
+        let access = |(buffer, offset): Slot| Access { buffer, layout: Layout { offset, strides: vec![1] } };
+        let dtype = self.program.buffers[from.0].dtype;
+        let load = Inst { op: Operation::Load(access(from)), args: Vec::new(), dtype, level: Level::Element };
+        let kernel = Kernel {
+            axes: vec![numel],
+            parallel: 1,
+            columns: false,
+            body: vec![load],
+            stores: vec![Store { value: 0, access: access(to) }],
+        };
+        let launch = self.kernel(&kernel)?;
+        launch.into_iter().for_each(|l| self.dispatch(at, l));
+        Ok(())
+    }
+}
+
+/// Whether a step cannot use a part of a buffer in its place.
+fn needs_whole(step: &Step, buffer: usize) -> bool {
+    let uses = step.reads().contains(&buffer) || step.writes().contains(&buffer);
+    match step {
+        Step::Kernel(_) => false,
+        // What follows a product numbers its elements by their place in it.
+        Step::Contract(c) => c.finish.is_some() && c.buffers[2] == buffer,
+        _ => uses,
+    }
+}
+
+/// A step of the body over the program's buffers.
+fn moved(step: &Step, slots: &[Slot]) -> Result<Step, String> {
+    let mut own = step.clone();
+    let shift = |buffer: usize| slots.get(buffer).map_or(0, |s| s.1);
+    let kernel = |k: &mut Kernel| {
+        for inst in &mut k.body {
+            match &mut inst.op {
+                Operation::Load(access) => access.layout.offset += shift(access.buffer),
+                Operation::Pieces(all) => {
+                    all.iter_mut().for_each(|p| p.access.layout.offset += shift(p.access.buffer));
+                }
+                _ => {}
+            }
+        }
+        k.stores.iter_mut().for_each(|s| s.access.layout.offset += shift(s.access.buffer));
+    };
+    match &mut own {
+        Step::Kernel(k) => kernel(k),
+        Step::Contract(c) => {
+            (0..3).for_each(|o| c.offsets[o] += shift(c.buffers[o]));
+            if let Some(k) = &mut c.finish {
+                kernel(k);
+            }
+        }
+        _ => {
+            let all = step.reads().into_iter().chain(step.writes());
+            if all.map(shift).any(|s| s != 0) {
+                return Err("a step needs a whole buffer where it has a slice".into());
+            }
+        }
+    }
+    rename(&mut own, &|b| slots.get(b).map_or(b, |s| s.0));
+    Ok(own)
+}
