@@ -14,9 +14,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// Buffers for reads that are kept, and the largest of them.
+/// Buffers for reads that are kept, and the largest of them: new ones cost more than the copy to them.
 const KEPT: usize = 4;
-const LARGEST: u64 = 16 << 20;
+const LARGEST: u64 = 64 << 20;
 
 /// A read, or the end of all that was queued, in progress.
 struct Read {
@@ -183,8 +183,9 @@ impl Context {
 
     /// A buffer that the host can map.
     pub(crate) fn staging(&self, state: &mut State, bytes: usize) -> Result<wgpu::Buffer> {
-        let fits = |b: &wgpu::Buffer| b.size() >= bytes as u64;
-        if let Some(at) = state.staging.iter().position(fits) {
+        let fits = |(_, b): &(usize, &wgpu::Buffer)| b.size() >= bytes as u64;
+        let best = state.staging.iter().enumerate().filter(fits).min_by_key(|(_, b)| b.size());
+        if let Some((at, _)) = best {
             return Ok(state.staging.swap_remove(at));
         }
         let size = if (bytes as u64) < LARGEST {
@@ -217,8 +218,11 @@ impl Read {
         drop(view);
         staging.unmap();
         let mut state = lock(&self.context.state);
-        if staging.size() <= LARGEST && state.staging.len() < KEPT {
+        if staging.size() <= LARGEST {
             state.staging.push(staging);
+        }
+        if state.staging.len() > KEPT {
+            state.staging.remove(0);
         }
         drop(state);
         let mut all = all?;

@@ -513,7 +513,7 @@ impl Executable for Loaded {
         stop::poll()?;
         context.check()?;
         self.check(arguments)?;
-        if self.text == Text::Special || sink.is_some() {
+        if self.text == Text::Special || self.cells || sink.is_some() {
             // If a kernel is refused, nothing has been written yet.
             let ready = |p: &Arc<Pipeline>| p.ready().map(|_| ()).map_err(|why| context.error(why));
             self.pipelines.iter().try_for_each(ready)?;
@@ -527,12 +527,16 @@ impl Executable for Loaded {
             suspects.clear();
         }
         let mut run = self.begin(&mut lock(&context.state), arguments, suspects)?;
+        // A run that writes over its arguments must not end in the middle.
+        let in_place = run.outputs.iter().any(|o| matches!(o, Output::Taken(_)));
+        let quiet = in_place.then(stop::quiet);
         let executed = match sink {
             None => self.execute(&mut run, arguments),
             Some(sink) => self.execute_timed(&mut run, arguments).map(|times| {
                 times.into_iter().enumerate().for_each(|(step, took)| sink.span(step, took));
             }),
         };
+        drop(quiet);
         if let Some(arena) = run.arena.take() {
             context.put_arena(&mut lock(&context.state), arena);
         }

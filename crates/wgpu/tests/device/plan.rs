@@ -346,8 +346,10 @@ fn cells_wait_for_what_may_have_failed() {
     let index = Literal::ints(DType::I64, [3], vec![0, 1, 10]).expect("three");
     let given = upload(&gpu, &[numbers(&[10, 4], 1), index, numbers(&[4], 3)]);
     let bad = program.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None).expect("queued").remove(0);
-    let mut both: Vec<Argument> =
-        upload(&gpu, &[value.clone()]).into_iter().map(|storage| Argument { storage, offset: 0 }).collect();
+    let mut both: Vec<Argument> = upload(&gpu, std::slice::from_ref(&value))
+        .into_iter()
+        .map(|storage| Argument { storage, offset: 0 })
+        .collect();
     both.insert(0, Argument { storage: bad, offset: 0 });
     let error = update.run(&mut both, None).expect_err("out of range");
     assert!(matches!(error.kind(), Kind::Index { index: 10, extent: 10, .. }), "{error}");
