@@ -40,10 +40,16 @@ fn log2<N: Real>(x: N) -> Pair<N> {
     let d_low = f - (d - two);
     let s = f / d;
     let s_low = (s.fused(-d, f) - s * d_low) / d;
-    let z = s * s;
-    let q = z * horner!(N; z; 0.333_333_34, 0.200_000_61, 0.142_754_02, 0.116_654_82);
+    let square = product(s, s);
+    let z = square.0;
+    let q = product(z, horner!(N; z; 0.333_333_34, 0.200_000_61, 0.142_754_02, 0.116_654_82));
+    let cubic = product(s, q.0);
+    // What `s` and its square lack, times the slope of the series there.
+    let q_low = square.1.fma(0.333_333_34, q.1);
+    let rest = cubic.1 + s * q_low + s_low.fma(z, s_low);
     let main = product(s, FACTOR.0.into());
-    let low = main.1 + (s * FACTOR.1.into() + (s_low + s * q) * FACTOR.0.into());
+    let second = product(cubic.0, FACTOR.0.into());
+    let low = second.0 + (main.1 + (s * FACTOR.1.into() + (second.1 + rest * FACTOR.0.into())));
     let sum = ordered_sum(n, main.0);
     // Without an exponent the sum is the main part.
     let first = N::select(n.eq(0.0), main.0, sum.0);
