@@ -10,6 +10,7 @@ mod check;
 mod context;
 mod copy;
 mod device;
+mod execute;
 mod explain;
 mod heap;
 mod late;

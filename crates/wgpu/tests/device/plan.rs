@@ -357,6 +357,75 @@ fn cells_wait_for_what_may_have_failed() {
 }
 
 #[test]
+fn long_chains_of_what_may_have_failed() {
+    let Some(gpu) = gpu(&options()) else { return };
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [10]));
+    let index = b.input("index", Aval::new(DType::I64, [10]));
+    let graph = b.finish(&[x.take(index, 0)]).expect("a graph");
+    let program = gpu.program(&graph, &request(Text::Generic, &[])).expect("a program");
+    let order = |n: i64| Literal::ints(DType::I64, [10], (0..10).map(|i| (i * 3 + 1) % n).collect());
+    let (good, bad) = (order(10).expect("ten"), order(11).expect("ten"));
+    let value = numbers(&[10], 1);
+    for fails in [None, Some(20), Some(140)] {
+        let mut expected = value.f().to_vec();
+        let mut x = upload(&gpu, std::slice::from_ref(&value)).remove(0);
+        let [right, wrong] = [&good, &bad].map(|l| upload(&gpu, std::slice::from_ref(l)).remove(0));
+        let mut failed = None;
+        for turn in 0..150 {
+            let index = if fails == Some(turn) { &wrong } else { &right };
+            match program.run(&mut arguments(&[&x, index]), None) {
+                Ok(mut out) => x = out.remove(0),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+            expected = good.i().iter().map(|i| expected[*i as usize]).collect();
+        }
+        let found = gpu.read(&[(&x, 0..40)]).wait();
+        if fails.is_none() {
+            assert!(failed.is_none());
+            let found = found.expect("a read");
+            let found: Vec<f64> =
+                found[0].host::<f32>().expect("on the host").iter().map(|x| f64::from(*x)).collect();
+            assert_eq!(found, expected);
+        } else {
+            let error = failed.map_or_else(|| found.map(|_| ()), Err).expect_err("out of range");
+            assert!(matches!(error.kind(), Kind::Index { index: 10, extent: 10, .. }), "{error}");
+        }
+    }
+}
+
+thread_local! {
+    static STOP: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[test]
+fn interrupted_runs_and_reads() {
+    let Some(gpu) = gpu(&options()) else { return };
+    gradus_ir::stop::ask(|| STOP.get());
+    let graph = lookup();
+    let program = gpu.program(&graph, &request(Text::Special, &[(0, 2)])).expect("a program");
+    let index = Literal::ints(DType::I64, [3], vec![1, 2, 3]).expect("three");
+    let inputs = [numbers(&[10, 4], 1), index, numbers(&[4], 3)];
+    let mut given: Vec<Argument> =
+        upload(&gpu, &inputs).into_iter().map(|storage| Argument { storage, offset: 0 }).collect();
+    STOP.set(true);
+    let run = program.run(&mut given, None);
+    let storage = given[2].storage.clone();
+    let found = gpu.read(&[(&storage, 0..16)]).wait();
+    STOP.set(false);
+    assert_eq!(*run.expect_err("interrupted").kind(), Kind::Interrupted);
+    assert_eq!(*found.expect_err("interrupted").kind(), Kind::Interrupted);
+    assert!(given.len() == 3 && read(&*gpu, &storage) == to_bytes(&inputs[2]));
+    drop(storage);
+    let out = program.run(&mut given, None).expect("a run");
+    let expected = reference::evaluate(&graph, &inputs).expect("the reference");
+    close(&expected, &outputs(&gpu, &graph, &out), 1e-6, "afterwards");
+}
+
+#[test]
 fn tensors_without_elements() {
     let Some(gpu) = gpu(&options()) else { return };
     let b = Builder::new();
