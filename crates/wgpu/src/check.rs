@@ -4,17 +4,25 @@ use crate::context::Context;
 use gradus_compile::Plan;
 use gradus_gpu::{Command, Memory, Program, Word};
 use gradus_ir::{Error, Result};
+use std::collections::HashMap;
 
 /// Estimated seconds of each command, by what a common device of its kind does.
 pub(crate) fn estimates(program: &Program, plan: Option<&Plan>, software: bool) -> Vec<f64> {
     let (bytes, flops) = if software { (4e9, 4e9) } else { (200e9, 2e12) };
-    let each = |command: &Command| match command {
-        Command::Dispatch { step, .. } => {
-            let same = |c: &&Command| matches!(c, Command::Dispatch { step: s, .. } if s == step);
-            let parts = program.commands.iter().filter(same).count().max(1);
-            let work = plan.and_then(|p| Some(p.steps.get(*step)?.work(p))).unwrap_or_default();
-            (work.bytes / bytes + work.flops / flops) / parts as f64
+    let mut parts: HashMap<usize, usize> = HashMap::new();
+    for command in &program.commands {
+        if let Command::Dispatch { step, .. } = command {
+            *parts.entry(*step).or_default() += 1;
         }
+    }
+    // Loops of many commands are one step, so the work of a step is found once.
+    let seconds = |(step, parts): (usize, usize)| {
+        let work = plan.and_then(|p| Some(p.steps.get(step)?.work(p))).unwrap_or_default();
+        (step, (work.bytes / bytes + work.flops / flops) / parts as f64)
+    };
+    let each_part: HashMap<usize, f64> = parts.into_iter().map(seconds).collect();
+    let each = |command: &Command| match command {
+        Command::Dispatch { step, .. } => each_part.get(step).copied().unwrap_or_default(),
         Command::Host { .. } => 0.0,
     };
     program.commands.iter().map(each).collect()

@@ -37,7 +37,7 @@ impl Loaded {
                     state = lock(&context.state);
                 }
             }
-            if self.decides(i) {
+            if self.decides == Some(i) {
                 drop(state);
                 context.resolve(run.own.as_slice())?;
                 state = lock(&context.state);
@@ -81,7 +81,7 @@ impl Loaded {
                     context.submit_list(&mut state)?;
                 }
             }
-            if self.decides(i) {
+            if self.decides == Some(i) {
                 self.submit_timed(state, &mut queued, &mut times)?;
                 context.resolve(run.own.as_slice())?;
                 state = lock(&context.state);
@@ -116,11 +116,6 @@ impl Loaded {
         for Copy { from, to, bytes } in std::mem::take(&mut run.copies) {
             self.context.queue_copy(state, from, to, bytes, run.number);
         }
-    }
-
-    /// Whether it must be known after this command that no check has failed: cells are written later.
-    fn decides(&self, command: usize) -> bool {
-        self.cells && self.records.iter().rposition(|r| !r.is_empty()) == Some(command)
     }
 
     /// Queues a dispatch, and the records of its checks.

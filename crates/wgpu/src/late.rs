@@ -9,9 +9,10 @@ use crate::context::Context;
 use crate::device::bound;
 use crate::memory::Block;
 use crate::queue::{Bound, State};
-use gradus_compile::{Plan, Step};
-use gradus_gpu::{Module, Program};
-use gradus_ir::{DType, Error, Result};
+use gradus_compile::{Plan, Routine, Step};
+use gradus_gpu::{Command, Module, Program, Word};
+use gradus_ir::{DType, Error, Op, Result};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of the record of one check: the position, or [`NONE`], and both words of the index.
@@ -25,8 +26,8 @@ pub(crate) struct Subject {
     /// The indices, and what they must be below.
     pub(crate) dtype: DType,
     pub(crate) extent: usize,
-    /// The step it is about, to name it in the error.
-    step: Option<Step>,
+    /// The op it is about, to name it in the error.
+    routine: Option<Routine>,
 }
 
 /// A run that may have failed.
@@ -72,12 +73,44 @@ impl Suspect {
 impl Subject {
     /// The subjects of a program's checks, in order.
     pub(crate) fn all(program: &Program, plan: Option<&Plan>) -> Arc<[Subject]> {
-        let subject = |check: &gradus_gpu::Check| Subject {
-            dtype: program.buffers[check.index].dtype,
-            extent: check.extent,
-            step: plan.and_then(|p| p.steps.get(check.step)).cloned(),
-        };
-        program.checks.iter().map(subject).collect()
+        let mut all: Vec<Subject> = Vec::with_capacity(program.checks.len());
+        let (mut step, mut count, mut routines) = (None, 0, Vec::new());
+        for check in &program.checks {
+            if step != Some(check.step) {
+                (step, count, routines) = (Some(check.step), 0, Vec::new());
+                let own = plan.and_then(|p| p.steps.get(check.step));
+                own.into_iter().for_each(|s| indexing(s, &mut routines));
+            }
+            // The iterations of a loop have their checks one after the other, each in the order of the body's ops.
+            let routine = routines.get(count % routines.len().max(1)).map(|r| (*r).clone());
+            count += 1;
+            let dtype = program.buffers[check.index].dtype;
+            all.push(Subject { dtype, extent: check.extent, routine });
+        }
+        all.into()
+    }
+
+    /// Per command the checks whose word it writes: their records are stored right after it, because the indices may be
+    /// temporaries.
+    pub(crate) fn places(program: &Program) -> Vec<Vec<usize>> {
+        let word = |i: usize| program.checks[i].word;
+        let by_word: HashMap<usize, usize> = (0..program.checks.len()).map(|i| (word(i), i)).collect();
+        let mut last: HashMap<usize, usize> = HashMap::new();
+        for (at, command) in program.commands.iter().enumerate() {
+            let Command::Dispatch { parameters, .. } = command else { continue };
+            for parameter in parameters {
+                if let Word::Start { buffer, .. } = parameter
+                    && let Some(check) = by_word.get(buffer)
+                {
+                    last.insert(*check, at);
+                }
+            }
+        }
+        let mut places = vec![Vec::new(); program.commands.len()];
+        let mut last: Vec<(usize, usize)> = last.into_iter().collect();
+        last.sort_unstable();
+        last.into_iter().for_each(|(check, at)| places[at].push(check));
+        places
     }
 
     /// The error of an index, as the CPU has it.
@@ -88,13 +121,24 @@ impl Subject {
             _ => bits as i64,
         };
         let error = Error::index(index, self.extent);
-        match &self.step {
-            Some(Step::Routine(r)) => {
+        match &self.routine {
+            Some(r) => {
                 let error = error.in_op(r.op.name(), &r.types);
                 r.origin.as_ref().map_or(error.clone(), |origin| error.of(origin))
             }
-            _ => error,
+            None => error,
         }
+    }
+}
+
+/// The ops of a step that have a check, those of loops included.
+fn indexing<'a>(step: &'a Step, to: &mut Vec<&'a Routine>) {
+    match step {
+        Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)) => to.push(r),
+        Step::Scan { control, .. } => {
+            control.plans.iter().flat_map(|p| &p.steps).for_each(|step| indexing(step, to));
+        }
+        _ => {}
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct Loaded {
     /// What its checks look at, and per command the checks whose records are stored after it.
     pub(crate) subjects: Arc<[Subject]>,
     pub(crate) records: Vec<Vec<usize>>,
+    /// The command after which it must be known that no check has failed, because cells are written later.
+    pub(crate) decides: Option<usize>,
     pub(crate) runs: AtomicU64,
 }
 
@@ -122,11 +124,8 @@ impl Loaded {
         let arena = needed.then(|| program.arena.max(ALIGN));
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let subjects = Subject::all(&program, plan.as_ref());
-        let mut records = vec![Vec::new(); program.commands.len()];
-        for (i, check) in program.checks.iter().enumerate() {
-            let of_step = |c: &Command| matches!(c, Command::Dispatch { step, .. } if *step == check.step);
-            program.commands.iter().rposition(of_step).into_iter().for_each(|at| records[at].push(i));
-        }
+        let records = Subject::places(&program);
+        let decides = records.iter().rposition(|r| !r.is_empty()).filter(|_| cells);
         Ok(Loaded {
             context: context.clone(),
             program,
@@ -141,6 +140,7 @@ impl Loaded {
             cells,
             subjects,
             records,
+            decides,
             runs: AtomicU64::new(0),
         })
     }

@@ -6,6 +6,7 @@ use gradus_cpu::evaluate;
 use gradus_device::{Argument, Device, Executable, Request, Sink};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::linalg::Cholesky;
+use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::{reduce, sort};
 use gradus_ir::transform::{Unreachable, grad_with_loss};
 use gradus_ir::{Aval, DType, Graph, Kind, Literal, reference};
@@ -328,6 +329,40 @@ fn a_bad_index_that_was_computed() {
         match evaluate(&graph, &inputs) {
             Ok(expected) => close(&expected, &outputs(&gpu, &graph, &out), 1e-5, "in range"),
             Err(expected) => assert_eq!(found.expect_err("out of range").to_string(), expected.to_string()),
+        }
+    }
+}
+
+#[test]
+fn a_bad_index_in_a_loop() {
+    let Some(gpu) = gpu(&options()) else { return };
+    // Each iteration looks up rows by computed indices, whose memory the next one uses again.
+    let b = Builder::new();
+    let table = b.input("table", Aval::new(DType::F32, [10, 4]));
+    let carry = b.input("carry", Aval::new(DType::F32, [3, 4]));
+    let index = b.input("index", Aval::new(DType::I64, [3]));
+    let rows = table.take(index + 2.0, 0) + table.take(index, 0);
+    let body = b.finish(&[(carry + rows).tanh()]).expect("a graph");
+    let b = Builder::new();
+    let table = b.input("table", Aval::new(DType::F32, [10, 4]));
+    let carry = b.input("carry", Aval::new(DType::F32, [3, 4]));
+    let index = b.input("index", Aval::new(DType::I64, [6, 3]));
+    let scan = Scan { body: Arc::new(body), shared: 1, carries: 1, length: 6, reverse: false };
+    let last = b.apply1(scan, &[table, carry, index]);
+    let graph = b.finish(&[last * 2.0]).expect("a graph");
+    for (at, bad) in [(0, 0), (4, 8), (17, 9), (9, -1), (9, 11)] {
+        let index = (0..18).map(|i| if i == at { bad } else { i % 8 }).collect();
+        let index = Literal::ints(DType::I64, [6, 3], index).expect("eighteen");
+        let inputs = [numbers(&[10, 4], 1), numbers(&[3, 4], 2), index];
+        let program = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
+        let given = upload(&gpu, &inputs);
+        let out = program.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None);
+        // A loop on the host reports at once, one on the device with the results.
+        let found = out.and_then(|out| gpu.read(&[(&out[0], 0..48)]).wait().map(|_| out));
+        match (reference::evaluate(&graph, &inputs), found) {
+            (Ok(expected), Ok(out)) => close(&expected, &outputs(&gpu, &graph, &out), 1e-5, "in range"),
+            (Err(expected), Err(error)) => assert_eq!(error.kind(), expected.kind()),
+            (expected, found) => panic!("index {bad}: {expected:?}, found {found:?}"),
         }
     }
 }
