@@ -7,7 +7,6 @@ use crate::translate::Translation;
 use gradus_compile::{
     Access, Buffer, Control, Inst, Kernel, Layout, Level, Operation, Place, Plan, Step, Store,
 };
-use gradus_ir::DType;
 
 /// Most commands that a loop is recorded as.
 const MOST: usize = 1 << 13;
@@ -51,13 +50,6 @@ impl Translation<'_> {
             Err(_) => self.forget(&mark),
         }
         done
-    }
-
-    /// A temporary behind those in use.
-    fn temporary(&mut self, dtype: DType, numel: usize) -> usize {
-        let at = self.free;
-        self.free += (numel * dtype.size()).next_multiple_of(ALIGN);
-        self.program.temporary(dtype, numel, at)
     }
 
     fn iterations(

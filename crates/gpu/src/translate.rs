@@ -7,7 +7,7 @@ use crate::nest::Nest;
 use crate::program::{ALIGN, Command, Module, Program};
 use crate::{elementwise, host, product, routine, rows};
 use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text};
-use gradus_ir::{Op, Result, stop};
+use gradus_ir::{DType, Op, Result, stop};
 use std::collections::HashMap;
 
 /// Turns a plan into a program for an adapter, in a dialect.
@@ -92,8 +92,19 @@ impl Translation<'_> {
     }
 
     /// The kernels of a product.
-    fn product(&self, c: &Contraction, raw: bool) -> std::result::Result<Vec<Launch>, String> {
-        let Translation { limits, dialect, text, .. } = *self;
+    fn product(&mut self, c: &Contraction, raw: bool) -> std::result::Result<Vec<Launch>, String> {
+        let Translation { limits, dialect, text, free, .. } = *self;
+        if let Some(parts) = product::split::parts(c, limits) {
+            let scratch = self.temporary(DType::F32, parts * product::split::numel(c));
+            // Later steps may use the same memory.
+            self.free = free;
+            let partial = &product::split::partial(c, parts, scratch);
+            let program = &self.program;
+            let request = product::Request { program, c: partial, raw: true, limits, dialect, text };
+            let mut all = product::launches(&request)?;
+            all.extend(self.kernel(&product::split::total(c, raw, parts, scratch))?);
+            return Ok(all);
+        }
         product::launches(&product::Request { program: &self.program, c, raw, limits, dialect, text })
     }
 
@@ -136,6 +147,13 @@ impl Translation<'_> {
         });
         let command = Command::Dispatch { module: number, bindings, parameters, groups, step };
         self.program.commands.push(command);
+    }
+
+    /// A temporary behind those in use.
+    pub(crate) fn temporary(&mut self, dtype: DType, numel: usize) -> usize {
+        let at = self.free;
+        self.free += (numel * dtype.size()).next_multiple_of(ALIGN);
+        self.program.temporary(dtype, numel, at)
     }
 
     /// What the program has so far.

@@ -118,6 +118,12 @@ fn products_with_what_follows() {
             check(&format!("bias and tanh of {m}x{n} to {dtype}"), &g, 20.0);
         }
     }
+    // Few tiles and a long sum.
+    let g = graph(&[(F, &[64, 512]), (F, &[512, 100]), (F, &[100])], |_, x| {
+        let y = x[0].dot(x[1], "ik", "kj", "ij") + x[2].broadcast_to(&[64, 100][..].into());
+        vec![y.tanh().to(DType::BF16), y]
+    });
+    check("a long sum and what follows", &g, 512.0);
     // The result of the product is used by another step.
     let g = graph(&[(F, &[40, 20]), (F, &[20, 36])], |_, x| {
         let y = x[0].dot(x[1], "ik", "kj", "ij");

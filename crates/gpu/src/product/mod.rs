@@ -3,6 +3,7 @@
 mod epilogue;
 mod reduction;
 mod registers;
+pub(crate) mod split;
 mod tiles;
 
 use crate::build::{Build, Launch};
@@ -181,6 +182,15 @@ fn reads_own(c: &Contraction) -> bool {
         Operation::Pieces(all) => all.iter().all(|p| p.access.buffer != c.buffers[2]),
         _ => true,
     })
+}
+
+/// Whether the result is a whole row-major tensor of batch, rows and columns.
+fn is_row_major(c: &Contraction) -> bool {
+    let mut axes: Vec<usize> = c.batch.iter().map(|b| b.0).collect();
+    axes.extend([c.m.0, c.n.0]);
+    let mut strides = layout(c, 2).strides;
+    strides.pop();
+    c.offsets[2] == 0 && is_flat(&axes, &Layout { offset: 0, strides })
 }
 
 /// The layout of an operand or the result over batch, rows, columns and the summed axis.

@@ -70,7 +70,7 @@ FN f32 f_exp(f32 a) {
   return v44;
 }
 extern "C" __global__ void __launch_bounds__(256)
-entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
+entry(vec4<u32>* __restrict__ m0, const vec4<u32>* __restrict__ p) {
   const uint3 group = blockIdx;
   const uint3 groups = make_uint3(gridDim.x, gridDim.y, gridDim.z);
   const u32 local = threadIdx.x;
@@ -80,11 +80,42 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
   let v3 = min(v2, 40u - 1u);
   let v4 = v2 < 40u;
   var v5 = f_bits(0xff800000u);
-  for (var v6 = v1; v6 < 300u; v6 = v6 + 32u) {
-    let v7 = (p[0].y + ((v3 * 300u) + v6));
-    let v8 = bitcast<f32>(m0[v7]);
-    v5 = f_max_found(v5, v8);
-  }
+  let v6 = (v1 * 4u) < 300u;
+  let v7 = min((v1 * 4u), 300u - 4u);
+  let v8 = (p[0].y + ((v3 * 300u) + v7));
+  let v9 = m0[(v8 / 4u)];
+  let v10 = bitcast<f32>(v9.x);
+  let v11 = bitcast<f32>(v9.y);
+  let v12 = bitcast<f32>(v9.z);
+  let v13 = bitcast<f32>(v9.w);
+  v5 = select(v5, f_max_found(v5, v10), v6);
+  v5 = select(v5, f_max_found(v5, v11), v6);
+  v5 = select(v5, f_max_found(v5, v12), v6);
+  v5 = select(v5, f_max_found(v5, v13), v6);
+  let v14 = ((v1 * 4u) + 128u) < 300u;
+  let v15 = min(((v1 * 4u) + 128u), 300u - 4u);
+  let v16 = (p[0].y + ((v3 * 300u) + v15));
+  let v17 = m0[(v16 / 4u)];
+  let v18 = bitcast<f32>(v17.x);
+  let v19 = bitcast<f32>(v17.y);
+  let v20 = bitcast<f32>(v17.z);
+  let v21 = bitcast<f32>(v17.w);
+  v5 = select(v5, f_max_found(v5, v18), v14);
+  v5 = select(v5, f_max_found(v5, v19), v14);
+  v5 = select(v5, f_max_found(v5, v20), v14);
+  v5 = select(v5, f_max_found(v5, v21), v14);
+  let v22 = ((v1 * 4u) + 256u) < 300u;
+  let v23 = min(((v1 * 4u) + 256u), 300u - 4u);
+  let v24 = (p[0].y + ((v3 * 300u) + v23));
+  let v25 = m0[(v24 / 4u)];
+  let v26 = bitcast<f32>(v25.x);
+  let v27 = bitcast<f32>(v25.y);
+  let v28 = bitcast<f32>(v25.z);
+  let v29 = bitcast<f32>(v25.w);
+  v5 = select(v5, f_max_found(v5, v26), v22);
+  v5 = select(v5, f_max_found(v5, v27), v22);
+  v5 = select(v5, f_max_found(v5, v28), v22);
+  v5 = select(v5, f_max_found(v5, v29), v22);
   s0[local] = v5;
   workgroupBarrier();
   if (v1 < 16u) {
@@ -107,17 +138,49 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
     s0[local] = f_max_found(s0[local], s0[local + 1u]);
   }
   workgroupBarrier();
-  let v9 = s0[(local / 32u) * 32u];
+  let v30 = s0[(local / 32u) * 32u];
   workgroupBarrier();
-  var v10 = f_bits(0x80000000u);
-  for (var v11 = v1; v11 < 300u; v11 = v11 + 32u) {
-    let v12 = (p[0].y + ((v3 * 300u) + v11));
-    let v13 = bitcast<f32>(m0[v12]);
-    let v14 = (v13 - v9);
-    let v15 = f_exp(v14);
-    v10 = (v10 + v15);
-  }
-  s0[local] = v10;
+  var v31 = f_bits(0x80000000u);
+  let v32 = (v1 * 4u) < 300u;
+  let v33 = (v10 - v30);
+  let v34 = f_exp(v33);
+  let v35 = (v11 - v30);
+  let v36 = f_exp(v35);
+  let v37 = (v12 - v30);
+  let v38 = f_exp(v37);
+  let v39 = (v13 - v30);
+  let v40 = f_exp(v39);
+  v31 = select(v31, (v31 + v34), v32);
+  v31 = select(v31, (v31 + v36), v32);
+  v31 = select(v31, (v31 + v38), v32);
+  v31 = select(v31, (v31 + v40), v32);
+  let v41 = ((v1 * 4u) + 128u) < 300u;
+  let v42 = (v18 - v30);
+  let v43 = f_exp(v42);
+  let v44 = (v19 - v30);
+  let v45 = f_exp(v44);
+  let v46 = (v20 - v30);
+  let v47 = f_exp(v46);
+  let v48 = (v21 - v30);
+  let v49 = f_exp(v48);
+  v31 = select(v31, (v31 + v43), v41);
+  v31 = select(v31, (v31 + v45), v41);
+  v31 = select(v31, (v31 + v47), v41);
+  v31 = select(v31, (v31 + v49), v41);
+  let v50 = ((v1 * 4u) + 256u) < 300u;
+  let v51 = (v26 - v30);
+  let v52 = f_exp(v51);
+  let v53 = (v27 - v30);
+  let v54 = f_exp(v53);
+  let v55 = (v28 - v30);
+  let v56 = f_exp(v55);
+  let v57 = (v29 - v30);
+  let v58 = f_exp(v57);
+  v31 = select(v31, (v31 + v52), v50);
+  v31 = select(v31, (v31 + v54), v50);
+  v31 = select(v31, (v31 + v56), v50);
+  v31 = select(v31, (v31 + v58), v50);
+  s0[local] = v31;
   workgroupBarrier();
   if (v1 < 16u) {
     s0[local] = (s0[local] + s0[local + 16u]);
@@ -139,16 +202,30 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
     s0[local] = (s0[local] + s0[local + 1u]);
   }
   workgroupBarrier();
-  let v16 = s0[(local / 32u) * 32u];
+  let v59 = s0[(local / 32u) * 32u];
   workgroupBarrier();
-  for (var v17 = v1; v17 < 300u; v17 = v17 + 32u) {
-    let v18 = (p[0].y + ((v3 * 300u) + v17));
-    let v19 = bitcast<f32>(m0[v18]);
-    let v20 = (v19 - v9);
-    let v21 = f_exp(v20);
-    let v22 = (v21 / v16);
-    if (v4) {
-      m0[(p[0].z + ((v3 * 300u) + v17))] = bitcast<u32>(v22);
-    }
+  let v60 = (v1 * 4u) < 300u;
+  let v61 = (v34 / v59);
+  let v62 = (v36 / v59);
+  let v63 = (v38 / v59);
+  let v64 = (v40 / v59);
+  if (v4 && v60) {
+    m0[((p[0].z + ((v3 * 300u) + v7)) / 4u)] = vec4<u32>(bitcast<u32>(v61), bitcast<u32>(v62), bitcast<u32>(v63), bitcast<u32>(v64));
+  }
+  let v65 = ((v1 * 4u) + 128u) < 300u;
+  let v66 = (v43 / v59);
+  let v67 = (v45 / v59);
+  let v68 = (v47 / v59);
+  let v69 = (v49 / v59);
+  if (v4 && v65) {
+    m0[((p[0].z + ((v3 * 300u) + v15)) / 4u)] = vec4<u32>(bitcast<u32>(v66), bitcast<u32>(v67), bitcast<u32>(v68), bitcast<u32>(v69));
+  }
+  let v70 = ((v1 * 4u) + 256u) < 300u;
+  let v71 = (v52 / v59);
+  let v72 = (v54 / v59);
+  let v73 = (v56 / v59);
+  let v74 = (v58 / v59);
+  if (v4 && v70) {
+    m0[((p[0].z + ((v3 * 300u) + v23)) / 4u)] = vec4<u32>(bitcast<u32>(v71), bitcast<u32>(v72), bitcast<u32>(v73), bitcast<u32>(v74));
   }
 }

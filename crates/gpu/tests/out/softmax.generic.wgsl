@@ -1,4 +1,4 @@
-@group(0) @binding(0) var<storage, read_write> m0: array<u32>;
+@group(0) @binding(0) var<storage, read_write> m0: array<vec4<u32>>;
 @group(0) @binding(1) var<uniform> p: array<vec4<u32>, 3>;
 fn f_bits(b: u32) -> f32 {
   return bitcast<f32>(b ^ p[0].x);
@@ -52,38 +52,58 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     return;
   }
   var v2 = f_bits(0xff800000u);
-  for (var v3 = 0u; v3 < p[2].z; v3 = v3 + 64u) {
-    let v4 = min(v3 + 64u, p[2].z);
-    var v5 = f_bits(0xff800000u);
-    for (var v6 = v3; v6 < v4; v6 = v6 + 1u) {
-      let v7 = (p[0].w + ((v1 * p[1].x) + (v6 * p[1].y)));
-      let v8 = bitcast<f32>(m0[v7]);
-      v5 = f_max_found(v5, v8);
-    }
-    v2 = f_max_found(v2, v5);
+  for (var v3 = 0u; v3 < p[2].z; v3 = v3 + 4u) {
+    let v4 = (p[0].w + ((v1 * p[1].x) + (v3 * p[1].y)));
+    let v5 = m0[(v4 / 4u)];
+    let v6 = bitcast<f32>(v5.x);
+    let v7 = bitcast<f32>(v5.y);
+    let v8 = bitcast<f32>(v5.z);
+    let v9 = bitcast<f32>(v5.w);
+    v2 = f_max_found(v2, v6);
+    v2 = f_max_found(v2, v7);
+    v2 = f_max_found(v2, v8);
+    v2 = f_max_found(v2, v9);
   }
-  var v9 = f_bits(0x80000000u);
-  for (var v10 = 0u; v10 < p[2].z; v10 = v10 + 64u) {
-    let v11 = min(v10 + 64u, p[2].z);
-    var v12 = f_bits(0x80000000u);
-    for (var v13 = v10; v13 < v11; v13 = v13 + 1u) {
-      let v14 = (p[0].w + ((v1 * p[1].x) + (v13 * p[1].y)));
-      let v15 = bitcast<f32>(m0[v14]);
-      let v16 = (v15 - v2);
-      let v17 = f_exp(v16);
-      v12 = (v12 + v17);
-    }
-    v9 = (v9 + v12);
+  var v10 = f_bits(0x80000000u);
+  for (var v11 = 0u; v11 < p[2].z; v11 = v11 + 4u) {
+    let v12 = (p[0].w + ((v1 * p[1].x) + (v11 * p[1].y)));
+    let v13 = m0[(v12 / 4u)];
+    let v14 = bitcast<f32>(v13.x);
+    let v15 = bitcast<f32>(v13.y);
+    let v16 = bitcast<f32>(v13.z);
+    let v17 = bitcast<f32>(v13.w);
+    let v18 = (v14 - v2);
+    let v19 = f_exp(v18);
+    let v20 = (v15 - v2);
+    let v21 = f_exp(v20);
+    let v22 = (v16 - v2);
+    let v23 = f_exp(v22);
+    let v24 = (v17 - v2);
+    let v25 = f_exp(v24);
+    v10 = (v10 + v19);
+    v10 = (v10 + v21);
+    v10 = (v10 + v23);
+    v10 = (v10 + v25);
   }
-  for (var v18 = 0u; v18 < p[2].z; v18 = v18 + 64u) {
-    let v19 = min(v18 + 64u, p[2].z);
-    for (var v20 = v18; v20 < v19; v20 = v20 + 1u) {
-      let v21 = (p[0].w + ((v1 * p[1].x) + (v20 * p[1].y)));
-      let v22 = bitcast<f32>(m0[v21]);
-      let v23 = (v22 - v2);
-      let v24 = f_exp(v23);
-      let v25 = (v24 / v9);
-      m0[(p[1].z + ((v1 * p[1].w) + (v20 * p[2].x)))] = bitcast<u32>(v25);
-    }
+  for (var v26 = 0u; v26 < p[2].z; v26 = v26 + 4u) {
+    let v27 = (p[0].w + ((v1 * p[1].x) + (v26 * p[1].y)));
+    let v28 = m0[(v27 / 4u)];
+    let v29 = bitcast<f32>(v28.x);
+    let v30 = bitcast<f32>(v28.y);
+    let v31 = bitcast<f32>(v28.z);
+    let v32 = bitcast<f32>(v28.w);
+    let v33 = (v29 - v2);
+    let v34 = f_exp(v33);
+    let v35 = (v34 / v10);
+    let v36 = (v30 - v2);
+    let v37 = f_exp(v36);
+    let v38 = (v37 / v10);
+    let v39 = (v31 - v2);
+    let v40 = f_exp(v39);
+    let v41 = (v40 / v10);
+    let v42 = (v32 - v2);
+    let v43 = f_exp(v42);
+    let v44 = (v43 / v10);
+    m0[((p[1].z + ((v1 * p[1].w) + (v26 * p[2].x))) / 4u)] = vec4<u32>(bitcast<u32>(v35), bitcast<u32>(v38), bitcast<u32>(v41), bitcast<u32>(v44));
   }
 }

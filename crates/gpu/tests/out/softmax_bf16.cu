@@ -87,14 +87,48 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
   let v3 = min(v2, 40u - 1u);
   let v4 = v2 < 40u;
   var v5 = f_bits(0xff800000u);
-  for (var v6 = (v1 * 2u); v6 < 300u; v6 = v6 + 64u) {
-    let v7 = (p[0].y + ((v3 * 300u) + v6));
-    let v8 = h_from_bf16((m0[(v7 / 2u)] >> ((v7 % 2u) * 16u)) & 0xffffu);
-    v5 = f_max_found(v5, v8);
-    let v9 = (p[0].y + ((v3 * 300u) + (v6 + 1u)));
-    let v10 = h_from_bf16((m0[(v9 / 2u)] >> ((v9 % 2u) * 16u)) & 0xffffu);
-    v5 = f_max_found(v5, v10);
-  }
+  let v6 = (v1 * 4u) < 300u;
+  let v7 = min((v1 * 4u), 300u - 4u);
+  let v8 = (p[0].y + ((v3 * 300u) + v7));
+  let v9 = (v8 / 2u);
+  let v10 = m0[v9];
+  let v11 = m0[(v9 + 1u)];
+  let v12 = h_from_bf16((v10 >> 0u) & 0xffffu);
+  let v13 = h_from_bf16((v10 >> 16u) & 0xffffu);
+  let v14 = h_from_bf16((v11 >> 0u) & 0xffffu);
+  let v15 = h_from_bf16((v11 >> 16u) & 0xffffu);
+  v5 = select(v5, f_max_found(v5, v12), v6);
+  v5 = select(v5, f_max_found(v5, v13), v6);
+  v5 = select(v5, f_max_found(v5, v14), v6);
+  v5 = select(v5, f_max_found(v5, v15), v6);
+  let v16 = ((v1 * 4u) + 128u) < 300u;
+  let v17 = min(((v1 * 4u) + 128u), 300u - 4u);
+  let v18 = (p[0].y + ((v3 * 300u) + v17));
+  let v19 = (v18 / 2u);
+  let v20 = m0[v19];
+  let v21 = m0[(v19 + 1u)];
+  let v22 = h_from_bf16((v20 >> 0u) & 0xffffu);
+  let v23 = h_from_bf16((v20 >> 16u) & 0xffffu);
+  let v24 = h_from_bf16((v21 >> 0u) & 0xffffu);
+  let v25 = h_from_bf16((v21 >> 16u) & 0xffffu);
+  v5 = select(v5, f_max_found(v5, v22), v16);
+  v5 = select(v5, f_max_found(v5, v23), v16);
+  v5 = select(v5, f_max_found(v5, v24), v16);
+  v5 = select(v5, f_max_found(v5, v25), v16);
+  let v26 = ((v1 * 4u) + 256u) < 300u;
+  let v27 = min(((v1 * 4u) + 256u), 300u - 4u);
+  let v28 = (p[0].y + ((v3 * 300u) + v27));
+  let v29 = (v28 / 2u);
+  let v30 = m0[v29];
+  let v31 = m0[(v29 + 1u)];
+  let v32 = h_from_bf16((v30 >> 0u) & 0xffffu);
+  let v33 = h_from_bf16((v30 >> 16u) & 0xffffu);
+  let v34 = h_from_bf16((v31 >> 0u) & 0xffffu);
+  let v35 = h_from_bf16((v31 >> 16u) & 0xffffu);
+  v5 = select(v5, f_max_found(v5, v32), v26);
+  v5 = select(v5, f_max_found(v5, v33), v26);
+  v5 = select(v5, f_max_found(v5, v34), v26);
+  v5 = select(v5, f_max_found(v5, v35), v26);
   s0[local] = v5;
   workgroupBarrier();
   if (v1 < 16u) {
@@ -117,22 +151,49 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
     s0[local] = f_max_found(s0[local], s0[local + 1u]);
   }
   workgroupBarrier();
-  let v11 = s0[(local / 32u) * 32u];
+  let v36 = s0[(local / 32u) * 32u];
   workgroupBarrier();
-  var v12 = f_bits(0x80000000u);
-  for (var v13 = (v1 * 2u); v13 < 300u; v13 = v13 + 64u) {
-    let v14 = (p[0].y + ((v3 * 300u) + v13));
-    let v15 = h_from_bf16((m0[(v14 / 2u)] >> ((v14 % 2u) * 16u)) & 0xffffu);
-    let v16 = (v15 - v11);
-    let v17 = f_exp(v16);
-    v12 = (v12 + v17);
-    let v18 = (p[0].y + ((v3 * 300u) + (v13 + 1u)));
-    let v19 = h_from_bf16((m0[(v18 / 2u)] >> ((v18 % 2u) * 16u)) & 0xffffu);
-    let v20 = (v19 - v11);
-    let v21 = f_exp(v20);
-    v12 = (v12 + v21);
-  }
-  s0[local] = v12;
+  var v37 = f_bits(0x80000000u);
+  let v38 = (v1 * 4u) < 300u;
+  let v39 = (v12 - v36);
+  let v40 = f_exp(v39);
+  let v41 = (v13 - v36);
+  let v42 = f_exp(v41);
+  let v43 = (v14 - v36);
+  let v44 = f_exp(v43);
+  let v45 = (v15 - v36);
+  let v46 = f_exp(v45);
+  v37 = select(v37, (v37 + v40), v38);
+  v37 = select(v37, (v37 + v42), v38);
+  v37 = select(v37, (v37 + v44), v38);
+  v37 = select(v37, (v37 + v46), v38);
+  let v47 = ((v1 * 4u) + 128u) < 300u;
+  let v48 = (v22 - v36);
+  let v49 = f_exp(v48);
+  let v50 = (v23 - v36);
+  let v51 = f_exp(v50);
+  let v52 = (v24 - v36);
+  let v53 = f_exp(v52);
+  let v54 = (v25 - v36);
+  let v55 = f_exp(v54);
+  v37 = select(v37, (v37 + v49), v47);
+  v37 = select(v37, (v37 + v51), v47);
+  v37 = select(v37, (v37 + v53), v47);
+  v37 = select(v37, (v37 + v55), v47);
+  let v56 = ((v1 * 4u) + 256u) < 300u;
+  let v57 = (v32 - v36);
+  let v58 = f_exp(v57);
+  let v59 = (v33 - v36);
+  let v60 = f_exp(v59);
+  let v61 = (v34 - v36);
+  let v62 = f_exp(v61);
+  let v63 = (v35 - v36);
+  let v64 = f_exp(v63);
+  v37 = select(v37, (v37 + v58), v56);
+  v37 = select(v37, (v37 + v60), v56);
+  v37 = select(v37, (v37 + v62), v56);
+  v37 = select(v37, (v37 + v64), v56);
+  s0[local] = v37;
   workgroupBarrier();
   if (v1 < 16u) {
     s0[local] = (s0[local] + s0[local + 16u]);
@@ -154,22 +215,36 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
     s0[local] = (s0[local] + s0[local + 1u]);
   }
   workgroupBarrier();
-  let v22 = s0[(local / 32u) * 32u];
+  let v65 = s0[(local / 32u) * 32u];
   workgroupBarrier();
-  for (var v23 = (v1 * 2u); v23 < 300u; v23 = v23 + 64u) {
-    let v24 = (p[0].y + ((v3 * 300u) + v23));
-    let v25 = h_from_bf16((m0[(v24 / 2u)] >> ((v24 % 2u) * 16u)) & 0xffffu);
-    let v26 = (v25 - v11);
-    let v27 = f_exp(v26);
-    let v28 = (v27 / v22);
-    let v29 = (p[0].y + ((v3 * 300u) + (v23 + 1u)));
-    let v30 = h_from_bf16((m0[(v29 / 2u)] >> ((v29 % 2u) * 16u)) & 0xffffu);
-    let v31 = (v30 - v11);
-    let v32 = f_exp(v31);
-    let v33 = (v32 / v22);
-    if (v4) {
-      let v34 = ((p[0].z + ((v3 * 300u) + v23)) / 2u);
-      m0[v34] = (h_to_bf16(v28) | (h_to_bf16(v33) << 16u));
-    }
+  let v66 = (v1 * 4u) < 300u;
+  let v67 = (v40 / v65);
+  let v68 = (v42 / v65);
+  let v69 = (v44 / v65);
+  let v70 = (v46 / v65);
+  if (v4 && v66) {
+    let v71 = ((p[0].z + ((v3 * 300u) + v7)) / 2u);
+    m0[v71] = (h_to_bf16(v67) | (h_to_bf16(v68) << 16u));
+    m0[(v71 + 1u)] = (h_to_bf16(v69) | (h_to_bf16(v70) << 16u));
+  }
+  let v72 = ((v1 * 4u) + 128u) < 300u;
+  let v73 = (v49 / v65);
+  let v74 = (v51 / v65);
+  let v75 = (v53 / v65);
+  let v76 = (v55 / v65);
+  if (v4 && v72) {
+    let v77 = ((p[0].z + ((v3 * 300u) + v17)) / 2u);
+    m0[v77] = (h_to_bf16(v73) | (h_to_bf16(v74) << 16u));
+    m0[(v77 + 1u)] = (h_to_bf16(v75) | (h_to_bf16(v76) << 16u));
+  }
+  let v78 = ((v1 * 4u) + 256u) < 300u;
+  let v79 = (v58 / v65);
+  let v80 = (v60 / v65);
+  let v81 = (v62 / v65);
+  let v82 = (v64 / v65);
+  if (v4 && v78) {
+    let v83 = ((p[0].z + ((v3 * 300u) + v27)) / 2u);
+    m0[v83] = (h_to_bf16(v79) | (h_to_bf16(v80) << 16u));
+    m0[(v83 + 1u)] = (h_to_bf16(v81) | (h_to_bf16(v82) << 16u));
   }
 }

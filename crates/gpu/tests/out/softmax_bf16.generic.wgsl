@@ -59,52 +59,66 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     return;
   }
   var v2 = f_bits(0xff800000u);
-  for (var v3 = 0u; v3 < p[2].z; v3 = v3 + 128u) {
-    let v4 = min(v3 + 128u, p[2].z);
-    var v5 = f_bits(0xff800000u);
-    for (var v6 = v3; v6 < v4; v6 = v6 + 2u) {
-      let v7 = (p[0].w + ((v1 * p[1].x) + (v6 * p[1].y)));
-      let v8 = h_from_bf16((m0[(v7 / 2u)] >> ((v7 % 2u) * 16u)) & 0xffffu);
-      v5 = f_max_found(v5, v8);
-      let v9 = (p[0].w + ((v1 * p[1].x) + ((v6 + 1u) * p[1].y)));
-      let v10 = h_from_bf16((m0[(v9 / 2u)] >> ((v9 % 2u) * 16u)) & 0xffffu);
-      v5 = f_max_found(v5, v10);
-    }
-    v2 = f_max_found(v2, v5);
+  for (var v3 = 0u; v3 < p[2].z; v3 = v3 + 4u) {
+    let v4 = (p[0].w + ((v1 * p[1].x) + (v3 * p[1].y)));
+    let v5 = (v4 / 2u);
+    let v6 = m0[v5];
+    let v7 = m0[(v5 + 1u)];
+    let v8 = h_from_bf16((v6 >> 0u) & 0xffffu);
+    let v9 = h_from_bf16((v6 >> 16u) & 0xffffu);
+    let v10 = h_from_bf16((v7 >> 0u) & 0xffffu);
+    let v11 = h_from_bf16((v7 >> 16u) & 0xffffu);
+    v2 = f_max_found(v2, v8);
+    v2 = f_max_found(v2, v9);
+    v2 = f_max_found(v2, v10);
+    v2 = f_max_found(v2, v11);
   }
-  var v11 = f_bits(0x80000000u);
-  for (var v12 = 0u; v12 < p[2].z; v12 = v12 + 128u) {
-    let v13 = min(v12 + 128u, p[2].z);
-    var v14 = f_bits(0x80000000u);
-    for (var v15 = v12; v15 < v13; v15 = v15 + 2u) {
-      let v16 = (p[0].w + ((v1 * p[1].x) + (v15 * p[1].y)));
-      let v17 = h_from_bf16((m0[(v16 / 2u)] >> ((v16 % 2u) * 16u)) & 0xffffu);
-      let v18 = (v17 - v2);
-      let v19 = f_exp(v18);
-      v14 = (v14 + v19);
-      let v20 = (p[0].w + ((v1 * p[1].x) + ((v15 + 1u) * p[1].y)));
-      let v21 = h_from_bf16((m0[(v20 / 2u)] >> ((v20 % 2u) * 16u)) & 0xffffu);
-      let v22 = (v21 - v2);
-      let v23 = f_exp(v22);
-      v14 = (v14 + v23);
-    }
-    v11 = (v11 + v14);
+  var v12 = f_bits(0x80000000u);
+  for (var v13 = 0u; v13 < p[2].z; v13 = v13 + 4u) {
+    let v14 = (p[0].w + ((v1 * p[1].x) + (v13 * p[1].y)));
+    let v15 = (v14 / 2u);
+    let v16 = m0[v15];
+    let v17 = m0[(v15 + 1u)];
+    let v18 = h_from_bf16((v16 >> 0u) & 0xffffu);
+    let v19 = h_from_bf16((v16 >> 16u) & 0xffffu);
+    let v20 = h_from_bf16((v17 >> 0u) & 0xffffu);
+    let v21 = h_from_bf16((v17 >> 16u) & 0xffffu);
+    let v22 = (v18 - v2);
+    let v23 = f_exp(v22);
+    let v24 = (v19 - v2);
+    let v25 = f_exp(v24);
+    let v26 = (v20 - v2);
+    let v27 = f_exp(v26);
+    let v28 = (v21 - v2);
+    let v29 = f_exp(v28);
+    v12 = (v12 + v23);
+    v12 = (v12 + v25);
+    v12 = (v12 + v27);
+    v12 = (v12 + v29);
   }
-  for (var v24 = 0u; v24 < p[2].z; v24 = v24 + 128u) {
-    let v25 = min(v24 + 128u, p[2].z);
-    for (var v26 = v24; v26 < v25; v26 = v26 + 2u) {
-      let v27 = (p[0].w + ((v1 * p[1].x) + (v26 * p[1].y)));
-      let v28 = h_from_bf16((m0[(v27 / 2u)] >> ((v27 % 2u) * 16u)) & 0xffffu);
-      let v29 = (v28 - v2);
-      let v30 = f_exp(v29);
-      let v31 = (v30 / v11);
-      let v32 = (p[0].w + ((v1 * p[1].x) + ((v26 + 1u) * p[1].y)));
-      let v33 = h_from_bf16((m0[(v32 / 2u)] >> ((v32 % 2u) * 16u)) & 0xffffu);
-      let v34 = (v33 - v2);
-      let v35 = f_exp(v34);
-      let v36 = (v35 / v11);
-      let v37 = ((p[1].z + ((v1 * p[1].w) + (v26 * p[2].x))) / 2u);
-      m0[v37] = (h_to_bf16(v31) | (h_to_bf16(v36) << 16u));
-    }
+  for (var v30 = 0u; v30 < p[2].z; v30 = v30 + 4u) {
+    let v31 = (p[0].w + ((v1 * p[1].x) + (v30 * p[1].y)));
+    let v32 = (v31 / 2u);
+    let v33 = m0[v32];
+    let v34 = m0[(v32 + 1u)];
+    let v35 = h_from_bf16((v33 >> 0u) & 0xffffu);
+    let v36 = h_from_bf16((v33 >> 16u) & 0xffffu);
+    let v37 = h_from_bf16((v34 >> 0u) & 0xffffu);
+    let v38 = h_from_bf16((v34 >> 16u) & 0xffffu);
+    let v39 = (v35 - v2);
+    let v40 = f_exp(v39);
+    let v41 = (v40 / v12);
+    let v42 = (v36 - v2);
+    let v43 = f_exp(v42);
+    let v44 = (v43 / v12);
+    let v45 = (v37 - v2);
+    let v46 = f_exp(v45);
+    let v47 = (v46 / v12);
+    let v48 = (v38 - v2);
+    let v49 = f_exp(v48);
+    let v50 = (v49 / v12);
+    let v51 = ((p[1].z + ((v1 * p[1].w) + (v30 * p[2].x))) / 2u);
+    m0[v51] = (h_to_bf16(v41) | (h_to_bf16(v44) << 16u));
+    m0[(v51 + 1u)] = (h_to_bf16(v47) | (h_to_bf16(v50) << 16u));
   }
 }

@@ -11,13 +11,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     return;
   }
   var v2 = f_bits(0x80000000u);
-  for (var v3 = 0u; v3 < p[2].z; v3 = v3 + 64u) {
-    let v4 = min(v3 + 64u, p[2].z);
+  for (var v3 = 0u; v3 < p[2].z; v3 = v3 + 256u) {
+    let v4 = min(v3 + 256u, p[2].z);
     var v5 = f_bits(0x80000000u);
-    for (var v6 = v3; v6 < v4; v6 = v6 + 1u) {
+    for (var v6 = v3; v6 < v4; v6 = v6 + 4u) {
       let v7 = (p[0].w + ((v1 * p[1].x) + (v6 * p[1].y)));
       let v8 = bitcast<f32>(m0[v7]);
+      let v9 = bitcast<f32>(m0[(v7 + 1u)]);
+      let v10 = bitcast<f32>(m0[(v7 + 2u)]);
+      let v11 = bitcast<f32>(m0[(v7 + 3u)]);
       v5 = (v5 + v8);
+      v5 = (v5 + v9);
+      v5 = (v5 + v10);
+      v5 = (v5 + v11);
     }
     v2 = (v2 + v5);
   }

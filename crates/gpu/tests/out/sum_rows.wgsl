@@ -12,10 +12,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let v3 = min(v2, 50u - 1u);
   let v4 = v2 < 50u;
   var v5 = f_bits(0x80000000u);
-  for (var v6 = v1; v6 < 600u; v6 = v6 + 32u) {
+  for (var v6 = (v1 * 4u); v6 < 600u; v6 = v6 + 128u) {
     let v7 = (p[0].y + ((v3 * 600u) + v6));
     let v8 = bitcast<f32>(m0[v7]);
+    let v9 = bitcast<f32>(m0[(v7 + 1u)]);
+    let v10 = bitcast<f32>(m0[(v7 + 2u)]);
+    let v11 = bitcast<f32>(m0[(v7 + 3u)]);
     v5 = (v5 + v8);
+    v5 = (v5 + v9);
+    v5 = (v5 + v10);
+    v5 = (v5 + v11);
   }
   s0[local] = v5;
   workgroupBarrier();
@@ -39,9 +45,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     s0[local] = (s0[local] + s0[local + 1u]);
   }
   workgroupBarrier();
-  let v9 = s0[(local / 32u) * 32u];
+  let v12 = s0[(local / 32u) * 32u];
   workgroupBarrier();
   if (v4 && v1 == 0u) {
-    m0[(p[0].z + v3)] = bitcast<u32>(v9);
+    m0[(p[0].z + v3)] = bitcast<u32>(v12);
   }
 }

@@ -1,0 +1,188 @@
+//! Kernels with reductions: threads of a group share a row (or a column), and combine what they found by a fixed tree.
+//! Reductions that depend on others are further passes over the row in the same kernel.
+
+mod passes;
+mod walk;
+
+use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
+use crate::dialect::{Dialect, Unit};
+use crate::int::Int;
+use crate::limits::{Barriers, Limits};
+use crate::memory::{per_word, store};
+use crate::nest::{Nest, Point, decompose};
+use crate::program::Program;
+use gradus_compile::{Access, Kernel, Level, Operation, Text};
+use passes::passes;
+use walk::{Lanes, Walk};
+
+/// Elements that a thread adds before their sum is added to that of others: long sums would lose digits.
+const BLOCK: usize = 64;
+/// Most iterations of one thread on adapters in software: llvmpipe ends loops after 65,535 iterations of all of them.
+const LONGEST: usize = 1 << 15;
+/// Most elements that a thread keeps in registers.
+const KEPT: usize = 16;
+/// Most instructions of an unrolled row.
+const UNROLLED: usize = 1200;
+
+/// Which threads take which elements.
+pub(crate) struct Shares {
+    /// Threads per row.
+    threads: u32,
+    /// Neighbours that a thread takes at a time: for loads of four words, and to write whole words.
+    lanes: usize,
+    /// Whether neighbouring threads have neighbouring rows.
+    columns: bool,
+    /// Whether sums are long.
+    long: bool,
+    /// Iterations of a row that is unrolled.
+    unrolled: Option<usize>,
+    /// Whether all threads of an unrolled row have all iterations.
+    even: bool,
+}
+
+impl Shares {
+    fn of(program: &Program, kernel: &Kernel, limits: &Limits) -> Shares {
+        let (rows, length) = (kernel.rows(), kernel.row_length());
+        let lanes = lanes(program, kernel);
+        let threads = match limits.barriers {
+            Barriers::Dear if length * passes(kernel).len() > LONGEST => GROUP,
+            Barriers::Dear => 1,
+            // A group takes 32 columns, or each thread one.
+            Barriers::Cheap if kernel.columns && (rows >= 1 << 14 || length < 64) => 1,
+            // Few columns of many elements: eight of them still fill a sector of memory.
+            Barriers::Cheap if kernel.columns && rows < 1 << 13 && length >= 1 << 10 => 32,
+            Barriers::Cheap if kernel.columns => 8,
+            Barriers::Cheap if length < 16 * lanes => 1,
+            Barriers::Cheap if length < 32 * lanes => 8,
+            Barriers::Cheap if length < 256 * lanes => 32,
+            Barriers::Cheap => 256,
+        };
+        let threads = threads.min(GROUP);
+        let step = threads as usize * lanes;
+        let iterations = length.div_ceil(step);
+        let kept = iterations * lanes;
+        let unrolled = length > 0 && kept <= KEPT && kept * kernel.body.len() <= UNROLLED;
+        Shares {
+            threads,
+            lanes,
+            columns: kernel.columns,
+            long: length > BLOCK * step * 2,
+            unrolled: unrolled.then_some(iterations),
+            even: length.is_multiple_of(step),
+        }
+    }
+}
+
+/// Neighbours that a thread takes at a time.
+fn lanes(program: &Program, kernel: &Kernel) -> usize {
+    let narrow = |access: &Access| program.buffers[access.buffer].dtype.size() <= 4;
+    if kernel.loads().any(|access| narrow(access) && in_words(kernel, access, 4)) {
+        return 4;
+    }
+    let stores = kernel.stores.iter().filter(|s| kernel.body[s.value].level == Level::Element);
+    let per = stores.map(|s| (per_word(program.buffers[s.access.buffer].dtype), &s.access));
+    per.filter(|(per, access)| in_words(kernel, access, *per)).map(|(per, _)| per).max().unwrap_or(1)
+}
+
+/// Whether each `per` neighbours along the last axis, which is reduced, start at a multiple of `per` elements.
+fn in_words(kernel: &Kernel, access: &Access, per: usize) -> bool {
+    let even = |x: i64| x % per as i64 == 0;
+    let Some((last, outer)) = access.layout.strides.split_last() else { return false };
+    *last == 1
+        && !kernel.columns
+        && kernel.parallel < kernel.axes.len()
+        && even(access.layout.offset)
+        && kernel.axes.last().is_some_and(|e| e % per == 0)
+        && outer.iter().zip(&kernel.axes).all(|(s, e)| *e == 1 || even(*s))
+}
+
+/// The kernel and its launch, or why there is none.
+pub(crate) fn launch(
+    program: &Program,
+    kernel: &Kernel,
+    limits: &Limits,
+    dialect: Dialect,
+    text: Text,
+) -> Result<Launch, String> {
+    let shares = Shares::of(program, kernel, limits);
+    let mut b = Build::new(program, dialect, text);
+    let level = |access: &Access| {
+        let own = kernel.stores.iter().find(|s| std::ptr::eq(&s.access, access));
+        own.map_or(Level::Element, |s| kernel.body[s.value].level)
+    };
+    let by_words = |access: &Access| {
+        let per = per_word(program.buffers[access.buffer].dtype);
+        per == 1 || (level(access) == Level::Element && shares.lanes >= per && in_words(kernel, access, per))
+    };
+    let size = |access: &Access| program.buffers[access.buffer].dtype.size();
+    Nest::bind(&mut b, kernel, |access, written| match written && !by_words(access) {
+        true => Unit::Atomic,
+        false if shares.lanes == 4 && size(access) == 4 && in_words(kernel, access, 4) => Unit::Four,
+        false => Unit::Word,
+    });
+    let nest = Nest::new(&mut b, kernel, false)?;
+    let rows = kernel.rows();
+    let group_rows = GROUP / shares.threads;
+    let most = b.size(rows as i64);
+    let length = b.size(kernel.row_length() as i64);
+    let (row, lane) = match (shares.columns, shares.threads) {
+        (_, 1) => ("local".to_string(), Int::Literal(0)),
+        (true, _) => {
+            let lane = b.value(format!("local / {group_rows}u"));
+            (format!("(local % {group_rows}u)"), Int::Text(lane))
+        }
+        (false, n) => {
+            let lane = b.value(format!("local % {n}u"));
+            (format!("(local / {n}u)"), Int::Text(lane))
+        }
+    };
+    let number = b.value(format!("{GROUP_NUMBER} * {group_rows}u + {row}"));
+    let row = if shares.threads == 1 {
+        b.line(format!("if ({number} >= {}) {{\nreturn;\n}}", most.text()));
+        number.clone()
+    } else {
+        // All threads meet at barriers: those without a row repeat the last one, and write nothing.
+        b.value(format!("min({number}, {} - 1u)", most.text()))
+    };
+    let active = (shares.threads > 1).then(|| b.value(format!("{number} < {}", most.text())));
+    let (outer, inner) = nest.extents.split_at(nest.parallel);
+    let outer = decompose(&mut b, &Int::Text(row), outer);
+    let inner: Vec<Int> = inner.to_vec();
+    let here = Point { index: [outer.clone(), vec![Int::Literal(0); inner.len()]].concat(), flat: None };
+    let mut values: Vec<Option<String>> = vec![None; kernel.body.len()];
+    let all = passes(kernel);
+    let mut kept: Vec<Lanes> = Vec::new();
+    for (k, pass) in all.iter().enumerate() {
+        let walk = Walk {
+            nest: &nest,
+            shares: &shares,
+            outer: &outer,
+            inner: &inner,
+            lane: &lane,
+            length: &length,
+            active: active.as_deref(),
+            stores: k + 1 == all.len(),
+        };
+        walk.pass(&mut b, pass, &mut values, &mut kept)?;
+        for &i in pass.rows.iter().filter(|i| !matches!(kernel.body[**i].op, Operation::Reduce(_))) {
+            nest.values(&mut b, &here, &mut values, |j| j == i)?;
+        }
+    }
+    let per_row: Vec<usize> = (0..kernel.stores.len())
+        .filter(|k| kernel.body[kernel.stores[*k].value].level == Level::Row)
+        .collect();
+    if !per_row.is_empty() {
+        if let Some(active) = &active {
+            b.line(format!("if ({active} && {} == 0u) {{", lane.text()));
+        }
+        for k in per_row {
+            let value = values[kernel.stores[k].value].clone().ok_or("a stored value is missing")?;
+            let at = Nest::at(&nest.stores[k], &here);
+            store(&mut b, nest.stores[k].buffer, &at, &value);
+        }
+        if active.is_some() {
+            b.line("}");
+        }
+    }
+    b.finish(rows.div_ceil(group_rows as usize), limits.groups, limits.bindings)
+}
