@@ -232,8 +232,9 @@ impl<'a> Build<'a> {
         let module = Module { text, writable: units.iter().map(|(_, w)| *w).collect(), group: [GROUP, 1, 1] };
         let mut parameters = self.parameters;
         parameters.resize(parameters.len().next_multiple_of(4), Word::Value(0));
-        let x = groups.min(most as usize).max(1);
-        let y = groups.div_ceil(x);
+        // Two dimensions, if one is too short, with few groups too many.
+        let y = groups.div_ceil(most as usize).max(1);
+        let x = groups.div_ceil(y).max(1);
         if y > most as usize {
             return Err(format!("it needs {groups} groups"));
         }

@@ -10,8 +10,8 @@ use crate::pointwise::{combine, identity};
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// Elements of a chunk.
-const CHUNK: usize = 256;
+/// Fewest and most elements of a chunk: as many as there are chunks, within these bounds.
+const CHUNK: (usize, usize) = (256, 1 << 13);
 /// Longest line that one thread takes alone.
 const WHOLE: usize = 1024;
 
@@ -110,7 +110,8 @@ pub(super) fn launches(
     if rows * length * width == 0 {
         return Ok(Vec::new());
     }
-    let chunk = if length > WHOLE { CHUNK } else { length };
+    let root = length.isqrt().next_power_of_two().clamp(CHUNK.0, CHUNK.1);
+    let chunk = if length > WHOLE { root } else { length };
     let chunks = length.div_ceil(chunk);
     let lines = Lines { how, reverse, x, length, width, lines: rows * width, chunk, chunks };
     let mut all = Vec::new();

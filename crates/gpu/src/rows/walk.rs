@@ -282,20 +282,31 @@ impl Walk<'_> {
             false => format!("{shared}[{at}]"),
         };
         b.line(format!("{shared}[local] = {};\nworkgroupBarrier();", put(own)));
-        let mut half = threads / 2;
-        while half > 0 {
-            b.line(format!("if ({} < {half}u) {{", self.lane.text()));
-            let other = get(&format!("local + {}u", half * stride));
-            let sum = combine(how, dtype, &get("local"), &other)?;
-            b.line(format!("{shared}[local] = {};\n}}\nworkgroupBarrier();", put(&sum)));
-            half /= 2;
-        }
-        let first = if self.shares.columns {
-            format!("local % {stride}u")
-        } else {
-            format!("(local / {threads}u) * {threads}u")
+        // Where the first thread of the row has its value.
+        let first = match self.shares.columns {
+            true => b.value(format!("local % {stride}u")),
+            false => b.value(format!("(local / {threads}u) * {threads}u")),
         };
-        let result = b.value(get(&first));
+        let at = |lane: u32| format!("{first} + {}u", lane * stride);
+        // A few threads combine every so many of the values; then each thread combines what those found.
+        let some = match threads {
+            256 => 16,
+            32 => 4,
+            _ => threads,
+        };
+        if some < threads {
+            b.line(format!("if ({} < {some}u) {{", self.lane.text()));
+            let mut all = b.value(get("local"));
+            for k in 1..threads / some {
+                let other = get(&format!("local + {}u", k * some * stride));
+                all = b.value(combine(how, dtype, &all, &other)?);
+            }
+            b.line(format!("{shared}[local] = {};\n}}\nworkgroupBarrier();", put(&all)));
+        }
+        let mut result = b.value(get(&at(0)));
+        for k in 1..some {
+            result = b.value(combine(how, dtype, &result, &get(&at(k)))?);
+        }
         b.line("workgroupBarrier();");
         Ok(result)
     }
