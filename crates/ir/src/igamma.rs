@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 
 /// From this shape on the density is computed by Stirling's series.
-const LARGE: f64 = 20.0;
+pub(crate) const LARGE: f64 = 20.0;
 
 /// The zeta function at 2, 3, …
 #[rustfmt::skip]
@@ -27,7 +27,7 @@ const ZETA: [f64; 50] = [
 
 /// Nodes and weights of Gauss's quadrature with 16 points on (-1, 1): those with positive nodes.
 #[rustfmt::skip]
-const GAUSS: [(f64, f64); 8] = [
+pub(crate) const GAUSS: [(f64, f64); 8] = [
     (0.09501250983763744, 0.1894506104550685),
     (0.2816035507792589, 0.18260341504492358),
     (0.45801677765722737, 0.16915651939500254),
@@ -64,9 +64,11 @@ fn lgamma_1p(a: f64) -> f64 {
 }
 
 /// `x^a exp(-x) / Γ(a + 1)`, for positive arguments.
-fn density(a: f64, x: f64) -> f64 {
+pub(crate) fn density(a: f64, x: f64) -> f64 {
     if a < LARGE {
-        return x.powf(a) * (-x).exp() / libm::tgamma(a + 1.0);
+        // In two halves: where exp(-x) underflows the product may not, and where the power overflows it is 0.
+        let half = (-x / 2.0).exp();
+        return if half == 0.0 { 0.0 } else { x.powf(a) * half / libm::tgamma(a + 1.0) * half };
     }
     // Far from `a` the ratio has the precision that its distance from 1 lacks.
     let ratio = x / a;
@@ -267,8 +269,14 @@ mod tests {
     #[test]
     fn ends() {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
-        for (a, x, p) in [(0.0, 1.0, 1.0), (inf, 1.0, 0.0), (1.0, inf, 1.0), (1.0, 0.0, 0.0), (0.0, inf, 1.0)]
-        {
+        for (a, x, p) in [
+            (0.0, 1.0, 1.0),
+            (inf, 1.0, 0.0),
+            (1.0, inf, 1.0),
+            (1.0, 0.0, 0.0),
+            (0.0, inf, 1.0),
+            (19.0, 1e20, 1.0),
+        ] {
             assert_eq!((igamma(a, x), igammac(a, x)), (p, 1.0 - p), "at {a}, {x}");
         }
         for (a, x) in [(0.0, 0.0), (-1.0, 1.0), (1.0, -1.0), (inf, inf), (nan, 1.0), (2.0, nan), (0.0, -1.0)]

@@ -12,6 +12,7 @@ mod dtype;
 mod error;
 pub mod graph;
 mod igamma;
+mod igamma_grad;
 pub mod literal;
 pub mod ops;
 pub mod philox;

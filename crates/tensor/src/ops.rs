@@ -54,6 +54,21 @@ pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor 
 }
 
 #[track_caller]
+fn ternary(row: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
+    // Two by two: then all have the dtype and the extents of all three.
+    let all = || {
+        let (a, b) = unify(row.name, a, b.into())?;
+        let (a, c) = unify(row.name, &a, c.into())?;
+        let (b, c) = unify(row.name, &b, (&c).into())?;
+        Ok([a, b, c].map(|t| fit(row, t)))
+    };
+    match all() {
+        Ok([a, b, c]) => apply1(row, &[&a, &b, &c]),
+        Err::<_, Tensor>(failed) => failed,
+    }
+}
+
+#[track_caller]
 fn logical(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
     match unify(row.name, a, b) {
         Ok((a, b)) => apply1(row, &[&a.truth(), &b.truth()]),
@@ -76,6 +91,13 @@ macro_rules! tensor_row {
         #[allow(clippy::should_implement_trait)]
         pub fn $name<'a>(&self, $y: impl Into<Arg<'a>>) -> Tensor {
             binary(&rows::$name, self, $y.into())
+        }
+    };
+    ($($doc:literal)* $name:ident ($x:ident, $y:ident, $z:ident)) => {
+        $(#[doc = $doc])*
+        #[track_caller]
+        pub fn $name(&self, $y: &Tensor, $z: &Tensor) -> Tensor {
+            ternary(&rows::$name, [self, $y, $z])
         }
     };
 }

@@ -53,6 +53,7 @@ static SOFT_SIGN: Pointwise = Pointwise {
     complex: Some(|v| v[0] / (v[0] * v[0] + 1.0)),
     int: None,
     bools: false,
+    constant: false,
     partials: Some(|v, _| {
         let square = v[0] * v[0];
         vec![(1.0 - square) / ((square + 1.0) * (square + 1.0))]

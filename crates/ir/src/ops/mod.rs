@@ -227,8 +227,10 @@ pub enum Derivative {
     LinearJvp(Operands),
     /// An op that holds graphs and maps transforms over them: [`Primitive::jvp`] and [`Primitive::vjp`].
     Structural,
-    /// No derivative: the result is locally constant or not a number.
+    /// The derivative is 0: the result is constant between jumps, as that of `floor` is, or not a float.
     Zero,
+    /// The derivative is not known: a transform that needs it fails with an error that names the op.
+    Unknown,
 }
 
 /// Which operands a (multi)linear op is linear in.

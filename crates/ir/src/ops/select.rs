@@ -110,7 +110,12 @@ impl Primitive for Barrier {
     }
 
     fn derivative(&self) -> Derivative {
-        Derivative::Linear(Operands::Only(&[0]))
+        Derivative::LinearJvp(Operands::Only(&[0]))
+    }
+
+    // The value does not depend on the operands that it waits for.
+    fn jvp<'g>(&self, _: &Rule<'_, 'g>, _: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
+        vec![None]
     }
 
     fn transpose<'g>(&self, _: &Rule<'_, 'g>, _: usize, ct: Var<'g>) -> Option<Var<'g>> {

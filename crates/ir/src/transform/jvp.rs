@@ -66,12 +66,12 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
     if ts.iter().all(Option::is_none) || rule.outs.iter().all(|o| !o.dtype().is_differentiable()) {
         return none;
     }
-    if !super::has_rule(b, op, rule) {
+    if !super::has_rule(b, op, rule, |i| ts[i].is_some()) {
         return none;
     }
     let def = op.def();
     match def.derivative() {
-        Derivative::Zero => none,
+        Derivative::Zero | Derivative::Unknown => none,
         Derivative::Pointwise => {
             let partials = def.partials(rule);
             super::check_count(b, op, "`partials`", partials.len(), ts.len());
@@ -82,7 +82,9 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
         Derivative::Multilinear(linear) => vec![multilinear(b, op, rule, linear, ts)],
         Derivative::LinearJvp(linear) => {
             let rest: Vec<_> = (0..ts.len()).map(|i| ts[i].filter(|_| !linear.has(i))).collect();
-            let ruled = if rest.iter().any(Option::is_some) { def.jvp(rule, &rest) } else { Vec::new() };
+            let any = rest.iter().any(Option::is_some);
+            let ruled = if any { def.jvp(rule, &rest) } else { Vec::new() };
+            super::check_count(b, op, "`jvp`", ruled.len(), usize::from(any));
             let terms = [jointly(b, op, rule, linear, ts), ruled.first().copied().flatten()];
             vec![terms.into_iter().flatten().reduce(|a, b| a + b)]
         }

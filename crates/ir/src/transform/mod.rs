@@ -19,10 +19,24 @@ use crate::graph::Builder;
 use crate::ops::{Derivative, Op, Rule};
 use crate::{Aval, Error};
 
-/// Refuses a rule that is of one result where the op has several: those of the others would be lost.
-fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>) -> bool {
-    let several =
-        matches!(op.def().derivative(), Derivative::Jvp | Derivative::Structural | Derivative::Zero);
+/// Whether the op states a derivative by each of these operands, which are those that it is needed by. Else reports an
+/// error: a derivative that is not stated is not 0. Also refuses a rule for one result if the op has several: the
+/// derivatives of the others would be lost.
+fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>, needed: impl Fn(usize) -> bool) -> bool {
+    let derivative = op.def().derivative();
+    let states = |i: &usize| match derivative {
+        Derivative::Unknown => false,
+        Derivative::Linear(linear) | Derivative::Multilinear(linear) => linear.has(*i),
+        _ => true,
+    };
+    if let Some(i) = (0..rule.ins.len()).filter(|i| needed(*i)).find(|i| !states(i)) {
+        let avals: Vec<Aval> = rule.ins.iter().map(|v| v.aval()).collect();
+        let why =
+            format!("{} states no derivative by operand {i}; stop its gradient, or give a rule", op.name());
+        b.fail(Error::gradient(why).in_op(op.name(), &avals));
+        return false;
+    }
+    let several = matches!(derivative, Derivative::Jvp | Derivative::Structural | Derivative::Zero);
     if several || rule.outs.len() == 1 {
         return true;
     }

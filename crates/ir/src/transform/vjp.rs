@@ -262,11 +262,11 @@ pub fn pull<'g>(
     wanted: &[bool],
 ) -> Vec<Option<Var<'g>>> {
     let def = op.def();
-    if !super::has_rule(b, op, rule) {
+    if !super::has_rule(b, op, rule, |i| wanted[i] && cts.iter().any(Option::is_some)) {
         return vec![None; wanted.len()];
     }
     match (def.derivative(), cts.first().copied().flatten()) {
-        (Derivative::Zero, _) => vec![None; wanted.len()],
+        (Derivative::Zero | Derivative::Unknown, _) => vec![None; wanted.len()],
         (Derivative::Pointwise, Some(ct)) => {
             let factor =
                 |(p, w): (Option<Var<'g>>, &bool)| p.filter(|_| *w).map(|p| ct.scale(p.conj_if_complex()));
@@ -291,6 +291,7 @@ pub fn pull<'g>(
             };
             for i in (0..wanted.len()).filter(|&i| wanted[i] && linear.has(i)) {
                 grads[i] = def.transpose(rule, i, ct);
+                super::check_count(b, op, "`transpose`", grads[i].iter().count(), 1);
             }
             grads
         }

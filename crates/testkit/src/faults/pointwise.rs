@@ -28,6 +28,7 @@ const fn row(name: &'static str, arity: usize, float: fn(&[f64]) -> f64, partial
         complex: None,
         int: None,
         bools: false,
+        constant: false,
         partials: Some(partials),
         domain: &[],
         ulp: 1.0,

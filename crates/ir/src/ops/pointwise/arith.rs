@@ -44,6 +44,7 @@ macro_rules! arith_rows {
             floor_div(a, b) -> y {
                 float: floor_div_float(a, b);
                 int: floor_div_int(a, b);
+                constant: true;
                 domain: [(2.4, 2.9), (1.0, 1.1)];
             }
             /// Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and
@@ -96,6 +97,7 @@ macro_rules! arith_rows {
             sign(x) -> y {
                 float: (x > 0.0) as i8 as f64 - (x < 0.0) as i8 as f64;
                 int: x.signum();
+                constant: true;
                 domain: [(-2.0, -0.1)];
             }
             /// The first's modulus with the second's sign; the sign of a zero or NaN counts. Its derivative

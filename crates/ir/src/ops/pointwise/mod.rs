@@ -9,7 +9,9 @@
 //! - `predicate: true;` the result is a truth value (the meanings then give 0 or 1);
 //! - `float:`, `complex:`, `int:` the meaning in the carrier of each class; a class without one is refused;
 //! - `bools: true;` booleans are taken too, through `int`;
-//! - `partials: [..];` one factor per operand in operands and result; without it there is no derivative;
+//! - `constant: true;` the result is constant between jumps, as that of `floor` is: the derivative is 0;
+//! - `partials: [..];` one factor per operand in operands and result. A row whose result may be a float or a complex number
+//!   states one of these two, else it does not compile;
 //! - `domain: [(low, high), ..];` where samples are drawn, per operand, default (-2, 2);
 //! - `ulp:` how far from the reference a device may be, default 1.
 
@@ -41,7 +43,9 @@ pub struct Pointwise {
     pub int: Option<fn(&[i64]) -> i64>,
     /// Whether `int` serves booleans too.
     pub bools: bool,
-    /// The derivative.
+    /// Whether the result is constant between jumps, as that of `floor` is: the derivative is 0.
+    pub constant: bool,
+    /// The derivative. Without it, and unless the row is constant, the derivative is not known.
     pub partials: Option<Partials>,
     /// Where samples are drawn, per operand.
     pub domain: &'static [(f64, f64)],
@@ -55,6 +59,15 @@ macro_rules! option {
     };
     ($e:expr) => {
         Some($e)
+    };
+}
+
+macro_rules! has {
+    () => {
+        false
+    };
+    ($($some:tt)+) => {
+        true
     };
 }
 
@@ -110,6 +123,7 @@ macro_rules! define_rows {
         $(complex: $complex:expr;)?
         $(int: $int:expr;)?
         $(bools: $bools:literal;)?
+        $(constant: $constant:literal;)?
         $(partials: $partials:tt;)?
         $(domain: [$($domain:expr),*];)?
         $(ulp: $ulp:literal;)?
@@ -126,10 +140,17 @@ macro_rules! define_rows {
                 complex: option!($(scalar_fn!($args, C, C::ZERO, $complex))?),
                 int: option!($(scalar_fn!($args, i64, 0, $int))?),
                 bools: default!(false; $($bools)?),
+                constant: default!(false; $($constant)?),
                 partials: option!($(partials_fn!($args, $y, $partials))?),
                 domain: default!(&[]; $(&[$($domain),*])?),
                 ulp: default!(1.0; $($ulp)?),
             };
+
+            const _: () = assert!(
+                (has!($($partials)?) != default!(false; $($constant)?))
+                    || (default!(false; $($predicate)?) || !(has!($($float)?) || has!($($complex)?))),
+                concat!("the row `", stringify!($name), "` must have either `partials` or `constant: true`"),
+            );
         )*
 
         /// The rows of this family.
@@ -260,7 +281,12 @@ impl Primitive for Map {
     }
 
     fn derivative(&self) -> Derivative {
-        if self.0.partials.is_some() { Derivative::Pointwise } else { Derivative::Zero }
+        let numbers = !self.0.predicate && (self.0.float.is_some() || self.0.complex.is_some());
+        match self.0.partials {
+            Some(_) => Derivative::Pointwise,
+            None if self.0.constant || !numbers => Derivative::Zero,
+            None => Derivative::Unknown,
+        }
     }
 
     fn partials<'g>(&self, rule: &Rule<'_, 'g>) -> Vec<Option<Var<'g>>> {

@@ -1,10 +1,8 @@
 //! Error, gamma, Bessel and Airy functions, on real numbers.
 
 use super::*;
-use crate::{bessel, igamma as incomplete, special};
+use crate::{bessel, igamma as incomplete, igamma_grad, special};
 use std::f64::consts::FRAC_2_SQRT_PI;
-
-// Samples of `igamma` and `igammac` are drawn where these are constant to 1e-26, because they state no derivative.
 
 /// Hands the rows of special functions to a macro.
 #[macro_export]
@@ -53,18 +51,34 @@ macro_rules! special_rows {
                 domain: [(0.6, 1.4), (0.4, 3.0)];
                 ulp: 4.0;
             }
-            /// Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. No derivative is stated:
-            /// transforms take the result as constant. Python's function brings the derivative by `x` with it.
+            /// Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0.
             igamma(a, x) -> y {
                 float: incomplete::igamma(a, x);
-                domain: [(0.4, 1.0), (60.0, 80.0)];
+                partials: [a.full_like(1.0).igamma_grad_a(a, x), a.full_like(0.0).gamma_density(a, x)];
+                domain: [(0.4, 3.0), (0.3, 5.0)];
                 ulp: 4.0;
             }
-            /// Regularised upper incomplete gamma function 1 - P(a, x), exact where it is small. No derivative is stated,
-            /// as for `igamma`.
+            /// Regularised upper incomplete gamma function 1 - P(a, x), exact where it is small.
             igammac(a, x) -> y {
                 float: incomplete::igammac(a, x);
-                domain: [(0.4, 1.0), (60.0, 80.0)];
+                partials: [-a.full_like(1.0).igamma_grad_a(a, x), -a.full_like(0.0).gamma_density(a, x)];
+                domain: [(0.4, 3.0), (0.3, 5.0)];
+                ulp: 4.0;
+            }
+            /// The `n`-th derivative by `a` of `igamma(a, x)`. The order is rounded to an integer, so that it has no
+            /// derivative (it is 0); NaN for orders below 0 and above 20.
+            igamma_grad_a(n, a, x) -> y {
+                float: igamma_grad::igamma_grad_a(n, a, x);
+                partials: [0.0, (n + 1.0).igamma_grad_a(a, x), n.gamma_density(a, x)];
+                domain: [(0.6, 1.4), (0.4, 3.0), (0.3, 5.0)];
+                ulp: 4.0;
+            }
+            /// The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The
+            /// order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0 and above 20.
+            gamma_density(n, a, x) -> y {
+                float: igamma_grad::gamma_density(n, a, x);
+                partials: [0.0, (n + 1.0).gamma_density(a, x), gamma_density_by_x(n, a, x, y)];
+                domain: [(0.6, 1.4), (0.4, 3.0), (0.3, 5.0)];
                 ulp: 4.0;
             }
             /// Bessel function of the first kind of order 0.
@@ -171,6 +185,15 @@ impl<'g> Var<'g> {
         let quotient = self / zero.select(x.full_like(1.0), x);
         zero.select(x.full_like(0.5), quotient)
     }
+}
+
+/// The derivative of `y`, the density `gamma_density(n, a, x)`, by `x`.
+fn gamma_density_by_x<'g>(n: Var<'g>, a: Var<'g>, x: Var<'g>, y: Var<'g>) -> Var<'g> {
+    let (zero, order) = (x.eq(x.full_like(0.0)), n.round());
+    let safe = zero.select(x.full_like(1.0), x);
+    let before = (order - 1.0).maximum(n.full_like(0.0)).gamma_density(a, safe);
+    let inside = (y * (a - 1.0 - x) + order * before) / safe;
+    zero.select(n.gamma_density(a - 1.0, x) - y, inside)
 }
 
 fn polygamma_float(n: f64, x: f64) -> f64 {
