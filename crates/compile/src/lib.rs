@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-mod beside;
 mod contraction;
 mod cost;
 mod depend;
@@ -18,6 +17,7 @@ mod loops;
 mod lower;
 mod lowered;
 mod memory;
+mod merge_small;
 mod plan;
 mod profile;
 mod recompute;
@@ -57,7 +57,7 @@ pub fn compile_with(graph: &Graph, given: &[Given], profile: &Profile) -> Result
     checked(|| lowered.verify())?;
     recompute::recompute(&mut lowered, &profile.recompute);
     checked(|| lowered.verify())?;
-    beside::merge(&mut lowered, profile.fuse.small);
+    merge_small::merge(&mut lowered, profile.fuse.small);
     checked(|| lowered.verify())?;
     let apart = std::mem::take(&mut lowered.apart);
     let mut plan = emit::emit(lowered, &graph, profile)?;

@@ -21,7 +21,8 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
         });
     }
     // The latest first: they follow from earlier ones.
-    for value in readers.keys().copied().collect::<Vec<_>>().into_iter().rev().take_while(|_| !stop::wanted())
+    for value in
+        readers.keys().copied().collect::<Vec<_>>().into_iter().rev().take_while(|_| !stop::requested())
     {
         let units = readers[&value].clone();
         let Some(changed) = without(lowered, value, &units, &readers, limits) else { continue };

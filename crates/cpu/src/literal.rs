@@ -2,28 +2,42 @@
 
 use crate::tile::{Kind, memory};
 use gradus_ir::literal::Data;
-use gradus_ir::{Aval, C, Literal, Result};
+use gradus_ir::{Aval, C, Literal, Result, stop};
 
 /// The literal of row-major elements in memory.
 ///
 /// # Safety
 /// There are as many elements as the type says.
 pub(crate) unsafe fn from_memory(aval: &Aval, from: *const u8) -> Result<Literal> {
-    unsafe fn elements<T: Copy + Default>(aval: &Aval, from: *const u8) -> Vec<T> {
+    /// Reads elements as `T`, the type in registers of the dtype's kind, and converts each. Polls for a stop.
+    ///
+    /// # Safety
+    /// `from` points to as many elements of the dtype as the type has, and `T` is of the dtype's kind.
+    unsafe fn elements<T: Copy + Default, R>(
+        aval: &Aval,
+        from: *const u8,
+        convert: impl Fn(T) -> R,
+    ) -> Result<Vec<R>> {
         let n = aval.shape.numel();
-        let mut all = vec![T::default(); n];
-        // SAFETY: the caller's promise; the carrier is that of the dtype's kind.
-        unsafe { memory::read(aval.dtype, from, 0, 1, all.as_mut_ptr().cast(), n) };
-        all
+        let (mut all, mut some) = (Vec::with_capacity(n), vec![T::default(); n.min(stop::STRIDE)]);
+        while all.len() < n {
+            stop::poll()?;
+            let (first, count) = (all.len(), some.len().min(n - all.len()));
+            // SAFETY: the caller guarantees `n` elements at `from`, and `first + count` is at most `n`; `some` holds
+            // `count` elements of the dtype's kind.
+            unsafe { memory::read(aval.dtype, from, first as i64, 1, some.as_mut_ptr().cast(), count) };
+            all.extend(some[..count].iter().map(|x| convert(*x)));
+        }
+        Ok(all)
     }
-    // SAFETY: the caller's promise, at the carrier of the dtype's kind.
+    // SAFETY: the caller guarantees the elements; each arm reads the type in registers of its kind.
     let data: Data = unsafe {
         match Kind::of(aval.dtype) {
-            Kind::F32 => elements::<f32>(aval, from).into_iter().map(f64::from).collect::<Vec<_>>().into(),
-            Kind::F64 => elements::<f64>(aval, from).into(),
-            Kind::I64 => elements::<i64>(aval, from).into(),
-            Kind::Bool => elements::<u8>(aval, from).into_iter().map(i64::from).collect::<Vec<_>>().into(),
-            Kind::C => elements::<C>(aval, from).into(),
+            Kind::F32 => elements(aval, from, |x: f32| f64::from(x))?.into(),
+            Kind::F64 => elements(aval, from, |x: f64| x)?.into(),
+            Kind::I64 => elements(aval, from, |x: i64| x)?.into(),
+            Kind::Bool => elements(aval, from, |x: u8| i64::from(x))?.into(),
+            Kind::C => elements(aval, from, |x: C| x)?.into(),
         }
     };
     Literal::new(aval.clone(), data)

@@ -82,7 +82,7 @@ const MOST: usize = 1 << 30;
 
 /// How long a thread looks before it sleeps: longer than the gap between two kernels of one program, and short enough
 /// that an idle program is idle.
-const PATIENCE: Duration = Duration::from_micros(40);
+const SPIN: Duration = Duration::from_micros(40);
 
 thread_local! {
     /// Whether this thread is inside a chunk: jobs it starts there run on it alone.
@@ -136,7 +136,7 @@ impl Pool {
     /// is to stop (`gradus_ir::stop`).
     pub fn run(&self, chunks: usize, chunk: &Chunk<'_>) {
         // A job after one that was left might read what that one did not write.
-        if stop::wanted() {
+        if stop::requested() {
             return;
         }
         if chunks > 1 && chunks <= MOST && !INSIDE.get() && self.threads() > 1 {
@@ -154,7 +154,7 @@ impl Pool {
                 return;
             }
         }
-        (0..chunks).take_while(|_| !stop::wanted()).for_each(chunk);
+        (0..chunks).take_while(|_| !stop::requested()).for_each(chunk);
     }
 }
 
@@ -218,7 +218,7 @@ impl Shared {
                 if front + back >= job.chunks {
                     return;
                 }
-                if stop::wanted() {
+                if stop::requested() {
                     self.claimed.0.store(MOST as u64, Relaxed);
                     return;
                 }
@@ -237,12 +237,12 @@ impl Shared {
     /// Closes the job and waits for the workers in it.
     fn leave_all(&self) {
         self.state.0.fetch_and(!OPEN, Relaxed);
-        let patience = Patience::new();
+        let timeout = SpinTimeout::new();
         while self.state.0.load(Acquire) & ENTERED != 0 {
-            if stop::wanted() {
+            if stop::requested() {
                 self.stopped.store(true, Relaxed);
             }
-            if patience.over() {
+            if timeout.over() {
                 let guard = relock(self.sleep.lock());
                 self.state.0.fetch_or(WAITED, Relaxed);
                 if self.state.0.load(Acquire) & ENTERED != 0 {
@@ -260,9 +260,9 @@ impl Shared {
         STOPPED.with(|s| s.get_or_init(|| self.stopped.clone()).clone());
         let mut seen = 0;
         loop {
-            let patience = Patience::new();
+            let timeout = SpinTimeout::new();
             while self.epoch.0.load(Acquire) == seen {
-                if patience.over() {
+                if timeout.over() {
                     // Either the caller sees the flag, or this thread sees the caller's new epoch.
                     asleep.store(true, SeqCst);
                     while self.epoch.0.load(SeqCst) == seen {
@@ -303,18 +303,18 @@ impl Drop for Team {
     }
 }
 
-/// A bounded busy wait.
-struct Patience(Instant);
+/// Busy waiting for a limited time, before a thread sleeps.
+struct SpinTimeout(Instant);
 
-impl Patience {
-    fn new() -> Patience {
-        Patience(Instant::now())
+impl SpinTimeout {
+    fn new() -> SpinTimeout {
+        SpinTimeout(Instant::now())
     }
 
-    /// Waits a moment; whether it has been long enough.
+    /// Spins briefly. Returns whether the time is over.
     fn over(&self) -> bool {
         (0..16).for_each(|_| spin_loop());
-        self.0.elapsed() > PATIENCE
+        self.0.elapsed() > SPIN
     }
 }
 

@@ -132,7 +132,7 @@ impl Error {
         Error::new(Kind::DType { found, fits: fits.into() })
     }
 
-    /// An index beyond the extent, or one that says itself which extent it left ([`astray`](crate::ops::index::astray)).
+    /// An index beyond the extent, or one that says itself which extent it left ([`out_of_range_marker`](crate::ops::index::out_of_range_marker)).
     pub fn index(index: i64, extent: usize) -> Error {
         let (index, extent) = crate::ops::index::said(index).unwrap_or((index, extent));
         Error::new(Kind::Index { index, extent, from_end: false })

@@ -1,7 +1,7 @@
 //! A concrete value in its class's exact carrier: what the reference evaluator reads and writes, and what a
 //! graph's constants are.
 
-use crate::{Aval, C, Class, DType, Error, Result, Shape};
+use crate::{Aval, C, Class, DType, Error, Result, Shape, stop};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -162,13 +162,16 @@ impl Literal {
 
     /// With every element rounded (floats) or wrapped (integers) to the dtype.
     pub fn rounded(mut self) -> Literal {
+        fn each<T: Clone>(all: &mut Arc<Vec<T>>, f: impl Fn(&mut T)) {
+            let mut chunks = Arc::make_mut(all).chunks_mut(stop::STRIDE);
+            chunks.next().into_iter().flatten().for_each(&f);
+            chunks.take_while(|_| !stop::requested()).flatten().for_each(f);
+        }
         let d = self.aval.dtype;
         match &mut self.data {
-            Data::F(v) if d != DType::F64 => Arc::make_mut(v).iter_mut().for_each(|x| *x = d.round(*x)),
-            Data::C(v) if d != DType::C128 => {
-                Arc::make_mut(v).iter_mut().for_each(|x| *x = C::new(d.round(x.re), d.round(x.im)))
-            }
-            Data::I(v) if d != DType::I64 => Arc::make_mut(v).iter_mut().for_each(|x| *x = d.wrap(*x)),
+            Data::F(v) if d != DType::F64 => each(v, |x| *x = d.round(*x)),
+            Data::C(v) if d != DType::C128 => each(v, |x| *x = C::new(d.round(x.re), d.round(x.im))),
+            Data::I(v) if d != DType::I64 => each(v, |x| *x = d.wrap(*x)),
             _ => {}
         }
         self

@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 use crate::{moved, trace};
 use gradus_cpu::Pool;
 use gradus_ir::ops::Combine;
-use gradus_ir::ops::index::{Scatter, Take, astray};
+use gradus_ir::ops::index::{Scatter, Take, out_of_range_marker};
 use gradus_ir::ops::movement::{Flip, Slice};
 use gradus_ir::reference::Offsets;
 use gradus_ir::{Class, DType, Error, Kind, Result, Shape, stop};
@@ -221,7 +221,7 @@ impl Tensor {
     #[track_caller]
     fn guarded(&self, extent: usize, position: &Tensor) -> Tensor {
         if self.is_traced() || !self.device().is_cpu() {
-            self.ge(0).and(&self.lt(extent as i64)).select(position, &(self + astray(extent)))
+            self.ge(0).and(&self.lt(extent as i64)).select(position, &(self + out_of_range_marker(extent)))
         } else {
             position.clone()
         }
@@ -452,7 +452,7 @@ fn all_below(all: &[i64], n: i64) -> bool {
         outside.fetch_or(signs < 0, Ordering::Relaxed);
     });
     // Where the work was to end, not all have been looked at.
-    !outside.into_inner() && !stop::wanted()
+    !outside.into_inner() && !stop::requested()
 }
 
 /// Numbers beside vectors as vectors of one element; nothing if there are none, or what has more axes.

@@ -69,7 +69,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 impl<T: Real> Drive<'_, T> {
     /// Whether to leave a block: a block of a large product takes seconds. Other threads see what the first one hears.
     pub(super) fn left(&self) -> bool {
-        self.left.load(Relaxed) || (stop::wanted() && !self.left.swap(true, Relaxed))
+        self.left.load(Relaxed) || (stop::requested() && !self.left.swap(true, Relaxed))
     }
 
     /// How many blocks C is cut into.

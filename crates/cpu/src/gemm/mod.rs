@@ -25,7 +25,7 @@ mod scratch;
 mod vector;
 mod widen;
 
-pub(crate) use pack::{MOST_ROWS, Turn};
+pub(crate) use pack::{MOST_ROWS, TransposeBlock};
 pub(crate) use scratch::Scratch;
 
 use crate::{Isa, Pool};

@@ -12,11 +12,11 @@ const AHEAD: isize = 16;
 pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
-/// Rows of the largest block that is turned.
+/// Rows of the largest block that is transposed at once.
 pub(crate) const MOST_ROWS: usize = 8;
 
-/// Numbers that can be turned in blocks: `SIDE` rows of `SIDE` become columns. Without instructions for it, one by one.
-pub(crate) trait Turn: Copy + Default {
+/// Element types whose `SIDE` by `SIDE` blocks can be transposed in registers. Without instructions for it `SIDE` is 1.
+pub(crate) trait TransposeBlock: Copy + Default {
     const SIDE: usize = 1;
 
     /// `out[p * width + lane] = rows[lane][p]` for a full block. Without closures: what they call would not be inlined
@@ -25,7 +25,7 @@ pub(crate) trait Turn: Copy + Default {
     /// # Safety
     /// The processor has AVX2 or NEON, both blocks are valid.
     #[inline(always)]
-    unsafe fn turn(rows: &[*const Self; MOST_ROWS], out: *mut Self, _width: usize) {
+    unsafe fn transpose(rows: &[*const Self; MOST_ROWS], out: *mut Self, _width: usize) {
         // SAFETY: the caller vouches for the blocks.
         unsafe { *out = *rows[0] };
     }
@@ -52,7 +52,7 @@ pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
     expect(dead_code, reason = "only kernels with vectors of their own ask")
 )]
-pub(super) unsafe fn turned<T: Turn, const W: usize>(
+pub(super) unsafe fn turned<T: TransposeBlock, const W: usize>(
     source: *const T,
     lane: isize,
     depth: isize,
@@ -81,7 +81,7 @@ pub(super) unsafe fn turned<T: Turn, const W: usize>(
                         let l = l.min(lanes - 1 - first);
                         *row = rows.wrapping_offset(l as isize * lane).wrapping_add(p);
                     }
-                    T::turn(&block, out.add(p * W + first), W);
+                    T::transpose(&block, out.add(p * W + first), W);
                 }
             }
         }
@@ -127,14 +127,14 @@ unsafe fn body<T: Copy + Default, const W: usize>(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{MOST_ROWS, Turn};
+    use super::{MOST_ROWS, TransposeBlock};
     use std::arch::x86_64::*;
 
-    impl Turn for f32 {
+    impl TransposeBlock for f32 {
         const SIDE: usize = 8;
 
         #[inline(always)]
-        unsafe fn turn(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
+        unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
             // SAFETY: the caller has AVX2 and vouches for the blocks.
             unsafe {
                 // Rows 0..4 in the low halves and 4..8 in the high ones: two turns of 4 by 4, side by side.
@@ -163,11 +163,11 @@ mod x86 {
         }
     }
 
-    impl Turn for f64 {
+    impl TransposeBlock for f64 {
         const SIDE: usize = 4;
 
         #[inline(always)]
-        unsafe fn turn(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
+        unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
             // SAFETY: the caller has AVX2 and vouches for the blocks.
             unsafe {
                 for half in 0..2 {
@@ -188,14 +188,14 @@ mod x86 {
 
 #[cfg(target_arch = "aarch64")]
 mod neon {
-    use super::{MOST_ROWS, Turn};
+    use super::{MOST_ROWS, TransposeBlock};
     use std::arch::aarch64::*;
 
-    impl Turn for f32 {
+    impl TransposeBlock for f32 {
         const SIDE: usize = 4;
 
         #[inline(always)]
-        unsafe fn turn(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
+        unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
             // SAFETY: the caller vouches for the blocks.
             unsafe {
                 let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|r| vld1q_f32(rows[r]));
@@ -210,11 +210,11 @@ mod neon {
         }
     }
 
-    impl Turn for f64 {
+    impl TransposeBlock for f64 {
         const SIDE: usize = 2;
 
         #[inline(always)]
-        unsafe fn turn(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
+        unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
             // SAFETY: the caller vouches for the blocks.
             unsafe {
                 let (r0, r1) = (vld1q_f64(rows[0]), vld1q_f64(rows[1]));
@@ -227,6 +227,6 @@ mod neon {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod plain {
-    impl super::Turn for f32 {}
-    impl super::Turn for f64 {}
+    impl super::TransposeBlock for f32 {}
+    impl super::TransposeBlock for f64 {}
 }

@@ -51,13 +51,13 @@ impl Plan {
     pub(super) fn new<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>, threads: usize) -> Plan {
         let &Problem { batch, m, n, k, .. } = problem;
         let &Kernels { mr, nr, deep, .. } = kernels;
-        let (a, b) = (Lie::of(&problem.a), Lie::of(&problem.b));
+        let (a, b) = (ContiguousAxis::of(&problem.a), ContiguousAxis::of(&problem.b));
         let in_place = !kernels.tiles.is_empty();
-        let dot = in_place && m.min(n) <= 2 * DOT && a == Lie::Depth && b == Lie::Depth;
+        let dot = in_place && m.min(n) <= 2 * DOT && a == ContiguousAxis::Depth && b == ContiguousAxis::Depth;
         // Where B is read in place every strip of A is met again and again, and so not packed either.
         let few = m <= 6 * mr || k * n <= 8 << 10;
-        let direct_b = dot || in_place && b == Lie::Lane && a != Lie::Nowhere && few;
-        let direct_a = direct_b || in_place && a == Lie::Depth;
+        let direct_b = dot || in_place && b == ContiguousAxis::Lane && a != ContiguousAxis::Packed && few;
+        let direct_a = direct_b || in_place && a == ContiguousAxis::Depth;
         let whole_a = !in_place && in_lines(&problem.a);
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {
@@ -127,23 +127,26 @@ fn block(whole: usize, count: usize, unit: usize) -> usize {
     whole.div_ceil(count).next_multiple_of(unit).max(1)
 }
 
-/// Which elements of an operand are neighbours in memory.
+/// The axis of an operand whose elements are contiguous in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lie {
+enum ContiguousAxis {
+    /// The summed axis.
     Depth,
+    /// The rows of the first or the columns of the second operand.
     Lane,
-    Apart,
-    /// It has to be packed.
-    Nowhere,
+    /// Neither: both strides exceed 1.
+    Neither,
+    /// None in memory: the operand is produced by packing.
+    Packed,
 }
 
-impl Lie {
-    fn of<T>(operand: &Operand<'_, T>) -> Lie {
+impl ContiguousAxis {
+    fn of<T>(operand: &Operand<'_, T>) -> ContiguousAxis {
         match operand {
-            Operand::Strided(strided) if strided.depth == 1 => Lie::Depth,
-            Operand::Strided(strided) if strided.lane == 1 => Lie::Lane,
-            Operand::Strided(_) => Lie::Apart,
-            Operand::Packed(_) => Lie::Nowhere,
+            Operand::Strided(strided) if strided.depth == 1 => ContiguousAxis::Depth,
+            Operand::Strided(strided) if strided.lane == 1 => ContiguousAxis::Lane,
+            Operand::Strided(_) => ContiguousAxis::Neither,
+            Operand::Packed(_) => ContiguousAxis::Packed,
         }
     }
 }

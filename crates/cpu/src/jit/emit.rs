@@ -10,7 +10,7 @@ use super::far::Far;
 use super::lower::Lowered;
 use super::machine::{APART, Lanes, Machine};
 use super::node::{Action, Arg, Fold, Node};
-use super::schedule::{Step, Turn};
+use super::schedule::{RowPass, Step};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
@@ -63,8 +63,12 @@ impl Table {
 }
 
 /// The code of a kernel, and what it is handed; nothing if registers do not last.
-pub(super) fn emit<M: Machine>(lowered: &Lowered, turns: &[Turn], kept: usize) -> Option<(Vec<u8>, Table)> {
-    let folds = |t: &Turn| t.elements.iter().filter(|s| matches!(s, Step::Fold(_))).count();
+pub(super) fn emit<M: Machine>(
+    lowered: &Lowered,
+    turns: &[RowPass],
+    kept: usize,
+) -> Option<(Vec<u8>, Table)> {
+    let folds = |t: &RowPass| t.elements.iter().filter(|s| matches!(s, Step::Fold(_))).count();
     let folds = if M::HOLDS_FOLDS { 0 } else { turns.iter().map(folds).max().unwrap_or(0) };
     let accesses = lowered.sizes.len() + kept;
     let table = Table { accesses, folded: M::FOLDED, lanes: M::LANES, folds: folds * APART / 2, slots: 0 };

@@ -22,15 +22,15 @@ pub(super) enum Step {
     Save(usize),
 }
 
-/// One turn over a row: what is done per element, then once.
+/// One pass over a row: steps per element, then steps once per row.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct RowPass {
     pub(super) elements: Vec<Step>,
     pub(super) row: Vec<Step>,
 }
 
-/// The turns of a kernel, and how many row buffers they need.
-pub(super) fn schedule(lowered: &Lowered) -> (Vec<Turn>, usize) {
+/// The passes of a kernel over its rows, and how many row buffers they need.
+pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
     let nodes = &lowered.nodes;
     let live = live(lowered);
     let turn = turns(nodes);
@@ -46,7 +46,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<Turn>, usize) {
         kept: vec![None; nodes.len()],
         count: 0,
     };
-    let mut all: Vec<Turn> = Vec::new();
+    let mut all: Vec<RowPass> = Vec::new();
     for now in -1..=last {
         let mut elements = Vec::new();
         let mut done = vec![false; nodes.len()];
@@ -79,7 +79,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<Turn>, usize) {
         if now == last {
             row.extend((0..lowered.stores.len()).filter(|&i| lowered.stores[i].row).map(Step::Store));
         }
-        all.push(Turn { elements, row });
+        all.push(RowPass { elements, row });
     }
     for n in 0..nodes.len() {
         if let (Some(buffer), Some(first)) = (s.kept[n], s.first[n]) {

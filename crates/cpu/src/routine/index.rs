@@ -25,16 +25,16 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
         });
         Cow::Owned(own)
     };
-    let astray = AtomicBool::new(false);
+    let out_of_range = AtomicBool::new(false);
     call.parts(all.len(), size_of::<i64>(), |first, last| {
         // All of them, as a search that ends at the first is no loop with vectors.
         let some = all[first..last].iter().fold(false, |some, i| some | (*i as u64 >= extent as u64));
-        astray.fetch_or(some, Ordering::Relaxed);
+        out_of_range.fetch_or(some, Ordering::Relaxed);
     });
     // Where the work was to end, not all have been looked at.
     stop::poll()?;
     let first = || all.iter().find(|&&i| i < 0 || i >= extent as i64);
-    match astray.into_inner().then(first).flatten() {
+    match out_of_range.into_inner().then(first).flatten() {
         Some(&index) => Err(Error::index(index, extent)),
         None => Ok(all),
     }

@@ -87,12 +87,12 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             } else if few {
                 least(&mut pairs, (0..n).map(|k| &x[start + k * width..][..1]), count, rank);
             } else {
-                for from in (0..n).step_by(LOOKED).take_while(|_| !stop::wanted()) {
+                for from in (0..n).step_by(LOOKED).take_while(|_| !stop::requested()) {
                     let some = from..n.min(from + LOOKED);
                     pairs.extend(some.map(|k| K::new(rank(x[start + k * width]), k)));
                 }
             }
-            if stop::wanted() {
+            if stop::requested() {
                 return;
             }
             if !few && n >= LONG {
@@ -104,7 +104,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
             pairs.truncate(count);
             let start_out = line / width * count * width + line % width;
             for (k, &p) in pairs.iter().enumerate() {
-                if k % LOOKED == 0 && stop::wanted() {
+                if k % LOOKED == 0 && stop::requested() {
                     return;
                 }
                 let (at, p) = (start_out + k * width, p.place());
@@ -141,7 +141,7 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
     // Once enough are found, only lesser ranks than the greatest of them are wanted: of equal ones the first places are.
     let (mut enough, mut bound, mut k) = (false, 0, 0usize);
     for chunk in chunks {
-        if k.is_multiple_of(LOOKED) && stop::wanted() {
+        if k.is_multiple_of(LOOKED) && stop::requested() {
             return;
         }
         if !enough || chunk.iter().fold(false, |near, x| near | (rank(*x) < bound)) {
@@ -179,7 +179,7 @@ const DIGIT: u32 = 11;
 fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
     let digit = |p: K, d: usize| (p.rank() >> (d as u32 * DIGIT)) as usize % (1 << DIGIT);
     let mut counts = vec![[0usize; 1 << DIGIT]; K::BITS.div_ceil(DIGIT) as usize];
-    for some in pairs.chunks(LOOKED).take_while(|_| !stop::wanted()) {
+    for some in pairs.chunks(LOOKED).take_while(|_| !stop::requested()) {
         for &p in some {
             for (d, counts) in counts.iter_mut().enumerate() {
                 counts[digit(p, d)] += 1;
@@ -188,12 +188,12 @@ fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
     }
     spare.resize(pairs.len(), K::default());
     for (d, places) in counts.iter_mut().enumerate() {
-        if places.contains(&pairs.len()) || stop::wanted() {
+        if places.contains(&pairs.len()) || stop::requested() {
             continue;
         }
         let mut next = 0;
         places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
-        for some in pairs.chunks(LOOKED).take_while(|_| !stop::wanted()) {
+        for some in pairs.chunks(LOOKED).take_while(|_| !stop::requested()) {
             for &p in some {
                 let place = &mut places[digit(p, d)];
                 spare[*place] = p;

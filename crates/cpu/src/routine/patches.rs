@@ -5,7 +5,7 @@
 
 use super::spread::Axis;
 use crate::Isa;
-use crate::gemm::{MOST_ROWS, Pack, Panel, Turn};
+use crate::gemm::{MOST_ROWS, Pack, Panel, TransposeBlock};
 
 /// The patches of the images of one group.
 pub(super) struct Patches<'a, T> {
@@ -58,8 +58,8 @@ impl Starts {
 }
 
 /// Numbers that patches are made of.
-pub(super) trait Packable: Turn + Send + Sync {}
-impl<T: Turn + Send + Sync> Packable for T {}
+pub(super) trait Packable: TransposeBlock + Send + Sync {}
+impl<T: TransposeBlock + Send + Sync> Packable for T {}
 
 impl<T: Packable> Pack<T> for Patches<'_, T> {
     fn pack(&self, panel: Panel, out: &mut [T]) {
@@ -118,7 +118,7 @@ impl<T: Packable> Patches<'_, T> {
                         for (row, at) in rows.iter_mut().zip(from) {
                             *row = self.x.as_ptr().wrapping_add(at + steps[p]);
                         }
-                        T::turn(&rows, out.as_mut_ptr().add(p * width + first), width);
+                        T::transpose(&rows, out.as_mut_ptr().add(p * width + first), width);
                     }
                     p += side;
                 } else {

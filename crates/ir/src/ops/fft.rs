@@ -49,13 +49,17 @@ impl Fft {
         let [x] = ins else { return Err(Error::verify("one operand")) };
         let n = x.shape()[self.axis];
         let inner: usize = x.shape()[self.axis + 1..].iter().product();
-        let mut data = x.c().to_vec();
+        let mut data = stop::copied(x.c())?;
         if data.is_empty() {
             return Ok(vec![x.clone()]);
         }
         let direction = if self.inverse { FftDirection::Inverse } else { FftDirection::Forward };
         let fft = Plan::new(&mut FftPlanner::new(), n, direction)?;
-        let mut line = vec![C::ZERO; n];
+        if inner == 1 {
+            fft.run(&mut data)?;
+            return Ok(vec![Literal::new(x.aval().clone(), data)?]);
+        }
+        let mut line = stop::filled(n, C::ZERO)?;
         for start in (0..data.len()).step_by(n * inner).flat_map(|o| (0..inner).map(move |i| o + i)) {
             stop::poll()?;
             line.iter_mut().enumerate().for_each(|(k, z)| *z = data[start + k * inner]);
@@ -126,7 +130,7 @@ impl Plan {
         // exp(∓πi k²/n): what k² is modulo 2n matters.
         let roots = Roots::new(2 * n, direction);
         let long = (2 * n - 1).next_power_of_two();
-        let (mut chirp, mut kernel) = (Vec::with_capacity(n), vec![C::ZERO; long]);
+        let (mut chirp, mut kernel) = (Vec::with_capacity(n), stop::filled(long, C::ZERO)?);
         for k in 0..n {
             if k % ASK_EVERY == 0 {
                 stop::poll()?;
@@ -163,7 +167,7 @@ impl Plan {
             }
             Plan::Split { rows, columns, roots } => {
                 let (r, c) = (rows.len(), columns.len());
-                let mut other = vec![C::ZERO; r * c];
+                let mut other = stop::filled(r * c, C::ZERO)?;
                 for whole in data.chunks_exact_mut(r * c) {
                     transpose(whole, &mut other, c)?;
                     rows.run(&mut other)?;
@@ -174,23 +178,39 @@ impl Plan {
                     transpose(&other, whole, r)?;
                     columns.run(whole)?;
                     transpose(whole, &mut other, c)?;
-                    whole.copy_from_slice(&other);
+                    for (to, from) in whole.chunks_mut(ASK_EVERY).zip(other.chunks(ASK_EVERY)) {
+                        stop::poll()?;
+                        to.copy_from_slice(from);
+                    }
                 }
             }
             Plan::Chirp { chirp, kernel, forward, inverse } => {
-                let mut long = vec![C::ZERO; kernel.len()];
+                let mut long = stop::filled(kernel.len(), C::ZERO)?;
                 for whole in data.chunks_exact_mut(chirp.len()) {
-                    long.fill(C::ZERO);
-                    long.iter_mut().zip(whole.iter().zip(chirp)).for_each(|(z, (x, w))| *z = x * w);
+                    let (start, rest) = long.split_at_mut(whole.len());
+                    combine(start, whole, chirp, |_, x, w| x * w)?;
+                    for some in rest.chunks_mut(ASK_EVERY) {
+                        stop::poll()?;
+                        some.fill(C::ZERO);
+                    }
                     forward.run(&mut long)?;
-                    long.iter_mut().zip(kernel).for_each(|(z, k)| *z *= k);
+                    combine(&mut long, kernel, kernel, |z, k, _| z * k)?;
                     inverse.run(&mut long)?;
-                    whole.iter_mut().zip(long.iter().zip(chirp)).for_each(|(x, (z, w))| *x = z * w);
+                    combine(whole, &long, chirp, |_, z, w| z * w)?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Replaces each element of `to` by a function of itself and of the elements of `a` and `b` at its index.
+fn combine(to: &mut [C], a: &[C], b: &[C], f: impl Fn(C, C, C) -> C) -> Result<()> {
+    for (to, (a, b)) in to.chunks_mut(ASK_EVERY).zip(a.chunks(ASK_EVERY).zip(b.chunks(ASK_EVERY))) {
+        stop::poll()?;
+        to.iter_mut().zip(a.iter().zip(b)).for_each(|(z, (a, b))| *z = f(*z, *a, *b));
+    }
+    Ok(())
 }
 
 /// Writes the transpose of a matrix of `columns` columns, a few rows of the result at a time: those fit into cache.

@@ -115,9 +115,9 @@ fn split_batch<'g>(x: Var<'g>, shape: &Shape, axis: usize) -> Var<'g> {
     x.reshape(moved).permute(&order)
 }
 
-/// What is added to an index that has left its extent, where the extent is about to become part of a larger one: the sum is
-/// inside of none, and says which index left which extent.
-pub fn astray(extent: usize) -> i64 {
+/// A number to add to an index that is outside of an axis of this extent, before the axis becomes part of a larger one.
+/// The sum is outside of every axis, and an error can name the index and the extent from it.
+pub fn out_of_range_marker(extent: usize) -> i64 {
     NOWHERE + ((extent as i64).min(FAR - 1) << 31)
 }
 
@@ -126,7 +126,7 @@ const NOWHERE: i64 = -(1 << 62);
 /// Beyond what indices that are told have.
 const FAR: i64 = 1 << 30;
 
-/// The index and the extent that [`astray`] made one number of.
+/// The index and the extent in a sum with [`out_of_range_marker`].
 pub(crate) fn said(index: i64) -> Option<(i64, usize)> {
     let both = index.checked_sub(NOWHERE).filter(|_| index < NOWHERE / 2)?;
     let extent = (both + FAR) >> 31;
@@ -140,7 +140,7 @@ fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
     let own = index + index.builder().iota(DType::I64, index.shape(), 0) * extent as f64;
     let inside = index.ge(index.full_like(0.0)).and(index.lt(index.full_like(extent as f64)));
     let known = index.lt(index.full_like((NOWHERE / 2) as f64));
-    inside.select(own, known.select(index, index + index.full_like(astray(extent) as f64)))
+    inside.select(own, known.select(index, index + index.full_like(out_of_range_marker(extent) as f64)))
 }
 
 op_struct! {

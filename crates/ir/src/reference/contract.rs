@@ -5,6 +5,7 @@ use super::strides::{Offsets, strides};
 use crate::literal::Data;
 use crate::ops::{Combine, Window};
 use crate::{Aval, C, Literal, stop};
+use std::collections::{HashMap, HashSet};
 
 /// Terms of a sum between two looks at whether the result is still wanted.
 const ASK_EVERY: usize = 1 << 14;
@@ -49,44 +50,69 @@ trait Contraction {
     fn run<T: Product>(self, a: &[T], b: &[T]) -> Vec<T>;
 }
 
+/// The axes of some labels: their extents, and their strides in both operands, 0 where an operand lacks the label.
+struct Axes {
+    extents: Vec<usize>,
+    a: Vec<i64>,
+    b: Vec<i64>,
+}
+
+impl Axes {
+    /// The offsets in both operands of every index, in row-major order.
+    fn offsets(&self) -> impl Iterator<Item = (i64, i64)> {
+        Offsets::new(&self.extents, &self.a, 0).zip(Offsets::new(&self.extents, &self.b, 0))
+    }
+}
+
 struct Labelled {
-    outer: Vec<(i64, i64)>,
-    inner: Vec<(i64, i64)>,
+    outer: Axes,
+    inner: Axes,
 }
 
 impl Contraction for Labelled {
     fn run<T: Product>(self, a: &[T], b: &[T]) -> Vec<T> {
-        let one = |&(oa, ob): &(i64, i64)| {
+        // As many as the type says, also if the loop ends early.
+        let mut out = vec![T::default(); self.outer.extents.iter().product()];
+        let mut inner = Vec::new();
+        for (k, pair) in self.inner.offsets().enumerate() {
+            if k % ASK_EVERY == 0 && stop::requested() {
+                return out;
+            }
+            inner.push(pair);
+        }
+        let one = |(oa, ob): (i64, i64)| {
             let term = |&(ia, ib): &(i64, i64)| a[(oa + ia) as usize].times(b[(ob + ib) as usize]);
-            let parts = self.inner.chunks(ASK_EVERY).take_while(|_| !stop::wanted());
+            let parts = inner.chunks(ASK_EVERY).take_while(|_| !stop::requested());
             parts.flatten().map(term).fold(T::default(), add)
         };
-        let mut out: Vec<T> = self.outer.iter().take_while(|_| !stop::wanted()).map(one).collect();
-        out.resize(self.outer.len(), T::default()); // as many as the type says, also if it was left early
+        let offsets = self.outer.offsets().take_while(|_| !stop::requested());
+        out.iter_mut().zip(offsets).for_each(|(out, at)| *out = one(at));
         out
     }
 }
 
 pub(super) fn contract(x: &Literal, y: &Literal, lhs: &str, rhs: &str, out: &str) -> Data {
-    let extent = |l: char| {
-        let of = |labels: &str, lit: &Literal| labels.chars().position(|m| m == l).map(|i| lit.shape()[i]);
-        of(lhs, x).or_else(|| of(rhs, y)).unwrap_or(1)
-    };
+    // By label: the extent, and the strides in both operands.
+    let mut axes: HashMap<char, (usize, i64, i64)> = HashMap::new();
     let (xs, ys) = (strides(x.shape()), strides(y.shape()));
-    let stride = |labels: &str, s: &[i64], l: char| labels.chars().position(|m| m == l).map_or(0, |i| s[i]);
-    let walk = |labels: Vec<char>| -> Vec<(i64, i64)> {
-        let extents: Vec<usize> = labels.iter().map(|&l| extent(l)).collect();
-        let a: Vec<i64> = labels.iter().map(|&l| stride(lhs, &xs, l)).collect();
-        let b: Vec<i64> = labels.iter().map(|&l| stride(rhs, &ys, l)).collect();
-        Offsets::new(&extents, &a, 0).zip(Offsets::new(&extents, &b, 0)).collect()
-    };
-    let mut summed: Vec<char> = Vec::new();
-    for l in lhs.chars().chain(rhs.chars()) {
-        if !out.contains(l) && !summed.contains(&l) {
-            summed.push(l);
-        }
+    for (i, l) in lhs.chars().enumerate() {
+        axes.insert(l, (x.shape()[i], xs[i], 0));
     }
-    dispatch(x, y, Labelled { outer: walk(out.chars().collect()), inner: walk(summed) })
+    for (i, l) in rhs.chars().enumerate() {
+        axes.entry(l).or_insert((y.shape()[i], 0, 0)).2 = ys[i];
+    }
+    let walk = |labels: &mut dyn Iterator<Item = char>| {
+        let mut walk = Axes { extents: Vec::new(), a: Vec::new(), b: Vec::new() };
+        for (extent, a, b) in labels.map(|l| axes.get(&l).copied().unwrap_or((1, 0, 0))) {
+            walk.extents.push(extent);
+            walk.a.push(a);
+            walk.b.push(b);
+        }
+        walk
+    };
+    let mut seen: HashSet<char> = out.chars().collect();
+    let summed: Vec<char> = lhs.chars().chain(rhs.chars()).filter(|l| seen.insert(*l)).collect();
+    dispatch(x, y, Labelled { outer: walk(&mut out.chars()), inner: walk(&mut summed.into_iter()) })
 }
 
 /// For every result place, the pairs of window place and operand place that meet there.
@@ -105,7 +131,7 @@ impl Contraction for Grouped {
         for (ni, gi, oi) in (0..n).flat_map(|n| (0..g).flat_map(move |g| (0..o).map(move |o| (n, g, o)))) {
             for meet in &self.meet {
                 let mut sum = T::default();
-                if stop::wanted() {
+                if stop::requested() {
                     out.push(sum); // not wanted, but as many as the type says
                     continue;
                 }

@@ -20,7 +20,7 @@ pub use strides::Offsets;
 use crate::graph::Id;
 use crate::literal::Data;
 use crate::ops::{Form, Op};
-use crate::{Aval, DType, Error, Graph, Literal, Result, philox, size};
+use crate::{Aval, DType, Error, Graph, Literal, Result, philox, size, stop};
 use live::{Live, Value};
 use std::panic::Location;
 
@@ -74,6 +74,8 @@ fn rounded(values: Vec<Value<'_>>) -> Result<Vec<Literal>> {
         drop(v); // Elements that nobody else holds are rounded in place.
         literal.rounded()
     };
+    // Results of loops that ended early are not rounded.
+    stop::poll()?;
     Ok(values.into_iter().map(one).collect())
 }
 
@@ -150,7 +152,8 @@ fn wrapped(mut data: Data, dtype: DType) -> Data {
     if let Data::I(v) = &mut data
         && dtype != DType::I64
     {
-        std::sync::Arc::make_mut(v).iter_mut().for_each(|x| *x = dtype.wrap(*x));
+        let chunks = std::sync::Arc::make_mut(v).chunks_mut(stop::STRIDE);
+        chunks.take_while(|_| !stop::requested()).flatten().for_each(|x| *x = dtype.wrap(*x));
     }
     data
 }

@@ -58,8 +58,8 @@ fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal
         let graph = if taken { retyped(graph, from, to).ok()? } else { return None };
         let inputs: Vec<Literal> = inputs.iter().enumerate().map(moved).collect();
         // A negative index wraps in an unsigned dtype: that is not a call anybody makes.
-        let astray = |e: Error| matches!(e.kind(), Kind::Index { .. });
-        let usable = !evaluate(&graph, &inputs).is_err_and(astray);
+        let out_of_range = |e: Error| matches!(e.kind(), Kind::Index { .. });
+        let usable = !evaluate(&graph, &inputs).is_err_and(out_of_range);
         usable.then_some((to, graph, inputs))
     };
     let within = DType::ALL.into_iter().map(|to| (to.class(), to));

@@ -122,7 +122,13 @@ impl<T> IndexMut<(usize, usize)> for Mat<T> {
 
 impl<T: Scalar> Mat<T> {
     pub(super) fn from_fn(rows: usize, cols: usize, f: impl Fn(usize, usize) -> T) -> Mat<T> {
-        let data = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).map(|(i, j)| f(i, j)).collect();
+        let mut data = vec![T::default(); rows * cols];
+        for (i, row) in data.chunks_exact_mut(cols.max(1)).enumerate() {
+            if stop::requested() {
+                break;
+            }
+            row.iter_mut().enumerate().for_each(|(j, x)| *x = f(i, j));
+        }
         Mat { rows, cols, data }
     }
 
@@ -136,7 +142,7 @@ impl<T: Scalar> Mat<T> {
 
     pub(super) fn times(&self, other: &Mat<T>) -> Mat<T> {
         let terms = |i, j| (0..self.cols).map(move |k| self[(i, k)] * other[(k, j)]);
-        let one = |i, j| match stop::wanted() {
+        let one = |i, j| match stop::requested() {
             true => T::default(),
             false => terms(i, j).fold(T::default(), |a, b| a + b),
         };
@@ -150,7 +156,8 @@ impl<T: Scalar> Mat<T> {
 
     /// Refuses NaN and infinity: of such a matrix iterations do not converge, or converge to something arbitrary.
     pub(super) fn check_finite(&self) -> Result<(), String> {
-        match self.data.iter().all(|x| x.size().is_finite()) {
+        let mut chunks = self.data.chunks(stop::STRIDE).take_while(|_| !stop::requested());
+        match chunks.all(|some| some.iter().all(|x| x.size().is_finite())) {
             true => Ok(()),
             false => Err("contains values that are not finite: the algorithm would not converge".into()),
         }
@@ -196,7 +203,7 @@ pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
     let (m, n) = (a.rows, a.cols);
     let (mut from, mut sign): (Vec<usize>, f64) = ((0..m).collect(), 1.0);
     for k in 0..m.min(n) {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         let mut pivot = k;
@@ -214,7 +221,7 @@ pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
             continue;
         }
         for i in k + 1..m {
-            if stop::wanted() {
+            if stop::requested() {
                 break;
             }
             let factor = a[(i, k)] / a[(k, k)];
@@ -245,7 +252,7 @@ pub(super) fn triangular<T: Scalar>(
     let at = |i: usize, j: usize| if transpose { a[(j, i)] } else { a[(i, j)] };
     let forward = lower != transpose;
     for step in 0..n {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         let i = if forward { step } else { n - 1 - step };
@@ -256,7 +263,7 @@ pub(super) fn triangular<T: Scalar>(
         // Row by row: the rows of `b` are contiguous.
         let mut sums = vec![T::default(); b.cols];
         for j in known {
-            if stop::wanted() {
+            if stop::requested() {
                 break;
             }
             let (factor, row) = (at(i, j), &b.data[j * b.cols..(j + 1) * b.cols]);
@@ -276,7 +283,7 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
     let (n, a) = (a.rows, a.hermitian());
     let mut l: Mat<T> = Mat::from_fn(n, n, |_, _| T::default());
     for j in 0..n {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         let square = a[(j, j)].re() - (0..j).map(|k| l[(j, k)].square()).sum::<f64>();
@@ -287,7 +294,7 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
         let root = T::of(square.sqrt());
         l[(j, j)] = root;
         for i in j + 1..n {
-            if stop::wanted() {
+            if stop::requested() {
                 break;
             }
             let sum = (0..j).map(|k| l[(i, k)] * l[(j, k)].conj()).fold(T::default(), |x, y| x + y);
@@ -299,13 +306,12 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
 
 /// `A = Q R` by Householder's reflections: orthonormal columns and an upper triangle with a real diagonal. With `reflected` the
 /// diagonal has the signs that the reflections leave, which are those of LAPACK; otherwise it is not negative.
-pub(super) fn qr<T: Scalar>(a: &Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) {
-    let (m, n) = (a.rows, a.cols);
+pub(super) fn qr<T: Scalar>(mut r: Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) {
+    let (m, n) = (r.rows, r.cols);
     let k = m.min(n);
-    let mut r = a.clone();
     let mut reflectors: Vec<(Vec<T>, T)> = Vec::with_capacity(k);
     for j in 0..k {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         let (v, tau, diagonal) = reflector((j..m).map(|i| r[(i, j)]).collect());
@@ -315,15 +321,24 @@ pub(super) fn qr<T: Scalar>(a: &Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) {
     }
     let mut q = Mat::eye(m, k);
     for (j, (v, tau)) in reflectors.iter().enumerate().rev() {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         reflect(&mut q, v, j, *tau);
     }
-    for i in (0..k).filter(|_| !reflected) {
-        if r[(i, i)].re() < 0.0 {
-            q.scale_column(i, T::of(-1.0));
-            (i..n).for_each(|j| r[(i, j)] = -r[(i, j)]);
+    if !reflected {
+        let negative: Vec<bool> = (0..k).map(|i| r[(i, i)].re() < 0.0).collect();
+        for row in q.data.chunks_exact_mut(k.max(1)) {
+            if stop::requested() {
+                break;
+            }
+            row.iter_mut().zip(&negative).filter(|(_, negative)| **negative).for_each(|(x, _)| *x = -*x);
+        }
+        for (row, _) in r.data.chunks_exact_mut(n.max(1)).zip(&negative).filter(|(_, negative)| **negative) {
+            if stop::requested() {
+                break;
+            }
+            row.iter_mut().for_each(|x| *x = -*x);
         }
     }
     (q, Mat::from_fn(k, n, |i, j| if i <= j { r[(i, j)] } else { T::default() }))
@@ -363,14 +378,14 @@ pub(super) fn reflect<T: Scalar>(x: &mut Mat<T>, v: &[T], j: usize, tau: T) {
     let rows = &mut x.data[j * cols..(j + v.len()) * cols];
     let mut along = vec![T::default(); cols];
     for (row, v) in rows.chunks_exact(cols).zip(v) {
-        if stop::wanted() {
+        if stop::requested() {
             return;
         }
         along.iter_mut().zip(row).for_each(|(sum, x)| *sum = *sum + v.conj() * *x);
     }
     along.iter_mut().for_each(|sum| *sum = *sum * tau);
     for (row, v) in rows.chunks_exact_mut(cols).zip(v) {
-        if stop::wanted() {
+        if stop::requested() {
             return;
         }
         row.iter_mut().zip(&along).for_each(|(x, along)| *x = *x - *v * *along);

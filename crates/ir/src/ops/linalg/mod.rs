@@ -27,7 +27,7 @@ pub use svd::Svd;
 
 use super::*;
 use crate::literal::Data;
-use crate::{C, Class, DType, Shape};
+use crate::{C, Class, DType, Shape, stop};
 use dense::{Mat, Scalar};
 
 /// How far factorisations of well-conditioned matrices may be from the reference.
@@ -83,15 +83,21 @@ fn drive<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Res
             _ => (1, 1),
         };
         let size = rows * cols;
-        Mat { rows, cols, data: T::elements(l)[b * size..(b + 1) * size].to_vec() }
+        let data = stop::copied(&T::elements(l)[b * size..(b + 1) * size])?;
+        Ok(Mat { rows, cols, data })
     };
     let mut all: Vec<Data> = outs.iter().map(|o| empty(o.dtype)).collect();
     for b in 0..count {
-        crate::stop::poll()?;
-        let parts = kernel.run(ins.iter().map(|l| matrix(l, b)).collect::<Vec<Mat<T>>>());
+        stop::poll()?;
+        let parts = kernel.run(ins.iter().map(|l| matrix(l, b)).collect::<Result<Vec<Mat<T>>>>()?);
+        // A kernel that ended early may have failed because of it.
+        stop::poll()?;
         let name = || if count == 1 { "the matrix".into() } else { format!("matrix {b} of the batch") };
         let parts = parts.map_err(|why| Error::value(name(), why))?;
-        all.iter_mut().zip(parts).for_each(|(all, part)| extend(all, &part));
+        match count {
+            1 => all = parts,
+            _ => all.iter_mut().zip(parts).for_each(|(all, part)| extend(all, &part)),
+        }
     }
     outs.iter().zip(all).map(|(aval, data)| Literal::new(aval.clone(), data)).collect()
 }

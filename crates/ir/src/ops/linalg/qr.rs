@@ -60,7 +60,7 @@ impl Primitive for Qr {
 impl Kernel for Qr {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String> {
         let parts = ins
-            .iter()
+            .into_iter()
             .map(|a| dense::qr(a, self.reflected))
             .flat_map(|(q, r)| [T::data(q.data), T::data(r.data)]);
         Ok(parts.collect())

@@ -56,7 +56,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> 
             break;
         }
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if (p % ASK_EVERY == 0 || n > LONG) && stop::wanted() {
+            if (p % ASK_EVERY == 0 || n > LONG) && stop::requested() {
                 break;
             }
             let r = a[(p, q)].size();
@@ -71,7 +71,7 @@ pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> 
             v.rotate((p, q), by, e);
         }
     }
-    if stop::wanted() {
+    if stop::requested() {
         return Ok((vec![0.0; n], v));
     }
     let mut order: Vec<usize> = (0..n).collect();
@@ -97,7 +97,7 @@ pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<Svd<T>, String> {
         (u, s, v)
     };
     for j in 0..s.len() {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         let turn = anchor(&u, j).conj();
@@ -115,7 +115,7 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     for _ in 0..SWEEPS {
         let mut done = true;
         for (p, q) in (0..n).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if (p % ASK_EVERY == 0 || m > LONG) && stop::wanted() {
+            if (p % ASK_EVERY == 0 || m > LONG) && stop::requested() {
                 break;
             }
             let (mut pp, mut qq, mut pq) = (0.0, 0.0, T::default());
@@ -135,7 +135,7 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
             break;
         }
     }
-    if stop::wanted() {
+    if stop::requested() {
         return (a, vec![0.0; n], v);
     }
     let lengths: Vec<f64> = (0..n).map(|j| length(&column(&a, j))).collect();
@@ -203,7 +203,7 @@ pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     let scale = t.data.iter().map(|x| x.norm()).fold(f64::MIN_POSITIVE, f64::max);
     let mut v = Mat::from_fn(n, n, |_, _| C::ZERO);
     for k in 0..n {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         let mut x = vec![C::ZERO; n];
@@ -245,7 +245,7 @@ fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
     let n = a.rows;
     let (mut h, mut z) = (a.clone(), Mat::eye(n, n));
     for j in 0..n.saturating_sub(2) {
-        if stop::wanted() {
+        if stop::requested() {
             break;
         }
         let mut v: Vec<C> = (j + 1..n).map(|i| h[(i, j)]).collect();
@@ -271,7 +271,7 @@ fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
 fn schur(h: &mut Mat<C>, z: &mut Mat<C>) -> Result<(), String> {
     let n = h.rows;
     let (mut last, mut steps) = (n.saturating_sub(1), 0);
-    while last > 0 && !stop::wanted() {
+    while last > 0 && !stop::requested() {
         let small = |k: usize| {
             let near = h[(k, k)].norm() + h[(k - 1, k - 1)].norm();
             h[(k, k - 1)].norm() <= f64::EPSILON * near.max(f64::MIN_POSITIVE)

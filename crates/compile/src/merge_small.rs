@@ -1,13 +1,14 @@
-//! Small loop nests side by side: over the same space, neither needing the other, they are one. What starting them
-//! takes is more than what they do; and a loop whose step is one loop nest can be a loop nest itself.
+//! Merges small independent loop nests over the same index space: starting a nest costs more than running it.
+//! Takes lowered units; merges groups without reductions in place. Which groups may be merged is decided in `depend.rs`.
+//! A loop whose step is one nest after this can become a nest itself.
 
 use crate::group::Group;
 use crate::lowered::{Lowered, Unit};
 use gradus_ir::stop;
 use std::collections::BTreeMap;
 
-/// How many of the groups behind it a group looks at: nobody writes so many by hand, and all pairs of what a machine
-/// writes would take longer than running it.
+/// How many later groups each group is compared with. Comparing all pairs of a large generated program would take longer
+/// than running it.
 const NEAR: usize = 256;
 
 /// Merges groups without reductions of up to `most` elements.
@@ -22,7 +23,7 @@ pub(crate) fn merge(lowered: &mut Lowered, most: usize) {
     };
     let mut pairs: Vec<(usize, usize)> = alike.into_values().flat_map(near).collect();
     pairs.sort_unstable();
-    for (a, b) in pairs.into_iter().take_while(|_| !stop::wanted()) {
+    for (a, b) in pairs.into_iter().take_while(|_| !stop::requested()) {
         let (Some(x), Some(y)) = (small(&lowered.units[a], most), small(&lowered.units[b], most)) else {
             continue;
         };
