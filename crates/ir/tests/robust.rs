@@ -2,6 +2,7 @@
 
 use gradus_ir::graph::{Id, parse};
 use gradus_ir::ops::pointwise::rows;
+use gradus_ir::ops::window::Fold;
 use gradus_ir::transform::vmap;
 use gradus_ir::{Aval, Builder, DType, Kind, Literal, reference};
 
@@ -85,4 +86,21 @@ fn an_index_that_leaves_its_extent_in_a_batch_is_named() {
         let named = matches!(error.kind(), Kind::Index { index, extent: 3, .. } if *index == wrong);
         assert!(named, "{wrong}: {error}");
     }
+}
+
+#[test]
+fn windows_with_too_few_axes_are_refused() {
+    let fold = Fold { size: vec![2], stride: vec![1], dilation: vec![1], extent: [4].as_slice().into() };
+    let b = Builder::new();
+    for (aval, says) in [
+        (Aval::new(DType::F64, [3]), "must be numbers with 2 x 1 last axes"),
+        (Aval::new(DType::Bool, [3, 2]), "must be numbers with 2 x 1 last axes"),
+        (Aval::new(DType::F64, [3, 3]), "must be f64[3,2]"),
+    ] {
+        let e =
+            b.try_apply(fold.clone(), &[b.input("x", aval.clone())]).expect_err("the operand does not fit");
+        assert!(e.to_string().contains(says), "{aval}: {e}");
+    }
+    let windows = b.input("x", Aval::new(DType::F64, [3, 2]));
+    assert_eq!(b.try_apply(fold, &[windows]).unwrap()[0].aval(), Aval::new(DType::F64, [4]));
 }
