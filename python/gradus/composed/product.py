@@ -2,6 +2,7 @@
 
 from .. import _native
 from .._native import cat, complex, ones_like
+from .pointwise import result_type
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -89,6 +90,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
             raise RuntimeError(f"cov(): expected {name} to have {'integral' if whole else 'floating point'} dtype but got {weights.dtype}")
         if not weights._is_traced and bool((weights < 0).any()):
             raise RuntimeError(f"cov(): {name} cannot be negative")
+    if aweights is not None:
+        # Sums of weights cancel below, so they get the precision of the result.
+        aweights = aweights.to(result_type(x.real if x.is_complex() else x, aweights))
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:
         total = x.shape[1]
