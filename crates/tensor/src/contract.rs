@@ -6,6 +6,9 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::{DType, Error, Result};
 
+/// Most batch axes of a matrix product that have a label each. More are reduced first: labels are compared in pairs.
+const LABELLED: usize = 16;
+
 impl Tensor {
     /// `out = Σ self · other` by axis labels; see [`Dot`]. Dtypes are promoted.
     #[track_caller]
@@ -56,27 +59,50 @@ impl Tensor {
                 return Tensor::refuse("matmul", &[self, other], Error::shape(what, "do not broadcast"));
             }
         };
+        let tail = |s: &[usize]| s[s.len().saturating_sub(2)..].to_vec();
+        if batch.rank() > LABELLED && batch.iter().any(|d| *d < 2) {
+            let result =
+                [&batch[..], &tail(&a)[..rows.len()], &tail(&b)[b.rank().min(2) - columns.len()..]].concat();
+            let (x, y) = match batch.contains(&0) {
+                // Any number of axes of extent 0 are one.
+                true => {
+                    let empty = |t: &Tensor, tail: Vec<usize>| {
+                        t.expand([&batch[..], &tail].concat()).reshape([vec![0], tail].concat())
+                    };
+                    (empty(self, tail(&a)), empty(other, tail(&b)))
+                }
+                // Without axes of extent 1 memory bounds the number of axes.
+                false => (self.squeeze_lead(&lead_a, &batch), other.squeeze_lead(&lead_b, &batch)),
+            };
+            return x.matmul(&y).reshape(result);
+        }
         // A batch axis is labelled on an operand that has it; one of extent 1 beside a larger one is dropped.
-        let label = |k: usize| ('A'..='Z').chain('\u{100}'..).nth(k).unwrap_or('?');
+        let names: Vec<char> = ('A'..='Z').chain('\u{100}'..).take(batch.rank()).collect();
         let labels = |lead: &[usize]| -> (Vec<usize>, String) {
             let skip = batch.rank() - lead.len();
             lead.iter()
                 .enumerate()
                 .filter(|(k, d)| **d == batch[skip + k])
-                .map(|(k, d)| (*d, label(skip + k)))
+                .map(|(k, d)| (*d, names[skip + k]))
                 .unzip()
         };
         let ((da, la), (db, lb)) = (labels(&lead_a), labels(&lead_b));
-        let tail = |s: &[usize]| s[s.len().saturating_sub(2)..].to_vec();
         let (x, y) = (self.reshape([da, tail(&a)].concat()), other.reshape([db, tail(&b)].concat()));
-        let all: String =
-            (0..batch.rank()).map(label).filter(|l| la.contains(*l) || lb.contains(*l)).collect();
+        let all: String = names.iter().filter(|l| la.contains(**l) || lb.contains(**l)).collect();
         x.dot_labels(
             &y,
             &format!("{la}{rows}k"),
             &format!("{lb}k{columns}"),
             &format!("{all}{rows}{columns}"),
         )
+    }
+
+    /// Without those leading axes, of extents `lead`, that have extent 1 in the batch.
+    #[track_caller]
+    fn squeeze_lead(&self, lead: &[usize], batch: &[usize]) -> Tensor {
+        let own = &batch[batch.len() - lead.len()..];
+        let kept = lead.iter().zip(own).filter(|(_, d)| **d != 1).map(|(d, _)| *d);
+        self.reshape(kept.chain(self.shape()[lead.len()..].iter().copied()).collect::<Vec<usize>>())
     }
 
     /// The product of two matrices or vectors that fit; their ranks say the labels.
