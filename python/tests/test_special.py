@@ -133,6 +133,31 @@ def test_derivative_of_incomplete_gamma(name):
     assert y.tolist() == getattr(gradus, name)(a.detach(), x.detach()).tolist()
     with pytest.raises(NotImplementedError, match="is not implemented"):
         y.sum().backward()
+    # The derivative by `x` is the density, also where differences of the function vanish.
+    points = [(1.0, 0.0), (2.0, 0.0), (0.5, 1e-300), (100.0, 1.0), (1e6, 1e6), (3.0, 700.0)]
+    a, x = (gradus.tensor(v, dtype=gradus.float64) for v in zip(*points))
+    want = [1.0, 0.0, 1e150 / math.pi**0.5, 3.941866060050479e-157, 3.9894224715624404e-4, 0.5 * 700.0**2 * math.exp(-700)]
+    x.requires_grad_()
+    getattr(gradus, name)(a, x).sum().backward()
+    sign = 1 if name == "igamma" else -1
+    assert all(abs(sign * g - w) <= 1e-12 * w for g, w in zip(x.grad.tolist(), want)), x.grad
+
+
+@pytest.mark.parametrize("name, sign", [("igamma", 1), ("igammac", -1)])
+def test_transforms_give_the_derivative_of_incomplete_gamma_by_its_shape(name, sign):
+    # By differences with 60 digits (mpmath): the first and the second derivative of P(a, x) by a.
+    points = [(0.1, 0.3), (0.5, 0.9), (2.0, 2.6), (5.0, 40.0), (20.0, 20.0), (50.0, 35.0), (1000.0, 1000.0)]
+    first = [-0.9219871619934011, -0.4326559371352823, -0.2385669752167553, -1.109352325918427e-12,
+             -0.08957920553912253, -0.003950147111210531, -0.012616713994069625]
+    a, x = (gradus.tensor(v, dtype=gradus.float64) for v in zip(*points))
+    f = getattr(gradus, name)
+    close(sign * gradus.grad(lambda a: f(a, x).sum())(a), torch.tensor(first, dtype=torch.float64), 1e-13)
+    h = 1e-5
+    differences = (gradus.grad(lambda a: f(a, x).sum())(a + h) - gradus.grad(lambda a: f(a, x).sum())(a - h)) / (2 * h)
+    second = gradus.grad(lambda a: gradus.grad(lambda a: f(a, x).sum())(a).sum())(a)
+    close(second, differences, 1e-6, 1e-8)
+    _, tangent = gradus.jvp(lambda a: f(a, x), (a,), (gradus.ones_like(a),))
+    close(sign * tangent, torch.tensor(first, dtype=torch.float64), 1e-13)
 
 
 @pytest.mark.parametrize("text", ["Gamma(2.5, 1.5)", "Chi2(3.0)", "InverseGamma(2.5, 1.5)"])

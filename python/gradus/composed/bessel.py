@@ -31,7 +31,7 @@ def i0(input):
 
 
 class _Derivative:
-    """Stands for a derivative that is not known: raises when a backward pass asks for it."""
+    """Stands for a derivative that PyTorch refuses: raises when a backward pass asks for it."""
 
     def __init__(self, name):
         self.name = name
@@ -40,30 +40,14 @@ class _Derivative:
         raise NotImplementedError(f"the derivative for '{self.name}: input' is not implemented.")
 
 
-def _incomplete(name, sign, input, other):
-    """An incomplete gamma function with its derivative by `other`. None is known by `input`, as in PyTorch."""
-    from ..autograd import Function
-
-    class Incomplete(Function):
-        @staticmethod
-        def forward(ctx, a, x):
-            ctx.save_for_backward(a, x)
-            return _native._special(name, a, x)
-
-        @staticmethod
-        def backward(ctx, g):
-            a, x = ctx.saved_tensors
-            return None, sign * g * ((a - 1).xlogy(x) - x - a.lgamma()).exp()
-
+def _incomplete(name, input, other):
+    """An incomplete gamma function. As in PyTorch its derivative by `input` is refused; transforms of functions give it."""
     a, x = _native.broadcast_tensors(*_pair(input, other))
-    if not (a.requires_grad or x.requires_grad or _native.is_tracing()):
+    if _native.is_tracing() or not (a.requires_grad and _native.is_grad_enabled()):
         return _native._special(name, a, x)
-    result = Incomplete.apply(a.detach(), x)
-    if a.requires_grad and _native.is_grad_enabled() and not _native.is_tracing():
-        zeros = a.masked_fill(~a.isnan(), 0)
-        zeros.register_hook(_Derivative(name))
-        result = result + zeros
-    return result
+    zeros = a.masked_fill(~a.isnan(), 0)
+    zeros.register_hook(_Derivative(name))
+    return _native._special(name, a.detach(), x) + zeros
 
 
 def igamma(input, other):
@@ -73,7 +57,7 @@ def igamma(input, other):
     >>> gradus.igamma(gradus.tensor([1.0]), gradus.tensor([2.0]))
     tensor([0.8647])
     """
-    return _incomplete("igamma", 1, input, other)
+    return _incomplete("igamma", input, other)
 
 
 def igammac(input, other):
@@ -83,4 +67,4 @@ def igammac(input, other):
     >>> gradus.igammac(gradus.tensor([1.0]), gradus.tensor([2.0]))
     tensor([0.1353])
     """
-    return _incomplete("igammac", -1, input, other)
+    return _incomplete("igammac", input, other)
