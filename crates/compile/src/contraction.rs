@@ -163,16 +163,13 @@ pub(crate) fn matched(
 /// Joins neighbouring axes that step evenly everywhere, and drops those of extent 1.
 fn merge(axes: &mut Vec<Axis>) {
     axes.retain(|a| a.extent != 1);
-    let mut i = 1;
-    while i < axes.len() {
-        let (outer, inner) = (axes[i - 1], axes[i]);
-        if (0..3).all(|o| outer.steps[o] == inner.steps[o] * inner.extent as i64) {
-            axes[i - 1] = Axis { extent: outer.extent * inner.extent, steps: inner.steps };
-            axes.remove(i);
-        } else {
-            i += 1;
+    axes.dedup_by(|inner, outer| {
+        let even = (0..3).all(|o| outer.steps[o] == inner.steps[o] * inner.extent as i64);
+        if even {
+            *outer = Axis { extent: outer.extent * inner.extent, steps: inner.steps };
         }
-    }
+        even
+    });
 }
 
 impl fmt::Display for Contraction {

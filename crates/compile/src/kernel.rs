@@ -196,22 +196,32 @@ impl Kernel {
 
     /// Merges neighbouring axes along which everything steps evenly, so that loops are few and long.
     pub fn coalesce(&mut self) {
-        let mut a = 1;
-        while a < self.axes.len() {
-            let inner = self.axes[a] as i64;
-            let mergeable = a != self.parallel
-                && self.layouts_mut().iter().all(|l| l.strides[a - 1] == l.strides[a] * inner);
-            if mergeable {
-                self.axes[a - 1] *= self.axes[a];
-                self.axes.remove(a);
-                for l in self.layouts_mut() {
-                    l.strides.remove(a - 1);
-                }
-                self.parallel -= (a < self.parallel) as usize;
-            } else {
-                a += 1;
+        let (axes, parallel) = (self.axes.clone(), self.parallel);
+        let mut layouts = self.layouts_mut();
+        // Whether an axis is merged with the one before it.
+        let merged: Vec<bool> = (0..axes.len())
+            .map(|a| {
+                a > 0
+                    && a != parallel
+                    && layouts.iter().all(|l| l.strides[a - 1] == l.strides[a] * axes[a] as i64)
+            })
+            .collect();
+        if !merged.contains(&true) {
+            return;
+        }
+        // The stride of merged axes is that of the last of them.
+        let last = |a: usize| !merged.get(a + 1).copied().unwrap_or(false);
+        for l in &mut layouts {
+            l.strides = (0..axes.len()).filter(|a| last(*a)).map(|a| l.strides[a]).collect();
+        }
+        self.axes.clear();
+        for (extent, merged) in axes.iter().zip(&merged) {
+            match self.axes.last_mut() {
+                Some(before) if *merged => *before *= extent,
+                _ => self.axes.push(*extent),
             }
         }
+        self.parallel -= merged[..parallel].iter().filter(|merged| **merged).count();
     }
 
     /// What must hold of a kernel, or what does not.

@@ -5,9 +5,15 @@ use crate::recent;
 use crate::tensor::Tensor;
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::{DType, Error, Result};
+use std::collections::{HashMap, HashSet};
 
-/// Most batch axes of a matrix product that have a label each. More are reduced first: labels are compared in pairs.
+/// Most axes of an operand whose labels a contraction compares in pairs. Of more, axes of extent 1 are dropped first.
 const LABELLED: usize = 16;
+
+/// Labels for axes of a batch.
+pub(crate) fn batch_labels() -> impl Iterator<Item = char> {
+    ('A'..='Z').chain('\u{100}'..)
+}
 
 impl Tensor {
     /// `out = Σ self · other` by axis labels; see [`Dot`]. Dtypes are promoted.
@@ -15,7 +21,50 @@ impl Tensor {
     pub fn dot_labels(&self, other: &Tensor, lhs: &str, rhs: &str, out: &str) -> Tensor {
         let dtype = self.dtype().promote(other.dtype());
         let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
-        apply1(Dot::new(lhs, rhs, out), &[&self.to_dtype(dtype), &other.to_dtype(dtype)])
+        let (a, b) = (self.to_dtype(dtype), other.to_dtype(dtype));
+        a.dot_reduced(&b, [lhs, rhs, out]).unwrap_or_else(|| apply1(Dot::new(lhs, rhs, out), &[&a, &b]))
+    }
+
+    /// The contraction of operands with many axes: without axes of extent 1, and with one axis of extent 0 instead of several.
+    /// Then memory bounds their number. Returns `None` if there is nothing to drop, or if the labels do not fit.
+    #[track_caller]
+    fn dot_reduced(&self, other: &Tensor, labels: [&str; 3]) -> Option<Tensor> {
+        if self.rank().max(other.rank()) <= LABELLED {
+            return None;
+        }
+        let [lhs, rhs, out] = labels.map(|l| l.chars().collect::<Vec<char>>());
+        let (of_a, of_b) = (self.shape(), other.shape());
+        let distinct = |labels: &[char]| labels.iter().collect::<HashSet<_>>().len() == labels.len();
+        if (lhs.len(), rhs.len()) != (of_a.rank(), of_b.rank())
+            || ![&lhs, &rhs, &out].iter().all(|l| distinct(l))
+        {
+            return None;
+        }
+        let mut extents = HashMap::new();
+        for (l, d) in lhs.iter().zip(&of_a[..]).chain(rhs.iter().zip(&of_b[..])) {
+            if *extents.entry(*l).or_insert(*d) != *d {
+                return None;
+            }
+        }
+        // An operand or a result that is empty stays so.
+        let empty = |labels: &[char]| labels.iter().copied().find(|l| extents.get(l) == Some(&0));
+        let zeros = [empty(&out), empty(&lhs), empty(&rhs)];
+        let kept = |l: &char| match extents.get(l) {
+            Some(0) => zeros.contains(&Some(*l)),
+            Some(1) => false,
+            _ => true,
+        };
+        if lhs.iter().chain(&rhs).all(kept) {
+            return None;
+        }
+        let shape = out.iter().map(|l| extents.get(l).copied()).collect::<Option<Vec<usize>>>()?;
+        let names = |labels: &[char]| labels.iter().filter(|l| kept(l)).collect::<String>();
+        let fewer = |t: &Tensor, labels: &[char], shape: &[usize]| {
+            let axes = labels.iter().zip(shape).filter(|(l, _)| kept(l)).map(|(_, d)| *d);
+            t.reshape(axes.collect::<Vec<usize>>())
+        };
+        let dot = Dot::new(names(&lhs), names(&rhs), names(&out));
+        Some(apply1(dot, &[&fewer(self, &lhs, &of_a), &fewer(other, &rhs, &of_b)]).reshape(shape))
     }
 
     /// Matrix product over the last two axes, broadcasting the axes before; a vector on either side is a row
@@ -60,24 +109,8 @@ impl Tensor {
             }
         };
         let tail = |s: &[usize]| s[s.len().saturating_sub(2)..].to_vec();
-        if batch.rank() > LABELLED && batch.iter().any(|d| *d < 2) {
-            let result =
-                [&batch[..], &tail(&a)[..rows.len()], &tail(&b)[b.rank().min(2) - columns.len()..]].concat();
-            let (x, y) = match batch.contains(&0) {
-                // Any number of axes of extent 0 are one.
-                true => {
-                    let empty = |t: &Tensor, tail: Vec<usize>| {
-                        t.expand([&batch[..], &tail].concat()).reshape([vec![0], tail].concat())
-                    };
-                    (empty(self, tail(&a)), empty(other, tail(&b)))
-                }
-                // Without axes of extent 1 memory bounds the number of axes.
-                false => (self.squeeze_lead(&lead_a, &batch), other.squeeze_lead(&lead_b, &batch)),
-            };
-            return x.matmul(&y).reshape(result);
-        }
         // A batch axis is labelled on an operand that has it; one of extent 1 beside a larger one is dropped.
-        let names: Vec<char> = ('A'..='Z').chain('\u{100}'..).take(batch.rank()).collect();
+        let names: Vec<char> = batch_labels().take(batch.rank()).collect();
         let labels = |lead: &[usize]| -> (Vec<usize>, String) {
             let skip = batch.rank() - lead.len();
             lead.iter()
@@ -88,21 +121,13 @@ impl Tensor {
         };
         let ((da, la), (db, lb)) = (labels(&lead_a), labels(&lead_b));
         let (x, y) = (self.reshape([da, tail(&a)].concat()), other.reshape([db, tail(&b)].concat()));
-        let all: String = names.iter().filter(|l| la.contains(**l) || lb.contains(**l)).collect();
+        let all: String = names.iter().collect();
         x.dot_labels(
             &y,
             &format!("{la}{rows}k"),
             &format!("{lb}k{columns}"),
             &format!("{all}{rows}{columns}"),
         )
-    }
-
-    /// Without those leading axes, of extents `lead`, that have extent 1 in the batch.
-    #[track_caller]
-    fn squeeze_lead(&self, lead: &[usize], batch: &[usize]) -> Tensor {
-        let own = &batch[batch.len() - lead.len()..];
-        let kept = lead.iter().zip(own).filter(|(_, d)| **d != 1).map(|(d, _)| *d);
-        self.reshape(kept.chain(self.shape()[lead.len()..].iter().copied()).collect::<Vec<usize>>())
     }
 
     /// The product of two matrices or vectors that fit; their ranks say the labels.

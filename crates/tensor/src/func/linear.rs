@@ -2,17 +2,14 @@
 
 use super::each::failed;
 use crate::axis::Axes;
+use crate::contract::batch_labels;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Error, Result};
 
-/// A label for the `k`-th of leading axes.
-fn label(k: usize) -> char {
-    ('A'..='Z').chain('\u{100}'..).nth(k).unwrap_or('?')
-}
-
+/// Labels for leading axes.
 fn labels(count: usize) -> String {
-    (0..count).map(label).collect()
+    batch_labels().take(count).collect()
 }
 
 /// `x` with one of these shapes, or why not.
@@ -107,14 +104,18 @@ pub fn tensordot(a: &Tensor, b: &Tensor, axes_a: impl Axes, axes_b: impl Axes) -
     };
     match plan() {
         Ok((of_a, of_b)) => {
-            let mine = |i: usize| label(of_a.iter().position(|&x| x == i).unwrap_or(b.rank() + i));
-            let other =
-                |j: usize| label(of_b.iter().position(|&x| x == j).unwrap_or(b.rank() + a.rank() + j));
-            let left_a = (0..a.rank()).filter(|i| !of_a.contains(i)).map(mine);
-            let left_b = (0..b.rank()).filter(|j| !of_b.contains(j)).map(other);
-            let (la, lb): (String, String) =
-                ((0..a.rank()).map(mine).collect(), (0..b.rank()).map(other).collect());
-            a.dot_labels(b, &la, &lb, &left_a.chain(left_b).collect::<String>())
+            let mut names = batch_labels();
+            let (mut la, mut lb) = (vec![None; a.rank()], vec![None; b.rank()]);
+            for ((&i, &j), name) in of_a.iter().zip(&of_b).zip(&mut names) {
+                (la[i], lb[j]) = (Some(name), Some(name));
+            }
+            let mut left = String::new();
+            for free in la.iter_mut().chain(&mut lb).filter(|l| l.is_none()) {
+                *free = names.next();
+                left.extend(*free);
+            }
+            let joined = |labels: Vec<Option<char>>| labels.into_iter().flatten().collect::<String>();
+            a.dot_labels(b, &joined(la), &joined(lb), &left)
         }
         Err(e) => Tensor::refuse("tensordot", &[a, b], e),
     }

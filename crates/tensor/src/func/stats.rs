@@ -69,7 +69,8 @@ fn all_over<const N: usize>(
 
 /// How many elements are reduced into one.
 fn count(x: &Tensor, axes: &[isize]) -> f64 {
-    axes.iter().map(|&a| x.dim(a) as f64).product()
+    let shape = x.shape();
+    axes.iter().filter_map(|&a| resolve(a, shape.rank()).ok()).map(|a| shape[a] as f64).product()
 }
 
 pub(super) fn mean_kept(x: &Tensor, axes: &[isize]) -> Tensor {
