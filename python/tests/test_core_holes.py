@@ -258,11 +258,36 @@ def test_a_hundred_thousand_axes():
     calls = [
         lambda: x + 1, lambda: x.sum(), lambda: x.sum(0), lambda: x.permute(*reversed(range(n))), lambda: x.squeeze(),
         lambda: x.unsqueeze(0), lambda: x.flatten(), lambda: x.expand([1] * n), lambda: x[0], lambda: gradus.cat([x, x]),
+        lambda: x @ x, lambda: x @ gradus.ones(1), lambda: x @ gradus.ones(5, 1, 3), lambda: x.mean(), lambda: x.softmax(-1),
+        lambda: x.expand([0] * 50 + [1] * (n - 50)) @ x, lambda: gradus.tensordot(x, x, 1),
+        lambda: gradus.nn.functional.linear(x, gradus.ones(2, 1)),
     ]
     for k, call in enumerate(calls):
-        assert seconds(call) < 10, k
+        assert seconds(call) < 3, k
     assert repr(x).startswith("tensor(..., dim=100000") and (x[(0,) * (n - 60)] @ x[(0,) * (n - 60)]).dim() == 60
     assert x.sum().item() == 1 and x.permute(*reversed(range(n))).dim() == n and x.squeeze().dim() == 0
+
+
+def test_products_of_tensors_with_many_axes():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(1,) * 12 + (3,) + (1,) * 9 + (2, 4)), rng.normal(size=(2,) + (1,) * 6 + (4, 5))
+    x, y = gradus.tensor(a).requires_grad_(), gradus.tensor(b).requires_grad_()
+    product = x @ y
+    assert product.shape == (a @ b).shape and np.allclose(product.detach().numpy(), a @ b, rtol=1e-13)
+    c = rng.normal(size=product.shape)
+    product.backward(gradus.tensor(c))
+    to_a, to_b = c @ b.swapaxes(-1, -2), a.swapaxes(-1, -2) @ c
+    assert np.allclose(x.grad.numpy(), to_a.sum(tuple(range(to_a.ndim - 9, to_a.ndim - 2)), keepdims=True), rtol=1e-12)
+    assert np.allclose(y.grad.numpy(), to_b.reshape((3, 2) + b.shape[1:]).sum(0), rtol=1e-12)
+    row = gradus.nn.functional.linear(x, gradus.tensor(b.reshape(-1, 4)))
+    assert np.allclose(row.detach().numpy(), a @ b.reshape(-1, 4).T, rtol=1e-13)
+    axes = ([21, 23], [0, 2])
+    want = np.tensordot(a, rng.normal(size=(1, 3, 4)) * 0 + 2, axes)
+    assert np.allclose(gradus.tensordot(gradus.tensor(a), gradus.full((1, 3, 4), 2.0, dtype=gradus.float64), axes).numpy(), want, rtol=1e-13)
+    empty = gradus.ones((0,) * 20 + (2, 3)) @ gradus.ones(3, 4)
+    assert empty.shape == (0,) * 20 + (2, 4)
+    with pytest.raises(RuntimeError, match="do not broadcast"):
+        gradus.ones((2,) + (1,) * 20 + (2, 3)) @ gradus.ones((3,) + (1,) * 20 + (3, 4))
 
 
 # Hooks
@@ -356,6 +381,10 @@ LONG = {
     "sort of two rows": ("x = gradus.rand(2, 10_000_000)", "x.sort()"),
     "sort of 64 bits": ("x = gradus.rand(10_000_000, dtype=gradus.float64)", "x.sort()"),
     "qr": ("x = gradus.rand(1500, 1500)", "gradus.linalg.qr(x)"),
+    "qr of a large matrix": ("x = gradus.rand(3000, 3000)", "gradus.linalg.qr(x, mode='complete')"),
+    "cholesky": ("x = 5000 * gradus.eye(4000) + 1", "gradus.linalg.cholesky(x)"),
+    "inv of complex numbers": ("x = gradus.rand(3000, 3000) + 1j", "gradus.linalg.inv(x)"),
+    "product of many integers": ("x = (gradus.rand(6000, 6000) * 9).to(gradus.int64)", "x @ x"),
     "qr of a tall matrix": ("x = gradus.rand(200_000, 30)", "gradus.linalg.qr(x)"),
     "inv": ("x = gradus.rand(1500, 1500)", "gradus.linalg.inv(x)"),
     "inv of many": ("x = gradus.rand(50_000, 16, 16) + 16 * gradus.eye(16)", "gradus.linalg.inv(x)"),
@@ -373,8 +402,8 @@ def test_ctrl_c_takes_effect_soon(name):
     program = STOP.format(setup=setup, call=call)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     word, late = (done.stdout.split() + ["", ""])[:2]
-    # It is 0.3 s on an idle machine; what is measured is work, with room for a busy one.
-    assert word == "stopped" and float(late) < 1.0, done.stdout + done.stderr[-2000:]
+    # Time of the processor, not of the clock: other programs may have the processor.
+    assert word == "stopped" and float(late) < 0.3, done.stdout + done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("n", [1 << 15, 3 * (1 << 14), 20011, 2 * 20011, 131 * 137, 1 << 18])

@@ -447,3 +447,23 @@ fn the_process() {
     let (code, out, err) = run(&["walk"], "");
     assert!(code == Some(2) && out.is_empty() && !err.contains('\u{1b}'), "{err}");
 }
+
+/// `--order` numbers the nodes of the picture that `--svg` writes, and needs it.
+#[test]
+fn explain_draws_the_order_of_evaluation() {
+    let folder = Folder::new("verbs-order");
+    let file = folder.file("p.eq", "A = const(2)\nY = exp(A) + A * X\n");
+    let path = folder.0.join("p.svg").display().to_string();
+    let with = |more: &[&str]| {
+        output("", &[&["explain", &file, "--set", "X=3", "--svg", &path], more].concat());
+        folder.read("p.svg")
+    };
+    let (plain, numbered) = (with(&[]), with(&["--order"]));
+    assert!(
+        !plain.contains("class=\"order\"") && numbered.contains("<tspan class=\"order\">(1) </tspan>"),
+        "{numbered}"
+    );
+    assert!(numbered.contains("order of evaluation"));
+    let outcome = gradus(&["explain", &file, "--order"]);
+    assert!(outcome.code == 2 && outcome.err.contains("--svg"), "{}", outcome.err);
+}

@@ -69,6 +69,39 @@ fn complex_square() -> Tensor {
     complex([(2.0, 1.0), (-1.0, 0.5), (0.0, 0.25), (1.5, -1.0)], &[2, 2])
 }
 
+/// The right side holds vectors if it has one axis or the extents of the matrices without the last axis, else matrices.
+#[test]
+fn right_sides_are_vectors_or_matrices_by_their_extents() {
+    let at = |matrices: &[usize], right: &[usize]| {
+        let (a, b) = (regular().expand(matrices), Tensor::ones(right).to_dtype(DType::F64).cumsum(-1));
+        (a.solve(&b), a, b)
+    };
+    let cases: [(&[usize], &[usize], &[usize]); 10] = [
+        (&[3, 3], &[3], &[3]),
+        (&[3, 3], &[3, 3], &[3, 3]),
+        (&[4, 3, 3], &[4, 3], &[4, 3]),
+        (&[3, 3, 3], &[3, 3], &[3, 3]),
+        (&[3, 3, 3], &[1, 3, 3], &[3, 3, 3]),
+        (&[4, 3, 3], &[3], &[4, 3]),
+        (&[4, 3, 3], &[3, 2], &[4, 3, 2]),
+        (&[2, 4, 3, 3], &[2, 4, 3], &[2, 4, 3]),
+        (&[0, 3, 3], &[0, 3], &[0, 3]),
+        (&[0, 3, 3], &[3, 2], &[0, 3, 2]),
+    ];
+    for (matrices, right, expected) in cases {
+        let (x, a, b) = at(matrices, right);
+        assert_eq!(x.shape()[..], *expected, "{matrices:?} {right:?}");
+        let vectors = right.len() == 1 || *right == matrices[..matrices.len() - 1];
+        let back = if vectors { a.matmul(&x.unsqueeze(-1)).squeeze(-1) } else { a.matmul(&x) };
+        if back.numel() > 0 {
+            equal(&back, &b.expand(expected));
+        }
+    }
+    let empty = Tensor::ones([2, 0, 0]).solve(&Tensor::ones([2, 0]));
+    assert_eq!(empty.shape()[..], [2, 0]);
+    says(&at(&[2, 4, 3, 3], &[4, 3]).0, &["a matrix of 3 rows and a right side of 4"]);
+}
+
 #[test]
 fn systems_as_in_pytorch() {
     let (a, b) = (regular(), real([1.0, 2.0, 0.5, -1.0, 3.0, 0.25], &[3, 2]));
