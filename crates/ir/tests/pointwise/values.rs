@@ -294,7 +294,13 @@ fn values_at_zeros_infinities_and_nan() {
     let zeta = 1.6449340668482264;
     let want = [-0.5772156649015329, zeta, -2.4041138063191886, zeta, NAN, NAN];
     assert_values("polygamma", &apply("polygamma", &[&orders, &[1.0; 6]]), &want);
-    let tested = UNARY.len() + BINARY.len() + COMPARE.len() + 1;
+    let by_shape = [0.732615118428398, -0.2385669752167553, -0.06022192309013089];
+    let densities = [0.1931113033572681, 0.10287562653213388, -0.0697394230239688];
+    for (name, [p, first, second]) in [("igamma_grad_a", by_shape), ("gamma_density", densities)] {
+        let got = apply(name, &[&orders, &[2.0; 6], &[2.6; 6]]);
+        assert_same(name, &got, &[p, first, second, first, NAN, NAN], 1e-13);
+    }
+    let tested = UNARY.len() + BINARY.len() + COMPARE.len() + 3;
     assert_eq!(tested, pointwise::rows().filter(|r| r.float.is_some()).count(), "every row has its values");
 }
 
