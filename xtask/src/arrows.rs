@@ -59,8 +59,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Tests of any crate may use this one.
-const TESTKIT: &str = "gradus-testkit";
+/// Tests of any crate may use these: the test kit, and the CPU, which other devices are compared with.
+const FOR_TESTS: [&str; 2] = ["gradus-testkit", "gradus-cpu"];
 
 /// Every dependency inside the workspace is an arrow of the table.
 pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
@@ -79,7 +79,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
         };
         for dependency in &package.dependencies {
             let name = dependency.name.as_str();
-            let for_tests = dependency.dev && name == TESTKIT;
+            let for_tests = dependency.dev && FOR_TESTS.contains(&name);
             if !allowed.contains(&name) && !for_tests {
                 let what = format!(
                     "{} must not depend on {name}: move the code, or argue for the arrow in a design record",

@@ -29,13 +29,13 @@ impl Shares {
         let count: usize = kernel.axes.iter().product();
         let fits = |access: &Access| {
             let whole = access.layout.offset == 0 && program.buffers[access.buffer].numel == count;
-            by_four(kernel, access) && (whole || count % 4 == 0)
+            by_four(kernel, access) && (whole || count.is_multiple_of(4))
         };
         let stores = kernel.stores.iter().all(|s| fits(&s.access));
         let narrow = kernel.stores.iter().any(|s| program.buffers[s.access.buffer].dtype.size() < 4);
         let still =
             |access: &Access| access.layout.strides.iter().zip(&kernel.axes).all(|(s, e)| *s == 0 || *e == 1);
-        let ragged = count % 4 != 0;
+        let ragged = !count.is_multiple_of(4);
         let along = !ragged && kernel.axes.last().is_some_and(|e| e % 4 == 0);
         let simple = kernel.body.iter().all(|inst| match &inst.op {
             Operation::Load(access) => by_four(kernel, access) || still(access) || along,

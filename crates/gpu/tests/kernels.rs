@@ -12,7 +12,7 @@ use gradus_ir::ops::reduce::{ArgMax, Max};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::source::RandomBits;
-use gradus_ir::ops::{Bound, Combine, movement};
+use gradus_ir::ops::{Bound, Combine, Form, movement};
 use gradus_ir::reference::evaluate;
 use gradus_ir::{Aval, DType, Graph, Literal, Op};
 use gradus_testkit::compare::{Allowed, compare, largest};
@@ -34,9 +34,12 @@ fn bounds(graph: &Graph) -> f64 {
         Bound::Exact => 0.0,
         Bound::Ulps(n) | Bound::Terms(n) | Bound::Largest(n) => n,
     };
-    let all = |n: &gradus_ir::graph::Node| match &n.op {
-        Op::Scan(scan) => bounds(&scan.body) * scan.length as f64,
-        op => one(op),
+    let all = |n: &gradus_ir::graph::Node| {
+        let ins: Vec<Aval> = n.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+        match n.op.def().form(&ins) {
+            Form::Scan(scan) => bounds(&scan.body) * scan.length as f64,
+            _ => one(&n.op),
+        }
     };
     graph.nodes().iter().map(all).sum()
 }

@@ -83,11 +83,6 @@ impl Device {
         self.get().name().to_string()
     }
 
-    /// Where this thread makes tensors that have no operands.
-    pub fn default() -> Device {
-        Device(DEFAULT.get())
-    }
-
     /// Makes tensors without operands here from now on, on this thread; returns where they were made before.
     pub fn set_default(self) -> Device {
         Device(DEFAULT.replace(self.0))
@@ -120,6 +115,13 @@ impl Device {
         let narrow = if dtype.is_complex() { DType::C64 } else { DType::F32 };
         let why = format!("has no {dtype}; convert the tensor to {narrow} first");
         Err(Error::device(device.name(), why))
+    }
+}
+
+/// Where this thread makes tensors that have no operands.
+impl Default for Device {
+    fn default() -> Device {
+        Device(DEFAULT.get())
     }
 }
 

@@ -74,7 +74,8 @@ fn wide_numbers_are_refused() {
 fn operations_run_where_their_operands_are() {
     let (x, y) = (sample(&[4, 5], 2), sample(&[4, 5], 3));
     let (dx, dy) = (x.to(*SHARED), y.to(*SHARED));
-    let calls: [(&str, fn(&Tensor, &Tensor) -> Tensor); 12] = [
+    type Call = fn(&Tensor, &Tensor) -> Tensor;
+    let calls: [(&str, Call); 12] = [
         ("add", |x, y| x + y),
         ("number", |x, _| x * 2.0 + 1.0),
         ("scalar of the CPU", |x, _| x * &Tensor::from(3.0f32)),
@@ -166,7 +167,8 @@ fn gradients() {
 
 #[test]
 fn made_on_the_default_device() {
-    let made: [(&str, fn() -> Tensor); 8] = [
+    type Make = fn() -> Tensor;
+    let made: [(&str, Make); 8] = [
         ("zeros", || Tensor::zeros([2, 3])),
         ("arange", || Tensor::arange(0, 10, 1)),
         ("arange of floats", || Tensor::arange(0.0, 1.0, 0.25)),

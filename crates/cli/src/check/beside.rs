@@ -36,11 +36,12 @@ pub(super) fn compare(
     for name in &names {
         let (Some(expected), Some(found)) = (expected.get(name), found.get(name)) else { continue };
         let apart = distance(expected, found)?;
-        if !(apart <= WITHIN) {
+        let right = apart <= WITHIN;
+        if !right {
             wrong.push(name.to_string());
         }
         let shape: Vec<String> = expected.shape().iter().map(usize::to_string).collect();
-        let verdict = if apart <= WITHIN { "ok" } else { "WRONG" };
+        let verdict = if right { "ok" } else { "WRONG" };
         rows.push(vec![name.to_string(), shape.join("×"), format!("{apart:.1e}"), verdict.to_string()]);
     }
     writeln!(

@@ -112,7 +112,7 @@ pub(crate) fn along(c: &Contraction, o: usize) -> Along {
     let outer = even(c.offsets[o]) && c.batch.iter().all(|b| b.0 == 1 || even(b.1[o]));
     if outer && lane == 1 && even(depth) && lanes % 4 == 0 {
         Along::Lanes
-    } else if outer && depth == 1 && even(lane) && c.k.0 % 4 == 0 {
+    } else if outer && depth == 1 && even(lane) && c.k.0.is_multiple_of(4) {
         Along::Depth
     } else {
         Along::Neither
@@ -165,7 +165,7 @@ pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Ope
 /// Whether four neighbouring columns of the result are at a multiple of four elements, and all exist.
 pub(crate) fn is_aligned(c: &Contraction) -> bool {
     let even = |x: i64| x % 4 == 0;
-    c.n.0 % 4 == 0
+    c.n.0.is_multiple_of(4)
         && c.n.1[1] == 1
         && even(c.m.1[1])
         && even(c.offsets[2])

@@ -61,7 +61,7 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
     for (i, row_sums) in sums.iter().enumerate() {
         let own = row.plus(&Int::Literal(i as u32));
         let to = place.plus(&own.times(&stride)).plus(&column);
-        let guard = c.m.0 % 4 != 0 && i > 0;
+        let guard = !c.m.0.is_multiple_of(4) && i > 0;
         if guard {
             b.line(format!("if ({} < {}) {{", own.text(), sizes.m.text()));
         }
@@ -77,7 +77,7 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
 fn lanes(b: &mut Build<'_>, first: &Int, extent: &Int, known: usize) -> Vec<Int> {
     let one = |k: u32| {
         let own = first.plus(&Int::Literal(k));
-        if k == 0 || known % 4 == 0 {
+        if k == 0 || known.is_multiple_of(4) {
             return own;
         }
         Int::Text(b.value(format!("min({}, {} - 1u)", own.text(), extent.text())))

@@ -43,10 +43,10 @@ pub(super) fn launch(request: &Request<'_>, side: u32) -> Result<Launch, String>
     let k0 = b.name();
     b.line(format!("for (var {k0} = 0u; {k0} < {}; {k0} = {k0} + {DEPTH}u) {{", sizes.k.text()));
     let k0 = Int::Text(k0);
-    let even = c.k.0 % DEPTH as usize == 0;
+    let even = c.k.0.is_multiple_of(DEPTH as usize);
     let tile = |name, operand, first, extent, full| Fill { name, operand, first, extent, full, side, even };
-    tile("ta", &first, &row0, &sizes.m, c.m.0 % side as usize == 0).lines(&mut b, &k0, &sizes.k);
-    tile("tb", &second, &column0, &sizes.n, c.n.0 % side as usize == 0).lines(&mut b, &k0, &sizes.k);
+    tile("ta", &first, &row0, &sizes.m, c.m.0.is_multiple_of(side as usize)).lines(&mut b, &k0, &sizes.k);
+    tile("tb", &second, &column0, &sizes.n, c.n.0.is_multiple_of(side as usize)).lines(&mut b, &k0, &sizes.k);
     b.line("workgroupBarrier();");
     let k = b.name();
     b.line(format!("for (var {k} = 0u; {k} < {DEPTH}u; {k} = {k} + 1u) {{"));

@@ -1,6 +1,7 @@
-//! Speed of kernels on the first Vulkan adapter. Ignored, because it proves nothing on adapters in software:
-//! `cargo test -p gradus-gpu --test speed -- --ignored --nocapture`.
+//! Speed of kernels on the first Vulkan adapter: `cargo run --release -p gradus-gpu --example speed`. On adapters in
+//! software it says little.
 
+#[path = "../tests/common/mod.rs"]
 mod common;
 
 use common::{Gpu, limits};
@@ -23,9 +24,7 @@ fn graph(
 
 const F: DType = DType::F32;
 
-#[test]
-#[ignore = "measures"]
-fn speed() {
+fn main() {
     let limits = Limits { binding: 2 << 30, ..limits(Barriers::Cheap) };
     let show = |name: &str, graph: &Graph, work: f64, unit: &str, times: usize| match Gpu::get()
         .seconds(graph, &limits, times)

@@ -1,0 +1,120 @@
+//! `--device` and the verb `devices`. What needs a GPU runs on whatever adapter there is; in CI that is one in software.
+
+mod common;
+
+use common::{Folder, gradus, output, root};
+use gradus::Device;
+use serde_json::Value;
+
+/// Whether there is an adapter. Where comparisons are required, there must be one.
+fn has_gpu() -> bool {
+    let found = Device::list().iter().any(|d| d.name == "wgpu:0");
+    let required = std::env::var("GRADUS_ORACLES").is_ok_and(|v| v == "required");
+    assert!(found || !required, "GRADUS_ORACLES=required, but there is no wgpu adapter");
+    if !found {
+        eprintln!("skipped: no wgpu adapter");
+    }
+    found
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(all) => all.iter().flat_map(numbers).collect(),
+        other => vec![other.as_f64().unwrap_or_else(|| panic!("a number, not {other}"))],
+    }
+}
+
+fn close(found: &[f64], expected: &[f64], within: f64, what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let scale = expected.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a - b).abs() <= within * scale, "{what}: {a} is not {b}");
+    }
+}
+
+#[test]
+fn devices_are_listed() {
+    let text = output("", &["devices"]);
+    assert!(text.starts_with("cpu\n  threads "), "{text}");
+    let all: Value = serde_json::from_str(&output("", &["devices", "--json"])).unwrap();
+    assert_eq!(all[0]["name"], "cpu");
+    if has_gpu() {
+        assert_eq!(all[1]["name"], "wgpu:0");
+        assert!(all[1]["adapter"].is_string() && all[1]["driver"].is_string(), "{all}");
+    }
+}
+
+#[test]
+fn devices_that_are_not_there() {
+    let file = root().join("examples/equations/mlp.eq").display().to_string();
+    for (name, why) in
+        [("toaster", "not a kind of device"), ("wgpu:99", "device wgpu:99"), ("cpu:1", "one device")]
+    {
+        for verb in ["run", "grad", "check", "explain"] {
+            let outcome = gradus(&[verb, &file, "--device", name]);
+            assert!(outcome.code == 2 && outcome.err.contains(why), "{verb} {name}: {}", outcome.err);
+            assert!(outcome.out.is_empty(), "{}", outcome.out);
+        }
+    }
+}
+
+/// Every program of the gallery has the CPU's values.
+#[test]
+fn programs_run_on_a_gpu() {
+    if !has_gpu() {
+        return;
+    }
+    let folder = root().join("examples/equations");
+    for name in
+        ["mlp", "attention", "convolution", "logistic_regression", "rnn", "transformer_block", "kalman"]
+    {
+        let file = folder.join(format!("{name}.eq")).display().to_string();
+        let [expected, found] = ["cpu", "wgpu"].map(|device| {
+            let text = output("", &["run", &file, "--json", "--device", device]);
+            serde_json::from_str::<Value>(&text).unwrap()
+        });
+        for (tensor, value) in expected.as_object().unwrap() {
+            let what = format!("{name}: {tensor}");
+            assert_eq!(found[tensor]["shape"], value["shape"], "{what}");
+            close(&numbers(&found[tensor]["data"]), &numbers(&value["data"]), 1e-4, &what);
+        }
+    }
+}
+
+#[test]
+fn check_compares_a_gpu_with_the_cpu() {
+    if !has_gpu() {
+        return;
+    }
+    let file = root().join("examples/equations/mlp.eq").display().to_string();
+    let text = output("", &["check", &file, "--device", "wgpu"]);
+    let (_, table) = text.split_once("on wgpu:0, and how far they are from the CPU's").expect("a table");
+    assert!(table.contains("Grad_W1") && table.contains("Loss") && !table.contains("WRONG"), "{table}");
+}
+
+/// A run on a GPU has the losses of one on the CPU, and its checkpoint gives names on either.
+#[test]
+fn training_runs_on_a_gpu() {
+    if !has_gpu() {
+        return;
+    }
+    let folder = Folder::new("devices-train");
+    let data = root().join("examples/data/names.txt").display().to_string();
+    let losses = |device: &str| {
+        let config = format!(
+            "model = \"names\"\ndata = {data:?}\nsteps = 12\nbatch = 32\nout = {device:?}\nseed = 7\nlog_every = 1\n\n\
+             [optimizer]\nname = \"adam\"\nrate = 5e-3\n\n[sizes]\nwidth = 16\n"
+        );
+        let file = folder.file(&format!("{device}.toml"), &config);
+        output("", &["train", &file, "--device", device]);
+        let log = folder.read(&format!("{device}/log.jsonl"));
+        let loss = |line: &str| serde_json::from_str::<Value>(line).unwrap()["loss"].as_f64();
+        log.lines().filter_map(loss).collect::<Vec<f64>>()
+    };
+    let (expected, found) = (losses("cpu"), losses("wgpu"));
+    assert!(expected.len() == 12 && expected[11] < expected[0], "{expected:?}");
+    close(&found, &expected, 1e-4, "losses");
+    let run = folder.0.join("wgpu").display().to_string();
+    let [a, b] = ["cpu", "wgpu"].map(|d| output("", &["sample", &run, "--count", "3", "--device", d]));
+    assert_eq!(a, b);
+}
