@@ -299,6 +299,34 @@ fn convolutions() {
     }
 }
 
+/// Convolutions large enough for tiles: both gradients of one have such shapes.
+#[test]
+fn convolutions_by_tiles() {
+    for (dtype, n, channels, outputs, extent, window, stride, base) in [
+        (F, 2, 8, 20, 9, 3, 1, 1),
+        (F, 1, 5, 70, 12, 3, 2, 1),
+        (F, 2, 16, 16, 5, 3, 1, 2),
+        (F, 1, 3, 16, 11, 9, 1, 1),
+        (DType::BF16, 2, 8, 20, 9, 3, 1, 1),
+    ] {
+        let g = graph(
+            &[(dtype, &[n, 2, channels, extent, extent]), (dtype, &[2, outputs, channels, window, window])],
+            |b, x| {
+                let conv = Conv {
+                    stride: vec![stride; 2],
+                    low: vec![1; 2],
+                    high: vec![1; 2],
+                    base_dilation: vec![base; 2],
+                    window_dilation: vec![1; 2],
+                };
+                vec![b.apply1(conv, &[x[0], x[1]])]
+            },
+        );
+        let terms = channels * window * window;
+        check(&format!("{outputs} of {channels} channels, window {window}, {dtype}"), &g, terms as f64);
+    }
+}
+
 #[test]
 fn random_words() {
     for n in [1, 3, 4, 1000] {

@@ -102,6 +102,33 @@ fn naga_accepts_every_text() {
     }
 }
 
+/// Generic text has extents, strides and constants as parameters: other ones need no new kernel.
+#[test]
+fn other_shapes_share_generic_text() {
+    let texts = |graph: &Graph| -> Vec<String> {
+        let program = program(graph, Barriers::Cheap, Dialect::Wgsl, Text::Generic).expect("a plan");
+        program.modules.into_iter().map(|m| m.text).collect()
+    };
+    let add = |n: usize, by: f64| graph(&[(F, &[n])], |_, x| vec![x[0].tanh() + by]);
+    assert_eq!(texts(&add(1000, 1.5)), texts(&add(64, -2.0)));
+    let turned =
+        |m: usize, n: usize| graph(&[(F, &[m, n]), (F, &[n, m])], |_, x| vec![x[0] + x[1].permute(&[1, 0])]);
+    assert_eq!(texts(&turned(6, 10)), texts(&turned(22, 34)));
+    // Three axes use the text of four.
+    let moved =
+        |shape: &[usize], order: &[usize]| graph(&[(F, shape)], |_, x| vec![x[0].permute(order).exp()]);
+    assert_eq!(texts(&moved(&[3, 5, 7], &[2, 1, 0])), texts(&moved(&[3, 5, 7, 9], &[3, 2, 1, 0])));
+    let sums = |m: usize, n: usize| graph(&[(F, &[m, n])], |_, x| vec![x[0].sum(&[1])]);
+    assert_eq!(texts(&sums(10, 5000)), texts(&sums(9, 6004)));
+    let dot = |m: usize, k: usize, n: usize| {
+        graph(&[(F, &[m, k]), (F, &[k, n])], |_, x| vec![x[0].dot(x[1], "ik", "kj", "ij")])
+    };
+    assert_eq!(texts(&dot(1024, 64, 1024)), texts(&dot(2048, 32, 1152)));
+    let rows =
+        |m: usize, n: usize| graph(&[(F, &[m, n]), (DType::I64, &[9])], |_, x| vec![x[0].take(x[1], 0)]);
+    assert_eq!(texts(&rows(10, 20)), texts(&rows(33, 7)));
+}
+
 /// Browsers refuse a barrier that some threads may not reach: there is none after a return, and none inside an `if`.
 #[test]
 fn all_threads_reach_every_barrier() {

@@ -14,6 +14,7 @@ pub mod angle;
 pub mod circular;
 pub mod exponential;
 mod float;
+pub mod gamma;
 pub mod hyperbolic;
 pub mod logarithm;
 mod plain;

@@ -1,7 +1,7 @@
 //! Functions in `f32` arithmetic against `f64`: over the whole range of bit patterns and at special values, with and without
 //! an instruction for fused products.
 
-use gradus_scalar::{Plain, angle, hyperbolic, logarithm, power};
+use gradus_scalar::{Plain, angle, gamma, hyperbolic, logarithm, power};
 
 /// Distance of a result from the exact one, in units of the last place of `f32`. Infinity counts as the number after the
 /// largest. NaN must be NaN, exact zeros and infinities must be met.
@@ -126,6 +126,48 @@ fn inverse_of_the_error_function() {
     let f: [fn(f32) -> f32; 2] =
         [|x| logarithm::erfinv(Plain::<false>(x)).0, |x| logarithm::erfinv(Plain::<true>(x)).0];
     unary("erfinv", 4.0, f, erfinv);
+}
+
+/// The derivative of the logarithm of the gamma function: recurrence up to 20, then its asymptotic series.
+fn digamma(x: f64) -> f64 {
+    if x < 0.0 {
+        return digamma(1.0 - x) - std::f64::consts::PI / (std::f64::consts::PI * (x - x.round())).tan();
+    }
+    let (mut y, mut sum) = (x, 0.0);
+    while y < 20.0 {
+        sum -= 1.0 / y;
+        y += 1.0;
+    }
+    let z = 1.0 / (y * y);
+    sum + y.ln() - 0.5 / y - z * (1.0 / 12.0 - z * (1.0 / 120.0 - z * (1.0 / 252.0 - z / 240.0)))
+}
+
+/// The gamma functions over positive numbers and special ones. On the negative axis the error is absolute, because their
+/// zeros there are of no nice form.
+#[test]
+fn gamma_functions() {
+    let near = |got: f32, want: f64, bound: f64| {
+        let overflows = want.abs() >= 2.0_f64.powi(128) && f64::from(got) == want.signum() * f64::INFINITY;
+        overflows || (f64::from(got) - want).abs() <= bound * want.abs().max(1.0)
+    };
+    for x in sweep() {
+        let (got, want) = (gamma::lgamma(Plain::<true>(x)).0, libm::lgamma(x.into()));
+        let fine = if x > 0.0 || !want.is_finite() { ulps(got, want) <= 4.0 } else { near(got, want, 4e-6) };
+        assert!(fine || x.is_nan() && got.is_nan(), "lgamma({x:e}) is {got:e}, not {want:e}");
+        // Beyond some millions all numbers are integers, and the function has only poles below zero.
+        if x == 0.0 || x < 0.0 && (x == x.round() || x < -1e4) || x.is_nan() || x == f32::INFINITY {
+            continue;
+        }
+        let (got, want) = (gamma::digamma(Plain::<true>(x)).0, digamma(x.into()));
+        let fine = if x > 0.0 { ulps(got, want) <= 4.0 } else { near(got, want, 2e-3) };
+        assert!(fine, "digamma({x:e}) is {got:e}, not {want:e}");
+    }
+    let digamma = |x: f32| gamma::digamma(Plain::<true>(x)).0;
+    assert_eq!(
+        (digamma(0.0), digamma(-0.0), digamma(f32::INFINITY)),
+        (f32::NEG_INFINITY, f32::INFINITY, f32::INFINITY)
+    );
+    assert!([-1.0, -2.0, -1e9, f32::NAN].into_iter().all(|x| digamma(x).is_nan()));
 }
 
 /// Pairs of bit patterns over the whole range, of special numbers, and of numbers near 1.

@@ -3,7 +3,7 @@
 
 use crate::dialect::Dialect;
 use crate::record::record;
-use gradus_scalar::{angle, circular, exponential, hyperbolic, logarithm, power};
+use gradus_scalar::{angle, circular, exponential, gamma, hyperbolic, logarithm, power};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -61,6 +61,8 @@ fn recorded() -> Vec<String> {
         asin angle::asin;
         acos angle::acos;
         cbrt power::cbrt;
+        lgamma gamma::lgamma;
+        digamma gamma::digamma;
     };
     macro_rules! pairs {
         ($($name:ident $f:path;)*) => {

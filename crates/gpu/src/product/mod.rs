@@ -57,7 +57,7 @@ pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     if let Some(finish) = &c.finish
         && !epilogue::fits(c)
     {
-        // What follows needs more of the result than the element at hand.
+        // What follows reads other elements of the result than the one it writes.
         let alone = Contraction { finish: None, ..c.clone() };
         let mut all = launches(&Request { c: &alone, raw: true, ..*request })?;
         let Request { program, limits, dialect, text, .. } = *request;

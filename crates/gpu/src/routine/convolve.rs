@@ -1,6 +1,6 @@
 //! Windows: convolution, the sum of overlapping windows, and padding between elements. A thread computes one element.
 
-use super::{Call, each};
+use super::{Call, each, implicit};
 use crate::build::{Build, Launch};
 use crate::int::Int;
 use crate::memory::{load, register, zero};
@@ -11,12 +11,12 @@ use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Window};
 
 /// Extents of a shape as numbers of the text.
-fn sizes(b: &mut Build<'_>, shape: &[usize]) -> Vec<Int> {
+pub(super) fn sizes(b: &mut Build<'_>, shape: &[usize]) -> Vec<Int> {
     shape.iter().map(|e| b.size(*e as i64)).collect()
 }
 
 /// The row-major number of an index.
-fn number(b: &mut Build<'_>, shape: &[usize], index: &[Int]) -> Int {
+pub(super) fn number(b: &mut Build<'_>, shape: &[usize], index: &[Int]) -> Int {
     let strides = Layout::row_major(shape).strides;
     let terms = strides.iter().zip(index);
     terms.fold(Int::Literal(0), |sum, (s, i)| {
@@ -26,7 +26,7 @@ fn number(b: &mut Build<'_>, shape: &[usize], index: &[Int]) -> Int {
 }
 
 /// The number that a signed expression is divided into by a dilation, and whether it is an element below an extent.
-fn spread(b: &mut Build<'_>, at: Int, dilation: usize, extent: &Int) -> (Int, String) {
+pub(super) fn spread(b: &mut Build<'_>, at: Int, dilation: usize, extent: &Int) -> (Int, String) {
     let at = b.int(at);
     if dilation == 1 {
         let inside = format!("{} < {}", at.text(), extent.text());
@@ -63,6 +63,13 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
         return Err("its windows have more elements than a loop may have iterations here".into());
     }
     times(dtype, "a", "b")?;
+    let float = register(dtype) == Some("f32");
+    if float
+        && call.limits.barriers == crate::Barriers::Cheap
+        && let Some(all) = implicit::launches(call, window)?
+    {
+        return Ok(all);
+    }
     each::launch(call, &[x, w], out, |b, flat| {
         let extents = sizes(b, &os);
         let at = decompose(b, flat, &extents);

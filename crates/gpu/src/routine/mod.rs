@@ -6,6 +6,7 @@ mod bits;
 mod convolve;
 mod cumulate;
 mod each;
+mod implicit;
 mod index;
 mod sort;
 

@@ -288,7 +288,7 @@ impl Walk<'_> {
             false => b.value(format!("(local / {threads}u) * {threads}u")),
         };
         let at = |lane: u32| format!("{first} + {}u", lane * stride);
-        // A few threads combine every so many of the values; then each thread combines what those found.
+        // A few threads combine equally many values each; then every thread combines their results.
         let some = match threads {
             256 => 16,
             32 => 4,

@@ -91,114 +91,106 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   v5 = select(v5, f_max_found(v5, v29), v22);
   s0[local] = v5;
   workgroupBarrier();
-  if (v1 < 16u) {
-    s0[local] = f_max_found(s0[local], s0[local + 16u]);
-  }
-  workgroupBarrier();
-  if (v1 < 8u) {
-    s0[local] = f_max_found(s0[local], s0[local + 8u]);
-  }
-  workgroupBarrier();
+  let v30 = (local / 32u) * 32u;
   if (v1 < 4u) {
-    s0[local] = f_max_found(s0[local], s0[local + 4u]);
+    let v31 = s0[local];
+    let v32 = f_max_found(v31, s0[local + 4u]);
+    let v33 = f_max_found(v32, s0[local + 8u]);
+    let v34 = f_max_found(v33, s0[local + 12u]);
+    let v35 = f_max_found(v34, s0[local + 16u]);
+    let v36 = f_max_found(v35, s0[local + 20u]);
+    let v37 = f_max_found(v36, s0[local + 24u]);
+    let v38 = f_max_found(v37, s0[local + 28u]);
+    s0[local] = v38;
   }
   workgroupBarrier();
-  if (v1 < 2u) {
-    s0[local] = f_max_found(s0[local], s0[local + 2u]);
-  }
+  let v39 = s0[v30 + 0u];
+  let v40 = f_max_found(v39, s0[v30 + 1u]);
+  let v41 = f_max_found(v40, s0[v30 + 2u]);
+  let v42 = f_max_found(v41, s0[v30 + 3u]);
   workgroupBarrier();
-  if (v1 < 1u) {
-    s0[local] = f_max_found(s0[local], s0[local + 1u]);
-  }
-  workgroupBarrier();
-  let v30 = s0[(local / 32u) * 32u];
-  workgroupBarrier();
-  var v31 = f_bits(0x80000000u);
-  let v32 = (v1 * 4u) < 300u;
-  let v33 = (v10 - v30);
-  let v34 = f_exp(v33);
-  let v35 = (v11 - v30);
-  let v36 = f_exp(v35);
-  let v37 = (v12 - v30);
-  let v38 = f_exp(v37);
-  let v39 = (v13 - v30);
-  let v40 = f_exp(v39);
-  v31 = select(v31, (v31 + v34), v32);
-  v31 = select(v31, (v31 + v36), v32);
-  v31 = select(v31, (v31 + v38), v32);
-  v31 = select(v31, (v31 + v40), v32);
-  let v41 = ((v1 * 4u) + 128u) < 300u;
-  let v42 = (v18 - v30);
-  let v43 = f_exp(v42);
-  let v44 = (v19 - v30);
-  let v45 = f_exp(v44);
-  let v46 = (v20 - v30);
-  let v47 = f_exp(v46);
-  let v48 = (v21 - v30);
-  let v49 = f_exp(v48);
-  v31 = select(v31, (v31 + v43), v41);
-  v31 = select(v31, (v31 + v45), v41);
-  v31 = select(v31, (v31 + v47), v41);
-  v31 = select(v31, (v31 + v49), v41);
-  let v50 = ((v1 * 4u) + 256u) < 300u;
-  let v51 = (v26 - v30);
+  var v43 = f_bits(0x80000000u);
+  let v44 = (v1 * 4u) < 300u;
+  let v45 = (v10 - v42);
+  let v46 = f_exp(v45);
+  let v47 = (v11 - v42);
+  let v48 = f_exp(v47);
+  let v49 = (v12 - v42);
+  let v50 = f_exp(v49);
+  let v51 = (v13 - v42);
   let v52 = f_exp(v51);
-  let v53 = (v27 - v30);
-  let v54 = f_exp(v53);
-  let v55 = (v28 - v30);
-  let v56 = f_exp(v55);
-  let v57 = (v29 - v30);
-  let v58 = f_exp(v57);
-  v31 = select(v31, (v31 + v52), v50);
-  v31 = select(v31, (v31 + v54), v50);
-  v31 = select(v31, (v31 + v56), v50);
-  v31 = select(v31, (v31 + v58), v50);
-  s0[local] = v31;
+  v43 = select(v43, (v43 + v46), v44);
+  v43 = select(v43, (v43 + v48), v44);
+  v43 = select(v43, (v43 + v50), v44);
+  v43 = select(v43, (v43 + v52), v44);
+  let v53 = ((v1 * 4u) + 128u) < 300u;
+  let v54 = (v18 - v42);
+  let v55 = f_exp(v54);
+  let v56 = (v19 - v42);
+  let v57 = f_exp(v56);
+  let v58 = (v20 - v42);
+  let v59 = f_exp(v58);
+  let v60 = (v21 - v42);
+  let v61 = f_exp(v60);
+  v43 = select(v43, (v43 + v55), v53);
+  v43 = select(v43, (v43 + v57), v53);
+  v43 = select(v43, (v43 + v59), v53);
+  v43 = select(v43, (v43 + v61), v53);
+  let v62 = ((v1 * 4u) + 256u) < 300u;
+  let v63 = (v26 - v42);
+  let v64 = f_exp(v63);
+  let v65 = (v27 - v42);
+  let v66 = f_exp(v65);
+  let v67 = (v28 - v42);
+  let v68 = f_exp(v67);
+  let v69 = (v29 - v42);
+  let v70 = f_exp(v69);
+  v43 = select(v43, (v43 + v64), v62);
+  v43 = select(v43, (v43 + v66), v62);
+  v43 = select(v43, (v43 + v68), v62);
+  v43 = select(v43, (v43 + v70), v62);
+  s0[local] = v43;
   workgroupBarrier();
-  if (v1 < 16u) {
-    s0[local] = (s0[local] + s0[local + 16u]);
-  }
-  workgroupBarrier();
-  if (v1 < 8u) {
-    s0[local] = (s0[local] + s0[local + 8u]);
-  }
-  workgroupBarrier();
+  let v71 = (local / 32u) * 32u;
   if (v1 < 4u) {
-    s0[local] = (s0[local] + s0[local + 4u]);
+    let v72 = s0[local];
+    let v73 = (v72 + s0[local + 4u]);
+    let v74 = (v73 + s0[local + 8u]);
+    let v75 = (v74 + s0[local + 12u]);
+    let v76 = (v75 + s0[local + 16u]);
+    let v77 = (v76 + s0[local + 20u]);
+    let v78 = (v77 + s0[local + 24u]);
+    let v79 = (v78 + s0[local + 28u]);
+    s0[local] = v79;
   }
   workgroupBarrier();
-  if (v1 < 2u) {
-    s0[local] = (s0[local] + s0[local + 2u]);
-  }
+  let v80 = s0[v71 + 0u];
+  let v81 = (v80 + s0[v71 + 1u]);
+  let v82 = (v81 + s0[v71 + 2u]);
+  let v83 = (v82 + s0[v71 + 3u]);
   workgroupBarrier();
-  if (v1 < 1u) {
-    s0[local] = (s0[local] + s0[local + 1u]);
+  let v84 = (v1 * 4u) < 300u;
+  let v85 = (v46 / v83);
+  let v86 = (v48 / v83);
+  let v87 = (v50 / v83);
+  let v88 = (v52 / v83);
+  if (v4 && v84) {
+    m0[((p[0].z + ((v3 * 300u) + v7)) / 4u)] = vec4<u32>(bitcast<u32>(v85), bitcast<u32>(v86), bitcast<u32>(v87), bitcast<u32>(v88));
   }
-  workgroupBarrier();
-  let v59 = s0[(local / 32u) * 32u];
-  workgroupBarrier();
-  let v60 = (v1 * 4u) < 300u;
-  let v61 = (v34 / v59);
-  let v62 = (v36 / v59);
-  let v63 = (v38 / v59);
-  let v64 = (v40 / v59);
-  if (v4 && v60) {
-    m0[((p[0].z + ((v3 * 300u) + v7)) / 4u)] = vec4<u32>(bitcast<u32>(v61), bitcast<u32>(v62), bitcast<u32>(v63), bitcast<u32>(v64));
+  let v89 = ((v1 * 4u) + 128u) < 300u;
+  let v90 = (v55 / v83);
+  let v91 = (v57 / v83);
+  let v92 = (v59 / v83);
+  let v93 = (v61 / v83);
+  if (v4 && v89) {
+    m0[((p[0].z + ((v3 * 300u) + v15)) / 4u)] = vec4<u32>(bitcast<u32>(v90), bitcast<u32>(v91), bitcast<u32>(v92), bitcast<u32>(v93));
   }
-  let v65 = ((v1 * 4u) + 128u) < 300u;
-  let v66 = (v43 / v59);
-  let v67 = (v45 / v59);
-  let v68 = (v47 / v59);
-  let v69 = (v49 / v59);
-  if (v4 && v65) {
-    m0[((p[0].z + ((v3 * 300u) + v15)) / 4u)] = vec4<u32>(bitcast<u32>(v66), bitcast<u32>(v67), bitcast<u32>(v68), bitcast<u32>(v69));
-  }
-  let v70 = ((v1 * 4u) + 256u) < 300u;
-  let v71 = (v52 / v59);
-  let v72 = (v54 / v59);
-  let v73 = (v56 / v59);
-  let v74 = (v58 / v59);
-  if (v4 && v70) {
-    m0[((p[0].z + ((v3 * 300u) + v23)) / 4u)] = vec4<u32>(bitcast<u32>(v71), bitcast<u32>(v72), bitcast<u32>(v73), bitcast<u32>(v74));
+  let v94 = ((v1 * 4u) + 256u) < 300u;
+  let v95 = (v64 / v83);
+  let v96 = (v66 / v83);
+  let v97 = (v68 / v83);
+  let v98 = (v70 / v83);
+  if (v4 && v94) {
+    m0[((p[0].z + ((v3 * 300u) + v23)) / 4u)] = vec4<u32>(bitcast<u32>(v95), bitcast<u32>(v96), bitcast<u32>(v97), bitcast<u32>(v98));
   }
 }

@@ -104,120 +104,112 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   v5 = select(v5, f_max_found(v5, v35), v26);
   s0[local] = v5;
   workgroupBarrier();
-  if (v1 < 16u) {
-    s0[local] = f_max_found(s0[local], s0[local + 16u]);
-  }
-  workgroupBarrier();
-  if (v1 < 8u) {
-    s0[local] = f_max_found(s0[local], s0[local + 8u]);
-  }
-  workgroupBarrier();
+  let v36 = (local / 32u) * 32u;
   if (v1 < 4u) {
-    s0[local] = f_max_found(s0[local], s0[local + 4u]);
+    let v37 = s0[local];
+    let v38 = f_max_found(v37, s0[local + 4u]);
+    let v39 = f_max_found(v38, s0[local + 8u]);
+    let v40 = f_max_found(v39, s0[local + 12u]);
+    let v41 = f_max_found(v40, s0[local + 16u]);
+    let v42 = f_max_found(v41, s0[local + 20u]);
+    let v43 = f_max_found(v42, s0[local + 24u]);
+    let v44 = f_max_found(v43, s0[local + 28u]);
+    s0[local] = v44;
   }
   workgroupBarrier();
-  if (v1 < 2u) {
-    s0[local] = f_max_found(s0[local], s0[local + 2u]);
-  }
+  let v45 = s0[v36 + 0u];
+  let v46 = f_max_found(v45, s0[v36 + 1u]);
+  let v47 = f_max_found(v46, s0[v36 + 2u]);
+  let v48 = f_max_found(v47, s0[v36 + 3u]);
   workgroupBarrier();
-  if (v1 < 1u) {
-    s0[local] = f_max_found(s0[local], s0[local + 1u]);
-  }
-  workgroupBarrier();
-  let v36 = s0[(local / 32u) * 32u];
-  workgroupBarrier();
-  var v37 = f_bits(0x80000000u);
-  let v38 = (v1 * 4u) < 300u;
-  let v39 = (v12 - v36);
-  let v40 = f_exp(v39);
-  let v41 = (v13 - v36);
-  let v42 = f_exp(v41);
-  let v43 = (v14 - v36);
-  let v44 = f_exp(v43);
-  let v45 = (v15 - v36);
-  let v46 = f_exp(v45);
-  v37 = select(v37, (v37 + v40), v38);
-  v37 = select(v37, (v37 + v42), v38);
-  v37 = select(v37, (v37 + v44), v38);
-  v37 = select(v37, (v37 + v46), v38);
-  let v47 = ((v1 * 4u) + 128u) < 300u;
-  let v48 = (v22 - v36);
-  let v49 = f_exp(v48);
-  let v50 = (v23 - v36);
-  let v51 = f_exp(v50);
-  let v52 = (v24 - v36);
-  let v53 = f_exp(v52);
-  let v54 = (v25 - v36);
-  let v55 = f_exp(v54);
-  v37 = select(v37, (v37 + v49), v47);
-  v37 = select(v37, (v37 + v51), v47);
-  v37 = select(v37, (v37 + v53), v47);
-  v37 = select(v37, (v37 + v55), v47);
-  let v56 = ((v1 * 4u) + 256u) < 300u;
-  let v57 = (v32 - v36);
+  var v49 = f_bits(0x80000000u);
+  let v50 = (v1 * 4u) < 300u;
+  let v51 = (v12 - v48);
+  let v52 = f_exp(v51);
+  let v53 = (v13 - v48);
+  let v54 = f_exp(v53);
+  let v55 = (v14 - v48);
+  let v56 = f_exp(v55);
+  let v57 = (v15 - v48);
   let v58 = f_exp(v57);
-  let v59 = (v33 - v36);
-  let v60 = f_exp(v59);
-  let v61 = (v34 - v36);
-  let v62 = f_exp(v61);
-  let v63 = (v35 - v36);
-  let v64 = f_exp(v63);
-  v37 = select(v37, (v37 + v58), v56);
-  v37 = select(v37, (v37 + v60), v56);
-  v37 = select(v37, (v37 + v62), v56);
-  v37 = select(v37, (v37 + v64), v56);
-  s0[local] = v37;
+  v49 = select(v49, (v49 + v52), v50);
+  v49 = select(v49, (v49 + v54), v50);
+  v49 = select(v49, (v49 + v56), v50);
+  v49 = select(v49, (v49 + v58), v50);
+  let v59 = ((v1 * 4u) + 128u) < 300u;
+  let v60 = (v22 - v48);
+  let v61 = f_exp(v60);
+  let v62 = (v23 - v48);
+  let v63 = f_exp(v62);
+  let v64 = (v24 - v48);
+  let v65 = f_exp(v64);
+  let v66 = (v25 - v48);
+  let v67 = f_exp(v66);
+  v49 = select(v49, (v49 + v61), v59);
+  v49 = select(v49, (v49 + v63), v59);
+  v49 = select(v49, (v49 + v65), v59);
+  v49 = select(v49, (v49 + v67), v59);
+  let v68 = ((v1 * 4u) + 256u) < 300u;
+  let v69 = (v32 - v48);
+  let v70 = f_exp(v69);
+  let v71 = (v33 - v48);
+  let v72 = f_exp(v71);
+  let v73 = (v34 - v48);
+  let v74 = f_exp(v73);
+  let v75 = (v35 - v48);
+  let v76 = f_exp(v75);
+  v49 = select(v49, (v49 + v70), v68);
+  v49 = select(v49, (v49 + v72), v68);
+  v49 = select(v49, (v49 + v74), v68);
+  v49 = select(v49, (v49 + v76), v68);
+  s0[local] = v49;
   workgroupBarrier();
-  if (v1 < 16u) {
-    s0[local] = (s0[local] + s0[local + 16u]);
-  }
-  workgroupBarrier();
-  if (v1 < 8u) {
-    s0[local] = (s0[local] + s0[local + 8u]);
-  }
-  workgroupBarrier();
+  let v77 = (local / 32u) * 32u;
   if (v1 < 4u) {
-    s0[local] = (s0[local] + s0[local + 4u]);
+    let v78 = s0[local];
+    let v79 = (v78 + s0[local + 4u]);
+    let v80 = (v79 + s0[local + 8u]);
+    let v81 = (v80 + s0[local + 12u]);
+    let v82 = (v81 + s0[local + 16u]);
+    let v83 = (v82 + s0[local + 20u]);
+    let v84 = (v83 + s0[local + 24u]);
+    let v85 = (v84 + s0[local + 28u]);
+    s0[local] = v85;
   }
   workgroupBarrier();
-  if (v1 < 2u) {
-    s0[local] = (s0[local] + s0[local + 2u]);
-  }
+  let v86 = s0[v77 + 0u];
+  let v87 = (v86 + s0[v77 + 1u]);
+  let v88 = (v87 + s0[v77 + 2u]);
+  let v89 = (v88 + s0[v77 + 3u]);
   workgroupBarrier();
-  if (v1 < 1u) {
-    s0[local] = (s0[local] + s0[local + 1u]);
+  let v90 = (v1 * 4u) < 300u;
+  let v91 = (v52 / v89);
+  let v92 = (v54 / v89);
+  let v93 = (v56 / v89);
+  let v94 = (v58 / v89);
+  if (v4 && v90) {
+    let v95 = ((p[0].z + ((v3 * 300u) + v7)) / 2u);
+    m0[v95] = (h_to_bf16(v91) | (h_to_bf16(v92) << 16u));
+    m0[(v95 + 1u)] = (h_to_bf16(v93) | (h_to_bf16(v94) << 16u));
   }
-  workgroupBarrier();
-  let v65 = s0[(local / 32u) * 32u];
-  workgroupBarrier();
-  let v66 = (v1 * 4u) < 300u;
-  let v67 = (v40 / v65);
-  let v68 = (v42 / v65);
-  let v69 = (v44 / v65);
-  let v70 = (v46 / v65);
-  if (v4 && v66) {
-    let v71 = ((p[0].z + ((v3 * 300u) + v7)) / 2u);
-    m0[v71] = (h_to_bf16(v67) | (h_to_bf16(v68) << 16u));
-    m0[(v71 + 1u)] = (h_to_bf16(v69) | (h_to_bf16(v70) << 16u));
+  let v96 = ((v1 * 4u) + 128u) < 300u;
+  let v97 = (v61 / v89);
+  let v98 = (v63 / v89);
+  let v99 = (v65 / v89);
+  let v100 = (v67 / v89);
+  if (v4 && v96) {
+    let v101 = ((p[0].z + ((v3 * 300u) + v17)) / 2u);
+    m0[v101] = (h_to_bf16(v97) | (h_to_bf16(v98) << 16u));
+    m0[(v101 + 1u)] = (h_to_bf16(v99) | (h_to_bf16(v100) << 16u));
   }
-  let v72 = ((v1 * 4u) + 128u) < 300u;
-  let v73 = (v49 / v65);
-  let v74 = (v51 / v65);
-  let v75 = (v53 / v65);
-  let v76 = (v55 / v65);
-  if (v4 && v72) {
-    let v77 = ((p[0].z + ((v3 * 300u) + v17)) / 2u);
-    m0[v77] = (h_to_bf16(v73) | (h_to_bf16(v74) << 16u));
-    m0[(v77 + 1u)] = (h_to_bf16(v75) | (h_to_bf16(v76) << 16u));
-  }
-  let v78 = ((v1 * 4u) + 256u) < 300u;
-  let v79 = (v58 / v65);
-  let v80 = (v60 / v65);
-  let v81 = (v62 / v65);
-  let v82 = (v64 / v65);
-  if (v4 && v78) {
-    let v83 = ((p[0].z + ((v3 * 300u) + v27)) / 2u);
-    m0[v83] = (h_to_bf16(v79) | (h_to_bf16(v80) << 16u));
-    m0[(v83 + 1u)] = (h_to_bf16(v81) | (h_to_bf16(v82) << 16u));
+  let v102 = ((v1 * 4u) + 256u) < 300u;
+  let v103 = (v70 / v89);
+  let v104 = (v72 / v89);
+  let v105 = (v74 / v89);
+  let v106 = (v76 / v89);
+  if (v4 && v102) {
+    let v107 = ((p[0].z + ((v3 * 300u) + v27)) / 2u);
+    m0[v107] = (h_to_bf16(v103) | (h_to_bf16(v104) << 16u));
+    m0[(v107 + 1u)] = (h_to_bf16(v105) | (h_to_bf16(v106) << 16u));
   }
 }

@@ -19,21 +19,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
   s0[local] = v5;
   workgroupBarrier();
-  if (v1 < 4u) {
-    s0[local] = (s0[local] + s0[local + 128u]);
-  }
-  workgroupBarrier();
-  if (v1 < 2u) {
-    s0[local] = (s0[local] + s0[local + 64u]);
-  }
-  workgroupBarrier();
-  if (v1 < 1u) {
-    s0[local] = (s0[local] + s0[local + 32u]);
-  }
-  workgroupBarrier();
-  let v9 = s0[local % 32u];
+  let v9 = local % 32u;
+  let v10 = s0[v9 + 0u];
+  let v11 = (v10 + s0[v9 + 32u]);
+  let v12 = (v11 + s0[v9 + 64u]);
+  let v13 = (v12 + s0[v9 + 96u]);
+  let v14 = (v13 + s0[v9 + 128u]);
+  let v15 = (v14 + s0[v9 + 160u]);
+  let v16 = (v15 + s0[v9 + 192u]);
+  let v17 = (v16 + s0[v9 + 224u]);
   workgroupBarrier();
   if (v4 && v1 == 0u) {
-    m0[(p[0].z + v3)] = bitcast<u32>(v9);
+    m0[(p[0].z + v3)] = bitcast<u32>(v17);
   }
 }

@@ -55,29 +55,25 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
   }
   s0[local] = v5;
   workgroupBarrier();
-  if (v1 < 16u) {
-    s0[local] = (s0[local] + s0[local + 16u]);
-  }
-  workgroupBarrier();
-  if (v1 < 8u) {
-    s0[local] = (s0[local] + s0[local + 8u]);
-  }
-  workgroupBarrier();
+  let v12 = (local / 32u) * 32u;
   if (v1 < 4u) {
-    s0[local] = (s0[local] + s0[local + 4u]);
+    let v13 = s0[local];
+    let v14 = (v13 + s0[local + 4u]);
+    let v15 = (v14 + s0[local + 8u]);
+    let v16 = (v15 + s0[local + 12u]);
+    let v17 = (v16 + s0[local + 16u]);
+    let v18 = (v17 + s0[local + 20u]);
+    let v19 = (v18 + s0[local + 24u]);
+    let v20 = (v19 + s0[local + 28u]);
+    s0[local] = v20;
   }
   workgroupBarrier();
-  if (v1 < 2u) {
-    s0[local] = (s0[local] + s0[local + 2u]);
-  }
-  workgroupBarrier();
-  if (v1 < 1u) {
-    s0[local] = (s0[local] + s0[local + 1u]);
-  }
-  workgroupBarrier();
-  let v12 = s0[(local / 32u) * 32u];
+  let v21 = s0[v12 + 0u];
+  let v22 = (v21 + s0[v12 + 1u]);
+  let v23 = (v22 + s0[v12 + 2u]);
+  let v24 = (v23 + s0[v12 + 3u]);
   workgroupBarrier();
   if (v4 && v1 == 0u) {
-    m0[(p[0].z + v3)] = bitcast<u32>(v12);
+    m0[(p[0].z + v3)] = bitcast<u32>(v24);
   }
 }
