@@ -13,7 +13,10 @@ from .core import *  # noqa: F403
 from .settings import *  # noqa: F403
 from .tensor_types import *  # noqa: F403
 from .transforms import *  # noqa: F403
-from . import accelerator, amp, autograd, backends, compiler, cuda, data, distributed, distributions, fft, func, linalg, masked, nn, optim, random, signal, special, testing, utils
+from . import wgpu, accelerator, amp, autograd, backends, compiler, cuda, data, distributed, distributions, fft, func, linalg, masked, nn, optim, random, signal, special, testing, utils
+from ._device import located_in as _located_in
+
+_located_in(special.__name__)
 from .amp import GradScaler, autocast, is_autocast_enabled
 from .compiled import compile
 from .nn import functional

@@ -1,17 +1,39 @@
-"""`device`: where tensors are. Any device can be named, as in PyTorch; tensors are on the CPU, and asking for another raises."""
+"""`device`: where tensors are. Any device can be named, as in PyTorch; tensors can be on the CPU and on GPUs of the type `wgpu`."""
 
-#: The types that PyTorch knows.
+import functools
+import sys
+import threading
+import types
+
+from . import _native
+
+#: The first device other than the CPU that was asked for; until there is one, all tensors are on the CPU.
+OPENED = []
+
+#: The types that PyTorch knows, and `wgpu`: GPUs through WebGPU.
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
-          "mps", "meta", "hpu", "mtia", "privateuseone")
+          "mps", "meta", "hpu", "mtia", "privateuseone", "wgpu")
+
+_entered = threading.local()
+
+
+class UnsupportedDtype(TypeError):
+    """A device has no elements of a dtype."""
 
 
 class device:
     """A device by its type and, where there are several, its number. Naming one does not need it: only a tensor on it does.
 
+    As a context, or around a function as a decorator, it is where new tensors are made.
+
     >>> device("cuda:1")
     device(type='cuda', index=1)
     >>> device("cuda", 1) == device("cuda:1"), device("cpu").index
     (True, None)
+    >>> import gradus
+    >>> with gradus.device("cpu"):
+    ...     gradus.zeros(2).device
+    device(type='cpu')
     """
 
     __slots__ = ("type", "index")
@@ -20,7 +42,7 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = "cuda", type
+            type, index = "wgpu" if _native._devices("wgpu") else "cuda", type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         name, colon, number = type.partition(":")
@@ -45,15 +67,20 @@ class device:
         return hash((self.type, self.index))
 
     def __enter__(self):
-        if self.type != "cpu":
-            raise RuntimeError(f'no device "{self}": there is "cpu"')
+        before = _native._set_default_device(self)
+        _entered.__dict__.setdefault("all", []).append(before)
         return self
 
     def __exit__(self, *exc):
-        pass
+        _native._set_default_device(_entered.all.pop())
 
     def __call__(self, function):
-        return function
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with self:
+                return function(*args, **kwargs)
+
+        return call
 
     def __reduce__(self):
         return device, (self.type, self.index)
@@ -67,3 +94,58 @@ class device:
 
 
 CPU = device("cpu")
+
+
+def moved(value, to):
+    """Tensors in lists, tuples and dictionaries, moved; anything else as it is."""
+    if isinstance(value, _native.Tensor):
+        return value.to(to)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(moved(v, to) for v in value))
+    if isinstance(value, (list, tuple)):
+        parts = [moved(v, to) for v in value]
+        return parts if type(value) is list else type(value)(parts)
+    if isinstance(value, dict):
+        return {k: moved(v, to) for k, v in value.items()}
+    return value
+
+
+def _first(values):
+    """The first device other than the CPU among tensors."""
+    for value in values:
+        found = value.device if isinstance(value, _native.Tensor) else _first(value) if isinstance(value, (list, tuple)) else None
+        if found is not None and found.type != "cpu":
+            return found
+    return None
+
+
+def near(function, args, kwargs):
+    """Calls a function of the package where its operands are: tensors that it makes are there too.
+
+    Where a device lacks a dtype that the function computes in, it runs on the CPU, and its results are moved back.
+    """
+    try:
+        return _native._call_near(function, args, kwargs)
+    except UnsupportedDtype:
+        there = _first([*args, *kwargs.values()])
+        if there is None or _native.is_tracing():
+            raise
+        return moved(_native._call_on("cpu", function, moved(args, "cpu"), moved(kwargs, "cpu")), there)
+
+
+def located(function):
+    """The function, which makes tensors where its operands are."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return near(function, args, kwargs) if OPENED else function(*args, **kwargs)
+
+    return call
+
+
+def located_in(name):
+    """Makes the public functions of a module make tensors where their operands are."""
+    module = sys.modules[name]
+    for name, value in list(vars(module).items()):
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and not name.startswith("_"):
+            setattr(module, name, located(value))

@@ -1,44 +1,105 @@
-"""PyTorch's queries about accelerators. There is none: the package computes on the CPU.
+"""PyTorch's queries about accelerators: the GPUs of the type `wgpu`, where there are any.
 
 >>> import gradus
->>> gradus.accelerator.is_available(), gradus.accelerator.device_count(), gradus.accelerator.current_accelerator()
-(False, 0, None)
+>>> gradus.accelerator.is_available() == (gradus.accelerator.current_accelerator() is not None)
+True
 """
+
+from . import wgpu
+from ._device import device as _device
 
 
 def is_available():
-    """`False`."""
-    return False
+    """Whether there is a device besides the CPU.
+
+    >>> import gradus
+    >>> gradus.accelerator.is_available() == gradus.wgpu.is_available()
+    True
+    """
+    return wgpu.is_available()
 
 
 def device_count():
-    """0."""
-    return 0
+    """How many devices there are besides the CPU.
+
+    >>> import gradus
+    >>> gradus.accelerator.device_count() == gradus.wgpu.device_count()
+    True
+    """
+    return wgpu.device_count()
 
 
 def current_accelerator(check_available=False):
-    """`None`."""
-    return None
+    """The type of device besides the CPU, or `None`.
+
+    >>> import gradus
+    >>> gradus.accelerator.current_accelerator() in (None, gradus.device("wgpu"))
+    True
+    """
+    return _device("wgpu") if is_available() else None
 
 
 def _missing(*args, **kwargs):
-    raise RuntimeError("there is no accelerator to use; this package computes on the CPU")
+    raise RuntimeError("there are no streams to choose; what is started on a device runs in order")
 
 
-current_device_index = current_device_idx = set_device_index = set_device_idx = current_stream = set_stream = _missing
+current_stream = set_stream = _missing
+
+
+def current_device_index():
+    """The number of the device that a type without a number is.
+
+    >>> import gradus
+    >>> gradus.accelerator.current_device_index() if gradus.accelerator.is_available() else 0
+    0
+    """
+    if not is_available():
+        raise RuntimeError("there is no accelerator to use")
+    return wgpu.current_device()
+
+
+def set_device_index(device):
+    """Accepts the first device; name others, as `"wgpu:1"`.
+
+    >>> import gradus
+    >>> gradus.accelerator.set_device_index(0) if gradus.accelerator.is_available() else None
+    """
+    if not is_available():
+        raise RuntimeError("there is no accelerator to use")
+    if (device if isinstance(device, int) else _device(device).index or 0) != 0:
+        raise RuntimeError("the current device is always the first; name another one, as in device='wgpu:1'")
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
 def synchronize(device=None):
-    """Returns at once: nothing runs elsewhere."""
+    """Waits until all that was started on a device is done.
+
+    >>> import gradus
+    >>> gradus.accelerator.synchronize()
+    """
+    if is_available():
+        wgpu.synchronize(device)
 
 
 def empty_cache():
-    """Nothing to free."""
+    """Frees memory that is kept for later use.
+
+    >>> import gradus
+    >>> gradus.accelerator.empty_cache()
+    """
+    wgpu.empty_cache()
 
 
 def memory_allocated(device_index=None):
-    """0."""
-    return 0
+    """Bytes that tensors hold on a device.
+
+    >>> import gradus
+    >>> gradus.accelerator.memory_allocated() >= 0
+    True
+    """
+    return wgpu.memory_allocated(device_index)
 
 
-max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+memory_reserved, max_memory_allocated, max_memory_reserved = wgpu.memory_reserved, wgpu.max_memory_allocated, wgpu.memory_reserved

@@ -13,6 +13,7 @@ from ._native import *  # noqa: F403
 from ._native import Tensor
 from ._examples import documented as _documented
 from .composed import *  # noqa: F403
+from ._device import located as _located
 from .keywords import findable as _findable
 from .keywords import with_keywords as _with_keywords
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
@@ -71,7 +72,7 @@ for _name in ("empty_like", "full_like", "ones_like", "rand_like", "randn_like",
 # Where PyTorch takes functions as methods too.
 for _name in composed.__all__:
     if not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY:
-        setattr(Tensor, _name, getattr(composed, _name))
+        setattr(Tensor, _name, _located(getattr(composed, _name)))
 for _name in composed.__all__:
     globals()[_name] = _with_keywords(getattr(composed, _name), first=None, creates=_name in _CREATING)
 inplace.install()
@@ -127,7 +128,8 @@ def is_nonzero(input):
 
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """A tensor of one number, with this one's dtype unless another is given."""
-    return _native.full(size, fill_value, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+    kind = {"dtype": self.dtype if dtype is None else dtype, "device": self.device if device is None else device}
+    return _native.full(size, fill_value, **kind, requires_grad=requires_grad)
 
 
 def _new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
@@ -137,7 +139,8 @@ def _new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_
     >>> gradus.zeros(1).new_empty_strided((2, 3), (1, 2)).shape
     gradus.Size([2, 3])
     """
-    return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)  # noqa: F405
+    kind = {"dtype": self.dtype if dtype is None else dtype, "device": self.device if device is None else device}
+    return empty_strided(size, stride, **kind, requires_grad=requires_grad)  # noqa: F405
 
 
 class _Recorded:

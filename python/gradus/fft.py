@@ -160,3 +160,7 @@ def ihfft2(input, s=None, dim=(-2, -1), norm=None):
 
 
 _documented(globals())
+
+from ._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

@@ -55,7 +55,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
 def _open(self, generator):
     """Draws between 0 and 1, neither of them."""
-    return _native.rand(tuple(self.shape), generator=generator, dtype=_native.float64).clamp(2.0**-25, 1 - 2.0**-25)
+    return _native.rand(tuple(self.shape), generator=generator, dtype=_native.float64, device="cpu").clamp(2.0**-25, 1 - 2.0**-25)
 
 
 def exponential_(self, lambd=1.0, *, generator=None):
@@ -94,7 +94,7 @@ def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     with no_grad():
-        return self.copy_((mean + std * _native.randn(tuple(self.shape), generator=generator, dtype=_native.float64)).exp())
+        return self.copy_((mean + std * _native.randn(tuple(self.shape), generator=generator, dtype=_native.float64, device="cpu")).exp())
 
 
 def geometric_(self, p, *, generator=None):
@@ -123,7 +123,7 @@ def random_(self, low=None, high=None, *, generator=None):
                 "int32": 2**31 - 1, "int64": 2**63 - 1}
         low, high = (0, most[str(self.dtype).split(".")[-1]]) if low is None else (0, low)
     with no_grad():
-        return self.copy_(_native.randint(low, high, tuple(self.shape), generator=generator))
+        return self.copy_(_native.randint(low, high, tuple(self.shape), generator=generator, device="cpu"))
 
 
 def resize_(self, *sizes, memory_format=None):
@@ -215,12 +215,14 @@ def to_dense(self):
 
 
 def data_ptr(self):
-    """The address of the first element."""
+    """The address of the first element, in main memory."""
+    if not self.is_cpu:
+        raise RuntimeError(f"a tensor on {self.device} has no address in main memory; use Tensor.cpu() first")
     return self.numpy(force=True).__array_interface__["data"][0]
 
 
 def pin_memory(self, device=None):
-    """The tensor itself: there is no other device to copy to."""
+    """The tensor itself: no memory is pinned, and copies wait."""
     return self
 
 
@@ -235,13 +237,13 @@ def share_memory_(self):
 
 
 def get_device(self):
-    """The number of its GPU: -1, since it is on the CPU."""
-    return -1
+    """The number of its device among those of the type; -1 on the CPU."""
+    return -1 if self.is_cpu else self.device.index
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
-    """There is no GPU to move it to."""
-    raise RuntimeError("there is no GPU to use; this package computes on the CPU")
+    """There is no GPU of this type to move it to."""
+    raise RuntimeError("there is no GPU to use; this package computes on the CPU, or with `.to('wgpu')`")
 
 
 def install():
@@ -257,9 +259,8 @@ def install():
         if not hasattr(Tensor, function.__name__):
             setattr(Tensor, function.__name__, function)
     _documented({name: getattr(Tensor, name) for name in dir(Tensor)})
-    Tensor.is_cpu = property(lambda self: True, doc="Whether it is in main memory: yes.")
     for name in "is_sparse is_sparse_csr is_quantized is_meta is_mkldnn is_mps is_nested is_xla is_xpu".split():
-        setattr(Tensor, name, property(lambda self: False, doc="No: tensors are dense, and in main memory."))
+        setattr(Tensor, name, property(lambda self: False, doc="No: tensors are dense, and on devices of other types."))
     Tensor.layout = property(lambda self: strided, doc="How elements are stored.")
     Tensor.itemsize = property(lambda self: self.element_size(), doc="Bytes of an element.")
     Tensor.mH = property(lambda self: self.adjoint() if self.is_complex() else self.mT, doc="Matrices transposed and conjugated.")

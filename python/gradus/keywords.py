@@ -4,7 +4,9 @@ import functools
 import sys
 import types
 
-from ._native import Tensor, zeros
+from . import _native
+from ._device import OPENED, near
+from ._native import Tensor
 from .subclass import SUBCLASSES, class_of, of_class
 
 _NO_TENSORS = (bool, int, float, complex, str, type(None))
@@ -21,7 +23,7 @@ def _written(out, result):
     if out.requires_grad or (isinstance(result, Tensor) and result.requires_grad):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
     if tuple(out.shape) != tuple(result.shape):
-        return out._become(result.to(out.dtype))
+        return out._become(result.to(out.device, out.dtype))
     return out.copy_(result)
 
 
@@ -63,19 +65,27 @@ def _sparse(function, args, kwargs, error):
     return own(*args, **kwargs)
 
 
-#: Arguments of functions that make tensors: there is one device and one layout, and no pinned memory.
+#: Arguments of functions that make tensors: there is one layout, and no pinned memory.
 _PLACEMENT = ("layout", "pin_memory", "memory_format")
 
 
 def _placed(function, kwargs):
-    """Takes out of the keywords of a function that makes tensors what says where or how these are stored."""
+    """Takes out of the keywords of a function that makes tensors how these are stored."""
     for name in _PLACEMENT:
         value = kwargs.pop(name, None)
         if name == "layout" and value is not None and repr(value) != "gradus.strided":
             raise NotImplementedError(f"{function.__name__}(): there is no {value!r} layout, only gradus.strided; sparse tensors are made by sparse_coo_tensor")
-    if "device" in kwargs:
-        zeros(0, device=kwargs["device"])  # raises where there is no such device
-        del kwargs["device"]
+
+
+def _made(function, args, kwargs):
+    """Calls a composed function that makes tensors on the CPU, and moves what it makes to `device=`, else to where its operand is, else
+    to the default device. On the way it may compute in dtypes that the device lacks."""
+    to = kwargs.pop("device", None)
+    if to is None and not OPENED:
+        return function(*args, **kwargs)
+    operand = args[0] if args and isinstance(args[0], Tensor) else None
+    to = to if to is not None else _native._default_device() if operand is None else operand.device
+    return _native._call_on("cpu", function, args, kwargs).to(to)
 
 
 def with_keywords(function, first="input", spread=None, creates=False):
@@ -85,12 +95,13 @@ def with_keywords(function, first="input", spread=None, creates=False):
     they are to be stored.
     """
 
-    composed = isinstance(function, types.FunctionType)  # native functions make leaves themselves
+    composed = isinstance(function, types.FunctionType)  # native functions make leaves themselves, and put them where they are to be
+    makes = creates and composed
     bare = getattr(function, "__wrapped__", function)  # which does without what only reads keywords
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        if not kwargs and not SUBCLASSES:
+        if not kwargs and not SUBCLASSES and not OPENED:
             try:
                 return bare(*args)
             except AttributeError as error:
@@ -107,7 +118,12 @@ def with_keywords(function, first="input", spread=None, creates=False):
         if spread in kwargs:
             args = (*args, kwargs.pop(spread))
         try:
-            result = function(*args, **kwargs)
+            if makes:
+                result = _made(function, args, kwargs)
+            elif OPENED and composed:
+                result = near(function, args, kwargs)
+            else:
+                result = function(*args, **kwargs)
         except AttributeError as error:
             raise _no_tensor(function, error, args) from None
         except (RuntimeError, TypeError) as error:

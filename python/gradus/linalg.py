@@ -585,3 +585,7 @@ def tensorsolve(A, B, dims=None):
 
 
 _documented(globals())
+
+from ._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

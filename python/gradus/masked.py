@@ -284,3 +284,7 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
     """
     length = norm(input, ord, dim, keepdim=True, dtype=input.dtype if dtype is None else dtype, mask=mask)
     return _selected(input, mask, 0) / where(length < eps, eps, length).to(length.dtype)
+
+from ._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

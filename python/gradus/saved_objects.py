@@ -118,7 +118,7 @@ def written(value, tree, tensors, path):
         import numpy
 
         array = numpy.ascontiguousarray(value)
-        name = tensors(path, _native.tensor(numpy.frombuffer(array.tobytes(), numpy.uint8)))
+        name = tensors(path, _native.tensor(numpy.frombuffer(array.tobytes(), numpy.uint8), device="cpu"))
         return {"array": [name, array.dtype.str, list(value.shape)]}
     if isinstance(value, (set, frozenset)):
         return {"set": [tree(v, path) for v in sorted(value, key=repr)]}
@@ -165,7 +165,7 @@ def read(kind, value, build, tensors):
         kept = numpy.dtype(what)
         if kept.kind not in "biufc":
             raise ValueError(f"the file has an array of {what}, which is not a number")
-        return numpy.frombuffer(tensors[name].numpy().tobytes(), kept).reshape(shape).copy()
+        return numpy.frombuffer(tensors[name].cpu().numpy().tobytes(), kept).reshape(shape).copy()
     if kind == "module":
         name, attributes = value
         cls = _found(name)

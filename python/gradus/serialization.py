@@ -15,12 +15,14 @@ import tempfile
 from ._examples import documented as _documented
 from ._native import Tensor, load_safetensors, save_safetensors
 from . import saved_objects
+from ._device import device
 from ._results import Size
 from .nn.module import Module
 from .nn.parameter import Parameter
 from .saved_objects import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401
 
 _TREE = "gradus.tree"
+_DEVICES = "gradus.devices"
 #: What a tensor is in the tree: whether it is a parameter, whether it requires gradients.
 _KINDS = {"tensor": (False, False), "leaf": (False, True), "frozen": (True, False), "parameter": (True, True)}
 
@@ -134,6 +136,10 @@ def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_seri
         metadata[_TREE] = json.dumps(writer.tree(obj, []), allow_nan=False, ensure_ascii=False)
     # Other readers find every name of a flat dictionary, whatever the tree says.
     tensors = {k: v.detach() for k, v in obj.items()} if flat else writer.tensors
+    devices = {name: str(tensor.device) for name, tensor in tensors.items() if not tensor.is_cpu}
+    if devices:
+        metadata[_DEVICES] = json.dumps(devices, ensure_ascii=False)
+        tensors = {name: tensor.cpu() for name, tensor in tensors.items()}
     if not hasattr(f, "write"):
         save_safetensors(os.fspath(f), tensors, metadata)
         return
@@ -154,11 +160,31 @@ def _refuse_pickles(start):
         )
 
 
+def _mapped(tensor, location, map_location):
+    """A tensor where `map_location` says for one that was saved on a device."""
+    if callable(map_location) and not isinstance(map_location, device):
+        found = map_location(tensor.untyped_storage(), location)
+        to = location if found is None else found.device
+    elif isinstance(map_location, dict):
+        to = map_location.get(location, location)
+    else:
+        to = location if map_location is None else map_location
+    try:
+        return tensor.to(to)
+    except RuntimeError as error:
+        if map_location is None:
+            raise RuntimeError(f"Attempting to deserialize object on a {location} device but it is not available. If you are running on a "
+                               "CPU-only machine, please use gradus.load with map_location=gradus.device('cpu') to map your storages to "
+                               "the CPU.") from error
+        raise
+
+
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
     """Reads what `save` wrote, or any other safetensors file as a dictionary of tensors.
 
-    `map_location`, `weights_only` and the others are accepted for PyTorch's sake: all is loaded into main memory, and nothing but
-    data is ever loaded. A module is loaded where its class is the package's own or allowed by `serialization.add_safe_globals`.
+    Tensors are put on the devices that they were saved on, or where `map_location` says: a device, a dictionary from names to devices,
+    or a function of a storage and a name. `weights_only` and the others are accepted for PyTorch's sake: nothing but data is ever
+    loaded. A module is loaded where its class is the package's own or allowed by `serialization.add_safe_globals`.
     """
     if not hasattr(f, "read"):
         os.stat(f)  # says what is wrong with a path in Python's own classes
@@ -174,6 +200,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
             with open(path, "wb") as file:
                 file.write(content)
             tensors, metadata = load_safetensors(path)
+    devices = json.loads((metadata or {}).get(_DEVICES, "{}"))
+    if devices or map_location is not None:
+        tensors = {name: _mapped(tensor, str(devices.get(name, "cpu")), map_location) for name, tensor in tensors.items()}
     if _TREE not in (metadata or {}):
         return tensors
     return _build(json.loads(metadata[_TREE]), tensors, [])

@@ -1,6 +1,6 @@
 """Switches that PyTorch programs set: where nothing depends on one, it is kept and given back."""
 
-from ._device import device
+from . import _native
 from ._examples import documented as _documented
 from ._native import get_num_threads, set_num_threads  # noqa: F401
 
@@ -45,23 +45,19 @@ def is_deterministic_algorithms_warn_only_enabled():
 
 
 def set_default_device(device):
-    """Where new tensors are: on the CPU, the one device there is; any other is an error.
+    """Sets where functions without `device=` make tensors, on this thread. `None` is the CPU.
 
     >>> import gradus
     >>> gradus.set_default_device("cpu")
     >>> gradus.get_default_device()
     device(type='cpu')
     """
-    if device is not None and _device(device).type != "cpu":
-        raise RuntimeError(f'no device "{device}": there is "cpu"')
-
-
-_device = device
+    _native._set_default_device(device)
 
 
 def get_default_device():
-    """Where new tensors are."""
-    return _device("cpu")
+    """Where functions without `device=` make tensors."""
+    return _native._default_device()
 
 
 class memory_format:

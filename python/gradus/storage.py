@@ -48,6 +48,18 @@ class UntypedStorage:
         """Its bytes."""
         return list(self._base().tobytes())
 
+    def cpu(self):
+        """The same elements in main memory."""
+        return self.to("cpu")
+
+    def wgpu(self, device=None):
+        """The same elements on a GPU that WebGPU reaches."""
+        return type(self)(self._tensor.wgpu(device))
+
+    def to(self, device):
+        """The same elements on a device."""
+        return type(self)(self._tensor.to(device))
+
     def __eq__(self, other):
         return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
 

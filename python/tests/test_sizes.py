@@ -148,6 +148,41 @@ os.write(1, b"=\n")
 """
 
 
+# Lists of more elements than there is memory for, at limits from none to enough.
+LISTS = r"""
+import resource, sys
+import gradus
+
+shapes = [(300_000,), (30_000, 10), (300_000, 1), (1, 300_000), (3, 100, 1000)]
+gradus.ones(5000).tolist()
+ends = {"list": 0, "MemoryError": 0}
+for shape in shapes:
+    for dtype in ("float32", "int64", "complex64", "bool", "bfloat16"):
+        x = gradus.arange(300_000).reshape(shape).to(getattr(gradus, dtype))
+        for megabytes in (1, 3, 6, 12, 25, 100):
+            used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 1_000_000, resource.RLIM_INFINITY))
+            try:
+                y = x.tolist()
+                ends["list"] += 1
+            except MemoryError:
+                y = None
+                ends["MemoryError"] += 1
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+            assert y is None or len(y) == shape[0]
+            del y
+print(ends["list"], ends["MemoryError"])
+"""
+
+
+def test_a_list_that_memory_cannot_hold_raises():
+    packages = os.pathsep.join([str(Path(gradus.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, "-c", LISTS], capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": packages})
+    assert done.returncode == 0, done.stderr[-2000:]
+    lists, errors = map(int, done.stdout.split())
+    assert lists + errors == 150 and lists >= 25 and errors >= 25, done.stdout
+
+
 def findings(only="", most=10):
     """One line for each abort, panic and call that took long, and the number of calls. A worker that ended is started again."""
     packages = os.pathsep.join([str(Path(gradus.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])

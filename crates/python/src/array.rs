@@ -122,7 +122,10 @@ pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyA
     };
     let shape: Vec<isize> = memory.aval.shape.iter().map(|&d| d as isize).collect();
     let strides: Vec<isize> = memory.strides.iter().map(|&s| s as isize * dtype.size() as isize).collect();
-    let data = memory.storage.as_ptr().wrapping_add(memory.offset).cast();
+    let Some(bytes) = memory.storage.host::<u8>() else {
+        return Err(type_error("the memory of another device has no NumPy array; use Tensor.cpu() first"));
+    };
+    let data = bytes.as_ptr().wrapping_add(memory.offset).cast_mut().cast();
     let (all, rank) = (Functions::of(py)?, shape.len() as c_int);
     let owner = Bound::new(py, Shared(memory))?;
     // SAFETY: these are the functions of these names, called with as many extents and strides as there are axes; the array

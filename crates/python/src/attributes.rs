@@ -1,6 +1,6 @@
 //! What a tensor is: its type, its elements as Python's, its gradient.
 
-use crate::convert::{class, copy_of, item, size, to_list};
+use crate::convert::{item, size, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::{PyTensor, overwriting, owned};
@@ -9,7 +9,6 @@ use crate::value::{Operand, T};
 use crate::view::View;
 use gradus::{Number, Tensor};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
 
 #[pymethods]
@@ -113,8 +112,19 @@ impl PyTensor {
     /// Where the elements are.
     #[getter]
     fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        static DEVICE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        class(py, &DEVICE, "gradus._device", "CPU")
+        crate::device::object(py, crate::device::of(&self.value(py)?))
+    }
+
+    /// Whether the elements are in main memory.
+    #[getter]
+    fn is_cpu(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(crate::device::of(&self.value(py)?).is_cpu())
+    }
+
+    /// Whether the elements are on a GPU that WebGPU reaches.
+    #[getter]
+    fn is_wgpu(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(crate::device::of(&self.value(py)?).name().starts_with("wgpu"))
     }
 
     #[getter]
@@ -159,7 +169,16 @@ impl PyTensor {
     #[doc = example!(numpy)]
     #[pyo3(signature = (*, force=false))]
     fn numpy<'py>(slf: &Bound<'py, PyTensor>, force: bool) -> PyResult<Bound<'py, PyAny>> {
-        let x = slf.get().elements(slf.py())?;
+        let mut x = slf.get().elements(slf.py())?;
+        if !x.device().is_cpu() {
+            if !force {
+                return Err(type_error(format!(
+                    "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+                    x.device()
+                )));
+            }
+            x = x.detach().to(gradus::Device::CPU);
+        }
         if x.requires_grad() && !force {
             let why = "a Tensor that requires grad has no array; call detach().numpy(), or numpy(force=True)";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
@@ -271,7 +290,11 @@ impl PyTensor {
         let (old, new) = (self.value(py)?, owned(new.0.detach()));
         raise(new.check())?;
         self.leave(py, &old)?;
-        if old.aval() == new.aval() && old.is_leaf() {
+        let (same, there) = (old.aval() == new.aval() && old.is_leaf(), new.device());
+        if same && old.device() != there && old.is_cell() {
+            raise(old.move_(there))?;
+        }
+        if same && (old.device() == there || old.is_cell()) {
             let _mode = gradus::set_grad_enabled(false);
             return self.write(py, new);
         }
@@ -288,7 +311,7 @@ impl PyTensor {
     fn copy_<'py>(slf: Bound<'py, PyTensor>, src: T, non_blocking: bool) -> PyResult<Bound<'py, PyTensor>> {
         let _ = non_blocking;
         let x = slf.get().value(slf.py())?;
-        let new = src.0.to_dtype(x.dtype()).expand(x.shape());
+        let new = crate::device::converted(&src.0, x.dtype(), crate::device::of(&x)).expand(x.shape());
         slf.get().write(slf.py(), if new.requires_grad() { overwriting(&x, new) } else { new })?;
         Ok(slf)
     }
@@ -314,7 +337,10 @@ impl PyTensor {
                 crate::convert::fits(n, x.dtype())?;
                 slf.get().write_same(slf.py(), n.beside(&x).to_dtype(x.dtype()))?;
             }
-            Operand::Tensor(t) => slf.get().write(slf.py(), t.to_dtype(x.dtype()).expand(x.shape()))?,
+            Operand::Tensor(t) => {
+                let new = crate::device::converted(&t, x.dtype(), crate::device::of(&x)).expand(x.shape());
+                slf.get().write(slf.py(), new)?
+            }
         }
         Ok(slf)
     }
@@ -369,8 +395,13 @@ impl PyTensor {
         let bytes = PyBytes::new(py, &raise(x.detach().to_bytes())?);
         let shape: Vec<usize> = x.shape().to_vec();
         let rebuild = py.import("gradus._native")?.getattr("_rebuild")?;
-        let args = (slf.get_type(), bytes, dtype::name(x.dtype()), shape, x.requires_grad() && x.is_leaf());
-        PyTuple::new(py, [rebuild, args.into_pyobject(py)?.into_any()])
+        let (dtype, leaf) = (dtype::name(x.dtype()), x.requires_grad() && x.is_leaf());
+        let args = (slf.get_type(), bytes, dtype, shape, leaf).into_pyobject(py)?;
+        let args = match x.device() {
+            gradus::Device::CPU => args,
+            other => args.add((other.name(),))?.cast_into::<PyTuple>().map_err(PyErr::from)?,
+        };
+        PyTuple::new(py, [rebuild, args.into_any()])
     }
 
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
@@ -386,8 +417,9 @@ impl PyTensor {
         crate::dlpack::export(py, &self.value(py)?, max_version, copy == Some(true))
     }
 
-    fn __dlpack_device__(&self) -> (i32, i32) {
-        crate::dlpack::CPU
+    fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
+        crate::dlpack::of_host(&self.value(py)?)?;
+        Ok(crate::dlpack::CPU)
     }
 
     /// How often the value was changed in place.
@@ -413,10 +445,9 @@ impl PyTensor {
         device: Option<&Bound<'_, PyAny>>,
         requires_grad: bool,
     ) -> PyResult<PyTensor> {
-        crate::create::on_device(device)?;
-        let dtype = dtype.map_or(self.dtype_now(py)?, |d| d.0);
-        let value = copy_of(data, Some(dtype))?;
-        PyTensor::out(if requires_grad { crate::noted::made(value.requires_grad_()) } else { value })
+        let x = self.value(py)?;
+        let dtype = dtype.map_or(x.dtype(), |d| d.0);
+        crate::create::made_of(data, Some(dtype), device, Some(crate::device::of(&x)), requires_grad)
     }
 
     /// Extents from 0 on, or the one of an axis.
@@ -469,16 +500,19 @@ impl PyTensor {
 
 /// A tensor from its pickled parts.
 #[pyfunction]
+#[pyo3(signature = (class, bytes, dtype, shape, requires_grad, device=None))]
 pub(crate) fn _rebuild<'py>(
     class: &Bound<'py, PyAny>,
     bytes: &[u8],
     dtype: &str,
     shape: Vec<usize>,
     requires_grad: bool,
+    device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
     let dtype = dtype::named(dtype).ok_or_else(|| value_error(format!("{dtype} is not a dtype")))?;
     let t = Tensor::from_bytes(&gradus::Aval::new(dtype, shape), bytes);
+    let t = crate::device::parse(device)?.map_or_else(|| t.clone(), |device| t.to(device));
     let kept = PyDict::new(py);
     kept.set_item("requires_grad", requires_grad)?;
     class.call((PyTensor::out(t)?,), Some(&kept))

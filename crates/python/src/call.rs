@@ -1,9 +1,10 @@
 //! Python functions called while they are traced.
 
+use crate::device;
 use crate::error::{raise, raised};
 use crate::tensor::PyTensor;
 use crate::value::T;
-use gradus::{Error, Tensor};
+use gradus::{Device, Error, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::cell::RefCell;
@@ -11,6 +12,8 @@ use std::cell::RefCell;
 /// A Python function of a list of tensors to a list of tensors. What it raises comes out where the transform ends.
 pub(crate) struct Function<'py> {
     f: Bound<'py, PyAny>,
+    /// Where traced tensors are while it is called, if its operands tell.
+    device: Option<Device>,
     failed: RefCell<Option<PyErr>>,
 }
 
@@ -27,12 +30,18 @@ pub(crate) fn unwrapped(list: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
 
 impl<'py> Function<'py> {
     pub(crate) fn new(f: &Bound<'py, PyAny>) -> Function<'py> {
-        Function { f: f.clone(), failed: RefCell::new(None) }
+        Function { f: f.clone(), device: None, failed: RefCell::new(None) }
+    }
+
+    /// The function, whose traced tensors are where these operands are.
+    pub(crate) fn on(self, operands: &[Tensor]) -> Function<'py> {
+        Function { device: device::of_operands(operands), ..self }
     }
 
     /// Its results; one failed tensor if it raises.
     pub(crate) fn call(&self, lists: &[&[Tensor]]) -> Vec<Tensor> {
         let py = self.f.py();
+        let _traced = device::Traced::on(self.device);
         let called = || {
             let lists = lists.iter().map(|l| wrapped(py, l)).collect::<PyResult<Vec<_>>>()?;
             unwrapped(&self.f.call1(pyo3::types::PyTuple::new(py, lists)?)?)

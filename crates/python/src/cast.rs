@@ -1,10 +1,11 @@
 //! Conversions of tensors to other dtypes and devices: `to`, `type`, `float` and the rest.
-//! Takes what PyTorch takes by position and by name; devices other than the processor raise. Arrays are read in `convert.rs`.
+//! Takes what PyTorch takes by position and by name. Arrays are read in `convert.rs`, devices found in `device.rs`.
 
+use crate::device::{converted, of, parse};
 use crate::dtype::{self, DTypeArg, PyDType};
 use crate::tensor::{PyTensor, compute};
 use crate::value::T;
-use gradus::DType;
+use gradus::{DType, Device, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -25,26 +26,30 @@ impl PyTensor {
         let _ = (non_blocking, memory_format);
         let (py, x) = (slf.py(), slf.get().value(slf.py())?);
         let mut to = dtype.map(|d| d.0);
-        if let Some(device) = device {
-            crate::create::on_device(Some(device))?;
-        }
+        let mut on = parse(device)?;
         // By position the last two arguments are `non_blocking` and `copy`.
         let mut flags = Vec::new();
         for arg in args.iter() {
             if let Ok(flag) = arg.cast::<pyo3::types::PyBool>() {
                 flags.push(flag.is_true());
             } else if let Ok(t) = arg.cast::<PyTensor>() {
-                to = Some(t.get().dtype_now(py)?);
+                let like = t.get().value(py)?;
+                (to, on) = (Some(like.dtype()), Some(of(&like)));
             } else if let Ok(d) = arg.cast::<PyDType>() {
                 to = Some(d.get().0);
             } else if arg.is_instance_of::<pyo3::types::PyType>() {
                 to = Some(arg.extract::<DTypeArg>()?.0);
             } else if !arg.is_none() {
-                crate::create::on_device(Some(&arg))?;
+                on = parse(Some(&arg))?;
             }
         }
-        match to {
-            Some(d) if d != x.dtype() => Bound::new(py, PyTensor::out(compute(py, &x, |x| x.to_dtype(d)))?),
+        let on = on.filter(|on| *on != x.device() && !is_bound(&x));
+        match (to.filter(|d| *d != x.dtype()), on) {
+            (Some(d), None) => Bound::new(py, PyTensor::out(compute(py, &x, |x| x.to_dtype(d)))?),
+            (to, Some(on)) => {
+                let to = to.unwrap_or(x.dtype());
+                Bound::new(py, PyTensor::out(py.detach(|| converted(&x, to, on)))?)
+            }
             _ if copy || flags.get(1) == Some(&true) => Bound::new(py, PyTensor::out(x.mul(1))?),
             _ => Ok(slf.clone()),
         }
@@ -75,15 +80,57 @@ impl PyTensor {
         PyTensor::out(self.value(py)?.to_dtype(other.0.dtype()))
     }
 
-    /// The same tensor: there is one device.
+    /// In main memory; the same tensor if it is there.
     #[doc = example!(cpu)]
     #[pyo3(signature = (memory_format=None))]
     fn cpu<'py>(
-        slf: Bound<'py, PyTensor>,
+        slf: &Bound<'py, PyTensor>,
         memory_format: Option<&Bound<'py, PyAny>>,
-    ) -> Bound<'py, PyTensor> {
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let _ = memory_format; // elements are in one order
-        slf
+        PyTensor::on(slf, Device::CPU)
+    }
+
+    /// On a GPU that WebGPU reaches, by its number; the same tensor if it is there.
+    ///
+    /// >>> import gradus
+    /// >>> if gradus.wgpu.is_available():
+    /// ...     assert gradus.ones(2).wgpu().device == gradus.device("wgpu:0")
+    #[pyo3(signature = (device=None, non_blocking=false, memory_format=None))]
+    fn wgpu<'py>(
+        slf: &Bound<'py, PyTensor>,
+        device: Option<&Bound<'py, PyAny>>,
+        non_blocking: bool,
+        memory_format: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let _ = (non_blocking, memory_format); // elements are in one order
+        let py = slf.py();
+        let named = match device.map(|d| d.extract::<usize>()) {
+            Some(Ok(index)) => format!("wgpu:{index}").into_pyobject(py)?.into_any(),
+            Some(Err(_)) => device.cloned().unwrap_or_else(|| py.None().into_bound(py)),
+            None => "wgpu".into_pyobject(py)?.into_any(),
+        };
+        let device = parse(Some(&named))?.unwrap_or(Device::CPU);
+        if device.is_cpu() {
+            return Err(crate::error::value_error(format!("wgpu() takes a wgpu device, not {named}")));
+        }
+        PyTensor::on(slf, device)
+    }
+}
+
+/// Whether a trace decides where a tensor is: what is traced has no device, and tensors from outside that may be changed are
+/// inputs of the graph, which runs on one device.
+fn is_bound(x: &Tensor) -> bool {
+    x.is_traced() || (gradus::is_tracing() && x.is_cell())
+}
+
+impl PyTensor {
+    fn on<'py>(slf: &Bound<'py, PyTensor>, device: Device) -> PyResult<Bound<'py, PyTensor>> {
+        let (py, x) = (slf.py(), slf.get().value(slf.py())?);
+        if x.device() == device || is_bound(&x) {
+            return Ok(slf.clone());
+        }
+        Bound::new(py, PyTensor::out(py.detach(|| x.to(device)))?)
     }
 }
 

@@ -165,7 +165,7 @@ impl Program {
 
     /// Whether it is for these arguments, of types that it takes, and for all else as it is now.
     pub(crate) fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &[Tensor]) -> PyResult<bool> {
-        if self.modes != Modes::now() {
+        if self.modes != Modes::now() || !self.is_here(tensors) {
             return Ok(false);
         }
         if self.compiled.cells().iter().zip(&self.required).any(|(t, was)| t.requires_grad() != *was) {
@@ -206,6 +206,16 @@ impl Program {
             }
         }
         self.guards.hold(py)
+    }
+
+    /// Whether the operands are on the device that it was compiled for. Those that are not, beside others that are, are refused
+    /// by the run.
+    fn is_here(&self, tensors: &[Tensor]) -> bool {
+        if !crate::device::is_elsewhere() {
+            return true;
+        }
+        let other = tensors.iter().chain(self.compiled.cells()).map(Tensor::device).find(|d| !d.is_cpu());
+        other.unwrap_or(gradus::Device::CPU) == self.compiled.device()
     }
 
     /// Whether it writes to anything that arguments may be parts of.
@@ -283,7 +293,10 @@ impl Program {
                 true => t.detach(),
                 false => t.clone(),
             };
-            let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).collect();
+            // The state of a generator on the CPU goes along to another device.
+            let along = |t: &Tensor| t.numel() > 1 && t.numel() * t.dtype().size() <= 16;
+            let here = |t: Tensor| if along(&t) { t.to(self.compiled.device()) } else { t };
+            let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).map(here).collect();
             let all: Vec<&Tensor> = ins.iter().copied().chain(&cells).collect();
             let mut outs = gradus::call("jit", self.compiled.graph(), &all)?;
             let news = outs.split_off(outs.len() - written.len());

@@ -121,7 +121,8 @@ impl Nested {
         for item in obj.try_iter()? {
             let item = item?;
             if let Ok(t) = item.cast::<PyTensor>() {
-                self.push(t.get().value(item.py())?);
+                // Tensors in lists are read, as numbers are: the new tensor may be on another device.
+                self.push(t.get().value(item.py())?.to(gradus::Device::CPU));
             } else if let Some(x) = element(&item, self.dtype)? {
                 if self.shape.len() != depth + 1 {
                     return Err(value_error(format!("a number among lists at depth {depth}")));
@@ -309,12 +310,43 @@ impl<'py> Elements<'py> {
 
 /// The elements as nested lists, or a number.
 pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    if t.numel() > FEW && t.shape().rank() <= MOST_AXES {
+        return many_to_list(py, &t.detach());
+    }
     let many = t.numel() > AT_ONCE;
-    // Python's lists abort the process if memory ends while they are built: an object and a pointer for each element.
-    raise(gradus::ir::size::reserve(t.numel().saturating_mul(40)))?;
     let flat = if many { t.detach().reshape([-1]) } else { t.clone() };
     let read = raise(if many { flat.narrow(0, 0, 0).to_literal() } else { flat.to_literal() })?;
     Elements { py, flat, next: 0, read, given: 0 }.nested(&t.shape())
+}
+
+/// Elements of a list that is built here. Functions that make Python's objects panic if memory ends, so more are left to
+/// NumPy, which raises `MemoryError`.
+const FEW: usize = 1 << 10;
+
+/// Most axes of an array of any version of NumPy.
+const MOST_AXES: usize = 32;
+
+/// The elements as nested lists, made by NumPy of a part of the tensor at a time, with a look at signals in between.
+fn many_to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let (shape, all) = (t.shape(), t.numel());
+    if all <= AT_ONCE {
+        py.detach(std::thread::yield_now); // others may have the lock
+        py.check_signals()?;
+        let known = if t.dtype() == DType::BF16 { t.to_dtype(DType::F32) } else { t.clone() };
+        return crate::array::numpy(py, &known)?.call_method0("tolist");
+    }
+    let list = py.get_type::<PyList>().call0()?;
+    let (rows, row) = (shape[0], all / shape[0]);
+    let together = (AT_ONCE / row).max(1);
+    for first in (0..rows).step_by(together) {
+        let count = together.min(rows - first);
+        let part = t.narrow(0, first, count);
+        match row > AT_ONCE {
+            true => list.call_method1("append", (many_to_list(py, &part.squeeze(0))?,))?,
+            false => list.call_method1("extend", (many_to_list(py, &part)?,))?,
+        };
+    }
+    Ok(list)
 }
 
 /// The one element as a Python number.

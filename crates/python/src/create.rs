@@ -1,30 +1,22 @@
 //! New tensors.
 
 use crate::convert::{array, copy_of, fits, tensor_of};
+use crate::device::{converted, current, moved, of, parse, place, place_like};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::PyTensor;
+use crate::unary::Spelled;
 use crate::value::{Count, Operand, PerAxis, T, extents, float, integer, integers, number};
 use gradus::mem::Storage;
-use gradus::{Aval, DType, Error, Kind, Memory, Number, Shape, Tensor};
+use gradus::{Aval, DType, Device, Error, Kind, Memory, Number, Shape, Tensor};
 use num_complex::Complex;
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
-/// Refuses devices that are not there.
-pub(crate) fn on_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let Some(device) = device.filter(|d| !d.is_none()) else { return Ok(()) };
-    let name = device.str()?.to_string();
-    match name.split(':').next() {
-        Some("cpu") => Ok(()),
-        _ => Err(pyo3::exceptions::PyRuntimeError::new_err(format!("no device {name:?}: there is \"cpu\""))),
-    }
-}
-
-/// What every function here does last: a leaf if gradients are asked for.
-fn made(t: Tensor, requires_grad: bool, device: Option<&Bound<'_, PyAny>>) -> PyResult<PyTensor> {
-    on_device(device)?;
+/// Finishes what a function here makes: moves it to its device, and makes it a leaf if gradients are asked for.
+fn made(t: Tensor, requires_grad: bool, device: Device) -> PyResult<PyTensor> {
+    let t = moved(t, device);
     PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
 }
 
@@ -41,7 +33,7 @@ const FRESH: usize = 1 << 22;
 /// One number for each element of a tensor's type, if they are few: written, since repeating one takes longer.
 pub(crate) fn few_of(x: &Tensor, n: Number) -> Option<Tensor> {
     let aval = x.aval().filter(|a| a.shape.numel().saturating_mul(a.dtype.size()) <= FEW)?;
-    (!gradus::is_tracing()).then(|| full_of(&aval, n))
+    (!gradus::is_tracing() && x.device().is_cpu()).then(|| full_of(&aval, n))
 }
 
 /// One number for each element of a type, in memory of its own, or that there is no room.
@@ -74,6 +66,14 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
     }
 }
 
+/// One number for each element of a type on a device, to which one element is sent.
+fn full_on(aval: &Aval, n: Number, device: Device) -> Tensor {
+    if device.is_cpu() || gradus::is_tracing() {
+        return full_of(aval, n);
+    }
+    Tensor::from_literal(&n.literal(aval.dtype)).to(device).expand(&aval.shape).contiguous()
+}
+
 /// Refuses lists that memory cannot hold, which would end the process.
 fn room(numbers: usize) -> PyResult<()> {
     raise(gradus::ir::size::reserve_elements(numbers, 8))
@@ -104,7 +104,28 @@ pub(crate) fn tensor(
     pin_memory: bool,
 ) -> PyResult<PyTensor> {
     let _ = pin_memory; // all memory is the processor's
-    made(copy_of(data, dtype.map(|d| d.0))?, requires_grad, device)
+    made_of(data, dtype.map(|d| d.0), device, None, requires_grad)
+}
+
+/// A copy of data as a new tensor: where `device` says, else where the tensor is that it is made of, else on `default`.
+pub(crate) fn made_of(
+    data: &Bound<'_, PyAny>,
+    dtype: Option<DType>,
+    device: Option<&Bound<'_, PyAny>>,
+    default: Option<Device>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let device = parse(device)?.or(default);
+    let t = match data.cast::<PyTensor>() {
+        Ok(t) => {
+            let x = t.get().value(data.py())?.detach();
+            let to = device.unwrap_or_else(|| of(&x));
+            let new = converted(&x, dtype.unwrap_or(x.dtype()), to);
+            if new.is_same(&x) || x.is_foreign() { new.copied() } else { new }
+        }
+        Err(_) => moved(copy_of(data, dtype)?, device.unwrap_or_else(current)),
+    };
+    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
 }
 
 /// A tensor of the same memory if there is one, else of a copy.
@@ -116,19 +137,18 @@ pub(crate) fn as_tensor<'py>(
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    on_device(device)?;
-    let dtype = dtype.map(|d| d.0);
-    if let Ok(t) = data.cast::<PyTensor>()
-        && dtype.is_none_or(|d| t.get().dtype_now(data.py()).is_ok_and(|own| own == d))
-    {
-        return Ok(data.clone());
+    let (device, dtype) = (parse(device)?, dtype.map(|d| d.0));
+    if let Ok(t) = data.cast::<PyTensor>() {
+        let x = t.get().value(data.py())?;
+        let (to, kind) = (device.unwrap_or_else(|| of(&x)), dtype.unwrap_or(x.dtype()));
+        if x.dtype() == kind && of(&x) == to {
+            return Ok(data.clone());
+        }
+        return Ok(Bound::new(data.py(), PyTensor::out(converted(&x, kind, to))?)?.into_any());
     }
-    let t = match data.hasattr("__dlpack__")? && !data.is_instance_of::<PyTensor>() {
-        true => array(data, false)?,
-        false => tensor_of(data, dtype)?,
-    };
+    let t = if data.hasattr("__dlpack__")? { array(data, false)? } else { tensor_of(data, dtype)? };
     let t = dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d));
-    Ok(Bound::new(data.py(), PyTensor::out(t)?)?.into_any())
+    Ok(Bound::new(data.py(), PyTensor::out(moved(t, device.unwrap_or_else(current)))?)?.into_any())
 }
 
 /// A tensor of a NumPy array's memory.
@@ -187,7 +207,8 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let dtype = dtype.map_or(default_float(), |d| d.0);
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
-            made(full_of(&Aval::new(dtype, shape), Number::Float($value)), requires_grad, device)
+            let device = place(device)?;
+            made(full_on(&Aval::new(dtype, shape), Number::Float($value), device), requires_grad, device)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -203,7 +224,9 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let _ = memory_format;
             let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
-            made(full_of(&Aval::new(dtype, input.0.shape()), Number::Float($value)), requires_grad, device)
+            let device = place_like(device, &input.0)?;
+            let like = Aval::new(dtype, input.0.shape());
+            made(full_on(&like, Number::Float($value), device), requires_grad, device)
         }
 
         #[pymethods]
@@ -225,11 +248,9 @@ macro_rules! filled {
             ) -> PyResult<PyTensor> {
                 let _ = (layout, pin_memory); // there is one layout, and all memory is the processor's
                 let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
-                let dtype = match dtype {
-                    Some(d) => d.0,
-                    None => self.dtype_now(py)?,
-                };
-                made(full_of(&Aval::new(dtype, shape), Number::Float($value)), requires_grad, device)
+                let x = self.value(py)?;
+                let (dtype, device) = (dtype.map_or(x.dtype(), |d| d.0), place_like(device, &x)?);
+                made(full_on(&Aval::new(dtype, shape), Number::Float($value), device), requires_grad, device)
             }
         }
     )*};
@@ -264,7 +285,8 @@ pub(crate) fn full(
     let size = size.extract::<PerAxis>()?.0;
     let dtype = dtype.map_or(of_number(n), |d| d.0);
     fits(n, dtype)?;
-    made(full_of(&Aval::new(dtype, Shape::from(size)), n), requires_grad, device)
+    let device = place(device)?;
+    made(full_on(&Aval::new(dtype, Shape::from(size)), n, device), requires_grad, device)
 }
 
 /// One value everywhere, with the type of another tensor.
@@ -279,10 +301,11 @@ pub(crate) fn full_like(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
+    let device = place_like(device, &input.0)?;
     let t = match fill_value {
         Operand::Number(n) => {
             fits(n, dtype)?;
-            full_of(&Aval::new(dtype, input.0.shape()), n)
+            full_on(&Aval::new(dtype, input.0.shape()), n, device)
         }
         Operand::Tensor(t) => t.to_dtype(dtype).expand(input.0.shape()),
     };
@@ -343,7 +366,7 @@ pub(crate) fn arange(
             all.to_dtype(dtype.unwrap_or(default_float()))
         }
     };
-    made(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)), requires_grad, device)
+    made(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)), requires_grad, place(device)?)
 }
 
 /// Evenly spaced numbers from `start` to `end`, both included.
@@ -361,11 +384,11 @@ pub(crate) fn linspace(
     let steps = steps.0;
     let end_of = |o: Operand| match o {
         Operand::Number(n) => Ok(float(n)),
-        Operand::Tensor(t) => raise(t.to_dtype(DType::F64).item::<f64>()),
+        Operand::Tensor(t) => raise(converted(&t, DType::F64, Device::CPU).item::<f64>()),
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
     let dtype = spaced("linspace", dtype)?;
-    made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, device)
+    made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, place(device)?)
 }
 
 /// Refuses booleans, which cannot be evenly spaced.
@@ -395,7 +418,7 @@ pub(crate) fn logspace(
         let z = match o {
             Operand::Number(Number::Complex(z)) => z,
             Operand::Number(n) => Complex::from(float(n)),
-            Operand::Tensor(t) => raise(t.to_dtype(DType::C128).item::<Complex<f64>>())?,
+            Operand::Tensor(t) => raise(converted(&t, DType::C128, Device::CPU).item::<Complex<f64>>())?,
         };
         Ok(if integral { Complex::from(z.re.trunc()) } else { z })
     };
@@ -414,7 +437,7 @@ pub(crate) fn logspace(
         ),
         false => Tensor::from((0..steps).map(|i| base.powf(exponent(i).re)).collect::<Vec<f64>>()),
     };
-    made(all.to_dtype(dtype), requires_grad, device)
+    made(all.to_dtype(dtype), requires_grad, place(device)?)
 }
 
 /// The unit matrix.
@@ -428,7 +451,7 @@ pub(crate) fn eye(
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let (n, m) = (n.0, m.unwrap_or(n).0);
+    let (n, m, device) = (n.0, m.unwrap_or(n).0, place(device)?);
     let own = dtype.map_or(default_float(), |d| d.0);
     let bytes = n.saturating_mul(m).saturating_mul(own.size());
     if bytes <= FEW && !gradus::is_tracing() {
@@ -454,7 +477,7 @@ fn triangle(
     let places: Vec<(i64, i64)> = all().filter(|&(i, j)| keep(i, j)).collect();
     let flat: Vec<i64> = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1)).collect();
     let indices = Tensor::from_slice(&flat, [2, places.len()]);
-    made(dtype.map_or_else(|| indices.clone(), |d| indices.to_dtype(d.0)), false, device)
+    made(dtype.map_or_else(|| indices.clone(), |d| indices.to_dtype(d.0)), false, place(device)?)
 }
 
 /// The places on and below a diagonal.

@@ -84,8 +84,11 @@ fn describe(kept: &mut Exported) -> PyResult<DlTensor> {
     let Some(&(_, code, bits)) = CODES.iter().find(|(d, ..)| *d == dtype) else {
         return Err(PyBufferError::new_err(format!("{dtype} has no place in DLPack")));
     };
+    let Some(all) = kept.memory.storage.host::<u8>() else {
+        return Err(PyBufferError::new_err("the memory of another device cannot be shared by DLPack"));
+    };
     Ok(DlTensor {
-        data: kept.memory.storage.as_ptr().wrapping_add(kept.memory.offset).cast(),
+        data: all.as_ptr().wrapping_add(kept.memory.offset).cast_mut().cast(),
         device: CPU,
         ndim: kept.shape.len() as i32,
         code,
@@ -125,6 +128,16 @@ unsafe extern "C" fn unused(capsule: *mut ffi::PyObject) {
     }
 }
 
+/// Refuses tensors of other devices, whose memory has no address here.
+pub(crate) fn of_host(t: &Tensor) -> PyResult<()> {
+    match t.device() {
+        gradus::Device::CPU => Ok(()),
+        other => Err(PyBufferError::new_err(format!(
+            "a tensor on {other} cannot be shared by DLPack; use Tensor.cpu() to copy it to host memory first"
+        ))),
+    }
+}
+
 /// A capsule with the tensor's memory.
 pub(crate) fn export<'py>(
     py: Python<'py>,
@@ -135,6 +148,7 @@ pub(crate) fn export<'py>(
     if t.requires_grad() {
         return Err(PyBufferError::new_err("a tensor that requires grad is not exported; detach() it first"));
     }
+    of_host(t)?;
     let t = if copy {
         raise(Tensor::from_bytes(&raise(t.memory())?.aval, &raise(t.to_bytes())?).check().cloned())?
     } else {

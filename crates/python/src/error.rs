@@ -125,6 +125,31 @@ pub(crate) fn said(error: &Error) -> String {
     }
 }
 
+/// Where PyTorch's sentence begins about operands on two devices.
+const TWO_DEVICES: &str = "Expected all tensors to be on the same device";
+
+/// How the core begins to say that a device lacks a dtype.
+const LACKS: &str = "has no ";
+
+/// The exception for a dtype that a device lacks: a `TypeError`, which functions of the package know by its class.
+fn lacking(name: &str, why: &str) -> PyErr {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let why = in_python(why);
+    let mut words = why.trim_start_matches(LACKS).split([';', ',', ' ']);
+    let dtype = words.next().unwrap_or_default();
+    let narrow = words.find(|w| w.starts_with("float") || w.starts_with("complex")).unwrap_or("float32");
+    let text = format!(
+        "Cannot convert a {name} tensor to {dtype}, because the device does not support {dtype}. Please use {narrow} instead."
+    );
+    Python::attach(|py| {
+        let class = crate::convert::class(py, &CLASS, "gradus._device", "UnsupportedDtype");
+        match class.and_then(|c| Ok(c.cast_into::<PyType>()?)) {
+            Ok(class) => PyErr::from_type(class, text),
+            Err(e) => e,
+        }
+    })
+}
+
 /// The exception for an error: the kinds that PyTorch's users catch.
 pub(crate) fn raised(error: &Error) -> PyErr {
     let text = said(error);
@@ -132,9 +157,17 @@ pub(crate) fn raised(error: &Error) -> PyErr {
         Kind::Index { .. } | Kind::Axis { .. } => of_class(Both::Index, text),
         // A `RuntimeError` too.
         Kind::DType { .. } => pyo3::exceptions::PyNotImplementedError::new_err(text),
-        Kind::Value { .. } => of_class(Both::Value, text),
+        Kind::Value { .. } => match text.find(TWO_DEVICES) {
+            Some(at) => PyRuntimeError::new_err(
+                text[at..].split_inclusive('!').next().unwrap_or_default().to_string(),
+            ),
+            None => of_class(Both::Value, text),
+        },
         Kind::File { .. } => PyOSError::new_err(text),
         Kind::Memory { .. } => PyMemoryError::new_err(text),
+        // PyTorch calls dtypes that a device lacks type errors.
+        Kind::Device { name, why } if why.starts_with(LACKS) => lacking(name, why),
+        Kind::Device { .. } => PyRuntimeError::new_err(text),
         Kind::Interrupted => {
             STOPPED.with(|s| s.borrow_mut().take()).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
         }

@@ -102,6 +102,7 @@ impl PyGraph {
 /// The graph of a function of a list of tensors.
 #[pyfunction]
 pub(crate) fn _trace<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<PyGraph> {
-    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let all = unwrapped(ins)?;
+    let f = Function::new(f).on(&all);
     Ok(PyGraph(Arc::new(f.done(gradus::trace(&refs(&all), |x| f.call(&[x])))?)))
 }

@@ -1,6 +1,7 @@
 //! `x[…]` and `x[…] = y`: integers, ranges, None, Ellipsis, masks and integer arrays.
 
 use crate::convert::{array, tensor_of};
+use crate::device::{converted, of};
 use crate::error::{runtime_error, said, type_error};
 use crate::tensor::{PyTensor, compute};
 use crate::unary::Spelled;
@@ -170,6 +171,9 @@ fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> 
         Some(n) => Tensor::from_literal(&n.literal(n.dtype_beside(x.dtype()))),
         None => tensor_of(value, None)?,
     };
+    let there = of(&x);
+    let elsewhere = number.is_none() && of(&new) != there && !new.dtype().is_complex();
+    let new = if elsewhere { converted(&new, x.dtype(), there) } else { new };
     if slf.get().replace_at(x, &places, &new) {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use crate::compiled::{
     Gradient, Hooks, Left, Modes, Program, Read, Rebound, Related, may_share, part_of_a_cell, requirement,
 };
+use crate::device;
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
@@ -265,6 +266,7 @@ type FoundHere = Found<(Py<Guard>, Option<Py<PyTensor>>)>;
 impl Trace<'_, '_> {
     fn run(&self, found_outside: &[(usize, Tensor)]) -> PyResult<(Traced, Compiled)> {
         let ins: Vec<&Tensor> = self.tensors.iter().collect();
+        let _traced = device::Traced::on(device::of_operands(self.tensors));
         let mut failed: Option<PyErr> = None;
         let mut traced = None;
         let compiled = gradus::compile(&ins, |x| match self.call(x, found_outside) {

@@ -21,6 +21,7 @@ mod compiled;
 mod convert;
 mod copy;
 mod create;
+mod device;
 mod dlpack;
 mod dtype;
 mod error;
@@ -70,6 +71,10 @@ mod _native {
         _reserve, arange, as_tensor, complex, empty, empty_like, eye, from_dlpack, from_numpy, full,
         full_like, linspace, logspace, ones, ones_like, polar, tensor, tril_indices, triu_indices, zeros,
         zeros_like,
+    };
+    #[pymodule_export]
+    use crate::device::{
+        _call_near, _call_on, _default_device, _devices, _finish, _memory, _set_default_device, _trim,
     };
     #[pymodule_export]
     use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};

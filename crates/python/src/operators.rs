@@ -361,15 +361,15 @@ impl PyTensor {
             );
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
-        raise(x.to_dtype(DType::Bool).item::<bool>())
+        raise(x.to(gradus::Device::CPU).to_dtype(DType::Bool).item::<bool>())
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        raise(self.elements(py)?.to_dtype(DType::F64).item::<f64>())
+        raise(self.elements(py)?.to(gradus::Device::CPU).to_dtype(DType::F64).item::<f64>())
     }
 
     fn __int__(&self, py: Python<'_>) -> PyResult<i64> {
-        raise(self.elements(py)?.to_dtype(DType::I64).item::<i64>())
+        raise(self.elements(py)?.to(gradus::Device::CPU).to_dtype(DType::I64).item::<i64>())
     }
 
     fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
@@ -377,11 +377,11 @@ impl PyTensor {
         if x.dtype().is_differentiable() {
             return Err(type_error(format!("a tensor of {} is no index; only integers are", x.dtype())));
         }
-        raise(x.to_dtype(DType::I64).item::<i64>())
+        raise(x.to(gradus::Device::CPU).to_dtype(DType::I64).item::<i64>())
     }
 
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        crate::convert::item(py, &self.elements(py)?.to_dtype(DType::C128))
+        crate::convert::item(py, &self.elements(py)?.to(gradus::Device::CPU).to_dtype(DType::C128))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::dtype::{default_float, name};
 use crate::error::value_error;
 use gradus::ir::Class;
-use gradus::{DType, Ix, Tensor};
+use gradus::{DType, Device, Ix, Tensor};
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
@@ -70,7 +70,7 @@ pub(crate) fn text(t: &Tensor) -> String {
         return format!("tensor(traced {aval})");
     }
     let shape = t.shape();
-    let plain = t.detach();
+    let plain = t.detach().to(Device::CPU);
     let options = options();
     let cut = plain.numel() > options.threshold;
     let body = if plain.numel() == 0 {
@@ -82,6 +82,9 @@ pub(crate) fn text(t: &Tensor) -> String {
         shown.nested(&plain, OPEN.len())
     };
     let mut suffixes = Vec::new();
+    if !t.device().is_cpu() {
+        suffixes.push(format!("device='{}'", t.device()));
+    }
     if t.numel() == 0 && shape.rank() != 1 {
         let extents: Vec<String> = shape.iter().map(|d| d.to_string()).collect();
         suffixes.push(format!("size=({})", extents.join(", ")));

@@ -1,11 +1,12 @@
 //! Random tensors, from the default generator or one of the caller's.
 
+use crate::device::{moved, parse, place, place_like};
 use crate::dtype::{DTypeArg, default_float};
 use crate::error::{raise, value_error};
 use crate::tensor::{BIG, PyTensor};
 use crate::unary::Spelled;
 use crate::value::{Count, Operand, T, extents, integers};
-use gradus::{DType, Generator, Shape, Tensor, default_generator};
+use gradus::{DType, Device, Generator, Shape, Tensor, default_generator};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +28,8 @@ impl PyGenerator {
     #[new]
     #[pyo3(signature = (device=None))]
     fn create(device: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
-        crate::create::on_device(device)?;
+        // Its numbers are drawn on the CPU, for every device.
+        parse(device)?;
         Ok(PyGenerator { own: Generator::new(0), seed: AtomicU64::new(0) })
     }
 
@@ -140,8 +142,8 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
     Ok(Shape::from(extents(integers(size)?)?))
 }
 
-fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool) -> PyResult<PyTensor> {
-    let t = dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0));
+fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool, device: Device) -> PyResult<PyTensor> {
+    let t = moved(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0)), device);
     PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
 }
 
@@ -202,11 +204,12 @@ macro_rules! drawn {
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
-            crate::create::on_device(device)?;
+            let device = place(device)?;
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
             let dtype = dtype.map_or_else(default_float, |d| d.0);
             let how = (stringify!($name), $scale);
-            made(drawn_as(generator, shape, dtype, how, |g, s| $draw(g, s, dtype))?, None, requires_grad)
+            let drawn = drawn_as(generator, shape, dtype, how, |g, s| $draw(g, s, dtype))?;
+            made(drawn, None, requires_grad, device)
         }
 
         #[doc = concat!($doc, " With the type of another tensor.")]
@@ -220,10 +223,11 @@ macro_rules! drawn {
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
-            crate::create::on_device(device)?;
+            let device = place_like(device, &input.0)?;
             let dtype = dtype.map_or_else(|| input.0.dtype(), |d| d.0);
             let how = (stringify!($like), $scale);
-            made(drawn_as(generator, input.0.shape(), dtype, how, |g, s| $draw(g, s, dtype))?, None, requires_grad)
+            let drawn = drawn_as(generator, input.0.shape(), dtype, how, |g, s| $draw(g, s, dtype))?;
+            made(drawn, None, requires_grad, device)
         }
     )*};
 }
@@ -246,7 +250,7 @@ pub(crate) fn randint(
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
-    crate::create::on_device(device)?;
+    let device = place(device)?;
     let mut numbers = Vec::new();
     let mut size = size.map(|s| s.0);
     for arg in args.iter() {
@@ -268,7 +272,7 @@ pub(crate) fn randint(
     let wide = (high as i128 - low as i128) > 1 << 32;
     let draw =
         |g: &Generator, s: Shape| if wide { wide_integers(g, low, high, s) } else { g.randint(low, high, s) };
-    made(with(generator, Shape::from(size), draw), dtype, false)
+    made(with(generator, Shape::from(size), draw), dtype, false, device)
 }
 
 /// Integers of a range of more than 2^32, each of 64 random bits.
@@ -297,9 +301,9 @@ pub(crate) fn randperm(
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
-    crate::create::on_device(device)?;
+    let device = place(device)?;
     // Of 32 random bits each; sorting is stable, so that equal ones keep an order.
-    made(with(generator, Shape::from([n.0]), |g, s| g.bits(s).argsort(0, false)), dtype, false)
+    made(with(generator, Shape::from([n.0]), |g, s| g.bits(s).argsort(0, false)), dtype, false, device)
 }
 
 /// Numbers from a normal distribution.
@@ -315,7 +319,10 @@ pub(crate) fn normal(
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    crate::create::on_device(device)?;
+    let device = match (&mean, &std) {
+        (Operand::Tensor(t), _) | (_, Some(Operand::Tensor(t))) => place_like(device, t)?,
+        _ => place(device)?,
+    };
     let std = std.unwrap_or(Operand::Number(gradus::Number::Float(1.0)));
     let shape = match (&mean, &std, size) {
         (_, _, Some(size)) => Shape::from(size.0),
@@ -332,8 +339,8 @@ pub(crate) fn normal(
     if negative {
         return Err(value_error("normal expects all elements of std >= 0.0"));
     }
-    let z = with(generator, shape, |g, s| g.randn(s));
-    made(z.mul(std.arg()).add(mean.arg()), dtype, requires_grad)
+    let z = moved(with(generator, shape, |g, s| g.randn(s)), device);
+    made(z.mul(std.arg()).add(mean.arg()), dtype, requires_grad, device)
 }
 
 /// 1 with these probabilities, else 0.
@@ -345,7 +352,7 @@ pub(crate) fn bernoulli(input: T, generator: Option<&Bound<'_, PyGenerator>>) ->
     if !p.is_traced() && !raise((p.ge(0.0) & p.le(1.0)).all(()).item::<bool>())? {
         return Err(value_error("Expected p_in >= 0 && p_in <= 1 to be true, but got false."));
     }
-    let drawn = with(generator, input.0.shape(), |g, s| g.rand(s));
+    let drawn = moved(with(generator, input.0.shape(), |g, s| g.rand(s)), crate::device::of(&input.0));
     PyTensor::out(drawn.lt(&input.0.detach()).to_dtype(input.0.dtype()))
 }
 

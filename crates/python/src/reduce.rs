@@ -407,7 +407,7 @@ impl PyTensor {
         // Weights are added up in float64, unless they are float32.
         let summed = |w: Tensor| if w.dtype() == DType::F32 { w } else { w.to_dtype(DType::F64) };
         let ones = weights.map_or_else(|| x.ones_like().to_dtype(DType::I64), |w| summed(w.0));
-        let zeros = Tensor::zeros_of(&gradus::Aval::new(ones.dtype(), [n]));
+        let zeros = Tensor::zeros_of(&gradus::Aval::new(ones.dtype(), [n])).to(x.device());
         PyTensor::out(zeros.index_add(0, &x, &ones))
     }
 }
@@ -493,14 +493,15 @@ macro_rules! along_with_positions {
             ) -> PyResult<Bound<'py, PyAny>> {
                 let (x, dim) = (self.value(py)?, either(dim, axis, stringify!($name))?);
                 if x.rank() == 0 && matches!(dim, 0 | -1) {
-                    let place = Tensor::from(0i64);
+                    let place = Tensor::from(0i64).to(x.device());
                     return pair(py, stringify!($name), (x, place));
                 }
                 let values = if $largest { x.cummax(dim) } else { x.cummin(dim) };
                 // The last position so far at which the extreme stood.
                 let n = x.rank().max(1);
                 let axis = if dim < 0 { dim + n as isize } else { dim };
-                let places = Tensor::iota(DType::I64, x.shape(), axis.max(0) as usize);
+                let along = || Tensor::iota(DType::I64, x.shape(), axis.max(0) as usize);
+                let places = x.device().with(along);
                 let at = x.eq(&values).select(&places, &places.zeros_like()).cummax(dim);
                 pair(py, stringify!($name), (values, at))
             }
@@ -527,5 +528,5 @@ fn counted(x: &Tensor, ones: bool, least: usize) -> Option<Tensor> {
         counts.resize(counts.len().max(i + 1), 0);
         counts[i] += 1;
     }
-    Some(Tensor::from(counts))
+    Some(Tensor::from(counts).to(x.device()))
 }

@@ -28,7 +28,7 @@ impl PyTensor {
             None => {
                 // Of counts alone, each position as often as its count says.
                 let repeats = counts(&x)?;
-                x = Tensor::iota(DType::I64, [repeats.len()], 0);
+                x = x.device().with(|| Tensor::iota(DType::I64, [repeats.len()], 0));
                 repeats
             }
         };

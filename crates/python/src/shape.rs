@@ -521,9 +521,10 @@ pub(crate) fn where_<'py>(
         }
         (None, None) => {
             // A tensor without axes is looked at as a vector of one element.
-            let axes = condition.0.rank().max(1);
-            let at =
-                if condition.0.rank() == 0 { condition.0.reshape([1usize]) } else { condition.0 }.nonzero();
+            let (axes, device) = (condition.0.rank().max(1), condition.0.device());
+            let at = if condition.0.rank() == 0 { condition.0.reshape([1usize]) } else { condition.0 }
+                .nonzero()
+                .to(device);
             raise(at.check())?;
             let columns = (0..axes).map(|a| PyTensor::out(at.at((.., a as isize))));
             PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)

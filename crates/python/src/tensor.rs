@@ -5,6 +5,7 @@
 //! puts a value with that part replaced into the other. So derivatives of programs that write in place are right without
 //! further rules, in eager mode and under every transform.
 
+use crate::device::{is_elsewhere, moved, of};
 use crate::error::{forgotten, raise, raised, runtime_error};
 use crate::hook::Called;
 use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
@@ -407,7 +408,8 @@ impl PyTensor {
             );
             return Err(crate::error::runtime_error(why));
         }
-        let new = new.to_dtype(old.dtype());
+        // A place stays on its device.
+        let new = moved(new.to_dtype(old.dtype()), of(&old));
         let aliased = {
             let slot = self.slot();
             let unrecorded = slot.alias.as_ref().is_some_and(|alias| !alias.recorded);
@@ -580,9 +582,10 @@ pub(crate) fn owned(value: Tensor) -> Tensor {
 /// Elements from which on Python's lock is worth releasing.
 pub(crate) const BIG: usize = 1 << 15;
 
-/// Computes without Python's lock if there is much to compute.
+/// Computes without Python's lock if there is much to compute. What is made on the way is where the tensor is.
 pub(crate) fn compute<R: Send>(py: Python<'_>, x: &Tensor, f: impl FnOnce(&Tensor) -> R + Send) -> R {
-    if x.numel() >= BIG { py.detach(|| f(x)) } else { f(x) }
+    let near = |x: &Tensor| if is_elsewhere() { x.device().with(|| f(x)) } else { f(x) };
+    if x.numel() >= BIG { py.detach(|| near(x)) } else { near(x) }
 }
 
 /// One result of a computation.

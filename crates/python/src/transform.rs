@@ -12,7 +12,8 @@ type Lists<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 
 #[pyfunction]
 pub(crate) fn _value_and_grad<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<Lists<'py>> {
-    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let all = unwrapped(ins)?;
+    let f = Function::new(f).on(&all);
     two(ins.py(), f.done(gradus::value_and_grad(&refs(&all), |x| f.call(&[x])))?)
 }
 
@@ -38,7 +39,8 @@ pub(crate) fn _vjp<'py>(
     ins: &Bound<'py, PyAny>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
-    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let all = unwrapped(ins)?;
+    let f = Function::new(f).on(&all);
     let (outs, map) = f.done(gradus::vjp(&refs(&all), |x| f.call(&[x])))?;
     Ok((wrapped(ins.py(), &outs)?, PyLinearMap(map)))
 }
@@ -48,7 +50,8 @@ pub(crate) fn _linearize<'py>(
     ins: &Bound<'py, PyAny>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyList>, PyLinearMap)> {
-    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let all = unwrapped(ins)?;
+    let f = Function::new(f).on(&all);
     let (outs, map) = f.done(gradus::linearize(&refs(&all), |x| f.call(&[x])))?;
     Ok((wrapped(ins.py(), &outs)?, PyLinearMap(map)))
 }
@@ -59,7 +62,8 @@ pub(crate) fn _jvp<'py>(
     tangents: &Bound<'py, PyAny>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<Lists<'py>> {
-    let (all, tangents, f) = (unwrapped(ins)?, unwrapped(tangents)?, Function::new(f));
+    let (all, tangents) = (unwrapped(ins)?, unwrapped(tangents)?);
+    let f = Function::new(f).on(&all);
     two(ins.py(), f.done(gradus::jvp(&refs(&all), &refs(&tangents), |x| f.call(&[x])))?)
 }
 
@@ -69,7 +73,8 @@ pub(crate) fn _hvp<'py>(
     vectors: &Bound<'py, PyAny>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (all, vectors, f) = (unwrapped(ins)?, unwrapped(vectors)?, Function::new(f));
+    let (all, vectors) = (unwrapped(ins)?, unwrapped(vectors)?);
+    let f = Function::new(f).on(&all);
     wrapped(ins.py(), &f.done(gradus::hvp(&refs(&all), &refs(&vectors), |x| f.call(&[x])))?)
 }
 
@@ -83,14 +88,16 @@ fn single(f: &Function<'_>, x: &Tensor) -> Tensor {
 
 #[pyfunction]
 pub(crate) fn _jacobian(x: T, f: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    let f = Function::new(f);
-    PyTensor::out(f.done(gradus::jacobian(&x.0, |x| single(&f, x)))?)
+    let f = Function::new(f).on(std::slice::from_ref(&x.0));
+    let jacobian = || gradus::jacobian(&x.0, |x| single(&f, x));
+    PyTensor::out(f.done(x.0.device().with(jacobian))?)
 }
 
 #[pyfunction]
 pub(crate) fn _hessian(x: T, f: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    let f = Function::new(f);
-    PyTensor::out(f.done(gradus::hessian(&x.0, |x| single(&f, x)))?)
+    let f = Function::new(f).on(std::slice::from_ref(&x.0));
+    let hessian = || gradus::hessian(&x.0, |x| single(&f, x));
+    PyTensor::out(f.done(x.0.device().with(hessian))?)
 }
 
 #[pyfunction]
@@ -99,7 +106,8 @@ pub(crate) fn _vmap<'py>(
     axes: Vec<Option<isize>>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let all = unwrapped(ins)?;
+    let f = Function::new(f).on(&all);
     wrapped(ins.py(), &f.done(gradus::vmap(&refs(&all), &axes, |x| f.call(&[x])))?)
 }
 
@@ -108,7 +116,8 @@ pub(crate) fn _checkpoint<'py>(
     ins: &Bound<'py, PyAny>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (all, f) = (unwrapped(ins)?, Function::new(f));
+    let all = unwrapped(ins)?;
+    let f = Function::new(f).on(&all);
     wrapped(ins.py(), &f.done(gradus::checkpoint(&refs(&all), |x| f.call(&[x])))?)
 }
 
@@ -118,7 +127,8 @@ pub(crate) fn _custom_vjp<'py>(
     f: &Bound<'py, PyAny>,
     rule: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (all, f, rule) = (unwrapped(ins)?, Function::new(f), Function::new(rule));
+    let all = unwrapped(ins)?;
+    let (f, rule) = (Function::new(f).on(&all), Function::new(rule).on(&all));
     let outs = gradus::custom_vjp(&refs(&all), |x| f.call(&[x]), |x, y, g| rule.call(&[x, y, g]));
     let outs = rule.done(Ok(())).and_then(|()| f.done(outs))?;
     wrapped(ins.py(), &outs)
@@ -130,7 +140,8 @@ pub(crate) fn _custom_jvp<'py>(
     f: &Bound<'py, PyAny>,
     rule: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (all, f, rule) = (unwrapped(ins)?, Function::new(f), Function::new(rule));
+    let all = unwrapped(ins)?;
+    let (f, rule) = (Function::new(f).on(&all), Function::new(rule).on(&all));
     let outs = gradus::custom_jvp(&refs(&all), |x| f.call(&[x]), |x, y, t| rule.call(&[x, y, t]));
     let outs = rule.done(Ok(())).and_then(|()| f.done(outs))?;
     wrapped(ins.py(), &outs)
@@ -143,7 +154,7 @@ pub(crate) fn _switch<'py>(
     branches: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let all = unwrapped(ins)?;
-    let branches: Vec<Function<'py>> = branches.iter().map(Function::new).collect();
+    let branches: Vec<Function<'py>> = branches.iter().map(|f| Function::new(f).on(&all)).collect();
     let closures: Vec<_> = branches.iter().map(|f| move |x: &[Tensor]| f.call(&[x])).collect();
     let each: Vec<gradus::Branch<'_>> = closures.iter().map(|c| c as gradus::Branch<'_>).collect();
     let outs = gradus::switch(&index.0, &refs(&all), &each);
@@ -160,7 +171,8 @@ pub(crate) fn _while_loop<'py>(
     condition: &Bound<'py, PyAny>,
     step: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (all, condition, step) = (unwrapped(init)?, Function::new(condition), Function::new(step));
+    let all = unwrapped(init)?;
+    let (condition, step) = (Function::new(condition).on(&all), Function::new(step).on(&all));
     let holds = |x: &[Tensor]| {
         let outs = condition.call(&[x]);
         first(outs).unwrap_or_else(|_| Tensor::failed(gradus::Error::trace("the condition gave nothing")))
@@ -182,7 +194,8 @@ pub(crate) fn _scan<'py>(
     keep: Option<&Bound<'py, PyAny>>,
     unroll: usize,
 ) -> PyResult<Lists<'py>> {
-    let (carries, stacks, step) = (unwrapped(init)?, unwrapped(inputs)?, Function::new(step));
+    let (carries, stacks) = (unwrapped(init)?, unwrapped(inputs)?);
+    let step = Function::new(step).on(if carries.is_empty() { &stacks } else { &carries });
     let keep = match keep {
         None => Keep::All,
         Some(k) => match (k.extract::<usize>(), k.extract::<String>().as_deref()) {

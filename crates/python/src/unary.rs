@@ -112,7 +112,7 @@ plain! {
     signbit "Whether the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
     angle "The angle of a complex number." |x| x.angle();
     conj "The complex conjugate." |x| x.conj();
-    argwhere "The positions of non-zero elements, one row each." |x| x.nonzero();
+    argwhere "The positions of non-zero elements, one row each." |x| x.nonzero().to(x.device());
     inverse "The inverse of matrices." |x| x.inv();
     det "The determinant of matrices." |x| x.det();
     logdet "The logarithm of the determinant of matrices." |x| x.det().log();
@@ -148,6 +148,9 @@ impl Spelled for Tensor {
         if self.is_cell() && gradus::is_tracing() {
             return Tensor::cat(&[&self.unsqueeze(0)], 0).squeeze(0);
         }
+        if !self.device().is_cpu() {
+            return crate::device::copied(self);
+        }
         match (self.aval(), self.to_bytes()) {
             (Some(aval), Ok(bytes)) => Tensor::from_bytes(&aval, &bytes),
             (_, Err(e)) => Tensor::failed(e),
@@ -173,7 +176,7 @@ impl PyTensor {
         let x = self.value(py)?;
         match as_tuple {
             true => crate::shape::where_(py, T(x), None, None),
-            false => Ok(Bound::new(py, PyTensor::out(x.nonzero())?)?.into_any()),
+            false => Ok(Bound::new(py, PyTensor::out(x.nonzero().to(x.device()))?)?.into_any()),
         }
     }
 

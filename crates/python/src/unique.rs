@@ -20,15 +20,15 @@ fn elements(flat: &Tensor) -> Different {
     let (values, order) = flat.sort(0, false);
     let n = values.numel();
     let first = match n {
-        0 => Tensor::from(Vec::<bool>::new()),
+        0 => Tensor::from(Vec::<bool>::new()).to(flat.device()),
         _ => {
             let same = values.narrow(0, 1, n - 1).ne(&values.narrow(0, 0, n - 1));
-            Tensor::cat(&[&Tensor::from([true]), &same], 0)
+            Tensor::cat(&[&Tensor::from([true]).to(flat.device()), &same], 0)
         }
     };
     let different = values.masked_select(&first);
     let rank = first.to_dtype(DType::I64).cumsum(0).sub(1);
-    let zeros = Tensor::zeros_of(&gradus::Aval::new(DType::I64, [different.numel()]));
+    let zeros = Tensor::zeros_of(&gradus::Aval::new(DType::I64, [different.numel()])).to(flat.device());
     Different {
         counts: zeros.index_add(0, &rank, &rank.ones_like()),
         inverse: rank.zeros_like().scatter(0, &order, &rank),
@@ -82,7 +82,7 @@ fn slices(x: &Tensor, a: usize) -> PyResult<Different> {
         ));
     }
     let moved = x.movedim(axis, 0);
-    let rows = Rows::of(&moved.reshape([-1i64]))?;
+    let rows = Rows::of(&moved.reshape([-1i64]).to(gradus::Device::CPU))?;
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&i, &j| rows.order(i, j, width));
     let (mut firsts, mut counts, mut inverse) = (Vec::new(), Vec::<i64>::new(), vec![0i64; n]);
@@ -98,8 +98,8 @@ fn slices(x: &Tensor, a: usize) -> PyResult<Different> {
     }
     Ok(Different {
         values: moved.index_select(0, &Tensor::from(firsts)).movedim(0, axis),
-        inverse: Tensor::from(inverse),
-        counts: Tensor::from(counts),
+        inverse: Tensor::from(inverse).to(x.device()),
+        counts: Tensor::from(counts).to(x.device()),
     })
 }
 

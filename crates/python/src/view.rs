@@ -65,7 +65,7 @@ fn of_pairs(x: &Tensor) -> Tensor {
 
 fn bytes(x: &Tensor, to: &Aval) -> Tensor {
     match x.detach().to_bytes() {
-        Ok(bytes) => Tensor::from_bytes(to, &bytes),
+        Ok(bytes) => Tensor::from_bytes(to, &bytes).to(x.device()),
         Err(e) => Tensor::failed(e),
     }
 }

@@ -51,7 +51,7 @@ def range(start=0, end=None, step=1, *, dtype=None):
 def randint_like(input, low=0, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Random integers in the shape of another tensor."""
     low, high = (0, low) if high is None else (low, high)
-    made = randint(low, high, tuple(input.shape), device=device).to(input.dtype if dtype is None else dtype)
+    made = randint(low, high, tuple(input.shape), device=input.device if device is None else device).to(input.dtype if dtype is None else dtype)
     return made.requires_grad_() if requires_grad else made
 
 

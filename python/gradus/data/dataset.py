@@ -179,6 +179,6 @@ def random_split(dataset, lengths, generator=None):
             lengths[i % len(lengths)] += 1
     if sum(lengths) != total:
         raise ValueError(f"Sum of input lengths does not equal the length of the input dataset: {lengths}, {total}")
-    order = randperm(total, generator=generator).tolist()
+    order = randperm(total, generator=generator, device="cpu").tolist()
     ends = list(itertools.accumulate(lengths))
     return [Subset(dataset, order[end - length:end]) for end, length in zip(ends, lengths)]

@@ -72,11 +72,11 @@ class RandomSampler(Sampler):
         if self.replacement:
             while left > 0:
                 count = min(left, _DRAWN)
-                yield from randint(0, n, (count,), generator=self.generator).tolist()
+                yield from randint(0, n, (count,), generator=self.generator, device="cpu").tolist()
                 left -= count
             return
         while left > 0:
-            order = randperm(n, generator=self.generator).tolist()[:left]
+            order = randperm(n, generator=self.generator, device="cpu").tolist()[:left]
             left -= len(order)
             yield from order
             if n == 0:
@@ -98,7 +98,7 @@ class SubsetRandomSampler(Sampler):
         self.indices, self.generator = indices, generator
 
     def __iter__(self):
-        for i in randperm(len(self.indices), generator=self.generator).tolist():
+        for i in randperm(len(self.indices), generator=self.generator, device="cpu").tolist():
             yield self.indices[i]
 
     def __len__(self):
@@ -114,7 +114,7 @@ class WeightedRandomSampler(Sampler):
     """
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
-        self.weights = as_tensor(weights, dtype=float64)
+        self.weights = as_tensor(weights, dtype=float64, device="cpu")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self):
@@ -148,7 +148,7 @@ class DistributedSampler(Sampler):
 
     def __iter__(self):
         n = len(self.dataset)
-        numbers = randperm(n, generator=Generator().manual_seed(self.seed + self.epoch)).tolist() if self.shuffle else range(n)
+        numbers = randperm(n, generator=Generator().manual_seed(self.seed + self.epoch), device="cpu").tolist() if self.shuffle else range(n)
         numbers = itertools.islice(itertools.cycle(numbers), self.total_size)  # each process has as many
         return itertools.islice(numbers, self.rank, None, self.num_replicas)
 

@@ -274,3 +274,7 @@ def __getattr__(name):
     if not callable(found) or isinstance(found, type):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return found
+
+from .._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

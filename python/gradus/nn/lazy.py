@@ -35,6 +35,7 @@ class LazyModuleMixin(Module):
             if is_lazy(lazy):
                 lazy._take(made._parameters[name])
                 own["_parameters"][name] = lazy
+                own["_buffers"].update({k: b if b is None else b.to(lazy.device) for k, b in own["_buffers"].items()})
         kept = {k: before[k] for k in before if k.endswith("_hooks") or k == "training"}
         before.clear()
         before.update(own)

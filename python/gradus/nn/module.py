@@ -3,13 +3,15 @@
 import warnings
 from collections import OrderedDict
 
-from .._native import _module_changed, _note_module, is_tracing
+from .._device import OPENED, device as _device
+from .._native import _call_near, _call_on, _module_changed, _note_module, is_tracing
 from ..core import Tensor, as_tensor, no_grad, tensor
 from .hooks import BackwardHooks, IncompatibleKeys, RemovableHandle
 from .members import Members, Register, settings
 from .parameter import Buffer, Parameter, is_lazy
 
 _REGISTERS = ("_parameters", "_buffers", "_modules")
+_PACKAGE = __name__.split(".")[0] + "."
 
 
 class Module(Members):
@@ -62,8 +64,14 @@ class Module(Members):
     def __call__(self, *args, **kwargs):
         if is_tracing():  # a compiled function depends on the settings of its modules
             _note_module(self)
-        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks):
-            return self.forward(*args, **kwargs)
+        hooked = self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+        if OPENED:
+            call = self._call_hooked if hooked else self.forward
+            # A layer of the package makes tensors where its input is; a class of the user's where the user has chosen.
+            return _call_near(call, args, kwargs) if type(self).__module__.startswith(_PACKAGE) else _call_on(None, call, args, kwargs)
+        return self._call_hooked(*args, **kwargs) if hooked else self.forward(*args, **kwargs)
+
+    def _call_hooked(self, *args, **kwargs):
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
             changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
             if changed is not None:
@@ -383,10 +391,17 @@ class Module(Members):
         gradus.float64
         """
 
+        device = kwargs.get("device")
+        for arg in args:
+            if isinstance(arg, Tensor):
+                device = arg.device
+            elif isinstance(arg, (str, int, _device)) and not isinstance(arg, bool):
+                device = arg
+
         def convert(tensor):
-            if tensor.is_floating_point():
+            if tensor.is_floating_point() or tensor.is_complex():
                 return tensor.to(*args, **kwargs)
-            return tensor.to(tensor.to(*args, **kwargs).device)
+            return tensor if device is None else tensor.to(device)
 
         return self._apply(convert)
 
@@ -437,6 +452,15 @@ class Module(Members):
         device(type='cpu')
         """
         return self.to("cpu")
+
+    def wgpu(self, device=None):
+        """All tensors on a GPU that WebGPU reaches, by its number.
+
+        >>> import gradus
+        >>> if gradus.wgpu.is_available():
+        ...     assert gradus.nn.Linear(2, 3).wgpu().weight.is_wgpu
+        """
+        return self._apply(lambda tensor: tensor.wgpu(device))
 
     def train(self, mode=True):
         """Sets training mode here and below.

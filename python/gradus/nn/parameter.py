@@ -44,7 +44,8 @@ class UninitializedParameter(Parameter):
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
         made = Tensor.__new__(cls)
-        made._later = zeros(0, device=device, dtype=dtype or get_default_dtype()).dtype, requires_grad
+        like = zeros(0, device=device, dtype=dtype or get_default_dtype())
+        made._later, made._where = (like.dtype, requires_grad), like.device
         return made._withhold("Attempted to use an uninitialized parameter: call the layer that has it with an input first, "
                               "which tells its shape")
 
@@ -52,6 +53,7 @@ class UninitializedParameter(Parameter):
         pass
 
     dtype = property(lambda self: self._later[0], doc="The dtype it will have.")
+    device = property(lambda self: self._where, doc="Where it will be.")
 
     def numel(self):
         """Not known yet."""
@@ -91,27 +93,28 @@ class UninitializedParameter(Parameter):
         >>> type(weight).__name__, tuple(weight.shape)
         ('Parameter', (2, 3))
         """
-        self._take(Parameter(zeros(shape, device=device, dtype=dtype or self.dtype)))
+        self._take(Parameter(zeros(shape, device=device or self.device, dtype=dtype or self.dtype)))
 
     def _take(self, made):
         """Becomes a parameter with the value of another."""
-        dtype, requires_grad = self.__dict__.pop("_later")
+        (dtype, requires_grad), device = self.__dict__.pop("_later"), self.__dict__.pop("_where")
         self.__class__ = Parameter
-        self._become(made.detach().clone().to(dtype))
+        self._become(made.detach().clone().to(device, dtype))
         self.requires_grad_(requires_grad)
 
     def _convert(self, fn):
-        """The dtype that a conversion of tensors gives."""
-        self._later = fn(zeros(0, dtype=self.dtype)).dtype, self.requires_grad
+        """The dtype and the device that a conversion of tensors gives."""
+        like = fn(zeros(0, dtype=self.dtype, device=self.device))
+        self._later, self._where = (like.dtype, self.requires_grad), like.device
 
     def __repr__(self):
         return "<UninitializedParameter>"
 
     def __deepcopy__(self, memo):
-        return memo.setdefault(id(self), type(self)(self.requires_grad, dtype=self.dtype))
+        return memo.setdefault(id(self), type(self)(self.requires_grad, self.device, self.dtype))
 
     def __reduce_ex__(self, protocol):
-        return type(self), (self.requires_grad, None, self.dtype)
+        return type(self), (self.requires_grad, self.device, self.dtype)
 
 
 def is_lazy(param):

@@ -6,7 +6,7 @@ from .optimizer import Optimizer, check, present
 
 def zeros_of(p):
     """Zeros like a parameter."""
-    return zeros(tuple(p.shape), dtype=p.dtype)
+    return zeros(tuple(p.shape), dtype=p.dtype, device=p.device)
 
 
 class SGD(Optimizer):
@@ -104,7 +104,7 @@ class Rprop(Optimizer):
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize))
 
     def _state(self, p, group):
-        return {"prev": zeros_of(p), "step_size": full(tuple(p.shape), group["lr"], dtype=p.dtype)}
+        return {"prev": zeros_of(p), "step_size": full(tuple(p.shape), group["lr"], dtype=p.dtype, device=p.device)}
 
     def _numbers(self, group, state):
         return ()

@@ -3,7 +3,8 @@
 from collections import defaultdict
 
 from .. import _native
-from ..core import Tensor, as_tensor, enable_grad, float64, no_grad, tensor
+from .._device import OPENED
+from ..core import Tensor, as_tensor, enable_grad, float32, float64, no_grad, tensor
 
 
 class _Required:
@@ -131,6 +132,10 @@ class Optimizer:
             for name, value in self._state(p, group).items():
                 state.setdefault(name, value)
             state["step"] = 0
+        elif OPENED:  # the parameter may have moved to another device
+            for name, value in state.items():
+                if isinstance(value, Tensor) and value.device != p.device:
+                    state[name] = value.to(p.device)
 
     def zero_grad(self, set_to_none=True):
         """Forgets all gradients, or fills them with zeros.
@@ -236,7 +241,8 @@ def _own(value, name, p):
         return type(value)(_own(v, "", p) for v in value)
     if isinstance(value, Tensor) or hasattr(value, "__dlpack__"):
         value = as_tensor(value)
-        return value.to(p.dtype).clone() if value.is_floating_point() else value.clone()
+        kind = (p.device, p.dtype) if value.is_floating_point() else (p.device,)
+        return value.to(*kind, copy=True)
     return value
 
 
@@ -258,6 +264,7 @@ class _Traced:
 
     def __init__(self, optimizer, group):
         self.optimizer, self.group, self.sets, self.cells, self.looked_at = optimizer, group, {}, {}, {}
+        self.dtype = float64 if all(p.is_cpu for p in group["params"]) else float32  # which devices have
         if any(isinstance(value, Tensor) and _native._is_rewritten(value) for value in group.values()):
             raise RuntimeError("jit: a setting of an optimiser is a tensor that the function has written to; change it outside")
         for name in ("state", "param_groups"):
@@ -295,7 +302,7 @@ class _Traced:
         if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
             return self.get(name)
         if name not in self.cells:
-            self.cells[name] = _cell(value)
+            self.cells[name] = _cell(value, self.dtype)
         return self.cells[name]
 
     def numbers(self, p, state):
@@ -307,7 +314,7 @@ class _Traced:
                 _native._note_place("item", state, name, name)
         if state["step"] not in self.sets:
             ahead = _native._outside(lambda: self.optimizer._numbers(self.group, {**state, "step": state["step"] + 1}))
-            cells, states = [_cell(x) for x in ahead], []
+            cells, states = [_cell(x, self.dtype) for x in ahead], []
             self.sets[state["step"]] = cells, states
             _native._before_run(lambda first: self._advance(cells, states, first))
         cells, states = self.sets[state["step"]]
@@ -334,6 +341,6 @@ def _numbers_of(state):
     return {name: value for name, value in state.items() if not isinstance(value, Tensor)}
 
 
-def _cell(x):
+def _cell(x, dtype):
     """A number that a compiled function reads when it runs: leaves are cells."""
-    return _native._outside(lambda: tensor(float(x), dtype=float64, requires_grad=True))
+    return _native._outside(lambda: tensor(float(x), dtype=dtype, device="cpu", requires_grad=True))

@@ -71,7 +71,7 @@ class Adagrad(Optimizer):
                                       initial_accumulator_value=initial_accumulator_value, maximize=maximize))
 
     def _state(self, p, group):
-        return {"sum": full(tuple(p.shape), group["initial_accumulator_value"], dtype=p.dtype)}
+        return {"sum": full(tuple(p.shape), group["initial_accumulator_value"], dtype=p.dtype, device=p.device)}
 
     def _numbers(self, group, state):
         return (-group["lr"] / (1 + (state["step"] - 1) * group["lr_decay"]),)
@@ -137,7 +137,7 @@ class Adafactor(Optimizer):
         if p.dim() <= 1:
             return {"variance": zeros_of(p)}
         rows, columns = (*p.shape[:-1], 1), (*p.shape[:-2], 1, p.shape[-1])
-        return {"row_var": zeros(rows, dtype=p.dtype), "col_var": zeros(columns, dtype=p.dtype)}
+        return {"row_var": zeros(rows, dtype=p.dtype, device=p.device), "col_var": zeros(columns, dtype=p.dtype, device=p.device)}
 
     def _numbers(self, group, state):
         step, lr = state["step"], group["lr"]

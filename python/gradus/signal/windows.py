@@ -28,7 +28,9 @@ def _made(name, M, sym, dtype, layout, device, requires_grad, samples):
     if M < 2:
         window = _native.ones(M, dtype=dtype, device=device)
     else:
-        window = samples(arange(M, dtype=_native.float64, device=device), M - 1 if sym else M).to(dtype)
+        # On the CPU, since devices may lack float64.
+        window = _native._call_on("cpu", lambda: samples(arange(M, dtype=_native.float64), M - 1 if sym else M), (), {})
+        window = window.to(_native._default_device() if device is None else device, dtype)
     return window.requires_grad_() if requires_grad else window
 
 

@@ -1,0 +1,250 @@
+//! Devices by their Python names: parses `device=` arguments, and keeps where this thread makes new tensors.
+//! Takes strings, numbers and `gradus.device` objects; returns devices of the core. The core's own default stays the CPU,
+//! so that only functions that make tensors for the caller look at the default of Python.
+
+use crate::convert::class;
+use crate::error::{raise, runtime_error};
+use crate::tensor::PyTensor;
+use gradus::{DType, Device, Memory, Tensor};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+thread_local! {
+    /// Where this thread makes tensors: what the user has chosen, and where a function of the package works now.
+    static CHOSEN: Cell<Device> = const { Cell::new(Device::CPU) };
+    static WORKING: Cell<Option<Device>> = const { Cell::new(None) };
+    /// Where the operands are of the function that is being traced. Traced tensors have no device of their own.
+    static TRACED: Cell<Device> = const { Cell::new(Device::CPU) };
+}
+
+/// Whether a device other than the CPU was ever asked for. Until then nothing has to be checked.
+static ELSEWHERE: AtomicBool = AtomicBool::new(false);
+
+/// Whether tensors can be on other devices than the CPU.
+#[inline]
+pub(crate) fn is_elsewhere() -> bool {
+    ELSEWHERE.load(Ordering::Relaxed)
+}
+
+/// Where a new tensor is made without `device=`.
+#[inline]
+pub(crate) fn current() -> Device {
+    match is_elsewhere() {
+        true => WORKING.get().unwrap_or(CHOSEN.get()),
+        false => Device::CPU,
+    }
+}
+
+/// Where a tensor is; a traced one where the operands of the traced function are.
+pub(crate) fn of(t: &Tensor) -> Device {
+    if is_elsewhere() && t.is_traced() { TRACED.get() } else { t.device() }
+}
+
+/// The first device other than the CPU that operands are on, else the CPU; `None` if there are none.
+pub(crate) fn of_operands(all: &[Tensor]) -> Option<Device> {
+    let other = all.iter().map(of).find(|d| !d.is_cpu());
+    other.or((!all.is_empty()).then_some(Device::CPU))
+}
+
+/// Says where traced tensors are, until it is dropped.
+pub(crate) struct Traced(Device);
+
+impl Traced {
+    pub(crate) fn on(device: Option<Device>) -> Traced {
+        Traced(TRACED.replace(device.unwrap_or(TRACED.get())))
+    }
+}
+
+impl Drop for Traced {
+    fn drop(&mut self) {
+        TRACED.set(self.0);
+    }
+}
+
+/// The class `gradus.device`.
+fn device_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    static DEVICE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    class(py, &DEVICE, "gradus._device", "device")
+}
+
+/// The device that an argument names; `None` if there is no argument.
+pub(crate) fn parse(device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device>> {
+    let Some(device) = device.filter(|d| !d.is_none()) else { return Ok(None) };
+    let py = device.py();
+    let class = device_class(py)?;
+    let named = if device.is_instance(&class)? { device.clone() } else { class.call1((device,))? };
+    let kind: String = named.getattr("type")?.extract()?;
+    let index: Option<usize> = named.getattr("index")?.extract()?;
+    let name = index.map_or_else(|| kind.clone(), |i| format!("{kind}:{i}"));
+    match (kind.as_str(), index) {
+        ("cpu", None | Some(0)) => Ok(Some(Device::CPU)),
+        ("cpu", Some(i)) => Err(runtime_error(format!("CPU device index must be -1 or zero, got {i}"))),
+        ("wgpu", _) => {
+            let found = raise(py.detach(|| Device::named(&name)))?;
+            if !ELSEWHERE.swap(true, Ordering::Relaxed) {
+                py.import("gradus._device")?.getattr("OPENED")?.call_method1("append", (found.name(),))?;
+            }
+            Ok(Some(found))
+        }
+        _ => Err(runtime_error(format!("no device \"{name}\": there are \"cpu\" and \"wgpu\""))),
+    }
+}
+
+/// The device that an argument names, else where new tensors are made.
+pub(crate) fn place(device: Option<&Bound<'_, PyAny>>) -> PyResult<Device> {
+    Ok(parse(device)?.unwrap_or_else(current))
+}
+
+/// The device that an argument names, else that of a tensor.
+pub(crate) fn place_like(device: Option<&Bound<'_, PyAny>>, like: &Tensor) -> PyResult<Device> {
+    Ok(parse(device)?.unwrap_or_else(|| of(like)))
+}
+
+/// A new tensor on a device. What is traced is where the operands of its graph are.
+pub(crate) fn moved(t: Tensor, device: Device) -> Tensor {
+    if t.device() == device || t.is_traced() { t } else { t.to(device) }
+}
+
+/// Converts and moves a tensor: first what makes the other possible, since devices may lack wide dtypes.
+pub(crate) fn converted(t: &Tensor, dtype: DType, device: Device) -> Tensor {
+    let cast = |t: &Tensor| if t.dtype() == dtype { t.clone() } else { t.to_dtype(dtype) };
+    if device.is_cpu() { cast(&t.to(device)) } else { cast(t).to(device) }
+}
+
+/// A copy on the same device, in memory of its own.
+pub(crate) fn copied(t: &Tensor) -> Tensor {
+    let copy = || {
+        let whole = t.detach().contiguous();
+        let Memory { storage, offset, strides, aval } = whole.memory()?;
+        let bytes = offset..offset + aval.shape.numel() * aval.dtype.size();
+        let storage = t.device().get().copy(&storage, bytes)?;
+        Ok(Tensor::from_memory(Memory { storage, offset: 0, strides, aval }))
+    };
+    copy().unwrap_or_else(Tensor::failed)
+}
+
+/// A device as Python's object.
+pub(crate) fn object(py: Python<'_>, device: Device) -> PyResult<Bound<'_, PyAny>> {
+    static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static OTHERS: Mutex<Option<HashMap<Device, Py<PyAny>>>> = Mutex::new(None);
+    if device.is_cpu() {
+        return class(py, &CPU, "gradus._device", "CPU");
+    }
+    let known = || OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known().get_or_insert_default().get(&device) {
+        return Ok(found.bind(py).clone());
+    }
+    let made = device_class(py)?.call1((device.name(),))?;
+    known().get_or_insert_default().insert(device, made.clone().unbind());
+    Ok(made)
+}
+
+/// The first device other than the CPU that tensors in arguments are on, lists and tuples included. `None` if there is no tensor.
+fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
+    let mut found = None;
+    for arg in args.try_iter()? {
+        let arg = arg?;
+        let here = if let Ok(t) = arg.cast::<PyTensor>() {
+            Some(of(&t.get().held()))
+        } else if depth > 0 && (arg.is_instance_of::<PyTuple>() || arg.is_instance_of::<PyList>()) {
+            operands(&arg, depth - 1)?
+        } else {
+            None
+        };
+        match here {
+            Some(device) if !device.is_cpu() => return Ok(Some(device)),
+            here => found = found.or(here),
+        }
+    }
+    Ok(found)
+}
+
+/// Brings back where this thread makes tensors.
+struct Back(Option<Device>);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        WORKING.set(self.0);
+    }
+}
+
+/// Calls a function of the package so that tensors which it makes are where its operands are.
+#[pyfunction]
+pub(crate) fn _call_near<'py>(
+    f: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let device = match operands(args.as_any(), 1)? {
+        None => operands(kwargs.call_method0("values")?.as_any(), 1)?,
+        found => found,
+    };
+    let _back = device.map(|device| Back(WORKING.replace(Some(device))));
+    f.call(args, Some(kwargs))
+}
+
+/// Calls a function so that tensors which it makes without `device=` are on a device; `None` is the caller's own default.
+#[pyfunction]
+pub(crate) fn _call_on<'py>(
+    device: Option<&Bound<'py, PyAny>>,
+    f: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _back = Back(WORKING.replace(parse(device)?));
+    f.call(args, Some(kwargs))
+}
+
+/// Where this thread makes tensors without `device=`.
+#[pyfunction]
+pub(crate) fn _default_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    object(py, current())
+}
+
+/// Sets where this thread makes tensors; returns where it was.
+#[pyfunction]
+pub(crate) fn _set_default_device<'py>(
+    py: Python<'py>,
+    device: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let new = parse(device)?.unwrap_or(Device::CPU);
+    object(py, CHOSEN.replace(new))
+}
+
+/// Facts about one device, each with its name.
+type Facts = Vec<(String, String)>;
+
+/// The devices of a kind: their names, and facts about each.
+#[pyfunction]
+pub(crate) fn _devices(py: Python<'_>, kind: &str) -> Vec<(String, Facts)> {
+    let all = py.detach(Device::list);
+    let is = |name: &str| name.split(':').next() == Some(kind);
+    all.into_iter().filter(|d| is(&d.name)).map(|d| (d.name, d.facts)).collect()
+}
+
+/// Waits until all that was queued on a device is done.
+#[pyfunction]
+pub(crate) fn _finish(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<()> {
+    let device = parse(Some(device))?.unwrap_or(Device::CPU);
+    raise(py.detach(|| device.finish()))
+}
+
+/// Bytes of a device: in use, taken from the system, and the most that were in use at once.
+#[pyfunction]
+pub(crate) fn _memory(device: &Bound<'_, PyAny>) -> PyResult<(usize, usize, usize)> {
+    let all = parse(Some(device))?.unwrap_or(Device::CPU).get().memory();
+    Ok((all.used, all.reserved, all.peak))
+}
+
+/// Frees memory that a device keeps for later use.
+#[pyfunction]
+pub(crate) fn _trim(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<()> {
+    let device = parse(Some(device))?.unwrap_or(Device::CPU);
+    py.detach(|| device.get().trim());
+    Ok(())
+}
