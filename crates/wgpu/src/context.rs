@@ -67,12 +67,12 @@ pub(crate) enum Fault {
     Refused(String),
 }
 
-/// Locks. A thread that panicked while it held the lock leaves a state that is still consistent enough to report errors.
+/// Locks a mutex, also after a thread panicked while it held the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Calls a function of wgpu and returns the error that it reports, instead of leaving it to the handler that panics.
+/// Calls wgpu and returns the error that it reports during the call. Without a scope wgpu's handler would panic.
 pub(crate) fn guarded<T>(device: &wgpu::Device, call: impl FnOnce() -> T) -> std::result::Result<T, Fault> {
     let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
@@ -106,7 +106,7 @@ impl Context {
         }
     }
 
-    /// An error if the device was lost, or if an operation failed that nobody could wait for.
+    /// Returns an error if the device was lost, or if wgpu reported an error outside of a scope.
     pub(crate) fn check(&self) -> Result<()> {
         if self.loss.is_lost.load(Ordering::Acquire) {
             let why = lock(&self.loss.why).clone().unwrap_or_default();

@@ -54,7 +54,7 @@ impl Loaded {
         let context = &self.context;
         let mut state = lock(&context.state);
         self.queue_copies(&mut state, run);
-        // Nobody else's work may be in the list.
+        // The list must not contain commands of other runs, whose times would be counted.
         context.submit_list(&mut state)?;
         let most = if context.has_timer() { MOST } else { 1 };
         let mut times = vec![Duration::ZERO; self.steps_count()];

@@ -1,6 +1,6 @@
-//! Late errors: an index out of range is found while the device computes, and reported when somebody asks for a result.
+//! Late errors: the device finds an index out of range while it computes; the host reports it when a result is read.
 //!
-//! A step with indices leaves a word that says which is out of range. A kernel of one thread stores that word and the
+//! A step with indices writes a word: the position of the first index out of range. A kernel of one thread stores that word and the
 //! index in a *record* of the run, before later steps reuse the memory. Results of the run, and all that is computed from
 //! them, carry a [`Suspect`] until the record was read. Reads of such results take the record along, so they wait no
 //! longer than others. Cells are never written by a run with suspects: it waits for their records first.

@@ -86,7 +86,7 @@ impl Pipelines {
         Ok((pipeline, true))
     }
 
-    /// The layout of storage buffers with the parameters behind them.
+    /// The layout of a kernel's bindings: its storage buffers, then the uniform buffer of parameters.
     fn layout(&self, writable: &[bool]) -> std::result::Result<wgpu::BindGroupLayout, Fault> {
         let mut layouts = lock(&self.layouts);
         if let Some(layout) = layouts.get(writable) {
@@ -113,7 +113,7 @@ impl Pipelines {
         Ok(layout)
     }
 
-    /// Has a thread compile a kernel. Threads end when none is left; starting one costs little beside a compilation.
+    /// Queues a kernel for the compiling threads and starts one if too few run. Threads end when the queue stays empty.
     fn start(&self, pipeline: Arc<Pipeline>) {
         let mut waiting = lock(&self.work.waiting);
         waiting.pipelines.push_back(pipeline);

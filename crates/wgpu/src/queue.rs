@@ -101,8 +101,8 @@ pub(crate) enum Bound {
     Own(Arc<Owned>),
 }
 
-/// What follows a list of commands.
-pub(crate) enum Behind<'a> {
+/// What a submission does after, or with, the commands of the list.
+pub(crate) enum Epilogue<'a> {
     Nothing,
     Copies(&'a Collect),
     /// Each dispatch is a pass of its own, between two time stamps.
@@ -294,16 +294,16 @@ impl Context {
 
     /// Submits the list.
     pub(crate) fn submit_list(&self, state: &mut State) -> Result<()> {
-        self.submit(state, &Behind::Nothing).map(|_| ())
+        self.submit(state, &Epilogue::Nothing).map(|_| ())
     }
 
-    /// Submits the list and copies behind it. Kernels that were refused make their runs fail: the error is remembered for
+    /// Submits the list, then the epilogue. Kernels that were refused make their runs fail: the error is remembered for
     /// those who use the results. An error here means that nothing was submitted.
-    pub(crate) fn submit(&self, state: &mut State, behind: &Behind<'_>) -> Result<wgpu::SubmissionIndex> {
+    pub(crate) fn submit(&self, state: &mut State, epilogue: &Epilogue<'_>) -> Result<wgpu::SubmissionIndex> {
         let freed = std::mem::take(&mut *lock(&self.freed));
         let mut list = std::mem::take(&mut state.list);
         self.drop_refused(state, &mut list);
-        let submitted = self.encode(state, &list, behind);
+        let submitted = self.encode(state, &list, epilogue);
         if let Err(error) = &submitted {
             list.first.into_iter().for_each(|run| state.fail(run, error));
         }
@@ -328,7 +328,12 @@ impl Context {
         state.refused.get_or_insert(error);
     }
 
-    fn encode(&self, state: &mut State, list: &List, behind: &Behind<'_>) -> Result<wgpu::SubmissionIndex> {
+    fn encode(
+        &self,
+        state: &mut State,
+        list: &List,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<wgpu::SubmissionIndex> {
         let groups = self.bind(state, list)?;
         let upload = self.staged(list)?;
         let index = self.call(list.parameters.len(), || {
@@ -340,7 +345,7 @@ impl Context {
                 }
             }
             let commands = list.dispatches.iter().zip(&groups);
-            if let Behind::Times(timer) = behind {
+            if let Epilogue::Times(timer) = epilogue {
                 commands
                     .enumerate()
                     .for_each(|(i, (d, group))| d.encode(&mut timer.pass(&mut encoder, i), group));
@@ -349,7 +354,7 @@ impl Context {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
                 commands.for_each(|(d, group)| d.encode(&mut pass, group));
             }
-            if let Behind::Copies(Collect { staging, copies }) = behind {
+            if let Epilogue::Copies(Collect { staging, copies }) = epilogue {
                 for (from, start, to, bytes) in copies {
                     encoder.copy_buffer_to_buffer(state.buffer(from), *start, staging, *to, *bytes);
                 }

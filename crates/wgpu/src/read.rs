@@ -1,10 +1,10 @@
-//! Reads: ranges of storages copied to one buffer that the host can map, behind all that is queued. One read is one wait.
+//! Reads: ranges of storages copied to one buffer that the host can map, after all that is queued. One read is one wait.
 
 use crate::context::{Context, lock};
 use crate::device::bound;
 use crate::late::Suspect;
 use crate::memory::Block;
-use crate::queue::{Behind, Bound, Collect, State};
+use crate::queue::{Bound, Collect, Epilogue, State};
 use gradus_device::{Pending, Reading, memory_error};
 use gradus_ir::{Error, Result, stop};
 use gradus_mem::Storage;
@@ -29,7 +29,7 @@ struct Read {
     earlier: Vec<wgpu::SubmissionIndex>,
     count: u64,
     signal: Arc<Signal>,
-    /// Runs whose records are read along, behind the parts, and whether they are over.
+    /// Runs whose records are read after the parts, and whether they are over.
     suspects: Vec<(Arc<Suspect>, bool)>,
     /// Whether a thread drives the device, so that the task is woken.
     driven: bool,
@@ -131,7 +131,7 @@ impl Context {
         }
         let staging = if size > 0 { Some(self.staging(&mut state, size)?) } else { None };
         let collect = staging.clone().map(|staging| Collect { staging, copies });
-        let index = self.submit(&mut state, &collect.as_ref().map_or(Behind::Nothing, Behind::Copies))?;
+        let index = self.submit(&mut state, &collect.as_ref().map_or(Epilogue::Nothing, Epilogue::Copies))?;
         // A run that was submitted just now may have failed.
         runs.iter().try_for_each(|run| state.check_run(*run))?;
         let before = state.in_flight();

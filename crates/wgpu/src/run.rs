@@ -233,7 +233,7 @@ impl Loaded {
                 run.outputs.push(Output::Taken(i));
                 slot
             } else {
-                // Somebody still uses the old value.
+                // The old value is still used elsewhere, so it is copied.
                 let block = self.copied(state, a, bytes, run)?;
                 block.written_by(run.number, &suspects);
                 let slot = bound(block.place());

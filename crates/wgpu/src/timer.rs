@@ -2,7 +2,7 @@
 //! takes longer than usual; the times of the dispatches do not.
 
 use crate::context::Context;
-use crate::queue::{Behind, State};
+use crate::queue::{Epilogue, State};
 use gradus_ir::Result;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl Context {
             }),
             staging: staging.clone(),
         })?;
-        let index = self.submit(&mut state, &Behind::Times(&timer))?;
+        let index = self.submit(&mut state, &Epilogue::Times(&timer))?;
         drop(state);
         let stamps = self.read_staging(staging, bytes, index)?;
         let period = f64::from(self.queue.get_timestamp_period());
