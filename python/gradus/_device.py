@@ -110,10 +110,10 @@ def moved(value, to):
     return value
 
 
-def _first(values):
+def first(values):
     """The first device other than the CPU among tensors."""
     for value in values:
-        found = value.device if isinstance(value, _native.Tensor) else _first(value) if isinstance(value, (list, tuple)) else None
+        found = value.device if isinstance(value, _native.Tensor) else first(value) if isinstance(value, (list, tuple)) else None
         if found is not None and found.type != "cpu":
             return found
     return None
@@ -127,7 +127,7 @@ def near(function, args, kwargs):
     try:
         return _native._call_near(function, args, kwargs)
     except UnsupportedDtype:
-        there = _first([*args, *kwargs.values()])
+        there = first([*args, *kwargs.values()])
         if there is None or _native.is_tracing():
             raise
         return moved(_native._call_on("cpu", function, moved(args, "cpu"), moved(kwargs, "cpu")), there)

@@ -215,3 +215,40 @@ def test_loaders_ignore_pinned_memory():
     for a, b in gradus.utils.data.DataLoader(data, batch_size=3, pin_memory=True):
         a, b = a.to("wgpu", non_blocking=True), b.to("wgpu")
         assert (a * 2 == b).all() and a.device == WGPU
+
+
+def test_distributions_draw_where_their_parameters_are():
+    """Also those that compute in float64, which run on the CPU and give the same draws."""
+    make = [lambda d, t: d.Normal(t, 1.0), lambda d, t: d.Uniform(t, t + 1), lambda d, t: d.Exponential(t), lambda d, t: d.Gamma(t, t),
+            lambda d, t: d.Beta(t, t), lambda d, t: d.Binomial(5, t / 4), lambda d, t: d.Categorical(logits=t), lambda d, t: d.Independent(d.Normal(t, t), 1)]
+    for one in make:
+        found = []
+        for device in ("cpu", "wgpu"):
+            gradus.manual_seed(3)
+            distribution = one(gradus.distributions, gradus.tensor([0.5, 2.0, 3.0], device=device))
+            draws = distribution.sample((4,))
+            logs = distribution.log_prob(draws)
+            assert draws.device.type == logs.device.type == device
+            found.append((draws.cpu().numpy(), logs.cpu().numpy()))
+        for a, b in zip(*found):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_functions_of_layers():
+    """Those that are composed make tensors where their operands are."""
+    x = gradus.tensor(rand(1, 2, 6))
+    pooled, where = F.max_pool1d(x, 2, return_indices=True)
+    found = F.max_unpool1d(pooled.to("wgpu"), where.to("wgpu"), 2)
+    assert found.device == WGPU and found.tolist() == F.max_unpool1d(pooled, where, 2).tolist()
+    ids, table = gradus.tensor([[0, 2], [1, 1]]), gradus.tensor(rand(3, 4))
+    found = F.embedding_bag(ids.to("wgpu"), table.to("wgpu"))
+    np.testing.assert_allclose(found.cpu().numpy(), F.embedding_bag(ids, table).numpy(), rtol=1e-6)
+    logits, target = gradus.tensor(rand(3, 4)), gradus.tensor([0, 3, 1])
+    found = F.multi_margin_loss(logits.to("wgpu"), target.to("wgpu"))
+    assert found.item() == pytest.approx(F.multi_margin_loss(logits, target).item(), rel=1e-5)
+    log_probs, labels = gradus.tensor(rand(5, 2, 4)).log_softmax(2), gradus.tensor([[1, 2], [3, 1]])
+    lengths = gradus.tensor([5, 5]), gradus.tensor([2, 2])
+    found = F.ctc_loss(log_probs.to("wgpu"), labels.to("wgpu"), *(n.to("wgpu") for n in lengths))
+    assert found.item() == pytest.approx(F.ctc_loss(log_probs, labels, *lengths).item(), rel=1e-5)
+    rows = nn.utils.rnn.pad_sequence([gradus.ones(2, device="wgpu"), gradus.ones(3, device="wgpu")])
+    assert rows.device == WGPU and rows.tolist() == [[1, 1], [1, 1], [0, 1]]

@@ -1,15 +1,56 @@
 """What all distributions share."""
 
 import copy
+import functools
 
-from .._native import is_tracing
+from .._device import OPENED, UnsupportedDtype, first, moved
+from .._native import _call_on, get_rng_state, is_tracing, set_rng_state
 from ..core import Tensor, as_tensor, broadcast_tensors, float32, get_default_dtype, no_grad
 
 
 def numbers(*given):
-    """Parameters as tensors of one shape."""
+    """Parameters as tensors of one shape, on the device of those that are tensors."""
+    device = next((x.device for x in given if isinstance(x, Tensor)), None)
     dtype = next((x.dtype for x in given if isinstance(x, Tensor) and x.is_floating_point()), get_default_dtype() or float32)
-    return broadcast_tensors(*[x if isinstance(x, Tensor) else as_tensor(x, dtype=dtype) for x in given])
+    return broadcast_tensors(*[x if isinstance(x, Tensor) else as_tensor(x, dtype=dtype, device=device) for x in given])
+
+
+#: Methods that compute with parameters, and so where these are.
+_COMPUTING = "sample rsample log_prob cdf icdf entropy _draw enumerate_support".split()
+
+
+def _on_cpu(distribution):
+    """The distribution with all its tensors in main memory."""
+    twin = copy.copy(distribution)
+    parts = vars(distribution).items()
+    twin.__dict__.update({name: _on_cpu(v) if isinstance(v, Distribution) else moved(v, "cpu") for name, v in parts})
+    return twin
+
+
+def _where(distribution):
+    """The device of its tensors, if that is not the CPU."""
+    parts = list(vars(distribution).values())
+    return first(parts) or next(filter(None, (_where(part) for part in parts if isinstance(part, Distribution))), None)
+
+
+def _near(method):
+    """The method, which makes tensors where the parameters are. Where the device lacks a dtype on the way, it runs on the CPU."""
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        there = _where(self) if OPENED else None
+        if there is None:
+            return method(self, *args, **kwargs)
+        draws = None if is_tracing() else get_rng_state()
+        try:
+            return _call_on(there, method, (self, *args), kwargs)
+        except UnsupportedDtype:
+            if draws is None:
+                raise
+            set_rng_state(draws)  # the same draws as on the CPU
+            return moved(_call_on("cpu", method, (_on_cpu(self), *moved(args, "cpu")), moved(kwargs, "cpu")), there)
+
+    return call
 
 
 class Distribution:
@@ -24,6 +65,12 @@ class Distribution:
     support = None
     _parts = {}
     _validate_args = __debug__
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name in _COMPUTING:
+            if name in vars(cls) and callable(vars(cls)[name]):
+                setattr(cls, name, _near(vars(cls)[name]))
 
     @staticmethod
     def set_default_validate_args(value):

@@ -70,3 +70,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     if reduction != "none":
         raise ValueError(f"reduction {reduction!r} is not one of 'none', 'mean', 'sum'")
     return loss[0] if alone else loss
+
+
+from .._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

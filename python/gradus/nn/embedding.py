@@ -104,3 +104,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         return total
     sizes = zeros((count,), dtype=weight.dtype).scatter_add(0, bags, kept)
     return total / sizes.clamp(min=1).unsqueeze(1)
+
+
+from .._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

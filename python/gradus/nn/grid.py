@@ -161,3 +161,8 @@ def affine_grid_generator(theta, size, align_corners):
     (1, 2, 3, 2)
     """
     return affine_grid(theta, size, align_corners)
+
+
+from .._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

@@ -112,3 +112,8 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, features), bias).reshape(*shape)
     return cross_entropy(logits, target, weight, -100 if ignore_index is None else ignore_index, reduction, label_smoothing)
+
+
+from .._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

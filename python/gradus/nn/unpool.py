@@ -118,3 +118,8 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
     """Maxima of windows over three axes whose strides are drawn at random, such that the result has the given size."""
     found = fractional_max_pool3d_with_indices(input, kernel_size, output_size, output_ratio, _random_samples=_random_samples)
     return found if return_indices else found[0]
+
+
+from .._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)

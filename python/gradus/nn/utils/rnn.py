@@ -161,3 +161,7 @@ def reversed_within(padded, lengths):
     back = where(steps < lengths, lengths - 1 - steps, steps)
     index = back.reshape(*back.shape, *[1] * (padded.dim() - 2)).expand(padded.shape)
     return padded.gather(0, index)
+
+from ..._device import located_in as _located_in  # noqa: E402
+
+_located_in(__name__)
