@@ -82,7 +82,7 @@ fn a_device_is_chosen_by_name() {
     m.to("cpu".parse().unwrap()).unwrap();
     assert_eq!(Device::default().to_string(), "cpu");
     let e = "cuda".parse::<Device>().unwrap_err().to_string();
-    assert!(e.contains("the device \"cuda\" is not there: models live on cpu"), "{e}");
+    assert!(e.contains("device cuda: is not a kind of device here; there are `cpu` and `wgpu`"), "{e}");
 }
 
 #[test]

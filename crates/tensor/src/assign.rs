@@ -53,8 +53,11 @@ impl Tensor {
             return copy;
         }
         let shape = self.shape();
-        let all = || Tensor::iota(DType::I64, [shape.numel()], 0);
-        let positions = self.device().with(all).reshape(&shape).at(places);
+        let all = {
+            let _back = self.device().enter();
+            Tensor::iota(DType::I64, [shape.numel()], 0)
+        };
+        let positions = all.reshape(&shape).at(places);
         if positions.error().is_some() {
             return positions;
         }

@@ -22,7 +22,11 @@ impl Tensor {
         let dtype = self.dtype().promote(other.dtype());
         let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
         let (a, b) = (self.to_dtype(dtype), other.to_dtype(dtype));
-        a.dot_reduced(&b, [lhs, rhs, out]).unwrap_or_else(|| apply1(Dot::new(lhs, rhs, out), &[&a, &b]))
+        // No closure: in one the caller's line would be lost.
+        match a.dot_reduced(&b, [lhs, rhs, out]) {
+            Some(product) => product,
+            None => apply1(Dot::new(lhs, rhs, out), &[&a, &b]),
+        }
     }
 
     /// The contraction of operands with many axes: without axes of extent 1, and with one axis of extent 0 instead of several.

@@ -123,8 +123,11 @@ impl Tensor {
             return Tensor::refuse("arange", &[], Error::value("start, stop and step", why));
         }
         // Wide numbers, which not every device has.
-        let make = || Tensor::iota(DType::F64, [n.max(0.0) as usize], 0).mul(s).add(a).to_dtype(DType::F32);
-        Device::CPU.with(make).on_default_device()
+        let wide = {
+            let _back = Device::CPU.enter();
+            Tensor::iota(DType::F64, [n.max(0.0) as usize], 0).mul(s).add(a).to_dtype(DType::F32)
+        };
+        wide.on_default_device()
     }
 
     /// `n` evenly spaced numbers from `start` to `stop`, both included, `f32`.

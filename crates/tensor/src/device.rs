@@ -90,15 +90,13 @@ impl Device {
 
     /// Runs a function that makes tensors without operands here.
     pub fn with<R>(self, f: impl FnOnce() -> R) -> R {
-        /// Brings the default back on every way out.
-        struct Back(Device);
-        impl Drop for Back {
-            fn drop(&mut self) {
-                self.0.set_default();
-            }
-        }
-        let _back = Back(self.set_default());
+        let _back = self.enter();
         f()
+    }
+
+    /// As [`with`](Device::with), for as long as the guard lives: in a closure the caller's line would be lost.
+    pub(crate) fn enter(self) -> Back {
+        Back(self.set_default())
     }
 
     /// Waits until all that was queued here is done.
@@ -115,6 +113,15 @@ impl Device {
         let narrow = if dtype.is_complex() { DType::C64 } else { DType::F32 };
         let why = format!("has no {dtype}; convert the tensor to {narrow} first");
         Err(Error::device(device.name(), why))
+    }
+}
+
+/// Restores the default device when it goes.
+pub(crate) struct Back(Device);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        self.0.set_default();
     }
 }
 
@@ -204,10 +211,10 @@ impl Data {
         self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MOST_TAKEN_ALONG
     }
 
-    /// Whether this is one element, once or repeated.
+    /// Whether this is at most one element, once or repeated.
     fn is_one_number(&self) -> bool {
         match &self.strides {
-            None => self.aval.shape.numel() == 1,
+            None => self.aval.shape.numel() <= 1,
             Some(strides) => strides.iter().all(|s| *s == 0),
         }
     }

@@ -181,7 +181,10 @@ impl Generator {
     #[track_caller]
     pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
         // Running totals are wide numbers, which not every device has.
-        let drawn = Device::CPU.with(|| self.draw(&weights.to(Device::CPU), n, replacement));
+        let drawn = {
+            let _back = Device::CPU.enter();
+            self.draw(&weights.to(Device::CPU), n, replacement)
+        };
         match drawn {
             Ok(t) => t.to(weights.device()),
             Err(e) => Tensor::refuse("multinomial", &[weights], e),

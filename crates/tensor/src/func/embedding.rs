@@ -87,7 +87,11 @@ impl Tensor {
         if !training || p == 0.0 {
             return self.clone();
         }
-        let kept = self.device().with(|| generator.rand(self.shape())).ge(p);
+        let drawn = {
+            let _back = self.device().enter();
+            generator.rand(self.shape())
+        };
+        let kept = drawn.ge(p);
         region1("dropout", vec![arg("p", p)], &[self, &kept], |x| drop_out(&x[0], &x[1], p))
     }
 }
