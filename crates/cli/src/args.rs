@@ -205,7 +205,7 @@ fn size(text: &str) -> Result<f64, String> {
 /// Where programs run.
 #[derive(Args, Debug)]
 pub(crate) struct On {
-    /// Where to run; `gradus devices` lists what there is
+    /// Where to run, one of `gradus devices`
     #[arg(long = "device", value_name = "NAME", default_value = "cpu")]
     name: String,
 }
