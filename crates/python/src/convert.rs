@@ -310,6 +310,8 @@ impl<'py> Elements<'py> {
 
 /// The elements as nested lists, or a number.
 pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    // An object and a pointer for each element: what cannot fit is refused before anything is made.
+    raise(gradus::ir::size::reserve(t.numel().saturating_mul(40)))?;
     if t.numel() > FEW && t.shape().rank() <= MOST_AXES {
         return many_to_list(py, &t.detach());
     }
