@@ -67,7 +67,6 @@ list(t.nn.ModuleList([None, t.nn.ReLU()]))[0], len(t.nn.ModuleList([None, t.nn.R
 t.nn.SyncBatchNorm.convert_sync_batchnorm(t.nn.Sequential(t.nn.BatchNorm2d(3), t.nn.Linear(1, 1))).__repr__()
 t.__version__ >= "2.0", t.__version__ >= (2, 1), t.__version__ < "3", t.__version__ > "2.4", t.__version__.split(".")[0], t.__version__ == t.__version__, t.version.hip
 t.utils.data.Sampler[int] is not None, t.utils.data.Dataset[int] is not None
-t.accelerator.is_available(), t.accelerator.device_count()
 t.compiler.is_compiling(), t.compiler.disable(lambda x: x + 1)(1), t.compiler.allow_in_graph(lambda x: x + 1)(1)
 issubclass(t._C._LinAlgError, RuntimeError)
 t.jit.Final[int] is not None, t.jit.is_scripting(), t.jit.annotate(int, 3)

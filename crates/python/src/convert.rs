@@ -313,7 +313,7 @@ pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, P
     // An object and a pointer for each element: what cannot fit is refused before anything is made.
     raise(gradus::ir::size::reserve(t.numel().saturating_mul(40)))?;
     if t.numel() > FEW && t.shape().rank() <= MOST_AXES {
-        return many_to_list(py, &t.detach());
+        return many_to_list(py, &t.detach().to(gradus::Device::CPU));
     }
     let many = t.numel() > AT_ONCE;
     let flat = if many { t.detach().reshape([-1]) } else { t.clone() };
