@@ -384,10 +384,10 @@ pub(crate) struct ReplArgs {
 pub(crate) struct TrainArgs {
     /// The configuration, in TOML
     pub(crate) config: PathBuf,
-    /// Go on from the checkpoint in the output folder, if there is one
+    /// Go on from the last checkpoint, if there is one
     #[arg(long)]
     pub(crate) resume: bool,
-    /// With --resume: accept other settings than the checkpoint's
+    /// With --resume: accept changed settings
     #[arg(long, requires = "resume")]
     pub(crate) force: bool,
     #[command(flatten)]
