@@ -44,7 +44,7 @@ Examples:
 Examples:
   gradus check mlp.eq
   gradus check mlp.eq --loss Energy --input X=x.npy
-  gradus check mlp.eq --device wgpu    every value and gradient beside the CPU's
+  gradus check mlp.eq --device wgpu    values and gradients compared with the CPU
 
 Where the loss has no derivative (a kink, a jump, an infinite slope) the table says
 \"not differentiable here\", and nothing fails.")]

@@ -3,7 +3,7 @@
 //! Every name gets one more term, an input that is zero (`Y[q0, q1] = Step_Y[q0, q1]`): the derivative for that input is the
 //! gradient of the name, whether it is an input, a constant or computed.
 
-mod beside;
+mod device;
 mod probe;
 mod slopes;
 
@@ -17,7 +17,7 @@ use probe::{AT_REST, Probe};
 use std::collections::BTreeMap;
 
 pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
-    let device = args.on.device()?;
+    let chosen = args.on.device()?;
     let opened = open::program(&args.file, terminal)?;
     let program = &opened.program;
     let wanted: Vec<Name> = program.outputs();
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     writeln!(terminal.out, "{equations} equations, {} names: no fault found", program.names.len())?;
     let Some((program, gradient)) = differentiated(program, args, &mut random, &mut ready)? else {
         writeln!(terminal.out, "nothing in it can be differentiated")?;
-        return beside::compare(program, None, &ready, device, terminal);
+        return device::compare_with_cpu(program, None, &ready, chosen, terminal);
     };
     open::warn(&program, &gradient.warnings, terminal);
     let given = Ready { settings: ready.settings.clone(), inputs: ready.inputs.clone() };
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     if rows.is_empty() {
         writeln!(terminal.out, "no gradient of {} flows into anything", gradient.loss)?;
-        return beside::compare(&program, Some(&gradient), &given, device, terminal);
+        return device::compare_with_cpu(&program, Some(&gradient), &given, chosen, terminal);
     }
     writeln!(
         terminal.out,
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     if !wrong.is_empty() {
         return Err(Failure::Run(format!("gradients are wrong: {}", wrong.join(", "))));
     }
-    beside::compare(&program, Some(&gradient), &given, device, terminal)
+    device::compare_with_cpu(&program, Some(&gradient), &given, chosen, terminal)
 }
 
 fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {

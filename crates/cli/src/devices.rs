@@ -1,8 +1,8 @@
-//! `gradus devices`.
+//! `gradus devices`: lists the devices with their limits, and with `--measure` their rates.
 
 use crate::args::DevicesArgs;
 use crate::{Done, Terminal};
-use gradus::{Device, Found};
+use gradus::{Device, DeviceInfo};
 use serde_json::{Map, Value};
 
 pub(crate) fn run(args: &DevicesArgs, terminal: &mut Terminal<'_>) -> Done {
@@ -11,7 +11,7 @@ pub(crate) fn run(args: &DevicesArgs, terminal: &mut Terminal<'_>) -> Done {
         all.iter_mut().for_each(measure);
     }
     if args.json {
-        let one = |found: &Found| {
+        let one = |found: &DeviceInfo| {
             let facts = found.facts.iter().map(|(key, value)| (key.clone(), Value::String(value.clone())));
             let name = [("name".to_string(), Value::String(found.name.clone()))];
             Value::Object(Map::from_iter(name.into_iter().chain(facts)))
@@ -32,14 +32,14 @@ pub(crate) fn run(args: &DevicesArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Adds what the device can do, or why that could not be measured.
-fn measure(found: &mut Found) {
-    let roof = Device::named(&found.name).and_then(Device::roof);
+/// Appends the measured rates of the device, or the reason why it cannot be opened.
+fn measure(found: &mut DeviceInfo) {
+    let roofline = Device::named(&found.name).and_then(Device::roofline);
     let mut fact = |key: &str, value: String| found.facts.push((key.to_string(), value));
-    match roof {
-        Ok(roof) => {
-            fact("bandwidth", format!("{:.1} GB/s, reading and writing", roof.bytes / 1e9));
-            fact("products", format!("{:.1} GFLOP/s in f32", roof.flops / 1e9));
+    match roofline {
+        Ok(roofline) => {
+            fact("bandwidth", format!("{:.1} GB/s, reading and writing", roofline.bytes / 1e9));
+            fact("products", format!("{:.1} GFLOP/s in f32", roofline.flops / 1e9));
         }
         Err(e) => fact("cannot be used", e.to_string()),
     }

@@ -88,7 +88,7 @@ fn check_compares_a_gpu_with_the_cpu() {
     }
     let file = root().join("examples/equations/mlp.eq").display().to_string();
     let text = output("", &["check", &file, "--device", "wgpu"]);
-    let (_, table) = text.split_once("on wgpu:0, and how far they are from the CPU's").expect("a table");
+    let (_, table) = text.split_once("on wgpu:0, compared with the CPU:").expect("a table");
     assert!(table.contains("Grad_W1") && table.contains("Loss") && !table.contains("WRONG"), "{table}");
 }
 

@@ -7,11 +7,11 @@
 
 mod device;
 mod pending;
-mod roof;
+mod roofline;
 mod table;
 
 pub use device::{Argument, Device, Done, Executable, Request, Sink, Statistics, memory_error};
 pub use gradus_compile::{Plan, Profile, Text, Work};
 pub use pending::{Pending, Reading};
-pub use roof::Roof;
+pub use roofline::Roofline;
 pub use table::{add, by_id, by_name, is_any_open, open};

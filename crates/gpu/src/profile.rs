@@ -4,19 +4,6 @@ use crate::limits::{Barriers, Limits};
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split};
 use gradus_ir::DType;
 
-const DTYPES: &[DType] = &[
-    DType::F32,
-    DType::BF16,
-    DType::F16,
-    DType::I8,
-    DType::U8,
-    DType::I32,
-    DType::U32,
-    DType::I64,
-    DType::Bool,
-    DType::C64,
-];
-
 /// The limits by which graphs are compiled for an adapter: those of a desktop GPU, or of an adapter in software if barriers
 /// are dear.
 pub fn profile(limits: &Limits) -> Profile {
@@ -37,6 +24,6 @@ pub fn profile(limits: &Limits) -> Profile {
         loops: Loops { small: if software { 1 << 16 } else { 1 << 20 } },
         memory: Memory { align: 256, most },
         products: if software { &[DType::F32] } else { &[DType::F32, DType::F16, DType::BF16] },
-        dtypes: DTYPES,
+        dtypes: &DType::WITHOUT_F64,
     }
 }

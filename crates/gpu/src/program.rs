@@ -22,7 +22,7 @@ pub struct Program {
     pub inputs: Vec<usize>,
     /// Buffers of the outputs, in order.
     pub outputs: Vec<usize>,
-    /// Per output, the input whose memory it takes over. The device copies an input that is still used elsewhere.
+    /// Per output, the input whose memory it takes over. The device copies an input that other tensors still use.
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
@@ -49,7 +49,7 @@ pub struct Module {
     /// WGSL or CUDA C.
     pub text: String,
     /// Per storage binding of group 0, in order, whether the kernel writes to it. The parameters are the uniform buffer
-    /// behind them, with a dynamic offset.
+    /// after them, with a dynamic offset.
     pub writable: Vec<bool>,
     /// Threads of a workgroup, along each dimension.
     pub group: [u32; 3],

@@ -22,7 +22,7 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
         arena: plan.arena,
         checks: Vec::new(),
     };
-    // Checks come behind the plan's temporaries, then the temporaries of single steps.
+    // Checks follow the plan's temporaries, then the temporaries of single steps.
     let check = plan.arena.next_multiple_of(ALIGN);
     let free = check + ALIGN * checks(plan);
     let mut t = Translation { limits, dialect, text, program, known: HashMap::new(), check, free };
@@ -149,7 +149,7 @@ impl Translation<'_> {
         self.program.commands.push(command);
     }
 
-    /// A temporary behind those in use.
+    /// A temporary after those in use.
     pub(crate) fn temporary(&mut self, dtype: DType, numel: usize) -> usize {
         let at = self.free;
         self.free += (numel * dtype.size()).next_multiple_of(ALIGN);

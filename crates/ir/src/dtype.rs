@@ -68,6 +68,20 @@ impl DType {
         DType::C128,
     ];
 
+    /// The dtypes without 64-bit floats: those that every GPU has.
+    pub const WITHOUT_F64: [DType; 10] = [
+        DType::F32,
+        DType::BF16,
+        DType::F16,
+        DType::I8,
+        DType::U8,
+        DType::I32,
+        DType::U32,
+        DType::I64,
+        DType::Bool,
+        DType::C64,
+    ];
+
     /// The short name, as in `f32[2,3]`.
     pub fn name(self) -> &'static str {
         match self {

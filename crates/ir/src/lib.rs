@@ -14,6 +14,7 @@ pub mod graph;
 mod igamma;
 mod igamma_grad;
 pub mod literal;
+mod literal_bytes;
 pub mod ops;
 pub mod philox;
 pub mod reference;

@@ -211,7 +211,7 @@ impl Program {
     /// Whether the operands are on the device that it was compiled for. Those that are not, beside others that are, are refused
     /// by the run.
     fn is_here(&self, tensors: &[Tensor]) -> bool {
-        if !crate::device::is_elsewhere() {
+        if !crate::device::other_devices_used() {
             return true;
         }
         let other = tensors.iter().chain(self.compiled.cells()).map(Tensor::device).find(|d| !d.is_cpu());

@@ -23,18 +23,18 @@ thread_local! {
 }
 
 /// Whether a device other than the CPU was ever asked for. Until then nothing has to be checked.
-static ELSEWHERE: AtomicBool = AtomicBool::new(false);
+static OTHER_DEVICES_USED: AtomicBool = AtomicBool::new(false);
 
 /// Whether tensors can be on other devices than the CPU.
 #[inline]
-pub(crate) fn is_elsewhere() -> bool {
-    ELSEWHERE.load(Ordering::Relaxed)
+pub(crate) fn other_devices_used() -> bool {
+    OTHER_DEVICES_USED.load(Ordering::Relaxed)
 }
 
 /// Where a new tensor is made without `device=`.
 #[inline]
 pub(crate) fn current() -> Device {
-    match is_elsewhere() {
+    match other_devices_used() {
         true => WORKING.get().unwrap_or(CHOSEN.get()),
         false => Device::CPU,
     }
@@ -42,7 +42,7 @@ pub(crate) fn current() -> Device {
 
 /// Where a tensor is; a traced one where the operands of the traced function are.
 pub(crate) fn of(t: &Tensor) -> Device {
-    if is_elsewhere() && t.is_traced() { TRACED.get() } else { t.device() }
+    if other_devices_used() && t.is_traced() { TRACED.get() } else { t.device() }
 }
 
 /// The first device other than the CPU that operands are on, else the CPU; `None` if there are none.
@@ -86,7 +86,7 @@ pub(crate) fn parse(device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device
         ("cpu", Some(i)) => Err(runtime_error(format!("CPU device index must be -1 or zero, got {i}"))),
         ("wgpu", _) => {
             let found = raise(py.detach(|| Device::named(&name)))?;
-            if !ELSEWHERE.swap(true, Ordering::Relaxed) {
+            if !OTHER_DEVICES_USED.swap(true, Ordering::Relaxed) {
                 py.import("gradus._device")?.getattr("OPENED")?.call_method1("append", (found.name(),))?;
             }
             Ok(Some(found))

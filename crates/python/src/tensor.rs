@@ -5,7 +5,7 @@
 //! puts a value with that part replaced into the other. So derivatives of programs that write in place are right without
 //! further rules, in eager mode and under every transform.
 
-use crate::device::{is_elsewhere, moved, of};
+use crate::device::{moved, of, other_devices_used};
 use crate::error::{forgotten, raise, raised, runtime_error};
 use crate::hook::Called;
 use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
@@ -584,7 +584,7 @@ pub(crate) const BIG: usize = 1 << 15;
 
 /// Computes without Python's lock if there is much to compute. What is made on the way is where the tensor is.
 pub(crate) fn compute<R: Send>(py: Python<'_>, x: &Tensor, f: impl FnOnce(&Tensor) -> R + Send) -> R {
-    let near = |x: &Tensor| if is_elsewhere() { x.device().with(|| f(x)) } else { f(x) };
+    let near = |x: &Tensor| if other_devices_used() { x.device().with(|| f(x)) } else { f(x) };
     if x.numel() >= BIG { py.detach(|| near(x)) } else { near(x) }
 }
 

@@ -158,17 +158,24 @@ pub fn erfc<N: Float>(x: N) -> N {
     N::select(x.gt(10.056), 0.0, N::select(x.lt(0.0), two - y, y))
 }
 
-/// Returns the natural logarithm.
+/// Splits a positive number into `(n, f)` with `x = 2^n · (1 + f)`, where `1 + f` is between the square roots of 1/2
+/// and 2.
 #[inline(always)]
-pub fn log<N: Float>(x: N) -> N {
-    // Numbers below the normal ones, scaled into them.
+pub(crate) fn split<N: Float>(x: N) -> (N, N) {
+    // Subnormal numbers are scaled into the normal range first.
     let tiny = x.lt(f32::MIN_POSITIVE);
     let bits = N::select(tiny, x * 8_388_608.0.into(), x).to_bits();
     let low = N::Bits::from(std::f32::consts::FRAC_1_SQRT_2.to_bits());
-    // The exponent that leaves a mantissa between the roots of 1/2 and 2.
     let above = bits - low;
     let n = N::from_int(above >> 23) - N::select(tiny, 23.0, 0.0);
     let f = N::from_bits((above & 0x7f_ffff.into()) + low) - 1.0.into();
+    (n, f)
+}
+
+/// Returns the natural logarithm.
+#[inline(always)]
+pub fn log<N: Float>(x: N) -> N {
+    let (n, f) = split(x);
     let q = horner!(N; f; 0.333_333_3, -0.249_999_97, 0.200_007_16, -0.166_678_03, 0.142_490_58, -0.124_256_87,
         0.116_854_2, -0.114_797_34, 0.069_716_12);
     let z = f * f;

@@ -1,7 +1,7 @@
 //! Logarithms and inverse hyperbolic functions of `f32` in `f32` arithmetic, without branches, for targets without `f64`.
 
 use crate::Real;
-use crate::exponential::log;
+use crate::exponential::{log, split};
 use std::f32::consts::LN_2;
 
 /// Returns `log(1 + x)`, exact near 0.
@@ -20,12 +20,7 @@ pub fn log1p<N: Real>(x: N) -> N {
 /// A logarithm in parts: the exponent, and that of the mantissa as a number of 12 bits and what it lacks.
 #[inline(always)]
 fn log_parts<N: Real>(x: N) -> (N, N, N) {
-    let tiny = x.lt(f32::MIN_POSITIVE);
-    let bits = N::select(tiny, x * 8_388_608.0.into(), x).to_bits();
-    let low = N::Bits::from(std::f32::consts::FRAC_1_SQRT_2.to_bits());
-    let above = bits - low;
-    let n = N::from_int(above >> 23) - N::select(tiny, 23.0, 0.0);
-    let f = N::from_bits((above & 0x7f_ffff.into()) + low) - 1.0.into();
+    let (n, f) = split(x);
     let s = f / (f + 2.0.into());
     let z = s * s;
     // log(1 + f) = f - f²/2 + s·(f²/2 + z·q).

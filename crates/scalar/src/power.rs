@@ -1,7 +1,7 @@
 //! Powers, cube roots and `hypot` of `f32` in `f32` arithmetic, without branches, for targets without `f64`.
 
 use crate::Real;
-use crate::exponential::ROUND;
+use crate::exponential::{ROUND, split};
 use std::f32::consts::LN_2;
 
 /// A number as the sum of two, the second less than the last place of the first.
@@ -28,12 +28,7 @@ const FACTOR: (f32, f32) = (2.885_39, (2.0 * std::f64::consts::LOG2_E - 2.885_39
 /// The logarithm to base 2 of a positive number, to about 32 bits.
 #[inline(always)]
 fn log2<N: Real>(x: N) -> Pair<N> {
-    let tiny = x.lt(f32::MIN_POSITIVE);
-    let bits = N::select(tiny, x * 8_388_608.0.into(), x).to_bits();
-    let low = N::Bits::from(std::f32::consts::FRAC_1_SQRT_2.to_bits());
-    let above = bits - low;
-    let n = N::from_int(above >> 23) - N::select(tiny, 23.0, 0.0);
-    let f = N::from_bits((above & 0x7f_ffff.into()) + low) - 1.0.into();
+    let (n, f) = split(x);
     // log(1 + f) = 2·(s + s³/3 + ...) for s = f / (2 + f), which is taken as a pair.
     let two = N::from(2.0);
     let d = two + f;

@@ -100,9 +100,9 @@ fn add(slot: &mut Option<Tensor>, g: Tensor) {
     });
 }
 
-/// A gradient where it is needed. Nothing is looked up while the CPU is the only device.
+/// Moves a gradient to the device that needs it. Costs one load while the CPU is the only open device.
 #[inline]
-fn moved(g: Tensor, to: impl FnOnce() -> Device) -> Tensor {
+fn moved_to(g: Tensor, to: impl FnOnce() -> Device) -> Tensor {
     if gradus_device::is_any_open() { g.to(to()) } else { g }
 }
 
@@ -116,13 +116,13 @@ impl Pass {
                     self.leaves.push((leaf.clone(), None));
                     self.leaves.len() - 1
                 });
-                add(&mut self.leaves[at].1, moved(g, || cell.device()));
+                add(&mut self.leaves[at].1, moved_to(g, || cell.device()));
             }
         }
     }
 
     fn send_node(&mut self, node: &Handle<Node>, out: usize, g: Tensor) {
-        let g = moved(g, || node.device);
+        let g = moved_to(g, || node.device);
         add(&mut self.pending.of(node).cts[out], g);
     }
 

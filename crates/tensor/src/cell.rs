@@ -118,7 +118,7 @@ impl Cell {
         f(value.as_data()?)
     }
 
-    /// Where the value is; if a compiled step has it, where that step left it last.
+    /// Returns the device of the value, or the CPU while a compiled step has taken the value.
     pub(crate) fn device(&self) -> Device {
         self.state().value.as_data().map_or(Device::CPU, Data::device)
     }

@@ -3,7 +3,7 @@
 
 use crate::cell::Cell;
 use crate::data::Data;
-use crate::device::{Device, mixed};
+use crate::device::{Device, mixed_devices};
 use crate::execute::{Keeps, Ready, argument, program, row_major};
 use crate::profile::report;
 use crate::tensor::Tensor;
@@ -58,7 +58,7 @@ pub struct Measured {
 #[track_caller]
 pub fn compile<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Compiled> {
     let place = Location::caller();
-    compile_at(types_of(ins)?, f, elsewhere(ins)).map_err(|e| e.or_at(place))
+    compile_at(types_of(ins)?, f, first_other_device(ins)).map_err(|e| e.or_at(place))
 }
 
 fn types_of(ins: &[&Tensor]) -> Result<Vec<Aval>> {
@@ -69,8 +69,8 @@ fn types_of(ins: &[&Tensor]) -> Result<Vec<Aval>> {
     Ok(types)
 }
 
-/// The first device other than the CPU that a tensor is on.
-fn elsewhere(ins: &[&Tensor]) -> Option<Device> {
+/// Returns the device of the first tensor that is not on the CPU.
+fn first_other_device(ins: &[&Tensor]) -> Option<Device> {
     ins.iter().map(|t| t.device()).find(|d| !d.is_cpu())
 }
 
@@ -87,11 +87,11 @@ fn compile_at<R: Outputs>(
     Compiled::new(traced, types, device)
 }
 
-/// Where a function of so many arguments runs, of which the first that is not on the CPU is on `device`: where its operands
-/// are, or where tensors are made if there are none.
+/// Chooses the device of a function: `device`, the device of its arguments, if that is not the CPU; else the device of
+/// captured tensors; else the default device if there are no operands at all.
 fn device_for(device: Option<Device>, arguments: usize, captured: &[Tensor]) -> Device {
     let none = || if arguments == 0 && captured.is_empty() { Device::default() } else { Device::CPU };
-    device.or_else(|| elsewhere(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)
+    device.or_else(|| first_other_device(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)
 }
 
 /// Makes one plan of a graph, for this thread's default device.
@@ -160,14 +160,14 @@ impl Compiled {
     }
 
     /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near
-    /// that comes to what the device can do (`Device::roof`).
+    /// that comes to what the device can do (`Device::roofline`).
     #[track_caller]
     pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
         let place = Location::caller();
         let mut times = Times::default();
         self.run_with(ins, &mut |ready, arguments| ready.run_timed(arguments, &mut times))
             .map_err(|e| e.or_at(place))?;
-        Ok(report(&self.ready, &times.0, self.device.roof()?))
+        Ok(report(&self.ready, &times.0, self.device.roofline()?))
     }
 
     /// Runs it on arguments of the types it was compiled for.
@@ -194,7 +194,7 @@ impl Compiled {
         let mut outs: Vec<Data> =
             storages.into_iter().zip(self.traced.graph.output_avals()).map(data).collect();
         let written = outs.split_off(outs.len() - self.traced.written.len());
-        // A cell stays where it is, so that a generator on the CPU can draw for any device.
+        // Cells do not change their device: a generator on the CPU draws for every device.
         let mut failed = None;
         for (out, data) in std::mem::take(&mut taken.cells).into_iter().zip(written) {
             let back = data.to(out.device).unwrap_or_else(|e| {
@@ -209,12 +209,12 @@ impl Compiled {
         Ok(outs.into_iter().map(Tensor::data).collect())
     }
 
-    /// A value as an argument. Numbers and generators may stay on the CPU.
+    /// Turns a value into an argument. Numbers and generator states may be on the CPU.
     fn given(&self, data: &Data) -> Result<Argument> {
         match data.device() {
             own if own == self.device => {}
             _ if data.is_small_on_host() => {}
-            own => return Err(mixed(self.device, own)),
+            own => return Err(mixed_devices(self.device, own)),
         }
         Ok(argument(&row_major(data)?))
     }
@@ -359,7 +359,7 @@ impl<F> Jit<F> {
     where
         F: Fn(&[Tensor]) -> R,
     {
-        let (types, device) = (types_of(ins)?, elsewhere(ins));
+        let (types, device) = (types_of(ins)?, first_other_device(ins));
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Cells may have moved since.
         let is_there = |c: &Compiled| {

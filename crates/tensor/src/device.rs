@@ -1,4 +1,5 @@
-//! Devices by name: where tensors are, how they get there, and where new ones are made.
+//! Opens devices by name, moves tensors between them, and keeps the default device of each thread.
+//! `execute.rs` chooses the device of an operation by `device_of`; `gradus_device` defines what a device is.
 
 use crate::apply::apply1;
 use crate::data::Data;
@@ -26,12 +27,12 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Device(u16);
 
-/// Bytes of the largest operand that may be on the CPU beside a compiled function on another device: a complex number, or
-/// the state of a generator.
-const MOST_TAKEN_ALONG: usize = 16;
+/// Largest CPU operand that a compiled function on another device accepts, in bytes: a complex number, or the state of a
+/// generator. The device copies it at each run.
+const MOST_FROM_HOST: usize = 16;
 
 thread_local! {
-    /// Where this thread makes tensors that have no operands.
+    /// Device on which this thread creates tensors.
     static DEFAULT: Cell<u16> = const { Cell::new(HOST) };
 }
 
@@ -39,8 +40,8 @@ impl Device {
     /// The processor that the program itself runs on.
     pub const CPU: Device = Device(HOST);
 
-    /// The device with this name, which is opened on first use: `cpu`, or a kind of device with a number, such as
-    /// `wgpu:0`. Without a number it is the first of its kind.
+    /// Returns the device with this name and opens it on first use. A name is `cpu`, or a kind with a number, such as
+    /// `wgpu:0`. The default number is 0.
     pub fn named(name: &str) -> Result<Device> {
         let (kind, index) = match name.split_once(':') {
             Some((kind, index)) => (kind, index.parse::<usize>().ok()),
@@ -59,7 +60,7 @@ impl Device {
         }
     }
 
-    /// Adds a device of your own under a name; `make` is given its number.
+    /// Adds a user-defined device under a name. `make` receives the number that its storages must carry.
     pub fn add(name: &str, make: impl FnOnce(u16) -> Arc<dyn gradus_device::Device>) -> Result<Device> {
         Ok(Device(gradus_device::add(name, make)?.id()))
     }
@@ -73,7 +74,7 @@ impl Device {
         self == Device::CPU
     }
 
-    /// The device itself.
+    /// Returns the implementation of the device.
     pub fn get(self) -> Arc<dyn gradus_device::Device> {
         by_id(self.0).unwrap_or_else(|| Arc::new(Cpu))
     }
@@ -83,28 +84,29 @@ impl Device {
         self.get().name().to_string()
     }
 
-    /// Makes tensors without operands here from now on, on this thread; returns where they were made before.
+    /// Makes this the device on which the current thread creates tensors. Returns the previous one.
     pub fn set_default(self) -> Device {
         Device(DEFAULT.replace(self.0))
     }
 
-    /// Runs a function that makes tensors without operands here.
+    /// Runs a function with this device as the default of the current thread.
     pub fn with<R>(self, f: impl FnOnce() -> R) -> R {
         let _back = self.enter();
         f()
     }
 
-    /// As [`with`](Device::with), for as long as the guard lives: in a closure the caller's line would be lost.
-    pub(crate) fn enter(self) -> Back {
-        Back(self.set_default())
+    /// Makes this the default device until the guard is dropped. Use it instead of [`with`](Device::with) where errors
+    /// must name the caller's line, which closures hide.
+    pub(crate) fn enter(self) -> DefaultDeviceGuard {
+        DefaultDeviceGuard(self.set_default())
     }
 
-    /// Waits until all that was queued here is done.
+    /// Waits until the device has finished all queued work.
     pub fn finish(self) -> Result<()> {
         self.get().finish().wait().map(|_| ())
     }
 
-    /// Whether tensors of a dtype can be here, or what to do instead.
+    /// Returns an error with advice if the device does not support a dtype.
     pub(crate) fn takes(self, dtype: DType) -> Result<()> {
         let device = self.get();
         if device.profile().dtypes.contains(&dtype) {
@@ -116,23 +118,23 @@ impl Device {
     }
 }
 
-/// Restores the default device when it goes.
-pub(crate) struct Back(Device);
+/// Restores the previous default device when dropped.
+pub(crate) struct DefaultDeviceGuard(Device);
 
-impl Drop for Back {
+impl Drop for DefaultDeviceGuard {
     fn drop(&mut self) {
         self.0.set_default();
     }
 }
 
-/// Where this thread makes tensors that have no operands.
+/// Returns the device on which the current thread creates tensors.
 impl Default for Device {
     fn default() -> Device {
         Device(DEFAULT.get())
     }
 }
 
-/// Opens a device by its kind and number.
+/// Opens device `index` of a kind.
 #[cfg(feature = "wgpu")]
 fn open(kind: &str, index: usize) -> Result<Device> {
     if kind != "wgpu" {
@@ -142,7 +144,7 @@ fn open(kind: &str, index: usize) -> Result<Device> {
     Ok(Device(gradus_device::open(&name, |id| gradus_wgpu::open(index, id, Arc::new(Cpu)))?.id()))
 }
 
-/// Opens a device by its kind and number.
+/// Opens device `index` of a kind.
 #[cfg(not(feature = "wgpu"))]
 fn open(kind: &str, _: usize) -> Result<Device> {
     match kind {
@@ -175,20 +177,21 @@ impl FromStr for Device {
     }
 }
 
-/// The device on which an op on these operands runs. One element of the CPU may stand beside tensors of another device.
+/// Returns the device on which an op with these operands runs. Operands on another device may be mixed with CPU operands of
+/// one element, such as numbers.
 #[inline]
 pub(crate) fn device_of<'a>(ins: impl IntoIterator<Item = &'a Data> + Clone) -> Result<Device> {
     let other = ins.clone().into_iter().find(|d| d.storage.device() != HOST);
     let Some(device) = other.map(Data::device) else { return Ok(Device::CPU) };
-    let stranger = |d: &&Data| d.device() != device && !(d.device().is_cpu() && d.is_one_number());
-    match ins.into_iter().find(stranger) {
+    let foreign = |d: &&Data| d.device() != device && !(d.device().is_cpu() && d.is_one_number());
+    match ins.into_iter().find(foreign) {
         None => Ok(device),
-        Some(d) => Err(mixed(device, d.device())),
+        Some(d) => Err(mixed_devices(device, d.device())),
     }
 }
 
-/// The error of operands on two devices, in PyTorch's words.
-pub(crate) fn mixed(one: Device, other: Device) -> Error {
+/// Builds the error for operands on two devices. The sentence is PyTorch's, because programs match it.
+pub(crate) fn mixed_devices(one: Device, other: Device) -> Error {
     let why = format!(
         "are not the same. Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
     );
@@ -200,18 +203,18 @@ impl Data {
         Device(self.storage.device())
     }
 
-    /// Whether the elements are in the memory of the CPU.
+    /// Whether the elements are in host memory.
     #[inline(always)]
     pub(crate) fn is_host(&self) -> bool {
         self.storage.device() == HOST
     }
 
-    /// Whether this is on the CPU and so little that a run on another device takes it along.
+    /// Whether the elements are in host memory and few enough for a run on another device to copy them.
     pub(crate) fn is_small_on_host(&self) -> bool {
-        self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MOST_TAKEN_ALONG
+        self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MOST_FROM_HOST
     }
 
-    /// Whether this is at most one element, once or repeated.
+    /// Whether at most one element is stored, possibly broadcast.
     fn is_one_number(&self) -> bool {
         match &self.strides {
             None => self.aval.shape.numel() <= 1,
@@ -219,7 +222,7 @@ impl Data {
         }
     }
 
-    /// The same elements in the memory of another device. Repeated elements stay repeated.
+    /// Copies the elements to another device. Broadcast elements are copied once and stay broadcast.
     pub(crate) fn to(&self, device: Device) -> Result<Data> {
         if self.device() == device {
             return Ok(self.clone());
@@ -243,7 +246,7 @@ impl Data {
         Ok(moved.with_layout(&self.aval.shape, strides, 0))
     }
 
-    /// The strides with which these elements, each once, give the shape of data that repeats them.
+    /// Returns the strides that broadcast these elements, which are stored once, to the shape of the original data.
     fn repeating(&self, shape: &[usize], strides: Option<&[i64]>) -> Vec<i64> {
         let Some(strides) = strides else { return self.strides() };
         if self.aval.rank() == 0 {
@@ -254,14 +257,14 @@ impl Data {
     }
 }
 
-/// Bytes of another device's storage, waited for.
+/// Reads bytes of another device's storage and waits for them.
 pub(crate) fn read(storage: &Storage, at: Range<usize>) -> Result<Storage> {
     let mut all = Device(storage.device()).get().read(&[(storage, at)]).wait()?;
     all.pop().ok_or_else(|| Error::verify("a read gave nothing"))
 }
 
 impl Tensor {
-    /// Where the elements are. What is being traced has no device yet and counts as the CPU's.
+    /// Returns the device that stores the elements. A traced tensor has no elements and reports the CPU.
     pub fn device(&self) -> Device {
         match &*self.0 {
             Inner::Data(d, _) => d.device(),
@@ -270,16 +273,16 @@ impl Tensor {
         }
     }
 
-    /// The same values on a device. Gradients flow back to the device that they came from.
+    /// Copies the tensor to a device, or returns it unchanged if it is there. Gradients flow back to the original device.
     ///
-    /// In a trace this is the tensor itself: a graph runs on one device, that of its operands.
+    /// A traced tensor is returned unchanged: a graph runs on one device, that of its operands.
     #[track_caller]
     pub fn to(&self, device: Device) -> Tensor {
         let place = std::panic::Location::caller();
         if self.is_traced() || self.error().is_some() || self.device() == device {
             return self.clone();
         }
-        // A leaf has no recorded call behind it. A view of it does.
+        // A leaf has no tape node. A view of it has one, and the copy takes over that node.
         let recorded = self.requires_grad() && crate::tape::is_grad_enabled();
         let source = match recorded && self.is_cell() {
             true => apply1(Reshape { shape: self.shape() }, &[self]),
@@ -293,7 +296,7 @@ impl Tensor {
         }
     }
 
-    /// Moves a cell's value to a device. Its gradient moves along.
+    /// Moves the value and the gradient of a cell to a device.
     #[track_caller]
     pub fn move_(&self, device: Device) -> Result<()> {
         let place = std::panic::Location::caller();

@@ -33,7 +33,7 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     // Operands too: what repeats takes no memory, but nobody waits for a walk over more than memory could hold.
     size::reserve_values(&avals)?;
     size::reserve_values(&outs)?;
-    let device = place(ins)?;
+    let device = device_for(ins)?;
     if !device.is_cpu() {
         outs.iter().try_for_each(|out| device.takes(out.dtype))?;
     }
@@ -42,12 +42,12 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     run(&ready, &mut ins.iter().map(argument).collect(), outs)
 }
 
-/// Where an op on these operands runs.
-pub(crate) fn place(ins: &[Data]) -> Result<Device> {
+/// Returns the device of an op: that of its operands, or the default device if it has none.
+pub(crate) fn device_for(ins: &[Data]) -> Result<Device> {
     if ins.is_empty() { Ok(Device::default()) } else { device_of(ins) }
 }
 
-/// A program made ready on a device. The CPU's is called directly, because small calls are many.
+/// An executable on any device. The CPU's is called without dynamic dispatch, because small eager calls are frequent.
 #[derive(Clone, Debug)]
 pub(crate) enum Ready {
     Cpu(Arc<Executable>),

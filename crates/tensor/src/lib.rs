@@ -51,7 +51,7 @@ pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use convert::Memory;
 pub use data::Element;
 pub use device::Device;
-pub use devices::Found;
+pub use devices::DeviceInfo;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
 pub use func::embedding::embedding;
 pub use func::loss::{
@@ -66,7 +66,7 @@ pub use func::loss_more::{
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use gradus_cpu::ask_to_stop;
-pub use gradus_device::Roof;
+pub use gradus_device::Roofline;
 pub use gradus_ir::transform::Unreachable;
 pub use hook::{HookHandle, Payload, hooks_changed};
 pub use leaves::{

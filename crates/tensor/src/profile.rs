@@ -2,12 +2,12 @@
 
 use crate::execute::Ready;
 use gradus_cpu::amount;
-use gradus_device::Roof;
+use gradus_device::Roofline;
 use std::fmt::Write;
 use std::time::Duration;
 
 /// A line per step, the longest first: time, share, rates, and the part of the roof that the rates reach.
-pub(crate) fn report(ready: &Ready, times: &[Duration], roof: Roof) -> String {
+pub(crate) fn report(ready: &Ready, times: &[Duration], roof: Roofline) -> String {
     let (titles, costs) = (ready.steps(), ready.costs());
     let total: Duration = times.iter().sum();
     let mut order: Vec<usize> = (0..times.len()).collect();

@@ -43,7 +43,7 @@ pub(crate) struct Node {
     /// Larger than that of earlier calls on the same thread, and of the calls that made the operands.
     pub(crate) order: u64,
     pub(crate) plan: Handle<Plan>,
-    /// Where the operands were, and where the cotangents of the results belong.
+    /// Device of the operands. Cotangents are moved there before the gradient runs.
     pub(crate) device: Device,
     /// Where the user made the call.
     pub(crate) place: &'static Location<'static>,

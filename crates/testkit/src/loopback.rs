@@ -1,6 +1,6 @@
-//! Loopback: a device for tests that runs programs on the CPU, but keeps its memory to itself.
-//! No pointer into its memory exists on the host. It does nothing before something is read, fills new and freed memory with
-//! rubbish, has no `f64`, counts reads, and fails an allocation or a command on request.
+//! Loopback: a test device that runs programs on the CPU but stores tensors in a private table.
+//! The host has no pointer into that table, so code that assumes host memory fails. Programs run when something is read. New
+//! memory has a fixed pattern, `f64` is unsupported, reads are counted, and an allocation can be made to fail.
 
 use gradus_compile::{Plan, Profile, Work};
 use gradus_cpu::{Cpu, PROFILE};
@@ -13,34 +13,20 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// What new memory contains.
-const RUBBISH: u8 = 0xA5;
+/// Byte that new memory is filled with.
+const FILL: u8 = 0xA5;
 
-/// Bytes of the largest operand that may be on the host.
+/// Largest operand that may be in host memory, in bytes.
 const MOST_FROM_HOST: usize = 16;
 
-/// All dtypes but the wide ones, as on most GPUs.
-const DTYPES: [DType; 10] = [
-    DType::F32,
-    DType::BF16,
-    DType::F16,
-    DType::I8,
-    DType::U8,
-    DType::I32,
-    DType::U32,
-    DType::I64,
-    DType::Bool,
-    DType::C64,
-];
-
-/// The device.
+/// A device for tests.
 pub struct Loopback {
     id: u16,
     name: String,
     profile: Profile,
     state: Mutex<State>,
     reads: AtomicUsize,
-    /// Allocations and commands until one fails; 0 is never.
+    /// Number of allocations until one fails; 0 disables failures.
     until_failure: AtomicUsize,
     itself: Weak<Loopback>,
 }
@@ -50,13 +36,13 @@ struct State {
     memory: HashMap<u64, Entry>,
     last: u64,
     queue: Vec<Job>,
-    /// The first failure that no read has reported.
+    /// First failure that no read has reported yet.
     failed: Option<Error>,
 }
 
 enum Entry {
     Bytes(Vec<u8>),
-    /// Of a run that failed.
+    /// An output of a failed run.
     Lost(Error),
 }
 
@@ -71,7 +57,7 @@ enum Operand {
     Host(Vec<u8>),
 }
 
-/// A storage's part of the memory.
+/// The table entry of one storage.
 struct Block {
     device: Weak<Loopback>,
     key: u64,
@@ -88,9 +74,9 @@ impl Drop for Block {
 }
 
 impl Loopback {
-    /// A device with this number and name.
+    /// Creates a device with this number and name.
     pub fn new(id: u16, name: &str) -> Arc<Loopback> {
-        let profile = Profile { dtypes: &DTYPES, ..PROFILE };
+        let profile = Profile { dtypes: &DType::WITHOUT_F64, ..PROFILE };
         Arc::new_cyclic(|itself| Loopback {
             id,
             name: name.to_string(),
@@ -102,18 +88,18 @@ impl Loopback {
         })
     }
 
-    /// How often something was read, since the last call.
+    /// Returns the number of reads since the last call.
     pub fn take_reads(&self) -> usize {
         self.reads.swap(0, Ordering::Relaxed)
     }
 
-    /// Bytes of all storages.
+    /// Returns the bytes of all storages.
     pub fn used(&self) -> usize {
         let size = |entry: &Entry| if let Entry::Bytes(bytes) = entry { bytes.len() } else { 0 };
         self.state().drained().memory.values().map(size).sum()
     }
 
-    /// The `n`-th allocation from now on fails; 0 is none.
+    /// Makes the `n`-th allocation from now on fail; 0 disables failures.
     pub fn fail_after(&self, n: usize) {
         self.until_failure.store(n, Ordering::Relaxed);
     }
@@ -155,7 +141,7 @@ impl State {
         }
     }
 
-    /// With all that was queued done.
+    /// Runs all queued jobs.
     fn drained(&mut self) -> &mut State {
         for job in std::mem::take(&mut self.queue) {
             match job {
@@ -227,7 +213,7 @@ impl Device for Loopback {
     }
 
     fn alloc(&self, bytes: usize) -> Result<Storage> {
-        self.new_storage(vec![RUBBISH; bytes])
+        self.new_storage(vec![FILL; bytes])
     }
 
     fn upload(&self, bytes: &[u8]) -> Result<Storage> {
@@ -275,7 +261,7 @@ impl Device for Loopback {
     }
 }
 
-/// A program that is queued.
+/// A program whose runs are queued.
 struct Ready {
     device: Arc<Loopback>,
     ready: Arc<dyn Executable>,
@@ -304,7 +290,7 @@ impl Executable for Ready {
         let keys = outs.iter().map(|s| self.device.key(s)).collect::<Result<_>>()?;
         let job = Job::Run { ready: self.ready.clone(), ins, outs: keys, keeps: self.keeps.clone() };
         self.device.state().queue.push(job);
-        // What was handed over is freed behind the run that reads it.
+        // Dropping the arguments queues their release after this run.
         arguments.clear();
         Ok(outs)
     }

@@ -14,8 +14,6 @@ mod execute;
 mod explain;
 mod heap;
 mod late;
-mod literal;
-mod measure;
 mod memory;
 mod open;
 mod pipeline;
@@ -25,5 +23,4 @@ mod run;
 mod timer;
 
 pub use device::Gpu;
-pub use measure::Measured;
 pub use open::{AdapterFacts, Options, adapters, open, open_gpu};

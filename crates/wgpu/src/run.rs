@@ -5,7 +5,6 @@ use crate::check;
 use crate::context::{Context, lock};
 use crate::device::bound;
 use crate::late::{RECORD, Subject, Suspect};
-use crate::literal;
 use crate::memory::{Block, Owned, Place};
 use crate::pipeline::Pipeline;
 use crate::queue::{Bound, State};
@@ -112,7 +111,7 @@ impl Loaded {
         let mut table: Vec<Slot> = vec![None; program.buffers.len()];
         for (b, buffer) in program.buffers.iter().enumerate() {
             if let At::Constant(value) = &buffer.place {
-                let bytes = literal::bytes(value);
+                let bytes = value.to_bytes();
                 let storage = context.upload(&bytes)?;
                 table[b] = bound(context.block(&storage)?.place());
                 let copy = if read_by_host[b] { Some(host.upload(&bytes)?) } else { None };

@@ -21,7 +21,7 @@ use gradus_ir::DType;
 pub(crate) struct Request<'a> {
     pub(crate) program: &'a Program,
     pub(crate) c: &'a Contraction,
-    /// Whether the product itself is needed, beside what `finish` makes of it.
+    /// Whether the product itself is needed, in addition to what `finish` computes from it.
     pub(crate) raw: bool,
     pub(crate) limits: &'a Limits,
     pub(crate) dialect: Dialect,

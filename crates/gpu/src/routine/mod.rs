@@ -1,5 +1,5 @@
 //! Ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution.
-//! Takes a routine of a plan; returns its kernels in order, or why there are none. Temporaries go behind the plan's arena.
+//! Takes a routine of a plan; returns its kernels in order, or why there are none. Temporaries follow the plan's arena.
 
 mod arg;
 mod bits;
@@ -35,7 +35,7 @@ pub(crate) struct Call<'a> {
     pub(crate) free: usize,
 }
 
-/// Rows before an axis, its extent, and elements behind it.
+/// Rows before an axis, its extent, and elements after it.
 pub(crate) fn around(aval: &Aval, axis: usize) -> (usize, usize, usize) {
     let shape = &aval.shape;
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())

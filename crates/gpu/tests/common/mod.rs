@@ -1,8 +1,6 @@
 //! Runs programs on the first Vulkan adapter, straightforwardly: one submission per command, nothing shared between runs.
 #![allow(dead_code, reason = "each test uses a part")]
 
-pub(crate) mod bytes;
-
 use gradus_compile::{Place, Plan, Text, compile};
 use gradus_gpu::{Barriers, Command, Dialect, Limits, Memory, Program, Word, profile, translate};
 use gradus_ir::{Graph, Literal};
@@ -118,7 +116,7 @@ impl Gpu {
             }
             let data = match &own.place {
                 Place::Input(k) => inputs[*k].clone(),
-                Place::Constant(l) => bytes::to_bytes(l),
+                Place::Constant(l) => l.to_bytes(),
                 _ => continue,
             };
             let mut data = data;
@@ -270,9 +268,13 @@ impl Gpu {
                 return Ok(Err(why.clone()));
             }
         }
-        let inputs: Vec<Vec<u8>> = inputs.iter().map(bytes::to_bytes).collect();
+        let inputs: Vec<Vec<u8>> = inputs.iter().map(Literal::to_bytes).collect();
         let outputs = self.run(&program, &inputs).map_err(gradus_ir::Error::verify)?;
         let avals = graph.output_avals();
-        Ok(Ok(outputs.iter().zip(&avals).map(|(o, a)| bytes::from_bytes(a, o)).collect()))
+        Ok(Ok(outputs
+            .iter()
+            .zip(&avals)
+            .map(|(o, a)| Literal::from_bytes(a, o).expect("all bytes"))
+            .collect()))
     }
 }

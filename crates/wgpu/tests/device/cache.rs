@@ -1,8 +1,8 @@
-//! The cache of compiled kernels on disk, and what a device is measured to do.
+//! The cache of compiled kernels on disk, and the measured roofline.
 
 use crate::common::{arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
-use gradus_device::Device;
+use gradus_device::{Device, Roofline};
 use gradus_wgpu::Options;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,11 +53,10 @@ fn kernels_are_stored_and_damage_is_ignored() {
 }
 
 #[test]
-fn what_a_device_does_is_measured() {
+fn the_roofline_of_a_device_is_measured() {
     let Some(gpu) = gpu(&options()) else { return };
-    let measured = gpu.measured().expect("a measurement");
-    println!("{measured:?}");
+    let roofline = Roofline::measure(&*gpu).expect("a measurement");
     // Slower than a pocket calculator or faster than any machine would be a wrong count.
-    assert!((1e7..1e14).contains(&measured.bandwidth), "{measured:?}");
-    assert!((1e7..1e16).contains(&measured.flops), "{measured:?}");
+    assert!((1e7..1e14).contains(&roofline.bytes), "{roofline:?}");
+    assert!((1e7..1e16).contains(&roofline.flops), "{roofline:?}");
 }

@@ -4,7 +4,7 @@ use gradus_compile::{Buffer, Place, Text};
 use gradus_cpu::Cpu;
 use gradus_device::{Argument, Device, Executable};
 use gradus_gpu::{Command, Memory, Module, Program, SMALL, Word};
-use gradus_ir::{Aval, DType, Literal};
+use gradus_ir::{DType, Literal};
 use gradus_mem::Storage;
 use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
 use std::sync::Arc;
@@ -132,31 +132,6 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 /// Loads a program.
 pub(crate) fn load(gpu: &Gpu, program: Program, text: Text) -> Arc<dyn Executable> {
     gpu.load(program, text).expect("a program")
-}
-
-/// A literal of `f32`, `i64` or `bool` as bytes.
-pub(crate) fn to_bytes(literal: &Literal) -> Vec<u8> {
-    match literal.dtype() {
-        DType::F32 => literal.f().iter().flat_map(|x| (*x as f32).to_ne_bytes()).collect(),
-        DType::I64 => literal.i().iter().flat_map(|x| x.to_ne_bytes()).collect(),
-        DType::Bool => literal.i().iter().map(|x| *x as u8).collect(),
-        other => panic!("{other:?} is not used here"),
-    }
-}
-
-/// The literal of bytes of these types.
-pub(crate) fn from_bytes(aval: &Aval, bytes: &[u8]) -> Literal {
-    let shape = aval.shape.clone();
-    let wide = |b: &[u8]| i64::from_ne_bytes(b.try_into().expect("8 bytes"));
-    match aval.dtype {
-        DType::F32 => {
-            Literal::floats(aval.dtype, shape, as_floats(bytes).into_iter().map(f64::from).collect())
-        }
-        DType::I64 => Literal::ints(aval.dtype, shape, bytes.chunks_exact(8).map(wide).collect()),
-        DType::Bool => Literal::ints(aval.dtype, shape, bytes.iter().map(|b| i64::from(*b)).collect()),
-        other => panic!("{other:?} is not used here"),
-    }
-    .expect("as many elements as the type says")
 }
 
 /// `f32` numbers between -1 and 1.

@@ -1,6 +1,6 @@
 //! Plans of graphs against the reference and the CPU: gradients, cells, steps on the host, failures.
 
-use crate::common::{Random, arguments, from_bytes, gpu, numbers, options, read, to_bytes};
+use crate::common::{Random, arguments, gpu, numbers, options, read};
 use gradus_compile::Text;
 use gradus_cpu::evaluate;
 use gradus_device::{Argument, Device, Executable, Request, Sink};
@@ -20,11 +20,15 @@ fn request(text: Text, keeps: &[(usize, usize)]) -> Request<'_> {
 }
 
 fn upload(gpu: &Gpu, inputs: &[Literal]) -> Vec<Storage> {
-    inputs.iter().map(|l| gpu.upload(&to_bytes(l)).expect("memory")).collect()
+    inputs.iter().map(|l| gpu.upload(&l.to_bytes()).expect("memory")).collect()
 }
 
 fn outputs(gpu: &Gpu, graph: &Graph, storages: &[Storage]) -> Vec<Literal> {
-    storages.iter().zip(&graph.output_avals()).map(|(s, a)| from_bytes(a, &read(gpu, s))).collect()
+    storages
+        .iter()
+        .zip(&graph.output_avals())
+        .map(|(s, a)| Literal::from_bytes(a, &read(gpu, s)).expect("all bytes"))
+        .collect()
 }
 
 /// Values within `bound` of the largest of the reference's.
@@ -56,7 +60,7 @@ fn check(gpu: &Gpu, graph: &Graph, inputs: &[Literal], bound: f64) -> Arc<dyn Ex
         assert_eq!(first, second, "two runs differ");
         // No operand was written to.
         for (storage, literal) in storages.iter().zip(inputs) {
-            assert!(read(gpu, storage) == to_bytes(literal));
+            assert!(read(gpu, storage) == literal.to_bytes());
         }
         last = Some(program);
     }
@@ -154,7 +158,7 @@ fn cells_are_written_over() {
         close(&expected, &found, 1e-5, &format!("turn {turn}"));
         if let Some(kept) = kept {
             // A copy of a parameter that somebody made before has its old value.
-            assert!(read(&*gpu, &kept) == to_bytes(&model[2]));
+            assert!(read(&*gpu, &kept) == model[2].to_bytes());
         }
         losses.push(found[0].f()[0]);
         model.splice(2..6, found.into_iter().skip(1));
@@ -227,7 +231,7 @@ fn a_failing_host_step_leaves_cells_unchanged() {
         assert_eq!(error.to_string(), expected.to_string());
         assert_eq!((given.len(), gpu.memory().used), (2, used));
         for (a, literal) in given.iter().zip(&inputs) {
-            assert!(read(&*gpu, &a.storage) == to_bytes(literal));
+            assert!(read(&*gpu, &a.storage) == literal.to_bytes());
         }
     }
 }
@@ -257,7 +261,7 @@ fn a_failing_step_leaves_cells_unchanged() {
     assert!(matches!(error.kind(), Kind::Index { index: 10, extent: 10, .. }), "{error}");
     assert_eq!(given.len(), 3);
     for (a, literal) in given.iter().zip(&inputs(10)) {
-        assert!(read(&*gpu, &a.storage) == to_bytes(literal));
+        assert!(read(&*gpu, &a.storage) == literal.to_bytes());
     }
     // With a right index the same arguments work.
     given[1].storage = upload(&gpu, &[index(9)]).remove(0);
@@ -388,7 +392,7 @@ fn cells_wait_for_what_may_have_failed() {
     both.insert(0, Argument { storage: bad, offset: 0 });
     let error = update.run(&mut both, None).expect_err("out of range");
     assert!(matches!(error.kind(), Kind::Index { index: 10, extent: 10, .. }), "{error}");
-    assert!(both.len() == 2 && read(&*gpu, &both[1].storage) == to_bytes(&value));
+    assert!(both.len() == 2 && read(&*gpu, &both[1].storage) == value.to_bytes());
 }
 
 #[test]
@@ -453,7 +457,7 @@ fn interrupted_runs_and_reads() {
     STOP.set(false);
     assert_eq!(*run.expect_err("interrupted").kind(), Kind::Interrupted);
     assert_eq!(*found.expect_err("interrupted").kind(), Kind::Interrupted);
-    assert!(given.len() == 3 && read(&*gpu, &storage) == to_bytes(&inputs[2]));
+    assert!(given.len() == 3 && read(&*gpu, &storage) == inputs[2].to_bytes());
     drop(storage);
     let out = program.run(&mut given, None).expect("a run");
     let expected = reference::evaluate(&graph, &inputs).expect("the reference");

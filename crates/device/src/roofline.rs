@@ -1,4 +1,4 @@
-//! What a device can do: operations per second in products, bytes per second from memory.
+//! Measures the roofline of a device: the rate of arithmetic in matrix products, and the memory bandwidth.
 
 use crate::device::{Argument, Device, Request};
 use gradus_compile::Text;
@@ -6,35 +6,35 @@ use gradus_ir::{Aval, Builder, DType, Graph, Result};
 use gradus_mem::Storage;
 use std::time::Instant;
 
-/// The most that a kernel can reach.
+/// The highest rates that a kernel can reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Roof {
+pub struct Roofline {
     /// Operations of `f32` per second.
     pub flops: f64,
     /// Bytes per second, reading and writing.
     pub bytes: f64,
 }
 
-/// A measurement takes at least this long, so that waiting for the device does not count.
+/// Shortest measurement, in seconds. The time to wait for the device is then negligible.
 const LONG: f64 = 0.02;
 
-impl Roof {
+impl Roofline {
     /// Measures a device with our own kernels: a product of matrices, and a sum of arrays that are not in a cache.
-    pub fn measure(device: &dyn Device) -> Result<Roof> {
+    pub fn measure(device: &dyn Device) -> Result<Roofline> {
         let mut n = 512;
         let mut seconds = time(device, &product(n)?, n * n)?;
-        // A product that takes no time leaves a large device idle.
+        // A small product does not occupy a large device.
         if seconds < 1e-3 {
             n = 2048;
             seconds = time(device, &product(n)?, n * n)?;
         }
         let long = 16 << 20;
         let stream = time(device, &sum(long)?, long)?;
-        Ok(Roof { flops: 2.0 * (n * n * n) as f64 / seconds, bytes: 12.0 * long as f64 / stream })
+        Ok(Roofline { flops: 2.0 * (n * n * n) as f64 / seconds, bytes: 12.0 * long as f64 / stream })
     }
 }
 
-/// Seconds of a run on two arrays of so many zeros: the best of a few measurements.
+/// Returns the seconds of one run on two arrays of `numel` zeros: the shortest of a few measurements.
 fn time(device: &dyn Device, graph: &Graph, numel: usize) -> Result<f64> {
     let request = Request { given: &[], keeps: &[], text: Text::Special };
     let ready = device.program(graph, &request)?;

@@ -1,4 +1,5 @@
-//! Values and gradients of a program on a device, beside those of the CPU.
+//! Compares the values and gradients that a program has on a device with those on the CPU.
+//! Takes the program, its gradient and its inputs; prints a table and returns an error if a difference is too large.
 
 use crate::given::Ready;
 use crate::{Done, Failure, Terminal, show};
@@ -7,11 +8,12 @@ use gradus::lang::{Gradient, Program};
 use gradus::{DType, Device, Tensor};
 use std::collections::BTreeMap;
 
-/// How far numbers may be apart, relative to the largest of their tensor: devices add in another order, in `f32`.
-const WITHIN: f64 = 1e-4;
+/// Largest difference, relative to the largest element of the tensor. Devices sum in another order, in `f32`.
+const TOLERANCE: f64 = 1e-4;
 
-/// Computes everything in `f32` on the CPU and on the device, and shows how far they are apart. Nothing to do for the CPU.
-pub(super) fn compare(
+/// Runs the program in `f32` on the CPU and on the device, and prints the differences. Does nothing if the device is the
+/// CPU.
+pub(super) fn compare_with_cpu(
     program: &Program,
     gradient: Option<&Gradient>,
     ready: &Ready,
@@ -35,19 +37,16 @@ pub(super) fn compare(
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for name in &names {
         let (Some(expected), Some(found)) = (expected.get(name), found.get(name)) else { continue };
-        let apart = distance(expected, found)?;
-        let right = apart <= WITHIN;
+        let difference = largest_difference(expected, found)?;
+        let right = difference <= TOLERANCE;
         if !right {
             wrong.push(name.to_string());
         }
         let shape: Vec<String> = expected.shape().iter().map(usize::to_string).collect();
         let verdict = if right { "ok" } else { "WRONG" };
-        rows.push(vec![name.to_string(), shape.join("×"), format!("{apart:.1e}"), verdict.to_string()]);
+        rows.push(vec![name.to_string(), shape.join("×"), format!("{difference:.1e}"), verdict.to_string()]);
     }
-    writeln!(
-        terminal.out,
-        "\nvalues and gradients in f32 on {device}, and how far they are from the CPU's:\n"
-    )?;
+    writeln!(terminal.out, "\nvalues and gradients in f32 on {device}, compared with the CPU:\n")?;
     write!(terminal.out, "{}", show::table(&["name", "shape", "difference", ""], &rows))?;
     match wrong.is_empty() {
         true => Ok(()),
@@ -55,7 +54,7 @@ pub(super) fn compare(
     }
 }
 
-/// Wide floats as those that every device has.
+/// Converts 64-bit floats to 32 bits, which every device has.
 fn narrow(t: &Tensor) -> Tensor {
     match t.dtype() {
         DType::F64 => t.to_dtype(DType::F32),
@@ -64,8 +63,8 @@ fn narrow(t: &Tensor) -> Tensor {
     }
 }
 
-/// The largest difference of two tensors, relative to the largest number. NaN and infinities must be the same.
-fn distance(expected: &Tensor, found: &Tensor) -> gradus::Result<f64> {
+/// Returns the largest difference of two tensors, relative to the largest element. NaN and infinities must match.
+fn largest_difference(expected: &Tensor, found: &Tensor) -> gradus::Result<f64> {
     let parts = |t: &Tensor| -> gradus::Result<Vec<f64>> {
         let t = t.to(Device::CPU);
         match t.dtype().is_complex() {
@@ -79,10 +78,10 @@ fn distance(expected: &Tensor, found: &Tensor) -> gradus::Result<f64> {
     };
     let (expected, found) = (parts(expected)?, parts(found)?);
     let scale = expected.iter().filter(|x| x.is_finite()).fold(1e-6, |m: f64, x| m.max(x.abs()));
-    let apart = |(a, b): (&f64, &f64)| match a == b || (a.is_nan() && b.is_nan()) {
+    let difference = |(a, b): (&f64, &f64)| match a == b || (a.is_nan() && b.is_nan()) {
         true => 0.0,
         false if (a - b).is_finite() => (a - b).abs() / scale,
         false => f64::INFINITY,
     };
-    Ok(expected.iter().zip(&found).map(apart).fold(0.0, f64::max))
+    Ok(expected.iter().zip(&found).map(difference).fold(0.0, f64::max))
 }
